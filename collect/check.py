@@ -1,0 +1,61 @@
+"""The proof of a run: every planned trial sealed once, whole, and nothing else counted."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from collect.run import Run
+from collect.trials import Trial, TrialError, verify_trial
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong with a run; `kind` is missing, refused or stray."""
+
+    kind: str
+    subject: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Verified:
+    """The trials of a run that may be counted, in plan order, and what was found beside them."""
+
+    trials: tuple[Trial, ...]
+    findings: tuple[Finding, ...]
+
+    def of_kind(self, kind: str) -> list[Finding]:
+        """Give the findings of one kind."""
+        return [finding for finding in self.findings if finding.kind == kind]
+
+
+def verify_run(
+    run: Run,
+    verify: Callable[..., Trial] = verify_trial,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Verified:
+    """Verify every trial of the plan that has a directory; list what is missing, refused or stray.
+
+    `verify` takes a directory and the planned trial and raises TrialError; `progress` is told how
+    many trials of how many are done.
+    """
+    trials, findings = [], []
+    present = {path.name: path for path in run.directories()}
+    for done, planned in enumerate(run.plan, start=1):
+        directory = present.pop(planned.id, None)
+        if directory is None:
+            findings.append(Finding("missing", planned.id, f"{planned.id}: is not sealed yet"))
+            continue
+        try:
+            trials.append(verify(directory, planned))
+        except TrialError as error:
+            findings.append(Finding("refused", planned.id, str(error)))
+        progress(done, len(run.plan))
+    findings += [
+        Finding(
+            "stray",
+            name,
+            f"{name}: is in trials/ but not in the plan, so not counted; move it away",
+        )
+        for name in present
+    ]
+    return Verified(tuple(trials), tuple(findings))

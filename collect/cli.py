@@ -1,0 +1,161 @@
+"""The `collect` command."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from collect.check import verify_run
+from collect.errors import InputError
+from collect.plan import make_plan, plan_bytes, write_plan
+from collect.run import open_run
+from collect.study import find_study, load_study
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Action: TypeAlias = Callable[[argparse.Namespace], int]
+
+GOOD, FINDINGS, BAD_INPUT = 0, 1, 2
+EXIT_CODES = "exit codes: 0 good, 1 findings, 2 bad usage or input"
+_LISTED = 20
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one subcommand and give its exit code; bad input is one message, never a traceback."""
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.run(options)
+        sys.stdout.flush()
+    except InputError as error:
+        print(f"collect: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return GOOD
+    except OSError as error:
+        print(f"collect: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        return 130
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="collect", description="Plan sweeps and read what they left.", epilog=EXIT_CODES
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_plan(commands)
+    _add_check(commands)
+    return parser
+
+
+def _command(commands: Commands, run: Action, summary: str, text: str) -> argparse.ArgumentParser:
+    """Register the function `_NAME` as the subcommand NAME; `text` is what follows its usage."""
+    parser = commands.add_parser(
+        run.__name__.strip("_"),
+        help=summary,
+        description=text.partition("\n\n")[0],
+        epilog=f"{text.partition(chr(10) * 2)[2]}\n\n{EXIT_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_plan(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        _plan,
+        "expand a study into its trials",
+        """\
+Expand a study into its trials, in randomised complete blocks. The same study,
+profile, seed and number of workers give the same bytes; a plan never changes.
+
+examples:
+  collect plan sort --profile demo --workers 5
+  collect plan my.yml --profile paper --workers 5 --seed 7 -o results/night/plan.jsonl""",
+    )
+    parser.add_argument(
+        "study", metavar="STUDY", help="a study file, or a name in playbooks/studies"
+    )
+    parser.add_argument("--profile", required=True, help="one of the profiles of the study file")
+    parser.add_argument(
+        "--workers", required=True, type=_positive, help="number of workers in the inventory"
+    )
+    parser.add_argument(
+        "--seed", type=_natural, help="seed of the run (default: that of the study file)"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, help="write plan.jsonl here (default: standard output)"
+    )
+
+
+def _plan(options: argparse.Namespace) -> int:
+
+    study = load_study(find_study(options.study))
+    trials = make_plan(study.profile(options.profile, options.workers), options.seed)
+    if options.output is None:
+        sys.stdout.write(plan_bytes(trials).decode())
+        return GOOD
+    fresh = write_plan(options.output, trials)
+    cells, blocks = len({trial.cell for trial in trials}), trials[-1].block
+    print(
+        f"{options.output}: {len(trials)} trials ({cells} cells x {blocks} blocks), "
+        f"{'written' if fresh else 'unchanged'}"
+    )
+    return GOOD
+
+
+def _add_check(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        _check,
+        "prove that a run is whole",
+        """\
+Prove that a run is whole: every planned trial is sealed once with the right hash
+and row count, and nothing else is counted. What is wrong is listed.
+
+examples:
+  collect check demo-sort
+  collect check results/demo-sort""",
+    )
+    parser.add_argument(
+        "run_name", metavar="RUN", help="a run's directory, or its name in results/"
+    )
+
+
+def _check(options: argparse.Namespace) -> int:
+
+    run = open_run(options.run_name)
+    verified = verify_run(run)
+    for kind in ("refused", "stray", "missing"):
+        found = verified.of_kind(kind)
+        for finding in found[:_LISTED]:
+            print(f"{kind}: {finding.text}")
+        if len(found) > _LISTED:
+            print(f"{kind}: … and {len(found) - _LISTED} more")
+    whole = "whole" if not verified.findings else f"{len(verified.findings)} findings"
+    print(
+        f"{run.name}: {len(verified.trials)} of {len(run.plan)} trials sealed and verified: {whole}"
+    )
+    return FINDINGS if verified.findings else GOOD
+
+
+def _positive(text: str) -> int:
+    return _at_least(text, 1)
+
+
+def _natural(text: str) -> int:
+    return _at_least(text, 0)
+
+
+def _at_least(text: str, least: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
+    return value

@@ -1,0 +1,194 @@
+"""The plan of a run: every trial once, in randomised complete blocks."""
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+from collect.errors import InputError
+from collect.study import Cell, Level, Profile, Settings
+from collect.writing import write_bytes
+
+SCHEMA = 1
+_ID = re.compile(r"[a-z0-9][a-z0-9.-]*")
+_SLUG_LENGTH = 60
+
+
+@dataclass(frozen=True)
+class PlannedTrial:
+    """One line of plan.jsonl: one cell in one block, before it has run.
+
+    `position` counts from 1 over the plan, `timeout_s` is in seconds, `seed` has 63 bits and is the
+    same for all trials of a block.
+    """
+
+    schema: int
+    id: str
+    study: str
+    profile: str
+    block: int
+    position: int
+    client: str
+    factors: Mapping[str, Level]
+    constants: Mapping[str, Level]
+    node: Mapping[str, Level]
+    calls: int
+    warmup: int
+    threads: int
+    timeout_s: float
+    seed: int
+
+    @property
+    def cell(self) -> tuple[tuple[str, Level], ...]:
+        """The levels as a key, whatever the order of the factors."""
+        return tuple(sorted(self.factors.items()))
+
+    def line(self) -> bytes:
+        """Give the trial as its line of plan.jsonl."""
+        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return text.encode() + b"\n"
+
+    @classmethod
+    def parse(cls, line: bytes) -> Self:
+        """Read one line; raises ValueError that says what is wrong with it."""
+        record = json.loads(line)
+        if not isinstance(record, dict) or record.get("schema") != SCHEMA:
+            raise ValueError(f"is not of schema {SCHEMA}")
+        absent = [field.name for field in fields(cls) if field.name not in record]
+        if absent:
+            raise ValueError(f"lacks {', '.join(absent)}")
+        trial = cls(**{field.name: record[field.name] for field in fields(cls)})
+        if not isinstance(trial.id, str) or not _ID.fullmatch(trial.id):
+            raise ValueError(f"has the unusable id {trial.id!r}")
+        if not all(isinstance(part, dict) for part in (trial.factors, trial.constants, trial.node)):
+            raise ValueError("has factors, constants or node that are not objects")
+        return trial
+
+
+def make_plan(profile: Profile, seed: int | None = None) -> list[PlannedTrial]:
+    """Expand a profile into its trials; the same profile and seed give the same trials.
+
+    Order: blocks one after the other; in a block the groups of cells that need the same node
+    settings in random order, so that nodes change as seldom as possible, and the cells of a group
+    in random order. Random numbers come from SHA-256 of the seed, the block and the levels: the
+    same on every machine and Python, and unchanged for the other cells when a level is added.
+    """
+    run_seed = profile.seed if seed is None else seed
+    cells = [(cell, profile.settings(cell)) for cell in profile.cells()]
+    total = len(cells) * profile.replicates
+    widths = (max(2, len(str(profile.replicates))), max(3, len(str(total))))
+    trials: list[PlannedTrial] = []
+    for block in range(1, profile.replicates + 1):
+        for cell, settings in _shuffled(cells, f"{run_seed}/{block}"):
+            position = len(trials) + 1
+            prefix = f"b{block:0{widths[0]}}-t{position:0{widths[1]}}"
+            trials.append(
+                PlannedTrial(
+                    schema=SCHEMA,
+                    id=f"{prefix}-{_slug(cell)}",
+                    study=profile.study,
+                    profile=profile.name,
+                    block=block,
+                    position=position,
+                    factors=cell,
+                    seed=_draw(f"{run_seed}/{block}/data") >> 1,
+                    **vars(settings),
+                )
+            )
+    return trials
+
+
+def plan_bytes(trials: Sequence[PlannedTrial]) -> bytes:
+    """Give the bytes of plan.jsonl."""
+    return b"".join(trial.line() for trial in trials)
+
+
+def write_plan(path: Path, trials: Sequence[PlannedTrial]) -> bool:
+    """Write plan.jsonl; give False when the same plan is there already (the run resumes).
+
+    Raises InputError when another plan is there: a plan never changes.
+    """
+    content = plan_bytes(trials)
+    if not path.exists():
+        write_bytes(path, content)
+        return True
+    if path.read_bytes() == content:
+        return False
+    raise InputError(
+        f"run {path.absolute().parent.name} exists with another plan: {_difference(path, trials)}; "
+        "choose another run name"
+    )
+
+
+def read_plan(path: Path) -> list[PlannedTrial]:
+    """Read plan.jsonl; raises InputError that names the line that cannot be used."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror}); give the directory of a run"
+        ) from error
+    trials = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            trials.append(PlannedTrial.parse(line))
+        except (ValueError, TypeError) as error:
+            raise InputError(
+                f"{path}: line {number} {error}; a plan is never edited: plan the run again"
+            ) from error
+    twice = [trial for trial, count in Counter(trial.id for trial in trials).items() if count > 1]
+    if twice or not trials:
+        reason = f"the trial {twice[0]} is planned twice" if twice else "holds no trial"
+        raise InputError(f"{path}: {reason}; plan the run again")
+    return trials
+
+
+def _shuffled(cells: Sequence[tuple[Cell, Settings]], key: str) -> list[tuple[Cell, Settings]]:
+    def rank(pair: tuple[Cell, Settings]) -> tuple[int, int]:
+        cell, settings = pair
+        return _draw(f"{key}/{_canonical(settings.node)}"), _draw(f"{key}/{_canonical(cell)}")
+
+    return sorted(cells, key=rank)
+
+
+def _canonical(mapping: Mapping[str, Level]) -> str:
+    return json.dumps(mapping, sort_keys=True, separators=(",", ":"))
+
+
+def _draw(key: str) -> int:
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
+
+
+def _slug(cell: Cell) -> str:
+    levels = "-".join(str(level) for level in cell.values())
+    ascii_only = unicodedata.normalize("NFKD", levels).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9.]+", "-", ascii_only)[:_SLUG_LENGTH].strip("-.") or "cell"
+
+
+def _difference(path: Path, trials: Sequence[PlannedTrial]) -> str:
+    try:
+        there = read_plan(path)
+    except InputError as error:
+        return str(error)
+    for name in ("study", "profile"):
+        old, new = getattr(there[0], name), getattr(trials[0], name)
+        if old != new:
+            return f"its {name} is {old}, not {new}"
+    if len(there) != len(trials):
+        return f"it has {len(there)} trials, not {len(trials)}"
+    for old_trial, new_trial in zip(there, trials, strict=True):
+        old_record, new_record = asdict(old_trial), asdict(new_trial)
+        changed = [name for name in old_record if old_record[name] != new_record[name]]
+        if changed:
+            old, new = (_show(record[changed[0]]) for record in (old_record, new_record))
+            return f"{changed[0]} of trial {old_trial.position} is {old}, not {new}"
+    return "its bytes differ"
+
+
+def _show(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

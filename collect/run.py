@@ -1,0 +1,143 @@
+"""A run's directory on the control host: its plan, its provenance and its trials."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from collect.errors import InputError
+from collect.plan import PlannedTrial, read_plan
+from collect.study import Level, parse_study
+
+RESULTS = Path("results")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One study in one profile; `provenance` is run.json, empty when it is absent."""
+
+    directory: Path
+    plan: tuple[PlannedTrial, ...]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name of the run, which is that of its directory."""
+        return self.directory.name
+
+    @property
+    def study(self) -> str:
+        """The name of the study."""
+        return self.plan[0].study
+
+    @property
+    def profile(self) -> str:
+        """The name of the profile."""
+        return self.plan[0].profile
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks are planned."""
+        return max(trial.block for trial in self.plan)
+
+    @property
+    def trials_directory(self) -> Path:
+        """Where sealed trials arrive."""
+        return self.directory / "trials"
+
+    def directories(self) -> list[Path]:
+        """Everything in the trials directory, sorted, without names that begin with a dot."""
+        if not self.trials_directory.is_dir():
+            return []
+        return sorted(p for p in self.trials_directory.iterdir() if not p.name.startswith("."))
+
+    @cached_property
+    def study_content(self) -> Mapping[str, Any]:
+        """The study file as it was when the run began; empty when run.json does not hold it."""
+        text = self.provenance.get("study_file")
+        if not isinstance(text, str):
+            return {}
+        try:
+            return parse_study(text, f"{self.name}/run.json: study_file").content
+        except InputError:
+            return {}
+
+    @cached_property
+    def factors(self) -> Mapping[str, tuple[Level, ...]]:
+        """The factors in the order of the study file, each with its planned levels in order.
+
+        Numbers are ordered by size, other levels as in the study file; a factor or level that the
+        file does not know comes last, in alphabetical order.
+        """
+        stated = self.study_content.get("factors", {})
+        grids = stated if isinstance(stated, list) else [stated]
+        known = {name: [lv for grid in grids for lv in grid.get(name, [])] for name in grids[0]}
+        planned = self.plan[0].factors
+        names = [name for name in known if name in planned]
+        names += sorted(name for name in planned if name not in known)
+        return {
+            name: tuple(
+                _sorted_levels({trial.factors[name] for trial in self.plan}, known.get(name, []))
+            )
+            for name in names
+        }
+
+    @cached_property
+    def cells(self) -> list[tuple[Level, ...]]:
+        """Every planned cell as its levels in the order of `factors`, sorted by level."""
+        order = {
+            name: {level: index for index, level in enumerate(levels)}
+            for name, levels in self.factors.items()
+        }
+        return sorted(
+            {self.levels(trial.factors) for trial in self.plan},
+            key=lambda cell: [order[n][lv] for n, lv in zip(self.factors, cell, strict=True)],
+        )
+
+    def levels(self, factors: Mapping[str, Level]) -> tuple[Level, ...]:
+        """Give the cell of a trial as its levels in the order of `factors`."""
+        return tuple(factors[name] for name in self.factors)
+
+
+def open_run(name: str) -> Run:
+    """Open a run by its directory or by its name under results/; raises InputError."""
+    directory = Path(name)
+    if not directory.is_dir():
+        directory = RESULTS / name
+    if not directory.is_dir():
+        known = ", ".join(sorted(p.parent.name for p in RESULTS.glob("*/plan.jsonl")))
+        raise InputError(
+            f"there is no run {name!r}; give a directory or one of {known or '(none)'} in {RESULTS}"
+        )
+    if not (directory / "plan.jsonl").is_file():
+        raise InputError(
+            f"{directory}: holds no plan.jsonl, so it is no run; start one with sweep.yml"
+        )
+    return Run(
+        directory.resolve(),
+        tuple(read_plan(directory / "plan.jsonl")),
+        _object(directory / "run.json"),
+    )
+
+
+def _object(path: Path) -> Mapping[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be used ({error}); restore or remove it") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: is not a JSON object; restore or remove it")
+    return content
+
+
+def _sorted_levels(levels: set[Level], stated: list[Level]) -> list[Level]:
+    def rank(level: Level) -> tuple[int, float, str]:
+        if isinstance(level, (int, float)) and not isinstance(level, bool):
+            return (0, level, "")
+        return (1, stated.index(level) if level in stated else len(stated), str(level))
+
+    return sorted(levels, key=rank)

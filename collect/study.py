@@ -1,0 +1,352 @@
+"""Study files: read, checked against the schema, resolved to one profile."""
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonschema import Draft202012Validator, ValidationError
+
+from collect.errors import InputError
+
+Level = bool | int | float | str
+Cell = Mapping[str, Level]
+"""One level of each factor, in the order of the study file."""
+
+STUDIES = Path("playbooks/studies")
+CELL_COLUMNS = (
+    *("trials", "calls", "mean_ms", "ci95_low_ms", "ci95_high_ms", "p50_ms", "p99_ms"),
+    *("request_bytes", "response_bytes", "outcome"),
+)
+"""The columns of cells.csv after `study` and the factors."""
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "integer": (int,),
+    "number": (int, float),
+    "string": (str,),
+    "boolean": (bool,),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the trials of one cell are run; `timeout_s` in seconds, `calls` and `warmup` a thread."""
+
+    client: str
+    constants: Mapping[str, Level]
+    node: Mapping[str, Level]
+    calls: int
+    warmup: int
+    threads: int
+    timeout_s: float
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A study in one of its profiles, every level checked against its domain."""
+
+    study: str
+    name: str
+    seed: int
+    replicates: int
+    grids: tuple[Mapping[str, tuple[Level, ...]], ...]
+    clients: str | Mapping[str, str]
+    constants: Mapping[str, Level]
+    node: Mapping[str, Level]
+    calls: int
+    warmup: int
+    threads: int | str
+    timeout_s: float
+    where: tuple[Mapping[str, Any], ...]
+
+    def cells(self) -> list[Cell]:
+        """Every combination of levels of every grid once, in the order of the file."""
+        found: dict[tuple[Level, ...], Cell] = {}
+        for grid in self.grids:
+            for levels in itertools.product(*grid.values()):
+                found.setdefault(levels, dict(zip(grid, levels, strict=True)))
+        return list(found.values())
+
+    def settings(self, cell: Cell) -> Settings:
+        """Resolve what a cell runs with; of the `where` entries that match it the last wins."""
+        client = self.clients
+        if not isinstance(client, str):
+            client = client[str(cell[client["factor"]])]
+        plain: dict[str, Any] = {
+            "calls": self.calls,
+            "warmup": self.warmup,
+            "timeout_s": self.timeout_s,
+        }
+        constants = dict(self.constants)
+        for entry in self.where:
+            if all(cell[factor] in _listed(levels) for factor, levels in entry["cells"].items()):
+                plain.update({name: entry[name] for name in plain if name in entry})
+                constants.update(entry.get("constants", {}))
+        named = {**constants, **cell}
+        node = {
+            name: named.get(value, value) if isinstance(value, str) else value
+            for name, value in self.node.items()
+        }
+        threads = cell[self.threads] if isinstance(self.threads, str) else self.threads
+        return Settings(client, constants, node, threads=int(threads), **plain)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study file that satisfies the schema; `label` is how messages name it."""
+
+    label: str
+    content: Mapping[str, Any]
+
+    @property
+    def factors(self) -> Mapping[str, tuple[Level, ...]]:
+        """Each factor with all its levels outside profiles, in the order of the file."""
+        levels: dict[str, dict[Level, None]] = {}
+        for grid in _grids(self.content["factors"]):
+            for factor, values in grid.items():
+                levels.setdefault(factor, {}).update(dict.fromkeys(values))
+        return {factor: tuple(values) for factor, values in levels.items()}
+
+    def profile(self, name: str, workers: int) -> Profile:
+        """Resolve the profile `name` for a lab with `workers` workers.
+
+        Raises InputError when the profile is unknown, a level lies outside its domain, or a name
+        refers to no factor.
+        """
+        profiles = self.content["profiles"]
+        if name not in profiles:
+            raise InputError(
+                f"{self.label}: there is no profile {name!r}; choose one of {', '.join(profiles)}"
+            )
+        return _Resolver(self, name, workers).resolve()
+
+
+def find_study(name: str) -> Path:
+    """Give the path of a study: `name` is a file, or the name of one in playbooks/studies."""
+    path = Path(name)
+    if path.suffix in {".yml", ".yaml"}:
+        return path
+    folders = (STUDIES, Path(__file__).parent.parent / STUDIES)
+    for folder in folders:
+        if (folder / f"{name}.yml").is_file():
+            return folder / f"{name}.yml"
+    known = sorted({file.stem for folder in folders for file in folder.glob("*.yml")})
+    raise InputError(
+        f"there is no study {name!r} in {STUDIES}; choose one of {', '.join(known) or '(none)'}, "
+        "or give the path of a study file"
+    )
+
+
+def load_study(path: Path) -> Study:
+    """Read and check a study file; raises InputError that names the file and the exact place."""
+    label = f"{path.parent.name}/{path.name}" if path.parent.name == "studies" else str(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{label}: cannot be read ({_reason(error)}); check the path and that it is UTF-8"
+        ) from error
+    return parse_study(text, label)
+
+
+def parse_study(text: str, label: str) -> Study:
+    """Check the text of a study file; raises InputError that names `label` and the exact place."""
+    try:
+        content = yaml.load(text, Loader=_UniqueKeys)  # noqa: S506 - a SafeLoader underneath
+    except yaml.YAMLError as error:
+        raise InputError(f"{label}: is not valid YAML: {' '.join(str(error).split())}") from error
+    errors = sorted(_validator().iter_errors(content), key=lambda error: list(map(str, error.path)))
+    if errors:
+        raise InputError("\n".join(f"{label}: {_explain(error)}" for error in errors))
+    return Study(label, content)
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML that refuses a key given twice, where the last one would silently win."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=deep)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} is given twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    schema = resources.files("collect").joinpath("study.schema.json").read_text(encoding="utf-8")
+    return Draft202012Validator(json.loads(schema))
+
+
+def _explain(error: ValidationError) -> str:
+    where = _path(error.absolute_path)
+    if error.validator in {"required", "additionalProperties"}:
+        message = error.message.removesuffix(" is a required property")
+        if error.validator == "required":
+            return f"{message.strip(chr(39))} is missing{f' in {where}' if where else ''}; add it"
+        return f"{where + ': ' if where else ''}{error.message}; check the spelling or remove it"
+    if error.validator == "anyOf" and error.context:
+        reasons = " or ".join(dict.fromkeys(context.message for context in error.context))
+        return f"{where}: {reasons}"
+    return f"{where or 'the file'}: {error.message}"
+
+
+def _path(parts: Sequence[str | int]) -> str:
+    path = ""
+    for part in parts:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+    return path
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _listed(levels: Level | Sequence[Level]) -> Sequence[Level]:
+    return levels if isinstance(levels, list) else [levels]  # type: ignore[list-item]
+
+
+def _grids(factors: Any) -> list[Mapping[str, list[Level]]]:
+    return factors if isinstance(factors, list) else [factors]
+
+
+@dataclass(frozen=True)
+class _Resolver:
+    study: Study
+    name: str
+    workers: int
+
+    def resolve(self) -> Profile:
+        grids = self._overridden_grids()
+        self._check_same_factors([grid for _, grid in grids])
+        for origin, grid in grids:
+            for factor, levels in grid.items():
+                for index, level in enumerate(levels):
+                    self._check_domain(factor, level, f"{origin[factor]}.{factor}[{index}]")
+        constants = {**self.study.content["constants"], **self._own("constants", {})}
+        for constant, value in constants.items():
+            origin_of = "constants" if constant not in self._own("constants", {}) else None
+            self._check_domain(
+                constant, value, f"{origin_of or f'profiles.{self.name}.constants'}.{constant}"
+            )
+        profile = Profile(
+            study=self.study.content["study"],
+            name=self.name,
+            seed=self.study.content["seed"],
+            grids=tuple({f: tuple(levels) for f, levels in grid.items()} for _, grid in grids),
+            clients=self.study.content["clients"],
+            constants=constants,
+            node={**self.study.content.get("node", {}), **self._own("node", {})},
+            where=tuple(self._value("where", [])),
+            threads=self._value("threads", 1),
+            **{key: self._value(key) for key in ("replicates", "calls", "warmup", "timeout_s")},
+        )
+        self._check_names(profile)
+        return profile
+
+    def _own(self, key: str, default: Any) -> Any:
+        return (self.study.content["profiles"][self.name] or {}).get(key, default)
+
+    def _value(self, key: str, default: Any = None) -> Any:
+        return self._own(key, self.study.content.get(key, default))
+
+    def _fail(self, message: str) -> InputError:
+        return InputError(f"{self.study.label}: {message}")
+
+    def _overridden_grids(self) -> list[tuple[Mapping[str, str], Mapping[str, list[Level]]]]:
+        """Give each grid with, for each factor, the path in the file where its levels stand."""
+        listed = isinstance(self.study.content["factors"], list)
+        own = self._own("factors", {})
+        prefix = f"profiles.{self.name}.factors"
+        if isinstance(own, list):
+            return [(dict.fromkeys(grid, f"{prefix}[{i}]"), grid) for i, grid in enumerate(own)]
+        grids = _grids(self.study.content["factors"])
+        unknown = [factor for factor in own if not any(factor in grid for grid in grids)]
+        if unknown:
+            raise self._fail(
+                f"{prefix}.{unknown[0]} is no factor of this study; "
+                f"its factors are {', '.join(self.study.factors)}"
+            )
+        result: list[tuple[Mapping[str, str], Mapping[str, list[Level]]]] = []
+        for index, grid in enumerate(grids):
+            base = f"factors[{index}]" if listed else "factors"
+            origin = {factor: prefix if factor in own else base for factor in grid}
+            result.append((origin, {factor: own.get(factor, grid[factor]) for factor in grid}))
+        return result
+
+    def _check_same_factors(self, grids: Sequence[Mapping[str, list[Level]]]) -> None:
+        first = list(grids[0])
+        for index, grid in enumerate(grids[1:], start=1):
+            if list(grid) != first:
+                raise self._fail(
+                    f"factors[{index}] has the factors {', '.join(grid)}, but factors[0] has "
+                    f"{', '.join(first)}; give every grid the same factors in the same order"
+                )
+        for factor in first:
+            if factor in ("study", *CELL_COLUMNS):
+                raise self._fail(
+                    f"factors.{factor} has the name of a column of cells.csv; choose another name"
+                )
+
+    def _check_domain(self, factor: str, level: Level, where: str) -> None:
+        domain = self.study.content.get("domains", {}).get(factor, {})
+        wanted = domain.get("type")
+        is_boolean = isinstance(level, bool)
+        if wanted and (
+            not isinstance(level, _TYPES[wanted]) or is_boolean != (wanted == "boolean")
+        ):
+            raise self._fail(
+                f"{where} is {level!r}, not of type {wanted}; write a level of that type"
+            )
+        if "of" in domain and level not in domain["of"]:
+            raise self._fail(
+                f"{where} is {level!r}; choose one of {', '.join(map(str, domain['of']))}"
+            )
+        for bound, beyond in (("minimum", "below"), ("maximum", "above")):
+            if bound not in domain or is_boolean or isinstance(level, str):
+                continue
+            limit = self.workers if domain[bound] == "workers" else domain[bound]
+            if level < limit if bound == "minimum" else level > limit:
+                reason = (
+                    f"but the inventory has {self.workers} workers; add workers or lower the level"
+                    if domain[bound] == "workers"
+                    else f"{beyond} the {bound} of {limit}; correct the level"
+                )
+                raise self._fail(f"{where} is {level}, {reason}")
+
+    def _check_names(self, profile: Profile) -> None:
+        factors = profile.grids[0]
+        if isinstance(profile.threads, str) and profile.threads not in factors:
+            raise self._fail(
+                f"threads is {profile.threads!r}, which is no factor; "
+                f"write a number or one of {', '.join(factors)}"
+            )
+        for index, entry in enumerate(profile.where):
+            for factor in entry["cells"]:
+                if factor not in factors:
+                    raise self._fail(
+                        f"where[{index}].cells.{factor} is no factor of this study; "
+                        f"its factors are {', '.join(factors)}"
+                    )
+        if isinstance(profile.clients, str):
+            return
+        chosen = profile.clients["factor"]
+        if chosen not in factors:
+            raise self._fail(
+                f"clients.factor is {chosen!r}, which is no factor; "
+                f"its factors are {', '.join(factors)}"
+            )
+        for level in dict.fromkeys(level for grid in profile.grids for level in grid[chosen]):
+            if str(level) not in profile.clients:
+                raise self._fail(
+                    f"clients has no client for {chosen} {level!r}; add the line `{level}: CLIENT`"
+                )

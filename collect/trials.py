@@ -1,0 +1,189 @@
+"""Sealed trials: read, verified against their own seal and against the plan."""
+
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+from collect.errors import InputError
+from collect.plan import PlannedTrial
+from collect.study import Level
+
+SCHEMA = 1
+OUTCOMES = ("ok", "failed", "timeout", "oom")
+CALLS_HEADER = (
+    "seq,thread,phase,intended_ns,start_ns,elapsed_ns,request_bytes,response_bytes,status"
+)
+_PLANNED = (
+    *("id", "study", "profile", "block", "position"),
+    *("client", "factors", "constants", "node", "seed"),
+)
+_CHUNK = 1 << 20
+
+
+class TrialError(InputError):
+    """A trial that is not sealed, not whole or not the planned one; it must not be counted."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A sealed trial: what trial.json says. Times are UTC; `record` holds every key of the file."""
+
+    directory: Path
+    id: str
+    block: int
+    position: int
+    attempt: int
+    factors: Mapping[str, Level]
+    outcome: str
+    reason: str
+    started_at: datetime
+    ended_at: datetime
+    calls_rows: int
+    calls_sha256: str
+    record: Mapping[str, Any]
+
+    @property
+    def cell(self) -> tuple[tuple[str, Level], ...]:
+        """The levels as a key, as in PlannedTrial.cell."""
+        return tuple(sorted(self.factors.items()))
+
+    @property
+    def seconds(self) -> float:
+        """How long the trial lasted by the wall clock, in seconds."""
+        return (self.ended_at - self.started_at).total_seconds()
+
+    @classmethod
+    def parse(cls, directory: Path, record: Any) -> Self:
+        """Check the keys that counting relies on; raises ValueError that says what is wrong."""
+        schema = record.get("schema") if isinstance(record, dict) else None
+        if schema != SCHEMA:
+            raise ValueError(f"it has schema {_show(schema)}, this version reads schema {SCHEMA}")
+        values = {
+            "id": _typed(record, "id", str),
+            "block": _typed(record, "block", int),
+            "position": _typed(record, "position", int),
+            "attempt": _typed(record, "attempt", int),
+            "factors": _typed(record, "factors", dict),
+            "outcome": _typed(record, "outcome", str),
+            "reason": _typed(record, "reason", str),
+            "started_at": _instant(record, "started_at"),
+            "ended_at": _instant(record, "ended_at"),
+            "calls_rows": _typed(record, "calls_rows", int),
+            "calls_sha256": _typed(record, "calls_sha256", str),
+        }
+        if values["outcome"] not in OUTCOMES:
+            raise ValueError(f"it has the unknown outcome {values['outcome']!r}")
+        return cls(directory=directory, record=record, **values)
+
+
+def read_trial(directory: Path) -> Trial:
+    """Read trial.json alone; raises TrialError. The calls are not looked at: see verify_trial."""
+    path = directory / "trial.json"
+    try:
+        trial = Trial.parse(directory, json.loads(path.read_bytes()))
+    except FileNotFoundError as error:
+        raise TrialError(
+            f"{directory.name}: has no trial.json, so it is not sealed; move it away and resume"
+        ) from error
+    except (OSError, ValueError) as error:
+        raise TrialError(
+            f"{directory.name}: trial.json cannot be used ({error}); pull the trial again"
+        ) from error
+    if trial.id != directory.name:
+        raise TrialError(
+            f"{directory.name}: trial.json is of the trial {trial.id}; "
+            "directories of trials are never renamed: pull both again"
+        )
+    return trial
+
+
+def verify_trial(directory: Path, planned: PlannedTrial | None = None) -> Trial:
+    """Read a sealed trial and prove it whole; the one way a trial becomes countable.
+
+    Checks trial.json, that the trial is the `planned` one (levels, constants, node settings, seed),
+    and that the calls file has the header, the row count and the SHA-256 of the seal. The hash is
+    of the uncompressed bytes. Raises TrialError, never changes a file.
+    """
+    trial = read_trial(directory)
+    if planned is not None:
+        wanted = vars(planned)
+        for name in _PLANNED:
+            if trial.record.get(name) != wanted[name]:
+                raise TrialError(
+                    f"{trial.id}: {name} is {_show(trial.record.get(name))} in trial.json, but "
+                    f"{_show(wanted[name])} in the plan; it belongs to another run: remove it"
+                )
+    _verify_calls(trial)
+    return trial
+
+
+def calls_path(directory: Path) -> Path:
+    """Give the calls file of a sealed trial: calls.csv, or calls.csv.gz when it was compressed."""
+    plain = directory / "calls.csv"
+    packed = directory / "calls.csv.gz"
+    return packed if packed.exists() and not plain.exists() else plain
+
+
+def _verify_calls(trial: Trial) -> None:
+    path = calls_path(trial.directory)
+    digest = hashlib.sha256()
+    lines, head, last = 0, b"", b"\n"
+    try:
+        for chunk in _chunks(path):
+            digest.update(chunk)
+            lines += chunk.count(b"\n")
+            head += chunk[: len(CALLS_HEADER) + 1 - len(head)]
+            last = chunk[-1:]
+    except FileNotFoundError as error:
+        raise TrialError(f"{trial.id}: has no {path.name}; pull the trial again") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise TrialError(
+            f"{trial.id}: {path.name} cannot be read ({error}); pull the trial again"
+        ) from error
+    if head != CALLS_HEADER.encode() + b"\n":
+        raise TrialError(
+            f"{trial.id}: {path.name} does not begin with the header of schema {SCHEMA}; "
+            "it was written by another version or torn: pull the trial again"
+        )
+    rows = lines - 1
+    if last != b"\n" or rows != trial.calls_rows:
+        torn = "" if last == b"\n" else " and ends in the middle of a line"
+        raise TrialError(
+            f"{trial.id}: {path.name} has {rows} rows{torn}, trial.json says "
+            f"{trial.calls_rows}; pull the trial again"
+        )
+    if digest.hexdigest() != trial.calls_sha256.lower():
+        raise TrialError(
+            f"{trial.id}: {path.name} has the SHA-256 {digest.hexdigest()[:12]}…, trial.json says "
+            f"{trial.calls_sha256[:12]}…; it was changed after sealing: pull the trial again"
+        )
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            yield chunk
+
+
+def _typed(record: Mapping[str, Any], name: str, wanted: type) -> Any:
+    value = record.get(name)
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        raise ValueError(f"{name} is {_show(value)}")  # noqa: TRY004 - wrong content, not a bug
+    return value
+
+
+def _instant(record: Mapping[str, Any], name: str) -> datetime:
+    instant = datetime.fromisoformat(_typed(record, name, str))
+    if instant.tzinfo is None:
+        raise ValueError(f"{name} has no time zone")
+    return instant
+
+
+def _show(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
