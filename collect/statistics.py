@@ -1,0 +1,171 @@
+"""Statistics over trials: means of JVM forks are the samples, calls inside a fork are not."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import ruptures
+from scipy import stats
+
+CONFIDENCE = 0.95
+RESAMPLES = 4999
+FEWEST_FOR_BOOTSTRAP = 3
+FEWEST_FOR_COURSE = 8
+SHIFT = 0.05
+_MOST_FORKS = 10_000
+
+Steadiness = Literal["steady", "drifting", "undecided"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its 95 % interval; no bounds when there are too few samples for one."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    samples: int = 1
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the length of the interval."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
+@dataclass(frozen=True)
+class VarianceSplit:
+    """Variance of a cell between forks and between the calls of a fork, in ms²."""
+
+    forks_ms2: float
+    calls_ms2: float
+
+    @property
+    def share_of_forks(self) -> float | None:
+        """The part of the variance that only more forks can average out; None without variance."""
+        total = self.forks_ms2 + self.calls_ms2
+        return self.forks_ms2 / total if total > 0 else None
+
+
+def mean_t(sample: Sequence[float]) -> Estimate:
+    """Give the mean with Student's t interval."""
+    mean = float(np.mean(sample))
+    if len(sample) < 2:
+        return Estimate(mean, samples=len(sample))
+    error = float(stats.sem(sample))
+    if error == 0:
+        return Estimate(mean, mean, mean, len(sample))
+    low, high = stats.t.interval(CONFIDENCE, len(sample) - 1, mean, error)
+    return Estimate(mean, float(low), float(high), len(sample))
+
+
+def mean_t_from_moments(count: int, mean: float, variance: float | None) -> Estimate:
+    """Give the mean with Student's t interval from the count, mean and variance of a sample."""
+    if count < 2 or variance is None:
+        return Estimate(mean, samples=count)
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, count - 1)) * (variance / count) ** 0.5
+    return Estimate(mean, mean - half, mean + half, count)
+
+
+def mean_bca(sample: Sequence[float]) -> Estimate:
+    """Give the mean with the BCa bootstrap interval (Efron 1987), always the same for a sample.
+
+    No interval for fewer than three samples: resampling one or two values says nothing.
+    """
+    mean = float(np.mean(sample))
+    if len(sample) < FEWEST_FOR_BOOTSTRAP:
+        return Estimate(mean, samples=len(sample))
+    if np.ptp(sample) == 0:
+        return Estimate(mean, mean, mean, len(sample))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        interval = stats.bootstrap(
+            (np.asarray(sample),),
+            np.mean,
+            confidence_level=CONFIDENCE,
+            n_resamples=RESAMPLES,
+            method="BCa",
+            rng=np.random.default_rng(0),
+        ).confidence_interval
+    if not np.isfinite([interval.low, interval.high]).all():
+        return Estimate(mean, samples=len(sample))
+    return Estimate(mean, float(interval.low), float(interval.high), len(sample))
+
+
+def ratio_t(ratios: Sequence[float]) -> Estimate:
+    """Give the geometric mean of one positive ratio a block, with Student's t interval of the logs.
+
+    Blocks share their data and their hour of the night, so a ratio is taken inside each block.
+    """
+    logs = mean_t(np.log(ratios).tolist())
+    value = float(np.exp(logs.value))
+    if logs.low is None or logs.high is None:
+        return Estimate(value, samples=logs.samples)
+    return Estimate(value, float(np.exp(logs.low)), float(np.exp(logs.high)), logs.samples)
+
+
+def split_variance(
+    counts: Sequence[int], means: Sequence[float], variances: Sequence[float | None]
+) -> VarianceSplit | None:
+    """Split variance between forks and calls from the calls, mean and variance of each fork.
+
+    The unbiased estimator of the two-level model of Kalibera and Jones (ISMM 2013): the
+    variance of the fork means less what the calls contribute to it, never below zero. None when
+    there are fewer than two forks or no fork has two calls.
+    """
+    freedom = sum(count - 1 for count in counts)
+    if len(means) < 2 or freedom < 1:
+        return None
+    spread = sum((n - 1) * v for n, v in zip(counts, variances, strict=True) if v is not None)
+    calls = spread / freedom
+    forks = float(np.var(means, ddof=1)) - calls * float(np.mean([1 / n for n in counts]))
+    return VarianceSplit(max(0.0, forks), calls)
+
+
+def forks_to_halve(sample: Sequence[float]) -> int | None:
+    """Say how many forks in all would make the t interval of the mean half as long.
+
+    None without an interval, without variance, or when it would take more than 10 000.
+    """
+    if len(sample) < 2 or np.ptp(sample) == 0:
+        return None
+
+    def length(forks: int) -> float:
+        quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, forks - 1))
+        return quantile / float(forks) ** 0.5
+
+    wanted = length(len(sample)) / 2
+    candidates = range(len(sample), _MOST_FORKS)
+    return next((forks for forks in candidates if length(forks) <= wanted), None)
+
+
+def steadiness(courses: Sequence[Sequence[float]]) -> Steadiness:
+    """Say whether the measured phase of a cell was steady; `courses` holds the times of each trial.
+
+    A trial drifts when PELT (Killick 2012, from ruptures) finds a change point in the logs of its
+    times and the medians on its sides differ by more than 5 %. The majority of the trials decides;
+    a trial with fewer than eight calls decides nothing.
+    """
+    verdicts = [_drifts(course) for course in courses if len(course) >= FEWEST_FOR_COURSE]
+    if 2 * sum(verdicts) > len(courses):
+        return "drifting"
+    if 2 * (len(verdicts) - sum(verdicts)) > len(courses):
+        return "steady"
+    return "undecided"
+
+
+def _drifts(course: Sequence[float]) -> bool:
+    logs = np.log(np.maximum(course, 1e-9))
+    noise = stats.median_abs_deviation(np.diff(logs), scale="normal") / 2**0.5
+    scale = noise if noise > 0 else float(np.std(logs))
+    if scale == 0:
+        return False
+    median = np.median(logs)
+    # Outliers stay in the data; clipped here so that one pause is not taken for a change of level.
+    signal = np.clip((logs - median) / scale, -4, 4).reshape(-1, 1)
+    search = ruptures.Pelt(model="l2", min_size=3, jump=1)
+    ends = search.fit_predict(signal, pen=3 * np.log(len(logs)))
+    levels = [np.median(logs[start:end]) for start, end in pairwise([0, *ends])]
+    return bool(np.exp(max(levels) - min(levels)) > 1 + SHIFT)

@@ -1,0 +1,132 @@
+"""Runs made up for tests: planned by collect itself, sealed as the runner seals, times given."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from collect.plan import PlannedTrial, make_plan, write_plan
+from collect.study import load_study, parse_study
+from collect.trials import CALLS_HEADER
+
+STUDY = Path(__file__).parents[2] / "playbooks/studies/sort.yml"
+START = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
+
+Times = Callable[[PlannedTrial, np.random.Generator], "list[float] | str"]
+"""The measured calls of a trial in ms, or the outcome of a trial that failed."""
+
+
+def seal(
+    trials: Path,
+    planned: PlannedTrial,
+    times_ms: list[float],
+    *,
+    outcome: str = "ok",
+    statuses: Mapping[int, str] | None = None,
+    **changes: Any,
+) -> Path:
+    """Write one sealed trial: two warm-up calls, then a call for each time."""
+    directory = trials / planned.id
+    directory.mkdir(parents=True)
+    lines, now = [CALLS_HEADER], 0
+    warmup = [times_ms[0] * 3, times_ms[0] * 2] if times_ms else []
+    for seq, time_ms in enumerate([*warmup, *times_ms]):
+        elapsed = round(time_ms * 1e6)
+        phase = "warmup" if seq < len(warmup) else "measure"
+        status = (statuses or {}).get(seq - len(warmup), "ok") if phase == "measure" else "ok"
+        lines.append(f"{seq},0,{phase},,{now},{elapsed},2000,1900,{status}")
+        now += elapsed + 1000
+    content = ("\n".join(lines) + "\n").encode()
+    (directory / "calls.csv").write_bytes(content)
+    started = START + timedelta(seconds=2 * planned.position)
+    record = {
+        **{k: v for k, v in vars(planned).items() if k not in {"calls", "warmup", "threads"}},
+        "attempt": 1,
+        "outcome": outcome,
+        "reason": "" if outcome == "ok" else f"the trial ended as {outcome}",
+        "started_at": _utc(started),
+        "ended_at": _utc(started + timedelta(seconds=1.5)),
+        "host": "client",
+        "jvm": {"version": "21.0.9", "vendor": "Debian", "options": [], "heap_max_bytes": 2**29},
+        "calls_rows": len(lines) - 1,
+        "calls_sha256": hashlib.sha256(content).hexdigest(),
+        "calls_file": "calls.csv",
+        "errors": [],
+        "overhead": {"timer_ns": 25.0, "noop_call_ns_p50": 31.0},
+        **changes,
+    }
+    (directory / "trial.json").write_text(json.dumps(record))
+    return directory
+
+
+def make_run(
+    directory: Path,
+    times: Times,
+    *,
+    profile: str = "demo",
+    study: str | None = None,
+    workers: int = 5,
+    until: int | None = None,
+) -> list[PlannedTrial]:
+    """Plan a run in `directory` and seal its trials, at most the first `until` of them."""
+    text = STUDY.read_text() if study is None else study
+    loaded = load_study(STUDY) if study is None else parse_study(study, "studies/test.yml")
+    plan = make_plan(loaded.profile(profile, workers))
+    write_plan(directory / "plan.jsonl", plan)
+    rng = np.random.default_rng(7)
+    for planned in plan[:until]:
+        result = times(planned, rng)
+        if isinstance(result, str):
+            seal(directory / "trials", planned, [], outcome=result)
+        else:
+            seal(directory / "trials", planned, result)
+    (directory / "run.json").write_text(json.dumps(provenance(directory.name, plan[0], text)))
+    return plan
+
+
+def provenance(run: str, first: PlannedTrial, study_file: str) -> dict[str, Any]:
+    """What the sweep records of a run."""
+    node = {
+        "os": "Debian 13",
+        "kernel": "6.12.0",
+        "cpu_model": "a CPU",
+        "cores": 2,
+        "jdk": "21.0.9",
+    }
+    names = ["client", "broker", *(f"worker{k}" for k in range(1, 6))]
+    return {
+        "schema": 1,
+        "run": run,
+        "study": first.study,
+        "profile": first.profile,
+        "seed": 2004,
+        "started_at": _utc(START),
+        "git": {"commit": "0123456789abcdef", "dirty": False},
+        "lab": {"name": "virtual", "kind": "virtual", "link_mbit": 100},
+        "nodes": [
+            {"name": n, "groups": [n.rstrip("12345")], "address": "10.0.0.1", **node} for n in names
+        ],
+        "versions": {"openmq": "6.7.0", "tomcat": "9.0.117", "axis": "1.4", "jdk": "21"},
+        "artefacts": [],
+        "study_file": study_file,
+        "deviations": ["All nodes share the two cores of one machine."],
+    }
+
+
+def sort_times(planned: PlannedTrial, rng: np.random.Generator) -> list[float]:
+    """Plausible times of the sort study: a cost a message and a server, and n² work split evenly."""
+    n, servers = planned.factors["integers"], planned.factors["servers"]
+    soap = planned.factors["transport"] == "soap"
+    share = n / servers
+    fixed = (6.0 if soap else 4.0) + (1.5 if soap else 0.8) * servers
+    mean = fixed + n * (9e-4 if soap else 2e-4) + share**2 * 1.3e-7
+    fork = rng.lognormal(0, 0.06)
+    return [float(mean * fork * rng.lognormal(0, 0.1)) for _ in range(planned.calls)]
+
+
+def _utc(instant: datetime) -> str:
+    return instant.isoformat(timespec="microseconds").replace("+00:00", "Z")
