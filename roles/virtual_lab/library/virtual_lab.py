@@ -232,6 +232,13 @@ def check(lab: Lab, nodes: list[Node]) -> None:
                 "correct the inventory"
             )
         seen[node.address] = node.name
+    for node in nodes:
+        built_on = node.directory / "image"
+        if lab.image and built_on.exists() and built_on.read_text() != str(lab.image):
+            raise LabError(
+                f"node {node.name} was made from {built_on.read_text()}, the lab's image is now "
+                f"{lab.image}; run make lab-down first (results already pulled stay)"
+            )
     bridge_of(lab)
     for route in json.loads(run("ip", "-json", "-4", "route", "show", "table", "all")):
         target = route["dst"] if route["dst"] != "default" else "0.0.0.0/32"
@@ -334,10 +341,6 @@ def mount_tree(node: Node) -> None:
     """Mount the node's file system: its own layer over the image."""
     lab = node.lab
     assert lab.image is not None
-    built_on = node.directory / "image"
-    if built_on.exists() and built_on.read_text() != str(lab.image):
-        # A layer over another image is undefined, and a virtual node holds nothing of its own.
-        remove(node)
     for part in ("upper", "work", "tree"):
         (node.directory / part).mkdir(parents=True, exist_ok=True)
     if mounts_under(node.tree):
@@ -346,7 +349,7 @@ def mount_tree(node: Node) -> None:
         f"lowerdir={lab.image},upperdir={node.directory}/upper,workdir={node.directory}/work"
     )
     run("mount", "-t", "overlay", "overlay", "-o", options, str(node.tree))
-    write(built_on, str(lab.image), 0o644)
+    write(node.directory / "image", str(lab.image), 0o644)
 
 
 def configure_tree(node: Node) -> None:
