@@ -1,0 +1,149 @@
+package org.rackbench.harness;
+
+import java.net.SocketTimeoutException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Phaser;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * The closed loop: every client thread sends its next request when its last one has returned. All
+ * threads finish their warm-up calls before any starts to measure. A thread's i-th call has seq
+ * {@code i * threads + thread}.
+ */
+final class MeasuringLoop {
+
+  private static final int WARM =
+      1; // phase 0 ends when all sessions are there, 1 when all are warm
+
+  private final Workload workload;
+  private final CallLog log;
+  private final int threads;
+  private final int warmup;
+  private final int calls;
+  private final AtomicReference<Throwable> failure = new AtomicReference<>();
+  private final Phaser phases;
+
+  /**
+   * @param warmup warm-up calls of each thread
+   * @param calls measured calls of each thread
+   * @param measuring run once, when all threads have ended their warm-up
+   */
+  MeasuringLoop(
+      Workload workload, CallLog log, int threads, int warmup, int calls, Runnable measuring) {
+    this.workload = workload;
+    this.log = log;
+    this.threads = threads;
+    this.warmup = warmup;
+    this.calls = calls;
+    this.phases =
+        new Phaser(threads) {
+          @Override
+          protected boolean onAdvance(int phase, int registered) {
+            if (phase == WARM) {
+              measuring.run();
+            }
+            return registered == 0;
+          }
+        };
+  }
+
+  /** Runs all calls; throws what kept a session from being made. */
+  void run() throws Exception {
+    List<Thread> clients = new ArrayList<>();
+    for (int i = 0; i < threads; i++) {
+      int thread = i;
+      clients.add(new Thread(() -> client(thread), "client-" + thread));
+    }
+    clients.forEach(Thread::start);
+    for (Thread client : clients) {
+      client.join();
+    }
+    if (failure.get() instanceof Exception e) {
+      throw e;
+    } else if (failure.get() != null) {
+      throw new IllegalStateException(failure.get());
+    }
+  }
+
+  private void client(int thread) {
+    Session session = null;
+    try {
+      session = workload.session(thread);
+      phases.arriveAndAwaitAdvance();
+      if (failure.get() == null) {
+        calls(session, thread, 0, warmup);
+        phases.arriveAndAwaitAdvance();
+        calls(session, thread, warmup, warmup + calls);
+        phases.arriveAndAwaitAdvance();
+      }
+    } catch (Throwable e) {
+      exitOnMemory(e);
+      failure.compareAndSet(null, e);
+    } finally {
+      phases.arriveAndDeregister();
+      close(session);
+    }
+  }
+
+  private static void close(Session session) {
+    try {
+      if (session != null) {
+        session.close();
+      }
+    } catch (Exception e) {
+      System.err.println("closing a session: " + text(e)); // the calls are done and stand
+    }
+  }
+
+  private void calls(Session session, int thread, int from, int to) {
+    for (int i = from; i < to; i++) {
+      call(session, i * threads + thread);
+    }
+  }
+
+  private void call(Session session, int seq) {
+    long before = System.nanoTime();
+    boolean returned = false;
+    try {
+      session.prepare(seq);
+      before = System.nanoTime();
+      session.call();
+      log.time(seq, before, System.nanoTime());
+      returned = true;
+      log.answer(seq, session.verify());
+    } catch (Throwable e) {
+      if (!returned) {
+        log.time(seq, before, System.nanoTime());
+      }
+      exitOnMemory(e);
+      log.bad(seq, isTimeout(e) ? CallLog.Status.TIMEOUT : CallLog.Status.ERROR, text(e));
+    }
+  }
+
+  /** Out of memory is an outcome of the trial: no call after it can be trusted. */
+  private static void exitOnMemory(Throwable e) {
+    for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+      if (cause instanceof OutOfMemoryError) {
+        Runtime.getRuntime().halt(Trial.EXIT_MEMORY);
+      }
+    }
+  }
+
+  private static boolean isTimeout(Throwable e) {
+    for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+      if (cause instanceof TimeoutException || cause instanceof SocketTimeoutException) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  static String text(Throwable e) {
+    String message = e.getMessage();
+    return message == null || message.isBlank()
+        ? e.getClass().getName()
+        : e.getClass().getSimpleName() + ": " + message;
+  }
+}

@@ -1,0 +1,85 @@
+package org.rackbench.harness;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Map;
+
+/**
+ * {@code state.json}: how far the runner is, for whoever follows the run. Not a record: what counts
+ * is what is sealed.
+ */
+final class RunState {
+
+  private final Path file;
+  private final Map<String, Object> state;
+  private long[] outsideNanos = new long[0];
+
+  RunState(Path run, int total, int sealed) {
+    file = run.resolve("state.json");
+    state =
+        Trial.ordered(
+            "schema",
+            1,
+            "run",
+            run.getFileName().toString(),
+            "state",
+            "running",
+            "reason",
+            "",
+            "pid",
+            ProcessHandle.current().pid(),
+            "running",
+            null,
+            "attempt",
+            null,
+            "since",
+            Utc.now(),
+            "sealed",
+            sealed,
+            "total",
+            total,
+            "last",
+            null,
+            "outside_jvm_ms_p50",
+            null,
+            "updated_at",
+            null);
+  }
+
+  synchronized void started(String id, int attempt) throws IOException {
+    state.put("running", id);
+    state.put("attempt", attempt);
+    state.put("since", Utc.now());
+    write();
+  }
+
+  /**
+   * @param outside nanoseconds the runner spent on this trial while its JVM did not run
+   */
+  synchronized void sealed(String id, String outcome, long outside) throws IOException {
+    outsideNanos = Arrays.copyOf(outsideNanos, outsideNanos.length + 1);
+    outsideNanos[outsideNanos.length - 1] = outside;
+    long[] sorted = outsideNanos.clone();
+    Arrays.sort(sorted);
+    state.put("outside_jvm_ms_p50", sorted[sorted.length / 2] / 1e6);
+    state.put("running", null);
+    state.put("attempt", null);
+    state.put("since", Utc.now());
+    state.put("sealed", (int) state.get("sealed") + 1);
+    state.put("last", Trial.ordered("id", id, "outcome", outcome));
+    write();
+  }
+
+  /** Says that the runner is stopping, finished or failed, and why. */
+  synchronized void become(String word, String reason) throws IOException {
+    state.put("state", word);
+    state.put("reason", reason);
+    write();
+  }
+
+  private void write() throws IOException {
+    state.put("updated_at", Utc.now());
+    Durable.replace(file, Json.bytes(state));
+  }
+}
