@@ -16,20 +16,25 @@ options:
     choices: [checked, up, down]
     type: str
     default: up
-  name: {description: Name of the lab, type: str, required: true}
-  root: {description: Directory of the lab's node file systems, type: path, required: true}
-  image: {description: Directory of the base image; needed to go up, type: path}
-  bridge: {description: Name of the bridge, type: str, required: true}
-  prefix: {description: The first three numbers of the lab's /24 network, type: str, required: true}
-  nodes: {description: Name and address of each node, type: dict, default: {}}
-  user: {description: The account in the image that may log in, type: str, default: rack}
-  authorized_key: {description: The public key that account accepts, type: str}
-  link_mbit: {description: Rate of each link in Mbit/s; 0 for no limit, type: int, default: 0}
-  link_burst_bytes: {description: Bytes that may pass at once, type: int, default: 3200}
-  memory_mb: {description: Cap of each node in MiB, type: int, required: true}
-  disk_mb: {description: Free space a new node needs in MiB, type: int, default: 500}
-  internet: {description: Whether nodes reach beyond the lab, type: bool, default: false}
-  boot_timeout_s: {description: Seconds a node may take until its sshd answers, type: int, default: 90}
+  authorized_key: {description: The public key that logs in; needed to go up, type: str}
+  lab:
+    description: What the lab is.
+    type: dict
+    required: true
+    suboptions:
+      name: {description: Name of the lab, type: str, required: true}
+      root: {description: Directory of the lab's node file systems, type: path, required: true}
+      image: {description: Directory of the base image, type: path, required: true}
+      bridge: {description: Name of the bridge, type: str, required: true}
+      prefix: {description: The first three numbers of the lab's /24 network, type: str, required: true}
+      nodes: {description: Name and address of each node, type: dict, required: true}}
+      user: {description: The account in the image that may log in, type: str, required: true}
+      link_mbit: {description: Rate of each link in Mbit/s; 0 for no limit, type: int, required: true}
+      link_burst_bytes: {description: Bytes that may pass at once, type: int, required: true}
+      memory_mb: {description: Cap of each node in MiB, type: int, required: true}
+      disk_mb: {description: Free space a new node needs in MiB, type: int, required: true}
+      internet: {description: Whether nodes reach beyond the lab, type: bool, required: true}
+      boot_timeout_s: {description: Seconds a node may take until its sshd answers, type: int, required: true}
 """
 
 RETURN = r"""
@@ -71,7 +76,7 @@ class Lab:
 
     name: str
     root: Path
-    image: Path | None
+    image: Path
     bridge: str
     prefix: str
     user: str
@@ -234,7 +239,7 @@ def check(lab: Lab, nodes: list[Node]) -> None:
         seen[node.address] = node.name
     for node in nodes:
         built_on = node.directory / "image"
-        if lab.image and built_on.exists() and built_on.read_text() != str(lab.image):
+        if built_on.exists() and built_on.read_text() != str(lab.image):
             raise LabError(
                 f"node {node.name} was made from {built_on.read_text()}, the lab's image is now "
                 f"{lab.image}; run make lab-down first (results already pulled stay)"
@@ -340,7 +345,6 @@ def host_key(node: Node) -> Path:
 def mount_tree(node: Node) -> None:
     """Mount the node's file system: its own layer over the image."""
     lab = node.lab
-    assert lab.image is not None
     for part in ("upper", "work", "tree"):
         (node.directory / part).mkdir(parents=True, exist_ok=True)
     if mounts_under(node.tree):
@@ -630,31 +634,38 @@ def down(lab: Lab) -> bool:
 def main() -> None:
     """Do what the task asks."""
     text = {"type": "str", "required": True}
+    number = {"type": "int", "required": True}
     module = AnsibleModule(
         argument_spec={
             "state": {"choices": ["checked", "up", "down"], "default": "up"},
-            "name": text,
-            "root": {"type": "path", "required": True},
-            "image": {"type": "path"},
-            "bridge": text,
-            "prefix": text,
-            "nodes": {"type": "dict", "default": {}},
-            "user": {"default": "rack"},
             "authorized_key": {"no_log": False},
-            "link_mbit": {"type": "int", "default": 0},
-            "link_burst_bytes": {"type": "int", "default": 3200},
-            "memory_mb": {"type": "int", "required": True},
-            "disk_mb": {"type": "int", "default": 500},
-            "internet": {"type": "bool", "default": False},
-            "boot_timeout_s": {"type": "int", "default": 90},
+            "lab": {
+                "type": "dict",
+                "required": True,
+                "options": {
+                    "name": text,
+                    "root": {"type": "path", "required": True},
+                    "image": {"type": "path", "required": True},
+                    "bridge": text,
+                    "prefix": text,
+                    "nodes": {"type": "dict", "required": True},
+                    "user": text,
+                    "link_mbit": number,
+                    "link_burst_bytes": number,
+                    "memory_mb": number,
+                    "disk_mb": number,
+                    "internet": {"type": "bool", "required": True},
+                    "boot_timeout_s": number,
+                },
+            },
         },
-        required_if=[("state", "up", ["image", "authorized_key"])],
+        required_if=[("state", "up", ["authorized_key"])],
         supports_check_mode=True,
     )
-    wanted = dict(module.params)
-    state, members = wanted.pop("state"), wanted.pop("nodes")
-    wanted["root"] = Path(wanted["root"])
-    wanted["image"] = Path(wanted["image"]) if wanted["image"] else None
+    state = module.params["state"]
+    wanted = dict(module.params["lab"], authorized_key=module.params["authorized_key"])
+    members = wanted.pop("nodes")
+    wanted.update(root=Path(wanted["root"]), image=Path(wanted["image"]))
     lab = Lab(**wanted)
     nodes = [Node(lab, name, address) for name, address in members.items()]
     try:

@@ -1,0 +1,86 @@
+# make demo   the whole way, from nothing to a report        make test   every test
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+PYTHON ?= python3
+INVENTORY ?= inventory/virtual
+# mitogen_linear is several times faster; STRATEGY=linear is stock Ansible.
+STRATEGY ?= mitogen_linear
+# More settings for the playbooks, for example EXTRA='-e virtual_lab_prefix=10.99.0'
+EXTRA ?=
+
+AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
+PLAY = $(ANSIBLE_ENV) .venv/bin/ansible-playbook -i $(INVENTORY) $(EXTRA)
+ANSIBLE_ENV = $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) \
+  ANSIBLE_STRATEGY_PLUGINS=$(firstword $(wildcard .venv/lib/python3*/site-packages/ansible_mitogen/plugins/strategy)) \
+  ANSIBLE_DEPRECATION_WARNINGS=false)
+
+.PHONY: help demo test test-java test-unit test-lab lint bench build lab-up lab-down site verify clean
+
+help:
+	@echo 'make demo       make the virtual lab, provision it, run the demo profiles, write the report'
+	@echo 'make test       every test; makes its own lab and removes it'
+	@echo 'make lab-up     make the virtual lab          make lab-down   remove it'
+	@echo 'make site       provision INVENTORY           make verify     compare its nodes'
+	@echo 'make build      build what is deployed        make lint       check the style of everything'
+	@echo 'make bench      measure the kit itself        make clean      remove what was built'
+
+demo: .venv/ready
+	@$(PLAY) playbooks/demo.yml
+	@echo
+	@echo "Report: $(CURDIR)/results/demo/report.html"
+
+test: test-unit test-java lint test-lab
+
+test-unit: .venv/ready
+	.venv/bin/pytest tests/unit
+
+test-java: .venv/ready
+	$(PLAY) playbooks/build.yml -e java_apps_goal=verify
+
+test-lab: .venv/ready
+	.venv/bin/pytest tests/lab
+
+lint: .venv/ready
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/yamllint --strict .
+	.venv/bin/ansible-lint --offline --strict
+
+bench: .venv/ready
+	.venv/bin/python tests/bench/bench.py
+
+lab-up: .venv/ready
+	$(PLAY) playbooks/lab.yml
+
+lab-down: .venv/ready
+	$(PLAY) playbooks/lab_down.yml
+
+build: .venv/ready
+	$(PLAY) playbooks/build.yml
+
+site: build
+	$(PLAY) playbooks/site.yml
+
+verify: .venv/ready
+	$(PLAY) playbooks/verify.yml
+
+clean:
+	rm -rf .venv java-apps/dist
+	find java-apps -name target -type d -prune -exec rm -rf {} +
+
+# Everything else is installed by the playbooks; this is what it takes to run them.
+.venv/ready: requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "$(PYTHON) is older than 3.11; install a newer one and say make PYTHON=python3.x"; exit 2; }
+	@[ -z "$(AS_ROOT)" ] || sudo -n true 2>/dev/null || \
+	  { echo "the lab needs root on this machine: run make as root, or let $$USER use sudo without a password"; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { $(AS_ROOT) apt-get update -q && $(AS_ROOT) apt-get install -y -q --no-install-recommends python3-venv; }
+	@echo 'Installing the pinned Python packages into .venv'
+	@rm -rf .venv && $(PYTHON) -m venv .venv
+	@.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	@.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
