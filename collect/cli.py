@@ -10,7 +10,8 @@ from typing import TypeAlias
 from collect.check import verify_run
 from collect.errors import InputError
 from collect.plan import make_plan, plan_bytes, write_plan
-from collect.run import open_run
+from collect.progress import progress
+from collect.run import Run, open_run
 from collect.study import find_study, load_study
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -48,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_plan(commands)
     _add_check(commands)
+    _add_report(commands)
     return parser
 
 
@@ -141,6 +143,53 @@ def _check(options: argparse.Namespace) -> int:
         f"{run.name}: {len(verified.trials)} of {len(run.plan)} trials sealed and verified: {whole}"
     )
     return FINDINGS if verified.findings else GOOD
+
+
+def _add_report(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        _report,
+        "write one report over one or more runs",
+        """\
+Write one self-contained HTML file over one or more runs of any studies, with
+cells.csv, calls.parquet and charts (SVG, PDF) in each run's directory. Logs that
+an earlier report has read are not read again. Refused trials are findings.
+
+examples:
+  collect report demo-sort
+  collect report demo-sort demo-mtom -o results/demo.html""",
+    )
+    parser.add_argument(
+        "runs", metavar="RUN", nargs="+", help="a run's directory, or its name in results/"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="the HTML file (default: report.html in the run, or beside the runs if several)",
+    )
+
+
+def _report(options: argparse.Namespace) -> int:
+    # Slow to import, and no other command needs them.
+    from collect.analysis import analyse  # noqa: PLC0415
+    from collect.report import write_report  # noqa: PLC0415
+
+    runs = [open_run(name) for name in options.runs]
+    output = options.output or _default_report(runs)
+    with progress() as show:
+        analyses = [analyse(run, show(f"{run.name}: trials verified")) for run in runs]
+    reported = write_report(analyses, output)
+    refused = [f for a in analyses for f in a.findings if f.kind in {"refused", "stray"}]
+    for finding in refused[:_LISTED]:
+        print(f"{finding.kind}: {finding.text}", file=sys.stderr)
+    print(reported.page)
+    return FINDINGS if refused else GOOD
+
+
+def _default_report(runs: Sequence[Run]) -> Path:
+    first = runs[0].directory
+    return (first if len(runs) == 1 else first.parent) / "report.html"
 
 
 def _positive(text: str) -> int:

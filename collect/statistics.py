@@ -1,5 +1,6 @@
 """Statistics over trials: means of JVM forks are the samples, calls inside a fork are not."""
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -134,7 +135,7 @@ def forks_to_halve(sample: Sequence[float]) -> int | None:
 
     def length(forks: int) -> float:
         quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, forks - 1))
-        return quantile / float(forks) ** 0.5
+        return quantile / math.sqrt(forks)
 
     wanted = length(len(sample)) / 2
     candidates = range(len(sample), _MOST_FORKS)

@@ -1,0 +1,62 @@
+"""A run analysed: its trials verified, its calls read, its cells made; the base of every output."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from collect.calls import Calls
+from collect.cells import Cell, make_cells
+from collect.check import Finding, verify_run
+from collect.evidence import Measured
+from collect.run import Run
+from collect.studies import StudyModule, find
+from collect.trials import verify_trial
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A run with its cells and with every finding of its verification."""
+
+    run: Run
+    cells: tuple[Cell, ...]
+    findings: tuple[Finding, ...]
+
+    def of_kind(self, kind: str) -> list[Finding]:
+        """Give the findings of one kind: missing, refused or stray."""
+        return [finding for finding in self.findings if finding.kind == kind]
+
+    @property
+    def sealed(self) -> int:
+        """How many trials are verified."""
+        return sum(len(cell.trials) for cell in self.cells)
+
+    @property
+    def module(self) -> StudyModule | None:
+        """The module of the study, None when there is none for exactly these factors."""
+        module = find(self.run.study)
+        return module if module and set(module.factors) == set(self.run.factors) else None
+
+    def measured(self, factors: tuple[str, ...]) -> Measured:
+        """Give the cells by their levels in the order of `factors`."""
+        names = list(self.run.factors)
+        places = [names.index(factor) for factor in factors]
+        return Measured({tuple(cell.levels[i] for i in places): cell for cell in self.cells})
+
+
+def analyse(run: Run, progress: Progress = lambda done, total: None) -> Analysis:
+    """Verify and read what is new since the last time, and make the cells of a run.
+
+    `progress` is told how many trials of how many are verified.
+    """
+    calls = Calls(run)
+    verified = verify_run(
+        run,
+        lambda directory, planned: verify_trial(directory, planned, calls.__contains__),
+        progress,
+    )
+    unreadable = calls.update(verified.trials)
+    refused = {finding.subject for finding in unreadable}
+    trials = [trial for trial in verified.trials if trial.id not in refused]
+    cells = make_cells(run, trials, calls)
+    return Analysis(run, tuple(cells), (*verified.findings, *unreadable))

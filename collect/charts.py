@@ -1,0 +1,164 @@
+"""Charts: one look for the page, light or dark, and for SVG and PDF files."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from collect.writing import write_bytes, write_text
+
+WIDTH, HEIGHT = 380, 270
+LIGHT: Mapping[str, str] = {
+    "paper": "#fdfcfa",
+    "ink": "#23262b",
+    "soft": "#5c6470",
+    "line": "#d9d7d2",
+    "series-1": "#1f6fb2",
+    "series-2": "#c2571a",
+    "series-3": "#2f7d4f",
+    "series-4": "#7a4fa3",
+    "series-5": "#8a6d00",
+}
+DARK: Mapping[str, str] = {
+    "paper": "#16181c",
+    "ink": "#e6e4df",
+    "soft": "#a3a9b3",
+    "line": "#3a3f47",
+    "series-1": "#6cb4ee",
+    "series-2": "#f0995c",
+    "series-3": "#74c69d",
+    "series-4": "#c3a1e6",
+    "series-5": "#d9bd4a",
+}
+_FONT = "system-ui, sans-serif"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a series; `low` and `high` are its interval, None where there is none."""
+
+    series: str
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A logarithmic axis over `domain` with ticks at `values` (the library's choice when empty)."""
+
+    title: str
+    domain: tuple[float, float]
+    values: Sequence[float] = ()
+
+
+def lines(points: Sequence[Point], series: Sequence[str], x: Axis, y: Axis) -> alt.LayerChart:
+    """Draw each series as a line with its points and intervals, both axes logarithmic.
+
+    `series` fixes colours and order, so that panels beside each other agree. Colours are CSS
+    variables of the page; `save` puts those of the light theme in their place.
+    """
+    rows = [vars(point) for point in points]
+    colours = [f"var(--series-{index % 5 + 1})" for index in range(len(series))]
+    picked = alt.selection_point(fields=["series"], bind="legend")
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=_scale(alt.X("x:Q"), x),
+        color=alt.Color(
+            "series:N",
+            title=None,
+            sort=list(series),
+            scale=alt.Scale(domain=list(series), range=colours),
+        ),
+        opacity=alt.condition(picked, alt.value(1), alt.value(0.15)),
+    )
+    tip = [
+        alt.Tooltip("series:N", title="series"),
+        alt.Tooltip("x:Q", title=x.title, format=",~r"),
+        alt.Tooltip("text:N", title=y.title),
+    ]
+    shape = alt.Shape(
+        "series:N", title=None, sort=list(series), scale=alt.Scale(domain=list(series))
+    )
+    line = base.mark_line(strokeWidth=1.6).encode(y=_scale(alt.Y("y:Q"), y))
+    bar = base.transform_filter("datum.low !== null").mark_rule(strokeWidth=1.6)
+    dots = base.mark_point(filled=True, size=58, opacity=1).encode(
+        y="y:Q", shape=shape, tooltip=tip
+    )
+    layers = [line, bar.encode(y="low:Q", y2="high:Q"), dots.add_params(picked)]
+    return alt.LayerChart(layer=layers, width=WIDTH, height=HEIGHT)
+
+
+def domain_of(values: Sequence[float]) -> tuple[float, float]:
+    """Give a logarithmic domain that holds all values with a little room."""
+    return min(values) / 1.35, max(values) * 1.35
+
+
+def page_spec(chart: alt.LayerChart) -> dict[str, Any]:
+    """Give the Vega-Lite specification of a panel for the page, colours left to its style sheet."""
+    spec: dict[str, Any] = _configured(chart).to_dict()
+    return spec
+
+
+def page_svg(chart: alt.LayerChart) -> str:
+    """Give a panel as SVG for the page, shown until the script makes it interactive."""
+    return vl_convert.vegalite_to_svg(json.dumps(page_spec(chart)))
+
+
+def save(charts: Sequence[tuple[str, alt.LayerChart]], stem: Path) -> list[Path]:
+    """Write titled charts side by side to STEM.svg and STEM.pdf in the light colours."""
+    panels = [chart.properties(title=title) for title, chart in charts]
+    text = json.dumps(
+        _configured(alt.hconcat(*panels).resolve_scale(color="shared", shape="shared")).to_dict()
+    )
+    for name, colour in LIGHT.items():
+        text = text.replace(f"var(--{name})", colour)
+    files = [stem.with_suffix(".svg"), stem.with_suffix(".pdf")]
+    write_text(files[0], vl_convert.vegalite_to_svg(text))
+    write_bytes(files[1], vl_convert.vegalite_to_pdf(text))
+    return files
+
+
+def script() -> str:
+    """Give the JavaScript that draws the charts, for a page that asks nothing of the network."""
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+
+
+def _scale(channel: Any, axis: Axis) -> Any:
+    ticks = alt.Axis(values=list(axis.values)) if axis.values else alt.Axis(tickCount=6)
+    scale = alt.Scale(type="log", domain=list(axis.domain), nice=False)
+    return channel.title(axis.title).scale(scale).axis(ticks)
+
+
+def _configured(chart: Any) -> Any:
+    return (
+        chart.configure(background="transparent", font=_FONT)
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor="var(--soft)",
+            titleColor="var(--ink)",
+            gridColor="var(--line)",
+            domainColor="var(--soft)",
+            tickColor="var(--soft)",
+            labelFontSize=12,
+            titleFontSize=12.5,
+            titleFontWeight="normal",
+            titlePadding=8,
+            format=",~r",
+            labelOverlap=True,
+        )
+        .configure_legend(
+            labelColor="var(--ink)",
+            titleColor="var(--soft)",
+            labelFontSize=12,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            orient="bottom",
+        )
+        .configure_title(color="var(--ink)", fontSize=13, fontWeight=600, anchor="start")
+    )

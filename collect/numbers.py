@@ -1,0 +1,23 @@
+"""How numbers are written for people: three digits that matter, thousands apart."""
+
+from collect.statistics import Estimate
+
+_THIN = "\N{NARROW NO-BREAK SPACE}"
+
+
+def show(value: float) -> str:
+    """Give a number with three significant digits, or all digits before the point."""
+    if value == 0:
+        return "0"
+    magnitude = abs(value)
+    if magnitude >= 99.95:
+        return f"{value:,.0f}".replace(",", _THIN)
+    decimals = 1 if magnitude >= 9.995 else 2 if magnitude >= 0.9995 else 3
+    return f"{value:.{decimals}f}" if magnitude >= 0.01 else f"{value:.2g}"
+
+
+def show_estimate(estimate: Estimate) -> str:
+    """Give a value with its interval as [low, high]; alone when it has none or one of no length."""
+    if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
+        return show(estimate.value)
+    return f"{show(estimate.value)} [{show(estimate.low)}, {show(estimate.high)}]"

@@ -1,0 +1,52 @@
+"""Sealed trials that arrive from the client node: proven whole, then given their name here."""
+
+import io
+import os
+import shutil
+import tarfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from collect.plan import PlannedTrial
+from collect.trials import Trial, TrialError, verify_trial
+
+INCOMING = ".incoming"
+
+
+def accept_trials(archive: bytes, run: Path, planned: Mapping[str, PlannedTrial]) -> list[Trial]:
+    """Unpack a tar.gz of trial directories into `run`/trials; give the trials, oldest first.
+
+    Each one is unpacked beside, verified against its seal and its line of the plan, flushed to disk
+    and renamed, so that a killed pull leaves nothing that counts. A trial that is here already is
+    never touched. Raises TrialError for a trial that is torn or was never planned.
+    """
+    incoming = run / INCOMING
+    shutil.rmtree(incoming, ignore_errors=True)
+    incoming.mkdir(parents=True)
+    trials = run / "trials"
+    trials.mkdir(exist_ok=True)
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
+        tar.extractall(incoming, filter="data")
+    accepted = []
+    for directory in sorted(incoming.iterdir()):
+        if directory.name not in planned:
+            raise TrialError(f"{directory.name}: is not in the plan of {run.name}; remove it there")
+        if (trials / directory.name).exists():
+            continue
+        trial = verify_trial(directory, planned[directory.name])
+        for file in directory.iterdir():
+            _flush(file)
+        _flush(directory)
+        directory.rename(trials / directory.name)
+        accepted.append(trial)
+    _flush(trials)
+    shutil.rmtree(incoming)
+    return sorted(accepted, key=lambda trial: trial.position)
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

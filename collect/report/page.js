@@ -1,0 +1,76 @@
+"use strict";
+
+// Tables: a button in each head of the last row sorts by its column; the order is told to readers.
+const keyOf = (row, column) => {
+  const cell = row.cells[column];
+  const number = Number(cell.dataset.sort ?? cell.textContent.trim());
+  return Number.isNaN(number) || cell.textContent.trim() === "" ? cell.textContent.trim() : number;
+};
+const compare = (a, b) => {
+  if (typeof a === typeof b) return typeof a === "number" ? a - b : a.localeCompare(b);
+  return typeof a === "number" ? -1 : 1;
+};
+const sortBy = (table, head, column) => {
+  const down = head.getAttribute("aria-sort") === "ascending";
+  for (const other of table.querySelectorAll("th[aria-sort]")) other.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", down ? "descending" : "ascending");
+  const body = table.tBodies[0];
+  const rows = [...body.rows].sort((a, b) => compare(keyOf(a, column), keyOf(b, column)));
+  body.append(...(down ? rows.reverse() : rows));
+};
+const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const save = (table, name) => {
+  const line = (row) =>
+    [...row.cells]
+      .flatMap((c) => [c.textContent.trim().replace(/\s+/g, " "), ...Array(c.colSpan - 1).fill("")])
+      .map(quoted)
+      .join(",");
+  const blob = new Blob([[...table.rows].map(line).join("\n") + "\n"], { type: "text/csv" });
+  const link = Object.assign(document.createElement("a"), {
+    href: URL.createObjectURL(blob),
+    download: `${name}.csv`,
+  });
+  link.click();
+  URL.revokeObjectURL(link.href);
+};
+for (const table of document.querySelectorAll("table.sortable")) {
+  const heads = [...table.tHead.rows].at(-1).cells;
+  for (const [column, head] of [...heads].entries()) {
+    const button = document.createElement("button");
+    button.append(...head.childNodes);
+    button.addEventListener("click", () => sortBy(table, head, column));
+    head.append(button);
+  }
+  const name = table.dataset.name ?? table.parentElement.getAttribute("aria-label").split(":")[0];
+  const button = Object.assign(document.createElement("button"), {
+    className: "save",
+    textContent: "Download as CSV",
+  });
+  button.addEventListener("click", () => save(table, name));
+  table.parentElement.after(button);
+}
+
+// A link to a cell's trials opens the fold they are in.
+const unfold = () => {
+  let fold = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (; fold; fold = fold.parentElement) if (fold.tagName === "DETAILS") fold.open = true;
+};
+addEventListener("hashchange", unfold);
+unfold();
+
+// Charts stand as pictures; each becomes interactive when it comes near the window.
+if (window.vegaEmbed && "IntersectionObserver" in window) {
+  const watch = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      watch.unobserve(target);
+      const spec = JSON.parse(target.parentElement.querySelector(".spec").textContent);
+      const stage = document.createElement("div");
+      window
+        .vegaEmbed(stage, spec, { actions: false, renderer: "svg", tooltip: { disableDefaultStyle: true } })
+        .then(() => target.replaceChildren(stage))
+        .catch(() => {});
+    }
+  }, { rootMargin: "300px" });
+  for (const chart of document.querySelectorAll(".chart")) watch.observe(chart);
+}

@@ -1,0 +1,120 @@
+"""What was run where, as recorded in run.json; what is absent is said to be absent."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from collect.analysis import Analysis
+
+ABSENT = "not recorded"
+_NODE_COLUMNS = {
+    "name": "node",
+    "groups": "groups",
+    "address": "address",
+    "os": "system",
+    "kernel": "kernel",
+    "cpu_model": "processor",
+    "cores": "cores",
+    "memory_mb": "memory, MB",
+    "jdk": "JDK",
+    "packages_sha256": "packages",
+    "clock_offset_ms": "clock offset, ms",
+}
+_HASH_LENGTH = 12
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A line of the head of a run."""
+
+    name: str
+    text: str
+
+
+def facts_of(analysis: Analysis) -> list[Fact]:
+    """Say what was run, when, where, on what and from which source."""
+    run, provenance = analysis.run, analysis.run.provenance
+    source = run.study_content.get("source", {})
+    lab = _mapping(provenance, "lab")
+    git = _mapping(provenance, "git")
+    trials = [t.trial for cell in analysis.cells for t in cell.trials]
+    link = lab.get("link_mbit")
+    commit = str(git.get("commit", ABSENT))[:_HASH_LENGTH]
+    facts = [
+        Fact("Document", f"{source['citation']} ({source['document']})" if source else ABSENT),
+        Fact("Run", f"{run.name}: study {run.study}, profile {run.profile}"),
+        Fact(
+            "Trials",
+            f"{analysis.sealed} of {len(run.plan)} sealed and verified "
+            f"({len(run.cells)} cells, {run.blocks} blocks)",
+        ),
+        Fact("Lab", f"{lab.get('name', ABSENT)} ({lab.get('kind', 'kind not recorded')})"),
+        Fact("Link rate", f"{link} Mbit/s" if link is not None else ABSENT),
+        Fact("Versions", _pairs(_mapping(provenance, "versions"))),
+        Fact("Source", commit + (", with uncommitted changes" if git.get("dirty") else "")),
+        Fact("Seed", str(provenance.get("seed", ABSENT))),
+        Fact("Constants", _pairs(run.plan[0].constants)),
+        Fact("Each trial", _loop(analysis)),
+        Fact("The bench itself", _overhead(analysis)),
+    ]
+    if trials:
+        first, last = min(t.started_at for t in trials), max(t.ended_at for t in trials)
+        span = f"{first:%Y-%m-%d %H:%M:%S} to {last:%Y-%m-%d %H:%M:%S} UTC"
+        facts.insert(3, Fact("Measured", span))
+    return facts
+
+
+def nodes_of(provenance: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Give the column heads and rows of the nodes; columns nobody recorded are left out."""
+    nodes = provenance.get("nodes")
+    described = [n for n in nodes if isinstance(n, dict)] if isinstance(nodes, list) else []
+    keys = [key for key in _NODE_COLUMNS if any(node.get(key) is not None for node in described)]
+    rows = [[_cell(key, node.get(key)) for key in keys] for node in described]
+    return [_NODE_COLUMNS[key] for key in keys], rows
+
+
+def _cell(key: str, value: Any) -> str:
+    if value is None:
+        return ABSENT
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)[:_HASH_LENGTH] if key == "packages_sha256" else str(value)
+
+
+def _mapping(provenance: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = provenance.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _pairs(mapping: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in mapping.items()) or ABSENT
+
+
+def _loop(analysis: Analysis) -> str:
+    plan = analysis.run.plan
+
+    def span(values: set[int]) -> str:
+        low, high = min(values), max(values)
+        return str(low) if low == high else f"{low} to {high}"
+
+    return (
+        f"one fresh JVM, {span({t.warmup for t in plan})} warm-up and "
+        f"{span({t.calls for t in plan})} measured calls, {span({t.threads for t in plan})} "
+        "client threads, closed loop (service time)"
+    )
+
+
+def _overhead(analysis: Analysis) -> str:
+    records = [t.trial.record.get("overhead") for cell in analysis.cells for t in cell.trials]
+    parts = []
+    for key, text in (
+        ("timer_ns", "reading the clock"),
+        ("noop_call_ns_p50", "a call that does nothing"),
+    ):
+        values = [
+            r[key] for r in records if isinstance(r, dict) and isinstance(r.get(key), (int, float))
+        ]
+        if values:
+            parts.append(f"{text} {median(values):.0f} ns")
+    return ", ".join(parts) + " (medians over trials)" if parts else ABSENT

@@ -1,0 +1,337 @@
+"""The sort study: Eggen and Sunku, Efficiency of SOAP versus JMS (document 000_…, Figures 7-11)."""
+
+from collections.abc import Mapping, Sequence
+
+from collect import charts
+from collect.claims import Bound, Claim, over_cells
+from collect.evidence import Evidence, Key, Published, Untested, load_published, show_level
+from collect.exhibits import Entry, Exhibit, Figure, Header, Panel, Table
+from collect.numbers import show, show_estimate
+from collect.statistics import Estimate
+from collect.studies import StudyModule
+
+SERVERS = (1, 3, 5)
+SIZES = (500, 5000, 50000, 100000)
+NAMES = {"jms": "JMS", "soap": "SOAP"}
+
+
+def _published() -> Published:
+    return load_published("sort", {"transport": str, "servers": int, "integers": int})
+
+
+def _quotient(times: Sequence[float]) -> float:
+    return times[0] / times[1]
+
+
+def _growths(times: Sequence[float]) -> float:
+    """Growth of JMS over growth of SOAP: [JMS small, JMS large, SOAP small, SOAP large]."""
+    return (times[1] / times[0]) / (times[3] / times[2])
+
+
+def _over_slowest(times: Sequence[float]) -> float:
+    return times[0] / max(times[1:])
+
+
+CLAIMS = (
+    Claim(
+        sentence="JMS speeds up from 1 to 5 servers at 100 000 integers.",
+        where="section 10, Figures 7 and 8",
+        statistic="time with 1 server / time with 5",
+        bound=Bound(low=1, is_open=True),
+        numbers=over_cells([("JMS, 100 000", [("jms", 1, 100000), ("jms", 5, 100000)], _quotient)]),
+        note="About 5² = 25: the work is n², so a fifth of the integers is a 25th of the work.",
+    ),
+    Claim(
+        sentence="SOAP speeds up from 1 to 5 servers at 100 000 integers.",
+        where="section 10, Figures 7 and 9",
+        statistic="time with 1 server / time with 5",
+        bound=Bound(low=1, is_open=True),
+        numbers=over_cells(
+            [("SOAP, 100 000", [("soap", 1, 100000), ("soap", 5, 100000)], _quotient)]
+        ),
+        note="The printed 1 177 286 ms is likely a slip of the pen.",
+    ),
+    Claim(
+        sentence="SOAP takes nearly twice as long as JMS.",
+        where="section 11",
+        statistic="SOAP time / JMS time, every cell",
+        bound=Bound(1.5, 2.5),
+        direction=Bound(low=1, is_open=True),
+        numbers=over_cells(
+            [
+                (
+                    f"{servers} servers, {show_level(size)}",
+                    [("soap", servers, size), ("jms", servers, size)],
+                    _quotient,
+                )
+                for servers in SERVERS
+                for size in SIZES
+            ]
+        ),
+    ),
+    Claim(
+        sentence="Both grow alike from 50 000 to 100 000 integers.",
+        where="section 11, Figure 11",
+        statistic="growth of JMS / growth of SOAP",
+        bound=Bound(0.8, 1.25),
+        numbers=over_cells(
+            [
+                (
+                    f"{servers} servers",
+                    [(t, servers, size) for t in ("jms", "soap") for size in (50000, 100000)],
+                    _growths,
+                )
+                for servers in SERVERS
+            ]
+        ),
+        note="n² says that both grow fourfold.",
+    ),
+    Claim(
+        sentence="Three servers are the slowest for SOAP, at every size.",
+        where="section 11",
+        statistic="time with 3 servers / the longer of 1 and 5",
+        bound=Bound(low=1, is_open=True),
+        numbers=over_cells(
+            [
+                (
+                    show_level(size),
+                    [("soap", servers, size) for servers in (3, 1, 5)],
+                    _over_slowest,
+                )
+                for size in SIZES
+            ]
+        ),
+    ),
+)
+
+
+def _exhibits(published: Published, measured: Evidence) -> Sequence[Exhibit]:
+    return [
+        _figure_7(published, measured),
+        _times_figure("8", "JMS times", ("jms",), published, measured),
+        _times_figure("9", "SOAP times", ("soap",), published, measured),
+        _times_figure(
+            "10", "Execution times for JMS and SOAP", ("jms", "soap"), published, measured
+        ),
+        _growth_figure(published, measured),
+        _speed_up(published, measured),
+    ]
+
+
+def _levels(index: int, *evidence: Evidence) -> list[int]:
+    return sorted({int(key[index]) for source in evidence for key in source.keys})
+
+
+def _figure_7(published: Published, measured: Evidence) -> Table:
+    servers = _levels(1, published, measured)
+    columns = [(transport, count) for count in servers for transport in ("jms", "soap")]
+    rows = []
+    for size in _levels(2, published, measured):
+        row = [Entry(show_level(size))]
+        for transport, count in columns:
+            key = (transport, count, size)
+            row.append(Entry(estimate=published.time(key), is_published=True))
+            row.append(Entry(estimate=measured.time(key), cell=key))
+        rows.append(row)
+    return Table(
+        title="Figure 7: execution times for JMS and SOAP",
+        caption="Time of one whole job in milliseconds, printed beside measured. Measured: mean of "
+        "the trial means, ± half the 95 % interval.",
+        heads=[
+            [Header(""), *(Header(_servers(count), 4) for count in servers)],
+            [Header(""), *(Header(NAMES[transport], 2) for transport, _ in columns)],
+            [
+                Header("integers"),
+                *(Header(text) for _ in columns for text in ("paper", "measured")),
+            ],
+        ],
+        rows=rows,
+    )
+
+
+def _servers(count: int) -> str:
+    return "1 server" if count == 1 else f"{count} servers"
+
+
+def _times_figure(
+    number: str, title: str, transports: Sequence[str], published: Published, measured: Evidence
+) -> Figure:
+    keys = _keys(transports, published, measured)
+    pairs = {key: (published.time(key), measured.time(key)) for key in keys}
+    return _figure(
+        name=f"sort-figure-{number}",
+        title=f"Figure {number}: {title}",
+        caption="Both axes are logarithmic and the same on both sides: compare slopes and "
+        "distances between lines, not heights.",
+        quantity="time in ms",
+        x_title="integers",
+        pairs=pairs,
+    )
+
+
+def _growth_figure(published: Published, measured: Evidence) -> Figure:
+    def growths(evidence: Evidence) -> dict[Key, Estimate]:
+        found = {}
+        for key in _keys(("jms", "soap"), evidence):
+            below = [size for size in _levels(2, evidence) if size < int(key[2])]
+            if below:
+                growth = evidence.statistic([key, (*key[:2], below[-1])], _quotient)
+                if isinstance(growth, Estimate):
+                    found[key] = growth
+        return found
+
+    printed, own = growths(published), growths(measured)
+    return _figure(
+        name="sort-figure-11",
+        title="Figure 11: rates of growth",
+        caption="How many times as long a job takes as one size smaller. The printed axes are "
+        "lost; this reading follows section 11. Work that is all n² gives 100 for ten times as "
+        "many integers and 4 for twice as many.",
+        quantity="times as long as one size below",
+        x_title="grown to this many integers",
+        pairs={
+            key: (printed.get(key), own.get(key))
+            for key in _keys(("jms", "soap"), published, measured)
+        },
+    )
+
+
+def _figure(  # noqa: PLR0913 - named everywhere it is called
+    *,
+    name: str,
+    title: str,
+    caption: str,
+    quantity: str,
+    x_title: str,
+    pairs: Mapping[Key, tuple[Estimate | None, Estimate | None]],
+) -> Figure:
+    """Draw what is printed beside what is measured, a line for each transport and servers."""
+    shown = {key: pair for key, pair in pairs.items() if any(pair)}
+    several = len({key[0] for key in shown}) > 1
+    series = {
+        key[:2]: (f"{NAMES[str(key[0])]}, " if several else "") + _servers(int(key[1]))
+        for key in shown
+    }
+    sides = {
+        side: [
+            charts.Point(series[key[:2]], float(key[2]), e.value, e.low, e.high, show_estimate(e))
+            for key, pair in shown.items()
+            if (e := pair[index]) is not None
+        ]
+        for index, side in enumerate(("Paper", "Measured"))
+    }
+    points = [point for side in sides.values() for point in side]
+    sizes = sorted({point.x for point in points})
+    x = charts.Axis(x_title, charts.domain_of(sizes), sizes)
+    y = charts.Axis(
+        quantity, charts.domain_of([v for p in points for v in (p.y, p.low, p.high) if v])
+    )
+    return Figure(
+        name=name,
+        title=title,
+        caption=caption,
+        panels=[
+            Panel(
+                side,
+                f"{title}, {side.lower()}: {quantity} over {x_title}; the numbers stand below.",
+                charts.lines(group, list(series.values()), x, y),
+            )
+            for side, group in sides.items()
+            if group
+        ],
+        data=Table(
+            title=f"The numbers of {title.partition(':')[0].lower()}",
+            caption=f"{quantity[0].upper()}{quantity[1:]}; with the 95 % interval where measured.",
+            heads=[[Header(t) for t in ("transport", "servers", "integers", "paper", "measured")]],
+            rows=[
+                [
+                    Entry(NAMES[str(key[0])]),
+                    *(Entry(show_level(level), sort=level) for level in key[1:]),
+                    Entry(estimate=printed, is_published=True),
+                    Entry(estimate=own, cell=key),
+                ]
+                for key, (printed, own) in shown.items()
+            ],
+        ),
+    )
+
+
+def _keys(transports: Sequence[str], *evidence: Evidence) -> list[Key]:
+    return [
+        (transport, servers, size)
+        for transport in transports
+        for servers in _levels(1, *evidence)
+        for size in _levels(2, *evidence)
+    ]
+
+
+def _speed_up(published: Published, measured: Evidence) -> Table:
+    servers = [count for count in _levels(1, published, measured) if count > 1]
+    rows = []
+    for transport in ("jms", "soap"):
+        for size in _levels(2, published, measured):
+            row = [Entry(NAMES[transport]), Entry(show_level(size))]
+            for count in servers:
+                cells = [(transport, 1, size), (transport, count, size)]
+                for evidence in (published, measured):
+                    ratio = evidence.statistic(cells, _quotient)
+                    row.append(
+                        Entry(ratio.reason)
+                        if isinstance(ratio, Untested)
+                        else Entry(estimate=ratio, is_published=evidence is published)
+                    )
+            rows.append(row)
+    return Table(
+        title="Speed-up",
+        caption="Time with one server over time with several. Work that is all n² and split evenly "
+        "would give 9 with three servers and 25 with five; work that is all messages gives 1 or "
+        "less. Measured: geometric mean of one ratio a block, with its 95 % interval.",
+        heads=[
+            [Header("", 2), *(Header(f"1 to {count} servers", 2) for count in servers)],
+            [
+                *(Header(text) for text in ("transport", "integers")),
+                *(Header(text) for _ in servers for text in ("paper", "measured")),
+            ],
+        ],
+        rows=rows,
+    )
+
+
+def _summary(published: Published, measured: Evidence) -> Sequence[str]:
+    sentences = []
+    own, printed = _soap_over_jms(measured), _soap_over_jms(published)
+    if own:
+        sentences.append(
+            f"A job over SOAP took {_range(own)} times as long as the same job over JMS "
+            f"({len(own)} pairs of cells); in the paper {_range(printed)} times ({len(printed)})."
+        )
+    for transport in ("jms", "soap"):
+        sizes = [int(key[2]) for key in measured.keys if key[:2] == (transport, 5)]
+        for size in sorted(sizes)[-1:]:
+            ratio = measured.statistic([(transport, 1, size), (transport, 5, size)], _quotient)
+            if isinstance(ratio, Estimate):
+                sentences.append(
+                    f"With {NAMES[transport]} at {show_level(size)} integers, five servers were "
+                    f"{show_estimate(ratio)} times as fast as one."
+                )
+    return sentences
+
+
+def _soap_over_jms(evidence: Evidence) -> list[float]:
+    pairs = [[key, ("jms", *key[1:])] for key in evidence.keys if key[0] == "soap"]
+    ratios = [evidence.statistic(pair, _quotient) for pair in pairs]
+    return [ratio.value for ratio in ratios if isinstance(ratio, Estimate)]
+
+
+def _range(values: Sequence[float]) -> str:
+    return f"{show(min(values))} to {show(max(values))}"
+
+
+STUDY = StudyModule(
+    study="sort",
+    factors=("transport", "servers", "integers"),
+    published=_published,
+    claims=CLAIMS,
+    exhibits=_exhibits,
+    summary=_summary,
+)

@@ -1,0 +1,135 @@
+"""What went wrong in a run and what a reader must know before the numbers."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from collect.analysis import Analysis
+from collect.cells import Cell
+from collect.evidence import name_of
+
+SAME_ON_ALL_NODES = ("os", "kernel", "cpu_model", "cores", "memory_mb", "jdk", "packages_sha256")
+_LISTED = 8
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """One sentence with its details; grave when numbers are affected and not only their reading."""
+
+    text: str
+    details: tuple[str, ...] = ()
+    is_grave: bool = True
+
+
+def find_troubles(analysis: Analysis) -> list[Trouble]:
+    """List what went wrong, gravest first; empty when nothing did."""
+    return [
+        *_of_findings(analysis),
+        *_of_outcomes(analysis.cells),
+        *_of_calls(analysis.cells),
+        *_of_nodes(analysis.run.provenance.get("nodes")),
+        *_of_course(analysis.cells),
+        *_of_source(analysis.run.provenance),
+    ]
+
+
+def _of_findings(analysis: Analysis) -> list[Trouble]:
+    troubles = []
+    refused, stray, missing = map(analysis.of_kind, ("refused", "stray", "missing"))
+    if refused:
+        texts = _first([finding.text for finding in refused])
+        troubles.append(Trouble(f"{_count(len(refused), 'trial')} refused and not counted.", texts))
+    if stray:
+        texts = _first([finding.text for finding in stray])
+        troubles.append(
+            Trouble(f"{_count(len(stray), 'directory', 'directories')} not of the plan.", texts)
+        )
+    if missing:
+        total = len(analysis.run.plan)
+        whole = _whole_blocks(analysis)
+        text = (
+            f"The run is not finished: {len(missing)} of {total} trials are missing. "
+            f"{whole} of {_count(analysis.run.blocks, 'block')} are whole; "
+            "means use every sealed trial, ratios the blocks that hold all their cells."
+        )
+        troubles.append(Trouble(text))
+    return troubles
+
+
+def _whole_blocks(analysis: Analysis) -> int:
+    open_blocks = {
+        planned.block
+        for planned in analysis.run.plan
+        if planned.id in {f.subject for f in analysis.findings if f.kind != "stray"}
+    }
+    return analysis.run.blocks - len(open_blocks)
+
+
+def _of_outcomes(cells: Sequence[Cell]) -> list[Trouble]:
+    details = []
+    for cell in cells:
+        bad = [t.trial for t in cell.trials if t.trial.outcome != "ok"]
+        if bad:
+            outcomes = ", ".join(
+                f"{n} {name}" for name, n in Counter(t.outcome for t in bad).items()
+            )
+            reason = bad[0].reason or "no reason recorded"
+            details.append(f"{name_of(cell.levels)}: {outcomes} of {len(cell.trials)} ({reason})")
+    if not details:
+        return []
+    return [
+        Trouble(
+            f"{_count(len(details), 'cell')} with trials that did not end well.", _first(details)
+        )
+    ]
+
+
+def _of_calls(cells: Sequence[Cell]) -> list[Trouble]:
+    details = [f"{name_of(c.levels)}: {_count(c.errors, 'call')}" for c in cells if c.errors]
+    if not details:
+        return []
+    total = sum(cell.errors for cell in cells)
+    return [
+        Trouble(f"{_count(total, 'measured call')} failed; none is in an average.", _first(details))
+    ]
+
+
+def _of_nodes(nodes: Any) -> list[Trouble]:
+    described = [n for n in nodes if isinstance(n, dict)] if isinstance(nodes, list) else []
+    details = []
+    for key in SAME_ON_ALL_NODES:
+        by_value: dict[str, list[str]] = {}
+        for node in described:
+            if node.get(key) is not None:
+                by_value.setdefault(str(node[key]), []).append(str(node.get("name", "?")))
+        if len(by_value) > 1:
+            parts = "; ".join(f"{value} on {', '.join(names)}" for value, names in by_value.items())
+            details.append(f"{key}: {parts}")
+    return [Trouble("The nodes were not identical.", tuple(details))] if details else []
+
+
+def _of_course(cells: Sequence[Cell]) -> list[Trouble]:
+    drifting = [name_of(cell.levels) for cell in cells if cell.steadiness == "drifting"]
+    if not drifting:
+        return []
+    text = (
+        f"{_count(len(drifting), 'cell')} drifted while measured: the warm-up was too short there."
+    )
+    return [Trouble(text, _first(drifting), is_grave=False)]
+
+
+def _of_source(provenance: Mapping[str, Any]) -> list[Trouble]:
+    git = provenance.get("git")
+    if isinstance(git, dict) and git.get("dirty"):
+        return [Trouble("The source had changes that were not committed.", is_grave=False)]
+    return []
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def _first(texts: Sequence[str]) -> tuple[str, ...]:
+    rest = (f"… and {len(texts) - _LISTED} more",) if len(texts) > _LISTED else ()
+    return (*texts[:_LISTED], *rest)
