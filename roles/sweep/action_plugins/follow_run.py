@@ -112,7 +112,7 @@ class ActionModule(ActionBase):
         source = shlex.quote(self._task.args["source"])
         answer = self._node(
             f"systemctl is-active {self._task.args['unit']}; cat {source}/state.json; "
-            f"echo; ls {source}/trials"
+            f"echo; ls -1 {source}/trials"
         ).decode()
         active, state, *sealed = answer.splitlines()
         if state:

@@ -441,7 +441,8 @@ def boot(node: Node) -> None:
         "--keep-unit",
         "--boot",
         f"--directory={node.tree}",
-        f"--machine={node.name}",
+        # The machine's name becomes a link's name on this host, where other labs have links too.
+        f"--machine={node.name}-{node.uuid[:8]}",
         f"--uuid={node.uuid}",
         f"--network-bridge={lab.bridge}",
         f"--resolv-conf={'copy-host' if lab.internet else 'off'}",
