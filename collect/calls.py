@@ -72,15 +72,13 @@ class Calls:
         kept = [trial.id for trial in trials if trial in self]
         if not fresh and len(kept) == len(self._known) and self.path.exists():
             return []
-        refused = self._unreadable(fresh)
+        findings = find_bad_rows(fresh, self._database)
+        refused = {finding.subject for finding in findings}
         fresh = [trial for trial in fresh if trial.id not in refused]
         stamps = {trial.id: _stamp(trial) for trial in trials if trial.id not in refused}
         self._write(kept, fresh, stamps)
         self._known = stamps
-        return [
-            Finding("refused", name, f"{name}: calls.csv {reason}; it is not counted: run it again")
-            for name, reason in refused.items()
-        ]
+        return findings
 
     def trials(self) -> Mapping[str, TrialSummary]:
         """Summarise each trial that has measured calls."""
@@ -89,7 +87,7 @@ class Calls:
             SELECT trial, count(*) FILTER ({_COUNTED}), count(*) FILTER (status <> 'ok'),
                    avg({_TIME}) FILTER ({_COUNTED}) / 1e6,
                    var_samp(({_TIME}) / 1e6) FILTER ({_COUNTED}),
-                   avg(request_bytes) FILTER ({_COUNTED}), avg(response_bytes) FILTER ({_COUNTED})
+                   {_mean_of("request_bytes")}, {_mean_of("response_bytes")}
             FROM read_parquet(?) WHERE phase = 'measure' GROUP BY trial
             """,
             [self._pattern],
@@ -173,32 +171,46 @@ class Calls:
                 f"(FORMAT parquet, COMPRESSION zstd, KV_METADATA {metadata})"
             )
 
-    def _unreadable(self, trials: Sequence[Trial]) -> dict[str, str]:
-        """Say of each trial whose rows are not of the schema what is wrong with it."""
-        if not trials:
-            return {}
-        query = f"""
-            SELECT trial, CASE
-                WHEN count(*) <> count(DISTINCT seq) OR min(seq) <> 0 OR max(seq) <> count(*) - 1
-                    THEN 'has gaps or repetitions in seq'
-                WHEN count(*) FILTER (phase NOT IN ('warmup', 'measure') OR phase IS NULL) > 0
-                    THEN 'has an unknown phase'
-                WHEN count(*) FILTER (status NOT IN ('ok', 'error', 'wrong', 'timeout')
-                                      OR status IS NULL) > 0
-                    THEN 'has an unknown status'
-                WHEN count(*) FILTER (elapsed_ns < 0 OR start_ns < 0 OR start_ns IS NULL
-                                      OR elapsed_ns IS NULL OR thread IS NULL) > 0
-                    THEN 'has a time that is missing or negative'
-                END AS reason
-            FROM ({_read(trials)}) GROUP BY trial HAVING reason IS NOT NULL"""
-        try:
-            return dict(self._database.execute(query).fetchall())
-        except duckdb.Error as error:
-            if len(trials) == 1:
-                first = str(error).splitlines()[0]
-                return {trials[0].id: f"has a row that cannot be read ({first})"}
-            middle = len(trials) // 2
-            return {**self._unreadable(trials[:middle]), **self._unreadable(trials[middle:])}
+
+def find_bad_rows(
+    trials: Sequence[Trial], database: duckdb.DuckDBPyConnection | None = None
+) -> list[Finding]:
+    """Give a finding for each verified trial whose rows are not of the schema or have gaps."""
+    reasons = _bad_rows(trials, database or duckdb.connect()) if trials else {}
+    return [
+        Finding("refused", name, f"{name}: calls.csv {reason}; it is not counted: run it again")
+        for name, reason in reasons.items()
+    ]
+
+
+def _bad_rows(trials: Sequence[Trial], database: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    query = f"""
+        SELECT trial, CASE
+            WHEN count(*) <> count(DISTINCT seq) OR min(seq) <> 0 OR max(seq) <> count(*) - 1
+                THEN 'has gaps or repetitions in seq'
+            WHEN count(*) FILTER (phase NOT IN ('warmup', 'measure') OR phase IS NULL) > 0
+                THEN 'has an unknown phase'
+            WHEN count(*) FILTER (status NOT IN ('ok', 'error', 'wrong', 'timeout')
+                                  OR status IS NULL) > 0
+                THEN 'has an unknown status'
+            WHEN count(*) FILTER (elapsed_ns < 0 OR start_ns < 0 OR start_ns IS NULL
+                                  OR elapsed_ns IS NULL OR thread IS NULL) > 0
+                THEN 'has a time that is missing or negative'
+            END AS reason
+        FROM ({_read(trials)}) GROUP BY trial HAVING reason IS NOT NULL"""
+    try:
+        return dict(database.execute(query).fetchall())
+    except duckdb.Error as error:
+        # Halved until the file is found that stops the whole read.
+        if len(trials) == 1:
+            return {trials[0].id: f"has a row that cannot be read ({str(error).splitlines()[0]})"}
+        middle = len(trials) // 2
+        return {**_bad_rows(trials[:middle], database), **_bad_rows(trials[middle:], database)}
+
+
+def _mean_of(column: str) -> str:
+    """Give the SQL of the mean bytes of counted calls; a client writes unknown as below zero."""
+    return f"avg({column}) FILTER ({_COUNTED} AND {column} >= 0)"
 
 
 def _read(trials: Sequence[Trial]) -> str:

@@ -1,6 +1,7 @@
 """Charts: one look for the page, light or dark, and for SVG and PDF files."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ import vl_convert
 
 from collect.writing import write_bytes, write_text
 
-WIDTH, HEIGHT = 380, 270
+WIDTH, HEIGHT = 390, 270
 LIGHT: Mapping[str, str] = {
     "paper": "#fdfcfa",
     "ink": "#23262b",
@@ -34,7 +35,10 @@ DARK: Mapping[str, str] = {
     "series-4": "#c3a1e6",
     "series-5": "#d9bd4a",
 }
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
+_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4])
 _FONT = "system-ui, sans-serif"
+_LABEL = "replace(format(datum.value, ',~r'), /,/g, '\N{NARROW NO-BREAK SPACE}')"
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,15 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Series:
+    """A line: its name, which colour it has and which shape and dash."""
+
+    name: str
+    hue: int
+    mark: int
+
+
+@dataclass(frozen=True)
 class Axis:
     """A logarithmic axis over `domain` with ticks at `values` (the library's choice when empty)."""
 
@@ -58,39 +71,36 @@ class Axis:
     values: Sequence[float] = ()
 
 
-def lines(points: Sequence[Point], series: Sequence[str], x: Axis, y: Axis) -> alt.LayerChart:
+def lines(points: Sequence[Point], series: Sequence[Series], x: Axis, y: Axis) -> alt.LayerChart:
     """Draw each series as a line with its points and intervals, both axes logarithmic.
 
-    `series` fixes colours and order, so that panels beside each other agree. Colours are CSS
+    `series` fixes looks and order, so that panels beside each other agree. Colours are CSS
     variables of the page; `save` puts those of the light theme in their place.
     """
-    rows = [vars(point) for point in points]
-    colours = [f"var(--series-{index % 5 + 1})" for index in range(len(series))]
-    picked = alt.selection_point(fields=["series"], bind="legend")
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=_scale(alt.X("x:Q"), x),
-        color=alt.Color(
-            "series:N",
-            title=None,
-            sort=list(series),
-            scale=alt.Scale(domain=list(series), range=colours),
-        ),
-        opacity=alt.condition(picked, alt.value(1), alt.value(0.15)),
-    )
+    names = [one.name for one in series]
+
+    def look(values: Sequence[Any]) -> dict[str, Any]:
+        return {"title": None, "sort": names, "scale": alt.Scale(domain=names, range=list(values))}
+
+    colour = alt.Color("series:N", **look([f"var(--series-{one.hue % 5 + 1})" for one in series]))
+    shape = alt.Shape("series:N", **look([_SHAPES[one.mark % len(_SHAPES)] for one in series]))
+    dash = alt.StrokeDash("series:N", **look([_DASHES[one.mark % len(_DASHES)] for one in series]))
     tip = [
-        alt.Tooltip("series:N", title="series"),
+        alt.Tooltip("series:N"),
         alt.Tooltip("x:Q", title=x.title, format=",~r"),
         alt.Tooltip("text:N", title=y.title),
     ]
-    shape = alt.Shape(
-        "series:N", title=None, sort=list(series), scale=alt.Scale(domain=list(series))
+    base = alt.Chart(alt.InlineData(values=[vars(point) for point in points])).encode(
+        x=_scale(alt.X("x:Q"), x), color=colour
     )
-    line = base.mark_line(strokeWidth=1.6).encode(y=_scale(alt.Y("y:Q"), y))
+    line = base.mark_line(strokeWidth=1.6).encode(y=_scale(alt.Y("y:Q"), y), strokeDash=dash)
     bar = base.transform_filter("datum.low !== null").mark_rule(strokeWidth=1.6)
-    dots = base.mark_point(filled=True, size=58, opacity=1).encode(
-        y="y:Q", shape=shape, tooltip=tip
-    )
-    layers = [line, bar.encode(y="low:Q", y2="high:Q"), dots.add_params(picked)]
+    dots = base.mark_point(filled=True, size=58, opacity=1)
+    layers = [
+        line,
+        bar.encode(y="low:Q", y2="high:Q"),
+        dots.encode(y="y:Q", shape=shape, tooltip=tip),
+    ]
     return alt.LayerChart(layer=layers, width=WIDTH, height=HEIGHT)
 
 
@@ -100,8 +110,13 @@ def domain_of(values: Sequence[float]) -> tuple[float, float]:
 
 
 def page_spec(chart: alt.LayerChart) -> dict[str, Any]:
-    """Give the Vega-Lite specification of a panel for the page, colours left to its style sheet."""
+    """Give the Vega-Lite specification of a panel; a click in its legend picks a line."""
     spec: dict[str, Any] = _configured(chart).to_dict()
+    fade = {"condition": {"param": "picked", "value": 1}, "value": 0.15}
+    for layer in spec["layer"]:
+        layer["encoding"]["opacity"] = fade
+    select = {"type": "point", "fields": ["series"]}
+    spec["layer"][-1]["params"] = [{"name": "picked", "select": select, "bind": "legend"}]
     return spec
 
 
@@ -113,9 +128,7 @@ def page_svg(chart: alt.LayerChart) -> str:
 def save(charts: Sequence[tuple[str, alt.LayerChart]], stem: Path) -> list[Path]:
     """Write titled charts side by side to STEM.svg and STEM.pdf in the light colours."""
     panels = [chart.properties(title=title) for title, chart in charts]
-    text = json.dumps(
-        _configured(alt.hconcat(*panels).resolve_scale(color="shared", shape="shared")).to_dict()
-    )
+    text = json.dumps(_configured(alt.hconcat(*panels)).to_dict())
     for name, colour in LIGHT.items():
         text = text.replace(f"var(--{name})", colour)
     files = [stem.with_suffix(".svg"), stem.with_suffix(".pdf")]
@@ -130,9 +143,13 @@ def script() -> str:
 
 
 def _scale(channel: Any, axis: Axis) -> Any:
-    ticks = alt.Axis(values=list(axis.values)) if axis.values else alt.Axis(tickCount=6)
-    scale = alt.Scale(type="log", domain=list(axis.domain), nice=False)
-    return channel.title(axis.title).scale(scale).axis(ticks)
+    low, high = axis.domain
+    decades = [10.0**n for n in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)]
+    # Fewer than two decades have no ticks worth the name: let the library choose.
+    chosen = list(axis.values) or decades
+    ticks = {"values": chosen} if len(chosen) > 1 else {"tickCount": 5}
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    return channel.title(axis.title).scale(scale).axis(alt.Axis(labelExpr=_LABEL, **ticks))
 
 
 def _configured(chart: Any) -> Any:
@@ -145,12 +162,12 @@ def _configured(chart: Any) -> Any:
             gridColor="var(--line)",
             domainColor="var(--soft)",
             tickColor="var(--soft)",
-            labelFontSize=12,
+            labelFontSize=11,
             titleFontSize=12.5,
             titleFontWeight="normal",
             titlePadding=8,
-            format=",~r",
-            labelOverlap=True,
+            labelOverlap="greedy",
+            labelSeparation=4,
         )
         .configure_legend(
             labelColor="var(--ink)",
@@ -159,6 +176,8 @@ def _configured(chart: Any) -> Any:
             titleFontSize=12,
             titleFontWeight="normal",
             orient="bottom",
+            columns=3,
+            symbolStrokeWidth=0,
         )
         .configure_title(color="var(--ink)", fontSize=13, fontWeight=600, anchor="start")
     )

@@ -23,10 +23,6 @@ class Verified:
     trials: tuple[Trial, ...]
     findings: tuple[Finding, ...]
 
-    def of_kind(self, kind: str) -> list[Finding]:
-        """Give the findings of one kind."""
-        return [finding for finding in self.findings if finding.kind == kind]
-
 
 def verify_run(
     run: Run,

@@ -5,13 +5,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TextIO, TypeAlias
 
-from collect.check import verify_run
+from collect.check import Finding, verify_run
 from collect.errors import InputError
 from collect.plan import make_plan, plan_bytes, write_plan
 from collect.progress import progress
 from collect.run import Run, open_run
+from collect.status import show_status
 from collect.study import find_study, load_study
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -49,7 +50,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_plan(commands)
     _add_check(commands)
+    _add_status(commands)
     _add_report(commands)
+    _add_anova(commands)
     return parser
 
 
@@ -129,20 +132,29 @@ examples:
 
 
 def _check(options: argparse.Namespace) -> int:
+    from collect.calls import find_bad_rows  # noqa: PLC0415 - slow to import
 
     run = open_run(options.run_name)
-    verified = verify_run(run)
-    for kind in ("refused", "stray", "missing"):
-        found = verified.of_kind(kind)
-        for finding in found[:_LISTED]:
-            print(f"{kind}: {finding.text}")
-        if len(found) > _LISTED:
-            print(f"{kind}: … and {len(found) - _LISTED} more")
-    whole = "whole" if not verified.findings else f"{len(verified.findings)} findings"
+    with progress() as show:
+        verified = verify_run(run, progress=show(f"{run.name}: trials verified"))
+    bad_rows = find_bad_rows(verified.trials)
+    findings = [*verified.findings, *bad_rows]
+    _print_findings(findings, sys.stdout)
+    whole = len(verified.trials) - len(bad_rows)
     print(
-        f"{run.name}: {len(verified.trials)} of {len(run.plan)} trials sealed and verified: {whole}"
+        f"{run.name}: {whole} of {len(run.plan)} trials sealed and verified; "
+        f"{len(findings) or 'no'} finding{'' if len(findings) == 1 else 's'}"
     )
-    return FINDINGS if verified.findings else GOOD
+    return FINDINGS if findings else GOOD
+
+
+def _print_findings(findings: Sequence[Finding], stream: TextIO) -> None:
+    for kind in ("refused", "stray", "missing"):
+        found = [finding for finding in findings if finding.kind == kind]
+        for finding in found[:_LISTED]:
+            print(f"{kind}: {finding.text}", file=stream)
+        if len(found) > _LISTED:
+            print(f"{kind}: … and {len(found) - _LISTED} more", file=stream)
 
 
 def _add_report(commands: Commands) -> None:
@@ -180,16 +192,79 @@ def _report(options: argparse.Namespace) -> int:
     with progress() as show:
         analyses = [analyse(run, show(f"{run.name}: trials verified")) for run in runs]
     reported = write_report(analyses, output)
-    refused = [f for a in analyses for f in a.findings if f.kind in {"refused", "stray"}]
-    for finding in refused[:_LISTED]:
-        print(f"{finding.kind}: {finding.text}", file=sys.stderr)
+    findings = [f for a in analyses for f in a.findings if f.kind != "missing"]
+    _print_findings(findings, sys.stderr)
     print(reported.page)
-    return FINDINGS if refused else GOOD
+    return FINDINGS if findings else GOOD
 
 
 def _default_report(runs: Sequence[Run]) -> Path:
     first = runs[0].directory
     return (first if len(runs) == 1 else first.parent) / "report.html"
+
+
+def _add_status(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        _status,
+        "say how far a run is",
+        """\
+Say how far a run is: trials done, failed and remaining, what is running now and
+how long the rest will take, judged by the trials that are sealed.
+
+examples:
+  collect status night
+  collect status night --watch""",
+    )
+    parser.add_argument(
+        "run_name", metavar="RUN", help="a run's directory, or its name in results/"
+    )
+    parser.add_argument("--watch", action="store_true", help="show it again until the run ends")
+    parser.add_argument(
+        "--every", type=_positive, default=2, metavar="SECONDS", help="how often (default: 2)"
+    )
+
+
+def _status(options: argparse.Namespace) -> int:
+    show_status(options.run_name, every_s=options.every if options.watch else None)
+    return GOOD
+
+
+def _add_anova(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        _anova,
+        "analysis of variance of a tidy CSV",
+        """\
+Analysis of variance of any CSV with one observation a line: one factor, or two
+with replication and their interaction. Share is the part of the total sum of
+squares that a source explains.
+
+examples:
+  collect anova times.csv --response time_ms --factor protocol
+  collect anova times.csv --response time_ms --factor bytes --factor protocol --json""",
+    )
+    parser.add_argument("file", metavar="FILE.csv", type=Path, help="a CSV file with a header line")
+    parser.add_argument("--response", required=True, metavar="COL", help="the column of numbers")
+    parser.add_argument(
+        "--factor",
+        required=True,
+        action="append",
+        metavar="COL",
+        help="a column of levels; give it once or twice",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def _anova(options: argparse.Namespace) -> int:
+    columns = [options.response, *options.factor]
+    if len(options.factor) > 2 or len(set(columns)) < len(columns):
+        raise InputError("give one or two factors, each column once")
+    from collect.anova import anova, as_json, as_text, read_observations  # noqa: PLC0415 - slow
+
+    table = anova(read_observations(options.file, options.response, options.factor))
+    print((as_json if options.json else as_text)(table))
+    return GOOD
 
 
 def _positive(text: str) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from collect.errors import InputError
-from collect.study import Cell, Level, Profile, Settings
+from collect.study import Cell, Level, Profile, Setting, Settings
 from collect.writing import write_bytes
 
 SCHEMA = 1
@@ -35,18 +35,23 @@ class PlannedTrial:
     position: int
     client: str
     factors: Mapping[str, Level]
-    constants: Mapping[str, Level]
-    node: Mapping[str, Level]
+    constants: Mapping[str, Setting]
+    node: Mapping[str, Setting]
     calls: int
     warmup: int
     threads: int
-    timeout_s: float
+    timeout_s: int
     seed: int
 
     @property
     def cell(self) -> tuple[tuple[str, Level], ...]:
         """The levels as a key, whatever the order of the factors."""
         return tuple(sorted(self.factors.items()))
+
+    @property
+    def rows(self) -> int:
+        """How many calls the trial makes, warm-up and measured, over all its threads."""
+        return self.threads * (self.warmup + self.calls)
 
     def line(self) -> bytes:
         """Give the trial as its line of plan.jsonl."""
@@ -156,7 +161,7 @@ def _shuffled(cells: Sequence[tuple[Cell, Settings]], key: str) -> list[tuple[Ce
     return sorted(cells, key=rank)
 
 
-def _canonical(mapping: Mapping[str, Level]) -> str:
+def _canonical(mapping: Mapping[str, Setting]) -> str:
     return json.dumps(mapping, sort_keys=True, separators=(",", ":"))
 
 

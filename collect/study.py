@@ -15,6 +15,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from collect.errors import InputError
 
 Level = bool | int | float | str
+Setting = Level | Sequence[Level]
 Cell = Mapping[str, Level]
 """One level of each factor, in the order of the study file."""
 
@@ -38,12 +39,12 @@ class Settings:
     """How the trials of one cell are run; `timeout_s` in seconds, `calls` and `warmup` a thread."""
 
     client: str
-    constants: Mapping[str, Level]
-    node: Mapping[str, Level]
+    constants: Mapping[str, Setting]
+    node: Mapping[str, Setting]
     calls: int
     warmup: int
     threads: int
-    timeout_s: float
+    timeout_s: int
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,12 @@ class Profile:
     replicates: int
     grids: tuple[Mapping[str, tuple[Level, ...]], ...]
     clients: str | Mapping[str, str]
-    constants: Mapping[str, Level]
-    node: Mapping[str, Level]
+    constants: Mapping[str, Setting]
+    node: Mapping[str, Setting]
     calls: int
     warmup: int
     threads: int | str
-    timeout_s: float
+    timeout_s: int
     where: tuple[Mapping[str, Any], ...]
 
     def cells(self) -> list[Cell]:

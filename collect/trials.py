@@ -124,6 +124,11 @@ def verify_trial(
                     f"{trial.id}: {name} is {_show(trial.record.get(name))} in trial.json, but "
                     f"{_show(wanted[name])} in the plan; it belongs to another run: remove it"
                 )
+        if trial.outcome == "ok" and trial.calls_rows != planned.rows:
+            raise TrialError(
+                f"{trial.id}: is sealed as ok with {trial.calls_rows} calls, the plan says "
+                f"{planned.rows}; calls are lost: run it again"
+            )
     if not is_known(trial):
         _verify_calls(trial)
     return trial

@@ -40,6 +40,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
     button.append(...head.childNodes);
     button.addEventListener("click", () => sortBy(table, head, column));
     head.append(button);
+    if (table.tBodies[0].rows[0]?.cells[column].classList.contains("num")) head.classList.add("num");
   }
   const name = table.dataset.name ?? table.parentElement.getAttribute("aria-label").split(":")[0];
   const button = Object.assign(document.createElement("button"), {

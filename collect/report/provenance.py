@@ -100,8 +100,8 @@ def _loop(analysis: Analysis) -> str:
 
     return (
         f"one fresh JVM, {span({t.warmup for t in plan})} warm-up and "
-        f"{span({t.calls for t in plan})} measured calls, {span({t.threads for t in plan})} "
-        "client threads, closed loop (service time)"
+        f"{span({t.calls for t in plan})} measured calls, client threads: "
+        f"{span({t.threads for t in plan})}; closed loop (service time)"
     )
 
 

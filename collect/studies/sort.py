@@ -127,7 +127,7 @@ def _figure_7(published: Published, measured: Evidence) -> Table:
     columns = [(transport, count) for count in servers for transport in ("jms", "soap")]
     rows = []
     for size in _levels(2, published, measured):
-        row = [Entry(show_level(size))]
+        row = [Entry(show_level(size), sort=size)]
         for transport, count in columns:
             key = (transport, count, size)
             row.append(Entry(estimate=published.time(key), is_published=True))
@@ -136,7 +136,7 @@ def _figure_7(published: Published, measured: Evidence) -> Table:
     return Table(
         title="Figure 7: execution times for JMS and SOAP",
         caption="Time of one whole job in milliseconds, printed beside measured. Measured: mean of "
-        "the trial means, ± half the 95 % interval.",
+        "the trial means, with its 95 % interval.",
         heads=[
             [Header(""), *(Header(_servers(count), 4) for count in servers)],
             [Header(""), *(Header(NAMES[transport], 2) for transport, _ in columns)],
@@ -208,13 +208,18 @@ def _figure(  # noqa: PLR0913 - named everywhere it is called
     """Draw what is printed beside what is measured, a line for each transport and servers."""
     shown = {key: pair for key, pair in pairs.items() if any(pair)}
     several = len({key[0] for key in shown}) > 1
-    series = {
-        key[:2]: (f"{NAMES[str(key[0])]}, " if several else "") + _servers(int(key[1]))
-        for key in shown
-    }
+    counts = list(dict.fromkeys(key[1] for key in shown))
+    series = {}
+    for transport, servers in dict.fromkeys(key[:2] for key in shown):
+        mark = counts.index(servers)
+        text = (f"{NAMES[str(transport)]}, " if several else "") + _servers(int(servers))
+        hue = ("jms", "soap").index(str(transport)) if several else mark
+        series[transport, servers] = charts.Series(text, hue, mark)
     sides = {
         side: [
-            charts.Point(series[key[:2]], float(key[2]), e.value, e.low, e.high, show_estimate(e))
+            charts.Point(
+                series[key[0], key[1]].name, float(key[2]), e.value, e.low, e.high, show_estimate(e)
+            )
             for key, pair in shown.items()
             if (e := pair[index]) is not None
         ]
@@ -270,7 +275,7 @@ def _speed_up(published: Published, measured: Evidence) -> Table:
     rows = []
     for transport in ("jms", "soap"):
         for size in _levels(2, published, measured):
-            row = [Entry(NAMES[transport]), Entry(show_level(size))]
+            row = [Entry(NAMES[transport]), Entry(show_level(size), sort=size)]
             for count in servers:
                 cells = [(transport, 1, size), (transport, count, size)]
                 for evidence in (published, measured):

@@ -29,11 +29,11 @@ def seal(
     statuses: Mapping[int, str] | None = None,
     **changes: Any,
 ) -> Path:
-    """Write one sealed trial: two warm-up calls, then a call for each time."""
+    """Write one sealed trial: the planned warm-up calls, then a call for each time."""
     directory = trials / planned.id
     directory.mkdir(parents=True)
     lines, now = [CALLS_HEADER], 0
-    warmup = [times_ms[0] * 3, times_ms[0] * 2] if times_ms else []
+    warmup = [3 * time_ms for time_ms in times_ms[:1]] * planned.warmup
     for seq, time_ms in enumerate([*warmup, *times_ms]):
         elapsed = round(time_ms * 1e6)
         phase = "warmup" if seq < len(warmup) else "measure"
@@ -90,13 +90,7 @@ def make_run(
 
 def provenance(run: str, first: PlannedTrial, study_file: str) -> dict[str, Any]:
     """What the sweep records of a run."""
-    node = {
-        "os": "Debian 13",
-        "kernel": "6.12.0",
-        "cpu_model": "a CPU",
-        "cores": 2,
-        "jdk": "21.0.9",
-    }
+    node = {"os": "Debian 13", "kernel": "6.12.0", "cpu_model": "a CPU", "cores": 2, "jdk": "21"}
     names = ["client", "broker", *(f"worker{k}" for k in range(1, 6))]
     return {
         "schema": 1,
@@ -117,8 +111,18 @@ def provenance(run: str, first: PlannedTrial, study_file: str) -> dict[str, Any]
     }
 
 
+def reseal(directory: Path, change: Callable[[str], str]) -> None:
+    """Change the rows of a sealed trial and seal it again, as a broken harness would."""
+    text = change((directory / "calls.csv").read_text())
+    (directory / "calls.csv").write_text(text)
+    record = json.loads((directory / "trial.json").read_text())
+    record["calls_sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    record["calls_rows"] = text.count("\n") - 1
+    (directory / "trial.json").write_text(json.dumps(record))
+
+
 def sort_times(planned: PlannedTrial, rng: np.random.Generator) -> list[float]:
-    """Plausible times of the sort study: a cost a message and a server, and n² work split evenly."""
+    """Plausible times of the sort study: a cost a message, and n² work split evenly."""
     n, servers = planned.factors["integers"], planned.factors["servers"]
     soap = planned.factors["transport"] == "soap"
     share = n / servers

@@ -1,0 +1,187 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from synthetic import reseal, seal, sort_times
+
+from collect.cli import main
+from collect.run import open_run
+from collect.status import as_text, read_status
+
+
+@pytest.mark.parametrize("command", ["plan", "check", "status", "report", "anova"])
+def test_every_command_has_help_with_examples(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    printed = capsys.readouterr().out
+    assert f"collect {command} " in printed
+    assert "examples:" in printed
+    assert "exit codes: 0 good, 1 findings, 2 bad usage or input" in printed
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["nothing"],
+        ["plan"],
+        ["plan", "sort", "--profile", "demo", "--workers", "none"],
+        ["plan", "sort", "--profile", "demo", "--workers", "0"],
+        ["plan", "sort", "--profile", "demo", "--workers", "5", "--seed", "-1"],
+        ["report"],
+    ],
+)
+def test_bad_usage_ends_with_2(arguments, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "nowhere"],
+        ["status", "nowhere"],
+        ["report", "nowhere"],
+        ["plan", "nowhere.yml", "--profile", "demo", "--workers", "5"],
+        ["plan", "sort", "--profile", "nowhere", "--workers", "5"],
+    ],
+)
+def test_what_does_not_exist_is_one_message(arguments, capsys):
+    assert main(arguments) == 2
+    message = capsys.readouterr().err
+    assert "nowhere" in message
+    assert "Traceback" not in message
+
+
+def test_a_directory_without_a_plan_is_no_run(tmp_path, capsys):
+    assert main(["check", str(tmp_path)]) == 2
+    assert "holds no plan.jsonl" in capsys.readouterr().err
+
+
+def test_a_broken_run_json_is_one_message(run_of, capsys):
+    run = run_of()
+    (run.directory / "run.json").write_text("{")
+    assert main(["check", str(run.directory)]) == 2
+    assert "run.json" in capsys.readouterr().err
+
+
+def test_plan_writes_once_and_refuses_another(tmp_path, capsys):
+    output = tmp_path / "night" / "plan.jsonl"
+    arguments = ["plan", "sort", "--profile", "demo", "--workers", "5", "-o", str(output)]
+    assert main(arguments) == 0
+    assert "36 trials (12 cells x 3 blocks), written" in capsys.readouterr().out
+    content = output.read_bytes()
+    assert main(arguments) == 0
+    assert "unchanged" in capsys.readouterr().out
+    assert main([*arguments, "--seed", "1"]) == 2
+    assert "choose another run name" in capsys.readouterr().err
+    assert output.read_bytes() == content
+    assert main(arguments[:-2]) == 0
+    assert capsys.readouterr().out.encode() == content
+
+
+def test_plan_is_the_same_in_another_process_with_other_hash_seeds():
+    command = [sys.executable, "-m", "collect", "plan", "sort", "--profile=demo", "--workers=5"]
+    outputs = {
+        subprocess.run(
+            command, env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+
+
+def test_check_passes_a_whole_run(run_of, capsys):
+    assert main(["check", str(run_of().directory)]) == 0
+    assert "36 of 36 trials sealed and verified; no findings" in capsys.readouterr().out
+
+
+def test_check_lists_everything_that_is_wrong(run_of, capsys):
+    run = run_of(until=34)
+    names = [trial.id for trial in run.plan]
+    (run.trials_directory / names[0] / "trial.json").unlink()
+    log = run.trials_directory / names[1] / "calls.csv"
+    log.write_bytes(log.read_bytes() + b"0,0,measure,,1,1,1,1,ok\n")
+    (run.trials_directory / names[2]).rename(run.trials_directory / "copy-of-a-trial")
+    (run.trials_directory / ".incoming-1").mkdir()
+    assert main(["check", str(run.directory)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines[:-1]] == ["refused"] * 2 + ["stray"] + [
+        "missing"
+    ] * 3
+    for name, line in zip(
+        [*names[:2], "copy-of-a-trial", names[2], *names[34:]], lines, strict=False
+    ):
+        assert name in line
+    assert "31 of 36 trials sealed and verified; 6 findings" in lines[-1]
+
+
+def test_check_finds_rows_that_repeat(run_of, capsys):
+    run = run_of()
+    reseal(run.trials_directory / run.plan[0].id, lambda text: text.replace("\n3,", "\n4,", 1))
+    assert main(["check", str(run.directory)]) == 1
+    assert "gaps or repetitions in seq" in capsys.readouterr().out
+
+
+def test_status_counts_and_expects(run_of, capsys):
+    def times(planned, rng):
+        return "timeout" if planned.position == 3 else sort_times(planned, rng)
+
+    run = run_of(times, until=10)
+    state = {
+        "state": "running",
+        "running": run.plan[10].id,
+        "attempt": 2,
+        "since": "2026-03-01T22:05:00.000000Z",
+        "reason": "",
+    }
+    (run.directory / "state.json").write_text(json.dumps(state))
+    status = read_status(open_run(str(run.directory)))
+    assert (status.sealed, status.remaining) == (10, 26)
+    assert status.outcomes == {"ok": 9, "timeout": 1}
+    # Each made-up trial takes 1.5 s, and half a second passes before the next.
+    assert status.eta.total_seconds() == pytest.approx(26 * 2.0)
+    assert main(["status", str(run.directory)]) == 0
+    printed = capsys.readouterr().out
+    assert "sealed: 10 of 36 (9 ok, 1 timeout)" in printed
+    assert f"running: {run.plan[10].id}" in printed
+    assert "attempt 2" in printed
+
+
+def test_status_watch_ends_when_the_run_has_ended(run_of, capsys):
+    run = run_of()
+    assert main(["status", str(run.directory), "--watch", "--every", "1"]) == 0
+    assert "remaining: 0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("state", ["{", "[]", "null", '{"state": 7, "running": 3, "since": []}'])
+def test_status_copes_with_any_state_file(run_of, state):
+    run = run_of(until=1)
+    (run.directory / "state.json").write_text(state)
+    assert "sealed: 1 of 36" in as_text(read_status(run))
+
+
+def test_status_of_a_run_that_has_not_begun(run_of):
+    text = as_text(read_status(run_of(until=0)))
+    assert "state: not started" in text
+    assert "unknown until a trial is sealed" in text
+
+
+def test_status_names_what_it_cannot_read(run_of):
+    run = run_of(until=2)
+    (run.trials_directory / run.plan[1].id / "trial.json").write_text("{")
+    status = read_status(run)
+    assert (status.sealed, status.unusable) == (1, 1)
+
+
+def test_a_run_is_found_by_name_in_results(run_of, tmp_path, monkeypatch, capsys):
+    run = run_of(name="named")
+    seal(run.directory / "other", run.plan[0], [1.0] * run.plan[0].calls)
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "named"]) == 0
+    assert main(["check", "unnamed"]) == 2
+    assert "one of named" in capsys.readouterr().err

@@ -1,0 +1,110 @@
+import json
+from collections import Counter
+from itertools import groupby
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_study import SORT, changed
+
+from collect.errors import InputError
+from collect.plan import make_plan, plan_bytes, read_plan, write_plan
+from collect.study import load_study, parse_study
+
+PAPER = load_study(SORT).profile("paper", 5)
+
+
+def test_the_same_study_profile_and_seed_give_the_same_bytes():
+    again = load_study(SORT).profile("paper", 5)
+    assert plan_bytes(make_plan(PAPER)) == plan_bytes(make_plan(again))
+    assert plan_bytes(make_plan(PAPER, seed=1)) != plan_bytes(make_plan(PAPER))
+
+
+@given(seed=st.integers(0, 2**64))
+def test_every_block_holds_every_cell_once(seed):
+    plan = make_plan(PAPER, seed)
+    for _, block in groupby(plan, key=lambda trial: trial.block):
+        assert Counter(trial.cell for trial in block) == {t.cell: 1 for t in plan}
+    assert [trial.position for trial in plan] == list(range(1, len(plan) + 1))
+    assert len({trial.id for trial in plan}) == len(plan)
+
+
+def test_blocks_differ_in_order_and_share_a_seed_inside():
+    plan = make_plan(PAPER)
+    orders = {
+        block: tuple(trial.cell for trial in group)
+        for block, group in groupby(plan, key=lambda trial: trial.block)
+    }
+    assert len(set(orders.values())) == PAPER.replicates
+    assert len({(trial.block, trial.seed) for trial in plan}) == PAPER.replicates
+    assert len({trial.seed for trial in plan}) == PAPER.replicates
+    assert all(0 <= trial.seed < 2**63 for trial in plan)
+
+
+def test_a_further_level_leaves_the_order_of_the_others_alone():
+    factors = {"transport": ["soap", "jms"], "servers": [1, 3, 5]}
+    small, large = ([500, 5000], [500, 5000, 9000])
+    plans = [
+        make_plan(parse_study(changed(factors={**factors, "integers": s}), "x").profile("paper", 5))
+        for s in (small, large)
+    ]
+    kept = [trial.cell for trial in plans[1] if trial.factors["integers"] != 9000]
+    assert kept == [trial.cell for trial in plans[0]]
+
+
+def test_trials_with_the_same_node_settings_stand_together_in_a_block():
+    profile = parse_study(changed(node={"rate": "servers"}), "x").profile("paper", 5)
+    for _, block in groupby(make_plan(profile), key=lambda trial: trial.block):
+        changes = [rate for rate, _ in groupby(trial.node["rate"] for trial in block)]
+        assert len(changes) == 3
+
+
+def test_ids_are_plain_whatever_the_levels():
+    domains = {"transport": {"type": "string"}}
+    levels = ["soap", "a b/c", 'né "x", y', "日本", ".."]
+    text = changed(
+        factors={"transport": levels, "servers": [1]}, domains=domains, clients="any-client"
+    )
+    plan = make_plan(parse_study(text, "x").profile("paper", 5))
+    assert all(set(trial.id) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-") for trial in plan)
+    assert {trial.factors["transport"] for trial in plan} == set(levels)
+
+
+def test_a_plan_is_read_back_as_it_was_written(tmp_path):
+    plan = make_plan(PAPER)
+    assert write_plan(tmp_path / "plan.jsonl", plan)
+    assert read_plan(tmp_path / "plan.jsonl") == plan
+    line = (tmp_path / "plan.jsonl").read_text().splitlines()[0]
+    assert line == json.dumps(json.loads(line), sort_keys=True, separators=(",", ":"))
+
+
+def test_the_same_plan_resumes_and_another_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "night" / "plan.jsonl"
+    plan = make_plan(PAPER)
+    write_plan(path, plan)
+    before = path.read_bytes()
+    assert not write_plan(path, plan)
+    with pytest.raises(InputError, match=r"run night exists with another plan.*another run name"):
+        write_plan(path, make_plan(PAPER, seed=5))
+    with pytest.raises(InputError, match="its profile is paper, not demo"):
+        write_plan(path, make_plan(load_study(SORT).profile("demo", 5)))
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == ["plan.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("edit", "part"),
+    [
+        (lambda lines: [*lines, lines[0]], "is planned twice"),
+        (lambda lines: [lines[0][:-20], *lines[1:]], "line 1"),
+        (lambda lines: [lines[0].replace('"schema":1', '"schema":2'), *lines[1:]], "schema 1"),
+        (lambda lines: [], "holds no trial"),
+        (lambda lines: [*lines, "[]"], "schema 1"),
+    ],
+)
+def test_a_damaged_plan_is_refused(tmp_path, edit, part):
+    path = tmp_path / "plan.jsonl"
+    lines = plan_bytes(make_plan(PAPER)).decode().splitlines()
+    path.write_text("".join(f"{line}\n" for line in edit(lines)))
+    with pytest.raises(InputError, match=part):
+        read_plan(path)

@@ -1,0 +1,205 @@
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from synthetic import make_run, sort_times
+from test_study import changed
+
+from collect.cli import main
+from collect.run import open_run
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+
+
+class Page(HTMLParser):
+    """Collects what the tests ask of the page and checks that its elements nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.attributes: list[tuple[str, dict]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.attributes.append((tag, values))
+        if "id" in values:
+            self.ids.append(values["id"])
+        if tag == "a":
+            self.links.append(values.get("href", ""))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.attributes.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in {"script", "style"}:
+            self.text += data
+
+
+def report(*runs, output=None, code=0):
+    arguments = ["report", *(str(run.directory) for run in runs)]
+    assert main([*arguments, *(["-o", str(output)] if output else [])]) == code
+    path = output or runs[0].directory / "report.html"
+    return Page(path.read_text(encoding="utf-8")), path
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("paper") / "results" / "paper-sort"
+    make_run(directory, sort_times, profile="paper")
+    run = open_run(str(directory))
+    page, path = report(run)
+    return run, page, path
+
+
+def test_the_page_is_well_formed_and_asks_nothing_of_the_network(paper):
+    _, page, path = paper
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    for tag, attributes in page.attributes:
+        for name in ("src", "href"):
+            value = attributes.get(name) or ""
+            assert not re.match(r"[a-z]+:|//", value) or value == "data:,", (tag, value)
+    assert "@import" not in path.read_text(encoding="utf-8")
+    assert path.stat().st_size < 2_000_000
+
+
+def test_every_link_leads_somewhere(paper):
+    _, page, path = paper
+    for link in page.links:
+        if link.startswith("#"):
+            assert link[1:] in page.ids, link
+        else:
+            assert (path.parent / link).exists(), link
+
+
+def test_figure_7_stands_in_the_page_printed_and_measured(paper):
+    run, page, _ = paper
+    assert "Replication" in page.text
+    for printed in ("2\u202f627\u202f119", "1\u202f177\u202f286", "2\u202f128"):
+        assert printed in page.text
+    assert "Figure 7" in page.text
+    for number in (8, 9, 10, 11):
+        assert f"Figure {number}" in page.text
+        for kind in ("svg", "pdf"):
+            assert (run.directory / "charts" / f"sort-figure-{number}.{kind}").stat().st_size > 1000
+    assert "not even in the paper" in page.text
+
+
+def test_charts_carry_their_numbers_and_words(paper):
+    _, page, path = paper
+    specs = re.findall(r'class="spec">(.*?)</script>', path.read_text(encoding="utf-8"), re.S)
+    assert len(specs) == 8
+    for spec in specs:
+        assert json.loads(spec)["layer"]
+    charts = [a for tag, a in page.attributes if tag == "div" and a.get("class") == "chart"]
+    assert len(charts) == 8
+    assert all(len(chart["aria-label"]) > 40 and chart["role"] == "img" for chart in charts)
+
+
+def test_files_have_real_colours(paper):
+    run, _, _ = paper
+    assert "var(--" not in (run.directory / "charts" / "sort-figure-8.svg").read_text()
+
+
+def test_the_same_run_gives_the_same_page(paper):
+    run, _, path = paper
+    before = path.read_bytes()
+    report(run)
+    assert path.read_bytes() == before
+
+
+def test_what_went_wrong_stands_first(run_of, capsys):
+    def times(planned, rng):
+        return "oom" if planned.factors["servers"] == 5 else sort_times(planned, rng)
+
+    run = run_of(times, until=30)
+    log = run.trials_directory / run.plan[0].id / "calls.csv"
+    log.write_text(log.read_text()[:-9])
+    page, _ = report(run, code=1)
+    head = page.text.split("In a minute")[0]
+    for part in ("1 trial refused", run.plan[0].id, "6 of 36 trials are missing", "oom"):
+        assert part in head, part
+    assert "calls.csv" in capsys.readouterr().err
+
+
+def test_nodes_that_differ_are_named_at_the_head(run_of):
+    run = run_of()
+    path = run.directory / "run.json"
+    record = json.loads(path.read_text())
+    record["nodes"][3]["kernel"] = "6.1.0"
+    path.write_text(json.dumps(record))
+    page, _ = report(run)
+    head = page.text.split("In a minute")[0]
+    assert "The nodes were not identical" in head
+    assert "6.1.0 on worker2" in head
+
+
+def test_a_run_without_provenance_says_so(run_of):
+    run = run_of()
+    (run.directory / "run.json").unlink()
+    page, _ = report(run)
+    assert "not recorded" in page.text
+    assert "Figure 7" in page.text
+
+
+def test_several_runs_stand_in_one_page(run_of, tmp_path):
+    first, second = run_of(name="one"), run_of(name="two")
+    page, path = report(first, second, output=tmp_path / "elsewhere" / "all.html")
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    assert {"run-1", "run-2"} <= set(page.ids)
+    for link in page.links:
+        assert link.startswith("#") or (path.parent / link).exists(), link
+
+
+def test_a_study_of_ones_own_is_reported_without_exhibits(run_of):
+    study = changed(
+        study="mine",
+        factors={"way": ["</script>", "<b>&"], "servers": [1]},
+        domains={},
+        clients="any",
+        title="</title><script>alert(1)</script>",
+        profiles={"demo": {"replicates": 2}},
+    )
+    page, path = report(run_of(lambda planned, rng: [1.0] * planned.calls, study=study))
+    assert page.open == []
+    assert "alert(1)" in page.text
+    assert "<script>alert" not in path.read_text(encoding="utf-8")
+    assert "no claims or exhibits" in page.text
+
+
+@pytest.mark.parametrize("outcome", ["failed", "oom"])
+def test_a_run_where_nothing_worked_is_still_a_report(run_of, outcome):
+    page, _ = report(run_of(lambda planned, rng: outcome))
+    assert "12 cells with trials that did not end well" in page.text
+    assert page.open == []
+
+
+def test_an_empty_run_is_still_a_report(run_of):
+    page, _ = report(run_of(until=0))
+    assert "36 of 36 trials are missing" in page.text
+
+
+def test_one_trial_a_cell_is_inconclusive_and_has_no_interval(run_of):
+    page, _ = report(run_of(study=changed(replicates=1, profiles={"demo": {}})))
+    assert "no interval" in page.text
+    assert "inconclusive" in page.text
+
+
+def test_the_report_leaves_the_sealed_trials_alone(run_of):
+    run = run_of()
+    before = {p: p.read_bytes() for p in Path(run.trials_directory).rglob("*") if p.is_file()}
+    report(run)
+    after = {p: p.read_bytes() for p in Path(run.trials_directory).rglob("*") if p.is_file()}
+    assert after == before
