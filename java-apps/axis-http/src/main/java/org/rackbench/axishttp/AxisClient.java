@@ -1,5 +1,6 @@
 package org.rackbench.axishttp;
 
+import org.apache.axis.AxisEngine;
 import org.apache.axis.client.Service;
 import org.apache.axis.configuration.FileProvider;
 
@@ -8,9 +9,17 @@ public final class AxisClient {
 
   private AxisClient() {}
 
-  /** A service whose calls count into the {@link WireBytes} set as their property of that name. */
-  public static Service service() {
-    return new Service(
-        new FileProvider(AxisClient.class.getResourceAsStream("client-config.wsdd")));
+  /**
+   * A service whose calls count into the {@link WireBytes} set as their property of that name. Not
+   * to be shared between threads: Axis 1.4 then throws ConcurrentModificationException at times.
+   *
+   * @param multiRefs Axis's default, true, sends each number as an element of its own, referred to
+   *     by another: some 220 bytes and a multiple of that in heap for each
+   */
+  public static Service service(boolean multiRefs) {
+    Service service =
+        new Service(new FileProvider(AxisClient.class.getResourceAsStream("client-config.wsdd")));
+    service.getEngine().setOption(AxisEngine.PROP_DOMULTIREFS, multiRefs);
+    return service;
   }
 }

@@ -17,6 +17,8 @@ final class MeasuringLoop {
   private static final int WARM =
       1; // phase 0 ends when all sessions are there, 1 when all are warm
 
+  private static final int TRACES = 3;
+
   private final Workload workload;
   private final CallLog log;
   private final int threads;
@@ -118,6 +120,9 @@ final class MeasuringLoop {
         log.time(seq, before, System.nanoTime());
       }
       exitOnMemory(e);
+      if (log.errors().size() < TRACES) {
+        e.printStackTrace(); // into the trial's log, for whoever looks for the cause
+      }
       log.bad(seq, isTimeout(e) ? CallLog.Status.TIMEOUT : CallLog.Status.ERROR, text(e));
     }
   }

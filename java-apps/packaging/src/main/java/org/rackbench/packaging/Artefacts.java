@@ -64,7 +64,7 @@ final class Artefacts {
     for (String name : unused) {
       problems.add("%s is pinned but not part of dist any more; remove the line".formatted(name));
     }
-    return problems.stream().map(problem -> list + ": " + problem).toList();
+    return problems.stream().distinct().map(problem -> list + ": " + problem).toList();
   }
 
   private static String sha256(Path file) throws IOException {

@@ -13,7 +13,6 @@ import javax.xml.rpc.ParameterMode;
 import javax.xml.rpc.ServiceException;
 import org.apache.axis.Constants;
 import org.apache.axis.client.Call;
-import org.apache.axis.client.Service;
 import org.rackbench.axishttp.AxisClient;
 import org.rackbench.axishttp.WireBytes;
 import org.rackbench.harness.Answer;
@@ -100,9 +99,8 @@ final class SoapJobs implements Session {
   private void start() throws ServiceException {
     threads = Executors.newFixedThreadPool(endpoints.size());
     calls = new ArrayList<>();
-    Service service = AxisClient.service();
     for (String endpoint : endpoints) {
-      Call call = (Call) service.createCall();
+      Call call = (Call) AxisClient.service(false).createCall();
       call.setTargetEndpointAddress(endpoint);
       call.setOperationName(OPERATION);
       call.addParameter("values", Constants.SOAP_ARRAY, int[].class, ParameterMode.IN);

@@ -1,0 +1,53 @@
+package org.rackbench.services;
+
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import javax.xml.namespace.QName;
+import org.apache.axis.AxisFault;
+import org.apache.axis.MessageContext;
+import org.apache.axis.description.JavaServiceDesc;
+import org.apache.axis.handlers.soap.SOAPService;
+import org.apache.axis.providers.java.RPCProvider;
+
+/**
+ * Axis's RPC provider for a JDK after 7. Axis 1.4 sorts one shared list of operations in every
+ * request ({@code JavaServiceDesc.getOperationsByQName}); since Java 8 two requests at once make
+ * {@code ArrayList.sort} throw ConcurrentModificationException. Here each request sorts a copy.
+ */
+public final class ConcurrentRpcProvider extends RPCProvider {
+
+  private static final long serialVersionUID = 1;
+
+  @Override
+  public synchronized void initServiceDesc(SOAPService service, MessageContext context)
+      throws AxisFault {
+    super.initServiceDesc(service, context);
+    JavaServiceDesc description = (JavaServiceDesc) service.getServiceDescription();
+    description.getOperationsByQName(new QName("")); // makes Axis fill its map
+    try {
+      Field field = JavaServiceDesc.class.getDeclaredField("qname2OperationsMap");
+      field.setAccessible(true);
+      field.set(description, new CopyingMap((Map<?, ?>) field.get(description)));
+    } catch (ReflectiveOperationException e) {
+      throw AxisFault.makeFault(e);
+    }
+  }
+
+  /** A HashMap, since Axis's field is one. */
+  private static final class CopyingMap extends HashMap<Object, Object> {
+
+    private static final long serialVersionUID = 1;
+
+    CopyingMap(Map<?, ?> operations) {
+      super(operations);
+    }
+
+    @Override
+    public Object get(Object name) {
+      return super.get(name) instanceof List<?> overloads ? new ArrayList<>(overloads) : null;
+    }
+  }
+}
