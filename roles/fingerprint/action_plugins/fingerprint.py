@@ -13,20 +13,23 @@ ROUND_TRIPS = 5
 class ActionModule(ActionBase):
     """Runs the module of the same name, then asks the node for its time."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         """Take the fingerprint; the offset is the best of a few round trips, in milliseconds."""
         result = super().run(tmp, task_vars)
         result.update(self._execute_module(task_vars=task_vars))
         if "fingerprint" not in result:
             return result
-        best: tuple[float, float] | None = None
-        for _ in range(ROUND_TRIPS):
-            sent = time.time()
-            answer = self._low_level_execute_command("date +%s.%N", sudoable=False)
-            round_trip = time.time() - sent
-            if best is None or round_trip < best[1]:
-                best = (float(answer["stdout"].strip()) - sent - round_trip / 2, round_trip)
-        assert best is not None
-        result["fingerprint"]["clock_offset_ms"] = round(best[0] * 1e3, 3)
-        result["fingerprint"]["clock_uncertainty_ms"] = round(best[1] * 1e3 / 2, 3)
+        trips = [self._trip() for _ in range(ROUND_TRIPS)]
+        uncertainty, offset = min(trips)
+        result["fingerprint"]["clock_offset_ms"] = round(offset * 1e3, 3)
+        result["fingerprint"]["clock_uncertainty_ms"] = round(uncertainty * 1e3, 3)
         return result
+
+    def _trip(self) -> tuple[float, float]:
+        """Ask for the time once; half the round trip and the offset, in seconds."""
+        sent = time.time()
+        answer = self._low_level_execute_command("date +%s.%N", sudoable=False)
+        half = (time.time() - sent) / 2
+        return half, float(answer["stdout"].strip()) - sent - half

@@ -26,8 +26,6 @@ fingerprint:
   returned: always
 """
 
-import concurrent.futures  # noqa: E402
-import glob  # noqa: E402
 import hashlib  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
@@ -59,7 +57,9 @@ def output(*argv: str) -> str | None:
 def processor() -> dict[str, object]:
     """Model, cores, microcode, governor and turbo of the CPU."""
     info = read("/proc/cpuinfo") or ""
-    fields = {key.strip(): value.strip() for key, value in re.findall(r"^([^:\n]+):(.*)$", info, re.M)}
+    fields = {
+        key.strip(): value.strip() for key, value in re.findall(r"^([^:\n]+):(.*)$", info, re.M)
+    }
     base = "/sys/devices/system/cpu"
     return {
         "cpu_model": fields.get("model name"),
@@ -87,7 +87,9 @@ def link(address: str) -> dict[str, object]:
         if address in (info["local"] for info in entry["addr_info"]):
             device = f"/sys/class/net/{entry['ifname']}"
             driver = Path(device, "device/driver")
-            queues = json.loads(output("tc", "-json", "qdisc", "show", "dev", entry["ifname"]) or "[]")
+            queues = json.loads(
+                output("tc", "-json", "qdisc", "show", "dev", entry["ifname"]) or "[]"
+            )
             rates = [row["options"]["rate"] for row in queues if row["kind"] == "tbf"]
             return {
                 "link_device": entry["ifname"],
@@ -110,17 +112,16 @@ def packages() -> dict[str, object]:
     }
 
 
-def digest(path: str) -> tuple[str, str]:
+def digest(path: Path) -> tuple[str, str]:
     """A file's path and SHA-256."""
-    with open(path, "rb") as stream:
-        return path, hashlib.file_digest(stream, "sha256").hexdigest()
+    with path.open("rb") as stream:
+        return str(path), hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def files(patterns: list[str]) -> dict[str, str]:
     """SHA-256 of every file that the patterns name."""
-    found = {path for pattern in patterns for path in glob.glob(pattern, recursive=True)}
-    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-        return dict(sorted(pool.map(digest, (path for path in found if os.path.isfile(path)))))
+    found = {path for pattern in patterns for path in Path("/").glob(pattern.lstrip("/"))}
+    return dict(sorted(digest(path) for path in found if path.is_file()))
 
 
 def main() -> None:
@@ -141,6 +142,7 @@ def main() -> None:
         "architecture": platform.machine(),
         "time_zone": os.path.realpath("/etc/localtime").removeprefix("/usr/share/zoneinfo/"),
         "jdk": output("java", "--version"),
+        "failed_units": output("systemctl", "--failed", "--plain", "--no-legend"),
         "sysctls": {
             name: value
             for name in module.params["sysctls"]

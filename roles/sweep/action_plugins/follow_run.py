@@ -77,7 +77,9 @@ class Follower:
 class ActionModule(ActionBase):
     """`follow_run`: source (the run's directory on the node), results (here), unit, stall_s."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         """Follow until the runner has ended; fails unless every planned trial is sealed here."""
         result = super().run(tmp, task_vars)
         stall = float(self._task.args["stall_s"])
@@ -91,8 +93,8 @@ class ActionModule(ActionBase):
             except AnsibleConnectionFailure as error:
                 if time.monotonic() - heard > stall:
                     raise AnsibleActionFail(
-                        f"no word from the node for {stall:.0f} s ({error}); the runner may well go "
-                        "on there: run the same command again to attach to it"
+                        f"no word from the node for {stall:.0f} s ({error}); the runner may well "
+                        "go on there: run the same command again to attach to it"
                     ) from error
                 follower.speak("the node does not answer; asking again", now=True)
             except TrialError as error:
@@ -119,7 +121,9 @@ class ActionModule(ActionBase):
             follower.state = json.loads(state)
             write_bytes(follower.run / "state.json", state.encode())
         for ids in _batches(sorted(set(filter(None, sealed)) - follower.here)):
-            follower.accept(self._node(f"tar -czf - -C {source}/trials {shlex.join(ids)} | base64 -w0"))
+            follower.accept(
+                self._node(f"tar -czf - -C {source}/trials {shlex.join(ids)} | base64 -w0")
+            )
             follower.speak(follower.line())
         return active in ("active", "activating", "deactivating")
 
@@ -131,11 +135,13 @@ class ActionModule(ActionBase):
 
     def _why(self, follower: Follower, missing: int) -> str:
         """Why the runner ended early, with its own last words."""
-        journal = self._node(f"journalctl -u {self._task.args['unit']} -n 5 -o cat").decode().strip()
+        journal = (
+            self._node(f"journalctl -u {self._task.args['unit']} -n 5 -o cat").decode().strip()
+        )
         reason = follower.state.get("reason") or journal or "it left no word"
         return (
-            f"{missing} of {len(follower.planned)} trials are open because the runner ended: {reason}; "
-            "mend that and run the same command again, what is sealed stays"
+            f"{missing} of {len(follower.planned)} trials are open because the runner ended: "
+            f"{reason}; mend that and run the same command again, what is sealed stays"
         )
 
 

@@ -12,7 +12,7 @@ description:
     so it mends whatever a crash left behind.
 options:
   state:
-    description: C(checked) only looks whether the lab can be made, C(up) makes it, C(down) removes it.
+    description: C(checked) only looks whether the lab can be made, C(down) removes it.
     choices: [checked, up, down]
     type: str
     default: up
@@ -26,15 +26,15 @@ options:
       root: {description: Directory of the lab's node file systems, type: path, required: true}
       image: {description: Directory of the base image, type: path, required: true}
       bridge: {description: Name of the bridge, type: str, required: true}
-      prefix: {description: The first three numbers of the lab's /24 network, type: str, required: true}
-      nodes: {description: Name and address of each node, type: dict, required: true}}
+      prefix: {description: First three numbers of the lab's /24 network, type: str, required: true}
+      nodes: {description: Name and address of each node, type: dict, required: true}
       user: {description: The account in the image that may log in, type: str, required: true}
-      link_mbit: {description: Rate of each link in Mbit/s; 0 for no limit, type: int, required: true}
+      link_mbit: {description: Rate of links in Mbit/s; 0 for no limit, type: int, required: true}
       link_burst_bytes: {description: Bytes that may pass at once, type: int, required: true}
       memory_mb: {description: Cap of each node in MiB, type: int, required: true}
       disk_mb: {description: Free space a new node needs in MiB, type: int, required: true}
       internet: {description: Whether nodes reach beyond the lab, type: bool, required: true}
-      boot_timeout_s: {description: Seconds a node may take until its sshd answers, type: int, required: true}
+      boot_timeout_s: {description: Seconds until a node must answer, type: int, required: true}
 """
 
 RETURN = r"""
@@ -100,7 +100,7 @@ class Lab:
 
     @property
     def mark(self) -> str:
-        """What the bridge's alias says, so that a bridge of somebody else is never taken for ours."""
+        """The bridge's alias; a bridge without it is somebody else's."""
         return f"rackbench lab {self.name}"
 
     @property
@@ -349,9 +349,7 @@ def mount_tree(node: Node) -> None:
         (node.directory / part).mkdir(parents=True, exist_ok=True)
     if mounts_under(node.tree):
         return
-    options = (
-        f"lowerdir={lab.image},upperdir={node.directory}/upper,workdir={node.directory}/work"
-    )
+    options = f"lowerdir={lab.image},upperdir={node.directory}/upper,workdir={node.directory}/work"
     run("mount", "-t", "overlay", "overlay", "-o", options, str(node.tree))
     write(node.directory / "image", str(lab.image), 0o644)
 
@@ -450,7 +448,8 @@ def boot(node: Node) -> None:
         "--link-journal=no",
     ]
     if Path("/run/systemd/system").is_dir():
-        run("systemctl", "reset-failed", node.unit) if unit_known(node) else None
+        if unit_failed(node):
+            run("systemctl", "reset-failed", node.unit)
         run(
             "systemd-run",
             f"--unit={node.unit}",
@@ -463,29 +462,23 @@ def boot(node: Node) -> None:
             *nspawn,
         )
         return
-    joins = make_cgroups(node)
-
-    def join() -> None:
-        for file in joins:
-            file.write_text("0")
-
+    # The shell joins the groups and becomes systemd-nspawn, so that all of it is inside.
+    join = 'while [ "$1" != -- ]; do echo 0 >"$1"; shift; done; shift; exec "$@"'
+    groups = [str(file) for file in make_cgroups(node)]
     with (node.directory / "console.log").open("ab") as console:
         subprocess.Popen(
-            nspawn,
+            ["sh", "-c", join, "sh", *groups, "--", *nspawn],
             stdin=subprocess.DEVNULL,
             stdout=console,
             stderr=console,
             start_new_session=True,
-            close_fds=True,
-            preexec_fn=join,
         )
 
 
-def unit_known(node: Node) -> bool:
-    """Whether a unit of an earlier boot still stands in systemd's list."""
-    return subprocess.run(
-        ["systemctl", "is-failed", "--quiet", node.unit], check=False
-    ).returncode == 0
+def unit_failed(node: Node) -> bool:
+    """Whether systemd still lists the unit of an earlier boot, which would bar a new one."""
+    asked = subprocess.run(["systemctl", "is-failed", "--quiet", node.unit], check=False)
+    return asked.returncode == 0
 
 
 def console_tail(node: Node) -> str:
@@ -517,7 +510,9 @@ def await_boot(node: Node) -> int:
             if init:
                 return init
         if time.monotonic() - started > 3 and not supervisors_of(node):
-            raise LabError(f"node {node.name} ended while booting; its console says:\n{console_tail(node)}")
+            raise LabError(
+                f"node {node.name} ended while booting; its console says:\n{console_tail(node)}"
+            )
         time.sleep(0.2)
     raise LabError(
         f"node {node.name} did not answer on {node.address}:22 within {node.lab.boot_timeout_s} s; "
@@ -558,7 +553,7 @@ def shape(node: Node, init: int) -> bool:
 
 
 def stop(node: Node) -> None:
-    """End the node's processes; what it wrote goes with it, so nothing waits for a clean shutdown."""
+    """End the node's processes at once; its file system is thrown away or was not clean already."""
     for pid in [*supervisors_of(node), *init_of([node]).values()]:
         try:
             os.kill(pid, signal.SIGKILL)
