@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from collect.calls import Calls
 from collect.cells import Cell, make_cells
 from collect.check import Finding, verify_run
-from collect.evidence import Measured
 from collect.run import Run
-from collect.studies import StudyModule, find
 from collect.trials import verify_trial
 
 Progress = Callable[[int, int], None]
@@ -30,18 +28,6 @@ class Analysis:
     def sealed(self) -> int:
         """How many trials are verified."""
         return sum(len(cell.trials) for cell in self.cells)
-
-    @property
-    def module(self) -> StudyModule | None:
-        """The module of the study, None when there is none for exactly these factors."""
-        module = find(self.run.study)
-        return module if module and set(module.factors) == set(self.run.factors) else None
-
-    def measured(self, factors: tuple[str, ...]) -> Measured:
-        """Give the cells by their levels in the order of `factors`."""
-        names = list(self.run.factors)
-        places = [names.index(factor) for factor in factors]
-        return Measured({tuple(cell.levels[i] for i in places): cell for cell in self.cells})
 
 
 def analyse(run: Run, progress: Progress = lambda done, total: None) -> Analysis:

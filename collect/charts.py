@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -120,9 +121,9 @@ def page_spec(chart: alt.LayerChart) -> dict[str, Any]:
     return spec
 
 
-def page_svg(chart: alt.LayerChart) -> str:
+def page_svg(spec: Mapping[str, Any]) -> str:
     """Give a panel as SVG for the page, shown until the script makes it interactive."""
-    return vl_convert.vegalite_to_svg(json.dumps(page_spec(chart)))
+    return vl_convert.vegalite_to_svg(json.dumps(spec))
 
 
 def save(charts: Sequence[tuple[str, alt.LayerChart]], stem: Path) -> list[Path]:
@@ -137,6 +138,7 @@ def save(charts: Sequence[tuple[str, alt.LayerChart]], stem: Path) -> list[Path]
     return files
 
 
+@cache
 def script() -> str:
     """Give the JavaScript that draws the charts, for a page that asks nothing of the network."""
     return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
@@ -177,6 +179,8 @@ def _configured(chart: Any) -> Any:
             titleFontWeight="normal",
             orient="bottom",
             columns=3,
+            columnPadding=16,
+            rowPadding=4,
             symbolStrokeWidth=0,
         )
         .configure_title(color="var(--ink)", fontSize=13, fontWeight=600, anchor="start")

@@ -129,11 +129,6 @@ def judge(claim: Claim, evidence: Evidence) -> Judgement:
     return Judgement(verdict if results else Verdict.NOT_TESTED, results)
 
 
-def contradicts(published: Judgement) -> bool:
-    """Tell whether the published numbers themselves do not bear the sentence out."""
-    return published.verdict in {Verdict.FAILS, Verdict.DIRECTION_ONLY}
-
-
 def over_cells(
     items: Sequence[tuple[str, Sequence[Key], Statistic]],
 ) -> Callable[[Evidence], Sequence[tuple[str, Estimate | Untested]]]:

@@ -185,16 +185,16 @@ examples:
 def _report(options: argparse.Namespace) -> int:
     # Slow to import, and no other command needs them.
     from collect.analysis import analyse  # noqa: PLC0415
-    from collect.report import write_report  # noqa: PLC0415
+    from collect.report.page import write_report  # noqa: PLC0415
 
     runs = [open_run(name) for name in options.runs]
     output = options.output or _default_report(runs)
     with progress() as show:
         analyses = [analyse(run, show(f"{run.name}: trials verified")) for run in runs]
-    reported = write_report(analyses, output)
+    write_report(analyses, output)
     findings = [f for a in analyses for f in a.findings if f.kind != "missing"]
     _print_findings(findings, sys.stderr)
-    print(reported.page)
+    print(output)
     return FINDINGS if findings else GOOD
 
 

@@ -7,6 +7,7 @@ from importlib import resources
 from typing import Protocol
 
 from collect.cells import Cell
+from collect.numbers import name_of
 from collect.statistics import Estimate, ratio_t
 from collect.study import Level
 
@@ -92,18 +93,6 @@ class Measured:
         if not values:
             return Untested("no block holds all the cells")
         return ratio_t(values)
-
-
-def name_of(cell: Key) -> str:
-    """Give the levels of a cell as text."""
-    return ", ".join(show_level(level) for level in cell)
-
-
-def show_level(level: Level) -> str:
-    """Give a level as text, thousands apart."""
-    if isinstance(level, bool) or not isinstance(level, int):
-        return str(level)
-    return f"{level:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def load_published(name: str, factors: Mapping[str, type[int] | type[str]]) -> Published:

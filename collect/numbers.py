@@ -1,6 +1,9 @@
-"""How numbers are written for people: three digits that matter, thousands apart."""
+"""How numbers and levels are written for people: three digits that matter, thousands apart."""
+
+from collections.abc import Sequence
 
 from collect.statistics import Estimate
+from collect.study import Level
 
 _THIN = "\N{NARROW NO-BREAK SPACE}"
 
@@ -21,3 +24,15 @@ def show_estimate(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
         return show(estimate.value)
     return f"{show(estimate.value)} [{show(estimate.low)}, {show(estimate.high)}]"
+
+
+def name_of(cell: Sequence[Level]) -> str:
+    """Give the levels of a cell as text."""
+    return ", ".join(show_level(level) for level in cell)
+
+
+def show_level(level: Level) -> str:
+    """Give a level as text, thousands apart."""
+    if isinstance(level, bool) or not isinstance(level, int):
+        return str(level)
+    return f"{level:,}".replace(",", _THIN)

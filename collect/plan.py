@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from collect.errors import InputError
+from collect.errors import InputError, quoted
 from collect.study import Cell, Level, Profile, Setting, Settings
 from collect.writing import write_bytes
 
@@ -190,10 +190,6 @@ def _difference(path: Path, trials: Sequence[PlannedTrial]) -> str:
         old_record, new_record = asdict(old_trial), asdict(new_trial)
         changed = [name for name in old_record if old_record[name] != new_record[name]]
         if changed:
-            old, new = (_show(record[changed[0]]) for record in (old_record, new_record))
+            old, new = (quoted(record[changed[0]]) for record in (old_record, new_record))
             return f"{changed[0]} of trial {old_trial.position} is {old}, not {new}"
     return "its bytes differ"
-
-
-def _show(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

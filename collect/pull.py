@@ -1,7 +1,6 @@
 """Sealed trials that arrive from the client node: proven whole, then given their name here."""
 
 import io
-import os
 import shutil
 import tarfile
 from collections.abc import Mapping
@@ -9,6 +8,7 @@ from pathlib import Path
 
 from collect.plan import PlannedTrial
 from collect.trials import Trial, TrialError, verify_trial
+from collect.writing import flush
 
 INCOMING = ".incoming"
 
@@ -35,18 +35,10 @@ def accept_trials(archive: bytes, run: Path, planned: Mapping[str, PlannedTrial]
             continue
         trial = verify_trial(directory, planned[directory.name])
         for file in directory.iterdir():
-            _flush(file)
-        _flush(directory)
+            flush(file)
+        flush(directory)
         directory.rename(trials / directory.name)
         accepted.append(trial)
-    _flush(trials)
+    flush(trials)
     shutil.rmtree(incoming)
     return sorted(accepted, key=lambda trial: trial.position)
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,7 +1,7 @@
 """A run's directory on the control host: its plan, its provenance and its trials."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 
 from collect.errors import InputError
 from collect.plan import PlannedTrial, read_plan
-from collect.study import Level, parse_study
+from collect.study import Level, Study, parse_study
 
 RESULTS = Path("results")
 
@@ -54,15 +54,12 @@ class Run:
         return sorted(p for p in self.trials_directory.iterdir() if not p.name.startswith("."))
 
     @cached_property
-    def study_content(self) -> Mapping[str, Any]:
-        """The study file as it was when the run began; empty when run.json does not hold it."""
-        text = self.provenance.get("study_file")
-        if not isinstance(text, str):
-            return {}
+    def stated(self) -> Study | None:
+        """The study file as it was when the run began; None when run.json does not hold it."""
         try:
-            return parse_study(text, f"{self.name}/run.json: study_file").content
+            return parse_study(str(self.provenance.get("study_file", "")), self.name)
         except InputError:
-            return {}
+            return None
 
     @cached_property
     def factors(self) -> Mapping[str, tuple[Level, ...]]:
@@ -71,15 +68,13 @@ class Run:
         Numbers are ordered by size, other levels as in the study file; a factor or level that the
         file does not know comes last, in alphabetical order.
         """
-        stated = self.study_content.get("factors", {})
-        grids = stated if isinstance(stated, list) else [stated]
-        known = {name: [lv for grid in grids for lv in grid.get(name, [])] for name in grids[0]}
+        known = self.stated.factors if self.stated else {}
         planned = self.plan[0].factors
         names = [name for name in known if name in planned]
         names += sorted(name for name in planned if name not in known)
         return {
             name: tuple(
-                _sorted_levels({trial.factors[name] for trial in self.plan}, known.get(name, []))
+                _sorted_levels({trial.factors[name] for trial in self.plan}, known.get(name, ()))
             )
             for name in names
         }
@@ -134,7 +129,7 @@ def _object(path: Path) -> Mapping[str, Any]:
     return content
 
 
-def _sorted_levels(levels: set[Level], stated: list[Level]) -> list[Level]:
+def _sorted_levels(levels: set[Level], stated: Sequence[Level]) -> list[Level]:
     def rank(level: Level) -> tuple[int, float, str]:
         if isinstance(level, (int, float)) and not isinstance(level, bool):
             return (0, level, "")

@@ -80,7 +80,7 @@ def read_status(run: Run) -> Status:
         current=planned.get(str(state.get("running"))) if state.get("state") == "running" else None,
         attempt=attempt if isinstance(attempt, int) else None,
         since=_instant(state.get("since")),
-        eta=_eta(remaining, list(sealed.values())),
+        eta=_eta(remaining, [(planned[name], trial) for name, trial in sealed.items()]),
     )
 
 
@@ -145,15 +145,17 @@ def _duration(left: timedelta | None) -> str:
     return f"about {hours}:{minutes:02}:{seconds:02}, until {end:%Y-%m-%d %H:%M} UTC"
 
 
-def _eta(remaining: list[PlannedTrial], sealed: list[Trial]) -> timedelta | None:
+def _eta(
+    remaining: list[PlannedTrial], sealed: list[tuple[PlannedTrial, Trial]]
+) -> timedelta | None:
     """Expect of each trial what its cell has taken so far, and the usual pause before it."""
     if not sealed:
         return None
     by_cell: dict[Any, list[float]] = {}
-    for trial in sealed:
-        by_cell.setdefault(trial.cell, []).append(trial.seconds)
-    overall = mean(trial.seconds for trial in sealed)
-    ordered = sorted(sealed, key=lambda trial: trial.started_at)
+    for planned, trial in sealed:
+        by_cell.setdefault(planned.cell, []).append(trial.seconds)
+    overall = mean(trial.seconds for _, trial in sealed)
+    ordered = sorted((trial for _, trial in sealed), key=lambda trial: trial.started_at)
     pauses = [
         (after.started_at - before.ended_at).total_seconds() for before, after in pairwise(ordered)
     ]

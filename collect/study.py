@@ -150,7 +150,7 @@ def load_study(path: Path) -> Study:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"{label}: cannot be read ({_reason(error)}); check the path and that it is UTF-8"
+            f"{label}: cannot be read ({error}); check the path and that it is UTF-8"
         ) from error
     return parse_study(text, label)
 
@@ -208,10 +208,6 @@ def _path(parts: Sequence[str | int]) -> str:
     return path
 
 
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
-
-
 def _listed(levels: Level | Sequence[Level]) -> Sequence[Level]:
     return levels if isinstance(levels, list) else [levels]  # type: ignore[list-item]
 
@@ -233,21 +229,24 @@ class _Resolver:
             for factor, levels in grid.items():
                 for index, level in enumerate(levels):
                     self._check_domain(factor, level, f"{origin[factor]}.{factor}[{index}]")
-        constants = {**self.study.content["constants"], **self._own("constants", {})}
-        for constant, value in constants.items():
-            origin_of = "constants" if constant not in self._own("constants", {}) else None
-            self._check_domain(
-                constant, value, f"{origin_of or f'profiles.{self.name}.constants'}.{constant}"
-            )
+        stated, own = self.study.content["constants"], self._own("constants", {})
+        where = self._value("where", [])
+        placed = [("constants", stated), (f"profiles.{self.name}.constants", own)]
+        for index, entry in enumerate(where):
+            place = f"{self._place('where')}[{index}].constants"
+            placed.append((place, entry.get("constants", {})))
+        for place, constants in placed:
+            for constant, value in constants.items():
+                self._check_domain(constant, value, f"{place}.{constant}")
         profile = Profile(
             study=self.study.content["study"],
             name=self.name,
             seed=self.study.content["seed"],
             grids=tuple({f: tuple(levels) for f, levels in grid.items()} for _, grid in grids),
             clients=self.study.content["clients"],
-            constants=constants,
+            constants={**stated, **own},
             node={**self.study.content.get("node", {}), **self._own("node", {})},
-            where=tuple(self._value("where", [])),
+            where=tuple(where),
             threads=self._value("threads", 1),
             **{key: self._value(key) for key in ("replicates", "calls", "warmup", "timeout_s")},
         )
@@ -255,10 +254,13 @@ class _Resolver:
         return profile
 
     def _own(self, key: str, default: Any) -> Any:
-        return (self.study.content["profiles"][self.name] or {}).get(key, default)
+        return self.study.content["profiles"][self.name].get(key, default)
 
     def _value(self, key: str, default: Any = None) -> Any:
         return self._own(key, self.study.content.get(key, default))
+
+    def _place(self, key: str) -> str:
+        return f"profiles.{self.name}.{key}" if self._own(key, None) is not None else key
 
     def _fail(self, message: str) -> InputError:
         return InputError(f"{self.study.label}: {message}")
@@ -328,15 +330,15 @@ class _Resolver:
         factors = profile.grids[0]
         if isinstance(profile.threads, str) and profile.threads not in factors:
             raise self._fail(
-                f"threads is {profile.threads!r}, which is no factor; "
+                f"{self._place('threads')} is {profile.threads!r}, which is no factor; "
                 f"write a number or one of {', '.join(factors)}"
             )
         for index, entry in enumerate(profile.where):
             for factor in entry["cells"]:
                 if factor not in factors:
+                    place = f"{self._place('where')}[{index}].cells.{factor}"
                     raise self._fail(
-                        f"where[{index}].cells.{factor} is no factor of this study; "
-                        f"its factors are {', '.join(factors)}"
+                        f"{place} is no factor of this study; its factors are {', '.join(factors)}"
                     )
         if isinstance(profile.clients, str):
             return

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from collect.errors import InputError
+from collect.errors import InputError, quoted
 from collect.plan import PlannedTrial
 from collect.study import Level
 
@@ -49,11 +49,6 @@ class Trial:
     record: Mapping[str, Any]
 
     @property
-    def cell(self) -> tuple[tuple[str, Level], ...]:
-        """The levels as a key, as in PlannedTrial.cell."""
-        return tuple(sorted(self.factors.items()))
-
-    @property
     def seconds(self) -> float:
         """How long the trial lasted by the wall clock, in seconds."""
         return (self.ended_at - self.started_at).total_seconds()
@@ -63,7 +58,7 @@ class Trial:
         """Check the keys that counting relies on; raises ValueError that says what is wrong."""
         schema = record.get("schema") if isinstance(record, dict) else None
         if schema != SCHEMA:
-            raise ValueError(f"it has schema {_show(schema)}, this version reads schema {SCHEMA}")
+            raise ValueError(f"it has schema {quoted(schema)}, this version reads schema {SCHEMA}")
         values = {
             "id": _typed(record, "id", str),
             "block": _typed(record, "block", int),
@@ -121,8 +116,8 @@ def verify_trial(
         for name in _PLANNED:
             if trial.record.get(name) != wanted[name]:
                 raise TrialError(
-                    f"{trial.id}: {name} is {_show(trial.record.get(name))} in trial.json, but "
-                    f"{_show(wanted[name])} in the plan; it belongs to another run: remove it"
+                    f"{trial.id}: {name} is {quoted(trial.record.get(name))} in trial.json, but "
+                    f"{quoted(wanted[name])} in the plan; it belongs to another run: remove it"
                 )
         if trial.outcome == "ok" and trial.calls_rows != planned.rows:
             raise TrialError(
@@ -185,7 +180,7 @@ def _chunks(path: Path) -> Iterator[bytes]:
 def _typed(record: Mapping[str, Any], name: str, wanted: type) -> Any:
     value = record.get(name)
     if not isinstance(value, wanted) or isinstance(value, bool):
-        raise ValueError(f"{name} is {_show(value)}")  # noqa: TRY004 - wrong content, not a bug
+        raise ValueError(f"{name} is {quoted(value)}")  # noqa: TRY004 - wrong content, not a bug
     return value
 
 
@@ -194,7 +189,3 @@ def _instant(record: Mapping[str, Any], name: str) -> datetime:
     if instant.tzinfo is None:
         raise ValueError(f"{name} has no time zone")
     return instant
-
-
-def _show(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

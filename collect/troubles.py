@@ -7,7 +7,7 @@ from typing import Any
 
 from collect.analysis import Analysis
 from collect.cells import Cell
-from collect.evidence import name_of
+from collect.numbers import name_of
 
 SAME_ON_ALL_NODES = ("os", "kernel", "cpu_model", "cores", "memory_mb", "jdk", "packages_sha256")
 _LISTED = 8

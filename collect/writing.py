@@ -16,9 +16,9 @@ def beside(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield temporary
-        _flush(temporary)
+        flush(temporary)
         temporary.replace(path)
-        _flush(path.parent)
+        flush(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -34,7 +34,8 @@ def write_text(path: Path, content: str) -> None:
     write_bytes(path, content.encode())
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
+    """Wait until a file or a directory is on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -15,13 +15,13 @@ from markupsafe import Markup
 from collect import charts
 from collect.analysis import Analysis
 from collect.cells import Cell, CellTrial, write_cells
-from collect.claims import Claim, Judgement, contradicts, judge
-from collect.evidence import Measured, Published, name_of, show_level
-from collect.exhibits import Exhibit, Figure
-from collect.numbers import show, show_estimate
+from collect.evidence import Key
+from collect.exhibits import Figure
+from collect.numbers import name_of, show, show_estimate, show_level
+from collect.replication import Replication, replicate
 from collect.report.provenance import Fact, facts_of, nodes_of
 from collect.statistics import Estimate
-from collect.studies import StudyModule
+from collect.study import Level
 from collect.trials import calls_path
 from collect.troubles import Trouble, find_troubles
 from collect.writing import write_text
@@ -30,39 +30,19 @@ _TRIALS_IN_PAGE = 3000
 
 
 @dataclass(frozen=True)
-class Reported:
-    """Where a report and its files went."""
-
-    page: Path
-    files: tuple[Path, ...]
-
-
-@dataclass(frozen=True)
-class JudgedClaim:
-    """A claim with what the paper's own numbers and the run say."""
-
-    claim: Claim
-    published: Judgement
-    measured: Judgement
-
-    @property
-    def is_not_even_in_paper(self) -> bool:
-        """Whether the published numbers contradict the sentence."""
-        return contradicts(self.published)
-
-
-@dataclass(frozen=True)
 class Section:
     """One run in the report; `number` makes its anchors unique, `base` is the way to its files."""
 
     number: int
     analysis: Analysis
+    replication: Replication
     base: str
 
     @property
     def title(self) -> str:
         """The title of the study, or its name."""
-        return str(self.analysis.run.study_content.get("title", self.analysis.run.study))
+        stated = self.analysis.run.stated
+        return str(stated.content["title"]) if stated else self.analysis.run.study
 
     @cached_property
     def troubles(self) -> list[Trouble]:
@@ -82,8 +62,8 @@ class Section:
     @property
     def choices(self) -> Mapping[str, str]:
         """The conditions nobody stated."""
-        choices: Mapping[str, str] = self.analysis.run.study_content.get("our_choice", {})
-        return choices
+        stated = self.analysis.run.stated
+        return stated.content.get("our_choice", {}) if stated else {}
 
     @property
     def deviations(self) -> list[str]:
@@ -91,49 +71,23 @@ class Section:
         stated = self.analysis.run.provenance.get("deviations", [])
         return [d if isinstance(d, str) else json.dumps(d, ensure_ascii=False) for d in stated]
 
-    @cached_property
-    def _evidence(self) -> tuple[StudyModule, Published, Measured] | None:
-        module = self.analysis.module
-        if module is None:
-            return None
-        return module, module.published(), self.analysis.measured(module.factors)
-
-    @cached_property
-    def claims(self) -> list[JudgedClaim]:
-        """The claims of the document, judged on its own numbers first."""
-        if self._evidence is None:
-            return []
-        module, published, measured = self._evidence
-        return [JudgedClaim(c, judge(c, published), judge(c, measured)) for c in module.claims]
-
-    @cached_property
-    def exhibits(self) -> Sequence[Exhibit]:
-        """The tables and figures of the document."""
-        if self._evidence is None:
-            return []
-        module, published, measured = self._evidence
-        return module.exhibits(published, measured)
-
-    @property
-    def summary(self) -> Sequence[str]:
-        """A few sentences for a first reading."""
-        if self._evidence is None:
-            return []
-        module, published, measured = self._evidence
-        return module.summary(published, measured)
-
     @property
     def lists_trials(self) -> bool:
         """Whether the trials are few enough to stand in the page."""
         return self.analysis.sealed <= _TRIALS_IN_PAGE
 
+    @cached_property
+    def _anchors(self) -> Mapping[tuple[Level, ...], str]:
+        cells = enumerate(self.analysis.cells, start=1)
+        return {cell.levels: f"r{self.number}-c{place}" for place, cell in cells}
+
     def cell_anchor(self, cell: Cell) -> str:
         """Give the anchor of a cell."""
-        return f"r{self.number}-c{self.analysis.cells.index(cell) + 1}"
+        return self._anchors[cell.levels]
 
-    def key_anchor(self, key: tuple[Any, ...] | None) -> str | None:
+    def key_anchor(self, key: Key | None) -> str | None:
         """Give the anchor of a cell by its key in an exhibit; None when the run has none."""
-        cell = self._evidence[2].cells.get(key) if self._evidence and key else None
+        cell = self.replication.measured.cells.get(key) if key else None
         return None if cell is None else self.cell_anchor(cell)
 
     def file(self, trial: CellTrial, name: str) -> str:
@@ -145,23 +99,19 @@ class Section:
         return self.file(trial, calls_path(trial.trial.directory).name)
 
 
-def write_report(analyses: Sequence[Analysis], output: Path) -> Reported:
+def write_report(analyses: Sequence[Analysis], output: Path) -> None:
     """Write cells.csv and charts of each run, then the page over all of them."""
-    files: list[Path] = []
     sections = []
     for number, analysis in enumerate(analyses, start=1):
         run = analysis.run
         write_cells(run.directory / "cells.csv", run, analysis.cells)
-        files.append(run.directory / "cells.csv")
         base = os.path.relpath(run.directory, output.absolute().parent)
-        section = Section(number, analysis, "" if base == "." else f"{base}/")
-        for exhibit in section.exhibits:
-            if isinstance(exhibit, Figure) and exhibit.panels:
-                titled = [(panel.title, panel.chart) for panel in exhibit.panels]
-                files += charts.save(titled, run.directory / "charts" / exhibit.name)
-        sections.append(section)
+        replication = replicate(analysis)
+        sections.append(Section(number, analysis, replication, "" if base == "." else f"{base}/"))
+        for figure in replication.figures:
+            titled = [(panel.title, panel.chart) for panel in figure.panels]
+            charts.save(titled, run.directory / "charts" / figure.name)
     write_text(output, _render(sections))
-    return Reported(output, tuple(files))
 
 
 def _render(sections: Sequence[Section]) -> str:
@@ -177,18 +127,23 @@ def _render(sections: Sequence[Section]) -> str:
         figure=lambda exhibit: isinstance(exhibit, Figure),
         estimate=lambda value: isinstance(value, Estimate),
     )
-    has_charts = any(isinstance(e, Figure) for section in sections for e in section.exhibits)
+    has_charts = any(section.replication.figures for section in sections)
     template = environment.get_template("page.html.j2")
     return template.render(
         sections=sections,
         palettes={"light": charts.LIGHT, "dark": charts.DARK},
-        svg=lambda chart: Markup(charts.page_svg(chart)),  # noqa: S704 - drawn by ourselves
-        spec=lambda chart: _inline(json.dumps(charts.page_spec(chart))),
-        vega=_inline(charts.script()) if has_charts else "",
+        spec_of=charts.page_spec,
+        svg=lambda spec: Markup(charts.page_svg(spec)),  # noqa: S704 - drawn by ourselves
+        inline=_inline_json,
+        vega=_inline_script(charts.script()) if has_charts else "",
         slug=lambda text: re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-"),
     )
 
 
-def _inline(text: str) -> Markup:
-    """Make JavaScript or JSON safe inside a script element."""
-    return Markup(text.replace("</", "<\\/").replace("<!--", "<\\!--"))  # noqa: S704
+def _inline_json(value: Mapping[str, Any]) -> Markup:
+    return Markup(json.dumps(value).replace("<", "\\u003c"))  # noqa: S704 - no markup is left
+
+
+def _inline_script(text: str) -> Markup:
+    # Only what would end the element: any other change could break a regular expression.
+    return Markup(text.replace("</script", "<\\/script"))  # noqa: S704

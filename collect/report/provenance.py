@@ -35,7 +35,7 @@ class Fact:
 def facts_of(analysis: Analysis) -> list[Fact]:
     """Say what was run, when, where, on what and from which source."""
     run, provenance = analysis.run, analysis.run.provenance
-    source = run.study_content.get("source", {})
+    source = run.stated.content["source"] if run.stated else {}
     lab = _mapping(provenance, "lab")
     git = _mapping(provenance, "git")
     trials = [t.trial for cell in analysis.cells for t in cell.trials]

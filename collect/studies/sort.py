@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from collect import charts
 from collect.claims import Bound, Claim, over_cells
-from collect.evidence import Evidence, Key, Published, Untested, load_published, show_level
+from collect.evidence import Evidence, Key, Published, Untested, load_published
 from collect.exhibits import Entry, Exhibit, Figure, Header, Panel, Table
-from collect.numbers import show, show_estimate
+from collect.numbers import show, show_estimate, show_level
 from collect.statistics import Estimate
 from collect.studies import StudyModule
 

@@ -1,5 +1,7 @@
 import json
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -94,6 +96,47 @@ def test_figure_7_stands_in_the_page_printed_and_measured(paper):
         for kind in ("svg", "pdf"):
             assert (run.directory / "charts" / f"sort-figure-{number}.{kind}").stat().st_size > 1000
     assert "not even in the paper" in page.text
+
+
+PROBE = """<script>
+const look = (tries) => {
+  const charts = document.querySelectorAll(".chart .vega-embed").length;
+  if (charts < 8 && tries > 0) return setTimeout(look, 250, tries - 1);
+  const table = document.querySelector("table.sortable");
+  const column = () => [...table.tBodies[0].rows].map((row) => row.cells[1].textContent);
+  const before = column();
+  const button = [...table.tHead.rows].at(-1).cells[1].querySelector("button");
+  button.click(); button.click();
+  location.hash = "#r1-c3-trials";
+  const fits = document.documentElement.scrollWidth <= innerWidth;
+  setTimeout(() => document.documentElement.replaceChildren(JSON.stringify({
+    charts, fits,
+    reversed: column().reverse().join() === before.join(),
+    open: document.getElementById("r1-c3-trials").open,
+  })), 500);
+};
+addEventListener("load", () => look(40));
+</script>"""
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="Chromium is not installed")
+@pytest.mark.parametrize("width", [1280, 500])
+def test_the_page_works_in_a_browser(paper, tmp_path, width):
+    """Charts become interactive, a head sorts its column, a link opens the fold it leads to."""
+    copy = tmp_path / "probe.html"
+    copy.write_text(paper[2].read_text(encoding="utf-8") + PROBE, encoding="utf-8")
+    flags = [
+        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+        *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+        *("--enable-logging=stderr", "--virtual-time-budget=20000", f"--window-size={width},9000"),
+        *(f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", copy.as_uri()),
+    ]
+    done = subprocess.run(
+        ["chromium", *flags], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert "Uncaught" not in done.stderr
+    found = json.loads(re.search(r"{.*}", done.stdout).group())
+    assert found == {"charts": 8, "fits": True, "reversed": True, "open": True}
 
 
 def test_charts_carry_their_numbers_and_words(paper):

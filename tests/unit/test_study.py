@@ -82,6 +82,12 @@ def test_a_wrong_file_is_refused_with_the_place(changes, part):
     assert all(line.startswith("studies/sort.yml: ") for line in message.splitlines())
 
 
+def test_an_exception_of_a_profile_is_named_by_its_place():
+    wrong = [{"cells": {"servers": 1}, "constants": {"delivery": "never"}}]
+    message = message_of(changed(profiles={"demo": {"where": wrong}}), "demo")
+    assert "profiles.demo.where[0].constants.delivery is 'never'" in message
+
+
 def test_a_factor_named_like_a_column_of_cells_is_refused():
     text = changed(factors={"transport": ["soap"], "calls": [1]})
     assert "factors.calls has the name of a column of cells.csv" in message_of(text)
