@@ -91,9 +91,9 @@ def lines(points: Sequence[Point], series: Sequence[Series], x: Axis, y: Axis) -
         alt.Tooltip("x:Q", title=x.title, format=",~r"),
         alt.Tooltip("text:N", title=y.title),
     ]
-    base = alt.Chart(alt.InlineData(values=[vars(point) for point in points])).encode(
-        x=_scale(alt.X("x:Q"), x), color=colour
-    )
+    # A logarithmic axis has no zero: an interval that reaches it is drawn down to the edge.
+    rows = [{**vars(p), "low": None if p.low is None else max(p.low, y.domain[0])} for p in points]
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=_scale(alt.X("x:Q"), x), color=colour)
     line = base.mark_line(strokeWidth=1.6).encode(y=_scale(alt.Y("y:Q"), y), strokeDash=dash)
     bar = base.transform_filter("datum.low !== null").mark_rule(strokeWidth=1.6)
     dots = base.mark_point(filled=True, size=58, opacity=1)
@@ -106,8 +106,15 @@ def lines(points: Sequence[Point], series: Sequence[Series], x: Axis, y: Axis) -
 
 
 def domain_of(values: Sequence[float]) -> tuple[float, float]:
-    """Give a logarithmic domain that holds all values with a little room."""
+    """Give a logarithmic domain that holds all positive values with a little room."""
     return min(values) / 1.35, max(values) * 1.35
+
+
+def domain_of_points(points: Sequence[Point]) -> tuple[float, float]:
+    """Give a domain that holds all points and their intervals; a low end far below is cut off."""
+    lowest = min(point.y for point in points)
+    ends = [end for point in points for end in (point.low, point.high) if end is not None]
+    return domain_of([lowest, *(point.y for point in points), *(e for e in ends if e > lowest / 3)])
 
 
 def page_spec(chart: alt.LayerChart) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What went wrong in a run and what a reader must know before the numbers."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +9,12 @@ from collect.analysis import Analysis
 from collect.cells import Cell
 from collect.numbers import name_of
 
-SAME_ON_ALL_NODES = ("os", "kernel", "cpu_model", "cores", "memory_mb", "jdk", "packages_sha256")
+OF_ONE_NODE = {"name", "address", "groups", "clock_offset_ms", "clock_uncertainty_ms"}
+"""What run.json records of a node that no two nodes share."""
+OF_A_GROUP = {"files"}
+"""What follows from the role of a node, compared between nodes of the same groups alone."""
 _LISTED = 8
+_SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -96,17 +100,29 @@ def _of_calls(cells: Sequence[Cell]) -> list[Trouble]:
 
 
 def _of_nodes(nodes: Any) -> list[Trouble]:
-    described = [n for n in nodes if isinstance(n, dict)] if isinstance(nodes, list) else []
-    details = []
-    for key in SAME_ON_ALL_NODES:
-        by_value: dict[str, list[str]] = {}
-        for node in described:
-            if node.get(key) is not None:
-                by_value.setdefault(str(node[key]), []).append(str(node.get("name", "?")))
-        if len(by_value) > 1:
-            parts = "; ".join(f"{value} on {', '.join(names)}" for value, names in by_value.items())
-            details.append(f"{key}: {parts}")
-    return [Trouble("The nodes were not identical.", tuple(details))] if details else []
+    by_item: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for node in nodes if isinstance(nodes, list) else []:
+        for item, value in _items(node):
+            group = str(node.get("groups")) if item.partition(" ")[0] in OF_A_GROUP else ""
+            values = by_item.setdefault((item, group), {})
+            values.setdefault(value, []).append(str(node.get("name", "?")))
+    details = [
+        f"{item}: " + "; ".join(f"{v[:_SHOWN]} on {', '.join(n)}" for v, n in values.items())
+        for (item, _), values in by_item.items()
+        if len(values) > 1
+    ]
+    return [Trouble("The nodes were not identical.", _first(details))] if details else []
+
+
+def _items(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Give what is recorded of a node and must be the same elsewhere, nested items flattened."""
+    for key, value in node.items():
+        if key in OF_ONE_NODE:
+            continue
+        if isinstance(value, dict):
+            yield from ((f"{key} {name}", str(inner)) for name, inner in value.items())
+        elif value is not None:
+            yield key, str(value)
 
 
 def _of_course(cells: Sequence[Cell]) -> list[Trouble]:

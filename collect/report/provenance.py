@@ -19,6 +19,8 @@ _NODE_COLUMNS = {
     "memory_mb": "memory, MB",
     "jdk": "JDK",
     "packages_sha256": "packages",
+    "link_shaped_mbit": "link, Mbit/s",
+    "governor": "governor",
     "clock_offset_ms": "clock offset, ms",
 }
 _HASH_LENGTH = 12
@@ -79,7 +81,8 @@ def _cell(key: str, value: Any) -> str:
         return ABSENT
     if isinstance(value, list):
         return ", ".join(map(str, value))
-    return str(value)[:_HASH_LENGTH] if key == "packages_sha256" else str(value)
+    first_line = str(value).partition("\n")[0]
+    return first_line[:_HASH_LENGTH] if key == "packages_sha256" else first_line
 
 
 def _mapping(provenance: Mapping[str, Any], key: str) -> Mapping[str, Any]:

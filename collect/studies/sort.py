@@ -162,7 +162,7 @@ def _times_figure(
         name=f"sort-figure-{number}",
         title=f"Figure {number}: {title}",
         caption="Both axes are logarithmic and the same on both sides: compare slopes and "
-        "distances between lines, not heights.",
+        "distances between lines, not heights. Bars are 95 % intervals, cut at the edge.",
         quantity="time in ms",
         x_title="integers",
         pairs=pairs,
@@ -228,9 +228,7 @@ def _figure(  # noqa: PLR0913 - named everywhere it is called
     points = [point for side in sides.values() for point in side]
     sizes = sorted({point.x for point in points})
     x = charts.Axis(x_title, charts.domain_of(sizes), sizes)
-    y = charts.Axis(
-        quantity, charts.domain_of([v for p in points for v in (p.y, p.low, p.high) if v])
-    )
+    y = charts.Axis(quantity, charts.domain_of_points(points))
     return Figure(
         name=name,
         title=title,

@@ -188,6 +188,32 @@ def test_nodes_that_differ_are_named_at_the_head(run_of):
     assert "6.1.0 on worker2" in head
 
 
+def test_jars_are_compared_between_nodes_of_a_role_alone(run_of):
+    run = run_of()
+    path = run.directory / "run.json"
+    record = json.loads(path.read_text())
+    for node in record["nodes"]:
+        node["files"] = {"/opt/app.jar": node["groups"][0]}
+        node["sysctls"] = {"net.core.somaxconn": 4096}
+    path.write_text(json.dumps(record))
+    assert "not identical" not in report(run)[0].text
+    record["nodes"][6]["files"]["/opt/app.jar"] = "other"
+    record["nodes"][0]["sysctls"]["net.core.somaxconn"] = 128
+    path.write_text(json.dumps(record))
+    head = report(run)[0].text.split("In a minute")[0]
+    assert (
+        "files /opt/app.jar: worker on worker1, worker2, worker3, worker4; other on worker5" in head
+    )
+    assert "sysctls net.core.somaxconn: 128 on client" in head
+
+
+def test_an_interval_below_zero_is_drawn_on_a_logarithmic_axis(run_of):
+    run = run_of(lambda planned, rng: [5.0**planned.block] * planned.calls)
+    page, _ = report(run)
+    assert "Figure 8" in page.text
+    assert (run.directory / "cells.csv").read_text().count(",-") == 12
+
+
 def test_a_run_without_provenance_says_so(run_of):
     run = run_of()
     (run.directory / "run.json").unlink()

@@ -10,8 +10,9 @@ SORT = Path(__file__).parents[2] / "playbooks/studies/sort.yml"
 
 
 def changed(**changes):
-    """The text of the sort study with some of its keys replaced."""
-    return yaml.safe_dump({**yaml.safe_load(SORT.read_text()), **changes}, sort_keys=False)
+    """The text of the sort study without its exceptions and with some of its keys replaced."""
+    content = {**yaml.safe_load(SORT.read_text()), "where": [], **changes}
+    return yaml.safe_dump(content, sort_keys=False)
 
 
 def message_of(text, profile="paper", workers=5):
