@@ -1,0 +1,116 @@
+"""The lab of the tests: made once by the project's own playbooks, removed whatever happens."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from labs import Lab, Say, standing
+from playbook import Player
+from project import ROOT, Project, copy_project
+
+LAB_FILE = Path(__file__).with_name("lab.yml")
+LOCK = Path("/run/lock/rackbench-lab-tests.lock")
+
+# Cheap and telling ones first; those that change the lab last.
+ORDER = (
+    *("bad_study", "nodes", "services", "site", "sweep"),
+    *("bad_input", "growth", "example", "virtual_lab"),
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "journal(unit, *nodes): on failure show the unit's journal on these nodes"
+    )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def rank(item: pytest.Item) -> int:
+        subject = item.path.stem.removeprefix("test_")
+        return ORDER.index(subject) if subject in ORDER else -1
+
+    items.sort(key=rank)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    lab = getattr(item, "funcargs", {}).get("lab")
+    if report.failed and isinstance(lab, Lab):
+        for mark in item.iter_markers("journal"):
+            unit, *nodes = mark.args
+            for node in nodes:
+                report.sections.append((f"journal of {unit} on {node}", lab.journal(node, unit)))
+    return report
+
+
+@pytest.fixture(scope="session")
+def say(request: pytest.FixtureRequest) -> Say:
+    """Writes a line of progress to the terminal, captured or not."""
+    reporter: Any = request.config.pluginmanager.get_plugin("terminalreporter")
+
+    def line(text: str) -> None:
+        reporter.ensure_newline()
+        reporter.write_line(text)
+
+    return line
+
+
+@pytest.fixture(scope="session")
+def alone() -> Iterator[None]:
+    """Holds off a second run of these tests on this machine, which would remove our lab."""
+    with LOCK.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pytest.exit(f"another run of the lab tests holds {LOCK}; wait for its end", 2)
+        yield
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Keys, secrets, connections and logs of this run alone."""
+    directory = tmp_path_factory.mktemp("lab")
+    (directory / "cp").mkdir()
+    return directory
+
+
+@pytest.fixture(scope="session")
+def project(alone: None, home: Path, tmp_path_factory: pytest.TempPathFactory, say: Say) -> Project:
+    """The project as a user has it after `make build`, in a directory of its own."""
+    say("build.yml …")
+    Player(Project(ROOT), home, [], [Path("inventory/virtual")]).run("build.yml", stock=True)
+    return copy_project(tmp_path_factory.mktemp("project"))
+
+
+@pytest.fixture(scope="session")
+def bare_lab(project: Project, home: Path, say: Say) -> Lab:
+    """The lab's description; nothing is made."""
+    prefix = yaml.safe_load(LAB_FILE.read_text())["virtual_lab_prefix"]
+    nodes = {"client1": f"{prefix}.11", "broker1": f"{prefix}.12"}
+    nodes |= {f"worker{k}": f"{prefix}.{20 + k}" for k in range(1, 6)}
+    name = yaml.safe_load(LAB_FILE.read_text())["rackbench_lab"]
+    return Lab(
+        name, nodes, Player(project, home, [f"@{LAB_FILE}"], [Path("inventory/virtual")]), say
+    )
+
+
+@pytest.fixture(scope="session")
+def booted_lab(bare_lab: Lab) -> Iterator[Lab]:
+    """The lab up, not provisioned yet."""
+    with standing(bare_lab) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="session")
+def lab(booted_lab: Lab) -> Lab:
+    """The lab up and provisioned."""
+    booted_lab.play("site.yml")
+    return booted_lab

@@ -1,0 +1,91 @@
+"""A copy of the project that the tests may write into: studies, results, a changed checksum."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+DIST = Path("java-apps/dist")
+
+# Beside the study's own profiles: two that end soon, and two that cannot be planned.
+PROFILES: dict[str, dict[str, Any]] = {
+    "tiny": {
+        "factors": {"servers": [1, 3], "integers": [300]},
+        "replicates": 5,
+        "calls": 4,
+        "warmup": 1,
+        "timeout_s": 60,
+    },
+    "one-server": {
+        "factors": {"servers": [1], "integers": [300]},
+        "replicates": 1,
+        "calls": 4,
+        "warmup": 1,
+        "timeout_s": 60,
+    },
+    "wrong-type": {"factors": {"integers": ["many"]}},
+    "too-many-servers": {"factors": {"servers": [1, 9]}},
+}
+
+
+@dataclass(frozen=True)
+class Project:
+    """A directory with everything a fresh clone has, the built artefacts and the `.venv`."""
+
+    root: Path
+
+    @property
+    def playbook_command(self) -> Path:
+        """The pinned ansible-playbook."""
+        return self.root / ".venv/bin/ansible-playbook"
+
+    def results(self, run: str) -> Path:
+        """Where a run's trials arrive."""
+        return self.root / "results" / run
+
+    def collect(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run the collect command as a user would."""
+        return subprocess.run(
+            [self.root / ".venv/bin/collect", *arguments],
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+def copy_project(target: Path) -> Project:
+    """Copy what git would give a clone, the artefacts as built, and the tests' own profiles."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    ).stdout.decode()
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+    shutil.copytree(ROOT / DIST, target / DIST)
+    (target / ".venv").symlink_to(ROOT / ".venv")
+    study = target / "playbooks/studies/sort.yml"
+    content = yaml.safe_load(study.read_text())
+    content["profiles"].update(PROFILES)
+    study.write_text(yaml.safe_dump(content, sort_keys=False))
+    _commit(target)
+    return Project(target)
+
+
+def _commit(directory: Path) -> None:
+    """Make the copy a clean clone, because a run records its commit."""
+    git = ["git", "-c", "user.name=lab tests", "-c", "user.email=tests@localhost"]
+    subprocess.run([*git, "init", "--quiet"], cwd=directory, check=True)
+    (directory / ".git/info/exclude").write_text(".venv\n")
+    subprocess.run([*git, "add", "--all"], cwd=directory, check=True)
+    subprocess.run([*git, "commit", "--quiet", "--message=as tested"], cwd=directory, check=True)

@@ -1,0 +1,157 @@
+"""Labs, nodes and builds that cannot be had: one clear message, nothing half-done."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import machine
+import pytest
+from labs import Lab, small_lab
+from playbook import Outcome
+from project import ROOT
+
+OTHER = "rbother"
+FREE_PREFIX = "10.81.0"
+
+
+def assert_refused(outcome: Outcome, *says: str) -> None:
+    assert outcome.code == 2 or outcome.code == 4, outcome.excerpt  # noqa: PLR1714
+    for words in says:
+        assert words in outcome.flat, outcome.excerpt
+    assert "Traceback" not in outcome.text
+    assert "MODULE FAILURE" not in outcome.text
+
+
+@contextmanager
+def dummy_link(name: str, address: str | None = None) -> Iterator[None]:
+    """A link of somebody else on this machine."""
+    subprocess.run(["ip", "link", "delete", "dev", name], check=False, capture_output=True)
+    subprocess.run(["ip", "link", "add", "name", name, "type", "dummy"], check=True)
+    try:
+        if address:
+            subprocess.run(["ip", "address", "add", address, "dev", name], check=True)
+        subprocess.run(["ip", "link", "set", "dev", name, "up"], check=True)
+        yield
+    finally:
+        subprocess.run(["ip", "link", "delete", "dev", name], check=True)
+
+
+# The virtual lab
+
+
+@pytest.fixture
+def other(bare_lab: Lab) -> Iterator[Lab]:
+    """A lab that must not come to be."""
+    lab = small_lab(bare_lab, OTHER, FREE_PREFIX, ["one", "two"])
+    yield lab
+    assert machine.traces(OTHER) == []
+    assert not lab.ssh_directory.exists()
+
+
+def test_too_little_memory_for_the_lab(other: Lab) -> None:
+    outcome = other.player.attempt("lab.yml", {"virtual_lab_memory_mb": 10**7})
+    assert_refused(outcome, "needs 20000000 MiB of memory (2 nodes", "lower virtual_lab_memory_mb")
+
+
+def test_no_room_on_disk_for_the_lab(other: Lab) -> None:
+    outcome = other.player.attempt("lab.yml", {"virtual_lab_disk_mb": 10**9})
+    assert_refused(outcome, "MiB of disk below", "make room or set virtual_lab_root")
+
+
+def test_an_address_range_that_is_taken(other: Lab) -> None:
+    with dummy_link("rbtaken0", f"{FREE_PREFIX}.5/24"):
+        outcome = other.player.attempt("lab.yml")
+        says = f"{FREE_PREFIX}.0/24 is taken on this machine by", "rbtaken0", "virtual_lab_prefix"
+        assert_refused(outcome, *says)
+
+
+def test_a_bridge_name_that_is_taken(other: Lab) -> None:
+    with dummy_link(f"{OTHER}-0"):
+        outcome = other.player.attempt("lab.yml")
+        assert_refused(outcome, f"a link named {OTHER}-0 exists", "set virtual_lab_bridge")
+        down = other.player.attempt("lab_down.yml")
+        links = subprocess.run(["ip", "link", "show", f"{OTHER}-0"], check=False).returncode
+        assert links == 0, "lab_down.yml removed a link that is not its own"
+        assert_refused(down, f"a link named {OTHER}-0 exists")
+
+
+def test_two_nodes_with_one_address(other: Lab) -> None:
+    nodes = {"one": f"{FREE_PREFIX}.11", "two": f"{FREE_PREFIX}.11"}
+    outcome = other.player.attempt("lab.yml", {"virtual_lab_nodes": nodes})
+    assert_refused(outcome, "nodes one and two share the address", "correct the inventory")
+
+
+def test_a_lab_name_that_cannot_name_links(other: Lab) -> None:
+    outcome = other.player.attempt("lab.yml", {"virtual_lab_name": "Lab 1"})
+    assert_refused(outcome, "virtual_lab_name is 'Lab 1'", "use at most")
+
+
+# Nodes
+
+
+def test_an_unreachable_node(lab: Lab, tmp_path: Path) -> None:
+    more = tmp_path / "more.yml"
+    more.write_text("all: {children: {nodes: {children: {workers: {hosts: {worker9: }}}}}}\n")
+    outcome = lab.player.attempt("site.yml", inventory=[*lab.player.inventory, more])
+    address = lab.nodes["client1"].replace(".11", ".29")
+    assert_refused(outcome, f"worker9 ({address}) cannot be reached", "look whether it is on")
+    assert outcome.changed == {}
+
+
+def test_a_node_without_sudo(lab: Lab) -> None:
+    tree = machine.LABS / lab.name / "nodes/worker5/tree/etc/sudoers.d"
+    rule = tree / "rack"
+    aside = tree.parent / "sudoers.rack.aside"
+    rule.rename(aside)
+    try:
+        outcome = lab.player.attempt("site.yml")
+        assert_refused(outcome, "worker5 (", "rack may not use sudo", "a NOPASSWD rule there")
+        assert not re.search(r"(client1|broker1|worker[1-4]) \(.*may not use sudo", outcome.flat)
+        assert outcome.changed == {}
+    finally:
+        aside.rename(rule)
+    assert lab.output("worker5", "id -u") == "0"
+
+
+def test_no_room_on_a_node(lab: Lab) -> None:
+    outcome = lab.player.attempt("site.yml", {"validate_free_mb": 10**9})
+    assert_refused(outcome, "client1 (", "MiB free on /, 1000000000 are needed", "make room there")
+    assert outcome.changed == {}
+
+
+def test_no_room_for_a_sweep(lab: Lab) -> None:
+    extra = {"study": "sort", "profile": "tiny", "run": "roomless", "sweep_free_mb": 10**9}
+    assert_refused(lab.player.attempt("sweep.yml", extra), "make room or set sweep_free_mb")
+    assert not lab.player.project.results("roomless").exists()
+    assert "roomless" not in lab.output("client1", "ls /var/lib/rackbench/runs")
+
+
+# The build
+
+
+def test_a_wrong_checksum_of_an_artefact(lab: Lab, tmp_path: Path) -> None:
+    apps = tmp_path / "java-apps"
+    shutil.copytree(ROOT / "java-apps", apps, copy_function=shutil.copy2)
+    before = {path.name: path.read_bytes() for path in (apps / "dist").iterdir()}
+    pins = apps / "artefacts.sha256"
+    pin = next(line for line in pins.read_text().splitlines() if "openmq.zip" in line)
+    pins.write_text(pins.read_text().replace(pin, "0" * 64 + pin[64:]))
+    with lab.phase("build.yml with a wrong checksum"):
+        outcome = lab.player.attempt("build.yml", {"java_apps_directory": str(apps)})
+    assert_refused(outcome, "openmq.zip", "artefacts.sha256", "0" * 12, "dist is not written")
+    assert {path.name: path.read_bytes() for path in (apps / "dist").iterdir()} == before
+
+
+def test_an_artefact_that_was_changed_after_the_build(lab: Lab, tmp_path: Path) -> None:
+    dist = tmp_path / "dist"
+    shutil.copytree(lab.player.project.root / "java-apps/dist", dist)
+    with (dist / "axis.war").open("ab") as archive:
+        archive.write(b"!")
+    outcome = lab.player.attempt("site.yml", {"rackbench_dist": str(dist)})
+    assert_refused(outcome, "axis.war", "sha256")
+    assert outcome.changed == {}

@@ -1,0 +1,268 @@
+"""The services as their clients use them, and as an attacker would."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from typing import Any
+
+import machine
+import pytest
+import requests
+import zeep
+from labs import Lab
+from probe import Probe, deploy_probe
+
+WORKERS = [f"worker{k}" for k in range(1, 6)]
+TOMCAT, BROKER, WORKER = (
+    "rackbench-tomcat.service",
+    "rackbench-broker.service",
+    "rackbench-sort-worker.service",
+)
+SERVICES = [("broker1", BROKER), ("worker1", TOMCAT), ("worker1", WORKER)]
+MOST_EXPOSURE = 3.0
+
+on_each_service = pytest.mark.parametrize(("node", "unit"), SERVICES)
+
+
+@pytest.fixture(scope="module")
+def probe(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Probe:
+    return deploy_probe(lab, tmp_path_factory.mktemp("probe"))
+
+
+def soap_sort(address: str, values: list[int]) -> list[int]:
+    """Sort through the deployed WSDL with a client that is not ours."""
+    soap: Any = zeep  # without type hints of its own
+    client = soap.Client(f"http://{address}:8080/axis/services/Sort?wsdl")
+    array = client.get_type("{urn:rackbench:sort}ArrayOfInt")
+    item = soap.xsd.Element("item", soap.xsd.Int())
+    return list(client.service.sort(array([soap.xsd.AnyObject(item, v) for v in values])))
+
+
+def integers(count: int) -> list[int]:
+    draw = random.Random(count)  # noqa: S311 - data, not a secret
+    return [draw.randint(-(2**31), 2**31 - 1) for _ in range(count - 2)] + [2**31 - 1, -(2**31)]
+
+
+def listening(lab: Lab, node: str) -> set[str]:
+    """Address and port of every TCP socket on which something of ours or Debian listens."""
+    return {line.split()[3] for line in lab.output(node, "ss -Hltn").splitlines()}
+
+
+# SOAP
+
+
+@pytest.mark.journal(TOMCAT, *WORKERS)
+@pytest.mark.parametrize("node", WORKERS)
+def test_an_independent_soap_client_sorts_on_every_worker(lab: Lab, node: str) -> None:
+    values = integers(200)
+    assert soap_sort(lab.nodes[node], values) == sorted(values)
+
+
+@pytest.mark.journal(TOMCAT, "worker1")
+def test_the_soap_service_sorts_nothing_and_equal_values_too(lab: Lab) -> None:
+    assert soap_sort(lab.nodes["worker1"], [7, 7, -7, 7]) == [-7, 7, 7, 7]
+    assert soap_sort(lab.nodes["worker1"], [0]) == [0]
+
+
+@pytest.mark.journal(TOMCAT, "worker1")
+def test_a_wrong_request_is_a_fault_without_a_stack_trace(lab: Lab) -> None:
+    answer = requests.post(
+        f"http://{lab.nodes['worker1']}:8080/axis/services/Sort",
+        data="<Envelope/>",
+        headers={"Content-Type": "text/xml", "SOAPAction": '""'},
+        timeout=20,
+    )
+    assert answer.status_code == 500
+    assert "Fault" in answer.text
+    assert not re.search(r"\.java:\d+|stackTrace|\tat ", answer.text)
+
+
+# Tomcat
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/", "/manager/html", "/host-manager/html", "/docs/", "/examples/", "/ROOT/"),
+        *("/axis/servlet/AdminServlet", "/axis/services/AdminService?wsdl"),
+        *("/axis/services/Version?wsdl", "/axis/happyaxis.jsp", "/axis/EchoHeaders.jws"),
+        *("/axis/WEB-INF/server-config.wsdd", "/axis/WEB-INF/web.xml", "/axis/"),
+    ],
+)
+def test_nothing_but_the_services_answers(lab: Lab, path: str) -> None:
+    answer = requests.get(f"http://{lab.nodes['worker1']}:8080{path}", timeout=20)
+    assert answer.status_code in (403, 404)
+    told = answer.text + str(answer.headers)
+    assert not re.search(r"Tomcat|\d+\.\d+\.\d+\.?\d*|\.java:\d+", told), told
+
+
+def test_the_admin_service_deploys_nothing(lab: Lab) -> None:
+    deployment = (
+        '<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/"><Body><deployment '
+        'xmlns="http://xml.apache.org/axis/wsdd/" xmlns:java="http://xml.apache.org/axis/wsdd/'
+        'providers/java"><service name="Evil" provider="java:RPC"><parameter name="className" '
+        'value="java.util.Random"/><parameter name="allowedMethods" value="*"/></service>'
+        "</deployment></Body></Envelope>"
+    )
+    url = f"http://{lab.nodes['worker1']}:8080/axis/services"
+    headers = {"Content-Type": "text/xml", "SOAPAction": '"AdminService"'}
+    done = requests.post(f"{url}/AdminService", data=deployment, headers=headers, timeout=20)
+    assert done.status_code == 500
+    assert requests.get(f"{url}/Evil?wsdl", timeout=20).status_code == 404
+
+
+@pytest.mark.parametrize("node", WORKERS)
+def test_a_worker_listens_on_ssh_and_http_alone(lab: Lab, node: str) -> None:
+    sockets = {s for s in listening(lab, node) if not s.startswith(("127.", "[::1]"))}
+    assert {s.rpartition(":")[2] for s in sockets} == {"22", "8080"}
+    assert any(f"{lab.nodes[node]}" in s and s.endswith(":8080") for s in sockets)
+
+
+def test_the_client_listens_on_ssh_alone(lab: Lab) -> None:
+    assert {s.rpartition(":")[2] for s in listening(lab, "client1")} == {"22"}
+
+
+# Broker and JMS worker
+
+
+@pytest.mark.journal(BROKER, "broker1")
+def test_the_broker_listens_on_its_three_ports_alone(lab: Lab) -> None:
+    address = lab.nodes["broker1"]
+    java = lab.output("broker1", "ss -Hltnp | grep java")
+    sockets = {re.sub(r"\[::ffff:|\]", "", line.split()[3]) for line in java.splitlines()}
+    assert sockets == {f"{address}:7676", f"{address}:7677", "127.0.0.1:7678"}
+    assert {s.rpartition(":")[2] for s in listening(lab, "broker1")} == {
+        *("22", "7676", "7677", "7678")
+    }
+
+
+@pytest.mark.journal(BROKER, "broker1")
+@pytest.mark.parametrize(
+    ("user", "password"), [("guest", "guest"), ("admin", "admin"), ("bench", "wrong")]
+)
+def test_default_accounts_and_wrong_passwords_are_refused(
+    probe: Probe, user: str, password: str
+) -> None:
+    lines = probe.ask("login", user=user, password=password)
+    assert len(lines) == 1
+    assert lines[0].startswith("refused")
+
+
+@pytest.mark.journal(BROKER, "broker1")
+def test_the_generated_password_is_accepted(probe: Probe) -> None:
+    assert len(probe.password) == 24
+    assert probe.ask("login", user="bench", password=probe.password) == ["connected", "done"]
+
+
+@pytest.mark.journal(BROKER, "broker1")
+@pytest.mark.parametrize("queue", ["no.such.queue", "mq.sys.dmq", "sort.pool99"])
+def test_a_queue_that_is_not_the_kits_is_refused(probe: Probe, queue: str) -> None:
+    lines = probe.ask("produce", queue, user="bench", password=probe.password)
+    assert lines[0] == "connected"
+    assert lines[1].startswith("refused")
+
+
+def test_the_administrator_needs_the_generated_password(lab: Lab) -> None:
+    command = (
+        "umask 077; echo imq.imqcmd.password=admin >/root/wrong; IMQ_JAVAHOME=/usr sh "
+        "/opt/rackbench/openmq-*/mq/bin/imqcmd list dst -b mqtcp://127.0.0.1:7678/admin "
+        "-u admin -passfile /root/wrong; echo code $?; rm /root/wrong"
+    )
+    said = lab.output("broker1", f"({command}) 2>&1")
+    assert "Login failed" in said
+    assert "code 1" in said
+
+
+@pytest.mark.journal(WORKER, *WORKERS)
+@pytest.mark.parametrize(("servers", "part"), [(1, 0), (3, 1), (5, 4)])
+def test_a_worker_sorts_over_jms(probe: Probe, servers: int, part: int) -> None:
+    values = integers(300)
+    assert probe.sort(servers, part, values) == (f"worker{part + 1}", sorted(values))
+
+
+# Units
+
+
+@on_each_service
+def test_a_service_runs_as_an_account_without_a_shell(lab: Lab, node: str, unit: str) -> None:
+    pid = lab.output(node, f"systemctl show -P MainPID {unit}")
+    account = lab.output(node, f"stat -c %U /proc/{pid}")
+    assert account not in ("root", "rack", "UNKNOWN")
+    assert lab.output(node, f"getent passwd {account}").endswith("/nologin")
+    assert "CapEff:\t0000000000000000" in lab.output(node, f"cat /proc/{pid}/status")
+
+
+@on_each_service
+def test_a_service_is_confined(lab: Lab, node: str, unit: str) -> None:
+    said = lab.output(node, f"systemd-analyze security --no-pager {unit} | tail -n 1")
+    exposure = re.search(r"exposure level for \S+: ([\d.]+)", said)
+    assert exposure, said
+    assert float(exposure.group(1)) <= MOST_EXPOSURE
+
+
+@on_each_service
+def test_a_service_has_a_capped_heap(lab: Lab, node: str, unit: str) -> None:
+    pid = lab.output(node, f"systemctl show -P MainPID {unit}")
+    command = lab.output(node, f"cat /proc/{pid}/cmdline /etc/rackbench/*/*.args 2>/dev/null || :")
+    heap = re.search(r"-Xmx(\d+)m", command)
+    assert heap
+    assert int(heap.group(1)) <= 512
+
+
+@on_each_service
+def test_a_service_logs_no_error_while_starting(lab: Lab, node: str, unit: str) -> None:
+    journal = lab.output(node, f"journalctl -u {unit} -o cat")
+    assert not re.search(r"SEVERE|ERROR|Exception", journal), journal
+
+
+@on_each_service
+def test_a_killed_service_comes_back(lab: Lab, probe: Probe, node: str, unit: str) -> None:
+    before = lab.output(node, f"systemctl show -P MainPID {unit}")
+    lab.output(node, f"kill -9 {before}")
+
+    def again() -> bool:
+        pid = lab.output(node, f"systemctl show -P MainPID {unit}")
+        return pid not in ("0", before)
+
+    machine.wait_for(again, f"{unit} on {node} restarts")
+    values = integers(50)
+    if unit == TOMCAT:
+        answers = serves(lambda: soap_sort(lab.nodes[node], values) == sorted(values))
+    else:
+        answers = serves(lambda: probe.sort(1, 0, values) == ("worker1", sorted(values)))
+    machine.wait_for(answers, f"{unit} on {node} serves again")
+
+
+@pytest.mark.journal(TOMCAT, "worker4")
+@pytest.mark.journal(WORKER, "worker4")
+def test_a_rebooted_worker_serves_again(lab: Lab, probe: Probe) -> None:
+    boot = lab.output("worker4", "cat /proc/sys/kernel/random/boot_id; stat -c %Y /proc/1")
+    lab.ssh("worker4", "sudo systemctl --no-block reboot", check=False)
+
+    def rebooted() -> bool:
+        command = "cat /proc/sys/kernel/random/boot_id; stat -c %Y /proc/1"
+        done = lab.ssh("worker4", f"sudo sh -c '{command}'", check=False)
+        return done.returncode == 0 and done.stdout.decode().strip() != boot
+
+    machine.wait_for(rebooted, "worker4 reboots", 90)
+    values = integers(50)
+    soap = serves(lambda: soap_sort(lab.nodes["worker4"], values) == sorted(values))
+    machine.wait_for(soap, "worker4 serves SOAP again")
+    jms = serves(lambda: probe.sort(5, 3, values) == ("worker4", sorted(values)))
+    machine.wait_for(jms, "worker4 serves JMS again")
+    rates = lab.output("worker4", "tc qdisc show dev host0")
+    assert "rate 100Mbit" in rates, "the link is no longer shaped after a reboot"
+
+
+def serves(ask: Callable[[], bool]) -> Callable[[], bool]:
+    """The same question, with no answer for no."""
+
+    def answered() -> bool:
+        try:
+            return ask()
+        except (requests.RequestException, zeep.exceptions.Error, AssertionError, KeyError):
+            return False
+
+    return answered
