@@ -31,9 +31,11 @@ demo: .venv/ready
 	@echo
 	@echo "Report: $(CURDIR)/results/demo/report.html"
 
-test: test-unit test-java lint test-lab
+test: lint test-unit test-java test-lab
 
 test-unit: .venv/ready
+	@command -v chromium >/dev/null || { $(AS_ROOT) apt-get update -q && \
+	  $(AS_ROOT) apt-get install -y -q --no-install-recommends chromium; }
 	.venv/bin/pytest tests/unit
 
 test-java: .venv/ready
