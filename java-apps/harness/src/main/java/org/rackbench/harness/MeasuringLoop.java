@@ -14,8 +14,8 @@ import java.util.concurrent.atomic.AtomicReference;
  */
 final class MeasuringLoop {
 
-  private static final int WARM =
-      1; // phase 0 ends when all sessions are there, 1 when all are warm
+  /** Phase 0 ends when all sessions are there, phase 1 when all are warm. */
+  private static final int WARM = 1;
 
   private static final int TRACES = 3;
 
@@ -89,13 +89,14 @@ final class MeasuringLoop {
     }
   }
 
-  private static void close(Session session) {
+  /** Closes what has made its calls: they stand, whatever the close says. */
+  static void close(AutoCloseable done) {
     try {
-      if (session != null) {
-        session.close();
+      if (done != null) {
+        done.close();
       }
     } catch (Exception e) {
-      System.err.println("closing a session: " + text(e)); // the calls are done and stand
+      System.err.println("closing: " + text(e));
     }
   }
 
@@ -128,7 +129,7 @@ final class MeasuringLoop {
   }
 
   /** Out of memory is an outcome of the trial: no call after it can be trusted. */
-  private static void exitOnMemory(Throwable e) {
+  static void exitOnMemory(Throwable e) {
     for (Throwable cause = e; cause != null; cause = cause.getCause()) {
       if (cause instanceof OutOfMemoryError) {
         Runtime.getRuntime().halt(Trial.EXIT_MEMORY);

@@ -54,21 +54,26 @@ final class RunState {
     write();
   }
 
-  /**
-   * @param outside nanoseconds the runner spent on this trial while its JVM did not run
-   */
-  synchronized void sealed(String id, String outcome, long outside) throws IOException {
-    outsideNanos = Arrays.copyOf(outsideNanos, outsideNanos.length + 1);
-    outsideNanos[outsideNanos.length - 1] = outside;
-    long[] sorted = outsideNanos.clone();
-    Arrays.sort(sorted);
-    state.put("outside_jvm_ms_p50", sorted[sorted.length / 2] / 1e6);
+  synchronized void sealed(String id, String outcome) throws IOException {
     state.put("running", null);
     state.put("attempt", null);
     state.put("since", Utc.now());
     state.put("sealed", (int) state.get("sealed") + 1);
     state.put("last", Trial.ordered("id", id, "outcome", outcome));
     write();
+  }
+
+  /**
+   * Counts what a trial cost outside its JVM, this file included; shown from the next event on.
+   *
+   * @param nanos time of the runner on the trial while its JVM did not run
+   */
+  synchronized void outside(long nanos) {
+    outsideNanos = Arrays.copyOf(outsideNanos, outsideNanos.length + 1);
+    outsideNanos[outsideNanos.length - 1] = nanos;
+    long[] sorted = outsideNanos.clone();
+    Arrays.sort(sorted);
+    state.put("outside_jvm_ms_p50", sorted[sorted.length / 2] / 1e6);
   }
 
   /** Says that the runner is stopping, finished or failed, and why. */

@@ -141,8 +141,9 @@ public final class Runner {
             "jvm", millis(exited - launched),
             "seal", millis(System.nanoTime() - exited)));
     area.seal(attempt, trial.id());
+    state.sealed(trial.id(), record.outcome());
     long outside = System.nanoTime() - exited + launched - begin;
-    state.sealed(trial.id(), record.outcome(), outside);
+    state.outside(outside);
     return String.format(
         Locale.ROOT,
         "%s %s%s in %.1f s (%.1f ms outside its JVM)",

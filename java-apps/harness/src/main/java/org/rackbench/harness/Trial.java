@@ -56,6 +56,9 @@ public final class Trial {
     } catch (IOException e) {
       System.err.println(e);
       status = EXIT_IO;
+    } catch (Throwable e) {
+      e.printStackTrace();
+      status = 1;
     }
     Runtime.getRuntime().halt(status); // a client's stray threads must not keep the JVM up
   }
@@ -85,7 +88,8 @@ public final class Trial {
       trial = new Trial(plan, setting);
       trial.measure();
       reason = trial.log.measuredOk() > 0 ? "" : "no measured call was ok";
-    } catch (Exception e) {
+    } catch (Throwable e) {
+      MeasuringLoop.exitOnMemory(e);
       e.printStackTrace();
       reason = "set-up failed: " + MeasuringLoop.text(e);
       trial = null;
@@ -109,12 +113,15 @@ public final class Trial {
   }
 
   private void measure() throws Exception {
-    try (Workload workload = onlyWorkload()) {
+    Workload workload = onlyWorkload();
+    try {
       workload.open(setting);
       new MeasuringLoop(
               workload, log, plan.threads(), plan.warmup(), plan.calls(), () -> countGc(-1))
           .run();
       countGc(1);
+    } finally {
+      MeasuringLoop.close(workload);
     }
   }
 

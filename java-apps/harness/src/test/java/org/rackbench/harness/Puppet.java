@@ -17,9 +17,20 @@ public final class Puppet implements Workload, Session {
   public void open(Setting setting) throws IOException {
     part =
         setting.word(
-            "part", "ok", "mixed", "all-wrong", "set-up", "memory", "hang", "hang-once", "chatty");
+            "part",
+            "ok",
+            "mixed",
+            "all-wrong",
+            "set-up",
+            "memory",
+            "hang",
+            "hang-once",
+            "chatty",
+            "error");
     if (part.equals("set-up")) {
       throw new IOException("no server there");
+    } else if (part.equals("error")) {
+      throw new NoClassDefFoundError("a.missing.Jar");
     }
   }
 
@@ -99,5 +110,9 @@ public final class Puppet implements Workload, Session {
   }
 
   @Override
-  public void close() {}
+  public void close() throws IOException {
+    if (part.equals("chatty")) {
+      throw new IOException("cannot close");
+    }
+  }
 }

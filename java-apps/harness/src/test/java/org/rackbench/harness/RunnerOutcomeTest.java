@@ -85,7 +85,8 @@ class RunnerOutcomeTest {
     bench.plan("t3", "memory");
     bench.plan("t4", "ok", Map.of("constants", Map.of("jvm_options", List.of("-XX:NoSuch"))));
     bench.plan("t5", "ok", Map.of("constants", new TreeMap<>(Map.of("call_timeout_s", "soon"))));
-    bench.plan("t6", "ok");
+    bench.plan("t6", "error");
+    bench.plan("t7", "ok");
     Bench.Ended runner = bench.runner();
     assertEquals(0, runner.status(), runner.output());
     assertOutcome("t1", "failed", "set-up failed: IOException: no server there");
@@ -95,7 +96,8 @@ class RunnerOutcomeTest {
     assertOutcome("t4", "failed", "status 1 before it left a result");
     assertTrue(names("t4").contains("trial.log"));
     assertOutcome("t5", "failed", "call_timeout_s is soon");
-    assertOutcome("t6", "ok", "");
+    assertOutcome("t6", "failed", "NoClassDefFoundError: a.missing.Jar");
+    assertOutcome("t7", "ok", "");
     assertEquals(0, bench.trial("t3").get("calls_rows"));
     assertEquals(List.of(CallLog.HEADER.strip()), bench.calls("t3"));
   }
@@ -125,6 +127,8 @@ class RunnerOutcomeTest {
     bench.runner();
     String log = Files.readString(bench.sealed("t1").resolve("trial.log"));
     assertTrue(log.startsWith("said by the client"), log);
+    assertTrue(log.contains("closing: IOException: cannot close"), log);
+    assertOutcome("t1", "ok", "");
   }
 
   private void assertOutcome(String id, String outcome, String reason) throws Exception {
