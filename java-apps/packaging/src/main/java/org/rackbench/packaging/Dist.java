@@ -60,7 +60,7 @@ public final class Dist {
 
   private void write() throws IOException {
     Files.createDirectories(dist);
-    put("axis.war", Files.newInputStream(root.resolve("services/target/axis.war"))::transferTo);
+    put("axis.war", out -> War.write(out, root.resolve("services/target/axis.war")));
     for (String server : List.of("tomcat.tar.gz", "openmq.zip")) {
       put(
           server,

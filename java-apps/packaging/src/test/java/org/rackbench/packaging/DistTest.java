@@ -12,6 +12,8 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.List;
 import java.util.Map;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -71,6 +73,27 @@ class DistTest {
     Files.setLastModifiedTime(jar, FileTime.fromMillis(0));
     assertTrue(jar.toFile().setExecutable(true));
     assertArrayEquals(first, archive());
+  }
+
+  @Test
+  void aWarDependsOnNamesAndBytesAlone() throws Exception {
+    Path war = root.resolve("a.war");
+    byte[][] written = new byte[2][];
+    for (int i = 0; i < 2; i++) {
+      try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(war))) {
+        for (String name : i == 0 ? List.of("b", "a") : List.of("a", "b")) {
+          ZipEntry entry = new ZipEntry(name);
+          entry.setTime(i * 1_000_000_000_000L);
+          entry.setComment("made by umask " + i);
+          zip.putNextEntry(entry);
+          zip.write(name.getBytes());
+        }
+      }
+      ByteArrayOutputStream out = new ByteArrayOutputStream();
+      War.write(out, war);
+      written[i] = out.toByteArray();
+    }
+    assertArrayEquals(written[0], written[1]);
   }
 
   private byte[] archive() throws IOException {

@@ -1,0 +1,23 @@
+package org.rackbench.services;
+
+import org.apache.axis.AxisFault;
+import org.rackbench.reply.ReplyText;
+
+/** The service {@code Reply} of the overhead study: a reply of so many bytes in elements. */
+public final class Reply {
+
+  /**
+   * Answers at once; the time is the protocol's.
+   *
+   * @param request one byte, to be as long as the request over TCP; its content is of no matter
+   * @param replyBytes 1 to {@link ReplyText#MAXIMUM_BYTES}
+   * @param elements 1 to {@code replyBytes}
+   */
+  public String[] reply(String request, int replyBytes, int elements) throws AxisFault {
+    try {
+      return ReplyText.elements(replyBytes, elements);
+    } catch (IllegalArgumentException e) {
+      throw new AxisFault("Client.Refused", e.getMessage(), null, null);
+    }
+  }
+}
