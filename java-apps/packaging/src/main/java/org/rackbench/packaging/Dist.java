@@ -1,6 +1,7 @@
 package org.rackbench.packaging;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,10 +24,14 @@ public final class Dist {
 
   private final Path root;
   private final Path dist;
+  private final List<String> modules = new ArrayList<>();
 
-  private Dist(Path root, Path dist) {
+  private Dist(Path root, Path dist) throws IOException {
     this.root = root;
     this.dist = dist;
+    for (Path pom : files(root, path -> path.endsWith("pom.xml"))) {
+      modules.add(pom.getParent().getFileName().toString());
+    }
   }
 
   /** Arguments: directory of the Maven build, list of artefacts, directory to write. */
@@ -43,32 +48,28 @@ public final class Dist {
   }
 
   private List<Path> thirdParty() throws IOException {
-    List<String> modules = new ArrayList<>();
-    for (Path pom : files(root, path -> path.endsWith("pom.xml"))) {
-      modules.add(pom.getParent().getFileName().toString());
-    }
-    Predicate<Path> ours =
-        path ->
-            modules.stream()
-                .anyMatch(module -> path.getFileName().toString().matches(module + "-[0-9.]+jar"));
     return files(
         root,
         path ->
             (path.getParent().endsWith(STAGE) || path.getParent().endsWith("axis/WEB-INF/lib"))
-                && !ours.test(path));
+                && !isOurs(path.toString()));
+  }
+
+  private boolean isOurs(String path) {
+    String name = path.substring(path.lastIndexOf('/') + 1);
+    return modules.stream().anyMatch(module -> name.matches(module + "-[0-9.]+jar"));
   }
 
   private void write() throws IOException {
     Files.createDirectories(dist);
-    put("axis.war", out -> War.write(out, root.resolve("services/target/axis.war")));
+    put("axis.war", out -> out.write(plain(root.resolve("services/target/axis.war"))));
     for (String server : List.of("tomcat.tar.gz", "openmq.zip")) {
-      put(
-          server,
-          Files.newInputStream(root.resolve("packaging/" + STAGE + "/" + server))::transferTo);
+      Path staged = root.resolve("packaging/" + STAGE + "/" + server);
+      put(server, out -> Files.copy(staged, out));
     }
     put("harness.tar.gz", out -> TarGz.write(out, staged("harness", "")));
     for (String kind : List.of("clients", "workers")) {
-      Map<String, Path> entries = new TreeMap<>();
+      Map<String, byte[]> entries = new TreeMap<>();
       for (Path pom : files(root.resolve(kind), path -> path.endsWith("pom.xml"))) {
         String name = pom.getParent().getFileName().toString();
         if (!name.equals(kind)) {
@@ -79,12 +80,19 @@ public final class Dist {
     }
   }
 
-  private Map<String, Path> staged(String module, String prefix) throws IOException {
-    Map<String, Path> entries = new TreeMap<>();
+  private Map<String, byte[]> staged(String module, String prefix) throws IOException {
+    Map<String, byte[]> entries = new TreeMap<>();
     for (Path jar : files(root.resolve(module).resolve(STAGE), path -> true)) {
-      entries.put(prefix + jar.getFileName(), jar);
+      String name = jar.getFileName().toString();
+      entries.put(prefix + name, isOurs(name) ? plain(jar) : Files.readAllBytes(jar));
     }
     return entries;
+  }
+
+  private byte[] plain(Path archive) throws IOException {
+    try (InputStream in = Files.newInputStream(archive)) {
+      return OwnArchive.plain(in, this::isOurs);
+    }
   }
 
   private static List<Path> files(Path directory, Predicate<Path> wanted) throws IOException {

@@ -3,8 +3,6 @@ package org.rackbench.packaging;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Map;
 import java.util.zip.GZIPOutputStream;
 import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
@@ -16,18 +14,18 @@ final class TarGz {
   private TarGz() {}
 
   /**
-   * @param entries name in the archive to file, written in this order
+   * @param entries name in the archive to bytes, written in this order
    */
-  static void write(OutputStream out, Map<String, Path> entries) throws IOException {
+  static void write(OutputStream out, Map<String, byte[]> entries) throws IOException {
     try (TarArchiveOutputStream tar =
         new TarArchiveOutputStream(new GZIPOutputStream(new BufferedOutputStream(out)))) {
-      for (Map.Entry<String, Path> file : entries.entrySet()) {
+      for (Map.Entry<String, byte[]> file : entries.entrySet()) {
         TarArchiveEntry entry = new TarArchiveEntry(file.getKey());
-        entry.setSize(Files.size(file.getValue()));
+        entry.setSize(file.getValue().length);
         entry.setModTime(0);
         entry.setIds(0, 0);
         tar.putArchiveEntry(entry);
-        Files.copy(file.getValue(), tar);
+        tar.write(file.getValue());
         tar.closeArchiveEntry();
       }
     }

@@ -2,14 +2,16 @@ package org.rackbench.packaging;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.FileTime;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.zip.ZipEntry;
@@ -68,37 +70,41 @@ class DistTest {
   }
 
   @Test
-  void anArchiveDependsOnNamesAndBytesAlone() throws Exception {
-    byte[] first = archive();
-    Files.setLastModifiedTime(jar, FileTime.fromMillis(0));
-    assertTrue(jar.toFile().setExecutable(true));
-    assertArrayEquals(first, archive());
+  void aJarOfOursDependsOnNamesAndBytesAlone() throws Exception {
+    byte[] inner = zip(0, Map.of("x", "1".getBytes()));
+    byte[] other = zip(1, Map.of("x", "1".getBytes()));
+    assertFalse(Arrays.equals(inner, other), "not a test if these are equal");
+    assertArrayEquals(
+        plain(zip(0, Map.of("our.jar", inner))), plain(zip(1, Map.of("our.jar", other))));
+    byte[] foreign = plain(zip(0, Map.of("b.jar", inner)));
+    assertFalse(Arrays.equals(foreign, plain(zip(0, Map.of("b.jar", other)))));
   }
 
   @Test
-  void aWarDependsOnNamesAndBytesAlone() throws Exception {
-    Path war = root.resolve("a.war");
-    byte[][] written = new byte[2][];
-    for (int i = 0; i < 2; i++) {
-      try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(war))) {
-        for (String name : i == 0 ? List.of("b", "a") : List.of("a", "b")) {
-          ZipEntry entry = new ZipEntry(name);
-          entry.setTime(i * 1_000_000_000_000L);
-          entry.setComment("made by umask " + i);
-          zip.putNextEntry(entry);
-          zip.write(name.getBytes());
-        }
-      }
-      ByteArrayOutputStream out = new ByteArrayOutputStream();
-      War.write(out, war);
-      written[i] = out.toByteArray();
-    }
-    assertArrayEquals(written[0], written[1]);
+  void aTarDependsOnNamesAndBytesAlone() throws Exception {
+    Map<String, byte[]> entries = Map.of("client/a.jar", new byte[] {1, 2});
+    ByteArrayOutputStream first = new ByteArrayOutputStream();
+    TarGz.write(first, entries);
+    Thread.sleep(1100); // tar and gzip headers count seconds
+    ByteArrayOutputStream second = new ByteArrayOutputStream();
+    TarGz.write(second, entries);
+    assertArrayEquals(first.toByteArray(), second.toByteArray());
   }
 
-  private byte[] archive() throws IOException {
+  private static byte[] plain(byte[] archive) throws IOException {
+    return OwnArchive.plain(new ByteArrayInputStream(archive), "our.jar"::equals);
+  }
+
+  private static byte[] zip(int variant, Map<String, byte[]> entries) throws IOException {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
-    TarGz.write(out, Map.of("client/a.jar", jar));
+    try (ZipOutputStream zip = new ZipOutputStream(out)) {
+      for (Map.Entry<String, byte[]> file : entries.entrySet()) {
+        ZipEntry entry = new ZipEntry(file.getKey());
+        entry.setTime(1_000_000_000_000L + variant * 1_000_000_000L);
+        zip.putNextEntry(entry);
+        zip.write(file.getValue());
+      }
+    }
     return out.toByteArray();
   }
 }
