@@ -61,8 +61,11 @@ from typing import Any  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
 
+NAMESPACES = Path("/run/netns")
 IP_FORWARD = Path("/proc/sys/net/ipv4/ip_forward")
 MIB = 1024 * 1024
+# The exit status by which systemd-nspawn says that the node wants to be started again.
+REBOOT = 133
 MEMORY_LIMITS = ("memory.limit_in_bytes", "memory.max")
 
 
@@ -138,9 +141,14 @@ class Node:
         return f"rackbench-{self.lab.name}-{self.name}.service"
 
     @property
-    def cgroup(self) -> str:
-        """The control group's name on hosts that do not."""
+    def key(self) -> str:
+        """The name of the node's network and, on hosts without systemd, of its control groups."""
         return f"rackbench-{self.lab.name}-{self.name}"
+
+    @property
+    def link(self) -> str:
+        """The name of this host's end of the node's link; the node's own end is host0."""
+        return f"rb{self.uuid[:8]}"
 
 
 def run(*argv: str, stdin: str | None = None) -> str:
@@ -390,9 +398,9 @@ def cgroups_of(node: Node) -> dict[str, Path]:
         _, point, kind, options, *_ = line.split()
         names = options.split(",")
         if kind == "cgroup2":
-            groups["unified"] = Path(point) / node.cgroup
+            groups["unified"] = Path(point) / node.key
         elif kind == "cgroup" and {"name=systemd", "memory"} & set(names):
-            groups["memory" if "memory" in names else "systemd"] = Path(point) / node.cgroup
+            groups["memory" if "memory" in names else "systemd"] = Path(point) / node.key
     return groups
 
 
@@ -439,10 +447,10 @@ def boot(node: Node) -> None:
         "--keep-unit",
         "--boot",
         f"--directory={node.tree}",
-        # The machine's name becomes a link's name on this host, where other labs have links too.
         f"--machine={node.name}-{node.uuid[:8]}",
         f"--uuid={node.uuid}",
-        f"--network-bridge={lab.bridge}",
+        f"--network-namespace-path={NAMESPACES}/{node.key}",
+        "--capability=CAP_NET_ADMIN",
         f"--resolv-conf={'copy-host' if lab.internet else 'off'}",
         "--timezone=off",
         "--link-journal=no",
@@ -456,18 +464,22 @@ def boot(node: Node) -> None:
             f"--description=rackbench node {node.name} of lab {lab.name}",
             "--property=Delegate=yes",
             "--property=KillMode=mixed",
+            f"--property=RestartForceExitStatus={REBOOT}",
+            f"--property=SuccessExitStatus={REBOOT}",
             f"--property=MemoryMax={lab.memory_mb}M",
             "--property=MemorySwapMax=0",
             f"--property=StandardOutput=append:{node.directory}/console.log",
             *nspawn,
         )
         return
-    # The shell joins the groups and becomes systemd-nspawn, so that all of it is inside.
-    join = 'while [ "$1" != -- ]; do echo 0 >"$1"; shift; done; shift; exec "$@"'
+    # The shell joins the groups before systemd-nspawn starts, so that all of it is inside, and
+    # starts it again when the node asks to be rebooted.
+    join = 'while [ "$1" != -- ]; do echo 0 >"$1"; shift; done; shift'
+    loop = f'until "$@"; [ $? -ne {REBOOT} ]; do :; done'
     groups = [str(file) for file in make_cgroups(node)]
     with (node.directory / "console.log").open("ab") as console:
         subprocess.Popen(
-            ["sh", "-c", join, "sh", *groups, "--", *nspawn],
+            ["sh", "-c", f"{join}; {loop}", node.key, *groups, "--", *nspawn],
             stdin=subprocess.DEVNULL,
             stdout=console,
             stderr=console,
@@ -500,15 +512,13 @@ def answers(address: str) -> bool:
         return False
 
 
-def await_boot(node: Node) -> int:
-    """Wait until the node's sshd answers; the process id of its systemd."""
+def await_boot(node: Node) -> None:
+    """Wait until the node's sshd answers."""
     deadline = time.monotonic() + node.lab.boot_timeout_s
     started = time.monotonic()
     while time.monotonic() < deadline:
         if answers(node.address):
-            init = init_of([node]).get(node.name)
-            if init:
-                return init
+            return
         if time.monotonic() - started > 3 and not supervisors_of(node):
             raise LabError(
                 f"node {node.name} ended while booting; its console says:\n{console_tail(node)}"
@@ -529,23 +539,43 @@ def shaped(listing: str, lab: Lab) -> bool:
     return bool(rates) and options.get("rate") == lab.link_mbit * 125_000
 
 
-def shape(node: Node, init: int) -> bool:
+def make_link(node: Node) -> bool:
+    """Give the node a network of its own, linked to the bridge; both outlive its reboots."""
+    here = [link for link in links() if link["ifname"] == node.link]
+    whole = here and here[0].get("master") == node.lab.bridge
+    if whole and Path(NAMESPACES, node.key).exists():
+        return False
+    drop_link(node)
+    run("ip", "netns", "add", node.key)
+    # fmt: off
+    run("ip", "link", "add", "name", node.link, "type", "veth",
+        "peer", "name", "host0", "netns", node.key)
+    # fmt: on
+    run("ip", "link", "set", "dev", node.link, "master", node.lab.bridge, "up")
+    return True
+
+
+def drop_link(node: Node) -> None:
+    """Remove the node's link and network."""
+    if node.link in (link["ifname"] for link in links()):
+        run("ip", "link", "delete", "dev", node.link)
+    if Path(NAMESPACES, node.key).exists():
+        run("ip", "netns", "delete", node.key)
+
+
+def shape(node: Node) -> bool:
     """Limit the node's link to the lab's rate, in both directions, as a switch port would."""
-    inside = ["nsenter", f"--target={init}", "--net"]
-    described = run(*inside, "ip", "-json", "link", "show", "dev", "host0")
-    peer = json.loads(described)[0]["link_index"]
-    outer = next(link["ifname"] for link in links() if link["ifindex"] == peer)
     changed = False
-    for prefix, device in ((inside, "host0"), ([], outer)):
-        listing = run(*prefix, "tc", "-json", "qdisc", "show", "dev", device)
+    for tc, device in ((["tc", "-netns", node.key], "host0"), (["tc"], node.link)):
+        listing = run(*tc, "-json", "qdisc", "show", "dev", device)
         if shaped(listing, node.lab):
             continue
         changed = True
         if not node.lab.link_mbit:
-            run(*prefix, "tc", "qdisc", "del", "dev", device, "root")
+            run(*tc, "qdisc", "del", "dev", device, "root")
             continue
         # fmt: off
-        run(*prefix, "tc", "qdisc", "replace", "dev", device, "root", "tbf",
+        run(*tc, "qdisc", "replace", "dev", device, "root", "tbf",
             "rate", f"{node.lab.link_mbit}mbit",
             "burst", str(node.lab.link_burst_bytes), "latency", "100ms")
         # fmt: on
@@ -571,17 +601,22 @@ def remove(node: Node) -> None:
     stop(node)
     for point in mounts_under(node.directory):
         run("umount", "--lazy", point)
+    drop_link(node)
     drop_cgroups(node)
     shutil.rmtree(node.directory)
 
 
 def bring_up(node: Node) -> bool:
     """Make and boot one node unless it runs; whether anything changed."""
-    if node.name in init_of([node]) and supervisors_of(node) and answers(node.address):
-        return False
     node.directory.mkdir(parents=True, exist_ok=True)
-    stop(node)
-    drop_cgroups(node)
+    runs = node.name in init_of([node]) and supervisors_of(node) and answers(node.address)
+    if not runs:
+        stop(node)
+        drop_cgroups(node)
+    changed = make_link(node)
+    changed |= shape(node)
+    if runs:
+        return changed
     mount_tree(node)
     configure_tree(node)
     boot(node)
@@ -600,8 +635,7 @@ def up(lab: Lab, nodes: list[Node]) -> tuple[bool, dict[str, str]]:
     changed |= open_internet(lab) if lab.internet else close_internet(lab)
     with concurrent.futures.ThreadPoolExecutor(max_workers=4) as pool:
         changed |= any(list(pool.map(bring_up, nodes)))
-        inits = list(pool.map(await_boot, nodes))
-        changed |= any(list(pool.map(shape, nodes, inits)))
+        list(pool.map(await_boot, nodes))
     keys = {node.name: host_key(node).with_suffix(".pub").read_text() for node in nodes}
     return changed, {name: " ".join(key.split()[:2]) for name, key in keys.items()}
 
@@ -618,6 +652,9 @@ def down(lab: Lab) -> bool:
     with concurrent.futures.ThreadPoolExecutor(max_workers=4) as pool:
         list(pool.map(remove, nodes))
     changed = bool(nodes)
+    if NAMESPACES.is_mount() and not any(NAMESPACES.iterdir()):
+        # The first `ip netns add` mounted this directory onto itself.
+        run("umount", str(NAMESPACES))
     changed |= close_internet(lab)
     if bridge_of(lab):
         run("ip", "link", "delete", "dev", lab.bridge)
