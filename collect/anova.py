@@ -4,7 +4,7 @@ import csv
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
 from collect.errors import InputError
+from collect.statistics import Moments
 
 CONFIDENCE = 0.95
 COLUMNS = ("Source", "SS", "df", "MS", "F", "P-value", "F crit (95 %)", "Share of variation")
@@ -65,6 +66,21 @@ def read_observations(path: Path, response: str, factors: Sequence[str]) -> Obse
     if not values:
         raise InputError(f"{path}: holds no row; give at least two observations a cell")
     return Observations(np.array(values), tuple(zip(*levels, strict=True)), tuple(factors))
+
+
+def with_moments(groups: Mapping[tuple[str, ...], Moments], factors: Sequence[str]) -> Observations:
+    """Give observations with the moments of each group, whose table is the same as theirs.
+
+    Sums of squares depend on count, mean and variance alone, so a table can be computed from a
+    printed summary, or from millions of calls.
+    """
+    response, levels = [], []
+    for group, sample in groups.items():
+        spread = np.linspace(-1, 1, sample.count)
+        deviation = float(np.std(spread, ddof=1)) if sample.count > 1 else 1.0
+        response.append(sample.mean + spread / deviation * (sample.variance or 0) ** 0.5)
+        levels += [group] * sample.count
+    return Observations(np.concatenate(response), tuple(zip(*levels, strict=True)), tuple(factors))
 
 
 def anova(observations: Observations) -> list[Source]:

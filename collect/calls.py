@@ -10,6 +10,7 @@ import duckdb
 
 from collect.check import Finding
 from collect.run import Run
+from collect.statistics import Moments
 from collect.trials import CALLS_HEADER, Trial, calls_path
 from collect.writing import beside
 
@@ -35,6 +36,13 @@ class TrialSummary:
     variance_ms2: float | None
     request_bytes: float | None
     response_bytes: float | None
+
+    @property
+    def moments(self) -> Moments | None:
+        """Count, mean and variance of the times."""
+        return (
+            None if self.mean_ms is None else Moments(self.calls, self.mean_ms, self.variance_ms2)
+        )
 
 
 @dataclass(frozen=True)

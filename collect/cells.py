@@ -12,6 +12,7 @@ from collect.calls import Calls, CellQuantiles, TrialSummary
 from collect.run import Run
 from collect.statistics import (
     Estimate,
+    Moments,
     Steadiness,
     VarianceSplit,
     forks_to_halve,
@@ -67,7 +68,7 @@ class Cell:
         """`ok` when a trial counts, else the most frequent outcome, else `not run`."""
         if self.counted:
             return "ok"
-        outcomes = Counter(self._outcome(trial) for trial in self.trials)
+        outcomes = Counter(self.outcome_of(trial) for trial in self.trials)
         return max(
             outcomes, key=lambda name: (outcomes[name], name in _SEVERITY[:2]), default=NOT_RUN
         )
@@ -98,11 +99,16 @@ class Cell:
         return mean_bca(list(self.samples.values())) if self.counted else None
 
     @property
-    def calls_as_samples(self) -> Estimate | None:
-        """The mean over calls with the t interval that takes every call for a sample."""
+    def moments(self) -> Moments | None:
+        """Count, mean and variance over all counted calls."""
         if self.quantiles is None:
             return None
-        return mean_t_from_moments(self.calls, self.quantiles.mean_ms, self.quantiles.variance_ms2)
+        return Moments(self.calls, self.quantiles.mean_ms, self.quantiles.variance_ms2)
+
+    @property
+    def calls_as_samples(self) -> Estimate | None:
+        """The mean over calls with the t interval that takes every call for a sample."""
+        return None if self.moments is None else mean_t_from_moments(self.moments)
 
     @property
     def variance(self) -> VarianceSplit | None:
@@ -132,7 +138,9 @@ class Cell:
             return None
         return float(sum(size * count for size, count in known) / sum(count for _, count in known))
 
-    def _outcome(self, trial: CellTrial) -> str:
+    @staticmethod
+    def outcome_of(trial: CellTrial) -> str:
+        """Give the outcome of a trial that does not count."""
         # A sealed `ok` trial without one good measured call has nothing to average.
         return "failed" if trial.trial.outcome == "ok" else trial.trial.outcome
 

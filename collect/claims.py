@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-from collect.evidence import Evidence, Key, Statistic, Untested
+from collect.evidence import Evidence, Key, Quantity, Statistic, Untested
 from collect.statistics import Estimate
+
+Numbers = Callable[[Evidence], Sequence[tuple[str, Estimate | Untested]]]
+"""The numbers a claim is about, each with its label."""
 
 
 class Verdict(StrEnum):
@@ -90,7 +93,7 @@ class Claim:
     where: str
     statistic: str
     bound: Bound
-    numbers: Callable[[Evidence], Sequence[tuple[str, Estimate | Untested]]]
+    numbers: Numbers
     direction: Bound | None = None
     note: str = ""
 
@@ -130,11 +133,13 @@ def judge(claim: Claim, evidence: Evidence) -> Judgement:
 
 
 def over_cells(
-    items: Sequence[tuple[str, Sequence[Key], Statistic]],
-) -> Callable[[Evidence], Sequence[tuple[str, Estimate | Untested]]]:
+    items: Sequence[tuple[str, Sequence[Key], Statistic]], of: Quantity = "time_ms"
+) -> Numbers:
     """Make the numbers of a claim from labels, the cells each is about and their statistic."""
 
     def numbers(evidence: Evidence) -> Sequence[tuple[str, Estimate | Untested]]:
-        return [(label, evidence.statistic(cells, statistic)) for label, cells, statistic in items]
+        return [
+            (label, evidence.statistic(cells, statistic, of)) for label, cells, statistic in items
+        ]
 
     return numbers

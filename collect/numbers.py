@@ -33,6 +33,8 @@ def name_of(cell: Sequence[Level]) -> str:
 
 def show_level(level: Level) -> str:
     """Give a level as text, thousands apart."""
-    if isinstance(level, bool) or not isinstance(level, int):
+    if isinstance(level, bool):
+        return str(level).lower()
+    if not isinstance(level, int):
         return str(level)
     return f"{level:,}".replace(",", _THIN)

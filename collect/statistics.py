@@ -2,10 +2,10 @@
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import ruptures
@@ -37,6 +37,15 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class Moments:
+    """What a sample amounts to; the unbiased variance is None for fewer than two values."""
+
+    count: int
+    mean: float
+    variance: float | None
+
+
+@dataclass(frozen=True)
 class VarianceSplit:
     """Variance of a cell between forks and between the calls of a fork, in ms²."""
 
@@ -62,11 +71,12 @@ def mean_t(sample: Sequence[float]) -> Estimate:
     return Estimate(mean, float(low), float(high), len(sample))
 
 
-def mean_t_from_moments(count: int, mean: float, variance: float | None) -> Estimate:
-    """Give the mean with Student's t interval from the count, mean and variance of a sample."""
-    if count < 2 or variance is None:
+def mean_t_from_moments(sample: Moments) -> Estimate:
+    """Give the mean with Student's t interval from the moments of a sample."""
+    count, mean = sample.count, sample.mean
+    if count < 2 or sample.variance is None:
         return Estimate(mean, samples=count)
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, count - 1)) * (variance / count) ** 0.5
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, count - 1)) * (sample.variance / count) ** 0.5
     return Estimate(mean, mean - half, mean + half, count)
 
 
@@ -80,19 +90,8 @@ def mean_bca(sample: Sequence[float]) -> Estimate:
         return Estimate(mean, samples=len(sample))
     if np.ptp(sample) == 0:
         return Estimate(mean, mean, mean, len(sample))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        interval = stats.bootstrap(
-            (np.asarray(sample),),
-            np.mean,
-            confidence_level=CONFIDENCE,
-            n_resamples=RESAMPLES,
-            method="BCa",
-            rng=np.random.default_rng(0),
-        ).confidence_interval
-    if not np.isfinite([interval.low, interval.high]).all():
-        return Estimate(mean, samples=len(sample))
-    return Estimate(mean, float(interval.low), float(interval.high), len(sample))
+    low, high = _bca(np.asarray(sample), np.mean)
+    return Estimate(mean, low, high, len(sample))
 
 
 def ratio_t(ratios: Sequence[float]) -> Estimate:
@@ -105,6 +104,53 @@ def ratio_t(ratios: Sequence[float]) -> Estimate:
     if logs.low is None or logs.high is None:
         return Estimate(value, samples=logs.samples)
     return Estimate(value, float(np.exp(logs.low)), float(np.exp(logs.high)), logs.samples)
+
+
+def share_between(blocks: Sequence[Sequence[Moments]]) -> Estimate:
+    """Give the share of the variation of calls (eta squared) that lies between cells.
+
+    `blocks` holds the moments of one trial a cell, a row each block. The interval is the BCa
+    bootstrap over whole blocks, so that forks and not calls are the samples; none for fewer than
+    three blocks.
+    """
+    count, mean, variance = (
+        np.array([[getattr(trial, name) or 0 for trial in row] for row in blocks], dtype=float)
+        for name in ("count", "mean", "variance")
+    )
+
+    def share(chosen: np.ndarray[Any, np.dtype[np.int64]]) -> float:
+        n, m, v = count[chosen], mean[chosen], variance[chosen]
+        cell_means = (n * m).sum(axis=0) / n.sum(axis=0)
+        within = ((n - 1) * v + n * (m - cell_means) ** 2).sum()
+        between = (n.sum(axis=0) * (cell_means - (n * m).sum() / n.sum()) ** 2).sum()
+        return float(between / (between + within)) if between + within > 0 else 0.0
+
+    every = np.arange(len(blocks))
+    value = share(every)
+    if len(blocks) < FEWEST_FOR_BOOTSTRAP:
+        return Estimate(value, samples=len(blocks))
+    low, high = _bca(every, share)
+    if low is None or high is None:
+        return Estimate(value, samples=len(blocks))
+    return Estimate(value, low, high, len(blocks))
+
+
+def _bca(
+    sample: np.ndarray[Any, Any], statistic: Callable[[Any], Any]
+) -> tuple[float | None, float | None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        interval = stats.bootstrap(
+            (sample,),
+            statistic,
+            confidence_level=CONFIDENCE,
+            n_resamples=RESAMPLES,
+            method="BCa",
+            rng=np.random.default_rng(0),
+        ).confidence_interval
+    if not np.isfinite([interval.low, interval.high]).all():
+        return None, None
+    return float(interval.low), float(interval.high)
 
 
 def split_variance(

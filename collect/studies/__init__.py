@@ -1,15 +1,17 @@
 """One module a study: its claims, its exhibits in the layout of the document, its summary.
 
 A module is all the report knows of a study. To add one, write a module with a `StudyModule` named
-`STUDY` beside this file and put it into the list in `find`. A study without a module is
+`STUDY` beside this file, named as the study. A study without a module is
 reported too, with its cells and statistics alone.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
 
 from collect.claims import Claim
-from collect.evidence import Evidence, Published
+from collect.evidence import Measured, Published
 from collect.exhibits import Exhibit
 
 
@@ -25,13 +27,14 @@ class StudyModule:
     factors: tuple[str, ...]
     published: Callable[[], Published]
     claims: Sequence[Claim]
-    exhibits: Callable[[Published, Evidence], Sequence[Exhibit]]
-    summary: Callable[[Published, Evidence], Sequence[str]]
+    exhibits: Callable[[Published, Measured], Sequence[Exhibit]]
+    summary: Callable[[Published, Measured], Sequence[str]]
 
 
 def find(study: str) -> StudyModule | None:
     """Give the module of a study, None when it has none."""
-    from collect.studies import sort  # noqa: PLC0415 - the modules import this one
-
-    modules: Mapping[str, StudyModule] = {module.study: module for module in (sort.STUDY,)}
-    return modules.get(study)
+    if not any(module.name == study for module in iter_modules(__path__)):
+        return None
+    # Alone: some of them import libraries that take a second.
+    module: StudyModule = import_module(f"{__name__}.{study}").STUDY
+    return module

@@ -4,8 +4,17 @@ from collections.abc import Mapping, Sequence
 
 from collect import charts
 from collect.claims import Bound, Claim, over_cells
-from collect.evidence import Evidence, Key, Published, Untested, load_published
-from collect.exhibits import Entry, Exhibit, Figure, Header, Panel, Table
+from collect.evidence import (
+    Evidence,
+    Key,
+    Measured,
+    Published,
+    Untested,
+    load_published,
+    quotient,
+)
+from collect.exhibits import Entry, Exhibit, Figure, Header, Table
+from collect.figures import Pair, paired_figure
 from collect.numbers import show, show_estimate, show_level
 from collect.statistics import Estimate
 from collect.studies import StudyModule
@@ -17,10 +26,6 @@ NAMES = {"jms": "JMS", "soap": "SOAP"}
 
 def _published() -> Published:
     return load_published("sort", {"transport": str, "servers": int, "integers": int})
-
-
-def _quotient(times: Sequence[float]) -> float:
-    return times[0] / times[1]
 
 
 def _growths(times: Sequence[float]) -> float:
@@ -38,7 +43,7 @@ CLAIMS = (
         where="section 10, Figures 7 and 8",
         statistic="time with 1 server / time with 5",
         bound=Bound(low=1, is_open=True),
-        numbers=over_cells([("JMS, 100 000", [("jms", 1, 100000), ("jms", 5, 100000)], _quotient)]),
+        numbers=over_cells([("JMS, 100 000", [("jms", 1, 100000), ("jms", 5, 100000)], quotient)]),
         note="About 5² = 25: the work is n², so a fifth of the integers is a 25th of the work.",
     ),
     Claim(
@@ -47,7 +52,7 @@ CLAIMS = (
         statistic="time with 1 server / time with 5",
         bound=Bound(low=1, is_open=True),
         numbers=over_cells(
-            [("SOAP, 100 000", [("soap", 1, 100000), ("soap", 5, 100000)], _quotient)]
+            [("SOAP, 100 000", [("soap", 1, 100000), ("soap", 5, 100000)], quotient)]
         ),
         note="The printed 1 177 286 ms is likely a slip of the pen.",
     ),
@@ -62,7 +67,7 @@ CLAIMS = (
                 (
                     f"{servers} servers, {show_level(size)}",
                     [("soap", servers, size), ("jms", servers, size)],
-                    _quotient,
+                    quotient,
                 )
                 for servers in SERVERS
                 for size in SIZES
@@ -105,7 +110,7 @@ CLAIMS = (
 )
 
 
-def _exhibits(published: Published, measured: Evidence) -> Sequence[Exhibit]:
+def _exhibits(published: Published, measured: Measured) -> Sequence[Exhibit]:
     return [
         _figure_7(published, measured),
         _times_figure("8", "JMS times", ("jms",), published, measured),
@@ -122,7 +127,7 @@ def _levels(index: int, *evidence: Evidence) -> list[int]:
     return sorted({int(key[index]) for source in evidence for key in source.keys})
 
 
-def _figure_7(published: Published, measured: Evidence) -> Table:
+def _figure_7(published: Published, measured: Measured) -> Table:
     servers = _levels(1, published, measured)
     columns = [(transport, count) for count in servers for transport in ("jms", "soap")]
     rows = []
@@ -130,8 +135,8 @@ def _figure_7(published: Published, measured: Evidence) -> Table:
         row = [Entry(show_level(size), sort=size)]
         for transport, count in columns:
             key = (transport, count, size)
-            row.append(Entry(estimate=published.time(key), is_published=True))
-            row.append(Entry(estimate=measured.time(key), cell=key))
+            row.append(Entry(estimate=published.value(key), is_published=True))
+            row.append(Entry(estimate=measured.value(key), cell=key))
         rows.append(row)
     return Table(
         title="Figure 7: execution times for JMS and SOAP",
@@ -154,10 +159,10 @@ def _servers(count: int) -> str:
 
 
 def _times_figure(
-    number: str, title: str, transports: Sequence[str], published: Published, measured: Evidence
+    number: str, title: str, transports: Sequence[str], published: Published, measured: Measured
 ) -> Figure:
     keys = _keys(transports, published, measured)
-    pairs = {key: (published.time(key), measured.time(key)) for key in keys}
+    pairs = {key: (published.value(key), measured.value(key)) for key in keys}
     return _figure(
         name=f"sort-figure-{number}",
         title=f"Figure {number}: {title}",
@@ -169,13 +174,13 @@ def _times_figure(
     )
 
 
-def _growth_figure(published: Published, measured: Evidence) -> Figure:
+def _growth_figure(published: Published, measured: Measured) -> Figure:
     def growths(evidence: Evidence) -> dict[Key, Estimate]:
         found = {}
         for key in _keys(("jms", "soap"), evidence):
             below = [size for size in _levels(2, evidence) if size < int(key[2])]
             if below:
-                growth = evidence.statistic([key, (*key[:2], below[-1])], _quotient)
+                growth = evidence.statistic([key, (*key[:2], below[-1])], quotient)
                 if isinstance(growth, Estimate):
                     found[key] = growth
         return found
@@ -202,60 +207,29 @@ def _figure(  # noqa: PLR0913 - named everywhere it is called
     title: str,
     caption: str,
     quantity: str,
-    x_title: str,
     pairs: Mapping[Key, tuple[Estimate | None, Estimate | None]],
+    x_title: str,
 ) -> Figure:
     """Draw what is printed beside what is measured, a line for each transport and servers."""
     shown = {key: pair for key, pair in pairs.items() if any(pair)}
     several = len({key[0] for key in shown}) > 1
     counts = list(dict.fromkeys(key[1] for key in shown))
-    series = {}
-    for transport, servers in dict.fromkeys(key[:2] for key in shown):
+    drawn = []
+    for key, (printed, own) in shown.items():
+        transport, servers, size = str(key[0]), int(key[1]), int(key[2])
         mark = counts.index(servers)
-        text = (f"{NAMES[str(transport)]}, " if several else "") + _servers(int(servers))
-        hue = ("jms", "soap").index(str(transport)) if several else mark
-        series[transport, servers] = charts.Series(text, hue, mark)
-    sides = {
-        side: [
-            charts.Point(
-                series[key[0], key[1]].name, float(key[2]), e.value, e.low, e.high, show_estimate(e)
-            )
-            for key, pair in shown.items()
-            if (e := pair[index]) is not None
-        ]
-        for index, side in enumerate(("Paper", "Measured"))
-    }
-    points = [point for side in sides.values() for point in side]
-    sizes = sorted({point.x for point in points})
-    x = charts.Axis(x_title, charts.domain_of(sizes), sizes)
-    y = charts.Axis(quantity, charts.domain_of_points(points))
-    return Figure(
+        text = (f"{NAMES[transport]}, " if several else "") + _servers(servers)
+        hue = ("jms", "soap").index(transport) if several else mark
+        labels = [Entry(NAMES[transport]), *(Entry(show_level(v), sort=v) for v in (servers, size))]
+        drawn.append(Pair(charts.Series(text, hue, mark), size, labels, printed, own, key))
+    return paired_figure(
         name=name,
         title=title,
         caption=caption,
-        panels=[
-            Panel(
-                side,
-                f"{title}, {side.lower()}: {quantity} over {x_title}; the numbers stand below.",
-                charts.lines(group, list(series.values()), x, y),
-            )
-            for side, group in sides.items()
-            if group
-        ],
-        data=Table(
-            title=f"The numbers of {title.partition(':')[0].lower()}",
-            caption=f"{quantity[0].upper()}{quantity[1:]}; with the 95 % interval where measured.",
-            heads=[[Header(t) for t in ("transport", "servers", "integers", "paper", "measured")]],
-            rows=[
-                [
-                    Entry(NAMES[str(key[0])]),
-                    *(Entry(show_level(level), sort=level) for level in key[1:]),
-                    Entry(estimate=printed, is_published=True),
-                    Entry(estimate=own, cell=key),
-                ]
-                for key, (printed, own) in shown.items()
-            ],
-        ),
+        quantity=quantity,
+        x_title=x_title,
+        heads=("transport", "servers", "integers"),
+        pairs=drawn,
     )
 
 
@@ -268,7 +242,7 @@ def _keys(transports: Sequence[str], *evidence: Evidence) -> list[Key]:
     ]
 
 
-def _speed_up(published: Published, measured: Evidence) -> Table:
+def _speed_up(published: Published, measured: Measured) -> Table:
     servers = [count for count in _levels(1, published, measured) if count > 1]
     rows = []
     for transport in ("jms", "soap"):
@@ -277,7 +251,7 @@ def _speed_up(published: Published, measured: Evidence) -> Table:
             for count in servers:
                 cells = [(transport, 1, size), (transport, count, size)]
                 for evidence in (published, measured):
-                    ratio = evidence.statistic(cells, _quotient)
+                    ratio = evidence.statistic(cells, quotient)
                     row.append(
                         Entry(ratio.reason)
                         if isinstance(ratio, Untested)
@@ -300,7 +274,7 @@ def _speed_up(published: Published, measured: Evidence) -> Table:
     )
 
 
-def _summary(published: Published, measured: Evidence) -> Sequence[str]:
+def _summary(published: Published, measured: Measured) -> Sequence[str]:
     sentences = []
     own, printed = _soap_over_jms(measured), _soap_over_jms(published)
     if own:
@@ -311,7 +285,7 @@ def _summary(published: Published, measured: Evidence) -> Sequence[str]:
     for transport in ("jms", "soap"):
         sizes = [int(key[2]) for key in measured.keys if key[:2] == (transport, 5)]
         for size in sorted(sizes)[-1:]:
-            ratio = measured.statistic([(transport, 1, size), (transport, 5, size)], _quotient)
+            ratio = measured.statistic([(transport, 1, size), (transport, 5, size)], quotient)
             if isinstance(ratio, Estimate):
                 sentences.append(
                     f"With {NAMES[transport]} at {show_level(size)} integers, five servers were "
@@ -322,7 +296,7 @@ def _summary(published: Published, measured: Evidence) -> Sequence[str]:
 
 def _soap_over_jms(evidence: Evidence) -> list[float]:
     pairs = [[key, ("jms", *key[1:])] for key in evidence.keys if key[0] == "soap"]
-    ratios = [evidence.statistic(pair, _quotient) for pair in pairs]
+    ratios = [evidence.statistic(pair, quotient) for pair in pairs]
     return [ratio.value for ratio in ratios if isinstance(ratio, Estimate)]
 
 

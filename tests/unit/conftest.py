@@ -1,9 +1,11 @@
-"""Runs for the tests, made in a fresh directory each."""
+"""Runs for the tests, made in a fresh directory each, or shared by tests that only read them."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
+import synthetic
 from synthetic import make_run, sort_times
 
 from collect.run import Run, open_run
@@ -18,5 +20,24 @@ def run_of(tmp_path: Path) -> MakeRun:
     def make(times=sort_times, name="night", **options) -> Run:
         make_run(tmp_path / "results" / name, times, **options)
         return open_run(str(tmp_path / "results" / name))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def shared_run(tmp_path_factory) -> Callable[[str, str], Run]:
+    """Give a function that makes a plausible run of a study in a profile once for all tests.
+
+    Its times and sizes are those of synthetic; a test must not change it.
+    """
+    results = tmp_path_factory.mktemp("shared") / "results"
+
+    @cache
+    def make(study: str, profile: str) -> Run:
+        times = getattr(synthetic, f"{study}_times")
+        sizes = getattr(synthetic, f"{study}_sizes", lambda planned: (2000, 1900))
+        directory = results / f"{profile}-{study}"
+        make_run(directory, times, study=study, profile=profile, sizes=sizes)
+        return open_run(str(directory))
 
     return make

@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 
 from collect.plan import PlannedTrial, make_plan, write_plan
-from collect.study import load_study, parse_study
+from collect.study import parse_study
 from collect.trials import CALLS_HEADER
 
-STUDY = Path(__file__).parents[2] / "playbooks/studies/sort.yml"
+STUDIES = Path(__file__).parents[2] / "playbooks/studies"
 START = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
 
 Times = Callable[[PlannedTrial, np.random.Generator], "list[float] | str"]
 """The measured calls of a trial in ms, or the outcome of a trial that failed."""
+
+Sizes = Callable[[PlannedTrial], "tuple[int, int]"]
+"""The bytes of a trial's requests and responses."""
 
 
 def seal(
@@ -26,6 +29,7 @@ def seal(
     times_ms: list[float],
     *,
     outcome: str = "ok",
+    sizes: tuple[int, int] = (2000, 1900),
     statuses: Mapping[int, str] | None = None,
     **changes: Any,
 ) -> Path:
@@ -33,12 +37,13 @@ def seal(
     directory = trials / planned.id
     directory.mkdir(parents=True)
     lines, now = [CALLS_HEADER], 0
-    warmup = [3 * time_ms for time_ms in times_ms[:1]] * planned.warmup
+    warmup = [3 * time_ms for time_ms in times_ms[:1]] * planned.warmup * planned.threads
     for seq, time_ms in enumerate([*warmup, *times_ms]):
         elapsed = round(time_ms * 1e6)
         phase = "warmup" if seq < len(warmup) else "measure"
         status = (statuses or {}).get(seq - len(warmup), "ok") if phase == "measure" else "ok"
-        lines.append(f"{seq},0,{phase},,{now},{elapsed},2000,1900,{status}")
+        thread, taken = seq % planned.threads, f"{sizes[0]},{sizes[1]}"
+        lines.append(f"{seq},{thread},{phase},,{now},{elapsed},{taken},{status}")
         now += elapsed + 1000
     content = ("\n".join(lines) + "\n").encode()
     (directory / "calls.csv").write_bytes(content)
@@ -68,13 +73,17 @@ def make_run(
     times: Times,
     *,
     profile: str = "demo",
-    study: str | None = None,
+    study: str = "sort",
+    sizes: Sizes = lambda planned: (2000, 1900),
     workers: int = 5,
     until: int | None = None,
 ) -> list[PlannedTrial]:
-    """Plan a run in `directory` and seal its trials, at most the first `until` of them."""
-    text = STUDY.read_text() if study is None else study
-    loaded = load_study(STUDY) if study is None else parse_study(study, "studies/test.yml")
+    """Plan a run in `directory` and seal its trials, at most the first `until` of them.
+
+    `study` is the name of a study, or the text of a study file.
+    """
+    text = study if "\n" in study else (STUDIES / f"{study}.yml").read_text()
+    loaded = parse_study(text, "studies/test.yml")
     plan = make_plan(loaded.profile(profile, workers))
     write_plan(directory / "plan.jsonl", plan)
     rng = np.random.default_rng(7)
@@ -83,7 +92,7 @@ def make_run(
         if isinstance(result, str):
             seal(directory / "trials", planned, [], outcome=result)
         else:
-            seal(directory / "trials", planned, result)
+            seal(directory / "trials", planned, result, sizes=sizes(planned))
     (directory / "run.json").write_text(json.dumps(provenance(directory.name, plan[0], text)))
     return plan
 
@@ -128,8 +137,21 @@ def sort_times(planned: PlannedTrial, rng: np.random.Generator) -> list[float]:
     share = n / servers
     fixed = (6.0 if soap else 4.0) + (1.5 if soap else 0.8) * servers
     mean = fixed + n * (9e-4 if soap else 2e-4) + share**2 * 1.3e-7
-    fork = rng.lognormal(0, 0.06)
-    return [float(mean * fork * rng.lognormal(0, 0.1)) for _ in range(planned.calls)]
+    return spread(mean, planned, rng)
+
+
+def overhead_times(planned: PlannedTrial, rng: np.random.Generator) -> list[float]:
+    """Plausible times of the overhead study: a cost a call, one a byte, one an element."""
+    size, elements = planned.factors["reply_bytes"], planned.factors["elements"]
+    soap = planned.factors["protocol"] == "soap"
+    mean = 1.3 + 6e-5 * size + 0.02 * elements if soap else 0.1 + 4e-5 * size
+    return spread(mean, planned, rng)
+
+
+def spread(mean: float, planned: PlannedTrial, rng: np.random.Generator) -> list[float]:
+    """Times about a mean: each fork has a level of its own, each call varies about it."""
+    fork = mean * rng.lognormal(0, 0.06)
+    return (fork * rng.lognormal(0, 0.1, planned.calls * planned.threads)).tolist()
 
 
 def _utc(instant: datetime) -> str:

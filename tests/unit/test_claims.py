@@ -18,9 +18,11 @@ def on_paper(part):
 
 
 def test_figure_7_is_whole_and_named():
-    assert len(PUBLISHED.times) == 24
-    assert PUBLISHED.time(("soap", 5, 100000)).value == 1177286
-    assert set(PUBLISHED.sources.values()) == {"000_43a17e1ece323583.txt, Figure 7"}
+    assert len(PUBLISHED.keys) == 24
+    assert PUBLISHED.value(("soap", 5, 100000)).value == 1177286
+    assert {cell.source for cell in PUBLISHED.cells.values()} == {
+        "000_43a17e1ece323583.txt, Figure 7"
+    }
 
 
 def test_jms_speeds_up_24_2_times_on_paper():

@@ -21,9 +21,17 @@ def message_of(text, profile="paper", workers=5):
     return str(caught.value)
 
 
-@pytest.mark.parametrize("profile", ["demo", "paper", "overnight"])
-def test_every_profile_of_the_sort_study_resolves(profile):
-    assert load_study(SORT).profile(profile, 5).cells()
+@pytest.mark.parametrize("study", sorted(SORT.parent.glob("*.yml")), ids=lambda path: path.stem)
+def test_every_profile_of_every_study_resolves(study):
+    loaded = load_study(study)
+    assert loaded.content["study"] == study.stem
+    assert {"demo", "paper", "overnight"} <= set(loaded.content["profiles"])
+    for profile in loaded.content["profiles"]:
+        resolved = loaded.profile(profile, 5)
+        for cell in resolved.cells():
+            assert resolved.settings(cell).client
+        if profile == "demo":
+            assert len(resolved.cells()) * resolved.replicates <= 36
 
 
 def test_the_paper_profile_is_the_grid_of_the_document():
