@@ -17,9 +17,22 @@ public final class AxisClient {
    *     by another: some 220 bytes and a multiple of that in heap for each
    */
   public static Service service(boolean multiRefs) {
-    Service service =
-        new Service(new FileProvider(AxisClient.class.getResourceAsStream("client-config.wsdd")));
+    Service service = service("client-config.wsdd");
     service.getEngine().setOption(AxisEngine.PROP_DOMULTIREFS, multiRefs);
     return service;
+  }
+
+  /**
+   * A service whose calls go over the {@link KeptConnection} set as their property of that name, by
+   * Axis's own sender over Commons HttpClient. Multi-references are off.
+   */
+  public static Service keptService() {
+    Service service = service("kept-config.wsdd");
+    service.getEngine().setOption(AxisEngine.PROP_DOMULTIREFS, false);
+    return service;
+  }
+
+  private static Service service(String configuration) {
+    return new Service(new FileProvider(AxisClient.class.getResourceAsStream(configuration)));
   }
 }

@@ -8,7 +8,7 @@ import java.io.OutputStream;
 import java.net.Socket;
 import java.net.SocketException;
 
-/** What Axis's HTTP sender uses of a connected socket, counting what passes. */
+/** What Axis's HTTP senders use of a connected socket, counting what passes. */
 final class CountingSocket extends Socket {
 
   private final Socket socket;
@@ -34,6 +34,26 @@ final class CountingSocket extends Socket {
   @Override
   public void setSoTimeout(int millis) throws SocketException {
     socket.setSoTimeout(millis);
+  }
+
+  @Override
+  public int getSoTimeout() throws SocketException {
+    return socket.getSoTimeout();
+  }
+
+  @Override
+  public void setTcpNoDelay(boolean on) throws SocketException {
+    socket.setTcpNoDelay(on);
+  }
+
+  @Override
+  public int getSendBufferSize() throws SocketException {
+    return socket.getSendBufferSize();
+  }
+
+  @Override
+  public int getReceiveBufferSize() throws SocketException {
+    return socket.getReceiveBufferSize();
   }
 
   @Override

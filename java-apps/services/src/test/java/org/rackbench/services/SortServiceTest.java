@@ -14,11 +14,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import org.apache.catalina.Context;
-import org.apache.catalina.WebResourceRoot;
-import org.apache.catalina.startup.Tomcat;
-import org.apache.catalina.webresources.DirResourceSet;
-import org.apache.catalina.webresources.StandardRoot;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -28,31 +23,19 @@ import org.junit.jupiter.api.io.TempDir;
 class SortServiceTest {
 
   @TempDir static Path base;
-  private static Tomcat tomcat;
+  private static Services tomcat;
   private static String url;
   private final HttpClient http = HttpClient.newHttpClient();
 
   @BeforeAll
   static void startTomcat() throws Exception {
-    tomcat = new Tomcat();
-    tomcat.setBaseDir(base.toString());
-    tomcat.setPort(0);
-    tomcat.getConnector();
-    tomcat.getHost().setAppBase(base.toString());
-    Context context =
-        tomcat.addWebapp("/axis", Path.of("src/main/webapp").toAbsolutePath().toString());
-    WebResourceRoot resources = new StandardRoot(context);
-    String classes = Path.of("target/classes").toAbsolutePath().toString();
-    resources.addPreResources(new DirResourceSet(resources, "/WEB-INF/classes", classes, "/"));
-    context.setResources(resources);
-    tomcat.start();
-    url = "http://localhost:" + tomcat.getConnector().getLocalPort() + "/axis";
+    tomcat = new Services(base);
+    url = tomcat.url();
   }
 
   @AfterAll
   static void stopTomcat() throws Exception {
-    tomcat.stop();
-    tomcat.destroy();
+    tomcat.close();
   }
 
   private static HttpRequest sort(String items) {

@@ -14,7 +14,6 @@ import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
-import org.apache.catalina.startup.Tomcat;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -23,33 +22,25 @@ import org.rackbench.harness.Answer;
 import org.rackbench.harness.Lab;
 import org.rackbench.harness.Session;
 import org.rackbench.harness.Setting;
+import org.rackbench.tomcattesting.WarServer;
 
 /** The client against the WAR that the module services has built, in a real Tomcat. */
 class SortSoapTest {
 
   @TempDir static Path base;
   @TempDir Path directory;
-  private static Tomcat tomcat;
+  private static WarServer tomcat;
   private static String axis;
 
   @BeforeAll
   static void startTomcat() throws Exception {
-    Path war = Path.of("../../services/target/axis.war").toAbsolutePath().normalize();
-    assertTrue(Files.exists(war), war + " is not built; run mvn verify, which packages first");
-    tomcat = new Tomcat();
-    tomcat.setBaseDir(base.toString());
-    tomcat.setPort(0);
-    Files.createDirectory(base.resolve("webapps"));
-    tomcat.addWebapp("/axis", war.toString());
-    tomcat.getConnector();
-    tomcat.start();
-    axis = "http://localhost:" + tomcat.getConnector().getLocalPort() + "/axis";
+    tomcat = new WarServer(base, "/axis", Path.of("../../services/target/axis.war"));
+    axis = tomcat.url();
   }
 
   @AfterAll
   static void stopTomcat() throws Exception {
-    tomcat.stop();
-    tomcat.destroy();
+    tomcat.close();
   }
 
   private Session session(Duration callTimeout, String... axisUrls) throws Exception {
