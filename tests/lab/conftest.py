@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,8 @@ def say(request: pytest.FixtureRequest) -> Say:
 @pytest.fixture(scope="session")
 def alone() -> Iterator[None]:
     """Holds off a second run of these tests on this machine, which would remove our lab."""
+    if os.geteuid() != 0:
+        pytest.exit("the lab tests kill nodes and look into them; run them as root or by sudo", 2)
     with LOCK.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

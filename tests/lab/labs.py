@@ -49,6 +49,10 @@ class Lab:
         self.say(f"{what} …")
         yield
 
+    def traces(self) -> list[str]:
+        """Everything on this machine that belongs to the lab."""
+        return machine.traces(self.name, self.nodes)
+
     def ssh_command(self, node: str, command: str) -> list[str]:
         """The command line that runs a command on a node, over one connection a node."""
         return [
@@ -124,7 +128,7 @@ def remove(lab: Lab) -> None:
 @contextmanager
 def standing(lab: Lab) -> Iterator[Lab]:
     """A lab that is up, and gone afterwards: nothing of it may be left on this machine."""
-    if machine.traces(lab.name):
+    if lab.traces():
         with lab.phase(f"{lab.name}: what an earlier run left is removed"):
             remove(lab)
     before = machine.kernel_settings()
@@ -133,7 +137,7 @@ def standing(lab: Lab) -> Iterator[Lab]:
         yield lab
     finally:
         remove(lab)
-        left = machine.traces(lab.name)
+        left = lab.traces()
         changed = machine.changed_settings(before)
         if left or changed:
             pytest.fail(

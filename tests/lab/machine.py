@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -52,13 +52,17 @@ def processes(lab: str) -> dict[int, str]:
 
 def first_process(lab: str, node: str) -> int:
     """The process id of a node's systemd, seen from this machine."""
-    mark = f"container_uuid={uuid.uuid5(uuid.NAMESPACE_DNS, f'{node}.{lab}.rackbench')}"
+    mark = f"container_uuid={_identity(lab, node)}"
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and mark in _read(entry / "environ").split("\0"):
             status = _read(entry / "status").splitlines()
             if any(line.startswith("NSpid:") and line.split()[-1] == "1" for line in status):
                 return int(entry.name)
     raise ProcessLookupError(f"node {node} of lab {lab} does not run")
+
+
+def _identity(lab: str, node: str) -> uuid.UUID:
+    return uuid.uuid5(uuid.NAMESPACE_DNS, f"{node}.{lab}.rackbench")
 
 
 def kill_nodes(lab: str) -> int:
@@ -93,16 +97,20 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def traces(lab: str) -> list[str]:
-    """Everything on this machine that belongs to a lab."""
+def traces(lab: str, nodes: Iterable[str]) -> list[str]:
+    """Everything on this machine that belongs to a lab with these nodes."""
     found = [f"process {pid}: {command}" for pid, command in processes(lab).items()]
     mounts = Path("/proc/self/mounts").read_text().splitlines()
     found += [f"mount {line.split()[1]}" for line in mounts if f"{LABS / lab}/" in line]
+    ends = {f"rb{str(_identity(lab, node))[:8]}" for node in nodes}
     found += [
         f"link {link['ifname']}"
         for link in json.loads(_output("ip", "-json", "-details", "link", "show"))
-        if link.get("ifalias") == f"rackbench lab {lab}" or link.get("master") == f"{lab[:13]}-0"
+        if link.get("ifalias") == f"rackbench lab {lab}"
+        or link.get("master") == f"{lab[:13]}-0"
+        or link["ifname"] in ends
     ]
+    found += [f"network {path}" for path in Path("/run/netns").glob(f"rackbench-{lab}-*")]
     if shutil.which("nft"):
         table = "rackbench_" + lab.replace("-", "_")
         rules = _output("nft", "list", "tables").splitlines()

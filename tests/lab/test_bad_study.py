@@ -11,7 +11,7 @@ RUN = "never"
 @pytest.mark.parametrize(
     ("extra", "says"),
     [
-        ({"study": "nosuch"}, ["there is no study 'nosuch'", "choose one of sort"]),
+        ({"study": "nosuch"}, ["there is no study 'nosuch'", "choose one of", "sort"]),
         (
             {"study": "sort", "profile": "nosuch"},
             ["studies/sort.yml: there is no profile 'nosuch'", "choose one of demo, paper"],

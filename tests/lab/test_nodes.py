@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from pathlib import Path
 
 import machine
 import pytest
 from labs import Lab
+from transfer import assert_shaped
 
 NODES = ["client1", "broker1", *(f"worker{k}" for k in range(1, 6))]
-LINK_MBIT = 100
 MEMORY_MIB = 1280
-TRANSFER_BYTES = 5_000_000
 
 every_node = pytest.mark.parametrize("node", NODES)
 
@@ -83,18 +81,7 @@ def test_every_name_resolves_everywhere(lab: Lab, node: str) -> None:
 
 @every_node
 def test_the_link_is_shaped_in_both_directions(lab: Lab, node: str) -> None:
-    lab.ssh(node, "true")
-    began = time.monotonic()
-    received = lab.ssh(node, f"head -c {TRANSFER_BYTES} /dev/zero").stdout
-    up = time.monotonic() - began
-    assert len(received) == TRANSFER_BYTES
-    began = time.monotonic()
-    lab.ssh(node, "cat >/dev/null", given=received)
-    down = time.monotonic() - began
-    shaped = TRANSFER_BYTES * 8 / (LINK_MBIT * 1e6)
-    # Unshaped links of this kind carry ten times the rate and more.
-    assert 0.25 < shaped / up < 1.15, "from the node"
-    assert 0.25 < shaped / down < 1.15, "to the node"
+    assert_shaped(lab, node)
 
 
 @every_node

@@ -28,7 +28,7 @@ def assert_whole(lab: Lab) -> None:
 
 def test_nodes_boot_with_a_way_out(crashing: Lab) -> None:
     assert_whole(crashing)
-    left = machine.traces(NAME)
+    left = crashing.traces()
     assert f"table ip rackbench_{NAME}" in left
     assert f"link {NAME}-0" in left
     assert machine.kernel_settings()["/proc/sys/net/ipv4/ip_forward"].strip() == "1"
@@ -95,7 +95,7 @@ def test_down_after_everything_was_killed_leaves_nothing(crashing: Lab) -> None:
     machine.kill_nodes(NAME)
     crashing.hang_up()
     crashing.play("lab_down.yml")
-    assert machine.traces(NAME) == []
+    assert crashing.traces() == []
 
 
 def test_down_twice_changes_nothing(crashing: Lab) -> None:
