@@ -45,6 +45,7 @@ host_keys:
 """
 
 import concurrent.futures  # noqa: E402
+import contextlib  # noqa: E402
 import ipaddress  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
@@ -63,6 +64,8 @@ from ansible.module_utils.basic import AnsibleModule  # noqa: E402
 
 NAMESPACES = Path("/run/netns")
 IP_FORWARD = Path("/proc/sys/net/ipv4/ip_forward")
+WATCHES = Path("/proc/sys/fs/inotify/max_user_instances")
+WATCHES_A_NODE = 8
 MIB = 1024 * 1024
 # The exit status by which systemd-nspawn says that the node wants to be started again.
 REBOOT = 133
@@ -271,6 +274,7 @@ def check(lab: Lab, nodes: list[Node]) -> None:
             f"the lab needs {need} MiB of memory ({len(missing)} nodes of {lab.memory_mb}), "
             f"{available} MiB are available; use fewer workers or lower virtual_lab_memory_mb"
         )
+    check_watches(len(missing))
     fresh = [node for node in missing if not node.directory.exists()]
     place = next(path for path in (lab.root, *lab.root.parents) if path.exists())
     need, free = len(fresh) * lab.disk_mb, shutil.disk_usage(place).free // MIB
@@ -278,6 +282,20 @@ def check(lab: Lab, nodes: list[Node]) -> None:
         raise LabError(
             f"the lab needs {need} MiB of disk below {lab.root}, {free} MiB are free; make room "
             "or set virtual_lab_root to a larger file system"
+        )
+
+
+def check_watches(missing: int) -> None:
+    """Refuse a lab whose nodes would find no inotify instance left; all nodes share one count."""
+    in_use = 0
+    for entry in Path("/proc").glob("[0-9]*/fd"):
+        with contextlib.suppress(OSError):
+            in_use += sum(str(file.readlink()) == "anon_inode:inotify" for file in entry.iterdir())
+    limit, need = int(WATCHES.read_text()), missing * WATCHES_A_NODE
+    if in_use + need > limit:
+        raise LabError(
+            f"{missing} nodes need about {need} inotify instances, {in_use} of {limit} are in use; "
+            f"say sysctl fs.inotify.max_user_instances={in_use + 2 * need}"
         )
 
 
