@@ -5,9 +5,17 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from collect.evidence import Key
+from collect.cells import NOT_RUN
+from collect.evidence import Key, Measured, Published, Quantity
 from collect.statistics import Estimate
 from collect.study import Level
+
+_OUTCOMES = {
+    "oom": "out of memory",
+    "timeout": "timed out",
+    "failed": "failed",
+    NOT_RUN: "not run yet",
+}
 
 
 @dataclass(frozen=True)
@@ -22,6 +30,20 @@ class Entry:
     estimate: Estimate | None = None
     cell: Key | None = None
     is_published: bool = False
+
+
+def printed_entry(published: Published, cell: Key, of: Quantity = "time_ms") -> Entry:
+    """Give what the document prints of a cell: a number, or its outcome in words."""
+    value = published.value(cell, of)
+    text = "" if value or cell not in published.cells else published.cells[cell].outcome
+    return Entry(text=_OUTCOMES.get(text, ""), estimate=value, is_published=True)
+
+
+def measured_entry(measured: Measured, cell: Key, of: Quantity = "time_ms") -> Entry:
+    """Give what was measured of a cell: a number with its interval, or its outcome in words."""
+    value = measured.value(cell, of)
+    text = "" if value else _OUTCOMES.get(measured.outcome(cell), "")
+    return Entry(text=text, estimate=value, cell=cell)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from collect.evidence import Key
 from collect.exhibits import Figure
 from collect.numbers import name_of, show, show_estimate, show_level
 from collect.replication import Replication, replicate
-from collect.report.provenance import Fact, facts_of, nodes_of
+from collect.report.provenance import Fact, facts_of, nodes_of, settings_of
 from collect.statistics import Estimate
 from collect.study import Level
 from collect.trials import calls_path
@@ -58,6 +58,11 @@ class Section:
     def nodes(self) -> tuple[list[str], list[list[str]]]:
         """The nodes as a table."""
         return nodes_of(self.analysis.run.provenance)
+
+    @cached_property
+    def settings(self) -> Mapping[str, str]:
+        """The constants and node settings by name."""
+        return settings_of(self.analysis)
 
     @property
     def choices(self) -> Mapping[str, str]:

@@ -41,7 +41,6 @@ def facts_of(analysis: Analysis) -> list[Fact]:
     lab = _mapping(provenance, "lab")
     git = _mapping(provenance, "git")
     trials = [t.trial for cell in analysis.cells for t in cell.trials]
-    link = lab.get("link_mbit")
     commit = str(git.get("commit", ABSENT))[:_HASH_LENGTH]
     facts = [
         Fact("Document", f"{source['citation']} ({source['document']})" if source else ABSENT),
@@ -52,11 +51,12 @@ def facts_of(analysis: Analysis) -> list[Fact]:
             f"({len(run.cells)} cells, {run.blocks} blocks)",
         ),
         Fact("Lab", f"{lab.get('name', ABSENT)} ({lab.get('kind', 'kind not recorded')})"),
-        Fact("Link rate", f"{link} Mbit/s" if link is not None else ABSENT),
+        Fact("Link rate", _link(analysis, lab)),
         Fact("Versions", _pairs(_mapping(provenance, "versions"))),
         Fact("Source", commit + (", with uncommitted changes" if git.get("dirty") else "")),
         Fact("Seed", str(provenance.get("seed", ABSENT))),
-        Fact("Constants", _pairs(run.plan[0].constants)),
+        Fact("Constants", _pairs(_settings(analysis, "constants"))),
+        Fact("Node settings", _pairs(_settings(analysis, "node"))),
         Fact("Each trial", _loop(analysis)),
         Fact("The bench itself", _overhead(analysis)),
     ]
@@ -88,6 +88,24 @@ def _cell(key: str, value: Any) -> str:
 def _mapping(provenance: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     value = provenance.get(key)
     return value if isinstance(value, dict) else {}
+
+
+def settings_of(analysis: Analysis) -> dict[str, str]:
+    """Give the constants and node settings of a run; values that differ by cell are all named."""
+    return {**_settings(analysis, "constants"), **_settings(analysis, "node")}
+
+
+def _settings(analysis: Analysis, kind: str) -> dict[str, str]:
+    values: dict[str, dict[str, None]] = {}
+    for planned in analysis.run.plan:
+        for name, value in getattr(planned, kind).items():
+            values.setdefault(name, {})[str(value)] = None
+    return {name: " or ".join(found) for name, found in values.items()}
+
+
+def _link(analysis: Analysis, lab: Mapping[str, Any]) -> str:
+    rate = _settings(analysis, "node").get("link_mbit", lab.get("link_mbit"))
+    return f"{rate} Mbit/s" if rate is not None else ABSENT
 
 
 def _pairs(mapping: Mapping[str, Any]) -> str:

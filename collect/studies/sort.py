@@ -13,7 +13,15 @@ from collect.evidence import (
     load_published,
     quotient,
 )
-from collect.exhibits import Entry, Exhibit, Figure, Header, Table
+from collect.exhibits import (
+    Entry,
+    Exhibit,
+    Figure,
+    Header,
+    Table,
+    measured_entry,
+    printed_entry,
+)
 from collect.figures import Pair, paired_figure
 from collect.numbers import show, show_estimate, show_level
 from collect.statistics import Estimate
@@ -135,8 +143,7 @@ def _figure_7(published: Published, measured: Measured) -> Table:
         row = [Entry(show_level(size), sort=size)]
         for transport, count in columns:
             key = (transport, count, size)
-            row.append(Entry(estimate=published.value(key), is_published=True))
-            row.append(Entry(estimate=measured.value(key), cell=key))
+            row += [printed_entry(published, key), measured_entry(measured, key)]
         rows.append(row)
     return Table(
         title="Figure 7: execution times for JMS and SOAP",

@@ -156,3 +156,33 @@ def spread(mean: float, planned: PlannedTrial, rng: np.random.Generator) -> list
 
 def _utc(instant: datetime) -> str:
     return instant.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def attachments_times(planned: PlannedTrial, rng: np.random.Generator) -> list[float] | str:
+    """Plausible round trips: XML is parsed float by float and wants 2 KB of heap for each."""
+    encoding, cells = planned.factors["encoding"], planned.factors["matrix"] ** 2
+    heap_mb = planned.constants["client_heap_mb"]
+    if encoding.startswith("xml") and cells * 0.002 > heap_mb:
+        return "oom"
+    fixed, each = {
+        "xml": (2.5, 4e-3),
+        "xml-multiref": (3.0, 2e-2),
+        "mime": (3.2, 8e-5),
+        "dime": (2.9, 8e-5),
+        "jms": (2.0, 6e-5),
+    }[encoding]
+    return spread(fixed + each * cells, planned, rng)
+
+
+def attachments_sizes(planned: PlannedTrial) -> tuple[int, int]:
+    """The sizes METHOD.md gives: 4n² + 10n + 41 bytes of serialised floats, and what is around."""
+    encoding, n = planned.factors["encoding"], planned.factors["matrix"]
+    serialised = 4 * n * n + 10 * n + 41
+    sizes = {
+        "xml": 31 * n * n + 60 * n + 700,
+        "xml-multiref": 231 * n * n + 600,
+        "mime": serialised + 1270,
+        "dime": serialised + 957,
+        "jms": serialised,
+    }
+    return sizes[encoding], sizes[encoding] + 20
