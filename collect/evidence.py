@@ -173,12 +173,17 @@ class Measured:
     def statistic(
         self, cells: Sequence[Key], statistic: Statistic, of: Quantity = "time_ms"
     ) -> Estimate | Untested:
-        """Give the geometric mean over blocks of the statistic, with the t interval of its logs."""
+        """Give the geometric mean over blocks of the statistic, with the t interval of its logs.
+
+        A statistic that is not positive in every block is averaged as it is.
+        """
         rows = self._rows(cells, of)
         if isinstance(rows, Untested):
             return rows
         values = [statistic(row) for row in rows if min(row) > 0]
-        return ratio_t(values) if values else Untested("no block holds all the cells")
+        if not values:
+            return Untested("no block holds all the cells")
+        return ratio_t(values) if min(values) > 0 else mean_t(values)
 
     def difference(
         self, larger: Key, smaller: Key, of: Quantity = "time_ms"

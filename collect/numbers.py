@@ -1,5 +1,6 @@
 """How numbers and levels are written for people: three digits that matter, thousands apart."""
 
+import math
 from collections.abc import Sequence
 
 from collect.statistics import Estimate
@@ -12,6 +13,8 @@ def show(value: float) -> str:
     """Give a number with three significant digits, or all digits before the point."""
     if value == 0:
         return "0"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
     magnitude = abs(value)
     if magnitude >= 99.95:
         return f"{value:,.0f}".replace(",", _THIN)

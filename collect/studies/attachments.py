@@ -239,8 +239,9 @@ def _summary(published: Published, measured: Measured) -> Sequence[str]:
             sizes = measured.statistic(cells, quotient, "request_bytes")
             if isinstance(times, Estimate) and isinstance(sizes, Estimate):
                 sentences.append(
-                    f"In standard SOAP a matrix of {_square(matrix)} took {show_estimate(times)} times "
-                    f"the time and {show(sizes.value)} times the bytes it took {text}."
+                    f"In standard SOAP a matrix of {_square(matrix)} took "
+                    f"{show_estimate(times)} times the time and {show(sizes.value)} times the "
+                    f"bytes it took {text}."
                 )
     failed = [k for k in measured.keys if measured.outcome(k) == "oom"]
     if failed:

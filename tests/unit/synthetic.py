@@ -186,3 +186,16 @@ def attachments_sizes(planned: PlannedTrial) -> tuple[int, int]:
         "jms": serialised,
     }
     return sizes[encoding], sizes[encoding] + 20
+
+
+def mtom_times(planned: PlannedTrial, rng: np.random.Generator) -> list[float]:
+    """Plausible latencies: MTOM costs more a call and less a byte; the curves cross at 4.5 KiB."""
+    kib = planned.factors["payload_bytes"] / 1024
+    return spread(1 + 0.02 * kib if planned.factors["encoding"] == "inline" else 1.09, planned, rng)
+
+
+def mtom_sizes(planned: PlannedTrial) -> tuple[int, int]:
+    """base64 without line breaks, or a multipart with the bytes as they are."""
+    payload = planned.factors["payload_bytes"]
+    size = 220 + -(-payload // 3) * 4 if planned.factors["encoding"] == "inline" else 850 + payload
+    return size, size + 8

@@ -1,0 +1,49 @@
+"""Where one curve overtakes another, with an interval from resampling."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from collect.statistics import CONFIDENCE, FEWEST_FOR_BOOTSTRAP, RESAMPLES, Estimate
+
+_Numbers = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def crossing(places: Sequence[float], blocks: Sequence[Sequence[float]]) -> Estimate:
+    """Give the place from which an advantage is above zero; 0 if everywhere, infinite if nowhere.
+
+    `places` ascend; `blocks` holds a row each block with the advantage at each place, such as the
+    log of one time over another. The advantage is taken to grow with the place: the means over
+    blocks are made monotone by isotonic regression, which has one crossing however they scatter,
+    and the line between its neighbours is cut in the logarithm of the place. The interval is the
+    percentile bootstrap over whole blocks, always the same for the same blocks; none for fewer
+    than three.
+    """
+    rows = np.asarray(blocks, dtype=float)
+    value = _cross(places, rows.mean(axis=0))
+    if len(rows) < FEWEST_FOR_BOOTSTRAP:
+        return Estimate(value, samples=len(rows))
+    rng = np.random.default_rng(0)
+    chosen = rng.integers(0, len(rows), size=(RESAMPLES, len(rows)))
+    found = [_cross(places, rows[one].mean(axis=0)) for one in chosen]
+    tail = (1 - CONFIDENCE) / 2
+    # Of the values themselves: between a place and infinity there is nothing to interpolate.
+    low, high = np.quantile(found, [tail, 1 - tail], method="inverted_cdf")
+    return Estimate(value, float(low), float(high), len(rows))
+
+
+def _cross(
+    places: Sequence[float], advantage: np.ndarray[tuple[int], np.dtype[np.float64]]
+) -> float:
+    fitted = isotonic_regression(advantage).x
+    after = int(np.searchsorted(fitted, 0, side="right"))
+    if after == 0:
+        return 0.0
+    if after == len(places):
+        return math.inf
+    below, above = fitted[after - 1], fitted[after]
+    ends = np.log([places[after - 1], places[after]])
+    return float(np.exp(ends[0] + (ends[1] - ends[0]) * (0 - below) / (above - below)))
