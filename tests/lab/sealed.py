@@ -12,7 +12,7 @@ from pathlib import Path
 
 FACTORS = ("transport", "servers", "integers")
 # Two-sided 95 % quantiles of Student's t by degrees of freedom, from a printed table.
-STUDENT = {1: 12.7062, 2: 4.30265, 3: 3.18245, 4: 2.77645, 5: 2.57058, 9: 2.26216}
+STUDENT = {1: 12.706205, 2: 4.302653, 3: 3.182446, 4: 2.776445, 5: 2.570582}
 
 
 @dataclass(frozen=True)
