@@ -15,10 +15,12 @@ public final class AxisClient {
    *
    * @param multiRefs Axis's default, true, sends each number as an element of its own, referred to
    *     by another: some 220 bytes and a multiple of that in heap for each
+   * @param xsiTypes Axis's default, true, says the type of each element
    */
-  public static Service service(boolean multiRefs) {
+  public static Service service(boolean multiRefs, boolean xsiTypes) {
     Service service = service("client-config.wsdd");
     service.getEngine().setOption(AxisEngine.PROP_DOMULTIREFS, multiRefs);
+    service.getEngine().setOption(AxisEngine.PROP_SEND_XSI, xsiTypes);
     return service;
   }
 

@@ -6,12 +6,6 @@ public final class SortQueues {
   /** Property of a request: which part of its job it is, from 0. */
   public static final String PART = "part";
 
-  /** Property of a reply: the name of the worker that sorted the part. */
-  public static final String WORKER = "worker";
-
-  /** Property of a reply without a body: why the worker could not sort the part. */
-  public static final String ERROR = "error";
-
   private SortQueues() {}
 
   /** JNDI name of the queue on which the first {@code servers} workers listen. */

@@ -9,6 +9,7 @@ import javax.xml.namespace.QName;
 import org.apache.axis.AxisFault;
 import org.apache.axis.MessageContext;
 import org.apache.axis.description.JavaServiceDesc;
+import org.apache.axis.description.OperationDesc;
 import org.apache.axis.handlers.soap.SOAPService;
 import org.apache.axis.providers.java.RPCProvider;
 
@@ -27,12 +28,22 @@ public final class ConcurrentRpcProvider extends RPCProvider {
     super.initServiceDesc(service, context);
     JavaServiceDesc description = (JavaServiceDesc) service.getServiceDescription();
     description.getOperationsByQName(new QName("")); // makes Axis fill its map
+    nameReturn(service, description);
     try {
       Field field = JavaServiceDesc.class.getDeclaredField("qname2OperationsMap");
       field.setAccessible(true);
       field.set(description, new CopyingMap((Map<?, ?>) field.get(description)));
     } catch (ReflectiveOperationException e) {
       throw AxisFault.makeFault(e);
+    }
+  }
+
+  /** Parameter {@code returnName} of a service; Axis's own is the operation's with "Return". */
+  private static void nameReturn(SOAPService service, JavaServiceDesc description) {
+    if (service.getOption("returnName") instanceof String name) {
+      for (Object operation : description.getOperations()) {
+        ((OperationDesc) operation).setReturnQName(new QName(name));
+      }
     }
   }
 

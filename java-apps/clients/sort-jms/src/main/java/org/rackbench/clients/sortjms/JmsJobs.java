@@ -17,6 +17,7 @@ import org.rackbench.harness.Answer;
 import org.rackbench.harness.Session;
 import org.rackbench.harness.Setting;
 import org.rackbench.messaging.Broker;
+import org.rackbench.messaging.QueueWorker;
 import org.rackbench.messaging.SortQueues;
 import org.rackbench.sorting.IntBytes;
 import org.rackbench.sorting.SortJob;
@@ -110,14 +111,14 @@ final class JmsJobs implements Session {
     if (Long.parseLong(id[0]) != seq) {
       return false;
     }
-    if (reply.propertyExists(SortQueues.ERROR)) {
-      throw new IOException("a worker refused: " + reply.getStringProperty(SortQueues.ERROR));
+    if (reply.propertyExists(QueueWorker.ERROR)) {
+      throw new IOException("a worker refused: " + reply.getStringProperty(QueueWorker.ERROR));
     }
     BytesMessage sorted = (BytesMessage) reply;
     byte[] body = new byte[(int) sorted.getBodyLength()];
     sorted.readBytes(body);
     answers[Integer.parseInt(id[1])] = IntBytes.decode(body);
-    workers.add(reply.getStringProperty(SortQueues.WORKER));
+    workers.add(reply.getStringProperty(QueueWorker.WORKER));
     responseBytes += body.length;
     return true;
   }

@@ -100,7 +100,7 @@ final class SoapJobs implements Session {
     threads = Executors.newFixedThreadPool(endpoints.size());
     calls = new ArrayList<>();
     for (String endpoint : endpoints) {
-      Call call = (Call) AxisClient.service(false).createCall();
+      Call call = (Call) AxisClient.service(false, true).createCall();
       call.setTargetEndpointAddress(endpoint);
       call.setOperationName(OPERATION);
       call.addParameter("values", Constants.SOAP_ARRAY, int[].class, ParameterMode.IN);

@@ -1,0 +1,48 @@
+package org.rackbench.clients.matrixjms;
+
+import jakarta.jms.DeliveryMode;
+import java.nio.file.Path;
+import org.rackbench.harness.Lab;
+import org.rackbench.harness.Session;
+import org.rackbench.harness.Setting;
+import org.rackbench.harness.Workload;
+import org.rackbench.messaging.Broker;
+
+/**
+ * The attachments study over a JMS queue of the first worker, our level. Factor {@code matrix};
+ * constants {@code delivery} (persistent, non-persistent) and {@code acknowledge} (auto, client,
+ * dups-ok).
+ */
+public final class MatrixJms implements Workload {
+
+  private Setting setting;
+  private Broker broker;
+  private String queue;
+  private int deliveryMode;
+
+  @Override
+  public void open(Setting trial) {
+    Lab lab = trial.lab();
+    setting = trial;
+    broker =
+        new Broker(
+            lab.broker("jndi_url"),
+            lab.broker("connection_factory"),
+            lab.broker("username"),
+            Path.of(lab.broker("password_file")));
+    queue = "matrix." + lab.workers(1, "name").get(0);
+    deliveryMode =
+        trial.word("delivery", "persistent", "non-persistent").equals("persistent")
+            ? DeliveryMode.PERSISTENT
+            : DeliveryMode.NON_PERSISTENT;
+  }
+
+  @Override
+  public Session session(int thread) throws Exception {
+    String acknowledge = setting.word("acknowledge", "auto", "client", "dups-ok");
+    return new MatrixMessages(setting, broker, queue, deliveryMode, acknowledge);
+  }
+
+  @Override
+  public void close() {}
+}

@@ -1,0 +1,38 @@
+package org.rackbench.clients.matrixsoap;
+
+import org.rackbench.harness.Session;
+import org.rackbench.harness.Setting;
+import org.rackbench.harness.Workload;
+
+/**
+ * The attachments study over SOAP (Axis on Tomcat), on the first worker. Factors {@code encoding}
+ * (xml, xml-multiref, mime, dime) and {@code matrix}.
+ */
+public final class MatrixSoap implements Workload {
+
+  private Setting setting;
+  private Encoding encoding;
+  private Server server;
+
+  @Override
+  public void open(Setting trial) throws Exception {
+    setting = trial;
+    encoding = Encoding.of(trial.word("encoding", "xml", "xml-multiref", "mime", "dime"));
+    server =
+        new Server(trial.lab().workers(1, "axis_url").get(0) + "/services/" + encoding.service);
+    server.awaitHealthy();
+  }
+
+  @Override
+  public Session session(int thread) throws Exception {
+    return new MatrixCalls(setting, encoding, server);
+  }
+
+  /** Waits for a server that this trial has brought down, so that the next trial finds it. */
+  @Override
+  public void close() throws Exception {
+    if (server.wasLost()) {
+      server.awaitHealthy();
+    }
+  }
+}

@@ -1,0 +1,12 @@
+package org.rackbench.services;
+
+/**
+ * The service {@code Matrix} (004, section 3.1): standard SOAP. Under the name {@code
+ * MatrixMultiRef} it answers with Axis's defaults.
+ */
+public final class Matrix {
+
+  public float[][] getMatrix(float[][] matrix) {
+    return matrix;
+  }
+}
