@@ -64,6 +64,18 @@ class Series:
 
 
 @dataclass(frozen=True)
+class Bar:
+    """A bar of a series at a place; `low` and `high` are its interval, None where there is none."""
+
+    series: str
+    place: str
+    y: float
+    low: float | None = None
+    high: float | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True)
 class Axis:
     """A logarithmic axis over `domain` with ticks at `values` (the library's choice when empty)."""
 
@@ -105,6 +117,49 @@ def lines(points: Sequence[Point], series: Sequence[Series], x: Axis, y: Axis) -
     return alt.LayerChart(layer=layers, width=WIDTH, height=HEIGHT)
 
 
+def bars(
+    drawn: Sequence[Bar],
+    series: Sequence[Series],
+    places: Sequence[str],
+    titles: tuple[str, str],
+    width: int = WIDTH,
+) -> alt.LayerChart:
+    """Draw groups of bars from zero at each of `places`, a bar for each series, with intervals.
+
+    `titles` are those of the axes; a `|` in the name of a place begins a new line.
+    """
+    names = [one.name for one in series]
+    looks = [f"var(--series-{one.hue % 5 + 1})" for one in series]
+    colour = alt.Color(
+        "series:N", title=None, sort=names, scale=alt.Scale(domain=names, range=looks)
+    )
+    tip = [
+        alt.Tooltip("series:N"),
+        alt.Tooltip("place:N", title=titles[0]),
+        alt.Tooltip("text:N", title=titles[1]),
+    ]
+    rows = [{**vars(b), "low": None if b.low is None else max(b.low, 0)} for b in drawn]
+    highest = max((b.high or b.y for b in drawn), default=1.0)
+    labels = alt.Axis(labelExpr="split(datum.label, '|')", labelAngle=0, labelOverlap=False)
+    lengths = alt.Axis(labelExpr=_LABEL, tickCount=5)
+    # One long interval must not flatten every bar: it is cut at the edge.
+    top = min(highest, 2 * max((b.y for b in drawn), default=1.0))
+    heights = alt.Scale(domain=[0, top * 1.03], nice=False)
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=alt.X("place:N", title=titles[0], sort=list(places), axis=labels),
+        xOffset=alt.XOffset("series:N", sort=names),
+    )
+    columns = base.mark_bar(clip=True).encode(
+        y=alt.Y("y:Q", title=titles[1], scale=heights, axis=lengths), color=colour, tooltip=tip
+    )
+    ends = base.transform_filter("datum.low !== null").mark_rule(
+        color="var(--ink)", strokeWidth=1.2, clip=True
+    )
+    return alt.LayerChart(
+        layer=[columns, ends.encode(y="low:Q", y2="high:Q")], width=width, height=HEIGHT
+    )
+
+
 def domain_of(values: Sequence[float]) -> tuple[float, float]:
     """Give a logarithmic domain that holds all positive values with a little room."""
     return min(values) / 1.35, max(values) * 1.35
@@ -124,7 +179,7 @@ def page_spec(chart: alt.LayerChart) -> dict[str, Any]:
     for layer in spec["layer"]:
         layer["encoding"]["opacity"] = fade
     select = {"type": "point", "fields": ["series"]}
-    spec["layer"][-1]["params"] = [{"name": "picked", "select": select, "bind": "legend"}]
+    spec["layer"][0]["params"] = [{"name": "picked", "select": select, "bind": "legend"}]
     return spec
 
 

@@ -111,6 +111,12 @@ class Judgement:
         return [r.estimate for r in self.results if isinstance(r.estimate, Estimate)]
 
     @property
+    def only(self) -> Estimate | Untested | None:
+        """The one number, or the one reason why there is none; None when there are several."""
+        estimates = {result.estimate for result in self.results}
+        return estimates.pop() if len(estimates) == 1 else None
+
+    @property
     def holding(self) -> int:
         """How many numbers lie inside the bound with their whole interval."""
         return sum(result.verdict == Verdict.HOLDS for result in self.results)

@@ -17,6 +17,7 @@ FEWEST_FOR_BOOTSTRAP = 3
 FEWEST_FOR_COURSE = 8
 SHIFT = 0.05
 _MOST_FORKS = 10_000
+_ROUNDING = 1e-12
 
 Steadiness = Literal["steady", "drifting", "undecided"]
 
@@ -64,9 +65,9 @@ def mean_t(sample: Sequence[float]) -> Estimate:
     mean = float(np.mean(sample))
     if len(sample) < 2:
         return Estimate(mean, samples=len(sample))
-    error = float(stats.sem(sample))
-    if error == 0:
+    if np.ptp(sample) <= _ROUNDING * abs(mean):
         return Estimate(mean, mean, mean, len(sample))
+    error = float(stats.sem(sample))
     low, high = stats.t.interval(CONFIDENCE, len(sample) - 1, mean, error)
     return Estimate(mean, float(low), float(high), len(sample))
 
@@ -212,7 +213,8 @@ def _drifts(course: Sequence[float]) -> bool:
     median = np.median(logs)
     # Outliers stay in the data; clipped here so that one pause is not taken for a change of level.
     signal = np.clip((logs - median) / scale, -4, 4).reshape(-1, 1)
-    search = ruptures.Pelt(model="l2", min_size=3, jump=1)
+    # A linear kernel has the cost of a change of mean; this is PELT in C, Pelt is in Python.
+    search = ruptures.KernelCPD(kernel="linear", min_size=3)
     ends = search.fit_predict(signal, pen=3 * np.log(len(logs)))
     levels = [np.median(logs[start:end]) for start, end in pairwise([0, *ends])]
     return bool(np.exp(max(levels) - min(levels)) > 1 + SHIFT)

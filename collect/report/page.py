@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from collect import charts
 from collect.analysis import Analysis
+from collect.bench import Bench, find_bench
 from collect.cells import Cell, CellTrial, write_cells
 from collect.evidence import Key
 from collect.exhibits import Figure
@@ -37,6 +38,7 @@ class Section:
     analysis: Analysis
     replication: Replication
     base: str
+    bench: Bench | None = None
 
     @property
     def title(self) -> str:
@@ -58,6 +60,15 @@ class Section:
     def nodes(self) -> tuple[list[str], list[list[str]]]:
         """The nodes as a table."""
         return nodes_of(self.analysis.run.provenance)
+
+    @cached_property
+    def _threads(self) -> Mapping[tuple[Level, ...], int]:
+        run = self.analysis.run
+        return {run.levels(planned.factors): planned.threads for planned in run.plan}
+
+    def bench_share(self, cell: Cell) -> float | None:
+        """Give the part of a cell's mean that is the bench; None without a measured bench."""
+        return self.bench.share(cell, self._threads[cell.levels]) if self.bench else None
 
     @cached_property
     def settings(self) -> Mapping[str, str]:
@@ -106,13 +117,14 @@ class Section:
 
 def write_report(analyses: Sequence[Analysis], output: Path) -> None:
     """Write cells.csv and charts of each run, then the page over all of them."""
-    sections = []
+    sections, bench = [], find_bench(analyses)
     for number, analysis in enumerate(analyses, start=1):
         run = analysis.run
         write_cells(run.directory / "cells.csv", run, analysis.cells)
         base = os.path.relpath(run.directory, output.absolute().parent)
         replication = replicate(analysis)
-        sections.append(Section(number, analysis, replication, "" if base == "." else f"{base}/"))
+        way = "" if base == "." else f"{base}/"
+        sections.append(Section(number, analysis, replication, way, bench))
         for figure in replication.figures:
             titled = [(panel.title, panel.chart) for panel in figure.panels]
             charts.save(titled, run.directory / "charts" / figure.name)

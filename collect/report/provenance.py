@@ -37,13 +37,14 @@ class Fact:
 def facts_of(analysis: Analysis) -> list[Fact]:
     """Say what was run, when, where, on what and from which source."""
     run, provenance = analysis.run, analysis.run.provenance
-    source = run.stated.content["source"] if run.stated else {}
+    source = run.stated.content.get("source") if run.stated else None
+    none = "none: a study of our own" if run.stated else ABSENT
     lab = _mapping(provenance, "lab")
     git = _mapping(provenance, "git")
     trials = [t.trial for cell in analysis.cells for t in cell.trials]
     commit = str(git.get("commit", ABSENT))[:_HASH_LENGTH]
     facts = [
-        Fact("Document", f"{source['citation']} ({source['document']})" if source else ABSENT),
+        Fact("Document", f"{source['citation']} ({source['document']})" if source else none),
         Fact("Run", f"{run.name}: study {run.study}, profile {run.profile}"),
         Fact(
             "Trials",

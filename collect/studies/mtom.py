@@ -164,16 +164,18 @@ def _threshold_table(measured: Measured) -> Table:
 
 
 def _words(measured: Measured, threshold: Estimate) -> str:
+    """Give the threshold with its interval; beyond the sizes measured there is no number."""
     payloads = _payloads(measured)
-    if threshold.value == 0:
-        text = f"below {payloads[0] / KIB:g}: MTOM was faster at every size"
-    elif math.isinf(threshold.value):
-        text = f"above {payloads[-1] / KIB:g}: inline was faster at every size"
-    else:
-        return show_estimate(threshold)
-    if threshold.low is None or threshold.low == threshold.high:
+
+    def end(value: float) -> str:
+        if value == 0:
+            return f"below {payloads[0] / KIB:g}"
+        return f"above {payloads[-1] / KIB:g}" if math.isinf(value) else show(value)
+
+    text = end(threshold.value)
+    if threshold.low is None or threshold.high is None or threshold.low == threshold.high:
         return text
-    return f"{text} (interval {show(threshold.low)} to {show(threshold.high or 0)})"
+    return f"{text} [{end(threshold.low)}, {end(threshold.high)}]"
 
 
 def _table(measured: Measured) -> Table:
@@ -203,8 +205,8 @@ def _summary(published: Published, measured: Measured) -> Sequence[str]:
     sentences = []
     if isinstance(own, Estimate):
         sentences.append(
-            f"MTOM overtakes inline base64 at this many KiB: {_words(measured, own)}; in the "
-            "paper between 4 and 5."
+            f"The payload from which MTOM is faster is {_words(measured, own)} KiB; in the paper "
+            "it is between 4 and 5 K."
         )
     for size in _payloads(measured)[-1:]:
         ratio = measured.statistic([("inline", size), ("mtom", size)], quotient)

@@ -199,3 +199,28 @@ def mtom_sizes(planned: PlannedTrial) -> tuple[int, int]:
     payload = planned.factors["payload_bytes"]
     size = 220 + -(-payload // 3) * 4 if planned.factors["encoding"] == "inline" else 850 + payload
     return size, size + 8
+
+
+def binding_times(planned: PlannedTrial, rng: np.random.Generator) -> list[float]:
+    """Plausible response times: requests wait for each other, a connection costs JMS most."""
+    factors = planned.factors
+    is_jms = factors["binding"] == "jms"
+    alone = (1.4 if is_jms else 1.3) + factors["message_bytes"] * (3e-5 if is_jms else 4e-5)
+    setting_up = 0 if factors["pooled"] else (12 if is_jms else 0.8)
+    return spread((alone + setting_up) * factors["concurrency"] / 2 + 0.5, planned, rng)
+
+
+def binding_sizes(planned: PlannedTrial) -> tuple[int, int]:
+    """The envelope has the size of the factor; the answer has longer names."""
+    return planned.factors["message_bytes"], planned.factors["message_bytes"] + 24
+
+
+def harness_times(planned: PlannedTrial, rng: np.random.Generator) -> list[float]:
+    """Plausible times of the bench: nothing, and one byte over HTTP."""
+    is_http = planned.factors["workload"] == "http"
+    return spread(0.15 * planned.factors["concurrency"] / 2 if is_http else 4e-5, planned, rng)
+
+
+def harness_sizes(planned: PlannedTrial) -> tuple[int, int]:
+    """A request without a body."""
+    return 0, 1 if planned.factors["workload"] == "http" else 0
