@@ -51,7 +51,7 @@ public final class Dist {
     return files(
         root,
         path ->
-            (path.getParent().endsWith(STAGE) || path.getParent().endsWith("axis/WEB-INF/lib"))
+            (path.getParent().endsWith(STAGE) || path.getParent().endsWith("WEB-INF/lib"))
                 && !isOurs(path.toString()));
   }
 
@@ -63,6 +63,7 @@ public final class Dist {
   private void write() throws IOException {
     Files.createDirectories(dist);
     put("axis.war", out -> out.write(plain(root.resolve("services/target/axis.war"))));
+    put("mtom.war", out -> out.write(plain(root.resolve("mtom-service/target/mtom.war"))));
     for (String server : List.of("tomcat.tar.gz", "openmq.zip")) {
       Path staged = root.resolve("packaging/" + STAGE + "/" + server);
       put(server, out -> Files.copy(staged, out));

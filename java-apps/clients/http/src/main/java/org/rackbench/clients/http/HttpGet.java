@@ -1,0 +1,30 @@
+package org.rackbench.clients.http;
+
+import java.net.URI;
+import org.rackbench.harness.Session;
+import org.rackbench.harness.Setting;
+import org.rackbench.harness.Workload;
+
+/**
+ * The harness study's smallest real call: GET of one static byte from the first worker's Tomcat,
+ * each thread on a connection of its own that is kept.
+ */
+public final class HttpGet implements Workload {
+
+  private Setting setting;
+  private URI resource;
+
+  @Override
+  public void open(Setting trial) {
+    setting = trial;
+    resource = URI.create(trial.lab().workers(1, "axis_url").get(0) + "/byte");
+  }
+
+  @Override
+  public Session session(int thread) throws Exception {
+    return new KeptGets(resource, setting.callTimeout());
+  }
+
+  @Override
+  public void close() {}
+}

@@ -1,0 +1,134 @@
+package org.rackbench.clients.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.rackbench.harness.Answer;
+import org.rackbench.harness.Lab;
+import org.rackbench.harness.Session;
+import org.rackbench.harness.Setting;
+import org.rackbench.tomcattesting.WarServer;
+
+@Timeout(60)
+class HttpGetTest {
+
+  @TempDir Path directory;
+
+  private Session session(String axisUrl, Duration callTimeout) throws Exception {
+    Path lab =
+        Files.writeString(
+            directory.resolve("lab.json"),
+            "{\"schema\":1,\"workers\":[{\"axis_url\":\"%s\"}]}".formatted(axisUrl));
+    HttpGet workload = new HttpGet();
+    workload.open(new Setting("t1", Map.of(), Map.of(), 42, 1, callTimeout, Lab.read(lab)));
+    return workload.session(0);
+  }
+
+  /** From the WAR that the module services has built, in a real Tomcat. */
+  @Test
+  void getsItsByteAgainAndAgain() throws Exception {
+    Path base = Files.createDirectory(directory.resolve("tomcat"));
+    try (WarServer tomcat =
+            new WarServer(base, "/axis", Path.of("../../services/target/axis.war"));
+        Session session = session(tomcat.url(), Duration.ofSeconds(30))) {
+      for (int seq = 0; seq < 50; seq++) {
+        session.prepare(seq);
+        session.call();
+        Answer answer = session.verify();
+        assertNull(answer.problem());
+        assertEquals(1, answer.responseBytes());
+        assertTrue(answer.responseHeaderBytes() > 50, answer.toString());
+      }
+    }
+  }
+
+  /** Answers one connection with {@code pieces}, a packet each. */
+  private Session against(String... pieces) throws Exception {
+    ServerSocket server = new ServerSocket(0);
+    Session session = session("http://localhost:" + server.getLocalPort(), Duration.ofMillis(2000));
+    Thread thread =
+        new Thread(
+            () -> {
+              try (server;
+                  Socket client = server.accept()) {
+                client.getInputStream().read(new byte[1000]);
+                OutputStream out = client.getOutputStream();
+                for (String piece : pieces) {
+                  out.write(piece.getBytes(StandardCharsets.US_ASCII));
+                  Thread.sleep(20);
+                }
+              } catch (IOException | InterruptedException e) {
+                System.err.println(e);
+              }
+            });
+    thread.start();
+    session.prepare(0);
+    return session;
+  }
+
+  @Test
+  void readsAResponseInWhateverPiecesItComes() throws Exception {
+    try (Session session =
+        against("HTTP/1.1 200\r\nX: y\r", "\ncontent-LENGTH:  1\r\nZ: 77\r\n\r", "\n", "1")) {
+      session.call();
+      Answer answer = session.verify();
+      assertNull(answer.problem());
+      assertEquals(1, answer.responseBytes());
+    }
+  }
+
+  @Test
+  void otherStatusAndOtherBytesAreWrong() throws Exception {
+    try (Session session = against("HTTP/1.1 404\r\nContent-Length: 1\r\n\r\n1")) {
+      session.call();
+      assertEquals("the status is 'HTTP/1.1 404', not 200", session.verify().problem());
+    }
+    try (Session session = against("HTTP/1.1 200\r\nContent-Length: 2\r\n\r\n12")) {
+      session.call();
+      assertEquals("the body of 2 bytes is not the one byte expected", session.verify().problem());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "HTTP/1.1 200\r\n\r\n",
+        "HTTP/1.1 200\r\nContent-Length: 99999999999\r\n\r\n",
+        "HTTP/1.1 200\r\nContent-Length: 5\r\n\r\n1",
+        "HTTP/1.1 200\r\nCont"
+      })
+  void whatIsNoAnswerIsAnError(String response) throws Exception {
+    try (Session session = against(response)) {
+      assertThrows(IOException.class, session::call);
+    }
+  }
+
+  @Test
+  void aSilentServerIsATimeoutAndTheSessionGoesOn() throws Exception {
+    try (ServerSocket silent = new ServerSocket(0);
+        Session session =
+            session("http://localhost:" + silent.getLocalPort(), Duration.ofMillis(300))) {
+      for (int seq = 0; seq < 2; seq++) {
+        session.prepare(seq);
+        assertThrows(SocketTimeoutException.class, session::call);
+      }
+    }
+  }
+}

@@ -1,0 +1,21 @@
+package org.rackbench.mtom;
+
+import javax.jws.WebMethod;
+import javax.jws.WebParam;
+import javax.jws.WebResult;
+import javax.jws.WebService;
+
+/** The payload as base64 in the envelope: no MTOM at all, as with it even that is a multipart. */
+@WebService(
+    name = "Payload",
+    serviceName = "PayloadService",
+    portName = "Inline",
+    targetNamespace = "urn:rackbench:mtom")
+public class InlinePayload {
+
+  @WebMethod
+  @WebResult(name = "payload")
+  public byte[] echo(@WebParam(name = "payload") byte[] payload) {
+    return Echo.echo(payload);
+  }
+}

@@ -1,0 +1,23 @@
+package org.rackbench.mtom;
+
+import javax.jws.WebMethod;
+import javax.jws.WebParam;
+import javax.jws.WebResult;
+import javax.jws.WebService;
+import javax.xml.ws.soap.MTOM;
+
+/** The payload in a part of its own, however short it is. */
+@MTOM(threshold = 0)
+@WebService(
+    name = "Payload",
+    serviceName = "PayloadService",
+    portName = "Mtom",
+    targetNamespace = "urn:rackbench:mtom")
+public class OptimisedPayload {
+
+  @WebMethod
+  @WebResult(name = "payload")
+  public byte[] echo(@WebParam(name = "payload") byte[] payload) {
+    return Echo.echo(payload);
+  }
+}
