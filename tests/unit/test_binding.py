@@ -63,7 +63,8 @@ def test_there_are_bars_for_each_concurrency_and_all_together(paper):
     ]
     drawn = by_concurrency.panels[1].chart.to_dict()
     assert drawn["layer"][0]["mark"]["type"] == "bar"
-    assert len(drawn["data"]["values"]) == 4 * 4
+    (bars,) = drawn["datasets"].values()
+    assert len(bars) == 4 * 4
     (together,) = exhibit(paper, "All together").panels
     assert len(exhibit(paper, "All together").data.rows) == 12
     assert together.chart.to_dict()["width"] > 600
