@@ -266,13 +266,15 @@ def check(lab: Lab, nodes: list[Node]) -> None:
             )
     running = init_of(nodes)
     missing = [node for node in nodes if node.name not in running]
-    need = len(missing) * lab.memory_mb
+    # The cap is what a node may take when a study asks for large heaps; half of it is what all need.
+    need = len(missing) * lab.memory_mb // 2
     meminfo = Path("/proc/meminfo").read_text()
     available = int(re.search(r"MemAvailable:\s+(\d+)", meminfo).group(1)) // 1024  # type: ignore[union-attr]
     if need > available:
         raise LabError(
-            f"the lab needs {need} MiB of memory ({len(missing)} nodes of {lab.memory_mb}), "
-            f"{available} MiB are available; use fewer workers or lower virtual_lab_memory_mb"
+            f"the lab needs {need} MiB of memory (half of {lab.memory_mb} for each of "
+            f"{len(missing)} nodes), {available} MiB are available; use fewer workers or lower "
+            "virtual_lab_memory_mb"
         )
     check_watches(len(missing))
     fresh = [node for node in missing if not node.directory.exists()]

@@ -30,7 +30,8 @@ public final class MatrixJms implements Workload {
             lab.broker("connection_factory"),
             lab.broker("username"),
             Path.of(lab.broker("password_file")));
-    queue = "matrix." + lab.workers(1, "name").get(0);
+    // Numbered in the order of the workers: a node's name may hold what a queue's may not.
+    queue = "matrix.worker1";
     deliveryMode =
         trial.word("delivery", "persistent", "non-persistent").equals("persistent")
             ? DeliveryMode.PERSISTENT
