@@ -266,7 +266,7 @@ def check(lab: Lab, nodes: list[Node]) -> None:
             )
     running = init_of(nodes)
     missing = [node for node in nodes if node.name not in running]
-    # The cap is what a node may take when a study asks for large heaps; half of it is what all need.
+    # The cap is for a study that asks for large heaps; half of it is what all nodes need at once.
     need = len(missing) * lab.memory_mb // 2
     meminfo = Path("/proc/meminfo").read_text()
     available = int(re.search(r"MemAvailable:\s+(\d+)", meminfo).group(1)) // 1024  # type: ignore[union-attr]
