@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from labs import Lab, Say, standing
+from labs import Lab, Say, remove, standing
 from playbook import Player
 from project import ROOT, Project, copy_project
 
@@ -110,6 +110,14 @@ def booted_lab(bare_lab: Lab) -> Iterator[Lab]:
     """The lab up, not provisioned yet."""
     with standing(bare_lab) as lab:
         yield lab
+
+
+@pytest.fixture(scope="session")
+def no_lab(bare_lab: Lab) -> Lab:
+    """The lab's description once it is gone: a machine has room for so many nodes only."""
+    if bare_lab.traces():
+        remove(bare_lab)
+    return bare_lab
 
 
 @pytest.fixture(scope="session")

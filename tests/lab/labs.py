@@ -119,10 +119,20 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def remove(lab: Lab) -> None:
-    """Remove a lab as a user does, whatever state it is in."""
+def remove(lab: Lab, before: Mapping[str, str] | None = None) -> None:
+    """Remove a lab as a user does, whatever state it is in; nothing of it may be left.
+
+    `before` holds the sysctls as they were when there was no lab.
+    """
     lab.hang_up()
     lab.play("lab_down.yml")
+    left = lab.traces()
+    changed = machine.changed_settings(before or {})
+    if left or changed:
+        pytest.fail(
+            "after lab_down.yml there is still:\n" + "\n".join([*left, str(changed)]),
+            pytrace=False,
+        )
 
 
 @contextmanager
@@ -136,14 +146,7 @@ def standing(lab: Lab) -> Iterator[Lab]:
         lab.play("lab.yml")
         yield lab
     finally:
-        remove(lab)
-        left = lab.traces()
-        changed = machine.changed_settings(before)
-        if left or changed:
-            pytest.fail(
-                "after lab_down.yml there is still:\n" + "\n".join([*left, str(changed)]),
-                pytrace=False,
-            )
+        remove(lab, before)
 
 
 def small_lab(base: Lab, name: str, prefix: str, nodes: Sequence[str], **extra: Any) -> Lab:

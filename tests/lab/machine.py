@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -137,7 +137,7 @@ def kernel_settings() -> dict[str, str]:
     return values
 
 
-def changed_settings(before: dict[str, str]) -> dict[str, tuple[str, str]]:
+def changed_settings(before: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Which of these sysctls have another value now."""
     now = kernel_settings()
     return {

@@ -30,8 +30,8 @@ OTHER_PORT = f"echo 'Port {PORT}' >/etc/ssh/sshd_config.d/port.conf"
 
 
 @pytest.fixture(scope="module")
-def rack(bare_lab: Lab) -> Iterator[Lab]:
-    with standing(small_lab(bare_lab, NAME, PREFIX, NODES, virtual_lab_memory_mb=1024)) as lab:
+def rack(no_lab: Lab) -> Iterator[Lab]:
+    with standing(small_lab(no_lab, NAME, PREFIX, NODES, virtual_lab_memory_mb=1024)) as lab:
         for node in NODES:
             script = OTHER_ACCOUNT + (OTHER_PORT if node == "rack02" else "")
             lab.ssh(node, "sudo sh -eu", given=f"{script}\nsystemctl restart ssh\n".encode())

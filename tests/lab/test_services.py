@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Callable
@@ -124,10 +125,16 @@ def test_the_admin_service_deploys_nothing(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("node", WORKERS)
-def test_a_worker_listens_on_ssh_and_http_alone(lab: Lab, node: str) -> None:
+def test_a_worker_listens_where_its_clients_are_told_and_nowhere_else(lab: Lab, node: str) -> None:
+    told = json.loads(lab.output("client1", "cat /etc/rackbench/lab.json"))
+    about = next(worker for worker in told["workers"] if worker["name"] == node)
+    ports = {str(value) for value in about.values() if isinstance(value, int)}
+    ports |= set(re.findall(r"http://[^/]*:(\d+)", json.dumps(about)))
+    assert "8080" in ports
     sockets = {s for s in listening(lab, node) if not s.startswith(("127.", "[::1]"))}
-    assert {s.rpartition(":")[2] for s in sockets} == {"22", "8080"}
-    assert any(f"{lab.nodes[node]}" in s and s.endswith(":8080") for s in sockets)
+    ours = {s for s in sockets if not s.endswith(":22")}
+    assert {s.rpartition(":")[2] for s in ours} == ports
+    assert [s for s in ours if lab.nodes[node] not in s] == [], "not on the lab's network alone"
 
 
 def test_the_client_listens_on_ssh_alone(lab: Lab) -> None:

@@ -175,11 +175,13 @@ def test_a_run_knows_where_it_was_made(sweep: Sweep) -> None:
 
 def test_the_report_is_one_file_that_needs_no_other(sweep: Sweep) -> None:
     page = (sweep.results / "report.html").read_text()
-    loaded = re.findall(r"""<(?:script|img|iframe|source)\b[^>]*?\ssrc=["']([^"']*)""", page)
-    loaded += re.findall(r"""<link\b[^>]*?\shref=["']([^"']*)""", page)
-    loaded += re.findall(r"""url\(["']?([^"')]*)""", page)
+    markup = re.sub(r"(<script\b[^>]*>).*?</script>", r"\1", page, flags=re.S)
+    styles = " ".join(re.findall(r"<style\b.*?</style>", markup, flags=re.S))
+    loaded = re.findall(r"""<(?:script|img|iframe|source)\b[^>]*?\ssrc=["']([^"']*)""", markup)
+    loaded += re.findall(r"""<link\b[^>]*?\shref=["']([^"']*)""", markup)
+    loaded += re.findall(r"""url\(["']?([^"')]*)""", styles)
     assert [what for what in loaded if not what.startswith(("data:", "#"))] == []
-    linked = re.findall(r"""<a\b[^>]*?\shref=["']([^#"'][^"']*)""", page)
+    linked = re.findall(r"""<a\b[^>]*?\shref=["']([^#"'][^"']*)""", markup)
     assert [what for what in linked if not (sweep.results / what).is_file()] == []
     assert [node for node in sweep.lab.nodes if node not in page] == []
     assert str(sweep.results / "report.html") in sweep.last.text

@@ -12,9 +12,9 @@ NAME, PREFIX = "rbcrash", "10.82.0"
 
 
 @pytest.fixture(scope="module")
-def crashing(bare_lab: Lab) -> Iterator[Lab]:
+def crashing(no_lab: Lab) -> Iterator[Lab]:
     """Two nodes that reach beyond the lab, so that forwarding and the firewall take part."""
-    described = small_lab(bare_lab, NAME, PREFIX, ["one", "two"], virtual_lab_internet=True)
+    described = small_lab(no_lab, NAME, PREFIX, ["one", "two"], virtual_lab_internet=True)
     with standing(described) as lab:
         yield lab
 
