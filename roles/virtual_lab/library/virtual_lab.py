@@ -276,7 +276,6 @@ def check(lab: Lab, nodes: list[Node]) -> None:
             f"{len(missing)} nodes), {available} MiB are available; use fewer workers or lower "
             "virtual_lab_memory_mb"
         )
-    check_watches(len(missing))
     fresh = [node for node in missing if not node.directory.exists()]
     place = next(path for path in (lab.root, *lab.root.parents) if path.exists())
     need, free = len(fresh) * lab.disk_mb, shutil.disk_usage(place).free // MIB
@@ -287,18 +286,33 @@ def check(lab: Lab, nodes: list[Node]) -> None:
         )
 
 
-def check_watches(missing: int) -> None:
-    """Refuse a lab whose nodes would find no inotify instance left; all nodes share one count."""
+def set_kernel(lab: Lab, setting: Path, value: str) -> None:
+    """Change a kernel setting, remembering how it was before this lab."""
+    before = lab.root / "kernel" / setting.name
+    if not before.exists():
+        write(before, setting.read_text(), 0o644)
+    setting.write_text(value)
+
+
+def reset_kernel(lab: Lab, setting: Path) -> bool:
+    """Take back what set_kernel did; whether there was anything to take back."""
+    before = lab.root / "kernel" / setting.name
+    if not before.exists():
+        return False
+    setting.write_text(before.read_text())
+    before.unlink()
+    return True
+
+
+def widen_watches(lab: Lab, missing: int) -> None:
+    """Let the missing nodes boot: all nodes share one count of inotify instances."""
     in_use = 0
     for entry in Path("/proc").glob("[0-9]*/fd"):
         with contextlib.suppress(OSError):
             in_use += sum(str(file.readlink()) == "anon_inode:inotify" for file in entry.iterdir())
-    limit, need = int(WATCHES.read_text()), missing * WATCHES_A_NODE
-    if in_use + need > limit:
-        raise LabError(
-            f"{missing} nodes need about {need} inotify instances, {in_use} of {limit} are in use; "
-            f"say sysctl fs.inotify.max_user_instances={in_use + 2 * need}"
-        )
+    need = in_use + missing * WATCHES_A_NODE
+    if need > int(WATCHES.read_text()):
+        set_kernel(lab, WATCHES, f"{2 * need}\n")
 
 
 def make_bridge(lab: Lab) -> bool:
@@ -322,10 +336,7 @@ def open_internet(lab: Lab) -> bool:
     """Let nodes reach beyond the lab, remembering how forwarding was set before."""
     if lab.table in firewall_tables():
         return False
-    before = lab.root / "ip_forward"
-    if not before.exists():
-        write(before, IP_FORWARD.read_text(), 0o644)
-    IP_FORWARD.write_text("1\n")
+    set_kernel(lab, IP_FORWARD, "1\n")
     rules = f"""
         table ip {lab.table} {{
             chain postrouting {{
@@ -340,11 +351,7 @@ def open_internet(lab: Lab) -> bool:
 
 def close_internet(lab: Lab) -> bool:
     """Take back what open_internet did."""
-    before = lab.root / "ip_forward"
-    restored = before.exists()
-    if restored:
-        IP_FORWARD.write_text(before.read_text())
-        before.unlink()
+    restored = reset_kernel(lab, IP_FORWARD)
     if not shutil.which("nft") or lab.table not in firewall_tables():
         return restored
     run("nft", "delete", "table", "ip", lab.table)
@@ -651,6 +658,7 @@ def up(lab: Lab, nodes: list[Node]) -> tuple[bool, dict[str, str]]:
         if node.name not in wanted:
             remove(node)
             changed = True
+    widen_watches(lab, len(nodes) - len(init_of(nodes)))
     changed |= make_bridge(lab)
     changed |= open_internet(lab) if lab.internet else close_internet(lab)
     with concurrent.futures.ThreadPoolExecutor(max_workers=4) as pool:
@@ -676,6 +684,7 @@ def down(lab: Lab) -> bool:
         # The first `ip netns add` mounted this directory onto itself.
         run("umount", str(NAMESPACES))
     changed |= close_internet(lab)
+    changed |= reset_kernel(lab, WATCHES)
     if bridge_of(lab):
         run("ip", "link", "delete", "dev", lab.bridge)
         changed = True
