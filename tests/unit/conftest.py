@@ -6,11 +6,21 @@ from pathlib import Path
 
 import pytest
 import synthetic
+import vl_convert
 from synthetic import make_run, sort_times
 
 from collect.run import Run, open_run
 
 MakeRun = Callable[..., Run]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _draw_each_chart_once():
+    """Drawing is most of what a report takes, and many tests report the same numbers."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("vegalite_to_svg", "vegalite_to_pdf"):
+            patch.setattr(vl_convert, name, cache(getattr(vl_convert, name)))
+        yield
 
 
 @pytest.fixture
