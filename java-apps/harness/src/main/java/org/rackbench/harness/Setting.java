@@ -35,6 +35,16 @@ public record Setting(
             .formatted(name, id, value));
   }
 
+  /** Whether {@code name}, a factor or else a constant, is true. */
+  public boolean flag(String name) {
+    if (value(name) instanceof Boolean flag) {
+      return flag;
+    }
+    throw new IllegalArgumentException(
+        "'%s' of trial %s is %s, not true or false; correct the study file"
+            .formatted(name, id, value(name)));
+  }
+
   /** The word called {@code name}, which must be one of {@code allowed}. */
   public String word(String name, String... allowed) {
     Object value = value(name);

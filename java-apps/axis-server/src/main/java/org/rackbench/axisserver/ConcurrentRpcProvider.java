@@ -1,4 +1,4 @@
-package org.rackbench.services;
+package org.rackbench.axisserver;
 
 import java.lang.reflect.Field;
 import java.util.ArrayList;

@@ -1,0 +1,49 @@
+package org.rackbench.clients.hellojms;
+
+import java.nio.file.Path;
+import javax.jms.DeliveryMode;
+import org.rackbench.axisjms.AxisBroker;
+import org.rackbench.harness.Lab;
+import org.rackbench.harness.Session;
+import org.rackbench.harness.Setting;
+import org.rackbench.harness.Workload;
+
+/**
+ * The binding study over JMS: the service Hello behind the first worker's queue, by Axis's own JMS
+ * transport. Factors {@code message_bytes} (of the request's envelope) and {@code pooled};
+ * constants {@code delivery} (persistent, non-persistent; of requests, Axis always answers
+ * non-persistent) and {@code acknowledge} (dups-ok: Axis knows no other).
+ */
+public final class HelloJms implements Workload {
+
+  private Setting setting;
+  private AxisBroker broker;
+  private String queue;
+  private int deliveryMode;
+
+  @Override
+  public void open(Setting trial) {
+    Lab lab = trial.lab();
+    setting = trial;
+    broker =
+        new AxisBroker(
+            lab.broker("jndi_url"),
+            lab.broker("connection_factory"),
+            lab.broker("username"),
+            Path.of(lab.broker("password_file")));
+    queue = "hello." + lab.workers(1, "name").get(0);
+    trial.word("acknowledge", "dups-ok");
+    deliveryMode =
+        trial.word("delivery", "persistent", "non-persistent").equals("persistent")
+            ? DeliveryMode.PERSISTENT
+            : DeliveryMode.NON_PERSISTENT;
+  }
+
+  @Override
+  public Session session(int thread) throws Exception {
+    return new JmsHellos(setting, broker, queue, deliveryMode);
+  }
+
+  @Override
+  public void close() {}
+}

@@ -1,0 +1,145 @@
+package org.rackbench.workers.hello;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadLocalRandom;
+import javax.jms.Connection;
+import javax.jms.JMSException;
+import javax.naming.NamingException;
+import org.apache.axis.transport.jms.SimpleJMSListener;
+import org.rackbench.axisjms.AxisBroker;
+import org.rackbench.commandline.Arguments;
+
+/**
+ * The service {@code Hello} behind a queue, {@code hello.<name>}: Axis's own JMS listener. It waits
+ * for a broker that is not there yet; when it loses one it ends, to be started again, since Axis's
+ * listener does not say whether it has found the broker anew.
+ */
+public final class HelloListener {
+
+  static final String USAGE =
+      """
+      usage: java -cp 'hello-listener/*' org.rackbench.workers.hello.HelloListener --name NAME
+                  --jndi-url URL --username USER --password-file FILE
+                  [--connection-factory NAME] [--ready-file FILE]
+      Listens on the queue hello.NAME.""";
+
+  private static final long FIRST_PAUSE_MILLIS = 200;
+  private static final long LONGEST_PAUSE_MILLIS = 10_000;
+  private static final int REPLY_SESSIONS = 16;
+  private static final long REPLY_TIMEOUT_MILLIS = 60_000;
+  private static final int LOST_BROKER = 3;
+
+  private final String name;
+  private final AxisBroker broker;
+  private final Path readyFile;
+
+  private HelloListener(String name, AxisBroker broker, Path readyFile) {
+    this.name = name;
+    this.broker = broker;
+    this.readyFile = readyFile;
+  }
+
+  /** Exit status 2: bad usage; 3: the broker is lost; 0: ended by a signal. */
+  public static void main(String[] args) throws InterruptedException {
+    System.setProperty("axis.ServerConfigFile", "hello-listener.wsdd");
+    try {
+      listener(args).run();
+    } catch (IllegalArgumentException e) {
+      System.err.println("hello-listener: " + e.getMessage() + "\n" + USAGE);
+      System.exit(2);
+    }
+  }
+
+  static HelloListener listener(String[] args) {
+    Arguments arguments =
+        Arguments.parse(
+            args,
+            "--name",
+            "--jndi-url",
+            "--username",
+            "--password-file",
+            "--connection-factory",
+            "--ready-file");
+    String readyFile = arguments.text("--ready-file", "");
+    return new HelloListener(
+        arguments.text("--name"),
+        new AxisBroker(
+            arguments.text("--jndi-url"),
+            arguments.text("--connection-factory", "ConnectionFactory"),
+            arguments.text("--username"),
+            Path.of(arguments.text("--password-file"))),
+        readyFile.isEmpty() ? null : Path.of(readyFile));
+  }
+
+  private void run() throws InterruptedException {
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> end(0), "stop"));
+    CountDownLatch lost = new CountDownLatch(1);
+    awaitBroker(lost);
+    try {
+      listen();
+      lost.await();
+    } catch (Exception e) {
+      log("cannot listen: " + e); // Axis keeps what it has opened so far: only an end closes it
+      Thread.sleep(LONGEST_PAUSE_MILLIS / 2);
+    }
+    end(LOST_BROKER);
+  }
+
+  private void awaitBroker(CountDownLatch lost) throws InterruptedException {
+    long pause = FIRST_PAUSE_MILLIS;
+    while (true) {
+      try {
+        watch(lost);
+        return;
+      } catch (JMSException | NamingException | IOException | RuntimeException e) {
+        log("cannot reach the broker: " + e.getMessage());
+      }
+      Thread.sleep(ThreadLocalRandom.current().nextLong(pause / 2, pause));
+      pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);
+    }
+  }
+
+  /** A connection of our own that says when the broker is gone, which Axis's do not. */
+  private void watch(CountDownLatch lost) throws JMSException, NamingException, IOException {
+    Connection connection = broker.connect();
+    connection.setExceptionListener(
+        e -> {
+          log("lost the broker: " + e.getMessage());
+          lost.countDown();
+        });
+    connection.start();
+  }
+
+  private void listen() throws Exception {
+    new SimpleJMSListener(
+            AxisBroker.connectorProperties(REPLY_SESSIONS, REPLY_TIMEOUT_MILLIS),
+            broker.factoryProperties(),
+            "hello." + name,
+            broker.username(),
+            broker.password(),
+            true /* a thread for each request */)
+        .start();
+    if (readyFile != null) {
+      Files.writeString(readyFile, name + "\n");
+    }
+    log("ready");
+  }
+
+  private void end(int status) {
+    try {
+      if (readyFile != null) {
+        Files.deleteIfExists(readyFile);
+      }
+    } catch (IOException e) {
+      log(e.toString());
+    }
+    Runtime.getRuntime().halt(status);
+  }
+
+  private void log(String line) {
+    System.out.println(name + ": " + line);
+  }
+}
