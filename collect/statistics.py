@@ -31,6 +31,11 @@ class Estimate:
     high: float | None = None
     samples: int = 1
 
+    def times(self, factor: float) -> "Estimate":
+        """Give the same in a unit that is `factor` times smaller."""
+        low, high = (None if end is None else factor * end for end in (self.low, self.high))
+        return Estimate(factor * self.value, low, high, self.samples)
+
     @property
     def half_width(self) -> float | None:
         """Half the length of the interval."""

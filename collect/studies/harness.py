@@ -1,6 +1,7 @@
 """The harness study: the bench itself, a call that does nothing and one of a byte over HTTP."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from collect import charts
 from collect.evidence import Measured, Published, Untested, quotient
@@ -57,17 +58,29 @@ def _table(measured: Measured) -> Table:
         rows.append(
             [
                 Entry(show_level(threads), sort=threads),
-                *(measured_entry(measured, cell) for cell in cells),
-                Entry() if isinstance(share, Untested) else Entry(estimate=share),
+                *(_scaled(measured_entry(measured, cell), 1e3) for cell in cells),
+                Entry() if isinstance(share, Untested) else Entry(estimate=share.times(100)),
             ]
         )
     return Table(
         title="How much of a time is the bench",
-        caption="Mean time of a call in ms, and the part of a call over HTTP that is the bench. "
+        caption="Mean time of a call in µs, and the part of a call over HTTP that is the bench. "
         "For the other studies in this page that part stands with their precision.",
-        heads=[[Header(t) for t in ("client threads", *NAMES.values(), "nothing / HTTP")]],
+        heads=[
+            [
+                Header("client threads"),
+                *(Header(f"{name}, µs") for name in NAMES.values()),
+                Header("nothing / HTTP, %"),
+            ]
+        ],
         rows=rows,
     )
+
+
+def _scaled(entry: Entry, factor: float) -> Entry:
+    if entry.estimate is None:
+        return entry
+    return replace(entry, estimate=entry.estimate.times(factor))
 
 
 def _summary(published: Published, measured: Measured) -> Sequence[str]:
