@@ -11,7 +11,7 @@ from labs import Lab
 from transfer import assert_shaped
 
 NODES = ["client1", "broker1", *(f"worker{k}" for k in range(1, 6))]
-MEMORY_MIB = 1280
+MEMORY_MIB = 2048
 
 every_node = pytest.mark.parametrize("node", NODES)
 
