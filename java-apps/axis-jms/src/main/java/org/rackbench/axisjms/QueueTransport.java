@@ -1,5 +1,6 @@
 package org.rackbench.axisjms;
 
+import java.util.HashMap;
 import org.apache.axis.AxisEngine;
 import org.apache.axis.AxisFault;
 import org.apache.axis.MessageContext;
@@ -42,7 +43,6 @@ public final class QueueTransport extends Transport implements AutoCloseable {
 
   public void open(AxisBroker broker, long timeoutMillis) throws Exception {
     connector = broker.connector(timeoutMillis);
-    JMSConnectorManager.getInstance().addConnectorToPool(connector);
   }
 
   @Override
@@ -55,6 +55,8 @@ public final class QueueTransport extends Transport implements AutoCloseable {
     }
     context.setProperty(JMSConstants.CONNECTOR, connector);
     context.setProperty(JMSConstants.DESTINATION, queue);
+    // none, but Axis puts the next ones into what it finds here
+    context.setProperty(JMSConstants.JMS_APPLICATION_MSG_PROPS, new HashMap<>());
     context.setProperty(JMSConstants.DELIVERY_MODE, deliveryMode);
     context.setProperty(JMSConstants.TIME_TO_LIVE, timeToLive);
     context.setProperty(ANSWER_BYTES, this);
@@ -72,7 +74,6 @@ public final class QueueTransport extends Transport implements AutoCloseable {
   @Override
   public void close() {
     if (connector != null) {
-      JMSConnectorManager.getInstance().removeConnectorFromPool(connector);
       connector.stop();
       connector.shutdown();
     }

@@ -16,6 +16,9 @@ final class Server {
   private static final Duration LOOK = Duration.ofSeconds(5);
   private static final int PAUSE_MILLIS = 200;
 
+  // what Axis says when the connection ends before any answer: HTTP status 0, no message
+  private static final String NO_ANSWER = "(0)null";
+
   private final String endpoint;
   private volatile boolean lost;
 
@@ -74,7 +77,7 @@ final class Server {
         throw new IOException(
             endpoint + " is not there; it may be starting again, look at its journal", failure);
       }
-      if (cause instanceof SocketException || cause instanceof java.io.EOFException) {
+      if (cause instanceof SocketException || text.contains(NO_ANSWER)) {
         lost = true;
         throw new IOException(
             endpoint
