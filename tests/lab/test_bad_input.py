@@ -55,7 +55,8 @@ def other(bare_lab: Lab) -> Iterator[Lab]:
 
 def test_too_little_memory_for_the_lab(other: Lab) -> None:
     outcome = other.player.attempt("lab.yml", {"virtual_lab_memory_mb": 10**7})
-    assert_refused(outcome, "needs 20000000 MiB of memory (2 nodes", "lower virtual_lab_memory_mb")
+    need = "needs 10000000 MiB of memory (half of 10000000 for each of 2 nodes)"
+    assert_refused(outcome, need, "lower virtual_lab_memory_mb")
 
 
 def test_no_room_on_disk_for_the_lab(other: Lab) -> None:
