@@ -15,7 +15,8 @@ from playbook import Player
 from project import ROOT, Project, copy_project
 
 LAB_FILE = Path(__file__).with_name("lab.yml")
-LOCK = Path("/run/lock/rackbench-lab-tests.lock")
+LAB = yaml.safe_load(LAB_FILE.read_text())
+LOCK = Path(f"/run/lock/rackbench-{LAB['rackbench_lab']}.lock")
 
 # Cheap and telling ones first; those that change the lab last.
 ORDER = (
@@ -66,7 +67,7 @@ def say(request: pytest.FixtureRequest) -> Say:
 
 @pytest.fixture(scope="session")
 def alone() -> Iterator[None]:
-    """Holds off a second run of these tests on this machine, which would remove our lab."""
+    """Holds off a second run of these tests on the same lab, which would remove ours."""
     if os.geteuid() != 0:
         pytest.exit("the lab tests kill nodes and look into them; run them as root or by sudo", 2)
     with LOCK.open("w") as lock:
@@ -96,13 +97,11 @@ def project(alone: None, home: Path, tmp_path_factory: pytest.TempPathFactory, s
 @pytest.fixture(scope="session")
 def bare_lab(project: Project, home: Path, say: Say) -> Lab:
     """The lab's description; nothing is made."""
-    prefix = yaml.safe_load(LAB_FILE.read_text())["virtual_lab_prefix"]
+    prefix = LAB["virtual_lab_prefix"]
     nodes = {"client1": f"{prefix}.11", "broker1": f"{prefix}.12"}
     nodes |= {f"worker{k}": f"{prefix}.{20 + k}" for k in range(1, 6)}
-    name = yaml.safe_load(LAB_FILE.read_text())["rackbench_lab"]
-    return Lab(
-        name, nodes, Player(project, home, [f"@{LAB_FILE}"], [Path("inventory/virtual")]), say
-    )
+    player = Player(project, home, [f"@{LAB_FILE}"], [Path("inventory/virtual")])
+    return Lab(LAB["rackbench_lab"], nodes, player, say)
 
 
 @pytest.fixture(scope="session")
