@@ -16,7 +16,7 @@ ANSIBLE_ENV = $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) \
   ANSIBLE_STRATEGY_PLUGINS=$(firstword $(wildcard .venv/lib/python3*/site-packages/ansible_mitogen/plugins/strategy)) \
   ANSIBLE_DEPRECATION_WARNINGS=false)
 
-.PHONY: help demo test test-java test-unit test-lab lint bench build lab-up lab-down site verify clean
+.PHONY: help demo test test-java test-unit test-lab test-faults lint bench build lab-up lab-down site verify clean
 
 help:
 	@echo 'make demo       make the virtual lab, provision it, run the demo profiles, write the report'
@@ -24,6 +24,7 @@ help:
 	@echo 'make lab-up     make the virtual lab          make lab-down   remove it'
 	@echo 'make site       provision INVENTORY           make verify     compare its nodes'
 	@echo 'make build      build what is deployed        make lint       check the style of everything'
+	@echo 'make test-faults  kill, cut and fill what a sweep needs, for half an hour'
 	@echo 'make bench      measure the kit itself        make clean      remove what was built'
 
 demo: .venv/ready
@@ -42,7 +43,11 @@ test-java: .venv/ready
 	$(PLAY) playbooks/build.yml -e java_apps_goal=verify
 
 test-lab: .venv/ready
-	.venv/bin/pytest tests/lab
+	.venv/bin/pytest tests/lab tests/faults
+
+# The long form: a link cut for a minute, and 100 kills at random.
+test-faults: .venv/ready
+	.venv/bin/pytest tests/faults --long
 
 lint: .venv/ready
 	.venv/bin/ruff check .

@@ -65,6 +65,11 @@ def _identity(lab: str, node: str) -> uuid.UUID:
     return uuid.uuid5(uuid.NAMESPACE_DNS, f"{node}.{lab}.rackbench")
 
 
+def link(lab: str, node: str) -> str:
+    """The name of this machine's end of a node's link."""
+    return f"rb{str(_identity(lab, node))[:8]}"
+
+
 def kill_nodes(lab: str) -> int:
     """Kill -9 everything that belongs to the nodes of a lab; how many processes that were."""
     killed = 0
@@ -102,13 +107,13 @@ def traces(lab: str, nodes: Iterable[str]) -> list[str]:
     found = [f"process {pid}: {command}" for pid, command in processes(lab).items()]
     mounts = Path("/proc/self/mounts").read_text().splitlines()
     found += [f"mount {line.split()[1]}" for line in mounts if f"{LABS / lab}/" in line]
-    ends = {f"rb{str(_identity(lab, node))[:8]}" for node in nodes}
+    ends = {link(lab, node) for node in nodes}
     found += [
-        f"link {link['ifname']}"
-        for link in json.loads(_output("ip", "-json", "-details", "link", "show"))
-        if link.get("ifalias") == f"rackbench lab {lab}"
-        or link.get("master") == f"{lab[:13]}-0"
-        or link["ifname"] in ends
+        f"link {device['ifname']}"
+        for device in json.loads(_output("ip", "-json", "-details", "link", "show"))
+        if device.get("ifalias") == f"rackbench lab {lab}"
+        or device.get("master") == f"{lab[:13]}-0"
+        or device["ifname"] in ends
     ]
     found += [f"network {path}" for path in Path("/run/netns").glob(f"rackbench-{lab}-*")]
     if shutil.which("nft"):

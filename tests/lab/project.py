@@ -13,7 +13,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 DIST = Path("java-apps/dist")
 
-# Beside the study's own profiles: two that end soon, and two that cannot be planned.
+# Beside the study's own profiles: some that end soon, and two that cannot be planned.
 PROFILES: dict[str, dict[str, Any]] = {
     "tiny": {
         "factors": {"servers": [1, 3], "integers": [300]},
@@ -29,8 +29,31 @@ PROFILES: dict[str, dict[str, Any]] = {
         "warmup": 1,
         "timeout_s": 60,
     },
+    "night": {
+        "factors": {"servers": [1, 3], "integers": [300]},
+        "replicates": 25,
+        "calls": 4,
+        "warmup": 1,
+        "timeout_s": 30,
+    },
+    "disk": {
+        "factors": {"servers": [1], "integers": [300]},
+        "replicates": 8,
+        "calls": 4,
+        "warmup": 1,
+        "timeout_s": 30,
+    },
     "wrong-type": {"factors": {"integers": ["many"]}},
     "too-many-servers": {"factors": {"servers": [1, 9]}},
+}
+
+OF_THE_HARNESS: dict[str, dict[str, Any]] = {
+    "clock": {
+        "factors": {"workload": ["noop"], "concurrency": [1]},
+        "replicates": 3,
+        "calls": 20_000,
+        "warmup": 10,
+    },
 }
 
 
@@ -74,10 +97,11 @@ def copy_project(target: Path) -> Project:
             shutil.copy2(ROOT / name, target / name)
     shutil.copytree(ROOT / DIST, target / DIST)
     (target / ".venv").symlink_to(ROOT / ".venv")
-    study = target / "playbooks/studies/sort.yml"
-    content = yaml.safe_load(study.read_text())
-    content["profiles"].update(PROFILES)
-    study.write_text(yaml.safe_dump(content, sort_keys=False))
+    for study, profiles in (("sort", PROFILES), ("harness", OF_THE_HARNESS)):
+        file = target / f"playbooks/studies/{study}.yml"
+        content = yaml.safe_load(file.read_text())
+        content["profiles"].update(profiles)
+        file.write_text(yaml.safe_dump(content, sort_keys=False))
     _commit(target)
     return Project(target)
 

@@ -14,29 +14,39 @@ from labs import Lab, Say, remove, standing
 from playbook import Player
 from project import ROOT, Project, copy_project
 
-LAB_FILE = Path(__file__).with_name("lab.yml")
+LAB_FILE = Path(__file__).parent / "lab/lab.yml"
 LAB = yaml.safe_load(LAB_FILE.read_text())
 LOCK = Path(f"/run/lock/rackbench-{LAB['rackbench_lab']}.lock")
 
 # Cheap and telling ones first; those that change the lab last.
 ORDER = (
-    *("bad_study", "nodes", "services", "site", "sweep"),
+    *("bad_study", "nodes", "services", "site", "sweep", "faults", "kills", "disks"),
     *("bad_input", "growth", "example", "virtual_lab"),
 )
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "long: takes minutes; needs --long")
     config.addinivalue_line(
         "markers", "journal(unit, *nodes): on failure show the unit's journal on these nodes"
     )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="run the long forms of tests as well")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     def rank(item: pytest.Item) -> int:
         subject = item.path.stem.removeprefix("test_")
         return ORDER.index(subject) if subject in ORDER else -1
 
     items.sort(key=rank)
+    if not config.getoption("--long"):
+        config.hook.pytest_deselected(
+            items=[item for item in items if item.get_closest_marker("long")]
+        )
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,0 +1,80 @@
+"""A disk that is full, at either end: a small file system of the run's own, never the machine's."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import machine
+import pytest
+from labs import Lab
+from night import RUNNER, Night
+
+# Room for the plan and a few trials once the filler is gone, and for none while it is there.
+SIZE = "24m"
+ON_CLIENT = "/var/lib/rackbench/runs"
+
+Shell = Callable[[str], object]
+
+
+def on_this_machine(command: str) -> None:
+    subprocess.run(["sh", "-c", command], check=True, capture_output=True)
+
+
+@contextmanager
+def file_system(shell: Shell, path: Path | str) -> Iterator[None]:
+    """Mount a small file system, which is gone afterwards."""
+    shell(f"mkdir -p {path} && mount -t tmpfs -o size={SIZE},mode=0777 rackbench-full {path}")
+    try:
+        yield
+    finally:
+        shell(f"umount -l {path}")
+
+
+def fill(shell: Shell, path: Path | str) -> None:
+    """Take all the room there is."""
+    shell(f"cat /dev/zero >{path}/filler 2>/dev/null || :")
+
+
+def survives(night: Night, shell: Shell, path: Path | str) -> None:
+    """Fill the file system while the run is under way, and empty it again."""
+    night.more(2)
+    night.go_on()
+    fill(shell, path)
+    machine.wait_for(lambda: not night.running(), "the sweep stops", 180)
+    before = night.hashes
+    said = night.ended[-1]
+    assert said.code == 2
+    assert "No space left" in said.flat or "room" in said.flat, said.excerpt
+    shell(f"rm {path}/filler")
+    night.finish()
+    assert before.items() <= night.hashes.items()
+    night.prove()
+
+
+@pytest.mark.journal(RUNNER, "client1")
+def test_a_full_disk_on_the_client_stops_the_run_and_loses_nothing(lab: Lab) -> None:
+    night = Night(lab, "full-client", "disk")
+    path = f"{ON_CLIENT}/{night.run}"
+
+    def on_client(command: str) -> str:
+        return lab.output("client1", command)
+
+    with file_system(on_client, path):
+        on_client(f"chown rackbench: {path}")
+        try:
+            survives(night, on_client, path)
+        finally:
+            night.stop()
+
+
+@pytest.mark.journal(RUNNER, "client1")
+def test_a_full_disk_on_the_control_host_stops_the_run_and_loses_nothing(lab: Lab) -> None:
+    night = Night(lab, "full-control", "disk")
+    with file_system(on_this_machine, night.results):
+        try:
+            survives(night, on_this_machine, night.results)
+        finally:
+            night.stop()
