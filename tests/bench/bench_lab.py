@@ -1,0 +1,80 @@
+"""The bench's own lab, and commands in it that are timed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from row import seconds
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "rbbench"
+SETTINGS = ["-e", f"rackbench_lab={NAME}", "-e", "virtual_lab_prefix=10.79.0"]
+
+
+@dataclass(frozen=True)
+class BenchLab:
+    """A lab that stands: its state directory, and the environment that playbooks run in."""
+
+    state: Path
+    environment: dict[str, str]
+
+    def play(self, playbook: str, *extra: str) -> float:
+        """Run a playbook; its wall time in seconds. Its output is shown when it fails."""
+        print(f"{playbook} …", end=" ", flush=True)
+        took = self.clocked([".venv/bin/ansible-playbook", f"playbooks/{playbook}.yml", *extra])
+        print(seconds(took), flush=True)
+        return took
+
+    def ping(self) -> float:
+        """Wall time in seconds of the least that Ansible does with every node."""
+        return self.clocked([".venv/bin/ansible", "nodes", "-m", "ansible.builtin.ping"])
+
+    def clocked(self, command: list[str]) -> float:
+        """Wall time of an Ansible command in seconds."""
+        return clocked([*command, *SETTINGS], self.environment)
+
+    def ssh(self, node: str) -> list[str]:
+        """The command that reaches a node over a connection that stays open between calls."""
+        options = ["ControlMaster=auto", "ControlPersist=30", f"ControlPath={self.state}/mux-%C"]
+        config = self.state / f"rackbench/{NAME}/ssh/config"
+        return ["ssh", "-F", str(config), *(part for o in options for part in ("-o", o)), node]
+
+
+@contextmanager
+def bench_lab() -> Iterator[BenchLab]:
+    """Make the lab with nodes as Debian left them; it is removed whatever happens."""
+    plugins = next(ROOT.glob(".venv/lib/python3*/site-packages/ansible_mitogen/plugins/strategy"))
+    with tempfile.TemporaryDirectory() as state:
+        environment = {
+            **os.environ,
+            "XDG_STATE_HOME": state,
+            "ANSIBLE_STRATEGY": "mitogen_linear",
+            "ANSIBLE_STRATEGY_PLUGINS": str(plugins),
+            "ANSIBLE_DEPRECATION_WARNINGS": "false",
+        }
+        lab = BenchLab(Path(state), environment)
+        try:
+            for playbook in ("lab_down", "build", "lab"):
+                lab.play(playbook)
+            yield lab
+        finally:
+            lab.play("lab_down")
+
+
+def clocked(command: list[str], environment: dict[str, str] | None = None) -> float:
+    """Wall time of a command in seconds; one that fails ends the bench with its output."""
+    begin = time.monotonic()
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-4000:]}\n{done.stderr[-2000:]}")
+    return time.monotonic() - begin
