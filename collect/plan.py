@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Self
 
@@ -17,6 +17,7 @@ from collect.writing import write_bytes
 SCHEMA = 1
 _ID = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _SLUG_LENGTH = 60
+_LATER = ("needs", "servers")  # keys that plans of an earlier version lack
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class PlannedTrial:
     """One line of plan.jsonl: one cell in one block, before it has run.
 
     `position` counts from 1 over the plan, `timeout_s` is in seconds, `seed` has 63 bits and is the
-    same for all trials of a block.
+    same for all trials of a block. `needs` are the services that must answer, on the broker or on
+    the first `servers` workers; a plan of an earlier version needs none.
     """
 
     schema: int
@@ -42,6 +44,8 @@ class PlannedTrial:
     threads: int
     timeout_s: int
     seed: int
+    needs: Sequence[str] = field(default_factory=list)
+    servers: int = 1
 
     @property
     def cell(self) -> tuple[tuple[str, Level], ...]:
@@ -64,10 +68,11 @@ class PlannedTrial:
         record = json.loads(line)
         if not isinstance(record, dict) or record.get("schema") != SCHEMA:
             raise ValueError(f"is not of schema {SCHEMA}")
-        absent = [field.name for field in fields(cls) if field.name not in record]
+        names = [part.name for part in fields(cls)]
+        absent = [name for name in names if name not in record and name not in _LATER]
         if absent:
             raise ValueError(f"lacks {', '.join(absent)}")
-        trial = cls(**{field.name: record[field.name] for field in fields(cls)})
+        trial = cls(**{name: record[name] for name in names if name in record})
         if not isinstance(trial.id, str) or not _ID.fullmatch(trial.id):
             raise ValueError(f"has the unusable id {trial.id!r}")
         if not all(isinstance(part, dict) for part in (trial.factors, trial.constants, trial.node)):

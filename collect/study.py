@@ -36,7 +36,10 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """How the trials of one cell are run; `timeout_s` in seconds, `calls` and `warmup` a thread."""
+    """How the trials of one cell are run; `timeout_s` in seconds, `calls` and `warmup` a thread.
+
+    `needs` are the services that must answer, on the broker or on the first `servers` workers.
+    """
 
     client: str
     constants: Mapping[str, Setting]
@@ -45,6 +48,8 @@ class Settings:
     warmup: int
     threads: int
     timeout_s: int
+    needs: Sequence[str]
+    servers: int
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,8 @@ class Profile:
     threads: int | str
     timeout_s: int
     where: tuple[Mapping[str, Any], ...]
+    needs: Sequence[str] | Mapping[str, Any]
+    servers: int | str
 
     def cells(self) -> list[Cell]:
         """Every combination of levels of every grid once, in the order of the file."""
@@ -75,9 +82,6 @@ class Profile:
 
     def settings(self, cell: Cell) -> Settings:
         """Resolve what a cell runs with; of the `where` entries that match it the last wins."""
-        client = self.clients
-        if not isinstance(client, str):
-            client = client[str(cell[client["factor"]])]
         plain: dict[str, Any] = {
             "calls": self.calls,
             "warmup": self.warmup,
@@ -93,8 +97,15 @@ class Profile:
             name: named.get(value, value) if isinstance(value, str) else value
             for name, value in self.node.items()
         }
-        threads = cell[self.threads] if isinstance(self.threads, str) else self.threads
-        return Settings(client, constants, node, threads=int(threads), **plain)
+        return Settings(
+            client=_of_level(self.clients, cell),
+            constants=constants,
+            node=node,
+            threads=_number(self.threads, cell),
+            needs=list(_of_level(self.needs, cell)),
+            servers=_number(self.servers, cell),
+            **plain,
+        )
 
 
 @dataclass(frozen=True)
@@ -212,6 +223,16 @@ def _listed(levels: Level | Sequence[Level]) -> Sequence[Level]:
     return levels if isinstance(levels, list) else [levels]  # type: ignore[list-item]
 
 
+def _of_level(choice: Any, cell: Cell) -> Any:
+    """Give the choice itself, or what it has for the cell's level of the factor it names."""
+    return choice[str(cell[choice["factor"]])] if isinstance(choice, Mapping) else choice
+
+
+def _number(number: int | str, cell: Cell) -> int:
+    """Give a number, or the cell's level of the factor that stands in its place."""
+    return int(cell[number]) if isinstance(number, str) else number
+
+
 def _grids(factors: Any) -> list[Mapping[str, list[Level]]]:
     return factors if isinstance(factors, list) else [factors]
 
@@ -248,6 +269,8 @@ class _Resolver:
             node={**self.study.content.get("node", {}), **self._own("node", {})},
             where=tuple(where),
             threads=self._value("threads", 1),
+            needs=self.study.content.get("needs", []),
+            servers=self.study.content.get("servers", 1),
             **{key: self._value(key) for key in ("replicates", "calls", "warmup", "timeout_s")},
         )
         self._check_names(profile)
@@ -328,11 +351,12 @@ class _Resolver:
 
     def _check_names(self, profile: Profile) -> None:
         factors = profile.grids[0]
-        if isinstance(profile.threads, str) and profile.threads not in factors:
-            raise self._fail(
-                f"{self._place('threads')} is {profile.threads!r}, which is no factor; "
-                f"write a number or one of {', '.join(factors)}"
-            )
+        for key, number in (("threads", profile.threads), ("servers", profile.servers)):
+            if isinstance(number, str) and number not in factors:
+                raise self._fail(
+                    f"{self._place(key)} is {number!r}, which is no factor; "
+                    f"write a number or one of {', '.join(factors)}"
+                )
         for index, entry in enumerate(profile.where):
             for factor in entry["cells"]:
                 if factor not in factors:
@@ -340,16 +364,23 @@ class _Resolver:
                     raise self._fail(
                         f"{place} is no factor of this study; its factors are {', '.join(factors)}"
                     )
-        if isinstance(profile.clients, str):
+        self._check_choice(profile, "clients", profile.clients, "client", "CLIENT")
+        self._check_choice(profile, "needs", profile.needs, "list", "[SERVICE, ...]")
+
+    def _check_choice(
+        self, profile: Profile, key: str, choice: Any, what: str, example: str
+    ) -> None:
+        """Check that a choice by level names a factor and has something for each of its levels."""
+        if not isinstance(choice, Mapping):
             return
-        chosen = profile.clients["factor"]
+        factors, chosen = profile.grids[0], choice["factor"]
         if chosen not in factors:
             raise self._fail(
-                f"clients.factor is {chosen!r}, which is no factor; "
+                f"{key}.factor is {chosen!r}, which is no factor; "
                 f"its factors are {', '.join(factors)}"
             )
         for level in dict.fromkeys(level for grid in profile.grids for level in grid[chosen]):
-            if str(level) not in profile.clients:
+            if str(level) not in choice:
                 raise self._fail(
-                    f"clients has no client for {chosen} {level!r}; add the line `{level}: CLIENT`"
+                    f"{key} has no {what} for {chosen} {level!r}; add the line `{level}: {example}`"
                 )

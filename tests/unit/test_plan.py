@@ -63,7 +63,10 @@ def test_ids_are_plain_whatever_the_levels():
     domains = {"transport": {"type": "string"}}
     levels = ["soap", "a b/c", 'né "x", y', "日本", ".."]
     text = changed(
-        factors={"transport": levels, "servers": [1]}, domains=domains, clients="any-client"
+        factors={"transport": levels, "servers": [1]},
+        domains=domains,
+        clients="any-client",
+        needs=[],
     )
     plan = make_plan(parse_study(text, "x").profile("paper", 5))
     assert all(set(trial.id) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-") for trial in plan)
@@ -76,6 +79,14 @@ def test_a_plan_is_read_back_as_it_was_written(tmp_path):
     assert read_plan(tmp_path / "plan.jsonl") == plan
     line = (tmp_path / "plan.jsonl").read_text().splitlines()[0]
     assert line == json.dumps(json.loads(line), sort_keys=True, separators=(",", ":"))
+
+
+def test_a_plan_of_an_earlier_version_needs_no_service(tmp_path):
+    record = json.loads(plan_bytes(make_plan(PAPER)).splitlines()[0])
+    del record["needs"], record["servers"]
+    (tmp_path / "plan.jsonl").write_text(json.dumps(record) + "\n")
+    (trial,) = read_plan(tmp_path / "plan.jsonl")
+    assert (list(trial.needs), trial.servers) == ([], 1)
 
 
 def test_the_same_plan_resumes_and_another_is_refused_and_left_alone(tmp_path):

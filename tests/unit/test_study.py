@@ -161,3 +161,28 @@ def test_settings_follow_the_factors_constants_and_exceptions():
     assert seen["soap", 3].threads == 3
     assert seen["soap", 3].node == {"heap": 512, "count": 3, "kind": "plain"}
     assert (seen["soap", 1].client, seen["jms", 1].client) == ("sort-soap", "sort-jms")
+
+
+def test_needs_follow_the_level_and_the_number_of_servers():
+    profile = load_study(SORT).profile("paper", 5)
+    seen = {(c["transport"], c["servers"]): profile.settings(c) for c in profile.cells()}
+    assert (seen["soap", 5].needs, seen["soap", 5].servers) == (["tomcat"], 5)
+    assert (seen["jms", 3].needs, seen["jms", 3].servers) == (["broker", "sort-worker"], 3)
+    plain = parse_study(changed(needs=["tomcat"], servers=2), "x").profile("paper", 5)
+    assert {(*plain.settings(c).needs, plain.settings(c).servers) for c in plain.cells()} == {
+        ("tomcat", 2)
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"needs": {"factor": "transport", "soap": ["tomcat"]}}, "needs has no list for transport"),
+        ({"needs": {"factor": "size", "soap": ["tomcat"]}}, "needs.factor is 'size'"),
+        ({"needs": ["Tomcat!"]}, "needs[0]"),
+        ({"needs": "tomcat"}, "needs"),
+        ({"servers": "machines"}, "servers is 'machines', which is no factor"),
+    ],
+)
+def test_needs_that_cannot_be_resolved_are_refused(changes, part):
+    assert part in message_of(changed(**changes))
