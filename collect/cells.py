@@ -19,6 +19,7 @@ from collect.statistics import (
     mean_bca,
     mean_t,
     mean_t_from_moments,
+    outliers,
     split_variance,
     steadiness,
 )
@@ -124,6 +125,12 @@ class Cell:
     def forks_to_halve(self) -> int | None:
         """How many trials in all would halve the t interval."""
         return forks_to_halve(list(self.samples.values()))
+
+    @cached_property
+    def outliers(self) -> frozenset[str]:
+        """The counted trials whose means lie far from the others', by id; they count like any."""
+        ids = [t.trial.id for t in self.counted if t.calls.mean_ms is not None]
+        return frozenset(ids[place] for place in outliers(list(self.samples.values())))
 
     @cached_property
     def steadiness(self) -> Steadiness:

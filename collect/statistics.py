@@ -15,6 +15,8 @@ CONFIDENCE = 0.95
 RESAMPLES = 4999
 FEWEST_FOR_BOOTSTRAP = 3
 FEWEST_FOR_COURSE = 8
+FEWEST_FOR_OUTLIERS = 5
+OUTLYING = 3.5
 SHIFT = 0.05
 _MOST_FORKS = 10_000
 _ROUNDING = 1e-12
@@ -35,6 +37,11 @@ class Estimate:
         """Give the same in a unit that is `factor` times smaller."""
         low, high = (None if end is None else factor * end for end in (self.low, self.high))
         return Estimate(factor * self.value, low, high, self.samples)
+
+    def log2(self) -> "Estimate":
+        """Give the logarithm to the base 2 of a positive estimate and its bounds."""
+        low, high = (None if end is None else math.log2(end) for end in (self.low, self.high))
+        return Estimate(math.log2(self.value), low, high, self.samples)
 
     @property
     def half_width(self) -> float | None:
@@ -192,6 +199,24 @@ def forks_to_halve(sample: Sequence[float]) -> int | None:
     wanted = length(len(sample)) / 2
     candidates = range(len(sample), _MOST_FORKS)
     return next((forks for forks in candidates if length(forks) <= wanted), None)
+
+
+def outliers(sample: Sequence[float]) -> tuple[int, ...]:
+    """Give the places of values far from the median: a modified z-score above 3.5.
+
+    After Iglewicz and Hoaglin (1993): in median absolute deviations, or in mean ones when more than
+    half of the values are equal. They are to be flagged, never dropped. None are among fewer than
+    five values.
+    """
+    if len(sample) < FEWEST_FOR_OUTLIERS:
+        return ()
+    distances = np.abs(np.asarray(sample) - np.median(sample))
+    scale = stats.median_abs_deviation(sample, scale="normal")
+    if scale == 0:
+        scale = float(np.mean(distances)) * math.sqrt(math.pi / 2)
+    if scale <= _ROUNDING * abs(float(np.median(sample))):
+        return ()
+    return tuple(int(place) for place in np.flatnonzero(distances / scale > OUTLYING))
 
 
 def steadiness(courses: Sequence[Sequence[float]]) -> Steadiness:
