@@ -76,11 +76,16 @@ def with_moments(groups: Mapping[tuple[str, ...], Moments], factors: Sequence[st
     """
     response, levels = [], []
     for group, sample in groups.items():
-        spread = np.linspace(-1, 1, sample.count)
-        deviation = float(np.std(spread, ddof=1)) if sample.count > 1 else 1.0
-        response.append(sample.mean + spread / deviation * (sample.variance or 0) ** 0.5)
+        response.append(standing_for(sample))
         levels += [group] * sample.count
     return Observations(np.concatenate(response), tuple(zip(*levels, strict=True)), tuple(factors))
+
+
+def standing_for(sample: Moments) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Give values with the count, mean and variance of a sample, evenly spaced."""
+    spread = np.linspace(-1, 1, sample.count)
+    deviation = float(np.std(spread, ddof=1)) if sample.count > 1 else 1.0
+    return np.asarray(sample.mean + spread / deviation * (sample.variance or 0) ** 0.5)
 
 
 def anova(observations: Observations) -> list[Source]:

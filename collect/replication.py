@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from collect.analysis import Analysis
 from collect.claims import Claim, Judgement, Verdict, judge
+from collect.contrasts import systems_table
 from collect.evidence import Measured
 from collect.exhibits import Exhibit, Figure
 from collect.studies import find
@@ -51,6 +52,9 @@ def replicate(analysis: Analysis) -> Replication:
     return Replication(
         measured,
         [JudgedClaim(c, judge(c, published), judge(c, measured)) for c in module.claims],
-        module.exhibits(published, measured),
+        [
+            *module.exhibits(published, measured),
+            systems_table(measured, module.factors, module.system, module.names),
+        ],
         module.summary(published, measured),
     )

@@ -93,6 +93,21 @@ def mean_t_from_moments(sample: Moments) -> Estimate:
     return Estimate(mean, mean - half, mean + half, count)
 
 
+def pooled(parts: Sequence[Moments]) -> Moments | None:
+    """Give the moments of all samples together; None without any sample."""
+    count = sum(part.count for part in parts)
+    if not count:
+        return None
+    mean = sum(part.count * part.mean for part in parts) / count
+    if count < 2:
+        return Moments(count, mean, None)
+    spread = sum(
+        (part.count - 1) * (part.variance or 0) + part.count * (part.mean - mean) ** 2
+        for part in parts
+    )
+    return Moments(count, mean, spread / (count - 1))
+
+
 def mean_bca(sample: Sequence[float]) -> Estimate:
     """Give the mean with the BCa bootstrap interval (Efron 1987), always the same for a sample.
 

@@ -5,8 +5,8 @@ A module is all the report knows of a study. To add one, write a module with a `
 reported too, with its cells and statistics alone.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -20,7 +20,8 @@ class StudyModule:
     """What a study adds to the report.
 
     `factors` gives the order of levels in a key. `exhibits` and `summary` take the published
-    numbers and the measured run; a summary is a few sentences a student understands.
+    numbers and the measured run; a summary is a few sentences a student understands. `system` is
+    the factor whose levels are the systems compared, `names` what the report calls them.
     """
 
     study: str
@@ -29,6 +30,8 @@ class StudyModule:
     claims: Sequence[Claim]
     exhibits: Callable[[Published, Measured], Sequence[Exhibit]]
     summary: Callable[[Published, Measured], Sequence[str]]
+    system: str
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 def find(study: str) -> StudyModule | None:

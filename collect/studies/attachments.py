@@ -257,4 +257,6 @@ STUDY = StudyModule(
     claims=CLAIMS,
     exhibits=_exhibits,
     summary=_summary,
+    system="encoding",
+    names=NAMES,
 )

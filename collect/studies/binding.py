@@ -267,4 +267,6 @@ STUDY = StudyModule(
     claims=CLAIMS,
     exhibits=_exhibits,
     summary=_summary,
+    system="binding",
+    names={"http": "HTTP", "jms": "JMS"},
 )

@@ -102,4 +102,6 @@ STUDY = StudyModule(
     claims=(),
     exhibits=_exhibits,
     summary=_summary,
+    system="workload",
+    names=NAMES,
 )

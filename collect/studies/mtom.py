@@ -225,4 +225,6 @@ STUDY = StudyModule(
     claims=CLAIMS,
     exhibits=_exhibits,
     summary=_summary,
+    system="encoding",
+    names=NAMES,
 )

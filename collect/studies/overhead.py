@@ -1,13 +1,22 @@
 """The overhead study: Menascé and Dubey, overhead of SOAP/HTTP over TCP (document 003_…)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from collect import charts
-from collect.anova import Observations, Source, anova, with_moments
+from collect.anova import Observations, Source, anova, standing_for, with_moments
 from collect.claims import Bound, Claim, Numbers, over_cells
+from collect.contrasts import (
+    Sample,
+    p_entry,
+    pairs_table,
+    percent_entry,
+    residual_table,
+    robust_table,
+    value_entry,
+)
 from collect.errors import InputError
 from collect.evidence import (
     Evidence,
@@ -21,8 +30,9 @@ from collect.evidence import (
 )
 from collect.exhibits import Entry, Exhibit, Figure, Header, Table
 from collect.figures import Pair, paired_figure
+from collect.groups import omega_squared
 from collect.numbers import name_of, show, show_estimate, show_level
-from collect.statistics import Estimate, Moments, mean_t_from_moments, share_between
+from collect.statistics import Estimate, Moments, mean_t_from_moments, pooled, share_between
 from collect.studies import StudyModule
 
 SIZES = (1, 100, 500, 1500, 3000, 4500, 5000, 10000, 15000, 20000)
@@ -47,6 +57,13 @@ class Experiment:
         return tuple(str(cell[_PLACES[factor]]) for factor in self.factors)
 
 
+_LABELS = {"one-byte": "one byte", "size": "sizes", "elements": "elements"}
+_SUMMARY: Mapping[str, Callable[[Moments], float | None]] = {
+    "count": lambda sample: sample.count,
+    "sum": lambda sample: sample.count * sample.mean,
+    "average": lambda sample: sample.mean,
+    "variance": lambda sample: sample.variance,
+}
 ONE_BYTE = Experiment("one-byte", "3", ("Protocol",))
 SIZE = Experiment("size", "6", ("Size", "Protocol"))
 ELEMENTS = Experiment("elements", "7", ("Elements",))
@@ -283,13 +300,26 @@ CLAIMS = (
 
 
 def _exhibits(published: Published, measured: Measured) -> Sequence[Exhibit]:
+    samples = [
+        sample
+        for experiment in (ONE_BYTE, SIZE, ELEMENTS)
+        for sample in _samples(experiment, published, measured)
+    ]
     return [
         _summary_table(ONE_BYTE, "Figure 3: one-byte replies", published, measured),
         _variance_table(ONE_BYTE, published, measured),
         _figure_4(published, measured),
+        _figure_5(published, measured),
         _variance_table(SIZE, published, measured),
         _summary_table(ELEMENTS, "Figure 7: number of elements", published, measured),
         _variance_table(ELEMENTS, published, measured),
+        pairs_table(
+            "Elements in pairs",
+            [s for s in samples if s.name.startswith(_LABELS[ELEMENTS.name])],
+            "ms",
+        ),
+        robust_table(samples),
+        residual_table(samples),
         _overheads(published, measured),
     ]
 
@@ -335,7 +365,7 @@ def _moments_entries(moments: Moments | None, *, is_published: bool) -> list[Ent
     half = mean_t_from_moments(moments).half_width
     count = Entry(show_level(moments.count), sort=moments.count, is_published=is_published)
     numbers = (moments.mean, moments.variance, half)
-    return [count, *(_number(number, is_published=is_published) for number in numbers)]
+    return [count, *(value_entry(number, is_published=is_published) for number in numbers)]
 
 
 def _variance_table(experiment: Experiment, published: Published, measured: Measured) -> Table:
@@ -358,13 +388,14 @@ def _variance_table(experiment: Experiment, published: Published, measured: Meas
                 [
                     Entry(source),
                     Entry(name),
-                    _number(row.ss, is_published=is_paper),
+                    value_entry(row.ss, is_published=is_paper),
                     Entry(show_level(row.df), sort=row.df, is_published=is_paper),
-                    _number(row.ms, is_published=is_paper),
-                    _number(row.f, is_published=is_paper),
-                    _p_value(row.p_value, is_published=is_paper),
-                    _number(row.f_crit, is_published=is_paper),
-                    _percent(row.share, is_published=is_paper),
+                    value_entry(row.ms, is_published=is_paper),
+                    value_entry(row.f, is_published=is_paper),
+                    p_entry(row.p_value, is_published=is_paper),
+                    value_entry(row.f_crit, is_published=is_paper),
+                    percent_entry(row.share, is_published=is_paper),
+                    percent_entry(_omega(row, table), is_published=is_paper),
                 ]
             )
     return Table(
@@ -372,13 +403,14 @@ def _variance_table(experiment: Experiment, published: Published, measured: Meas
         caption=f"{kinds} analysis of variance. Recomputed: from the printed counts, sums and "
         "variances. Calls as samples is the paper's own method; trials are the samples that are "
         "independent. Compare F with its critical value, and shares; sums of squares are of other "
-        f"hardware. {' '.join(lacking)}".rstrip(),
+        "hardware. ω² is the share without what chance alone explains. "
+        f"{' '.join(lacking)}".rstrip(),
         heads=[
             [
                 Header(text)
                 for text in (
                     *("source", "numbers", "SS, ms²", "df", "MS"),
-                    *("F", "P-value", "F crit (95 %)", "share"),
+                    *("F", "P-value", "F crit (95 %)", "share", "ω²"),
                 )
             ]
         ],
@@ -386,22 +418,85 @@ def _variance_table(experiment: Experiment, published: Published, measured: Meas
     )
 
 
-def _number(value: float | None, *, is_published: bool) -> Entry:
-    if value is None:
-        return Entry()
-    return Entry(estimate=Estimate(value, value, value), is_published=is_published)
+def _omega(row: Source, table: Sequence[Source]) -> float | None:
+    within, total = table[-2], table[-1]
+    if row.f is None or within.ms is None:
+        return None
+    return omega_squared(row.ss, row.df, within.ms, total.ss)
 
 
-def _p_value(value: float | None, *, is_published: bool) -> Entry:
-    if value == 0:
-        return Entry("< 1e-300", sort=0.0, is_published=is_published)
-    return _number(value, is_published=is_published)
+def _samples(experiment: Experiment, published: Published, measured: Measured) -> list[Sample]:
+    """Give the cells of an experiment as groups: printed, calls as samples, and trials."""
+    kinds: list[tuple[str, Evidence]] = [
+        ("paper", published),
+        ("measured: calls as samples", measured),
+    ]
+    found = []
+    for name, evidence in kinds:
+        moments = {cell: evidence.moments(cell) for cell in experiment.cells(evidence)}
+        known = {cell: found for cell, found in moments.items() if found}
+        groups = [standing_for(sample).tolist() for sample in known.values()]
+        found.append(
+            Sample(
+                f"{_LABELS[experiment.name]}, {name}",
+                [_label(experiment, cell) for cell in known],
+                groups,
+                is_published=evidence is published,
+                are_samples=False,
+            )
+        )
+    trials = {cell: list(measured.samples(cell).values()) for cell in experiment.cells(measured)}
+    counted = {cell: sample for cell, sample in trials.items() if sample}
+    labels = [_label(experiment, cell) for cell in counted]
+    name = f"{_LABELS[experiment.name]}, measured: trials"
+    return [
+        sample for sample in [*found, Sample(name, labels, list(counted.values()))] if sample.groups
+    ]
 
 
-def _percent(share: float | None, *, is_published: bool) -> Entry:
-    if share is None:
-        return Entry()
-    return Entry(f"{100 * share:.1f} %", sort=share, is_published=is_published)
+def _label(experiment: Experiment, cell: Key) -> str:
+    if experiment is ELEMENTS:
+        return show_level(cell[3])
+    protocol = NAMES[str(cell[1])]
+    return protocol if experiment is ONE_BYTE else f"{protocol}, {show_level(cell[2])} bytes"
+
+
+def _figure_5(published: Published, measured: Measured) -> Table:
+    """Count, sum, average and variance of calls at each size, and of both protocols together."""
+    sizes = sorted({int(key[2]) for key in _cells_of(SIZE, published, measured)})
+    rows = []
+    for size in [*sizes, None]:
+        columns = []
+        for protocols in (["tcp"], ["soap"], ["tcp", "soap"]):
+            for evidence in (published, measured):
+                cells = [
+                    cell
+                    for cell in SIZE.cells(evidence)
+                    if cell[1] in protocols and size in (cell[2], None)
+                ]
+                parts = [evidence.moments(cell) for cell in cells]
+                whole = None if None in parts else pooled([part for part in parts if part])
+                columns.append((whole, evidence is published))
+        for name, number in _SUMMARY.items():
+            entries = [
+                value_entry(None if one is None else number(one), is_published=printed)
+                for one, printed in columns
+            ]
+            label = "all sizes" if size is None else show_level(size)
+            rows.append([Entry(label, sort=size or sizes[-1] + 1), Entry(name), *entries])
+    return Table(
+        title="Figure 5: summary of the calls",
+        caption="Calls as samples, as in the paper: number, sum in ms, average in ms and variance "
+        "in ms². Both protocols together, and all sizes, are computed from the cells.",
+        heads=[
+            [Header("", 2), *(Header(t, 2) for t in (*NAMES.values(), "both"))],
+            [
+                *(Header(text) for text in ("reply, bytes", "")),
+                *(Header(text) for _ in range(3) for text in ("paper", "measured")),
+            ],
+        ],
+        rows=rows,
+    )
 
 
 def _figure_4(published: Published, measured: Measured) -> Figure:
@@ -488,4 +583,6 @@ STUDY = StudyModule(
     claims=CLAIMS,
     exhibits=_exhibits,
     summary=_summary,
+    system="protocol",
+    names=NAMES,
 )

@@ -318,4 +318,6 @@ STUDY = StudyModule(
     claims=CLAIMS,
     exhibits=_exhibits,
     summary=_summary,
+    system="transport",
+    names=NAMES,
 )
