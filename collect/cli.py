@@ -14,6 +14,7 @@ from collect.progress import progress
 from collect.run import Run, open_run
 from collect.status import show_status
 from collect.study import find_study, load_study
+from collect.writing import write_text
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Action: TypeAlias = Callable[[argparse.Namespace], int]
@@ -53,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_status(commands)
     _add_report(commands)
     _add_anova(commands)
+    _add_compare(commands)
     return parser
 
 
@@ -265,6 +267,63 @@ def _anova(options: argparse.Namespace) -> int:
     table = anova(read_observations(options.file, options.response, options.factor))
     print((as_json if options.json else as_text)(table))
     return GOOD
+
+
+def _add_compare(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        _compare,
+        "say what got faster or slower between runs",
+        """\
+Compare two or more runs of the same factors with the first of them: the ratio of
+each cell with its interval, what got faster, slower or cannot be told, corrected
+for being many cells, and what else differs (run.json, plans, JVMs). Exit code 1
+when a cell exceeds its budget beyond doubt, or fails now and has one, or when a
+trial is refused; 2 when the runs cannot be compared.
+
+A budget is how many times as long as in the first run a cell may take: a ratio
+for all of them, or a YAML file, where the last entry that matches a cell wins:
+
+  budget: 1.10
+  where:
+    - cells: {transport: soap, servers: [3, 5]}
+      budget: 1.5
+
+examples:
+  collect compare monday tuesday
+  collect compare jdk17 jdk21 jdk25 -o results/jdks.html
+  collect compare reference today --budget 1.10 --json""",
+    )
+    parser.add_argument("first", metavar="A", help="the run the others are compared with")
+    parser.add_argument("others", metavar="B", nargs="+", help="runs: directories, or names")
+    parser.add_argument("--budget", metavar="RATIO|FILE", help="a ratio, or a YAML file of them")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE.html", help="write one page as well"
+    )
+
+
+def _compare(options: argparse.Namespace) -> int:
+    # Slow to import, and no other command needs them.
+    from collect.analysis import analyse  # noqa: PLC0415
+    from collect.compare.budget import Budget, read_budget  # noqa: PLC0415
+    from collect.compare.show import as_html, as_json, compare, labels, print_text  # noqa: PLC0415
+
+    budget = read_budget(options.budget) if options.budget else Budget()
+    runs = [open_run(name) for name in (options.first, *options.others)]
+    names = labels(runs)
+    with progress() as show:
+        analyses = [analyse(run, show(f"{run.name}: trials verified")) for run in runs]
+    outcome = compare(dict(zip(names, analyses, strict=True)), budget)
+    refused = [f for a in analyses for f in a.findings if f.kind != "missing"]
+    _print_findings(refused, sys.stderr)
+    if options.output is not None:
+        write_text(options.output, as_html(outcome))
+    if options.json:
+        print(as_json(outcome))
+    else:
+        print_text(outcome)
+    return FINDINGS if refused or outcome.compared.over else GOOD
 
 
 def _positive(text: str) -> int:

@@ -10,7 +10,7 @@ from collect.run import open_run
 from collect.status import as_text, read_status
 
 
-@pytest.mark.parametrize("command", ["plan", "check", "status", "report", "anova"])
+@pytest.mark.parametrize("command", ["plan", "check", "status", "report", "anova", "compare"])
 def test_every_command_has_help_with_examples(command, capsys):
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])
