@@ -71,6 +71,11 @@ class Calls:
         """Tell whether this very calls file was verified and read before."""
         return self._known.get(trial.id) == _stamp(trial)
 
+    @property
+    def held(self) -> frozenset[str]:
+        """The ids of the trials whose calls the file holds."""
+        return frozenset(self._known)
+
     def update(self, trials: Sequence[Trial]) -> list[Finding]:
         """Make the file hold the calls of `trials` and no other; read only those not held yet.
 
@@ -186,7 +191,11 @@ def find_bad_rows(
     """Give a finding for each verified trial whose rows are not of the schema or have gaps."""
     reasons = _bad_rows(trials, database or duckdb.connect()) if trials else {}
     return [
-        Finding("refused", name, f"{name}: calls.csv {reason}; it is not counted: run it again")
+        Finding(
+            "refused",
+            name,
+            f"{name}: calls.csv {reason}; it is not counted: set it aside and sweep again",
+        )
         for name, reason in reasons.items()
     ]
 

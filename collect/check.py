@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from collect.run import Run
 from collect.trials import Trial, TrialError, verify_trial
 
+KINDS = ("plan", "nodes", "refused", "duplicate", "stray", "counted", "cells", "missing")
+"""The kinds of findings in the order they are listed."""
+
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong with a run; `kind` is missing, refused or stray."""
+    """One thing that is wrong with a run; `kind` is one of KINDS, `subject` what it is about."""
 
     kind: str
     subject: str
@@ -39,7 +42,11 @@ def verify_run(
     for done, planned in enumerate(run.plan, start=1):
         directory = present.pop(planned.id, None)
         if directory is None:
-            findings.append(Finding("missing", planned.id, f"{planned.id}: is not sealed yet"))
+            findings.append(
+                Finding(
+                    "missing", planned.id, f"{planned.id}: is not sealed yet; sweep again to run it"
+                )
+            )
             continue
         try:
             trials.append(verify(directory, planned))
@@ -50,7 +57,7 @@ def verify_run(
         Finding(
             "stray",
             name,
-            f"{name}: is in trials/ but not in the plan, so not counted; move it away",
+            f"{name}: is in trials/ but not in the plan, so not counted; set it aside",
         )
         for name in present
     ]

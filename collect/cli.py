@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO, TypeAlias
 
-from collect.check import Finding, verify_run
+from collect.check import KINDS, Finding
 from collect.errors import InputError
 from collect.plan import make_plan, plan_bytes, write_plan
 from collect.progress import progress
@@ -121,37 +121,47 @@ def _add_check(commands: Commands) -> None:
         _check,
         "prove that a run is whole",
         """\
-Prove that a run is whole: every planned trial is sealed once with the right hash
-and row count, and nothing else is counted. What is wrong is listed.
+Prove a run: the plan is the one it began with; every trial of it is sealed once
+with the right hash, row count and rows; nothing else is counted; the nodes were
+the same from start to end; cells.csv is what the trials give. Each finding says
+what is wrong, why, and what to do. No file is changed.
 
 examples:
   collect check demo-sort
-  collect check results/demo-sort""",
+  collect check results/demo-sort
+  collect check night --set-aside     # then the same sweep again""",
     )
     parser.add_argument(
         "run_name", metavar="RUN", help="a run's directory, or its name in results/"
     )
+    parser.add_argument(
+        "--set-aside",
+        action="store_true",
+        help="move refused, stray and copied trials to RUN/refused, for the next sweep to redo",
+    )
 
 
 def _check(options: argparse.Namespace) -> int:
-    from collect.calls import find_bad_rows  # noqa: PLC0415 - slow to import
+    from collect.proof import SET_ASIDE, prove, set_aside  # noqa: PLC0415 - slow to import
 
     run = open_run(options.run_name)
     with progress() as show:
-        verified = verify_run(run, progress=show(f"{run.name}: trials verified"))
-    bad_rows = find_bad_rows(verified.trials)
-    findings = [*verified.findings, *bad_rows]
-    _print_findings(findings, sys.stdout)
-    whole = len(verified.trials) - len(bad_rows)
+        proof = prove(run, show(f"{run.name}: trials verified"))
+    _print_findings(proof.findings, sys.stdout)
+    if options.set_aside:
+        for name, target in set_aside(run, proof.findings).items():
+            print(f"set aside: {name} is now {target}")
+    elif any(finding.kind in SET_ASIDE for finding in proof.findings):
+        print(f"to set aside what is not whole: collect check {options.run_name} --set-aside")
     print(
-        f"{run.name}: {whole} of {len(run.plan)} trials sealed and verified; "
-        f"{len(findings) or 'no'} finding{'' if len(findings) == 1 else 's'}"
+        f"{run.name}: {proof.whole} of {len(run.plan)} trials sealed and verified; "
+        f"{len(proof.findings) or 'no'} finding{'' if len(proof.findings) == 1 else 's'}"
     )
-    return FINDINGS if findings else GOOD
+    return FINDINGS if proof.findings else GOOD
 
 
 def _print_findings(findings: Sequence[Finding], stream: TextIO) -> None:
-    for kind in ("refused", "stray", "missing"):
+    for kind in KINDS:
         found = [finding for finding in findings if finding.kind == kind]
         for finding in found[:_LISTED]:
             print(f"{kind}: {finding.text}", file=stream)

@@ -84,16 +84,16 @@ def read_trial(directory: Path) -> Trial:
         trial = Trial.parse(directory, json.loads(path.read_bytes()))
     except FileNotFoundError as error:
         raise TrialError(
-            f"{directory.name}: has no trial.json, so it is not sealed; move it away and resume"
+            f"{directory.name}: has no trial.json, so is not sealed; set it aside and sweep again"
         ) from error
     except (OSError, ValueError) as error:
         raise TrialError(
-            f"{directory.name}: trial.json cannot be used ({error}); pull the trial again"
+            f"{directory.name}: trial.json cannot be used ({error}); set it aside and sweep again"
         ) from error
     if trial.id != directory.name:
         raise TrialError(
             f"{directory.name}: trial.json is of the trial {trial.id}; "
-            "directories of trials are never renamed: pull both again"
+            "directories of trials are never renamed: set both aside and sweep again"
         )
     return trial
 
@@ -117,7 +117,8 @@ def verify_trial(
             if trial.record.get(name) != wanted[name]:
                 raise TrialError(
                     f"{trial.id}: {name} is {quoted(trial.record.get(name))} in trial.json, but "
-                    f"{quoted(wanted[name])} in the plan; it belongs to another run: remove it"
+                    f"{quoted(wanted[name])} in the plan; it belongs to another run: "
+                    "set it aside and sweep again"
                 )
         if trial.outcome == "ok" and trial.calls_rows != planned.rows:
             raise TrialError(
@@ -147,27 +148,27 @@ def _verify_calls(trial: Trial) -> None:
             head += chunk[: len(CALLS_HEADER) + 1 - len(head)]
             last = chunk[-1:]
     except FileNotFoundError as error:
-        raise TrialError(f"{trial.id}: has no {path.name}; pull the trial again") from error
+        raise TrialError(f"{trial.id}: has no {path.name}; set it aside and sweep again") from error
     except (OSError, EOFError, zlib.error) as error:
         raise TrialError(
-            f"{trial.id}: {path.name} cannot be read ({error}); pull the trial again"
+            f"{trial.id}: {path.name} cannot be read ({error}); set it aside and sweep again"
         ) from error
     if head != CALLS_HEADER.encode() + b"\n":
         raise TrialError(
             f"{trial.id}: {path.name} does not begin with the header of schema {SCHEMA}; "
-            "it was written by another version or torn: pull the trial again"
+            "it was written by another version or torn: set it aside and sweep again"
         )
     rows = lines - 1
     if last != b"\n" or rows != trial.calls_rows:
         torn = "" if last == b"\n" else " and ends in the middle of a line"
         raise TrialError(
             f"{trial.id}: {path.name} has {rows} rows{torn}, trial.json says "
-            f"{trial.calls_rows}; pull the trial again"
+            f"{trial.calls_rows}; set it aside and sweep again"
         )
     if digest.hexdigest() != trial.calls_sha256.lower():
         raise TrialError(
             f"{trial.id}: {path.name} has the SHA-256 {digest.hexdigest()[:12]}…, trial.json says "
-            f"{trial.calls_sha256[:12]}…; it was changed after sealing: pull the trial again"
+            f"{trial.calls_sha256[:12]}…; changed after sealing: set it aside and sweep again"
         )
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 from collect.analysis import Analysis
 from collect.cells import Cell
+from collect.looks import changes_between, read_looks
 from collect.numbers import name_of
+from collect.run import Run
 
 OF_ONE_NODE = {"name", "address", "groups", "clock_offset_ms", "clock_uncertainty_ms"}
 """What run.json records of a node that no two nodes share."""
@@ -33,6 +35,7 @@ def find_troubles(analysis: Analysis) -> list[Trouble]:
         *_of_outcomes(analysis.cells),
         *_of_calls(analysis.cells),
         *_of_nodes(analysis.run.provenance.get("nodes")),
+        *_of_changes(analysis.run),
         *_of_course(analysis.cells),
         *_of_source(analysis.run.provenance),
     ]
@@ -112,6 +115,14 @@ def _of_nodes(nodes: Any) -> list[Trouble]:
         if len(values) > 1
     ]
     return [Trouble("The nodes were not identical.", _first(details))] if details else []
+
+
+def _of_changes(run: Run) -> list[Trouble]:
+    changes = changes_between(read_looks(run.directory, run.provenance))
+    details = [
+        f"{c.node}: {c.item} was {c.before[:_SHOWN]}, at {c.at} {c.after[:_SHOWN]}" for c in changes
+    ]
+    return [Trouble("The nodes changed during the run.", _first(details))] if details else []
 
 
 def _items(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

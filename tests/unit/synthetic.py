@@ -93,7 +93,9 @@ def make_run(
             seal(directory / "trials", planned, [], outcome=result)
         else:
             seal(directory / "trials", planned, result, sizes=sizes(planned))
-    (directory / "run.json").write_text(json.dumps(provenance(directory.name, plan[0], text)))
+    record = provenance(directory.name, plan[0], text)
+    record["plan_sha256"] = hashlib.sha256((directory / "plan.jsonl").read_bytes()).hexdigest()
+    (directory / "run.json").write_text(json.dumps(record))
     return plan
 
 

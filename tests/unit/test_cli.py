@@ -110,7 +110,7 @@ def test_check_lists_everything_that_is_wrong(run_of, capsys):
     (run.trials_directory / ".incoming-1").mkdir()
     assert main(["check", str(run.directory)]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in lines[:-1]] == ["refused"] * 2 + ["stray"] + [
+    assert [line.split(":")[0] for line in lines[:-2]] == ["refused"] * 2 + ["stray"] + [
         "missing"
     ] * 3
     for name, line in zip(

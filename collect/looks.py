@@ -1,0 +1,85 @@
+"""What the nodes were at each look a sweep took at them, and what changed in between."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from collect.errors import InputError
+
+LOOKS = "nodes.jsonl"
+_READINGS = {"clock_offset_ms", "clock_uncertainty_ms", "failed_units"}
+"""What is of the moment, not of the node."""
+_ABSENT = "(absent)"
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at every node; `at` as recorded, in UTC, `nodes` their flattened items by name."""
+
+    at: str
+    nodes: Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Change:
+    """An item of a node that was not the same at two looks."""
+
+    node: str
+    item: str
+    before: str
+    after: str
+    at: str
+
+
+def read_looks(run: Path, provenance: Mapping[str, Any]) -> list[Look]:
+    """Give the look in run.json, then those of nodes.jsonl: one line a look, oldest first.
+
+    Raises InputError for a line that is no look.
+    """
+    looks = [_look(provenance.get("started_at"), provenance.get("nodes"))]
+    path = run / LOOKS
+    lines = path.read_bytes().splitlines() if path.exists() else []
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line)
+            looks.append(_look(record["at"], record["nodes"]))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"{path}: line {number} is no look at the nodes ({error}); restore the file"
+            ) from error
+    return [look for look in looks if look.nodes]
+
+
+def changes_between(looks: Sequence[Look]) -> list[Change]:
+    """List what differs from the first look, each item of a node once, at the first look it did."""
+    changes: dict[tuple[str, str], Change] = {}
+    for look in looks[1:]:
+        first = looks[0].nodes
+        for node in sorted({*first, *look.nodes}):
+            before, after = first.get(node), look.nodes.get(node)
+            if before is None or after is None:
+                was, now = ("there" if side is not None else _ABSENT for side in (before, after))
+                changes.setdefault((node, ""), Change(node, "the node", was, now, look.at))
+                continue
+            for item in sorted({*before, *after}):
+                old, new = before.get(item, _ABSENT), after.get(item, _ABSENT)
+                if old != new:
+                    changes.setdefault((node, item), Change(node, item, old, new, look.at))
+    return list(changes.values())
+
+
+def _look(at: Any, nodes: Any) -> Look:
+    named = [node for node in nodes if "name" in node] if isinstance(nodes, list) else []
+    return Look(str(at), {str(node["name"]): dict(_items(node)) for node in named})
+
+
+def _items(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for key, value in node.items():
+        if key in _READINGS:
+            continue
+        if isinstance(value, dict):
+            yield from ((f"{key} {name}", str(inner)) for name, inner in value.items())
+        elif value is not None:
+            yield key, str(value)
