@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import isotonic_regression
 
+from collect.evidence import Evidence, Key, Untested
+from collect.numbers import show
 from collect.statistics import CONFIDENCE, FEWEST_FOR_BOOTSTRAP, RESAMPLES, Estimate
 
+_TICK_MS = 1e-6
 _Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -33,6 +36,39 @@ def crossing(places: Sequence[float], blocks: Sequence[Sequence[float]]) -> Esti
     # Of the values themselves: between a place and infinity there is nothing to interpolate.
     low, high = np.quantile(found, [tail, 1 - tail], method="inverted_cdf")
     return Estimate(value, float(low), float(high), len(rows))
+
+
+def overtaking(
+    evidence: Evidence, places: Sequence[float], pairs: Sequence[tuple[Key, Key]]
+) -> Estimate | Untested:
+    """Give the place from which the second cell of a pair is the faster, a pair for each place."""
+    if len(places) < 2:
+        return Untested("it takes two sizes at which both have a time")
+    rows = evidence.rows([cell for pair in pairs for cell in pair])
+    if isinstance(rows, Untested):
+        return rows
+    advantages = [
+        [
+            math.log(max(first, _TICK_MS) / max(second, _TICK_MS))
+            for first, second in zip(row[::2], row[1::2], strict=True)
+        ]
+        for row in rows
+    ]
+    return crossing(places, advantages)
+
+
+def show_crossing(found: Estimate, places: Sequence[float]) -> str:
+    """Give a crossing with its interval; beyond the places there is no number."""
+
+    def end(value: float) -> str:
+        if value == 0:
+            return f"below {show(min(places))}"
+        return f"above {show(max(places))}" if math.isinf(value) else show(value)
+
+    text = end(found.value)
+    if found.low is None or found.high is None or found.low == found.high:
+        return text
+    return f"{text} [{end(found.low)}, {end(found.high)}]"
 
 
 def _cross(

@@ -45,6 +45,11 @@ class Evidence(Protocol):
     ) -> Estimate | Untested:
         """Give `statistic` of a quantity of `cells`, in that order, with its interval."""
 
+    def rows(
+        self, cells: Sequence[Key], of: Quantity = "time_ms"
+    ) -> Sequence[Sequence[float]] | Untested:
+        """Give a quantity of `cells`, in that order, a row for each block that has them all."""
+
     def difference(
         self, larger: Key, smaller: Key, of: Quantity = "time_ms"
     ) -> Estimate | Untested:
@@ -107,14 +112,23 @@ class Published:
         self, cells: Sequence[Key], statistic: Statistic, of: Quantity = "time_ms"
     ) -> Estimate | Untested:
         """Give the statistic of the printed numbers."""
+        rows = self.rows(cells, of)
+        if isinstance(rows, Untested):
+            return rows
+        result = statistic(rows[0])
+        return Estimate(result, result, result)
+
+    def rows(
+        self, cells: Sequence[Key], of: Quantity = "time_ms"
+    ) -> Sequence[Sequence[float]] | Untested:
+        """Give the printed numbers as the one block there is."""
         values = []
         for cell in cells:
             value = self.value(cell, of)
             if value is None:
                 return Untested(self._absence(cell))
             values.append(value.value)
-        result = statistic(values)
-        return Estimate(result, result, result)
+        return [values]
 
     def difference(
         self, larger: Key, smaller: Key, of: Quantity = "time_ms"
@@ -177,7 +191,7 @@ class Measured:
 
         A statistic that is not positive in every block is averaged as it is.
         """
-        rows = self._rows(cells, of)
+        rows = self.rows(cells, of)
         if isinstance(rows, Untested):
             return rows
         values = [statistic(row) for row in rows if min(row) > 0]
@@ -189,7 +203,7 @@ class Measured:
         self, larger: Key, smaller: Key, of: Quantity = "time_ms"
     ) -> Estimate | Untested:
         """Give the mean over blocks of the difference, with its t interval."""
-        rows = self._rows([larger, smaller], of)
+        rows = self.rows([larger, smaller], of)
         return rows if isinstance(rows, Untested) else mean_t([row[0] - row[1] for row in rows])
 
     def share(self, cell: Key, outcome: str) -> Estimate | Untested:
@@ -219,7 +233,10 @@ class Measured:
         whole = sorted(set.intersection(*(set(by_block) for by_block in trials)))
         return [[by_block[block] for by_block in trials] for block in whole]
 
-    def _rows(self, cells: Sequence[Key], of: Quantity) -> list[list[float]] | Untested:
+    def rows(
+        self, cells: Sequence[Key], of: Quantity = "time_ms"
+    ) -> Sequence[Sequence[float]] | Untested:
+        """Give a quantity of the trials of `cells`, a row for each block that has them all."""
         for cell in cells:
             if self.outcome(cell) != OK:
                 return Untested(f"{name_of(cell)}: {self.outcome(cell)}")

@@ -22,7 +22,8 @@ _OUTCOMES = {
 class Entry:
     """One place in a table: a text, or an estimate shown with its interval and linked to a cell.
 
-    `is_published` sets printed numbers apart from measured ones; `sort` orders a text as a number.
+    `is_published` sets printed numbers apart from measured ones; `sort` orders a text as a number;
+    `over_paper` is a measured number over the printed one.
     """
 
     text: str = ""
@@ -30,6 +31,14 @@ class Entry:
     estimate: Estimate | None = None
     cell: Key | None = None
     is_published: bool = False
+    over_paper: Estimate | None = None
+
+
+def over_paper(measured: Estimate | None, printed: Estimate | None) -> Estimate | None:
+    """Give measured over printed, with the interval of what is measured; print has none."""
+    if measured is None or printed is None or printed.value == 0:
+        return None
+    return measured.times(1 / printed.value)
 
 
 def printed_entry(published: Published, cell: Key, of: Quantity = "time_ms") -> Entry:
@@ -39,11 +48,17 @@ def printed_entry(published: Published, cell: Key, of: Quantity = "time_ms") -> 
     return Entry(text=_OUTCOMES.get(text, ""), estimate=value, is_published=True)
 
 
-def measured_entry(measured: Measured, cell: Key, of: Quantity = "time_ms") -> Entry:
-    """Give what was measured of a cell: a number with its interval, or its outcome in words."""
+def measured_entry(
+    measured: Measured, cell: Key, of: Quantity = "time_ms", published: Published | None = None
+) -> Entry:
+    """Give what was measured of a cell: a number with its interval, or its outcome in words.
+
+    With `published`, the number over the printed one stands below it.
+    """
     value = measured.value(cell, of)
     text = "" if value else _OUTCOMES.get(measured.outcome(cell), "")
-    return Entry(text=text, estimate=value, cell=cell)
+    printed = published.value(cell, of) if published else None
+    return Entry(text=text, estimate=value, cell=cell, over_paper=over_paper(value, printed))
 
 
 @dataclass(frozen=True)

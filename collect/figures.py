@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from collect import charts
 from collect.evidence import Key
-from collect.exhibits import Entry, Figure, Header, Panel, Table
+from collect.exhibits import Entry, Figure, Header, Panel, Table, over_paper
 from collect.numbers import show_estimate
 from collect.statistics import Estimate
+
+_COLUMNS = ("paper", "measured", "measured / paper")
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,13 @@ def paired_figure(  # noqa: PLR0913 - named everywhere it is called
             title=f"The numbers of {title.partition(':')[0].lower()}",
             caption=f"{quantity[0].upper()}{quantity[1:]}; with the 95 % interval where there is "
             "one.",
-            heads=[[Header(h) for h in (*heads, *(["paper"] if has_paper else []), "measured")]],
+            heads=[[Header(h) for h in (*heads, *(_COLUMNS if has_paper else _COLUMNS[1:2]))]],
             rows=[
                 [
                     *pair.labels,
                     *([Entry(estimate=pair.printed, is_published=True)] if has_paper else []),
                     Entry(estimate=pair.own, cell=pair.cell),
+                    *([Entry(estimate=over_paper(pair.own, pair.printed))] if has_paper else []),
                 ]
                 for pair in shown
             ],

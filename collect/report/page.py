@@ -20,6 +20,7 @@ from collect.evidence import Key
 from collect.exhibits import Figure
 from collect.numbers import name_of, show, show_estimate, show_level
 from collect.replication import Replication, replicate
+from collect.report.deviations import Condition, conditions_of
 from collect.report.provenance import Fact, facts_of, nodes_of, settings_of
 from collect.statistics import Estimate
 from collect.study import Level
@@ -81,9 +82,14 @@ class Section:
         stated = self.analysis.run.stated
         return stated.content.get("our_choice", {}) if stated else {}
 
+    @cached_property
+    def conditions(self) -> list[Condition]:
+        """What the document states of its conditions, beside those of this run."""
+        return conditions_of(self.analysis)
+
     @property
     def deviations(self) -> list[str]:
-        """How the conditions differ from those of the document, as the run recorded them."""
+        """What else the run recorded as different from the document's conditions."""
         stated = self.analysis.run.provenance.get("deviations", [])
         return [d if isinstance(d, str) else json.dumps(d, ensure_ascii=False) for d in stated]
 

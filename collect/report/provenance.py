@@ -42,6 +42,7 @@ def facts_of(analysis: Analysis) -> list[Fact]:
     lab = _mapping(provenance, "lab")
     git = _mapping(provenance, "git")
     trials = [t.trial for cell in analysis.cells for t in cell.trials]
+    link = link_of(analysis)
     commit = str(git.get("commit", ABSENT))[:_HASH_LENGTH]
     facts = [
         Fact("Document", f"{source['citation']} ({source['document']})" if source else none),
@@ -52,7 +53,7 @@ def facts_of(analysis: Analysis) -> list[Fact]:
             f"({len(run.cells)} cells, {run.blocks} blocks)",
         ),
         Fact("Lab", f"{lab.get('name', ABSENT)} ({lab.get('kind', 'kind not recorded')})"),
-        Fact("Link rate", _link(analysis, lab)),
+        Fact("Link rate", f"{link} Mbit/s" if link != ABSENT else ABSENT),
         Fact("Versions", _pairs(_mapping(provenance, "versions"))),
         Fact("Source", commit + (", with uncommitted changes" if git.get("dirty") else "")),
         Fact("Seed", str(provenance.get("seed", ABSENT))),
@@ -104,9 +105,11 @@ def _settings(analysis: Analysis, kind: str) -> dict[str, str]:
     return {name: " or ".join(found) for name, found in values.items()}
 
 
-def _link(analysis: Analysis, lab: Mapping[str, Any]) -> str:
+def link_of(analysis: Analysis) -> str:
+    """Give the rate of the link in Mbit/s, as the trials were planned or as the lab has it."""
+    lab = _mapping(analysis.run.provenance, "lab")
     rate = _settings(analysis, "node").get("link_mbit", lab.get("link_mbit"))
-    return f"{rate} Mbit/s" if rate is not None else ABSENT
+    return ABSENT if rate is None else str(rate)
 
 
 def _pairs(mapping: Mapping[str, Any]) -> str:

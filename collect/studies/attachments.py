@@ -185,7 +185,7 @@ def _table(
         for encoding in encodings:
             if encoding in _PUBLISHED:
                 row.append(printed_entry(published, (encoding, matrix), of))
-            row.append(measured_entry(measured, (encoding, matrix), of))
+            row.append(measured_entry(measured, (encoding, matrix), of, published))
         rows.append(row)
     spans = [2 if encoding in _PUBLISHED else 1 for encoding in encodings]
     return Table(

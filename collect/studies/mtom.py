@@ -1,11 +1,10 @@
 """The mtom study: Pericas-Geertsen, MTOM Performance in JAX-WS (document 002_…)."""
 
-import math
 from collections.abc import Sequence
 
 from collect import charts
 from collect.claims import Bound, Claim, over_cells
-from collect.crossing import crossing
+from collect.crossing import overtaking, show_crossing
 from collect.evidence import (
     Evidence,
     Measured,
@@ -16,13 +15,12 @@ from collect.evidence import (
 )
 from collect.exhibits import Entry, Exhibit, Figure, Header, Table, measured_entry
 from collect.figures import Pair, paired_figure
-from collect.numbers import show, show_estimate
+from collect.numbers import show_estimate
 from collect.statistics import Estimate
 from collect.studies import StudyModule
 
 KIB = 1024
 SMALL, LARGE = 1 * KIB, 192 * KIB
-_TICK = 1e-6
 NAMES = {"inline": "inline base64", "mtom": "MTOM"}
 BASE64_GROWTH = 4 / 3 * 78 / 76
 """Four characters for three bytes, and a line break of two after every 76 (RFC 2045)."""
@@ -42,19 +40,8 @@ def _payloads(measured: Measured) -> list[int]:
 def _threshold(measured: Measured) -> Estimate | Untested:
     """Give the crossing of the two curves in KiB."""
     payloads = _payloads(measured)
-    if len(payloads) < 2:
-        return Untested("it takes two sizes at which both encodings have a time")
-    cells = [(encoding, size) for size in payloads for encoding in NAMES]
-    rows = [
-        [
-            math.log(max(inline.calls.mean_ms or 0, _TICK) / max(mtom.calls.mean_ms or 0, _TICK))
-            for inline, mtom in zip(block[::2], block[1::2], strict=True)
-        ]
-        for block in measured.blocks(cells)
-    ]
-    if not rows:
-        return Untested("no block holds all the cells")
-    return crossing([size / KIB for size in payloads], rows)
+    pairs = [(("inline", size), ("mtom", size)) for size in payloads]
+    return overtaking(measured, [size / KIB for size in payloads], pairs)
 
 
 def _threshold_numbers(evidence: Evidence) -> Sequence[tuple[str, Estimate | Untested]]:
@@ -165,17 +152,7 @@ def _threshold_table(measured: Measured) -> Table:
 
 def _words(measured: Measured, threshold: Estimate) -> str:
     """Give the threshold with its interval; beyond the sizes measured there is no number."""
-    payloads = _payloads(measured)
-
-    def end(value: float) -> str:
-        if value == 0:
-            return f"below {payloads[0] / KIB:g}"
-        return f"above {payloads[-1] / KIB:g}" if math.isinf(value) else show(value)
-
-    text = end(threshold.value)
-    if threshold.low is None or threshold.high is None or threshold.low == threshold.high:
-        return text
-    return f"{text} [{end(threshold.low)}, {end(threshold.high)}]"
+    return show_crossing(threshold, [size / KIB for size in _payloads(measured)])
 
 
 def _table(measured: Measured) -> Table:

@@ -1,0 +1,124 @@
+"""How the conditions of a run differ from those its document states, from run.json."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from collect.analysis import Analysis
+from collect.evidence import read_published
+from collect.numbers import show_level
+from collect.report.provenance import ABSENT, link_of
+
+_NEAR = 0.1
+"""A part by which a number may differ and still count as stated: 1.96 GB of memory is 2 GB."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition as the document states it and as the run had it; `is_met` when they agree.
+
+    It is None where the run does not record the condition.
+    """
+
+    name: str
+    section: str
+    stated: str
+    here: str
+    is_met: bool | None
+
+
+def conditions_of(analysis: Analysis) -> list[Condition]:
+    """Lay what the document states of its machines and programs beside what run.json records."""
+    here = {name: find(analysis) for name, find in _SOURCES.items()}
+    found = []
+    for row in read_published("conditions"):
+        if row["study"] == analysis.run.study:
+            own = here.get(row["condition"], ABSENT)
+            found.append(
+                Condition(
+                    name=row["condition"],
+                    section=row["section"],
+                    stated=row["stated"],
+                    here=own,
+                    is_met=None if own == ABSENT else _is_near(own, row["number"]),
+                )
+            )
+    return found
+
+
+def _is_near(text: str, stated: str) -> bool:
+    """Tell whether every number of a text is near the stated one; words are never the same."""
+    try:
+        wanted = float(stated)
+        numbers = [float(part) for part in text.split(" and ")]
+    except ValueError:
+        return False
+    return all(abs(number - wanted) <= _NEAR * wanted for number in numbers)
+
+
+def _nodes(analysis: Analysis) -> list[Mapping[str, Any]]:
+    nodes = analysis.run.provenance.get("nodes")
+    return [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []
+
+
+def _of_nodes(key: str) -> Callable[[Analysis], str]:
+    def find(analysis: Analysis) -> str:
+        values = {
+            str(node[key]).partition("\n")[0]: None for node in _nodes(analysis) if node.get(key)
+        }
+        return " and ".join(values) or ABSENT
+
+    return find
+
+
+def _version(*keys: str) -> Callable[[Analysis], str]:
+    """Give what some programs are called, each with its version."""
+
+    def find(analysis: Analysis) -> str:
+        versions = analysis.run.provenance.get("versions")
+        known = versions if isinstance(versions, dict) else {}
+        return ", ".join(f"{_PROGRAMS[k]} {known[k]}" for k in keys if k in known) or ABSENT
+
+    return find
+
+
+def _machines(analysis: Analysis) -> str:
+    count = len(_nodes(analysis))
+    if not count:
+        return ABSENT
+    lab = analysis.run.provenance.get("lab")
+    kind = lab.get("kind") if isinstance(lab, dict) else None
+    where = ", all virtual on one machine" if kind == "virtual" else ""
+    return f"{count} nodes{where}"
+
+
+def _threads(analysis: Analysis) -> str:
+    return " and ".join(show_level(n) for n in sorted({t.threads for t in analysis.run.plan}))
+
+
+def _harness(analysis: Analysis) -> str:
+    return "the harness of rackbench, a fresh JVM for each trial"
+
+
+_PROGRAMS = {
+    "jdk": "OpenJDK",
+    "axis": "Apache Axis",
+    "tomcat": "Apache Tomcat",
+    "jaxws_rt": "JAX-WS reference implementation",
+    "openmq": "OpenMQ",
+}
+_SOURCES: Mapping[str, Callable[[Analysis], str]] = {
+    "processor": _of_nodes("cpu_model"),
+    "cores of a node": _of_nodes("cores"),
+    "memory of a node, MB": _of_nodes("memory_mb"),
+    "system": _of_nodes("os"),
+    "link, Mbit/s": link_of,
+    "machines": _machines,
+    "Java": _of_nodes("jdk"),
+    "SOAP": _version("axis"),
+    "SOAP with MTOM": _version("jaxws_rt"),
+    "server": _version("tomcat"),
+    "messaging": _version("openmq"),
+    "client": _harness,
+    "client threads": _threads,
+}
