@@ -153,7 +153,7 @@ def _compared(
         found = contrast(list(before.samples.values()), list(after.samples.values()), ratio)
         if isinstance(found, str):
             return replace(comparison, reason=found), None
-        return replace(comparison, ratio=found.ratio, reason=_errors(before, after)), found
+        return replace(comparison, ratio=found.ratio, reason=_remark(before, after)), found
     reason = f"{before.outcome} in the first run, {after.outcome} in the other"
     broken = ran and after.outcome != NOT_RUN
     if broken or (runs and before.outcome != NOT_RUN):
@@ -187,11 +187,20 @@ def _corrected(raw: Sequence[tuple[Comparison, Contrast | None]]) -> list[Compar
     return comparisons
 
 
-def _errors(before: Cell, after: Cell) -> str:
-    if before.errors == after.errors == 0:
-        return ""
-    counts = [f"{c.errors} of {c.calls + c.errors}" for c in (before, after)]
-    return f"calls that failed, and are in no time: {counts[0]} in the first run, {counts[1]} here"
+def _remark(before: Cell, after: Cell) -> str:
+    """Say what is in no time of two cells that ran."""
+    parts = []
+    for kind, left_out in (
+        (
+            "trials that did not end well",
+            [(len(c.trials) - len(c.counted), len(c.trials)) for c in (before, after)],
+        ),
+        ("calls that failed", [(c.errors, c.calls + c.errors) for c in (before, after)]),
+    ):
+        if any(count for count, _ in left_out):
+            first, other = (f"{count} of {total}" for count, total in left_out)
+            parts.append(f"{kind}: {first} in the first run, {other} in the other")
+    return "; ".join(parts)
 
 
 def _cells(analysis: Analysis) -> dict[tuple[tuple[str, Level], ...], Cell]:

@@ -152,8 +152,8 @@ def _cells(outcome: Outcome, label: str) -> Table:
     comparisons = [c for c in outcome.compared.comparisons if c.run == label]
     for factor in comparisons[0].factors:
         table.add_column(Text(factor))
-    for name in ("first, ms", "other, ms", "ratio [95 % interval]", "p (Holm)"):
-        table.add_column(name, justify="right")
+    for name in (f"{first}, ms", f"{label}, ms", "ratio [95 % interval]", "p (Holm)"):
+        table.add_column(Text(name), justify="right")
     table.add_column("verdict")
     if outcome.has_budget:
         table.add_column("budget", justify="right")

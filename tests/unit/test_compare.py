@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from synthetic import make_run, reseal, sort_times
+from synthetic import make_run, reseal, seal, sort_times
 from test_study import changed
 
 from collect.analysis import analyse
@@ -231,18 +231,21 @@ def test_runs_of_other_factors_cannot_be_compared(run_of, capsys):
     assert "compare runs of the same factors" in capsys.readouterr().err
 
 
-def test_failed_calls_are_told_beside_the_ratio(run_of, compared):
-    runs = run_of(name="a"), run_of(name="b")
-    for planned in runs[1].plan:
-        directory = runs[1].trials_directory / planned.id
-        reseal(
-            directory,
-            lambda text: text.replace(",ok\n", ",error\n", 10).replace(",error\n", ",ok\n", 5),
-        )
+def test_what_failed_is_told_beside_the_ratio(run_of, compared):
+    runs = run_of(name="a"), run_of(name="b", until=35)
+    trial = runs[1].trials_directory / runs[1].plan[0].id
+    reseal(trial, lambda text: text.replace("measure", "Measure", 1).replace(",ok\n", ",error\n"))
+    reseal(trial, lambda text: text.replace("Measure", "measure"))
+    last = runs[1].plan[35]
+    seal(runs[1].trials_directory, last, [], outcome="timeout")
     _, result = compared(*runs)
-    assert all(
-        "5 of 8" in cell["reason"] or "of 24 here" in cell["reason"] for cell in result["cells"]
+    reasons = {json.dumps(cell["factors"]): cell["reason"] for cell in result["cells"]}
+    calls, trials = (
+        reasons[json.dumps(dict(zip(runs[1].factors, runs[1].levels(t.factors), strict=True)))]
+        for t in (runs[1].plan[0], last)
     )
+    assert "calls that failed: 0 of 24 in the first run, 8 of 24 in the other" in calls
+    assert "trials that did not end well: 0 of 3 in the first run, 1 of 3 in the other" in trials
 
 
 def test_what_differs_in_the_environment_is_listed(run_of):
