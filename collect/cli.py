@@ -177,10 +177,13 @@ def _add_report(commands: Commands) -> None:
         """\
 Write one self-contained HTML file over one or more runs of any studies, with
 cells.csv, calls.parquet and charts (SVG, PDF) in each run's directory. Logs that
-an earlier report has read are not read again. Refused trials are findings.
+an earlier report has read are not read again. Refused trials are findings. For
+students each exhibit says what it asks and what to look for, with questions; the
+answers go into a file of their own, REPORT-answers.md, for the teacher.
 
 examples:
   collect report demo-sort
+  collect report demo-sort --audience student
   collect report demo-sort demo-mtom -o results/demo.html""",
     )
     parser.add_argument(
@@ -191,6 +194,12 @@ examples:
         "--output",
         type=Path,
         help="the HTML file (default: report.html in the run, or beside the runs if several)",
+    )
+    parser.add_argument(
+        "--audience",
+        choices=("researcher", "student"),
+        default="researcher",
+        help="for whom it is (default: researcher)",
     )
 
 
@@ -203,9 +212,11 @@ def _report(options: argparse.Namespace) -> int:
     output = options.output or _default_report(runs)
     with progress() as show:
         analyses = [analyse(run, show(f"{run.name}: trials verified")) for run in runs]
-    write_report(analyses, output)
+    answers = write_report(analyses, output, is_lesson=options.audience == "student")
     findings = [f for a in analyses for f in a.findings if f.kind != "missing"]
     _print_findings(findings, sys.stderr)
+    if answers is not None:
+        print(answers)
     print(output)
     return FINDINGS if findings else GOOD
 

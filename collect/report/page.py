@@ -24,6 +24,7 @@ from collect.report.deviations import Condition, conditions_of
 from collect.report.provenance import Fact, facts_of, nodes_of, settings_of
 from collect.statistics import Estimate
 from collect.study import Level
+from collect.teaching import Lesson, lessons_of
 from collect.trials import calls_path
 from collect.troubles import Trouble, find_troubles
 from collect.writing import write_text
@@ -33,13 +34,17 @@ _TRIALS_IN_PAGE = 3000
 
 @dataclass(frozen=True)
 class Section:
-    """One run in the report; `number` makes its anchors unique, `base` is the way to its files."""
+    """One run in the report; `number` makes its anchors unique, `base` is the way to its files.
+
+    `is_lesson` adds to each exhibit what a student is to find in it.
+    """
 
     number: int
     analysis: Analysis
     replication: Replication
     base: str
     bench: Bench | None = None
+    is_lesson: bool = False
 
     @property
     def title(self) -> str:
@@ -94,6 +99,11 @@ class Section:
         return [d if isinstance(d, str) else json.dumps(d, ensure_ascii=False) for d in stated]
 
     @property
+    def lessons(self) -> Mapping[str, Lesson]:
+        """The lessons by title of the exhibit; none for a researcher."""
+        return lessons_of(self.analysis.run.study) if self.is_lesson else {}
+
+    @property
     def lists_trials(self) -> bool:
         """Whether the trials are few enough to stand in the page."""
         return self.analysis.sealed <= _TRIALS_IN_PAGE
@@ -121,8 +131,13 @@ class Section:
         return self.file(trial, calls_path(trial.trial.directory).name)
 
 
-def write_report(analyses: Sequence[Analysis], output: Path) -> None:
-    """Write cells.csv and charts of each run, then the page over all of them."""
+def write_report(
+    analyses: Sequence[Analysis], output: Path, *, is_lesson: bool = False
+) -> Path | None:
+    """Write cells.csv and charts of each run, then the page over all of them.
+
+    A lesson has questions in the page and their answers in a file beside it, whose path is given.
+    """
     sections, bench = [], find_bench(analyses)
     for number, analysis in enumerate(analyses, start=1):
         run = analysis.run
@@ -130,11 +145,33 @@ def write_report(analyses: Sequence[Analysis], output: Path) -> None:
         base = os.path.relpath(run.directory, output.absolute().parent)
         replication = replicate(analysis)
         way = "" if base == "." else f"{base}/"
-        sections.append(Section(number, analysis, replication, way, bench))
+        sections.append(Section(number, analysis, replication, way, bench, is_lesson))
         for figure in replication.figures:
             titled = [(panel.title, panel.chart) for panel in figure.panels]
             charts.save(titled, run.directory / "charts" / figure.name)
     write_text(output, _render(sections))
+    if not is_lesson:
+        return None
+    answers = output.with_name(f"{output.stem}-answers.md")
+    write_text(answers, _render_answers(sections, output.name))
+    return answers
+
+
+def _render_answers(sections: Sequence[Section], page: str) -> str:
+    # Markdown for a teacher to read or print, not markup for a browser.
+    environment = jinja2.Environment(  # noqa: S701
+        loader=jinja2.PackageLoader("collect", "report"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return environment.get_template("answers.md.j2").render(
+        sections=sections, page=page, slug=_slug
+    )
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def _render(sections: Sequence[Section]) -> str:
@@ -159,7 +196,7 @@ def _render(sections: Sequence[Section]) -> str:
         svg=lambda spec: Markup(charts.page_svg(spec)),  # noqa: S704 - drawn by ourselves
         inline=_inline_json,
         vega=_inline_script(charts.script()) if has_charts else "",
-        slug=lambda text: re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-"),
+        slug=_slug,
     )
 
 
