@@ -232,24 +232,28 @@ def _add_status(commands: Commands) -> None:
         _status,
         "say how far a run is",
         """\
-Say how far a run is: trials done, failed and remaining, what is running now and
-how long the rest will take, judged by the trials that are sealed.
+Say how far a run is: trials done, failed and remaining, what is running now, how
+long the rest will take, judged by the trials that are sealed, what waits for a
+node, and the disk space left here and on the client.
 
 examples:
   collect status night
-  collect status night --watch""",
+  collect status night --watch
+  collect status night --json""",
     )
     parser.add_argument(
         "run_name", metavar="RUN", help="a run's directory, or its name in results/"
     )
     parser.add_argument("--watch", action="store_true", help="show it again until the run ends")
+    parser.add_argument("--json", action="store_true", help="print one JSON object a look")
     parser.add_argument(
         "--every", type=_positive, default=2, metavar="SECONDS", help="how often (default: 2)"
     )
 
 
 def _status(options: argparse.Namespace) -> int:
-    show_status(options.run_name, every_s=options.every if options.watch else None)
+    every_s = options.every if options.watch else None
+    show_status(options.run_name, every_s, as_json=options.json)
     return GOOD
 
 

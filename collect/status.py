@@ -4,7 +4,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -18,15 +18,24 @@ from rich.table import Table
 from rich.text import Text
 
 from collect.plan import PlannedTrial
+from collect.room import free_mb
 from collect.run import Run, open_run
 from collect.trials import OUTCOMES, Trial, TrialError, read_trial
 
-_ENDED = {"finished", "failed"}
+ENDED = {"finished", "failed", "deadline"}
+"""The words of state.json after which a run goes on only when it is started again."""
+FOLLOWED = "follow.json"
+"""What the side that pulls last saw of the client: `at` in UTC and `client_free_mb` in MiB."""
+_UNHEARD = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class Status:
-    """A run at one moment; `eta` is None until a trial is sealed. Hashes are not checked here."""
+    """A run at one moment; `eta` is None until a trial is sealed. Hashes are not checked here.
+
+    `put_off` has the reasons of trials that wait for a node, by trial; `thrown_away` counts the
+    attempts that a fault of the lab spoilt. Room is in MiB, that of the client as last seen.
+    """
 
     run: str
     total: int
@@ -38,11 +47,22 @@ class Status:
     attempt: int | None
     since: datetime | None
     eta: timedelta | None
+    put_off: Mapping[str, str]
+    thrown_away: int
+    control_free_mb: int
+    client_free_mb: int | None
+    seen: datetime | None
+    at: datetime
 
     @property
     def sealed(self) -> int:
         """How many trials are sealed, whatever their outcome."""
         return sum(self.outcomes.values())
+
+    @property
+    def not_ok(self) -> int:
+        """How many sealed trials did not end well."""
+        return self.sealed - self.outcomes.get("ok", 0)
 
     @property
     def remaining(self) -> int:
@@ -52,62 +72,132 @@ class Status:
     @property
     def has_ended(self) -> bool:
         """Whether nothing more will come without a new start."""
-        return self.remaining == 0 or self.state in _ENDED
+        return self.remaining == 0 or self.state in ENDED
+
+    @property
+    def is_unheard(self) -> bool:
+        """Whether the sweep should be followed now, but nobody has looked for a minute."""
+        return not self.has_ended and self.seen is not None and self.at - self.seen > _UNHEARD
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the status as `collect status --json` prints it, schema 1."""
+        current = self.current
+        return {
+            "schema": 1,
+            "run": self.run,
+            "at": _text(self.at),
+            "state": self.state,
+            "reason": self.reason,
+            "total": self.total,
+            "sealed": self.sealed,
+            "outcomes": dict(self.outcomes),
+            "remaining": self.remaining,
+            "unusable": self.unusable,
+            "running": current
+            and {
+                "id": current.id,
+                "factors": dict(current.factors),
+                "attempt": self.attempt,
+                "since": _text(self.since),
+            },
+            "eta_s": None if self.eta is None else round(self.eta.total_seconds()),
+            "put_off": dict(self.put_off),
+            "thrown_away": self.thrown_away,
+            "control_free_mb": self.control_free_mb,
+            "client_free_mb": self.client_free_mb,
+            "seen": _text(self.seen),
+            "has_ended": self.has_ended,
+        }
+
+
+class Watch:
+    """Looks at a run again and again; a sealed trial is read once."""
+
+    def __init__(self, run: Run) -> None:
+        """Read nothing yet."""
+        self._run = run
+        self._planned = {trial.id: trial for trial in run.plan}
+        self._sealed: dict[str, Trial] = {}
+
+    def look(self) -> Status:
+        """Look at the run; a trial that cannot be read counts as remaining."""
+        run, planned = self._run, self._planned
+        present = {path.name: path for path in run.directories() if path.name in planned}
+        self._sealed = {name: trial for name, trial in self._sealed.items() if name in present}
+        unusable = 0
+        for name, directory in present.items():
+            try:
+                if name not in self._sealed:
+                    self._sealed[name] = read_trial(directory)
+            except TrialError:
+                unusable += 1
+        state = _object(run, "state.json")
+        seen = _object(run, FOLLOWED)
+        counts = Counter(trial.outcome for trial in self._sealed.values())
+        remaining = [trial for trial in run.plan if trial.id not in self._sealed]
+        attempt, room = state.get("attempt"), seen.get("client_free_mb")
+        word = str(state.get("state", "not started" if not self._sealed else "unknown"))
+        thrown = state.get("thrown_away")
+        return Status(
+            run=run.name,
+            total=len(run.plan),
+            outcomes={outcome: counts[outcome] for outcome in OUTCOMES if counts[outcome]},
+            unusable=unusable,
+            state=word,
+            reason=str(state.get("reason") or ""),
+            current=planned.get(str(state.get("running"))) if word not in ENDED else None,
+            attempt=attempt if isinstance(attempt, int) else None,
+            since=_instant(state.get("since")),
+            eta=_eta(remaining, [(planned[name], t) for name, t in self._sealed.items()]),
+            put_off=_put_off(state.get("put_off"), {trial.id for trial in remaining}),
+            thrown_away=thrown if isinstance(thrown, int) else 0,
+            control_free_mb=free_mb(run.directory),
+            client_free_mb=room if isinstance(room, int) else None,
+            seen=_instant(seen.get("at")),
+            at=datetime.now(UTC),
+        )
+
+    def outcomes(self, names: Iterable[str]) -> list[str]:
+        """Give the outcomes of trials that are sealed here."""
+        self.look()
+        return [self._sealed[name].outcome for name in names if name in self._sealed]
 
 
 def read_status(run: Run) -> Status:
-    """Look at a run; a trial that cannot be read counts as remaining."""
-    sealed: dict[str, Trial] = {}
-    unusable = 0
-    planned = {trial.id: trial for trial in run.plan}
-    for directory in run.directories():
-        try:
-            if directory.name in planned:
-                sealed[directory.name] = read_trial(directory)
-        except TrialError:
-            unusable += 1
-    state = _state(run)
-    counts = Counter(trial.outcome for trial in sealed.values())
-    remaining = [trial for trial in run.plan if trial.id not in sealed]
-    attempt = state.get("attempt")
-    return Status(
-        run=run.name,
-        total=len(run.plan),
-        outcomes={outcome: counts[outcome] for outcome in OUTCOMES if counts[outcome]},
-        unusable=unusable,
-        state=str(state.get("state", "not started" if not sealed else "unknown")),
-        reason=str(state.get("reason") or ""),
-        current=planned.get(str(state.get("running"))) if state.get("state") == "running" else None,
-        attempt=attempt if isinstance(attempt, int) else None,
-        since=_instant(state.get("since")),
-        eta=_eta(remaining, [(planned[name], trial) for name, trial in sealed.items()]),
-    )
+    """Look at a run once."""
+    return Watch(run).look()
 
 
-def show_status(name: str, every_s: int | None = None) -> None:
-    """Print the status of a run; with `every_s` again and again until it ends."""
+def show_status(name: str, every_s: int | None = None, *, as_json: bool = False) -> None:
+    """Print the status of a run; with `every_s` again and again until it ends.
+
+    JSON is one object a line.
+    """
+    watch = Watch(open_run(name))
+    status = watch.look()
     console = Console()
-    if not console.is_terminal:
+    if as_json or not console.is_terminal:
         while True:
-            status = read_status(open_run(name))
-            print(as_text(status), flush=True)
+            text = json.dumps(status.as_json(), ensure_ascii=False) if as_json else as_text(status)
+            print(text, flush=True)
             if every_s is None or status.has_ended:
                 return
             time.sleep(every_s)
-    status = read_status(open_run(name))
+            status = watch.look()
     with Live(_view(status), console=console, auto_refresh=False) as live:
         while every_s is not None and not status.has_ended:
             time.sleep(every_s)
-            status = read_status(open_run(name))
+            status = watch.look()
             live.update(_view(status), refresh=True)
 
 
 def as_text(status: Status) -> str:
     """Give the status as plain lines."""
-    return "\n".join(f"{name}: {text}" for name, text in _lines(status))
+    return "\n".join(f"{name}: {text}" for name, text in lines_of(status))
 
 
-def _lines(status: Status) -> list[tuple[str, str]]:
+def lines_of(status: Status) -> list[tuple[str, str]]:
+    """Give the status as names and texts for people."""
     outcomes = ", ".join(f"{count} {name}" for name, count in status.outcomes.items())
     lines = [
         ("run", status.run),
@@ -124,14 +214,26 @@ def _lines(status: Status) -> list[tuple[str, str]]:
         again = f", attempt {status.attempt}" if (status.attempt or 1) > 1 else ""
         since = f", since {status.since:%H:%M:%S} UTC" if status.since else ""
         lines.append(("running", f"{status.current.id} ({levels}{again}{since})"))
+    if status.thrown_away:
+        lines.append(("repeated", f"{status.thrown_away} attempts that a fault of the lab spoilt"))
+    if status.put_off:
+        reasons = Counter(status.put_off.values())
+        text = "; ".join(f"{count} trials: {reason}" for reason, count in reasons.most_common())
+        lines.append(("put off", text))
     if status.remaining:
         lines.append(("time left", _duration(status.eta)))
+    client = "" if status.client_free_mb is None else f", {status.client_free_mb} MiB on the client"
+    lines.append(("disk free", f"{status.control_free_mb} MiB here{client}"))
+    if status.is_unheard and status.seen:
+        lines.append(
+            ("followed", f"not since {status.seen:%H:%M:%S} UTC; say the same sweep to attach")
+        )
     return lines
 
 
 def _view(status: Status) -> Group:
     table = Table.grid(padding=(0, 2))
-    for name, text in _lines(status):
+    for name, text in lines_of(status):
         table.add_row(Text(name, style="dim"), Text(text))
     return Group(table, ProgressBar(total=status.total, completed=status.sealed, width=60))
 
@@ -166,19 +268,32 @@ def _eta(
     )
 
 
-def _state(run: Run) -> Mapping[str, Any]:
+def _object(run: Run, name: str) -> Mapping[str, Any]:
+    """Read a small JSON file that says how a run goes; empty where it is missing or unusable."""
     try:
-        state = json.loads((run.directory / "state.json").read_bytes())
+        content = json.loads((run.directory / name).read_bytes())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        print(f"collect: {run.name}/state.json cannot be used ({error})", file=sys.stderr)
+        print(f"collect: {run.name}/{name} cannot be used ({error})", file=sys.stderr)
         return {}
-    return state if isinstance(state, dict) else {}
+    return content if isinstance(content, dict) else {}
+
+
+def _put_off(listed: Any, remaining: set[str]) -> dict[str, str]:
+    """Give the reasons of open trials that the runner has put off, by trial."""
+    entries = [entry for entry in listed if isinstance(entry, dict)] if listed else []
+    named = ((str(entry.get("id")), str(entry.get("reason") or "no reason")) for entry in entries)
+    return {name: reason for name, reason in named if name in remaining}
+
+
+def _text(instant: datetime | None) -> str | None:
+    return None if instant is None else f"{instant.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _instant(text: Any) -> datetime | None:
     try:
-        return datetime.fromisoformat(text)
+        instant = datetime.fromisoformat(text)
     except (TypeError, ValueError):
         return None
+    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)

@@ -1,13 +1,10 @@
-import json
 import subprocess
 import sys
 
 import pytest
-from synthetic import reseal, seal, sort_times
+from synthetic import reseal, seal
 
 from collect.cli import main
-from collect.run import open_run
-from collect.status import as_text, read_status
 
 
 @pytest.mark.parametrize("command", ["plan", "check", "status", "report", "anova", "compare"])
@@ -125,57 +122,6 @@ def test_check_finds_rows_that_repeat(run_of, capsys):
     reseal(run.trials_directory / run.plan[0].id, lambda text: text.replace("\n3,", "\n4,", 1))
     assert main(["check", str(run.directory)]) == 1
     assert "gaps or repetitions in seq" in capsys.readouterr().out
-
-
-def test_status_counts_and_expects(run_of, capsys):
-    def times(planned, rng):
-        return "timeout" if planned.position == 3 else sort_times(planned, rng)
-
-    run = run_of(times, until=10)
-    state = {
-        "state": "running",
-        "running": run.plan[10].id,
-        "attempt": 2,
-        "since": "2026-03-01T22:05:00.000000Z",
-        "reason": "",
-    }
-    (run.directory / "state.json").write_text(json.dumps(state))
-    status = read_status(open_run(str(run.directory)))
-    assert (status.sealed, status.remaining) == (10, 26)
-    assert status.outcomes == {"ok": 9, "timeout": 1}
-    # Each made-up trial takes 1.5 s, and half a second passes before the next.
-    assert status.eta.total_seconds() == pytest.approx(26 * 2.0)
-    assert main(["status", str(run.directory)]) == 0
-    printed = capsys.readouterr().out
-    assert "sealed: 10 of 36 (9 ok, 1 timeout)" in printed
-    assert f"running: {run.plan[10].id}" in printed
-    assert "attempt 2" in printed
-
-
-def test_status_watch_ends_when_the_run_has_ended(run_of, capsys):
-    run = run_of()
-    assert main(["status", str(run.directory), "--watch", "--every", "1"]) == 0
-    assert "remaining: 0" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("state", ["{", "[]", "null", '{"state": 7, "running": 3, "since": []}'])
-def test_status_copes_with_any_state_file(run_of, state):
-    run = run_of(until=1)
-    (run.directory / "state.json").write_text(state)
-    assert "sealed: 1 of 36" in as_text(read_status(run))
-
-
-def test_status_of_a_run_that_has_not_begun(run_of):
-    text = as_text(read_status(run_of(until=0)))
-    assert "state: not started" in text
-    assert "unknown until a trial is sealed" in text
-
-
-def test_status_names_what_it_cannot_read(run_of):
-    run = run_of(until=2)
-    (run.trials_directory / run.plan[1].id / "trial.json").write_text("{")
-    status = read_status(run)
-    assert (status.sealed, status.unusable) == (1, 1)
 
 
 def test_a_run_is_found_by_name_in_results(run_of, tmp_path, monkeypatch, capsys):
