@@ -1,0 +1,160 @@
+"""Says how this node and the kit's services on it are: one JSON object for every request.
+
+Started by systemd with the listening socket as its file descriptor 3. It reads a few small files
+and probes each service once a request, starts no process and keeps no state.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import sys
+import time
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import ClassVar
+
+SCHEMA = 1
+UNITS = Path("/etc/systemd/system")
+INVOCATIONS = Path("/run/systemd/units")
+ENDS = Path("/run/rackbench-ends")
+PREFIX = "rackbench-"
+OWN = "rackbench-health"
+PROBE_TIMEOUT_S = 1.0
+ANSWER_BYTES = 4096
+LISTENING = 3
+
+
+def services(address: str, probes: dict) -> dict:
+    """Every service of the kit that is installed here."""
+    units = sorted(path.stem for path in UNITS.glob(f"{PREFIX}*.service") if path.stem != OWN)
+    return {
+        unit.removeprefix(PREFIX): service(unit, address, probes.get(unit.removeprefix(PREFIX)))
+        for unit in units
+    }
+
+
+def service(unit: str, address: str, probe: dict | None) -> dict:
+    """Whether a service runs and answers, since when, and how it ended last."""
+    link = INVOCATIONS / f"invocation:{unit}.service"
+    invocation = since = None
+    with suppress(OSError):  # systemd removes the link when the unit ends
+        invocation = str(link.readlink())
+        since = _utc(link.lstat().st_mtime)
+    ready = Path("/run", unit, "ready")
+    answers = ready.exists() if probe is None else _answers(address, probe)
+    ends = _lines(ENDS / unit)
+    keys = ("at", "invocation", "result", "code", "status")
+    return {
+        "state": ("up" if answers else "silent") if invocation else "down",
+        "since": since,
+        "invocation": invocation,
+        "ended": dict(zip(keys, ends[-1].split(), strict=False)) if ends else None,
+        "ends": len(ends),
+    }
+
+
+def _answers(address: str, probe: dict) -> bool:
+    """Whether the probe's text is in what the service says."""
+    said = b""
+    expected = probe["expect"].encode()
+    try:
+        with socket.create_connection((address, probe["port"]), PROBE_TIMEOUT_S) as connection:
+            connection.sendall(probe.get("send", "").encode())
+            while expected not in said and len(said) < ANSWER_BYTES:
+                part = connection.recv(ANSWER_BYTES)
+                if not part:
+                    break
+                said += part
+    except OSError:
+        return False
+    return expected in said
+
+
+def machine() -> dict:
+    """What may disturb a trial; ticks and retransmits count from boot, None is not readable."""
+    ticks = [int(word) for word in (_lines(Path("/proc/stat")) or ["cpu"])[0].split()[1:9]]
+    load = (_lines(Path("/proc/loadavg")) or [""])[0].split()
+    rates = [float(rate) for rate in re.findall(r"cpu MHz\s*: (.*)", _text(Path("/proc/cpuinfo")))]
+    heats = [
+        int(_lines(zone)[0]) / 1000
+        for zone in Path("/sys/class/thermal").glob("thermal_zone*/temp")
+        if _lines(zone)
+    ]
+    return {
+        "load1": float(load[0]) if load else None,
+        "cores": os.cpu_count(),
+        "cpu_ticks": sum(ticks) if ticks else None,
+        "steal_ticks": ticks[7] if len(ticks) > 7 else None,
+        "cpu_mhz": round(sum(rates) / len(rates)) if rates else None,
+        "temperature_c": max(heats) if heats else None,
+        "retransmits": _retransmits(),
+    }
+
+
+def _retransmits() -> int | None:
+    rows = [line.split() for line in _lines(Path("/proc/net/snmp")) if line.startswith("Tcp:")]
+    return int(dict(zip(*rows, strict=True))["RetransSegs"]) if len(rows) == 2 else None
+
+
+def _lines(path: Path) -> list[str]:
+    return _text(path).splitlines()
+
+
+def _text(path: Path) -> str:
+    """A file's text, or nothing when it cannot be read."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+def _utc(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def report(address: str, probes: dict) -> dict:
+    """The answer to a request that came in on `address`."""
+    room = os.statvfs("/var/lib")
+    return {
+        "schema": SCHEMA,
+        "node": os.uname().nodename,
+        "services": services(address, probes),
+        "disk_free_mb": room.f_bavail * room.f_frsize >> 20,
+        "machine": machine(),
+    }
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers GET; systemd's journal needs no line for each."""
+
+    timeout = 5
+    probes: ClassVar[dict] = {}
+
+    def do_GET(self) -> None:
+        """Send the report."""
+        body = json.dumps(report(self.connection.getsockname()[0], self.probes)).encode() + b"\n"
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def main() -> None:
+    """Serve on the socket that systemd hands over."""
+    Handler.probes = json.loads(Path(sys.argv[1]).read_text())
+    server = ThreadingHTTPServer(("", 0), Handler, bind_and_activate=False)
+    server.socket.close()
+    server.socket = socket.socket(fileno=LISTENING)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()
