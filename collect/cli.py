@@ -55,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_report(commands)
     _add_anova(commands)
     _add_compare(commands)
+    _add_export(commands)
     return parser
 
 
@@ -349,6 +350,60 @@ def _compare(options: argparse.Namespace) -> int:
     else:
         print_text(outcome)
     return FINDINGS if refused or outcome.compared.over else GOOD
+
+
+def _add_export(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        _export,
+        "write a run for other tools",
+        """\
+Write a run for other tools, from its sealed and verified trials alone; a refused
+trial is a finding and is left out. The file appears whole or not at all. One that
+is there already is only replaced with --force.
+
+formats:
+  parquet   all calls, warm-up too, with one schema for all studies (levels as JSON)
+  csv       all calls, a column each factor
+  trials    CSV with the mean of each trial, the samples of every interval
+  cells     CSV with a row each cell, as cells.csv
+  jtl       measured calls for JMeter, which knows whole milliseconds only
+  hdr       HdrHistogram log: a histogram of each trial in ns, tagged by its cell
+  latex     the cells as a table for the package booktabs
+  markdown  the cells as a pipe table
+
+examples:
+  collect export monday --format parquet
+  collect export monday --format latex -o thesis/monday.tex --force
+  collect export monday --format trials -o trials.csv""",
+    )
+    parser.add_argument(
+        "run_name", metavar="RUN", help="a run's directory, or its name in results/"
+    )
+    formats = ("parquet", "csv", "trials", "cells", "jtl", "hdr", "latex", "markdown")
+    parser.add_argument("--format", required=True, choices=formats, help="see below")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="the file (default: named after the run, in its directory)",
+    )
+    parser.add_argument("--force", action="store_true", help="replace the file if it is there")
+
+
+def _export(options: argparse.Namespace) -> int:
+    # Slow to import, and no other command needs them.
+    from collect.analysis import analyse  # noqa: PLC0415
+    from collect.export import export  # noqa: PLC0415
+
+    run = open_run(options.run_name)
+    with progress() as show:
+        analysis = analyse(run, show(f"{run.name}: trials verified"))
+    path = export(analysis, options.format, options.output, replace=options.force)
+    findings = [f for f in analysis.findings if f.kind != "missing"]
+    _print_findings(findings, sys.stderr)
+    print(path)
+    return FINDINGS if findings else GOOD
 
 
 def _positive(text: str) -> int:

@@ -7,7 +7,9 @@ from synthetic import reseal, seal
 from collect.cli import main
 
 
-@pytest.mark.parametrize("command", ["plan", "check", "status", "report", "anova", "compare"])
+@pytest.mark.parametrize(
+    "command", ["plan", "check", "status", "report", "anova", "compare", "export"]
+)
 def test_every_command_has_help_with_examples(command, capsys):
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])

@@ -1,0 +1,130 @@
+"""The cells of a run as tables to put into a text, and its trials as a tidy CSV."""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Sequence
+
+from collect.analysis import Analysis
+from collect.cells import Cell, cells_csv
+from collect.numbers import show, show_level
+
+_NUMBERS = ("trials", "mean, ms", "95 % interval, ms", "p50, ms", "p99, ms", "failed calls")
+_LATEX = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    # At the start of a row a bracket would be the option of the row before.
+    "[": "{[}",
+    "]": "{]}",
+    "\N{NARROW NO-BREAK SPACE}": r"\,",
+    "\N{INFINITY}": r"$\infty$",
+}
+
+
+def as_csv(analysis: Analysis) -> str:
+    """Give cells.csv."""
+    return cells_csv(analysis.run, analysis.cells)
+
+
+def trials_csv(analysis: Analysis) -> str:
+    """Give a row each whole trial: levels, block, calls, errors, mean in ms (empty if none)."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    columns = ("trial", "block", "position", "outcome", "calls", "errors", "mean_ms")
+    writer.writerow(["study", *analysis.run.factors, *columns])
+    for cell in analysis.cells:
+        levels = [str(v).lower() if isinstance(v, bool) else v for v in cell.levels]
+        for trial in cell.trials:
+            sealed, calls = trial.trial, trial.calls
+            mean_ms = calls.mean_ms if trial.counts else None
+            writer.writerow(
+                [
+                    *(analysis.run.study, *levels, sealed.id, sealed.block, sealed.position),
+                    *(sealed.outcome, calls.calls, calls.errors),
+                    "" if mean_ms is None else repr(mean_ms),
+                ]
+            )
+    return text.getvalue()
+
+
+def as_latex(analysis: Analysis) -> str:
+    """Give a table for the package booktabs, numbers as the report shows them."""
+    header, rows = _table(analysis, _latex)
+    count = len(analysis.run.factors)
+    lines = [
+        r"\begin{table}",
+        rf"\caption{{{_latex(_caption(analysis))}}}",
+        rf"\label{{tab:{re.sub('[^A-Za-z0-9]+', '-', analysis.run.name)}}}",
+        rf"\begin{{tabular}}{{{'l' * count}{'r' * len(_NUMBERS)}}}",
+        r"\toprule",
+        " & ".join(header) + r" \\",
+        r"\midrule",
+        *(" & ".join(row) + r" \\" for row in rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def as_markdown(analysis: Analysis) -> str:
+    """Give a pipe table, numbers as the report shows them."""
+    header, rows = _table(analysis, _markdown)
+    count = len(analysis.run.factors)
+    rule = ["---"] * count + ["---:"] * len(_NUMBERS)
+    lines = [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
+    return "\n".join([*lines, "", _markdown(_caption(analysis))]) + "\n"
+
+
+def _caption(analysis: Analysis) -> str:
+    run = analysis.run
+    return (
+        f"Run {run.name}: study {run.study}, profile {run.profile}. Means of trial means with "
+        "Student's 95 % intervals over trials (JVM forks)."
+    )
+
+
+def _table(analysis: Analysis, escape: Callable[[str], str]) -> tuple[list[str], list[list[str]]]:
+    header = [escape(text) for text in (*analysis.run.factors, *_NUMBERS)]
+    rows = [
+        [escape(text) for text in (*map(show_level, cell.levels), *_numbers(cell))]
+        for cell in analysis.cells
+    ]
+    return header, rows
+
+
+def _numbers(cell: Cell) -> Sequence[str]:
+    failed = f"{cell.errors}" if cell.trials else ""
+    if cell.mean is None or cell.quantiles is None:
+        return str(len(cell.trials)), cell.outcome, "", "", "", failed
+    low, high = cell.mean.low, cell.mean.high
+    return (
+        str(len(cell.counted)),
+        show(cell.mean.value),
+        "no interval" if low is None or high is None else f"{show(low)} to {show(high)}",
+        show(cell.quantiles.p50_ms),
+        show(cell.quantiles.p99_ms),
+        failed,
+    )
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in _one_line(text))
+
+
+def _markdown(text: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]<>|#~])", r"\\\1", _one_line(text).replace("&", "&amp;"))
+
+
+def _one_line(text: str) -> str:
+    """Give a text without line ends and control characters, which no table can hold."""
+    return "".join(
+        character if character.isprintable() or character == "\N{NARROW NO-BREAK SPACE}" else " "
+        for character in text
+    )
