@@ -37,6 +37,7 @@ import org.rackbench.tomcattesting.WarServer;
 class MtomTest {
 
   private static final Duration LONG = Duration.ofSeconds(60);
+  private static final int MAXIMUM_BYTES = 16 * 1024 * 1024;
 
   @TempDir static Path base;
   @TempDir Path directory;
@@ -150,10 +151,21 @@ class MtomTest {
     assertTrue(answer.body().contains("the request has no payload"), answer.body());
   }
 
-  @Test
-  void aPayloadOfNoSizeIsSaidBeforeAnyCall() {
+  @ParameterizedTest
+  @ValueSource(strings = {"inline", "mtom"})
+  void aPayloadBeyondTheServersLimitIsAFault(String endpoint) throws Exception {
+    HttpResponse<String> answer = echo(endpoint, "x".repeat(MAXIMUM_BYTES + 1));
+    assertEquals(500, answer.statusCode());
+    assertTrue(answer.body().contains("a payload of 16777217 bytes is longer"), answer.body());
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, MAXIMUM_BYTES + 1})
+  void aPayloadOfNoSizeIsSaidBeforeAnyCall(int payloadBytes) {
     RuntimeException e =
-        assertThrows(RuntimeException.class, () -> session("http://localhost:1", "mtom", 0, LONG));
+        assertThrows(
+            RuntimeException.class,
+            () -> session("http://localhost:1", "mtom", payloadBytes, LONG));
     assertTrue(e.getMessage().contains("correct the level 'payload_bytes'"), e.getMessage());
   }
 
