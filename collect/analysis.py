@@ -7,7 +7,7 @@ from collect.calls import Calls
 from collect.cells import Cell, make_cells
 from collect.check import Finding, verify_run
 from collect.run import Run
-from collect.trials import verify_trial
+from collect.trials import verify_seal
 
 Progress = Callable[[int, int], None]
 
@@ -33,16 +33,12 @@ class Analysis:
 def analyse(run: Run, progress: Progress = lambda done, total: None) -> Analysis:
     """Verify and read what is new since the last time, and make the cells of a run.
 
-    `progress` is told how many trials of how many are verified.
+    `progress` is told how many trials of how many are read.
     """
     calls = Calls(run)
-    verified = verify_run(
-        run,
-        lambda directory, planned: verify_trial(directory, planned, calls.__contains__),
-        progress,
-    )
-    unreadable = calls.update(verified.trials)
-    refused = {finding.subject for finding in unreadable}
-    trials = [trial for trial in verified.trials if trial.id not in refused]
+    # The calls are proven where they are read, once for both.
+    sealed = verify_run(run, verify_seal)
+    refused = calls.update(sealed.trials, progress)
+    trials = [trial for trial in sealed.trials if trial.id in calls.held]
     cells = make_cells(run, trials, calls)
-    return Analysis(run, tuple(cells), (*verified.findings, *unreadable))
+    return Analysis(run, tuple(cells), (*sealed.findings, *refused))

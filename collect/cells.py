@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from collect.calls import Calls, CellQuantiles, TrialSummary
+from collect.calls import Calls, CellQuantiles
 from collect.run import Run
 from collect.statistics import (
     Estimate,
@@ -24,6 +24,7 @@ from collect.statistics import (
     steadiness,
 )
 from collect.study import CELL_COLUMNS, Level
+from collect.summaries import TrialSummary
 from collect.trials import Trial
 from collect.writing import write_text
 

@@ -177,8 +177,8 @@ def _add_report(commands: Commands) -> None:
         "write one report over one or more runs",
         """\
 Write one self-contained HTML file over one or more runs of any studies, with
-cells.csv, calls.parquet and charts (SVG, PDF) in each run's directory. Logs that
-an earlier report has read are not read again. Refused trials are findings. For
+cells.csv and charts (SVG, PDF) in each run's directory. Logs that an earlier
+report has read are not read again. Refused trials are findings. For
 students each exhibit says what it asks and what to look for, with questions; the
 answers go into a file of their own, REPORT-answers.md, for the teacher.
 

@@ -41,7 +41,7 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
     bytes, the study or the profile that run.json states), `nodes` (not the same from the first look
     to the last, or trials of several clients or JVMs), `duplicate` (two trials with the same
     calls), `cells` (cells.csv is not what the trials give) and `counted` (an unsealed or refused
-    trial in calls.parquet).
+    trial in what a report keeps).
     """
     verified = verify_run(run, progress=progress)
     bad_rows = find_bad_rows(verified.trials)
@@ -140,14 +140,12 @@ def _of_duplicates(trials: Sequence[Trial]) -> Iterator[Finding]:
 
 
 def _of_counted(run: Run, trials: Sequence[Trial]) -> Iterator[Finding]:
-    if not (run.directory / "calls.parquet").exists():
-        return
-    for name in sorted(Calls(run).held - {trial.id for trial in trials}):
+    for name in sorted(set(Calls(run).held) - {trial.id for trial in trials}):
         yield Finding(
             "counted",
             name,
-            f"{name}: is in calls.parquet but not sealed and whole; write what is derived anew: "
-            f"collect report {run.name}",
+            f"{name}: was counted by a report but is not sealed and whole; write what is derived "
+            f"anew: collect report {run.name}",
         )
 
 

@@ -98,17 +98,23 @@ def read_trial(directory: Path) -> Trial:
     return trial
 
 
-def verify_trial(
-    directory: Path,
-    planned: PlannedTrial | None = None,
-    is_known: Callable[[Trial], bool] = lambda trial: False,
-) -> Trial:
+def verify_trial(directory: Path, planned: PlannedTrial | None = None) -> Trial:
     """Read a sealed trial and prove it whole; the one way a trial becomes countable.
 
-    Checks trial.json, that the trial is the `planned` one (levels, constants, node settings, seed),
-    and that the calls file has the header, the row count and the SHA-256 of the seal. The hash is
-    of the uncompressed bytes. `is_known` says whether the calls file was proven before and need not
-    be read again. Raises TrialError, never changes a file.
+    Checks trial.json and that the trial is the `planned` one (see verify_seal), and that the calls
+    file has the header, the row count and the SHA-256 of the seal. The hash is of the uncompressed
+    bytes. Raises TrialError, never changes a file.
+    """
+    trial = verify_seal(directory, planned)
+    _prove(trial, lambda chunk: None)
+    return trial
+
+
+def verify_seal(directory: Path, planned: PlannedTrial | None = None) -> Trial:
+    """Read trial.json and check that the trial is the `planned` one; its calls stay unproven.
+
+    Compares levels, constants, node settings and seed, and the number of calls of an ok trial.
+    Raises TrialError.
     """
     trial = read_trial(directory)
     if planned is not None:
@@ -125,9 +131,17 @@ def verify_trial(
                 f"{trial.id}: is sealed as ok with {trial.calls_rows} calls, the plan says "
                 f"{planned.rows}; calls are lost: run it again"
             )
-    if not is_known(trial):
-        _verify_calls(trial)
     return trial
+
+
+def proven_calls(trial: Trial) -> bytes:
+    """Give the calls file, uncompressed: the very bytes that were proven against the seal.
+
+    Raises TrialError.
+    """
+    chunks: list[bytes] = []
+    _prove(trial, chunks.append)
+    return b"".join(chunks)
 
 
 def calls_path(directory: Path) -> Path:
@@ -137,7 +151,7 @@ def calls_path(directory: Path) -> Path:
     return packed if packed.exists() and not plain.exists() else plain
 
 
-def _verify_calls(trial: Trial) -> None:
+def _prove(trial: Trial, keep: Callable[[bytes], None]) -> None:
     path = calls_path(trial.directory)
     digest = hashlib.sha256()
     lines, head, last = 0, b"", b"\n"
@@ -147,6 +161,7 @@ def _verify_calls(trial: Trial) -> None:
             lines += chunk.count(b"\n")
             head += chunk[: len(CALLS_HEADER) + 1 - len(head)]
             last = chunk[-1:]
+            keep(chunk)
     except FileNotFoundError as error:
         raise TrialError(f"{trial.id}: has no {path.name}; set it aside and sweep again") from error
     except (OSError, EOFError, zlib.error) as error:

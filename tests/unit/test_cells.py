@@ -1,6 +1,5 @@
 import csv
 import io
-import os
 from statistics import mean
 
 import numpy as np
@@ -9,9 +8,7 @@ from synthetic import reseal, seal, sort_times
 from test_study import changed
 
 from collect.analysis import analyse
-from collect.calls import Calls
 from collect.cells import cells_csv
-from collect.run import open_run
 from collect.study import CELL_COLUMNS
 
 
@@ -155,6 +152,11 @@ def test_levels_are_ordered_by_number_and_as_in_the_study_file(run_of):
         (lambda text: text.replace("\n3,", "\nthree,", 1), "cannot be read"),
         (lambda text: text.replace(",ok\n", ",ok,more\n", 1), "cannot be read"),
         (lambda text: text.replace(",measure,,", ",measure,,-", 1), "missing or negative"),
+        (lambda text: text.replace(",measure,,", f",measure,{2**62},", 1), "longer than a year"),
+        (lambda text: text.replace(",measure,,", f",measure,{-(2**62)},", 1), "longer than a year"),
+        (lambda text: text.replace(",ok\n", ",ok\r0,0,measure,,1,1,1,1,ok\n", 1), "cannot be read"),
+        (lambda text: text.replace(",ok\n", ",o\0k\n", 1), "unknown status"),
+        (lambda text: text.replace(",ok\n", "\n", 1), "cannot be read"),
     ],
 )
 def test_rows_that_are_not_of_the_schema_refuse_their_trial_alone(run_of, change, part):
@@ -183,57 +185,6 @@ def test_an_intended_start_counts_the_waiting(run_of):
     reseal(directory, late)
     cell = next(c for c in analyse(run).cells if c.trials)
     assert cell.mean.value == pytest.approx(3)
-
-
-def test_a_second_analysis_reads_only_the_new_trial(run_of, tmp_path, monkeypatch):
-    run = run_of(until=35)
-    first = analyse(run)
-    for planned in run.plan[:35]:
-        path = run.trials_directory / planned.id / "calls.csv"
-        status = path.stat()
-        # Same seal, size and time: only the content would give a second reading away.
-        path.write_bytes(b"x" * status.st_size)
-        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    new = run.plan[35]
-    seal(run.trials_directory, new, [7.0] * new.calls)
-    second = analyse(open_run(str(run.directory)))
-    assert not second.findings
-    assert second.sealed == first.sealed + 1
-    touched = run.levels(new.factors)
-    for before, after in zip(first.cells, second.cells, strict=True):
-        assert (before.samples == after.samples) == (before.levels != touched)
-
-
-def test_a_changed_log_is_read_again_and_refused(run_of):
-    run = run_of()
-    analyse(run)
-    path = run.trials_directory / run.plan[0].id / "calls.csv"
-    path.write_text(path.read_text().replace(",ok", ",oK", 1))
-    analysis = analyse(run)
-    assert [finding.kind for finding in analysis.findings] == ["refused"]
-    assert analysis.sealed == len(run.plan) - 1
-
-
-def test_a_useless_parquet_file_is_made_again(run_of):
-    run = run_of()
-    before = rows_of(analyse(run))
-    (run.directory / "calls.parquet").write_bytes(b"PAR1 no")
-    assert rows_of(analyse(run)) == before
-    assert all(
-        trial in Calls(run)
-        for cell in analyse(run).cells
-        for trial in [t.trial for t in cell.trials]
-    )
-
-
-def test_a_trial_that_goes_away_leaves_the_parquet_file(run_of):
-    run = run_of()
-    analyse(run)
-    directory = run.trials_directory / run.plan[0].id
-    directory.rename(run.directory / "elsewhere")
-    analysis = analyse(run)
-    assert analysis.sealed == len(run.plan) - 1
-    assert run.plan[0].id not in Calls(run).trials()
 
 
 def test_a_directory_with_pattern_characters_is_read(run_of):

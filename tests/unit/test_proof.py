@@ -15,7 +15,7 @@ from collect.run import open_run
 
 @pytest.fixture
 def run(run_of):
-    """A whole run that was reported: with cells.csv and calls.parquet."""
+    """A whole run that was reported: with cells.csv and what a report keeps."""
     return reported(run_of())
 
 

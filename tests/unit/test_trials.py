@@ -9,7 +9,14 @@ from test_study import SORT
 
 from collect.plan import make_plan
 from collect.study import load_study
-from collect.trials import TrialError, calls_path, read_trial, verify_trial
+from collect.trials import (
+    TrialError,
+    calls_path,
+    proven_calls,
+    read_trial,
+    verify_seal,
+    verify_trial,
+)
 
 PLANNED, OTHER = make_plan(load_study(SORT).profile("demo", 5))[:2]
 TIMES = [float(n) for n in range(1, PLANNED.calls + 1)]
@@ -130,6 +137,16 @@ def test_another_header_is_refused(tmp_path):
     assert "header of schema 1" in refusal(directory)
 
 
-def test_a_log_known_already_is_not_read_again(sealed):
+def test_a_seal_is_verified_without_its_log(sealed):
     (sealed / "calls.csv").unlink()
-    assert verify_trial(sealed, PLANNED, lambda trial: True) == read_trial(sealed)
+    assert verify_seal(sealed, PLANNED) == read_trial(sealed)
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_proven_calls_are_the_bytes_of_the_log(sealed, is_packed):
+    path = sealed / "calls.csv"
+    content = path.read_bytes()
+    if is_packed:
+        path.with_name("calls.csv.gz").write_bytes(gzip.compress(content))
+        path.unlink()
+    assert proven_calls(read_trial(sealed)) == content

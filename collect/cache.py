@@ -1,0 +1,180 @@
+"""What was read of each trial of a run, kept in its directory so that it is not read again.
+
+Derived, so it is never believed: every file is proven by its SHA-256, every trial by its stamp, and
+what does not fit is read from the raw log again. `cache.json` names the files that belong together;
+the others are never changed once it does.
+"""
+
+import hashlib
+import json
+import secrets
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import parquet
+
+from collect.summaries import Measured, TrialSummary
+from collect.trials import Trial, calls_path
+from collect.writing import write_text
+
+LAYOUT = 2
+DIRECTORY = ".cache"
+_MANIFEST = "cache.json"
+_TIME = np.dtype("<i8")
+_MOST_PARTS = 50
+_KEPT_S = 3600
+_NUMBERS = [field.name for field in fields(TrialSummary)]
+_SCHEMA = pa.schema(
+    [
+        ("trial", pa.string()),
+        ("sha256", pa.string()),
+        ("bytes", pa.int64()),
+        ("changed_ns", pa.int64()),
+        ("part", pa.string()),
+        ("begin", pa.int64()),
+        *((name, pa.int64() if name in {"calls", "errors"} else pa.float64()) for name in _NUMBERS),
+        ("course_ms", pa.list_(pa.float64())),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What tells whether a log was read before: SHA-256 of its seal, bytes, time of change."""
+
+    sha256: str
+    bytes: int
+    changed_ns: int
+
+    @classmethod
+    def of(cls, trial: Trial) -> "Stamp | None":
+        """Look at the log of a trial without opening it; None when there is none."""
+        try:
+            status = calls_path(trial.directory).stat()
+        except OSError:
+            return None
+        return cls(trial.calls_sha256.lower(), status.st_size, status.st_mtime_ns)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is held of one trial; its times are in the file `part` from the number `begin` on."""
+
+    stamp: Stamp
+    summary: TrialSummary
+    course_ms: NDArray[np.float64]
+    part: str
+    begin: int
+
+
+class Cache:
+    """The cache of one run; `entries` are by trial."""
+
+    def __init__(self, run: Path) -> None:
+        """Open what is there and fits; nothing is there when in doubt."""
+        self._directory = run / DIRECTORY
+        self._proofs: dict[str, str] = {}
+        self.entries: dict[str, Entry] = {}
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
+            self._open()
+
+    def times(self, entry: Entry) -> NDArray[np.int64]:
+        """Give the counted times of a trial in ns, in the order of their starts."""
+        path = self._directory / entry.part
+        offset = entry.begin * _TIME.itemsize
+        return np.fromfile(path, _TIME, entry.summary.calls, offset=offset)
+
+    def replace(
+        self, kept: Mapping[str, Entry], fresh: Iterable[tuple[str, Stamp, Measured]]
+    ) -> None:
+        """Make the cache hold `kept`, which it holds already, and `fresh`, and nothing else.
+
+        `fresh` is read once and never held as a whole.
+        """
+        self._directory.mkdir(exist_ok=True)
+        entries = dict(kept)
+        if len({entry.part for entry in kept.values()}) > _MOST_PARTS:
+            entries = {}
+            fresh = chain(self._again(kept), fresh)
+        part = f"{secrets.token_hex(8)}.times"
+        digest = hashlib.sha256()
+        begin = 0
+        with (self._directory / part).open("wb") as stream:
+            for name, stamp, measured in fresh:
+                content = measured.times_ns.astype(_TIME, copy=False).tobytes()
+                digest.update(content)
+                stream.write(content)
+                entries[name] = Entry(stamp, measured.summary, measured.course_ms, part, begin)
+                begin += len(measured.times_ns)
+        self._proofs[part] = digest.hexdigest()
+        used = {entry.part for entry in entries.values()}
+        self._close(entries, {name: self._proofs[name] for name in used})
+
+    def _again(self, kept: Mapping[str, Entry]) -> Iterator[tuple[str, Stamp, Measured]]:
+        for name, entry in kept.items():
+            measured = Measured(entry.summary, entry.course_ms, self.times(entry))
+            yield name, entry.stamp, measured
+
+    def _open(self) -> None:
+        manifest = json.loads((self._directory / _MANIFEST).read_bytes())
+        if manifest["layout"] != LAYOUT:
+            return
+        index, wanted = manifest["index"]
+        if self._proof(index) != wanted:
+            return
+        proofs = {
+            name: proof for name, proof in manifest["parts"].items() if self._proof(name) == proof
+        }
+        rows = parquet.read_table(self._directory / index, schema=_SCHEMA)
+        courses = rows.column("course_ms")
+        entries = {}
+        for place, row in enumerate(rows.drop_columns(["course_ms"]).to_pylist()):
+            if row["part"] in proofs:
+                stamp = Stamp(row["sha256"], row["bytes"], row["changed_ns"])
+                summary = TrialSummary(*(row[name] for name in _NUMBERS))
+                course = courses[place].values.to_numpy()
+                entries[row["trial"]] = Entry(stamp, summary, course, row["part"], row["begin"])
+        self._proofs, self.entries = proofs, entries
+
+    def _close(self, entries: Mapping[str, Entry], proofs: Mapping[str, str]) -> None:
+        index = f"{secrets.token_hex(8)}.parquet"
+        columns = {
+            "trial": list(entries),
+            "sha256": [entry.stamp.sha256 for entry in entries.values()],
+            "bytes": [entry.stamp.bytes for entry in entries.values()],
+            "changed_ns": [entry.stamp.changed_ns for entry in entries.values()],
+            "part": [entry.part for entry in entries.values()],
+            "begin": [entry.begin for entry in entries.values()],
+            **{
+                name: [getattr(entry.summary, name) for entry in entries.values()]
+                for name in _NUMBERS
+            },
+            "course_ms": [entry.course_ms for entry in entries.values()],
+        }
+        parquet.write_table(pa.table(columns, schema=_SCHEMA), self._directory / index)
+        proof = self._proof(index)
+        manifest = {"layout": LAYOUT, "index": [index, proof], "parts": proofs}
+        write_text(self._directory / _MANIFEST, json.dumps(manifest))
+        self._proofs, self.entries = dict(proofs), dict(entries)
+        self._clean({_MANIFEST, index, *proofs})
+
+    def _proof(self, name: str) -> str | None:
+        try:
+            with (self._directory / name).open("rb") as stream:
+                return hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError:
+            return None
+
+    def _clean(self, used: set[str]) -> None:
+        """Remove what no manifest names, but for what another report may be reading."""
+        for path in self._directory.iterdir():
+            with suppress(OSError):
+                if path.name not in used and path.stat().st_mtime < time.time() - _KEPT_S:
+                    path.unlink()
