@@ -8,12 +8,16 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 
 /** The JVM of one attempt, from its start to its end. */
 final class Fork {
 
   /** What the JVM printed; sealed with the trial unless it is empty. */
   static final String LOG = "trial.log";
+
+  /** Rare enough not to disturb what is measured. */
+  private static final int PATIENCE_S = 30;
 
   private static final int TAIL_BYTES = 2000;
 
@@ -57,9 +61,20 @@ final class Fork {
     return options;
   }
 
-  /** Waits for the JVM's end; kills the JVM and its descendants at the bound. True: it ended. */
-  boolean await(int seconds) throws InterruptedException {
-    boolean ended = process.waitFor(seconds, TimeUnit.SECONDS);
+  /**
+   * Waits for the JVM's end; kills the JVM and its descendants at the bound, or when it waits in
+   * vain. True: it ended by itself.
+   *
+   * @param seconds the bound
+   * @param isVain asked now and then, first after {@link #PATIENCE_S}
+   */
+  boolean await(int seconds, BooleanSupplier isVain) throws InterruptedException {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+    boolean ended;
+    do {
+      long left = Math.min(end - System.nanoTime(), TimeUnit.SECONDS.toNanos(PATIENCE_S));
+      ended = process.waitFor(left, TimeUnit.NANOSECONDS);
+    } while (!ended && System.nanoTime() < end && !isVain.getAsBoolean());
     if (!ended) {
       WorkArea.endTree(process.toHandle());
     }

@@ -3,8 +3,11 @@ package org.rackbench.harness;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 
 /** The lab as its clients see it: {@code lab.json}, schema 1. Keys it does not know are let be. */
 public final class Lab {
@@ -44,6 +47,58 @@ public final class Lab {
   /** The text called {@code key} of the broker. */
   public String broker(String key) {
     return text(root.get("broker"), "broker.", key);
+  }
+
+  /** TCP port of every node's health socket; 0 when the lab has none. */
+  int healthPort() {
+    return root.get("health_port") instanceof Integer port ? port : 0;
+  }
+
+  /** The node that drives, if the file names it. */
+  Optional<Server> client() {
+    return root.get("client") instanceof Map<?, ?> client
+        ? Optional.of(server(client, "client.", List.of()))
+        : Optional.empty();
+  }
+
+  /** The nodes that serve {@code trial}: the broker and its workers, as far as it needs them. */
+  List<Server> servers(PlannedTrial trial) {
+    List<Server> servers = new ArrayList<>();
+    Set<String> found = new HashSet<>();
+    if (root.get("broker") instanceof Map<?, ?> broker) {
+      add(broker, "broker.", trial, servers, found);
+    }
+    if (!found.containsAll(trial.needs())) {
+      List<?> workers = root.get("workers") instanceof List<?> list ? list : List.of();
+      if (trial.servers() > workers.size()) {
+        workers(trial.servers(), "name"); // says so
+      }
+      for (Object worker : workers.subList(0, trial.servers())) {
+        add((Map<?, ?>) worker, "workers[].", trial, servers, found);
+      }
+    }
+    List<String> missing = new ArrayList<>(trial.needs());
+    missing.removeAll(found);
+    if (!missing.isEmpty()) {
+      throw new BadInput(
+          "%s: no node has the service %s that trial %s needs; correct 'needs' in the study file or provision the client node again"
+              .formatted(file, missing.get(0), trial.id()));
+    }
+    return servers;
+  }
+
+  private void add(
+      Map<?, ?> node, String where, PlannedTrial trial, List<Server> servers, Set<String> found) {
+    List<?> offered = node.get("services") instanceof List<?> list ? list : List.of();
+    List<String> used = trial.needs().stream().filter(offered::contains).toList();
+    if (!used.isEmpty()) {
+      servers.add(server(node, where, used));
+      found.addAll(used);
+    }
+  }
+
+  private Server server(Map<?, ?> node, String where, List<String> services) {
+    return new Server(text(node, where, "name"), text(node, where, "address"), services);
   }
 
   private String text(Object holder, String where, String key) {

@@ -49,7 +49,25 @@ record PlannedTrial(
       throw new BadInput(
           where + ": constants.client_heap_mb must be a whole number > 0 and jvm_options a list");
     }
+    if (trial.needs() == null || trial.servers() < 1) {
+      throw new BadInput(
+          where
+              + ": 'needs' must be a list of services and 'servers' a whole number > 0;"
+              + " make the plan anew");
+    }
     return trial;
+  }
+
+  /** The services that must answer; none in the plan of an earlier version, null when no list. */
+  List<String> needs() {
+    return line.getOrDefault("needs", List.of()) instanceof List<?> list
+        ? list.stream().map(Object::toString).toList()
+        : null;
+  }
+
+  /** On how many of the workers, in pool order, these services are used. */
+  int servers() {
+    return line.getOrDefault("servers", 1) instanceof Integer servers ? servers : 0;
   }
 
   Map<String, Object> object(String key) {

@@ -2,7 +2,9 @@ package org.rackbench.harness;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -41,10 +43,19 @@ final class RunState {
             total,
             "last",
             null,
+            "thrown_away",
+            0,
+            "put_off",
+            new ArrayList<>(),
             "outside_jvm_ms_p50",
             null,
             "updated_at",
             null);
+  }
+
+  /** How many trials are planned. */
+  int total() {
+    return (int) state.get("total");
   }
 
   synchronized void started(String id, int attempt) throws IOException {
@@ -76,10 +87,31 @@ final class RunState {
     state.put("outside_jvm_ms_p50", sorted[sorted.length / 2] / 1e6);
   }
 
-  /** Says that the runner is stopping, finished or failed, and why. */
+  /** Counts an attempt that a fault of the lab spoilt. */
+  synchronized void thrownAway() throws IOException {
+    state.put("running", null);
+    state.put("attempt", null);
+    state.put("since", Utc.now());
+    state.put("thrown_away", (int) state.get("thrown_away") + 1);
+    write();
+  }
+
+  /** Says which trials cannot run for now, as id and reason. */
+  synchronized void putOff(Map<String, String> reasons) throws IOException {
+    List<Object> list = new ArrayList<>();
+    reasons.forEach((id, reason) -> list.add(Trial.ordered("id", id, "reason", reason)));
+    state.put("put_off", list);
+    write();
+  }
+
+  /**
+   * Says what the runner is: {@code running}, {@code paused}, {@code stopping}, {@code finished},
+   * {@code deadline} or {@code failed}, and why.
+   */
   synchronized void become(String word, String reason) throws IOException {
     state.put("state", word);
     state.put("reason", reason);
+    state.put("since", Utc.now());
     write();
   }
 

@@ -61,6 +61,11 @@ final class TrialRecord {
     }
   }
 
+  /** The same attempt, which a server's lack of memory spoilt. */
+  TrialRecord outOfMemory(String sentence) {
+    return new TrialRecord(trial, attempt, result, "oom", sentence);
+  }
+
   String outcome() {
     return outcome;
   }
@@ -72,9 +77,17 @@ final class TrialRecord {
   /**
    * Writes trial.json beside calls.csv, of which a bad outcome keeps the header line only.
    *
+   * @param earlier the attempts that were thrown away, and why
+   * @param interference what went on beside, for each node; see {@link Look#interference}
    * @param times {@code fork_ms}: the launch, the JVM and the runner's work until this call
    */
-  void write(int number, String startedAt, Fork fork, Map<String, Object> times)
+  void write(
+      int number,
+      List<Map<String, Object>> earlier,
+      String startedAt,
+      Fork fork,
+      Map<String, Object> interference,
+      Map<String, Object> times)
       throws IOException {
     Path calls = attempt.resolve(Trial.CALLS);
     if (!result.containsKey("errors")) {
@@ -91,6 +104,7 @@ final class TrialRecord {
             "block", line.get("block"),
             "position", line.get("position"),
             "attempt", number,
+            "earlier_attempts", earlier,
             "client", trial.client(),
             "factors", line.get("factors"),
             "constants", line.get("constants"),
@@ -111,6 +125,7 @@ final class TrialRecord {
             "clock", result.get("clock"),
             "overhead", result.get("overhead"),
             "gc", result.get("gc"),
+            "interference", interference,
             "fork_ms", times);
     Files.write(attempt.resolve("trial.json"), Json.bytes(record));
   }

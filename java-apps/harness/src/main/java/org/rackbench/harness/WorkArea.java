@@ -1,12 +1,16 @@
 package org.rackbench.harness;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -23,6 +27,10 @@ import java.util.stream.Stream;
 final class WorkArea {
 
   private static final String JVM = "jvm";
+
+  /** Why each earlier attempt was thrown away, an object a line; handed on to the next attempt. */
+  private static final String EARLIER = "earlier.jsonl";
+
   private static final Pattern ATTEMPT = Pattern.compile("(.+)\\.([0-9]+)");
 
   private final Path work;
@@ -53,6 +61,10 @@ final class WorkArea {
     int last = attempts.getOrDefault(id, 0);
     attempts.put(id, last + 1);
     Path directory = Files.createDirectory(work.resolve(id + "." + (last + 1)));
+    Path earlier = work.resolve(id + "." + last).resolve(EARLIER);
+    if (Files.exists(earlier)) {
+      Durable.write(directory.resolve(EARLIER), Files.readAllBytes(earlier));
+    }
     for (int old = last; old > 0; old--) {
       Durable.remove(work.resolve(id + "." + old));
     }
@@ -63,6 +75,33 @@ final class WorkArea {
     return attempts.get(id);
   }
 
+  /** Empties an attempt that does not count; its directory, with the reason, waits for the next. */
+  void throwAway(Path attempt, int number, String reason) throws IOException {
+    Path notes = attempt.resolve(EARLIER);
+    String earlier = Files.exists(notes) ? Files.readString(notes) : "";
+    try (Stream<Path> entries = Files.list(attempt)) {
+      for (Path entry : entries.filter(entry -> !entry.equals(notes)).toList()) {
+        Durable.remove(entry);
+        Files.deleteIfExists(entry);
+      }
+    }
+    Map<String, Object> note =
+        Trial.ordered("attempt", number, "ended_at", Utc.now(), "reason", reason);
+    Durable.replace(notes, (earlier + new String(Json.bytes(note), UTF_8)).getBytes(UTF_8));
+  }
+
+  /** The attempts before {@code attempt}, as {@link #throwAway} noted them. */
+  List<Map<String, Object>> earlier(Path attempt) throws IOException {
+    Path notes = attempt.resolve(EARLIER);
+    List<Map<String, Object>> earlier = new ArrayList<>();
+    if (Files.exists(notes)) {
+      for (String line : Files.readAllLines(notes)) {
+        earlier.add(Json.parse(line, notes.toString()));
+      }
+    }
+    return earlier;
+  }
+
   /** Notes which JVM works in {@code attempt}, for a later runner to end it. */
   void note(Path attempt, ProcessHandle jvm) throws IOException {
     Files.writeString(attempt.resolve(JVM), jvm.pid() + " " + startOf(jvm));
@@ -70,7 +109,7 @@ final class WorkArea {
 
   /** Gives a complete attempt its final name; when this returns, a power cut cannot undo it. */
   void seal(Path attempt, String id) throws IOException {
-    for (String scratch : new String[] {JVM, Trial.PLAN, Trial.RESULT}) {
+    for (String scratch : new String[] {JVM, EARLIER, Trial.PLAN, Trial.RESULT}) {
       Files.deleteIfExists(attempt.resolve(scratch));
     }
     try (Stream<Path> files = Files.list(attempt)) {
@@ -87,11 +126,14 @@ final class WorkArea {
   private void clear(Path stale) throws IOException {
     Matcher name = ATTEMPT.matcher(stale.getFileName().toString());
     endJvm(stale);
-    Durable.empty(stale);
-    if (name.matches() && !isSealed(name.group(1))) {
-      attempts.merge(name.group(1), Integer.parseInt(name.group(2)), Math::max);
-    } else {
+    if (!name.matches() || isSealed(name.group(1))) {
       Durable.remove(stale);
+      return;
+    }
+    int number = Integer.parseInt(name.group(2));
+    attempts.merge(name.group(1), number, Math::max);
+    if (earlier(stale).stream().noneMatch(note -> note.get("attempt").equals(number))) {
+      throwAway(stale, number, "the runner ended before the trial was sealed");
     }
   }
 

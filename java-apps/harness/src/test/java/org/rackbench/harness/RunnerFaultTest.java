@@ -118,6 +118,8 @@ class RunnerFaultTest {
     assertEquals(List.of("t1", "t2", "t3"), sealed());
     assertEquals(1, bench.trial("t1").get("attempt"));
     assertEquals(2, bench.trial("t2").get("attempt"));
+    String earlier = bench.trial("t2").get("earlier_attempts").toString();
+    assertTrue(earlier.contains("the runner ended before the trial was sealed"), earlier);
     try (Stream<Path> left = Files.list(bench.run.resolve("work"))) {
       assertEquals(List.of(), left.toList());
     }

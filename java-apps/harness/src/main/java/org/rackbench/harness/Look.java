@@ -1,0 +1,147 @@
+package org.rackbench.harness;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Stream;
+
+/**
+ * How the nodes of a trial were at one moment, in the words of their health sockets (schema 1, see
+ * the role {@code health}).
+ */
+final class Look {
+
+  /** How a JVM ends under ExitOnOutOfMemoryError; the kernel's own end of it is a result. */
+  private static final String MEMORY_STATUS = "exited 3";
+
+  private static final String MEMORY_RESULT = "oom-kill";
+
+  /**
+   * What keeps a trial from starting.
+   *
+   * @param subject node or {@code service on node}: the same as long as it stays away
+   */
+  record Problem(String subject, String text) {}
+
+  /** How a service that a trial needs is; {@code invocation} is null when it is not started. */
+  private record Service(String name, Object state, Object invocation, int ends, Map<?, ?> ended) {
+
+    boolean ranOutOfMemory() {
+      return end().endsWith(MEMORY_STATUS) || MEMORY_RESULT.equals(ended.get("result"));
+    }
+
+    String end() {
+      return "%s %s %s".formatted(ended.get("result"), ended.get("code"), ended.get("status"));
+    }
+  }
+
+  private final int freeMegabytes;
+  private final List<Problem> problems = new ArrayList<>();
+  private final List<String> unreachable = new ArrayList<>();
+  private final Map<String, Service> services = new LinkedHashMap<>();
+  private final Map<String, Map<?, ?>> machines = new LinkedHashMap<>();
+
+  Look(int freeMegabytes) {
+    this.freeMegabytes = freeMegabytes;
+  }
+
+  void problem(String subject, String text) {
+    problems.add(new Problem(subject, text));
+  }
+
+  void client(String name, Map<String, Object> report) {
+    machines.put(name, object(report.get("machine")));
+  }
+
+  void unreachable(Server server, String reason) {
+    unreachable.add(server.name());
+    problem(
+        server.name(),
+        "%s (%s) does not answer: %s".formatted(server.name(), server.address(), reason));
+  }
+
+  void server(Server server, Map<String, Object> report) {
+    machines.put(server.name(), object(report.get("machine")));
+    if (report.get("disk_free_mb") instanceof Integer free && free < freeMegabytes) {
+      problem(
+          server.name(),
+          "%s has %d MiB free, %d are asked for".formatted(server.name(), free, freeMegabytes));
+    }
+    for (String name : server.services()) {
+      String subject = name + " on " + server.name();
+      Map<?, ?> found = object(object(report.get("services")).get(name));
+      Service service =
+          new Service(
+              subject,
+              found.get("state"),
+              found.get("invocation"),
+              found.get("ends") instanceof Integer ends ? ends : 0,
+              object(found.get("ended")));
+      services.put(subject, service);
+      if (service.state == null) {
+        problem(subject, subject + " is not installed; provision the node again");
+      } else if (!service.state.equals("up")) {
+        problem(subject, "%s is %s".formatted(subject, service.state));
+      }
+    }
+  }
+
+  /** What keeps the trial from starting, or null. */
+  Problem problem() {
+    return problems.isEmpty() ? null : problems.get(0);
+  }
+
+  /** Whether {@code subject}, a node or a {@code service on node}, was looked at and is well. */
+  boolean isWell(String subject) {
+    boolean seen = machines.containsKey(subject) || services.containsKey(subject);
+    return seen && problems.stream().noneMatch(problem -> problem.subject.equals(subject));
+  }
+
+  /**
+   * What this look misses of what was at work {@code before}, in a sentence, or "". A service that
+   * runs on but does not answer is not missed: it may have much to do still.
+   */
+  String missed(Look before) {
+    List<String> missed = new ArrayList<>();
+    unreachable.forEach(name -> missed.add(name + " does not answer"));
+    ended(before)
+        .forEach(service -> missed.add("%s ended (%s)".formatted(service.name, service.end())));
+    return String.join(", ", missed);
+  }
+
+  /** Which service ran out of memory since {@code before}, in a sentence, or "". */
+  String memory(Look before) {
+    return ended(before)
+        .filter(service -> service.ends > before.services.get(service.name).ends)
+        .filter(Service::ranOutOfMemory)
+        .map(service -> "%s ran out of memory (%s)".formatted(service.name, service.end()))
+        .findFirst()
+        .orElse("");
+  }
+
+  private Stream<Service> ended(Look before) {
+    return services.values().stream()
+        .filter(service -> before.services.containsKey(service.name))
+        .filter(
+            service ->
+                !Objects.equals(service.invocation, before.services.get(service.name).invocation));
+  }
+
+  /** What disturbed each machine between {@code before} and this look; see {@link Interference}. */
+  Map<String, Object> interference(Look before) {
+    Map<String, Object> found = new LinkedHashMap<>();
+    machines.forEach(
+        (name, machine) -> {
+          if (before.machines.containsKey(name)) {
+            found.put(name, Interference.between(before.machines.get(name), machine));
+          }
+        });
+    return found;
+  }
+
+  private static Map<?, ?> object(Object value) {
+    return value instanceof Map<?, ?> map ? map : Map.of();
+  }
+}
