@@ -13,7 +13,7 @@ from collect.plan import make_plan, plan_bytes, write_plan
 from collect.progress import progress
 from collect.run import Run, open_run
 from collect.status import show_status
-from collect.study import find_study, load_study
+from collect.study import Level, find_study, load_study
 from collect.writing import write_text
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -56,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_anova(commands)
     _add_compare(commands)
     _add_export(commands)
+    _add_import(commands)
     return parser
 
 
@@ -404,6 +405,67 @@ def _export(options: argparse.Namespace) -> int:
     _print_findings(findings, sys.stderr)
     print(path)
     return FINDINGS if findings else GOOD
+
+
+def _add_import(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        _import,
+        "make a run of what another tool measured",
+        """\
+Make a run of what another tool measured, so that report, compare, check and export
+work on it. jtl is the CSV log of JMeter: each file is a block (a replicate), each
+label in it a trial. A label such as `transport=soap servers=3` names the levels of
+its cell, as `collect export --format jtl` writes it; any other label is a level of
+the factor `label`, unless there is one label and --factor says what was measured.
+timeStamp is taken as the start, as JMeter writes it. A log that cannot be used is
+named with its line, and no run is made.
+
+examples:
+  collect import jtl monday.jtl tuesday.jtl --run jmeter
+  collect import jtl soap-*.jtl --run jmeter-soap --study sort --factor transport=soap
+  collect import jtl all.jtl --run orders --label 'POST /orders'""",
+    )
+    parser.add_argument("format", choices=("jtl",), help="what the files are")
+    parser.add_argument("files", metavar="FILE.jtl", nargs="+", type=Path, help="logs of JMeter")
+    parser.add_argument("--run", dest="run_name", required=True, help="name of the new run")
+    parser.add_argument("--study", default="jmeter", help="name of its study (default: jmeter)")
+    parser.add_argument(
+        "--factor",
+        metavar="NAME=LEVEL",
+        type=_factor,
+        action="append",
+        default=[],
+        help="a level of every cell; may be given again",
+    )
+    parser.add_argument("--label", help="only the samples of this label")
+
+
+def _import(options: argparse.Namespace) -> int:
+    from collect.imports.jtl import read_jtl  # noqa: PLC0415 - no other command needs them
+    from collect.imports.run import import_jtl  # noqa: PLC0415
+
+    made = import_jtl(
+        [read_jtl(path) for path in options.files],
+        options.run_name,
+        study=options.study,
+        factors=dict(options.factor),
+        label=options.label,
+    )
+    print(
+        f"{made.directory}: {made.trials} trials, {made.calls} calls, {made.cells} cells of "
+        f"{', '.join(made.factors)}"
+    )
+    return GOOD
+
+
+def _factor(text: str) -> tuple[str, Level]:
+    from collect.labels import parse_level  # noqa: PLC0415 - no other command needs it
+
+    name, equals, level = text.partition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=LEVEL")
+    return name, parse_level(level)
 
 
 def _positive(text: str) -> int:

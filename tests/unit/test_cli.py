@@ -8,7 +8,7 @@ from collect.cli import main
 
 
 @pytest.mark.parametrize(
-    "command", ["plan", "check", "status", "report", "anova", "compare", "export"]
+    "command", ["plan", "check", "status", "report", "anova", "compare", "export", "import"]
 )
 def test_every_command_has_help_with_examples(command, capsys):
     with pytest.raises(SystemExit) as ended:

@@ -1,0 +1,1 @@
+"""Measurements of other tools as runs, so that they can be laid beside ours."""
