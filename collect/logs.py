@@ -150,7 +150,8 @@ def _array(name: str, column: pa.ChunkedArray) -> NDArray[Any]:
     words = chunk.dictionary.to_pylist()
     # The last place is that of an empty field, whose index is -1.
     places = [known.index(word) if word in known else -1 for word in words] + [-1]
-    return np.take(np.array(places, np.int8), chunk.indices.fill_null(-1))
+    codes: NDArray[np.int8] = np.array(places, np.int8)[np.asarray(chunk.indices.fill_null(-1))]
+    return codes
 
 
 def _faults(columns: Columns) -> dict[str, NDArray[np.bool_]]:
