@@ -8,8 +8,13 @@ import java.util.zip.GZIPOutputStream;
 import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
 import org.apache.commons.compress.archivers.tar.TarArchiveOutputStream;
 
-/** A tar.gz whose bytes depend on nothing but the names and bytes of its files. */
+/**
+ * A tar.gz whose bytes depend on nothing but the names and bytes of its files. Its last file, empty
+ * and named {@code unpacked}, says where it lies that all before it were unpacked.
+ */
 final class TarGz {
+
+  private static final String LAST = "unpacked";
 
   private TarGz() {}
 
@@ -20,14 +25,20 @@ final class TarGz {
     try (TarArchiveOutputStream tar =
         new TarArchiveOutputStream(new GZIPOutputStream(new BufferedOutputStream(out)))) {
       for (Map.Entry<String, byte[]> file : entries.entrySet()) {
-        TarArchiveEntry entry = new TarArchiveEntry(file.getKey());
-        entry.setSize(file.getValue().length);
-        entry.setModTime(0);
-        entry.setIds(0, 0);
-        tar.putArchiveEntry(entry);
-        tar.write(file.getValue());
-        tar.closeArchiveEntry();
+        put(tar, file.getKey(), file.getValue());
       }
+      put(tar, LAST, new byte[0]);
     }
+  }
+
+  private static void put(TarArchiveOutputStream tar, String name, byte[] bytes)
+      throws IOException {
+    TarArchiveEntry entry = new TarArchiveEntry(name);
+    entry.setSize(bytes.length);
+    entry.setModTime(0);
+    entry.setIds(0, 0);
+    tar.putArchiveEntry(entry);
+    tar.write(bytes);
+    tar.closeArchiveEntry();
   }
 }

@@ -9,13 +9,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
+import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
+import org.apache.commons.compress.archivers.tar.TarArchiveInputStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -89,6 +94,20 @@ class DistTest {
     ByteArrayOutputStream second = new ByteArrayOutputStream();
     TarGz.write(second, entries);
     assertArrayEquals(first.toByteArray(), second.toByteArray());
+  }
+
+  @Test
+  void theLastFileOfATarSaysThatItWasUnpackedWhole() throws Exception {
+    ByteArrayOutputStream archive = new ByteArrayOutputStream();
+    TarGz.write(archive, Map.of("worker/z.jar", new byte[] {1}));
+    List<String> names = new ArrayList<>();
+    InputStream unzipped = new GZIPInputStream(new ByteArrayInputStream(archive.toByteArray()));
+    try (TarArchiveInputStream tar = new TarArchiveInputStream(unzipped)) {
+      for (TarArchiveEntry entry = tar.getNextEntry(); entry != null; entry = tar.getNextEntry()) {
+        names.add(entry.getName());
+      }
+    }
+    assertEquals(List.of("worker/z.jar", "unpacked"), names);
   }
 
   private static byte[] plain(byte[] archive) throws IOException {
