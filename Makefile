@@ -88,6 +88,6 @@ clean:
 	  { $(AS_ROOT) apt-get update -q && $(AS_ROOT) apt-get install -y -q --no-install-recommends python3-venv; }
 	@echo 'Installing the pinned Python packages into .venv'
 	@rm -rf .venv && $(PYTHON) -m venv .venv
-	@.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	@.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.txt
 	@.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@

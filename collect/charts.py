@@ -20,7 +20,7 @@ LIGHT: Mapping[str, str] = {
     "soft": "#5c6470",
     "line": "#d9d7d2",
     "series-1": "#1f6fb2",
-    "series-2": "#c2571a",
+    "series-2": "#b64f14",
     "series-3": "#2f7d4f",
     "series-4": "#7a4fa3",
     "series-5": "#8a6d00",

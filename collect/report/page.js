@@ -19,13 +19,23 @@ const sortBy = (table, head, column) => {
   body.append(...(down ? rows.reverse() : rows));
 };
 const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+// A column with intervals becomes one each for value, low, high and what is over paper.
+const parts = { value: (c) => c.dataset.csv ?? c.dataset.sort ?? c.textContent.trim().replace(/\s+/g, " ") };
+for (const part of ["low", "high", "paper"]) parts[part] = (c) => c.dataset[part] ?? "";
+const suffixes = { low: "low", high: "high", paper: "over paper" };
 const save = (table, name) => {
-  const line = (row) =>
-    [...row.cells]
-      .flatMap((c) => [c.textContent.trim().replace(/\s+/g, " "), ...Array(c.colSpan - 1).fill("")])
-      .map(quoted)
-      .join(",");
-  const blob = new Blob([[...table.rows].map(line).join("\n") + "\n"], { type: "text/csv" });
+  const rows = [...table.tBodies[0].rows];
+  const kinds = [...rows[0].cells].map((_, column) => {
+    const used = Object.keys(parts).filter((part) => rows.some((row) => parts[part](row.cells[column])));
+    return used.length ? used : ["value"];
+  });
+  const titles = [...table.tHead.rows].map((row) =>
+    [...row.cells].flatMap((c) => Array(c.colSpan).fill(c.textContent.trim())));
+  const head = kinds.flatMap((some, column) =>
+    some.map((part) => [...titles.map((row) => row[column]), suffixes[part]].filter(Boolean).join(", ")));
+  const line = (row) => kinds.flatMap((some, column) => some.map((part) => parts[part](row.cells[column])));
+  const text = [head, ...rows.map(line)].map((cells) => cells.map(quoted).join(",")).join("\n") + "\n";
+  const blob = new Blob([text], { type: "text/csv" });
   const link = Object.assign(document.createElement("a"), {
     href: URL.createObjectURL(blob),
     download: `${name}.csv`,
@@ -36,6 +46,7 @@ const save = (table, name) => {
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows].at(-1).cells;
   for (const [column, head] of [...heads].entries()) {
+    if (!head.textContent.trim()) continue;
     const button = document.createElement("button");
     button.append(...head.childNodes);
     button.addEventListener("click", () => sortBy(table, head, column));

@@ -135,13 +135,12 @@ def _threshold_table(measured: Measured) -> Table:
         "monotone by isotonic regression, and cut at zero between the two sizes on either side, "
         "on a logarithmic scale. The interval resamples whole blocks (percentile bootstrap, "
         "4999 times, from three blocks on).",
-        heads=[[Header(""), Header("paper, KiB"), Header("measured, KiB")]],
+        heads=[[Header("of the curves"), Header("paper, KiB"), Header("measured, KiB")]],
         rows=[
             [
-                Entry("threshold"),
+                Entry("crossing"),
                 Entry(
                     f"{printed['low']} to {printed['high']}",
-                    sort=float(printed["low"]),
                     is_published=True,
                 ),
                 Entry(own.reason) if isinstance(own, Untested) else Entry(_words(measured, own)),

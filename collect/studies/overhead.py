@@ -491,7 +491,7 @@ def _figure_5(published: Published, measured: Measured) -> Table:
         heads=[
             [Header("", 2), *(Header(t, 2) for t in (*NAMES.values(), "both"))],
             [
-                *(Header(text) for text in ("reply, bytes", "")),
+                *(Header(text) for text in ("reply, bytes", "of the calls")),
                 *(Header(text) for _ in range(3) for text in ("paper", "measured")),
             ],
         ],

@@ -1,3 +1,4 @@
+import csv
 import http.server
 import json
 import queue
@@ -7,6 +8,7 @@ import subprocess
 import threading
 from contextlib import contextmanager
 from html.parser import HTMLParser
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -107,15 +109,19 @@ PROBE = """<script>
 const look = (tries) => {
   const charts = document.querySelectorAll(".chart .vega-embed").length;
   if (charts < 8 && tries > 0) return setTimeout(look, 100, tries - 1);
-  const table = document.querySelector("table.sortable");
+  const table = document.querySelector(".exhibit table.sortable");
   const column = () => [...table.tBodies[0].rows].map((row) => row.cells[1].textContent);
   const before = column();
   const button = [...table.tHead.rows].at(-1).cells[1].querySelector("button");
   button.click(); button.click();
   location.hash = "#r1-c3-trials";
+  const saved = [];
+  URL.createObjectURL = (blob) => saved.push(blob) && "#";
+  for (const one of [table, document.querySelector("[data-name=cells-paper-sort]")])
+    one.parentElement.nextElementSibling.click();
   const fits = document.documentElement.scrollWidth <= innerWidth;
-  setTimeout(() => fetch("found", {method: "POST", body: JSON.stringify({
-    charts, fits, faults,
+  setTimeout(async () => fetch("found", {method: "POST", body: JSON.stringify({
+    charts, fits, faults, saved: await Promise.all(saved.map((blob) => blob.text())),
     reversed: column().reverse().join() === before.join(),
     open: document.getElementById("r1-c3-trials").open,
   })}), 300);
@@ -155,25 +161,68 @@ def served(page):
         server.shutdown()
 
 
-@pytest.mark.skipif(not shutil.which("chromium"), reason="Chromium is not installed")
-@pytest.mark.parametrize("width", [1280, 500])
-def test_the_page_works_in_a_browser(paper, tmp_path, width):
-    """Charts become interactive, a head sorts its column, a link opens the fold it leads to."""
+def answer_of_browser(page, directory, width):
+    """Open a page in Chromium and give what it posts."""
     flags = [
         *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
         *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
         *("--remote-debugging-port=0", f"--window-size={width},9000"),
-        f"--user-data-dir={tmp_path / 'profile'}",
+        f"--user-data-dir={directory / 'profile'}",
     ]
     with (
-        served(paper[2].read_bytes() + PROBE.encode()) as (address, posted),
+        served(page) as (address, posted),
         subprocess.Popen(["chromium", *flags, address], stderr=subprocess.DEVNULL) as browser,
     ):
         try:
-            found = posted.get(timeout=120)
+            return posted.get(timeout=300)
         finally:
             browser.terminate()
+
+
+needs_chromium = pytest.mark.skipif(not shutil.which("chromium"), reason="no Chromium here")
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [1280, 500])
+def test_the_page_works_in_a_browser(paper, tmp_path, width):
+    """Charts become interactive, a head sorts its column, a link opens the fold it leads to."""
+    run, _, path = paper
+    found = answer_of_browser(path.read_bytes() + PROBE.encode(), tmp_path, width)
+    figure_7, cells = (list(csv.DictReader(text.splitlines())) for text in found.pop("saved"))
     assert found == {"charts": 8, "fits": True, "faults": [], "reversed": True, "open": True}
+    assert float(figure_7[0]["5 servers, SOAP, paper"]) == 1177286
+    written = list(csv.DictReader((run.directory / "cells.csv").read_text().splitlines()))
+    for saved, cell in zip(cells, written, strict=True):
+        assert float(saved["mean, ms"]) == pytest.approx(float(cell["mean_ms"]), abs=1e-6)
+        low, high = (float(saved[f"95 % interval, {end}"]) for end in ("low", "high"))
+        assert low == pytest.approx(float(cell["ci95_low_ms"]), abs=1e-6)
+        assert high == pytest.approx(float(cell["ci95_high_ms"]), abs=1e-6)
+
+
+AXE = """<script>
+addEventListener("load", async () => {
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
+  const found = await axe.run(document, {resultTypes: ["violations"]});
+  fetch("found", {method: "POST", body: JSON.stringify(found.violations.map(
+    ({id, impact, nodes}) => ({id, impact, where: nodes.slice(0, 3).map((node) => node.html)})))});
+});
+</script>"""
+
+
+@needs_chromium
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious(shared_run, tmp_path, theme):
+    run = shared_run("mtom", "demo")
+    path = tmp_path / "lesson.html"
+    arguments = ["report", str(run.directory), "--audience", "student", "-o", str(path)]
+    assert main(arguments) == 0
+    page = path.read_text(encoding="utf-8")
+    if theme == "dark":
+        page = page.replace("@media screen and (prefers-color-scheme: dark)", "@media screen")
+    axe = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text()
+    page += "<script>" + axe.replace("</script", "<\\/script") + "</script>" + AXE
+    found = answer_of_browser(page.encode(), tmp_path, 1280)
+    assert [one for one in found if one["impact"] in {"serious", "critical"}] == []
 
 
 def test_charts_carry_their_numbers_and_words(paper):
