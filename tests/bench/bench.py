@@ -1,31 +1,51 @@
 """Measures the kit itself, as ratios in one run, and writes docs/benchmarks.md.
 
-Makes a lab of its own and removes it. Run it on an otherwise idle machine: `make bench`.
+Makes a lab of its own and removes it. Run it on an otherwise idle machine: `make bench`. Given
+names of sections it measures those alone and prints their rows without writing the page.
 """
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import os
 import platform
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import provisioning
+import rivals
 import trials
-from bench_lab import ROOT, bench_lab
+from bench_lab import ROOT, BenchLab, bench_lab
 from row import Row
 
 PAGE = ROOT / "docs/benchmarks.md"
 
 
+SECTIONS: dict[str, Callable[[BenchLab], list[Row]]] = {
+    "provisioning": provisioning.rows,
+    "trials": trials.rows,
+    "rivals": rivals.rows,
+}
+
+
 def main() -> int:
-    """Run every benchmark and write the page."""
+    """Run the sections and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
+    asked = parser.parse_args().sections
+    if unknown := set(asked) - set(SECTIONS):
+        parser.error(f"no section {', '.join(unknown)}; choose of {', '.join(SECTIONS)}")
+    chosen = [name for name in SECTIONS if name in asked or not asked]
     with bench_lab() as lab:
-        rows = [*provisioning.rows(lab), *trials.rows(lab)]
-    PAGE.write_text(render(rows))
+        if "provisioning" not in chosen:
+            lab.play("site")
+        rows = [row for name in chosen for row in SECTIONS[name](lab)]
     print("\n".join(row.line() for row in rows))
-    print(f"written to {PAGE.relative_to(ROOT)}")
+    if not asked:
+        PAGE.write_text(render(rows))
+        print(f"written to {PAGE.relative_to(ROOT)}")
     return 0
 
 

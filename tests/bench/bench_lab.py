@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,11 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
 from row import seconds
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "rbbench"
-SETTINGS = ["-e", f"rackbench_lab={NAME}", "-e", "virtual_lab_prefix=10.79.0"]
+PREFIX = "10.79.0"
 
 
 @dataclass(frozen=True)
@@ -39,13 +41,21 @@ class BenchLab:
 
     def clocked(self, command: list[str]) -> float:
         """Wall time of an Ansible command in seconds."""
-        return clocked([*command, *SETTINGS], self.environment)
+        return clocked([*command, "-e", settings()], self.environment)
 
     def ssh(self, node: str) -> list[str]:
         """The command that reaches a node over a connection that stays open between calls."""
         options = ["ControlMaster=auto", "ControlPersist=30", f"ControlPath={self.state}/mux-%C"]
         config = self.state / f"rackbench/{NAME}/ssh/config"
         return ["ssh", "-F", str(config), *(part for o in options for part in ("-o", o)), node]
+
+
+def settings() -> str:
+    """What the lab is, for Ansible; nodes have no way out, so wrk is laid into their image."""
+    inventory = yaml.safe_load((ROOT / "inventory/virtual/group_vars/all/lab.yml").read_text())
+    packages = [*inventory["virtual_lab_preload"], "wrk"]
+    lab = {"rackbench_lab": NAME, "virtual_lab_prefix": PREFIX, "virtual_lab_preload": packages}
+    return json.dumps(lab)
 
 
 @contextmanager

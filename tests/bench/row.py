@@ -21,6 +21,11 @@ def mebibytes(value: float) -> str:
     return f"{value / 2**20:.0f} MiB"
 
 
+def share(value: float) -> str:
+    """A part of a whole."""
+    return f"{value:.2f}"
+
+
 @dataclass(frozen=True)
 class Row:
     """What was measured and what it is compared with, in the same unit; `show` writes both."""

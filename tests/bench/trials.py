@@ -1,26 +1,120 @@
-"""What a trial costs outside its own JVM."""
+"""What a trial costs outside its own JVM, and how soon a long run goes on."""
 
 from __future__ import annotations
 
+import datetime
 import json
+import shlex
 import shutil
 import statistics
+import subprocess
+import time
+import venv
+from collections.abc import Sequence
+from pathlib import Path
 
 from bench_lab import ROOT, BenchLab, clocked
+from by_hand import CLIENT, HandRun, study
 from row import Row
 
-RUN = "bench-sort"
+HERE = Path(__file__).parent
+SWEEP = "bench-sort"
 SSH_CALLS = 50
+ROUNDS = 3
+FEW = 200
+MANY = 5000
 
 
 def rows(lab: BenchLab) -> list[Row]:
-    """Median of a trial's wall time outside its JVM, against a bare multiplexed ssh."""
-    results = ROOT / "results" / RUN
+    """Every row of this subject."""
+    return [sweep(lab), *against_rivals(lab), *long_run(lab)]
+
+
+def sweep(lab: BenchLab) -> Row:
+    """Median of a trial's wall time outside its JVM in a sweep, against a bare ssh."""
+    results = ROOT / "results" / SWEEP
     shutil.rmtree(results, ignore_errors=True)
-    lab.play("sweep", "-e", "study=sort", "-e", f"run={RUN}")
+    lab.play("sweep", "-e", "study=sort", "-e", f"run={SWEEP}")
     cost = json.loads((results / "state.json").read_text())["outside_jvm_ms_p50"] / 1e3
-    ssh = [*lab.ssh("client1"), "true"]
+    ssh = [*lab.ssh(CLIENT), "true"]
     clocked(ssh)
     bare = statistics.median(clocked(ssh) for _ in range(SSH_CALLS))
     what = "a trial outside its JVM (median)"
-    return [Row(what, cost, "multiplexed `ssh true`", bare, "< 50 ms")]
+    return Row(what, cost, "multiplexed `ssh true`", bare, "< 50 ms")
+
+
+def against_rivals(lab: BenchLab) -> list[Row]:
+    """All of 200 trivial trials outside their JVMs, against the same number of `true` by others."""
+    ssh = lab.ssh(CLIENT)
+    loop = f"for i in $(seq {FEW}); do {shlex.join(ssh)} true; done"
+    execo = [str(execo_python(lab)), str(HERE / "execo_sweep.py"), str(FEW), *ssh[1:]]
+    run = noop(lab, "bench-noop", ROUNDS * FEW)
+    ours, loops, execos = [], [], []
+    for i in range(ROUNDS):
+        print(f"{FEW} trials by rackbench, bash and execo, round {i + 1} of {ROUNDS} …", flush=True)
+        ours.append(outside(run, run.ids[i * FEW : (i + 1) * FEW]))
+        loops.append(clocked(["bash", "-c", loop]) / FEW)
+        execos.append(clocked(execo) / FEW)
+    cost = statistics.median(ours)
+    what = f"one of {FEW} trivial trials, all but its JVM"
+    by_execo = "ParamSweeper and Remote of execo, `true`"
+    return [
+        Row(what, cost, "loop of multiplexed `ssh true`", statistics.median(loops)),
+        Row(what, cost, by_execo, statistics.median(execos), "< 1 times execo's"),
+    ]
+
+
+def long_run(lab: BenchLab) -> list[Row]:
+    """Whether a trial costs the same, and how soon the first begins, when 4 800 are sealed."""
+    few = noop(lab, "bench-few", FEW)
+    many = noop(lab, "bench-many", MANY)
+    print(f"{FEW} trials alone and as the last of {MANY} …", flush=True)
+    alone = until_first(few, few.ids[:1])
+    cost_alone = outside(few, few.ids[1:])
+    many.run(many.ids[:1])
+    many.copy_sealed(many.ids[0], many.ids[1:-FEW])
+    resumed = until_first(many, many.ids[-FEW:][:1])
+    cost_last = outside(many, many.ids[-FEW:][1:])
+    return [
+        Row(f"the same, the last {FEW} of {MANY}", cost_last, f"{FEW} alone", cost_alone, "flat"),
+        Row(
+            f"the runner resumes {MANY} trials: until the next starts",
+            resumed,
+            f"{FEW} trials, none sealed",
+            alone,
+            "< 3 s",
+        ),
+    ]
+
+
+def noop(lab: BenchLab, name: str, replicates: int) -> HandRun:
+    """Plan trials that make one call that does nothing."""
+    constants = {"client_heap_mb": 16, "jvm_options": ["-XX:TieredStopAtLevel=1"]}
+    return HandRun.planned(
+        lab, name, study(name, "noop", replicates=replicates, constants=constants)
+    )
+
+
+def outside(run: HandRun, ids: Sequence[str]) -> float:
+    """Seconds of each of these trials that the runner spends while no JVM of theirs runs."""
+    wall = run.run(ids)
+    inside: list[float] = [trial.record["fork_ms"]["jvm"] for trial in run.trials(ids)]
+    return (wall - sum(inside) / 1e3) / len(ids)
+
+
+def until_first(run: HandRun, ids: Sequence[str]) -> float:
+    """Seconds from the runner's command to the start of the trial; one clock serves the lab."""
+    begin = time.time()
+    run.run(ids)
+    started = run.trials(ids)[0].record["started_at"]
+    return datetime.datetime.fromisoformat(started).timestamp() - begin
+
+
+def execo_python(lab: BenchLab) -> Path:
+    """The interpreter of an environment that has execo."""
+    home = lab.state / "execo"
+    if not home.exists():
+        venv.create(home, with_pip=True)
+        pip = [str(home / "bin/python"), "-m", "pip", "install", "--quiet", "--require-hashes"]
+        subprocess.run([*pip, "-r", str(HERE / "requirements.txt")], check=True)
+    return home / "bin/python"

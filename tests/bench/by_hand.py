@@ -1,0 +1,112 @@
+"""Runs of the runner on the client node without a sweep around it."""
+
+from __future__ import annotations
+
+import io
+import json
+import shlex
+import subprocess
+import tarfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from bench_lab import ROOT, BenchLab, clocked
+
+CLIENT = "client1"
+RUNS = "/var/lib/rackbench/runs"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A sealed trial: trial.json, and calls.csv as it lies there."""
+
+    record: Mapping[str, Any]
+    calls: bytes
+
+
+@dataclass(frozen=True)
+class HandRun:
+    """A run on the client node; `ids` are those of its plan, in their order."""
+
+    lab: BenchLab
+    name: str
+    ids: tuple[str, ...]
+
+    @classmethod
+    def planned(cls, lab: BenchLab, name: str, study: Mapping[str, Any]) -> HandRun:
+        """Plan a study of the bench's own as `collect` does, and put the plan on the node."""
+        file = lab.state / f"{study['study']}.yml"
+        file.write_text(yaml.safe_dump(dict(study)))
+        command = [".venv/bin/collect", "plan", str(file), "--profile", "bench", "--workers", "1"]
+        plan = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
+        run = cls(lab, name, tuple(json.loads(line)["id"] for line in plan.splitlines()))
+        run.on_node(f"mkdir -p {run.path} && cat > {run.path}/plan.jsonl", plan)
+        return run
+
+    @property
+    def path(self) -> str:
+        """Its directory on the node."""
+        return f"{RUNS}/{self.name}"
+
+    def run(self, ids: Iterable[str]) -> float:
+        """Run these trials; the runner's wall time in seconds, ssh included."""
+        self.on_node(f"cat > {self.path}/open", "".join(f"{i}\n" for i in ids).encode())
+        return clocked(self._command(self._runner()))
+
+    def trials(self, ids: Iterable[str]) -> list[Trial]:
+        """Fetch sealed trials."""
+        directory = f"{self.path}/trials"
+        archive = self.on_node(f"tar -cf - -C {directory} {shlex.join(ids)}")
+        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+            files = {m.name: tar.extractfile(m) for m in tar.getmembers() if m.isfile()}
+            texts = {name: file.read() for name, file in files.items() if file}
+        names = [name for name in texts if name.endswith("/trial.json")]
+        return [
+            Trial(json.loads(texts[name]), texts[str(Path(name).with_name("calls.csv"))])
+            for name in names
+        ]
+
+    def copy_sealed(self, template: str, ids: Iterable[str]) -> None:
+        """Let these trials be sealed, as copies of one that is."""
+        self.on_node(
+            f"cd {self.path}/trials && xargs -I ID cp -r {template} ID",
+            "".join(f"{i}\n" for i in ids).encode(),
+        )
+
+    def on_node(self, script: str, given: bytes = b"") -> bytes:
+        """Run a shell script on the client as the account of the runs; what it printed."""
+        command = self._command(f"bash -euc {shlex.quote(script)}")
+        return subprocess.run(command, input=given, check=True, stdout=subprocess.PIPE).stdout
+
+    def _command(self, command: str) -> list[str]:
+        return [*self.lab.ssh(CLIENT), f"sudo -u rackbench {command}"]
+
+    def _runner(self) -> str:
+        return (
+            "java -Xms32m -Xmx64m -XX:+UseSerialGC -cp '/opt/rackbench/harness/*' "
+            f"org.rackbench.harness.Runner --run {self.path} --lab /etc/rackbench/lab.json "
+            f"--clients /opt/rackbench/clients --lock {self.path}/lock --group {self.path}/open"
+        )
+
+
+def study(name: str, clients: str, **settings: Any) -> dict[str, Any]:
+    """A study file with one factor, `concurrency`; `settings` complete or replace its keys."""
+    return {
+        "schema": 1,
+        "study": name,
+        "title": "A benchmark of the kit",
+        "factors": {"concurrency": [1]},
+        "domains": {"concurrency": {"type": "integer", "minimum": 1, "maximum": 500}},
+        "clients": clients,
+        "constants": {"client_heap_mb": 256},
+        "replicates": 1,
+        "calls": 1,
+        "warmup": 0,
+        "threads": "concurrency",
+        "timeout_s": 120,
+        "seed": 1,
+        "profiles": {"bench": {}},
+    } | settings

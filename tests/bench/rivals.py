@@ -1,0 +1,271 @@
+"""The harness's own HTTP client against wrk and Apache JMeter, on the same one-byte resource.
+
+wrk gets as many threads as connections, as the other two have. Ours is measured from the moment all
+its threads are warm until the first of them has made its calls: all tools then have the same number
+of calls under way. wrk corrects its percentiles for coordinated omission before it prints them, so
+ours are compared with the same correction; the page shows them as they were measured, too.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shlex
+import shutil
+import statistics
+import subprocess
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench_lab import PREFIX, BenchLab
+from by_hand import CLIENT, HandRun, study
+from row import Row, rate, share
+
+HERE = Path(__file__).parent
+CONCURRENCY = (1, 30, 100)
+ROUNDS = 3
+SECONDS = 4
+ADDRESS = f"{PREFIX}.21"  # worker1
+RESOURCE = f"http://{ADDRESS}:8080/axis/byte"
+JMETER = "/opt/jmeter"
+
+_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
+
+
+@dataclass(frozen=True)
+class Load:
+    """What one tool measured: calls a second; latencies in seconds, as it counts percentiles."""
+
+    calls_per_s: float
+    p50: float
+    p99: float
+
+
+@dataclass(frozen=True)
+class OwnLoad(Load):
+    """Ours: corrected as wrk's, and as measured; `busy` is the share of time spent in calls."""
+
+    raw_p50: float
+    raw_p99: float
+    mean: float
+    busy: float
+
+
+def rows(lab: BenchLab) -> list[Row]:
+    """Alternate the tools; medians over the rounds."""
+    install(lab)
+    expected = {c: wrk(lab, c).calls_per_s for c in CONCURRENCY}  # warms the server up, too
+    run = planned(lab, expected)
+    ours: dict[int, list[OwnLoad]] = defaultdict(list)
+    others: dict[tuple[str, int], list[Load]] = defaultdict(list)
+    for i in range(ROUNDS):
+        for c in CONCURRENCY:
+            print(f"http at {c} threads, round {i + 1} of {ROUNDS} …", flush=True)
+            ours[c].append(harness(run, i + 1, c))
+            others["wrk", c].append(wrk(lab, c))
+            others["jmeter", c].append(jmeter(lab, c))
+    return [
+        row
+        for c in CONCURRENCY
+        for row in compared(c, ours[c], others["wrk", c], others["jmeter", c])
+    ]
+
+
+def compared(
+    threads: int, ours: list[OwnLoad], wrk: list[Load], jmeter: list[Load]
+) -> Iterator[Row]:
+    """The rows of one concurrency."""
+
+    def median(loads: list[Load] | list[OwnLoad], what: str) -> float:
+        values: list[float] = [getattr(load, what) for load in loads]
+        return statistics.median(values)
+
+    def row(what: str, name: str, rival: str, loads: list[Load], target: str = "") -> Row:
+        show = {"show": rate} if name == "calls_per_s" else {}
+        return Row(what, median(ours, name), rival, median(loads, name), target, **show)
+
+    http = f"`http`, {threads} thread{'s' if threads > 1 else ''}"
+    yield row(f"{http}: rate", "calls_per_s", "wrk", wrk, ">= 0.85")
+    yield row(f"{http}: rate", "calls_per_s", "JMeter", jmeter, ">= 2")
+    yield row(f"{http}: p50, corrected as wrk does", "p50", "wrk", wrk, "0.85 to 1.15")
+    yield row(f"{http}: p99, corrected as wrk does", "p99", "wrk", wrk)
+    yield row(f"{http}: p50", "p50", "JMeter (whole ms)", jmeter)
+    mean = median(ours, "mean")
+    yield Row(f"{http}: p50 as measured", median(ours, "raw_p50"), "its mean", mean)
+    yield Row(f"{http}: p99 as measured", median(ours, "raw_p99"), "its mean", mean)
+    busy = median(ours, "busy")
+    yield Row(f"{http}: its threads' time inside calls", busy, "all of it", 1, "> 0.95", share)
+
+
+def install(lab: BenchLab) -> None:
+    """Put wrk, from the packages in the image, and JMeter on the client."""
+    apt = ["-m", "ansible.builtin.apt", "-a", "name=wrk install_recommends=false"]
+    lab.clocked([".venv/bin/ansible", CLIENT, "--become", *apt])
+    home = jmeter_home(lab)
+    unpack = f"sudo mkdir -p {JMETER} && sudo tar -xf - -C {JMETER}"
+    with subprocess.Popen(["tar", "-cf", "-", "-C", str(home), "."], stdout=subprocess.PIPE) as tar:
+        subprocess.run([*lab.ssh(CLIENT), unpack], stdin=tar.stdout, check=True)
+
+
+def jmeter_home(lab: BenchLab) -> Path:
+    """JMeter, proven by its checksums and laid out as it finds its parts."""
+    home, pinned = lab.state / "jmeter", HERE / "jmeter"
+    for part in ("bin", "lib/ext", "lib/junit"):
+        (home / part).mkdir(parents=True)
+    jars = home / "lib"
+    copy = ["mvn", "--batch-mode", "--quiet", "--file", str(pinned / "pom.xml")]
+    subprocess.run([*copy, "dependency:copy-dependencies", f"-DoutputDirectory={jars}"], check=True)
+    sums = ["sha256sum", "--check", "--strict", "--quiet", str(pinned / "artefacts.sha256")]
+    subprocess.run(sums, cwd=jars, check=True)
+    unpinned = {jar.name for jar in jars.glob("*.jar")} - set(sums_of(pinned))
+    if unpinned:
+        raise SystemExit(f"JMeter came with jars that are not pinned: {', '.join(unpinned)}")
+    (config,) = jars.glob("ApacheJMeter_config-*.jar")
+    shutil.unpack_archive(config, lab.state / "jmeter-config", "zip")
+    shutil.copytree(lab.state / "jmeter-config/bin", home / "bin", dirs_exist_ok=True)
+    for jar in jars.glob("ApacheJMeter_*.jar"):
+        jar.rename(home / "lib/ext" / jar.name)
+    (launcher,) = jars.glob("ApacheJMeter-*.jar")
+    launcher.rename(home / "bin/ApacheJMeter.jar")
+    shutil.copy(pinned / "http.jmx", home)
+    return home
+
+
+def sums_of(pinned: Path) -> list[str]:
+    """The files whose checksums are pinned."""
+    return [line.split()[1] for line in (pinned / "artefacts.sha256").read_text().splitlines()]
+
+
+def planned(lab: BenchLab, expected: dict[int, float]) -> HandRun:
+    """A trial a round and concurrency, of as many calls as last SECONDS, and as many to warm up."""
+    where = [
+        {"cells": {"concurrency": c}, "calls": calls, "warmup": calls}
+        for c, speed in expected.items()
+        for calls in [max(1, round(speed * SECONDS / c))]
+    ]
+    levels = {"concurrency": list(CONCURRENCY)}
+    plan = study("bench-http", "http", factors=levels, replicates=ROUNDS, where=where)
+    return HandRun.planned(lab, "bench-http", plan)
+
+
+def harness(run: HandRun, block: int, threads: int) -> OwnLoad:
+    """Run our trial of this block at this concurrency."""
+    (trial,) = (i for i in run.ids if i.startswith(f"b{block:02d}-") and i.endswith(f"-{threads}"))
+    run.run([trial])
+    (sealed,) = run.trials([trial])
+    if sealed.record["outcome"] != "ok":
+        raise SystemExit(f"{trial} of bench-http {sealed.record['outcome']}: {sealed.record}")
+    calls = [
+        (int(call["thread"]), int(call["start_ns"]), int(call["elapsed_ns"]))
+        for call in csv.DictReader(io.StringIO(sealed.calls.decode()))
+        if call["phase"] == "measure"
+    ]
+    return own_load(calls, threads)
+
+
+def own_load(calls: list[tuple[int, int, int]], threads: int) -> OwnLoad:
+    """Thread, start and duration (ns) of each call to rates, while all threads were calling."""
+    last: dict[int, int] = {}
+    for thread, start, elapsed in calls:
+        last[thread] = max(last.get(thread, 0), start + elapsed)
+    begin, end = min(start for _, start, _ in calls), min(last.values())
+    inside = sorted(elapsed for _, start, elapsed in calls if start + elapsed <= end)
+    span = end - begin
+    corrected = percentiles(correct(Counter(ns // 1000 for ns in inside), span // 1000, threads))
+    return OwnLoad(
+        calls_per_s=len(inside) / span * 1e9,
+        p50=corrected[50] / 1e6,
+        p99=corrected[99] / 1e6,
+        raw_p50=inside[len(inside) // 2] / 1e9,
+        raw_p99=inside[len(inside) * 99 // 100] / 1e9,
+        mean=statistics.fmean(inside) / 1e9,
+        busy=sum(inside) / span / threads,
+    )
+
+
+def correct(counts: Counter[int], span: int, threads: int) -> Counter[int]:
+    """Add the calls that a slow one kept from being sent, as wrk 4.1 does.
+
+    `counts` says how many calls took so many microseconds, `span` is all the time in microseconds.
+    """
+    expected = span * threads // counts.total()
+    corrected = Counter(counts)
+    for slow in (us for us in counts if us >= 2 * expected):
+        for hidden in range(slow - expected, expected, -expected):
+            corrected[hidden] += counts[slow]
+    return corrected
+
+
+def percentiles(counts: Counter[int]) -> dict[int, int]:
+    """The 50th and 99th percentile of counted values."""
+    found: dict[int, int] = {}
+    total, passed = counts.total(), 0
+    for value in sorted(counts):
+        passed += counts[value]
+        for percent in (50, 99):
+            if passed * 100 >= total * percent:
+                found.setdefault(percent, value)
+    return found
+
+
+def wrk(lab: BenchLab, threads: int) -> Load:
+    """Run wrk with a connection a thread."""
+    said = said_by(
+        lab, f"wrk -t {threads} -c {threads} -d {SECONDS}s --timeout 20s --latency {RESOURCE}"
+    )
+    p50, p99 = (
+        float(number) * _UNITS[unit]
+        for number, unit in re.findall(r"^ +(?:50|99)% +([0-9.]+)([a-z]+)$", said, re.MULTILINE)
+    )
+    speed = re.search(r"^Requests/sec: +([0-9.]+)$", said, re.MULTILINE)
+    if speed is None or "Non-2xx" in said or "Socket errors" in said:
+        raise SystemExit(f"wrk did not measure what it should:\n{said}")
+    return Load(float(speed[1]), p50, p99)
+
+
+def jmeter(lab: BenchLab, threads: int) -> Load:
+    """Run JMeter for as long, after as long a warm-up, logging of each call what is needed here."""
+    options = {
+        "host": ADDRESS,
+        "port": 8080,
+        "path": "/axis/byte",
+        "threads": threads,
+        "seconds": 2 * SECONDS,
+    } | dict.fromkeys((f"jmeter.save.saveservice.{name}" for name in _UNSAVED), "false")
+    said = said_by(
+        lab,
+        "cd $(mktemp -d) && java -Xms512m -Xmx512m "
+        f"-jar {JMETER}/bin/ApacheJMeter.jar -n -t {JMETER}/http.jmx -l calls.csv "
+        + shlex.join(f"-J{name}={value}" for name, value in options.items())
+        + " >out 2>&1 || { cat out >&2; exit 1; }; cat calls.csv",
+    )
+    calls = [
+        (int(call["timeStamp"]), int(call["elapsed"]))
+        for call in csv.DictReader(io.StringIO(said))
+        if call["success"] == "true"
+    ]
+    end = max(start + elapsed for start, elapsed in calls)
+    inside = sorted(ms for start, ms in calls if end - SECONDS * 1000 <= start)
+    p50, p99 = inside[len(inside) // 2], inside[len(inside) * 99 // 100]
+    return Load(len(inside) / SECONDS, p50 / 1e3, p99 / 1e3)
+
+
+_UNSAVED = (
+    *("label", "response_code", "response_message", "thread_name", "data_type", "bytes"),
+    *("sent_bytes", "thread_counts", "url", "latency", "idle_time", "connect_time"),
+    "assertion_results_failure_message",
+)
+
+
+def said_by(lab: BenchLab, command: str) -> str:
+    """What a command on the client printed."""
+    done = subprocess.run(
+        [*lab.ssh(CLIENT), command], capture_output=True, text=True, timeout=120, check=False
+    )
+    if done.returncode:
+        said = done.stdout[-2000:] + done.stderr[-2000:]
+        raise SystemExit(f"{command} failed on {CLIENT}:\n{said}")
+    return done.stdout
