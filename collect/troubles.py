@@ -7,6 +7,7 @@ from typing import Any
 
 from collect.analysis import Analysis
 from collect.cells import Cell
+from collect.disturbances import LIMITS, disturbances
 from collect.looks import changes_between, read_looks
 from collect.numbers import name_of
 from collect.run import Run
@@ -37,6 +38,8 @@ def find_troubles(analysis: Analysis) -> list[Trouble]:
         *_of_nodes(analysis.run.provenance.get("nodes")),
         *_of_changes(analysis.run),
         *_of_course(analysis.cells),
+        *_of_disturbances(analysis.cells),
+        *_of_attempts(analysis.cells),
         *_of_source(analysis.run.provenance),
     ]
 
@@ -144,6 +147,37 @@ def _of_course(cells: Sequence[Cell]) -> list[Trouble]:
         f"{_count(len(drifting), 'cell')} drifted while measured: the warm-up was too short there."
     )
     return [Trouble(text, _first(drifting), is_grave=False)]
+
+
+def _of_disturbances(cells: Sequence[Cell]) -> list[Trouble]:
+    details = [
+        f"{t.trial.id}: {'; '.join(found)}"
+        for cell in cells
+        for t in cell.trials
+        if (found := disturbances(t.trial))
+    ]
+    if not details:
+        return []
+    text = f"{_count(len(details), 'trial')} ran beside a disturbance ({LIMITS}); all count."
+    return [Trouble(text, _first(sorted(details)), is_grave=False)]
+
+
+def _of_attempts(cells: Sequence[Cell]) -> list[Trouble]:
+    details = []
+    for trial in (t.trial for cell in cells for t in cell.trials):
+        earlier = trial.record.get("earlier_attempts")
+        reasons = [
+            str(note.get("reason"))
+            for note in (earlier if isinstance(earlier, list) else [])
+            if isinstance(note, dict)
+        ]
+        if trial.attempt > 1:
+            told = "; ".join(reasons) or "no reason recorded"
+            details.append(f"{trial.id}: attempt {trial.attempt} ({told})")
+    if not details:
+        return []
+    text = f"{_count(len(details), 'trial')} took more than one attempt; the last one counts."
+    return [Trouble(text, _first(sorted(details)), is_grave=False)]
 
 
 def _of_source(provenance: Mapping[str, Any]) -> list[Trouble]:

@@ -129,6 +129,7 @@ def test_odd_levels_survive_the_csv(run_of):
         factors={"transport": levels, "servers": [1]},
         domains={},
         clients="any",
+        needs=[],
         profiles={"demo": {"replicates": 2}},
     )
     run = run_of(lambda planned, rng: [1.0] * planned.calls, study=study)

@@ -373,6 +373,7 @@ def test_a_study_of_ones_own_is_reported_without_exhibits(run_of):
         factors={"way": ["</script>", "<b>&"], "servers": [1]},
         domains={},
         clients="any",
+        needs=[],
         title="</title><script>alert(1)</script>",
         profiles={"demo": {"replicates": 2}},
     )
