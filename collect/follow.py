@@ -46,7 +46,7 @@ class Terms:
     """What a sweep asks for; times in seconds, space in MiB.
 
     `silence_s` is how long the node may not answer or this disk may stay full, `stall_s` how long
-    no trial may be sealed before the hook is told, `reserve_mb` what stays free on both disks.
+    no trial may be sealed before the hook is told, `reserve_mb` what stays free on this disk.
     """
 
     source: str
@@ -74,7 +74,6 @@ class Follower:
     _damaged: set[str] = field(default_factory=set)
     _torn: Counter[str] = field(default_factory=Counter)
     _refused: list[str] = field(default_factory=list)
-    _stopping: str = ""
     _said: str = ""
 
     def __post_init__(self) -> None:
@@ -169,9 +168,8 @@ class Follower:
             self._speak(self.line())
         self._remove(source, [name for name in sizes if name in self.here])
         if active in _RUNNING:
-            self._keep_room(int(room), sizes)
             return True
-        self._draw(now=True)
+        self._draw()
         return bool(set(sizes) - self.here - set(self._refused))
 
     def _pull(self, source: str, names: list[str]) -> None:
@@ -218,31 +216,17 @@ class Follower:
             batch = shlex.join(gone[start : start + _BATCH_TRIALS])
             self.node(f"cd {source}/trials && rm -rf -- {batch}; echo")
 
-    def _keep_room(self, room_mb: int, sizes: Mapping[str, int]) -> None:
-        """Stop the runner after its trial when the node's disk is nearly full and all is pulled."""
-        freed = sum(sizes.values()) // MIB
-        if room_mb + freed >= self.terms.reserve_mb or self._stopping:
-            return
-        self._stopping = (
-            f"the client has {room_mb} MiB free where {self.terms.source} is, "
-            f"{self.terms.reserve_mb} MiB stay free; make room there"
-        )
-        self._speak(f"{self._stopping}; the runner stops after its trial", now=True)
-        self.node(f"systemctl stop --no-block {self.terms.unit}; echo")
-
     def _record(self, client_free_mb: int, state: str) -> None:
         if state:
             write_bytes(self.run / "state.json", state.encode())
-        if self._draw(now=False):
+        if self.clock() - self._drawn >= _PAGE_S:
             content = {"schema": 1, "at": _now(), "client_free_mb": client_free_mb}
             write_bytes(self.run / FOLLOWED, json.dumps(content).encode() + b"\n")
+            self._draw()
 
-    def _draw(self, *, now: bool) -> bool:
-        if not now and self.clock() - self._drawn < _PAGE_S:
-            return False
+    def _draw(self) -> None:
         self._drawn = self.clock()
         write_page(self.run, self._watch.look())
-        return True
 
     def _sealed_here(self) -> set[str]:
         trials = self.run / "trials"
@@ -265,7 +249,7 @@ class Follower:
             words = self.node(f"journalctl -u {self.terms.unit} -n 5 -o cat").decode().strip()
         except NodeSilentError:
             words = ""
-        reason = self._stopping or self.state.get("reason") or words or "it left no word"
+        reason = self.state.get("reason") or words or "it left no word"
         refused = f" {len(self._refused)} arrived torn and are open again." if self._refused else ""
         raise SweepStoppedError(
             f"{self.missing} of {len(self.planned)} trials are open because the runner ended: "

@@ -18,6 +18,7 @@ from collect.check import Finding, verify_run
 from collect.errors import quoted
 from collect.looks import changes_between, read_looks
 from collect.run import Run
+from collect.status import read_status
 from collect.trials import Trial
 
 SET_ASIDE = {"refused", "stray", "duplicate"}
@@ -48,7 +49,7 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
     refused = {finding.subject for finding in bad_rows}
     trials = [trial for trial in verified.trials if trial.id not in refused]
     findings = [
-        *verified.findings,
+        *_with_reasons(run, verified.findings),
         *bad_rows,
         *_of_plan(run),
         *_of_nodes(run),
@@ -58,6 +59,14 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
         *_of_cells(run, trials),
     ]
     return Proof(len(trials), tuple(findings))
+
+
+def _with_reasons(run: Run, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Say of a missing trial why the runner put it off, where it did."""
+    put_off = read_status(run).put_off
+    for finding in findings:
+        why = put_off.get(finding.subject) if finding.kind == "missing" else None
+        yield replace(finding, text=f"{finding.text} (put off: {why})") if why else finding
 
 
 def _of_plan(run: Run) -> Iterator[Finding]:

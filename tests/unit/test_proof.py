@@ -92,6 +92,16 @@ def test_a_trial_that_is_not_there_is_missing(run):
     assert kinds["counted"] == name
 
 
+def test_a_trial_that_was_put_off_is_accounted_for(run_of):
+    run = run_of(until=35)
+    last = run.plan[-1].id
+    put_off = [{"id": last, "reason": "worker5 does not answer"}]
+    (run.directory / "state.json").write_text(json.dumps({"state": "failed", "put_off": put_off}))
+    kind, subject, text = only(run)
+    assert (kind, subject) == ("missing", last)
+    assert text.endswith("sweep again to run it (put off: worker5 does not answer)")
+
+
 @pytest.mark.parametrize(
     ("damage", "part"),
     [
