@@ -153,12 +153,13 @@ class Follower:
             f'"$(df --output=avail -B1M {source} | tail -n 1)" "$(cat {source}/state.json)"; '
             f"cd {source}/trials && find . -mindepth 1 -printf '%s %P\\n'"
         ).decode()
-        active, room, state, *files = answer.splitlines() if answer.count("\n") > 2 else [""] * 3
-        if not room.strip().isdigit():
-            raise NodeSilentError(f"it said {answer[:60]!r}")
-        if state:
-            self.state = json.loads(state)
-        self._record(int(room), state)
+        active, room, state, *files = [*answer.splitlines(), "", "", ""]
+        try:
+            free = int(room)
+            self.state = json.loads(state) if state else self.state
+        except ValueError as error:
+            raise NodeSilentError(f"it said {answer[:60]!r}") from error
+        self._record(free, state)
         sizes = _sizes(files)
         for batch in _batches(
             {name: size for name, size in sizes.items() if name not in self.here}

@@ -231,6 +231,14 @@ def test_a_node_that_is_silent_for_a_while_is_asked_again(follower_of, client, h
     assert len(sealed(here)) == 36
 
 
+@pytest.mark.parametrize("torn", [{"state.json": "{"}, {"free": "no such file"}])
+def test_an_answer_that_is_none_is_asked_for_again(follower_of, client, torn):
+    client.put(**torn)
+    follower = follower_of()
+    assert follower.step()
+    assert "does not answer" in follower.said[-1]
+
+
 def test_a_node_that_stays_silent_is_given_up(follower_of, client):
     client.silent = True
     with pytest.raises(SweepStoppedError, match="gives up: run the same command again"):
