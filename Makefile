@@ -16,7 +16,8 @@ ANSIBLE_ENV = $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) \
   ANSIBLE_STRATEGY_PLUGINS=$(firstword $(wildcard .venv/lib/python3*/site-packages/ansible_mitogen/plugins/strategy)) \
   ANSIBLE_DEPRECATION_WARNINGS=false)
 
-.PHONY: help demo test test-java test-unit test-lab test-faults lint bench build lab-up lab-down site verify clean
+.PHONY: help demo test test-java test-unit test-lab test-faults lint bench bench-collect build lab-up lab-down site \
+  verify clean
 
 help:
 	@echo 'make demo       make the virtual lab, provision it, run the demo profiles, write the report'
@@ -26,6 +27,7 @@ help:
 	@echo 'make build      build what is deployed        make lint       check the style of everything'
 	@echo 'make test-faults  kill, cut and fill what a sweep needs, for half an hour'
 	@echo 'make bench      measure the kit itself        make clean      remove what was built'
+	@echo 'make bench-collect    measure the reading of logs, without a lab'
 
 demo: .venv/ready
 	@$(PLAY) playbooks/demo.yml
@@ -58,6 +60,10 @@ lint: .venv/ready
 
 bench: .venv/ready
 	.venv/bin/python tests/bench/bench.py
+
+# Needs no lab; CALLS=100000000 is the large run of about 6 GB.
+bench-collect: .venv/ready
+	.venv/bin/python tests/bench/logs.py $(if $(CALLS),--calls $(CALLS))
 
 lab-up: .venv/ready
 	$(PLAY) playbooks/lab.yml
