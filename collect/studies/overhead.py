@@ -461,6 +461,12 @@ def _label(experiment: Experiment, cell: Key) -> str:
     return protocol if experiment is ONE_BYTE else f"{protocol}, {show_level(cell[2])} bytes"
 
 
+def _summary_entry(value: float | None, *, is_published: bool) -> Entry:
+    if isinstance(value, int):
+        return Entry(show_level(value), sort=value, is_published=is_published)
+    return value_entry(value, is_published=is_published)
+
+
 def _figure_5(published: Published, measured: Measured) -> Table:
     """Count, sum, average and variance of calls at each size, and of both protocols together."""
     sizes = sorted({int(key[2]) for key in _cells_of(SIZE, published, measured)})
@@ -479,7 +485,7 @@ def _figure_5(published: Published, measured: Measured) -> Table:
                 columns.append((whole, evidence is published))
         for name, number in _SUMMARY.items():
             entries = [
-                value_entry(None if one is None else number(one), is_published=printed)
+                _summary_entry(None if one is None else number(one), is_published=printed)
                 for one, printed in columns
             ]
             label = "all sizes" if size is None else show_level(size)
