@@ -221,6 +221,8 @@ def test_runs_of_other_factors_cannot_be_compared(run_of, capsys):
                 factors={"size": [1]},
                 domains={},
                 clients="any",
+                needs=[],
+                servers=1,
                 threads=1,
                 where=[],
                 profiles={"demo": {"replicates": 2}},
