@@ -1,0 +1,41 @@
+"""The instant that a deadline on the command line means."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+
+
+def instant(text: str, now: datetime | None = None) -> str:
+    """Give a deadline in UTC, as 2026-03-02T06:00:00Z.
+
+    `text` is HH:MM by this machine's clock, the next time it shows that, or an ISO 8601 date and
+    time, local when it names no zone. Raises AnsibleFilterError.
+    """
+    now = (now or datetime.now(UTC)).astimezone()
+    try:
+        if re.fullmatch(r"\d{1,2}:\d{2}", text):
+            hour, minute = map(int, text.split(":"))
+            # Without the zone, so that the clock may be set for summer in between.
+            local = now.replace(tzinfo=None)
+            then = local.replace(hour=hour, minute=minute, second=0, microsecond=0)
+            when = then if then > local else then + timedelta(days=1)
+        else:
+            when = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise AnsibleFilterError(
+            f"deadline is {text!r}, which is no time ({error}); write HH:MM, or a date and time "
+            "like 2026-03-02T06:00"
+        ) from error
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class FilterModule:
+    """Makes `sweep_instant` known to templates."""
+
+    def filters(self) -> dict[str, Any]:
+        """Name the filter."""
+        return {"sweep_instant": instant}

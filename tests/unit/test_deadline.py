@@ -1,0 +1,57 @@
+"""The deadline of a sweep as it is written on the command line."""
+
+import os
+import time
+from datetime import UTC, datetime
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+from ansible.errors import AnsibleFilterError
+
+PLUGIN = Path(__file__).parents[2] / "roles/sweep/filter_plugins/instant.py"
+EVENING = datetime(2026, 3, 1, 21, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def instant():
+    spec = spec_from_file_location("instant", PLUGIN)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.instant
+
+
+@pytest.fixture(autouse=True)
+def _in_zagreb(monkeypatch):
+    before = os.environ.get("TZ")
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    assert os.environ.get("TZ") == before
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("06:00", "2026-03-02T05:00:00Z"),
+        ("23:30", "2026-03-01T22:30:00Z"),
+        ("22:00", "2026-03-02T21:00:00Z"),  # that is now
+        ("2026-03-05T06:30", "2026-03-05T05:30:00Z"),
+        ("2026-03-05 06:30:15", "2026-03-05T05:30:15Z"),
+        ("2026-03-05T06:30:00+00:00", "2026-03-05T06:30:00Z"),
+    ],
+)
+def test_a_deadline_is_given_in_utc(instant, text, expected):
+    assert instant(text, EVENING) == expected
+
+
+def test_the_clock_may_be_set_for_summer_before_the_deadline(instant):
+    assert instant("06:00", datetime(2026, 3, 28, 21, 0, tzinfo=UTC)) == "2026-03-29T04:00:00Z"
+
+
+@pytest.mark.parametrize("text", ["soon", "25:00", "6", "", "22:61"])
+def test_what_is_no_time_is_refused(instant, text):
+    with pytest.raises(AnsibleFilterError, match="write HH:MM"):
+        instant(text, EVENING)
