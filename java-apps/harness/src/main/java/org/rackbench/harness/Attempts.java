@@ -37,7 +37,7 @@ final class Attempts {
 
   /** Makes one attempt at {@code trial}, whose servers were well in {@code before}. */
   Made make(PlannedTrial trial, Look before) throws IOException, InterruptedException {
-    final long begin = System.nanoTime();
+    final long begin = before.began();
     final String startedAt = Utc.now();
     Path attempt = area.begin(trial.id());
     int number = area.attempt(trial.id());

@@ -37,6 +37,7 @@ final class Look {
     }
   }
 
+  private final long began = System.nanoTime();
   private final int freeMegabytes;
   private final List<Problem> problems = new ArrayList<>();
   private final List<String> unreachable = new ArrayList<>();
@@ -45,6 +46,11 @@ final class Look {
 
   Look(int freeMegabytes) {
     this.freeMegabytes = freeMegabytes;
+  }
+
+  /** When the look began, in the nanoseconds of this JVM. */
+  long began() {
+    return began;
   }
 
   void problem(String subject, String text) {
