@@ -24,6 +24,7 @@ from collect.summaries import Measured, TrialSummary
 from collect.trials import Trial, calls_path
 from collect.writing import write_text
 
+# Another number whenever the files, or what is computed from a log, are no longer the same.
 LAYOUT = 2
 DIRECTORY = ".cache"
 _MANIFEST = "cache.json"
@@ -103,19 +104,16 @@ class Cache:
         if len({entry.part for entry in kept.values()}) > _MOST_PARTS:
             entries = {}
             fresh = chain(self._again(kept), fresh)
-        part = f"{secrets.token_hex(8)}.times"
-        digest = hashlib.sha256()
-        begin = 0
-        with (self._directory / part).open("wb") as stream:
-            for name, stamp, measured in fresh:
-                content = measured.times_ns.astype(_TIME, copy=False).tobytes()
-                digest.update(content)
-                stream.write(content)
-                entries[name] = Entry(stamp, measured.summary, measured.course_ms, part, begin)
-                begin += len(measured.times_ns)
-        self._proofs[part] = digest.hexdigest()
-        used = {entry.part for entry in entries.values()}
-        self._close(entries, {name: self._proofs[name] for name in used})
+        part = self._directory / f"{secrets.token_hex(8)}.times"
+        try:
+            added, proof = _write(part, fresh)
+            proofs = {**self._proofs, part.name: proof}
+            entries |= added
+            used = {entry.part for entry in entries.values()}
+            self._close(entries, {name: proofs[name] for name in used})
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
 
     def _again(self, kept: Mapping[str, Entry]) -> Iterator[tuple[str, Stamp, Measured]]:
         for name, entry in kept.items():
@@ -178,3 +176,20 @@ class Cache:
             with suppress(OSError):
                 if path.name not in used and path.stat().st_mtime < time.time() - _KEPT_S:
                     path.unlink()
+
+
+def _write(
+    part: Path, fresh: Iterable[tuple[str, Stamp, Measured]]
+) -> tuple[dict[str, Entry], str]:
+    """Write the times of trials to a new file; give their entries and the proof of the file."""
+    entries = {}
+    digest = hashlib.sha256()
+    begin = 0
+    with part.open("wb") as stream:
+        for name, stamp, measured in fresh:
+            content = measured.times_ns.astype(_TIME, copy=False).tobytes()
+            digest.update(content)
+            stream.write(content)
+            entries[name] = Entry(stamp, measured.summary, measured.course_ms, part.name, begin)
+            begin += len(measured.times_ns)
+    return entries, digest.hexdigest()

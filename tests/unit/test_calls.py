@@ -1,6 +1,7 @@
 """Reading: each log once, the same numbers as a slow reader, and a cache that is never believed."""
 
 import csv
+import errno
 import io
 import os
 import shutil
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from synthetic import reseal, seal, sort_times
 
-from collect import cache, logs
+from collect import cache, calls, logs
 from collect.analysis import analyse
 from collect.cells import cells_csv
 from collect.run import open_run
@@ -89,13 +90,13 @@ def test_numbers_are_those_of_a_slow_reader(run_of):
         pooled = []
         for trial in cell.trials:
             times, errors, sizes = expected[trial.trial.id]
-            calls = trial.calls
-            assert (calls.calls, calls.errors) == (len(times), errors)
-            assert calls.mean_ms == pytest.approx(statistics.mean(times), rel=1e-12)
+            summary = trial.calls
+            assert (summary.calls, summary.errors) == (len(times), errors)
+            assert summary.mean_ms == pytest.approx(statistics.mean(times), rel=1e-12)
             if len(times) > 1:
-                assert calls.variance_ms2 == pytest.approx(statistics.variance(times), rel=1e-9)
-            assert calls.request_bytes == (pytest.approx(np.mean(sizes)) if sizes else None)
-            assert calls.response_bytes == 1900
+                assert summary.variance_ms2 == pytest.approx(statistics.variance(times), rel=1e-9)
+            assert summary.request_bytes == (pytest.approx(np.mean(sizes)) if sizes else None)
+            assert summary.response_bytes == 1900
             pooled += times
         assert [list(c) for c in cell.courses] == [
             pytest.approx(expected[t.trial.id][0]) for t in cell.counted
@@ -254,6 +255,28 @@ def test_many_parts_become_one_without_reading_logs(run_of, opened, monkeypatch)
     expected = cells_csv(run, analysis.cells)
     shutil.rmtree(run.directory / cache.DIRECTORY)
     assert cells_csv(run, analyse(run).cells) == expected
+
+
+def test_a_reading_that_breaks_off_leaves_the_cache_as_it_was(run_of, opened, monkeypatch):
+    run = run_of(until=30)
+    analyse(run)
+    directory = run.directory / cache.DIRECTORY
+    before = {path.name: path.read_bytes() for path in directory.iterdir()}
+    for planned in run.plan[30:]:
+        seal(run.trials_directory, planned, [7.0] * planned.calls)
+
+    def break_off(trials, function):
+        yield from list(logs.map_logs(trials, function))[:3]
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(calls, "map_logs", break_off)
+        with pytest.raises(OSError, match="No space left"):
+            analyse(run)
+    assert {path.name: path.read_bytes() for path in directory.iterdir()} == before
+    opened()
+    assert analyse(run).sealed == len(run.plan)
+    assert opened() == [planned.id for planned in run.plan[30:]]
 
 
 def test_a_trial_that_goes_away_leaves_the_cache(run_of):
