@@ -45,6 +45,8 @@ test-java: .venv/ready
 	$(PLAY) playbooks/build.yml -e java_apps_goal=verify
 
 test-lab: .venv/ready
+	@command -v curl >/dev/null || { $(AS_ROOT) apt-get update -q && \
+	  $(AS_ROOT) apt-get install -y -q --no-install-recommends curl; }
 	.venv/bin/pytest tests/lab tests/faults
 
 # The long form: a link cut for a minute, and 100 kills at random.

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from labs import Lab, Say, remove, standing
 from playbook import Player
+from probe import Probe, deploy_probe
 from project import ROOT, Project, copy_project
 
 LAB_FILE = Path(__file__).parent / "lab/lab.yml"
@@ -20,8 +21,8 @@ LOCK = Path(f"/run/lock/rackbench-{LAB['rackbench_lab']}.lock")
 
 # Cheap and telling ones first; those that change the lab last.
 ORDER = (
-    *("bad_study", "nodes", "services", "site", "sweep", "faults", "kills", "disks"),
-    *("bad_input", "growth", "example", "virtual_lab"),
+    *("bad_study", "nodes", "services", "foreign_clients", "site", "sweep", "bad_trials"),
+    *("health", "faults", "kills", "disks", "bad_input", "growth", "example", "virtual_lab"),
 )
 
 
@@ -134,3 +135,9 @@ def lab(booted_lab: Lab) -> Lab:
     """The lab up and provisioned."""
     booted_lab.play("site.yml")
     return booted_lab
+
+
+@pytest.fixture(scope="session")
+def probe(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Probe:
+    """A JMS client that is not ours, on the client node."""
+    return deploy_probe(lab, tmp_path_factory.mktemp("probe"))

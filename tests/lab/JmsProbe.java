@@ -6,14 +6,17 @@ import jakarta.jms.Message;
 import jakarta.jms.MessageProducer;
 import jakarta.jms.Queue;
 import jakarta.jms.Session;
+import java.util.Base64;
 import java.util.Hashtable;
+import java.util.List;
 import java.util.Scanner;
 import javax.naming.Context;
 import javax.naming.InitialContext;
 
 /**
  * A JMS client that knows nothing of the kit's own Java: login, a queue by name, one sorted part a
- * line of integers on standard input. Prints what came of it; a refusal is a line "refused".
+ * line of integers on standard input, or any bytes in Base64 there. Prints what came of it; a
+ * refusal is a line "refused".
  */
 public final class JmsProbe {
 
@@ -33,6 +36,12 @@ public final class JmsProbe {
       switch (args[0]) {
         case "login" -> {}
         case "produce" -> session.createProducer(session.createQueue(args[1]));
+        case "exchange" -> {
+          byte[] request = Base64.getDecoder().decode(input.next());
+          for (String queue : List.of(args).subList(1, args.length)) {
+            exchange(session, (Queue) context.lookup(queue), request);
+          }
+        }
         case "sort" -> sort(session, (Queue) context.lookup(args[1]), args[2], input);
         default -> throw new IllegalArgumentException(args[0]);
       }
@@ -49,23 +58,37 @@ public final class JmsProbe {
     while (input.hasNextInt()) {
       request.writeInt(input.nextInt());
     }
-    Queue replies = session.createTemporaryQueue();
-    request.setJMSReplyTo(replies);
     request.setIntProperty("part", Integer.parseInt(part));
     request.setJMSCorrelationID("probe-" + part);
-    MessageProducer producer = session.createProducer(queue);
-    producer.send(request);
-    Message reply = session.createConsumer(replies).receive(30_000);
-    if (!(reply instanceof BytesMessage sorted)) {
-      System.out.println("no answer");
-      return;
-    }
-    System.out.println("by " + reply.getStringProperty("worker"));
-    System.out.println("of " + reply.getJMSCorrelationID());
+    BytesMessage sorted = answer(session, queue, request);
+    System.out.println("by " + sorted.getStringProperty("worker"));
+    System.out.println("of " + sorted.getJMSCorrelationID());
     StringBuilder values = new StringBuilder("sorted");
     for (long k = sorted.getBodyLength() / 4; k > 0; k--) {
       values.append(' ').append(sorted.readInt());
     }
     System.out.println(values);
+  }
+
+  private static void exchange(Session session, Queue queue, byte[] content) throws JMSException {
+    BytesMessage request = session.createBytesMessage();
+    request.writeBytes(content);
+    BytesMessage reply = answer(session, queue, request);
+    byte[] bytes = new byte[(int) reply.getBodyLength()];
+    reply.readBytes(bytes);
+    System.out.println("answer " + Base64.getEncoder().encodeToString(bytes));
+  }
+
+  private static BytesMessage answer(Session session, Queue queue, BytesMessage request)
+      throws JMSException {
+    Queue replies = session.createTemporaryQueue();
+    request.setJMSReplyTo(replies);
+    MessageProducer producer = session.createProducer(queue);
+    producer.send(request);
+    Message reply = session.createConsumer(replies).receive(30_000);
+    if (reply instanceof BytesMessage bytes) {
+      return bytes;
+    }
+    throw new JMSException("no answer in bytes", "no-answer");
   }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import subprocess
 import tarfile
 from dataclasses import dataclass
@@ -33,6 +34,19 @@ class Probe:
     def password(self) -> str:
         """The generated password, as clients find it on their node."""
         return self.lab.output("client1", "cat /etc/rackbench/broker.password")
+
+    def exchange(self, request: bytes, *queues: str) -> list[bytes]:
+        """Send a message of these bytes to each queue; the bytes of the answers."""
+        said = self.ask(
+            "exchange",
+            *queues,
+            user="bench",
+            password=self.password,
+            values=base64.b64encode(request).decode(),
+        )
+        answers = [line.removeprefix("answer ") for line in said if line.startswith("answer ")]
+        assert len(answers) == len(queues), said
+        return [base64.b64decode(answer) for answer in answers]
 
     def sort(self, servers: int, part: int, values: list[int]) -> tuple[str, list[int]]:
         """Sort one part over the queue of a pool; the worker's name and what it answered."""

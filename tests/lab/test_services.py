@@ -13,7 +13,7 @@ import pytest
 import requests
 import zeep
 from labs import Lab
-from probe import Probe, deploy_probe
+from probe import Probe
 from transfer import assert_shaped
 
 WORKERS = [f"worker{k}" for k in range(1, 6)]
@@ -23,14 +23,12 @@ TOMCAT, BROKER, WORKER = (
     "rackbench-sort-worker.service",
 )
 SERVICES = [("broker1", BROKER), ("worker1", TOMCAT), ("worker1", WORKER)]
+OTHERS = [f"rackbench-{name}.service" for name in ("matrix-worker", "hello-listener", "tcp-server")]
 MOST_EXPOSURE = 3.0
 
-on_each_service = pytest.mark.parametrize(("node", "unit"), SERVICES)
-
-
-@pytest.fixture(scope="module")
-def probe(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Probe:
-    return deploy_probe(lab, tmp_path_factory.mktemp("probe"))
+on_each_service = pytest.mark.parametrize(
+    ("node", "unit"), [*SERVICES, *(("worker1", unit) for unit in OTHERS)]
+)
 
 
 def soap_sort(address: str, values: list[int]) -> list[int]:
@@ -228,7 +226,7 @@ def test_a_service_has_a_capped_heap(lab: Lab, node: str, unit: str) -> None:
     assert int(heap.group(1)) <= 512
 
 
-@on_each_service
+@pytest.mark.parametrize(("node", "unit"), SERVICES)
 def test_a_killed_service_comes_back(lab: Lab, probe: Probe, node: str, unit: str) -> None:
     before = lab.output(node, f"systemctl show -P MainPID {unit}")
     lab.output(node, f"kill -9 {before}")
