@@ -64,7 +64,13 @@ class Lab:
         ]
 
     def ssh(
-        self, node: str, command: str, *, check: bool = True, given: bytes | None = None
+        self,
+        node: str,
+        command: str,
+        *,
+        check: bool = True,
+        given: bytes | None = None,
+        timeout_s: float = 120,
     ) -> subprocess.CompletedProcess[bytes]:
         """Run a command on a node."""
         done = subprocess.run(
@@ -72,7 +78,7 @@ class Lab:
             input=given,
             capture_output=True,
             check=False,
-            timeout=120,
+            timeout=timeout_s,
         )
         if check and done.returncode:
             raise AssertionError(
@@ -80,9 +86,10 @@ class Lab:
             )
         return done
 
-    def output(self, node: str, command: str) -> str:
+    def output(self, node: str, command: str, *, timeout_s: float = 120) -> str:
         """What a command prints on a node, as root."""
-        return self.ssh(node, f"sudo sh -c {_quoted(command)}").stdout.decode().strip()
+        done = self.ssh(node, f"sudo sh -c {_quoted(command)}", timeout_s=timeout_s)
+        return done.stdout.decode().strip()
 
     def host(self, node: str) -> Any:
         """The node as testinfra sees it, over SSH and with sudo."""
