@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import shlex
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -126,8 +127,7 @@ class Follower:
             self._wait(f"{self.run}: the disk is full; make room there")
         if self.clock() - self._sealed > self.terms.stall_s:
             self._sealed = self.clock()
-            minutes = round(self.terms.stall_s / 60)
-            self._tell("stalled", f"no trial was sealed for {minutes} minutes")
+            self._tell("stalled", f"no trial was sealed for {self.terms.stall_s:.0f} s")
         return more
 
     def line(self) -> str:
@@ -275,6 +275,23 @@ class Follower:
         if text != self._said and (now or self.clock() - self._spoken >= _SPEAK_S):
             self.say(text)
             self._said, self._spoken = text, self.clock()
+
+
+def end_with_parent(grace_s: float = 10.0, poll_s: float = 1.0) -> None:
+    """End this process `grace_s` after its parent, even while it waits for an answer.
+
+    A playbook that was killed leaves the process that follows behind, at times in a wait that never
+    ends. Nothing is lost: what is written here is whole or absent.
+    """
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(poll_s)
+        time.sleep(grace_s)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="end-with-parent", daemon=True).start()
 
 
 def _now() -> str:

@@ -267,6 +267,22 @@ def test_a_follower_without_its_playbook_ends(follower_of, monkeypatch):
         follower.step()
 
 
+def test_a_follower_that_waits_for_ever_ends_with_its_playbook():
+    child = (
+        "import threading; from collect.follow import end_with_parent; "
+        "end_with_parent(0.1, 0.05); print('ready', flush=True); threading.Event().wait()"
+    )
+    parent = subprocess.Popen(
+        ["sh", "-c", f'"$0" -c "{child}"; :', sys.executable], stdout=subprocess.PIPE
+    )
+    assert parent.stdout.readline() == b"ready\n"
+    parent.kill()
+    parent.wait()
+    # The pipe closes when its last writer, the orphan, has ended.
+    assert parent.stdout.read() == b""
+    parent.stdout.close()
+
+
 def test_logs_are_compressed_when_asked(follower_of, client, here):
     client.end()
     follow(follower_of(compress=True))
@@ -326,7 +342,7 @@ def test_the_hook_is_told_of_a_stall_once_each_time(follower_of, client, told):
         follower.clock.now = now
         assert follower.step()
     assert [summary["event"] for summary in read()[0]] == ["stalled"]
-    assert "no trial was sealed for 10 minutes" in read()[0][0]["text"]
+    assert "no trial was sealed for 600 s" in read()[0][0]["text"]
     (client.directory / "later").rename(last)
     follower.step()
     follower.clock.now = 1700

@@ -10,7 +10,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from collect.errors import InputError
-from collect.follow import Follower, NodeSilentError, SweepStoppedError, Terms
+from collect.follow import Follower, NodeSilentError, SweepStoppedError, Terms, end_with_parent
 from collect.hook import Hook
 
 
@@ -22,6 +22,7 @@ class ActionModule(ActionBase):
     ) -> dict[str, Any]:
         """Follow until the runner has ended; fails when trials are open and no deadline came."""
         result = super().run(tmp, task_vars)
+        end_with_parent()
         given = self._task.args
         terms = Terms(
             source=given["source"],
