@@ -10,6 +10,7 @@ import argparse
 import datetime
 import os
 import platform
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -38,6 +39,7 @@ def main() -> int:
     if unknown := set(asked) - set(SECTIONS):
         parser.error(f"no section {', '.join(unknown)}; choose of {', '.join(SECTIONS)}")
     chosen = [name for name in SECTIONS if name in asked or not asked]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
     with bench_lab() as lab:
         if "provisioning" not in chosen:
             lab.play("site")

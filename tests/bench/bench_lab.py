@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from row import seconds
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "rbbench"
 PREFIX = "10.79.0"
+LONGEST_S = 1800  # of one command; an idle machine takes minutes
 
 
 @dataclass(frozen=True)
@@ -82,9 +84,27 @@ def bench_lab() -> Iterator[BenchLab]:
 def clocked(command: list[str], environment: dict[str, str] | None = None) -> float:
     """Wall time of a command in seconds; one that fails ends the bench with its output."""
     begin = time.monotonic()
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-4000:]}\n{done.stderr[-2000:]}")
+    said(command, environment=environment)
     return time.monotonic() - begin
+
+
+def said(
+    command: list[str], given: bytes = b"", environment: dict[str, str] | None = None
+) -> bytes:
+    """What a command prints; one that fails or does not end ends the bench with its output."""
+    try:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment,
+            input=given,
+            capture_output=True,
+            timeout=LONGEST_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        sys.exit(f"{shlex.join(command)} did not end within {LONGEST_S} s")
+    if done.returncode:
+        output = (done.stdout[-4000:] + b"\n" + done.stderr[-2000:]).decode(errors="replace")
+        sys.exit(f"{shlex.join(command)} failed:\n{output}")
+    return done.stdout

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import shlex
-import subprocess
 import tarfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from bench_lab import ROOT, BenchLab, clocked
+from bench_lab import BenchLab, clocked, said
 
 CLIENT = "client1"
 RUNS = "/var/lib/rackbench/runs"
@@ -41,7 +40,7 @@ class HandRun:
         file = lab.state / f"{study['study']}.yml"
         file.write_text(yaml.safe_dump(dict(study)))
         command = [".venv/bin/collect", "plan", str(file), "--profile", "bench", "--workers", "1"]
-        plan = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
+        plan = said(command)
         run = cls(lab, name, tuple(json.loads(line)["id"] for line in plan.splitlines()))
         run.on_node(f"mkdir -p {run.path} && cat > {run.path}/plan.jsonl", plan)
         return run
@@ -78,8 +77,7 @@ class HandRun:
 
     def on_node(self, script: str, given: bytes = b"") -> bytes:
         """Run a shell script on the client as the account of the runs; what it printed."""
-        command = self._command(f"bash -euc {shlex.quote(script)}")
-        return subprocess.run(command, input=given, check=True, stdout=subprocess.PIPE).stdout
+        return said(self._command(f"bash -euc {shlex.quote(script)}"), given)
 
     def _command(self, command: str) -> list[str]:
         return [*self.lab.ssh(CLIENT), f"sudo -u rackbench {command}"]

@@ -14,13 +14,13 @@ import re
 import shlex
 import shutil
 import statistics
-import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
-from bench_lab import PREFIX, BenchLab
+from bench_lab import PREFIX, BenchLab, said
 from by_hand import CLIENT, HandRun, study
 from row import Row, rate, share
 
@@ -106,8 +106,7 @@ def install(lab: BenchLab) -> None:
     lab.clocked([".venv/bin/ansible", CLIENT, "--become", *apt])
     home = jmeter_home(lab)
     unpack = f"sudo mkdir -p {JMETER} && sudo tar -xf - -C {JMETER}"
-    with subprocess.Popen(["tar", "-cf", "-", "-C", str(home), "."], stdout=subprocess.PIPE) as tar:
-        subprocess.run([*lab.ssh(CLIENT), unpack], stdin=tar.stdout, check=True)
+    said([*lab.ssh(CLIENT), unpack], said(["tar", "-cf", "-", "-C", str(home), "."]))
 
 
 def jmeter_home(lab: BenchLab) -> Path:
@@ -116,13 +115,14 @@ def jmeter_home(lab: BenchLab) -> Path:
     for part in ("bin", "lib/ext", "lib/junit"):
         (home / part).mkdir(parents=True)
     jars = home / "lib"
-    copy = ["mvn", "--batch-mode", "--quiet", "--file", str(pinned / "pom.xml")]
-    subprocess.run([*copy, "dependency:copy-dependencies", f"-DoutputDirectory={jars}"], check=True)
-    sums = ["sha256sum", "--check", "--strict", "--quiet", str(pinned / "artefacts.sha256")]
-    subprocess.run(sums, cwd=jars, check=True)
-    unpinned = {jar.name for jar in jars.glob("*.jar")} - set(sums_of(pinned))
-    if unpinned:
-        raise SystemExit(f"JMeter came with jars that are not pinned: {', '.join(unpinned)}")
+    maven = ["mvn", "--batch-mode", "--quiet", "--file", str(pinned / "pom.xml")]
+    said([*maven, "dependency:copy-dependencies", f"-DoutputDirectory={jars}"])
+    lines = (pinned / "artefacts.sha256").read_text().splitlines()
+    wanted = {name: digest for digest, name in map(str.split, lines)}
+    found = {jar.name: sha256(jar.read_bytes()).hexdigest() for jar in jars.glob("*.jar")}
+    if wanted != found:
+        wrong = sorted(name for name, _ in wanted.items() ^ found.items())
+        raise SystemExit(f"JMeter's jars are not those that are pinned: {', '.join(set(wrong))}")
     (config,) = jars.glob("ApacheJMeter_config-*.jar")
     shutil.unpack_archive(config, lab.state / "jmeter-config", "zip")
     shutil.copytree(lab.state / "jmeter-config/bin", home / "bin", dirs_exist_ok=True)
@@ -132,11 +132,6 @@ def jmeter_home(lab: BenchLab) -> Path:
     launcher.rename(home / "bin/ApacheJMeter.jar")
     shutil.copy(pinned / "http.jmx", home)
     return home
-
-
-def sums_of(pinned: Path) -> list[str]:
-    """The files whose checksums are pinned."""
-    return [line.split()[1] for line in (pinned / "artefacts.sha256").read_text().splitlines()]
 
 
 def planned(lab: BenchLab, expected: dict[int, float]) -> HandRun:
@@ -213,16 +208,15 @@ def percentiles(counts: Counter[int]) -> dict[int, int]:
 
 def wrk(lab: BenchLab, threads: int) -> Load:
     """Run wrk with a connection a thread."""
-    said = said_by(
-        lab, f"wrk -t {threads} -c {threads} -d {SECONDS}s --timeout 20s --latency {RESOURCE}"
-    )
+    options = f"-t {threads} -c {threads} -d {SECONDS}s --timeout 20s --latency"
+    printed = said([*lab.ssh(CLIENT), f"wrk {options} {RESOURCE}"]).decode()
     p50, p99 = (
         float(number) * _UNITS[unit]
-        for number, unit in re.findall(r"^ +(?:50|99)% +([0-9.]+)([a-z]+)$", said, re.MULTILINE)
+        for number, unit in re.findall(r"^ +(?:50|99)% +([0-9.]+)([a-z]+)$", printed, re.MULTILINE)
     )
-    speed = re.search(r"^Requests/sec: +([0-9.]+)$", said, re.MULTILINE)
-    if speed is None or "Non-2xx" in said or "Socket errors" in said:
-        raise SystemExit(f"wrk did not measure what it should:\n{said}")
+    speed = re.search(r"^Requests/sec: +([0-9.]+)$", printed, re.MULTILINE)
+    if speed is None or "Non-2xx" in printed or "Socket errors" in printed:
+        raise SystemExit(f"wrk did not measure what it should:\n{printed}")
     return Load(float(speed[1]), p50, p99)
 
 
@@ -235,16 +229,16 @@ def jmeter(lab: BenchLab, threads: int) -> Load:
         "threads": threads,
         "seconds": 2 * SECONDS,
     } | dict.fromkeys((f"jmeter.save.saveservice.{name}" for name in _UNSAVED), "false")
-    said = said_by(
-        lab,
+    command = (
         "cd $(mktemp -d) && java -Xms512m -Xmx512m "
         f"-jar {JMETER}/bin/ApacheJMeter.jar -n -t {JMETER}/http.jmx -l calls.csv "
         + shlex.join(f"-J{name}={value}" for name, value in options.items())
-        + " >out 2>&1 || { cat out >&2; exit 1; }; cat calls.csv",
+        + " >out 2>&1 || { cat out >&2; exit 1; }; cat calls.csv"
     )
+    printed = said([*lab.ssh(CLIENT), command]).decode()
     calls = [
         (int(call["timeStamp"]), int(call["elapsed"]))
-        for call in csv.DictReader(io.StringIO(said))
+        for call in csv.DictReader(io.StringIO(printed))
         if call["success"] == "true"
     ]
     end = max(start + elapsed for start, elapsed in calls)
@@ -258,14 +252,3 @@ _UNSAVED = (
     *("sent_bytes", "thread_counts", "url", "latency", "idle_time", "connect_time"),
     "assertion_results_failure_message",
 )
-
-
-def said_by(lab: BenchLab, command: str) -> str:
-    """What a command on the client printed."""
-    done = subprocess.run(
-        [*lab.ssh(CLIENT), command], capture_output=True, text=True, timeout=120, check=False
-    )
-    if done.returncode:
-        said = done.stdout[-2000:] + done.stderr[-2000:]
-        raise SystemExit(f"{command} failed on {CLIENT}:\n{said}")
-    return done.stdout

@@ -7,13 +7,12 @@ import json
 import shlex
 import shutil
 import statistics
-import subprocess
 import time
 import venv
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench_lab import ROOT, BenchLab, clocked
+from bench_lab import ROOT, BenchLab, clocked, said
 from by_hand import CLIENT, HandRun, study
 from row import Row
 
@@ -36,6 +35,7 @@ def sweep(lab: BenchLab) -> Row:
     shutil.rmtree(results, ignore_errors=True)
     lab.play("sweep", "-e", "study=sort", "-e", f"run={SWEEP}")
     cost = json.loads((results / "state.json").read_text())["outside_jvm_ms_p50"] / 1e3
+    shutil.rmtree(results)
     ssh = [*lab.ssh(CLIENT), "true"]
     clocked(ssh)
     bare = statistics.median(clocked(ssh) for _ in range(SSH_CALLS))
@@ -116,5 +116,5 @@ def execo_python(lab: BenchLab) -> Path:
     if not home.exists():
         venv.create(home, with_pip=True)
         pip = [str(home / "bin/python"), "-m", "pip", "install", "--quiet", "--require-hashes"]
-        subprocess.run([*pip, "-r", str(HERE / "requirements.txt")], check=True)
+        said([*pip, "-r", str(HERE / "requirements.txt")])
     return home / "bin/python"
