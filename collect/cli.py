@@ -41,6 +41,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BAD_INPUT
     except KeyboardInterrupt:
         return 130
+    except Exception as error:
+        duckdb = sys.modules.get("duckdb")
+        if duckdb is None or not isinstance(error, duckdb.Error):
+            raise
+        # Such as a full disk, which DuckDB does not say as an OSError.
+        reason = str(error).partition("\n")[0]
+        print(f"collect: the calls cannot be read or kept ({reason})", file=sys.stderr)
+        return BAD_INPUT
     return code
 
 

@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, get_origin, get_type_hints
 
 from collect.errors import InputError, quoted
+from collect.records import parse_json
 from collect.study import Cell, Level, Profile, Setting, Settings
 from collect.writing import write_bytes
 
@@ -18,6 +19,7 @@ SCHEMA = 1
 _ID = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _SLUG_LENGTH = 60
 _LATER = ("needs", "servers")  # keys that plans of an earlier version lack
+_SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -65,19 +67,32 @@ class PlannedTrial:
     @classmethod
     def parse(cls, line: bytes) -> Self:
         """Read one line; raises ValueError that says what is wrong with it."""
-        record = json.loads(line)
+        record = parse_json(line)
         if not isinstance(record, dict) or record.get("schema") != SCHEMA:
             raise ValueError(f"is not of schema {SCHEMA}")
         names = [part.name for part in fields(cls)]
         absent = [name for name in names if name not in record and name not in _LATER]
         if absent:
             raise ValueError(f"lacks {', '.join(absent)}")
+        for name, kind in get_type_hints(cls).items():
+            if name in record and not _is_of(record[name], get_origin(kind) or kind):
+                raise ValueError(f"has the {name} {quoted(record[name])[:_SHOWN]}")
         trial = cls(**{name: record[name] for name in names if name in record})
-        if not isinstance(trial.id, str) or not _ID.fullmatch(trial.id):
+        if not _ID.fullmatch(trial.id):
             raise ValueError(f"has the unusable id {trial.id!r}")
-        if not all(isinstance(part, dict) for part in (trial.factors, trial.constants, trial.node)):
-            raise ValueError("has factors, constants or node that are not objects")
+        if not trial.factors:
+            raise ValueError("has no factors")
+        for name, level in trial.factors.items():
+            if not isinstance(level, (bool, int, float, str)):
+                raise ValueError(f"has the level {quoted(level)[:_SHOWN]} of {name}")  # noqa: TRY004
         return trial
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    """Tell whether a value of a plan is of its kind; no number of it is below zero."""
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+    return isinstance(value, dict if kind is Mapping else kind)
 
 
 def make_plan(profile: Profile, seed: int | None = None) -> list[PlannedTrial]:
@@ -151,6 +166,17 @@ def read_plan(path: Path) -> list[PlannedTrial]:
             raise InputError(
                 f"{path}: line {number} {error}; a plan is never edited: plan the run again"
             ) from error
+    for number, trial in enumerate(trials, start=1):
+        of_first, of_this = (
+            {"study": t.study, "profile": t.profile, "factors": ", ".join(sorted(t.factors))}
+            for t in (trials[0], trial)
+        )
+        for name, value in of_this.items():
+            if value != of_first[name]:
+                raise InputError(
+                    f"{path}: line {number} has the {name} {value}, line 1 {of_first[name]}; "
+                    "a plan is of one study and never edited: plan the run again"
+                )
     twice = [trial for trial, count in Counter(trial.id for trial in trials).items() if count > 1]
     if twice or not trials:
         reason = f"the trial {twice[0]} is planned twice" if twice else "holds no trial"

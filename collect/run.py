@@ -1,17 +1,23 @@
 """A run's directory on the control host: its plan, its provenance and its trials."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from collect.errors import InputError
+from collect.errors import InputError, quoted
 from collect.plan import PlannedTrial, read_plan
+from collect.records import parse_json
 from collect.study import Level, Study, parse_study
 
 RESULTS = Path("results")
+_SHOWN = 60
+_KINDS: Mapping[str, tuple[type, str]] = {
+    **dict.fromkeys(("lab", "git", "versions"), (dict, "an object")),
+    **dict.fromkeys(("nodes", "deviations"), (list, "a list")),
+    **dict.fromkeys(("run", "study", "profile", "study_file"), (str, "a text")),
+}
 
 
 @dataclass(frozen=True)
@@ -119,13 +125,21 @@ def open_run(name: str) -> Run:
 
 def _object(path: Path) -> Mapping[str, Any]:
     try:
-        content = json.loads(path.read_bytes())
+        content = parse_json(path.read_bytes())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be used ({error}); restore or remove it") from error
     if not isinstance(content, dict):
         raise InputError(f"{path}: is not a JSON object; restore or remove it")
+    for name, (kind, word) in _KINDS.items():
+        value = content.get(name)
+        if value is not None and not isinstance(value, kind):
+            raise InputError(
+                f"{path}: {name} is {quoted(value)[:_SHOWN]}, not {word}; restore or remove it"
+            )
+    if not all(isinstance(node, dict) for node in content.get("nodes") or ()):
+        raise InputError(f"{path}: nodes holds what is no object; restore or remove it")
     return content
 
 

@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, Self
 
 from collect.errors import InputError, quoted
 from collect.plan import PlannedTrial
+from collect.records import parse_json
 from collect.study import Level
 
 SCHEMA = 1
@@ -24,6 +24,9 @@ _PLANNED = (
     *("client", "factors", "constants", "node", "seed"),
 )
 _CHUNK = 1 << 20
+_SHOWN = 60
+# Of which every instant fits into 64 bits of nanoseconds since 1970.
+_YEARS = range(1971, 2262)
 
 
 class TrialError(InputError):
@@ -81,7 +84,7 @@ def read_trial(directory: Path) -> Trial:
     """Read trial.json alone; raises TrialError. The calls are not looked at: see verify_trial."""
     path = directory / "trial.json"
     try:
-        trial = Trial.parse(directory, json.loads(path.read_bytes()))
+        trial = Trial.parse(directory, parse_json(path.read_bytes()))
     except FileNotFoundError as error:
         raise TrialError(
             f"{directory.name}: has no trial.json, so is not sealed; set it aside and sweep again"
@@ -195,8 +198,8 @@ def _chunks(path: Path) -> Iterator[bytes]:
 
 def _typed(record: Mapping[str, Any], name: str, wanted: type) -> Any:
     value = record.get(name)
-    if not isinstance(value, wanted) or isinstance(value, bool):
-        raise ValueError(f"{name} is {quoted(value)}")  # noqa: TRY004 - wrong content, not a bug
+    if not isinstance(value, wanted) or isinstance(value, bool) or _is_beyond(value):
+        raise ValueError(f"{name} is {quoted(value)[:_SHOWN]}")
     return value
 
 
@@ -204,4 +207,11 @@ def _instant(record: Mapping[str, Any], name: str) -> datetime:
     instant = datetime.fromisoformat(_typed(record, name, str))
     if instant.tzinfo is None:
         raise ValueError(f"{name} has no time zone")
+    if instant.year not in _YEARS:
+        raise ValueError(f"{name} is of the year {instant.year}")
     return instant
+
+
+def _is_beyond(value: Any) -> bool:
+    """Tell whether a number is below zero or does not fit into 63 bits."""
+    return isinstance(value, int) and not 0 <= value < 2**63

@@ -27,7 +27,8 @@ def write_hdr(analysis: Analysis, path: Path) -> None:
         log.write("#[Histogram log format version 1.2]\n#[values are nanoseconds]\n")
         counted = "phase = 'measure' AND status = 'ok'"
         ranges = database.execute(
-            f"""SELECT trial, min(anchor_ns + begun_ns), max(anchor_ns + begun_ns + time_ns),
+            f"""SELECT trial, min(anchor_ns::HUGEINT + begun_ns),
+                       max(anchor_ns::HUGEINT + begun_ns + time_ns),
                        max(time_ns) FROM calls WHERE {counted} GROUP BY trial"""  # noqa: S608
         ).fetchall()
         if not ranges:

@@ -71,7 +71,7 @@ def write_jtl(analysis: Analysis, path: Path) -> None:
         _copy(
             database,
             """
-            SELECT (anchor_ns + begun_ns) // 1000000 AS "timeStamp",
+            SELECT (anchor_ns::HUGEINT + begun_ns) // 1000000 AS "timeStamp",
                    round(time_ns / 1e6)::BIGINT AS elapsed, label,
                    status AS "responseCode", coalesce(text, '') AS "responseMessage",
                    trial || ' ' || thread AS "threadName", 'text' AS "dataType",
@@ -136,7 +136,7 @@ def _described(analysis: Analysis, trials: Sequence[Trial]) -> dict[str, tuple[s
         "trial": ("VARCHAR", [trial.id for trial in trials]),
         "block": ("INTEGER", [trial.block for trial in trials]),
         "position": ("INTEGER", [trial.position for trial in trials]),
-        "attempt": ("INTEGER", [trial.attempt for trial in trials]),
+        "attempt": ("BIGINT", [trial.attempt for trial in trials]),
         "outcome": ("VARCHAR", [trial.outcome for trial in trials]),
         "factors": (
             "VARCHAR",
@@ -157,8 +157,9 @@ def _errors(trials: Sequence[Trial]) -> dict[str, tuple[str, list[Any]]]:
     found = [
         (trial.id, error["seq"], str(error.get("text", "")))
         for trial in trials
-        for error in trial.record.get("errors") or ()
+        for error in _listed(trial.record.get("errors"))
         if isinstance(error, dict) and isinstance(error.get("seq"), int)
+        if 0 <= error["seq"] < trial.calls_rows
     ]
     columns = (("trial", "VARCHAR"), ("seq", "BIGINT"), ("text", "VARCHAR"))
     return {
@@ -187,10 +188,15 @@ def anchor_ns(trial: Trial) -> int:
     text = clock.get("anchor_start_utc") if isinstance(clock, dict) else None
     try:
         instant = datetime.fromisoformat(text) if isinstance(text, str) else trial.started_at
-    except ValueError:
-        instant = trial.started_at
-    since = instant.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+        since = instant - datetime(1970, 1, 1, tzinfo=UTC)
+    except (ValueError, TypeError):
+        # No instant, or one without a zone.
+        since = trial.started_at - datetime(1970, 1, 1, tzinfo=UTC)
     return (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1000
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _level(level: Level) -> str:

@@ -1,0 +1,25 @@
+"""JSON as this package reads it: strict where Python's reader lets things pass."""
+
+import json
+from typing import Any, NoReturn
+
+
+def parse_json(content: bytes) -> Any:
+    """Parse one JSON text; raises ValueError that says what is wrong.
+
+    Refuses what would break or mislead later: NaN and infinity, which are no JSON, texts that
+    cannot be written again as UTF-8, and nesting that exhausts the stack.
+    """
+    try:
+        value = json.loads(content, parse_constant=_refuse)
+        if b"\\u" in content:
+            json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise ValueError("is nested too deep") from error
+    except UnicodeEncodeError as error:
+        raise ValueError("holds half a character (a lone surrogate)") from error
+    return value
+
+
+def _refuse(text: str) -> NoReturn:
+    raise ValueError(f"holds {text}, which is no JSON")
