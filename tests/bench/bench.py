@@ -63,6 +63,14 @@ def render(rows: list[Row]) -> str:
 
 Written by `make bench`. Times are of one run on one machine; compare the ratios.
 
+A trial's cost outside its JVM is the runner's wall time less that of the JVMs, over the trials; the
+rivals run `true` on the node instead. Of `http`, what counts is the time in which all threads
+call. wrk runs a thread a connection, as the others do, and corrects its percentiles for
+coordinated omission: *corrected* is the same done to ours. In a closed loop the mean is threads /
+rate; a p50 far below it says that some calls wait much longer than others for one of the cores
+that client and server share here. That waiting is inside the calls, not between them, as the last
+line of each group says.
+
 - Date: {datetime.datetime.now(datetime.UTC).date()}
 - Machine: {os.cpu_count()} cores, {model}, Linux {platform.release()}
 
