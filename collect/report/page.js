@@ -70,18 +70,25 @@ const unfold = () => {
 addEventListener("hashchange", unfold);
 unfold();
 
-// Charts stand as pictures; each becomes interactive when it comes near the window.
-if (window.vegaEmbed && "IntersectionObserver" in window) {
+// Charts stand as pictures; each becomes interactive when it comes near the window. What draws them
+// is run when the first does, so that opening the page does not wait for it.
+const vega = document.getElementById("vega");
+const draw = (target) => {
+  if (!window.vegaEmbed)
+    document.head.append(Object.assign(document.createElement("script"), { textContent: vega.textContent }));
+  const spec = JSON.parse(target.parentElement.querySelector(".spec").textContent);
+  const stage = document.createElement("div");
+  window
+    .vegaEmbed(stage, spec, { actions: false, renderer: "svg", tooltip: { disableDefaultStyle: true } })
+    .then(() => target.replaceChildren(stage))
+    .catch(() => {});
+};
+if (vega && "IntersectionObserver" in window) {
   const watch = new IntersectionObserver((entries) => {
     for (const { isIntersecting, target } of entries) {
       if (!isIntersecting) continue;
       watch.unobserve(target);
-      const spec = JSON.parse(target.parentElement.querySelector(".spec").textContent);
-      const stage = document.createElement("div");
-      window
-        .vegaEmbed(stage, spec, { actions: false, renderer: "svg", tooltip: { disableDefaultStyle: true } })
-        .then(() => target.replaceChildren(stage))
-        .catch(() => {});
+      draw(target);
     }
   }, { rootMargin: "300px" });
   for (const chart of document.querySelectorAll(".chart")) watch.observe(chart);
