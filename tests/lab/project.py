@@ -43,6 +43,13 @@ PROFILES: dict[str, dict[str, Any]] = {
         "warmup": 1,
         "timeout_s": 30,
     },
+    "one-long-soap": {
+        "factors": {"transport": ["soap"], "servers": [1], "integers": [5000]},
+        "replicates": 1,
+        "calls": 200,
+        "warmup": 1,
+        "timeout_s": 300,
+    },
     "wrong-type": {"factors": {"integers": ["many"]}},
     "too-many-servers": {"factors": {"servers": [1, 9]}},
 }

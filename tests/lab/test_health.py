@@ -1,0 +1,160 @@
+"""What the runner makes of services that end, stay away or come back, during real sweeps."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import machine
+import pytest
+from labs import Lab
+
+PORT = 9102
+RUNNER = "rackbench-runner.service"
+SERVICES = {
+    "client": set(),
+    "broker": {"broker"},
+    "worker": {"tomcat", "sort-worker", "matrix-worker", "tcp-server"},
+}
+
+
+def report(lab: Lab, node: str) -> dict[str, Any]:
+    """What the health socket of a node says, asked from another node."""
+    asked = lab.output("client1", f"curl --silent --show-error http://{lab.nodes[node]}:{PORT}/")
+    answer: dict[str, Any] = json.loads(asked)
+    return answer
+
+
+def state(lab: Lab, run: str) -> dict[str, Any]:
+    """The runner's own account of a run; empty before it has begun."""
+    text = lab.output("client1", f"cat /var/lib/rackbench/runs/{run}/state.json 2>/dev/null || :")
+    return json.loads(text) if text else {}
+
+
+def sealed(lab: Lab, run: str) -> dict[str, dict[str, Any]]:
+    trials = lab.player.project.results(run) / "trials"
+    paths = trials.glob("*/trial.json")
+    return {path.parent.name: json.loads(path.read_text()) for path in paths}
+
+
+@pytest.mark.parametrize("node", ["client1", "broker1", "worker1"])
+def test_a_node_says_which_services_run_and_answer(lab: Lab, node: str) -> None:
+    answer = report(lab, node)
+    assert answer["node"] == node
+    wanted = SERVICES[node.rstrip("12345")]
+    assert wanted <= set(answer["services"])
+    up = {name for name, service in answer["services"].items() if service["state"] == "up"}
+    assert wanted <= up
+    assert answer["disk_free_mb"] > 0
+    assert answer["machine"]["load1"] >= 0
+    assert answer["machine"]["cpu_ticks"] > answer["machine"]["steal_ticks"] >= 0
+    assert answer["machine"]["retransmits"] >= 0
+
+
+def test_the_health_service_is_confined(lab: Lab) -> None:
+    report(lab, "worker1")  # starts it
+    unit = "rackbench-health.service"
+    said = lab.output("worker1", f"systemd-analyze security --no-pager {unit} | tail -n 1")
+    exposure = re.search(r": ([\d.]+) ", said)
+    assert exposure
+    assert float(exposure.group(1)) <= 3.0
+    pid = lab.output("worker1", f"systemctl show -P MainPID {unit}")
+    assert lab.output("worker1", f"stat -c %u /proc/{pid}") != "0"
+    listens = lab.output("worker1", f"ss -Hltn 'sport = {PORT}'").split()
+    assert f"{lab.nodes['worker1']}:{PORT}" in listens
+
+
+def test_how_a_service_ended_is_noted(lab: Lab) -> None:
+    before = report(lab, "worker1")["services"]["tcp-server"]
+    lab.output("worker1", "systemctl kill --signal=KILL rackbench-tcp-server.service")
+
+    def back() -> dict[str, Any] | None:
+        now: dict[str, Any] = report(lab, "worker1")["services"]["tcp-server"]
+        return now if now["state"] == "up" and now["ends"] > before["ends"] else None
+
+    after = machine.wait_for(back, "the service is back", 120)
+    assert after["ended"]["invocation"] == before["invocation"] != after["invocation"]
+    ended = [after["ended"][key] for key in ("result", "code", "status")]
+    assert ended == ["signal", "killed", "KILL"]
+
+
+@contextmanager
+def stopped(lab: Lab, node: str, unit: str) -> Iterator[None]:
+    """A service that systemd does not start again, until the end."""
+    lab.output(node, f"systemctl stop {unit}")
+    try:
+        yield
+    finally:
+        lab.output(node, f"systemctl start {unit}")
+
+
+@pytest.mark.journal(RUNNER, "client1")
+def test_a_trial_whose_server_was_killed_is_repeated(lab: Lab) -> None:
+    study = {"study": "sort", "profile": "one-long-soap", "run": "killed"}
+    with lab.phase("sweep.yml, and Tomcat is killed during a trial"):
+        process, log = lab.player.start("sweep.yml", study)
+        try:
+            machine.wait_for(
+                lambda: state(lab, "killed").get("running") or process.poll() is not None,
+                "a trial runs",
+                300,
+            )
+            lab.output("worker1", "systemctl kill --signal=KILL rackbench-tomcat.service")
+            code = process.wait(300)
+        finally:
+            if process.poll() is None:
+                machine.kill_group(process)
+    assert code == 0, log.read_text()[-4000:]
+    (record,) = sealed(lab, "killed").values()
+    assert (record["outcome"], record["attempt"]) == ("ok", 2)
+    (earlier,) = record["earlier_attempts"]
+    assert earlier["attempt"] == 1
+    assert "tomcat on worker1 ended (signal killed KILL)" in earlier["reason"]
+    assert set(record["interference"]) == {"client1", "worker1"}
+    assert state(lab, "killed")["thrown_away"] == 1
+    page = (lab.player.project.results("killed") / "report.html").read_text()
+    assert "took more than one attempt" in page
+
+
+@pytest.mark.journal(RUNNER, "client1")
+def test_what_stays_away_puts_off_the_trials_that_need_it(lab: Lab) -> None:
+    study = {"study": "sort", "profile": "one-server", "run": "away", "sweep_recover_s": 1}
+    with stopped(lab, "worker1", "rackbench-sort-worker.service"):
+        outcome = lab.player.attempt("sweep.yml", study)
+        assert outcome.code == 2, outcome.excerpt
+        assert "sort-worker on worker1 is down" in outcome.flat
+        assert "run the same command again" in outcome.flat
+    assert [record["factors"]["transport"] for record in sealed(lab, "away").values()] == ["soap"]
+    assert len(state(lab, "away")["put_off"]) == 1
+
+    # The service may need longer than that to be ready again.
+    lab.play("sweep.yml", {**study, "sweep_recover_s": 120})
+    assert {record["outcome"] for record in sealed(lab, "away").values()} == {"ok"}
+    assert len(sealed(lab, "away")) == 2
+    assert state(lab, "away")["put_off"] == []
+
+
+def test_no_trial_starts_after_the_deadline_and_another_run_is_waited_for(lab: Lab) -> None:
+    study = {"study": "sort", "profile": "one-server", "run": "late"}
+    other = f"systemd-run --unit={RUNNER} --description='rackbench run other' sleep 600"
+    lab.output("client1", other)
+    refused = lab.player.attempt("sweep.yml", study)
+    assert refused.code == 2
+    assert "client1 is busy: rackbench run other since" in refused.flat
+    lab.output("client1", f"systemd-run --on-active=20 systemctl stop {RUNNER}")
+    late = {**study, "wait": True, "deadline": "2026-01-01T00:00"}
+    outcome = lab.play("sweep.yml", late)
+    assert "no trial starts after 2026-01-01T0" in outcome.flat
+    assert state(lab, "late")["state"] == "deadline"
+    assert sealed(lab, "late") == {}
+
+
+def test_a_deadline_that_is_no_time_is_refused(lab: Lab) -> None:
+    study = {"study": "sort", "profile": "one-server", "run": "never", "deadline": "soon"}
+    outcome = lab.player.attempt("sweep.yml", study)
+    assert outcome.code == 2
+    assert "deadline is 'soon', which is no time" in outcome.flat
+    assert not lab.player.project.results("never").exists()
