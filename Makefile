@@ -61,6 +61,7 @@ lint: .venv/ready
 	.venv/bin/ansible-lint --offline --strict
 
 bench: .venv/ready
+	.venv/bin/python tests/bench/page.py
 	.venv/bin/python tests/bench/bench.py
 
 # Needs no lab; CALLS=100000000 is the large run of about 6 GB.

@@ -1,21 +1,18 @@
 import csv
-import http.server
 import json
-import queue
 import re
 import shutil
-import subprocess
-import threading
-from contextlib import contextmanager
 from html.parser import HTMLParser
 from importlib import resources
 from pathlib import Path
 
 import pytest
+from browser import answer_of_browser
 from synthetic import make_run, sort_times
 from test_study import changed
 
 from collect.cli import main
+from collect.report import page as report_page
 from collect.run import open_run
 
 STUDIES = ("sort", "binding", "mtom", "overhead", "attachments", "harness")
@@ -92,6 +89,14 @@ def test_every_link_leads_somewhere(paper):
             assert (path.parent / link).exists(), link
 
 
+def test_links_hold_when_trials_are_too_many_for_the_page(run_of, monkeypatch):
+    monkeypatch.setattr(report_page, "_TRIALS_IN_PAGE", 10)
+    page, path = report(run_of())
+    assert "too many for this page" in page.text
+    for link in page.links:
+        assert link[1:] in page.ids if link.startswith("#") else (path.parent / link).exists(), link
+
+
 def test_figure_7_stands_in_the_page_printed_and_measured(paper):
     run, page, _ = paper
     assert "Replication" in page.text
@@ -130,53 +135,6 @@ const faults = [];
 addEventListener("error", (event) => faults.push(event.message));
 addEventListener("load", () => look(400));
 </script>"""
-
-
-@contextmanager
-def served(page):
-    """Serve a page on loopback; give its address and the queue of what it posts."""
-    posted = queue.Queue()
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self._answer(page)
-
-        def do_POST(self):
-            posted.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self._answer(b"")
-
-        def _answer(self, body):
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *arguments):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/", posted
-        server.shutdown()
-
-
-def answer_of_browser(page, directory, width):
-    """Open a page in Chromium and give what it posts."""
-    flags = [
-        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-        *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-        *("--remote-debugging-port=0", f"--window-size={width},9000"),
-        f"--user-data-dir={directory / 'profile'}",
-    ]
-    with (
-        served(page) as (address, posted),
-        subprocess.Popen(["chromium", *flags, address], stderr=subprocess.DEVNULL) as browser,
-    ):
-        try:
-            return posted.get(timeout=300)
-        finally:
-            browser.terminate()
 
 
 needs_chromium = pytest.mark.skipif(not shutil.which("chromium"), reason="no Chromium here")
