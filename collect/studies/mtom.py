@@ -135,10 +135,10 @@ def _threshold_table(measured: Measured) -> Table:
         "monotone by isotonic regression, and cut at zero between the two sizes on either side, "
         "on a logarithmic scale. The interval resamples whole blocks (percentile bootstrap, "
         "4999 times, from three blocks on).",
-        heads=[[Header("of the curves"), Header("paper, KiB"), Header("measured, KiB")]],
+        heads=[[Header("payload"), Header("paper, KiB"), Header("measured, KiB")]],
         rows=[
             [
-                Entry("crossing"),
+                Entry("threshold"),
                 Entry(
                     f"{printed['low']} to {printed['high']}",
                     is_published=True,
