@@ -7,11 +7,16 @@ from pathlib import Path
 import pytest
 import synthetic
 import vl_convert
+from hypothesis import settings
 from synthetic import make_run, sort_times
 
 from collect.run import Run, open_run
 
 MakeRun = Callable[..., Run]
+
+# The same examples each time, and however long a busy machine takes for one.
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session", autouse=True)
