@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from bench_lab import PREFIX, BenchLab, said
 from by_hand import CLIENT, HandRun, study
@@ -28,8 +29,7 @@ HERE = Path(__file__).parent
 CONCURRENCY = (1, 30, 100)
 ROUNDS = 3
 SECONDS = 4
-ADDRESS = f"{PREFIX}.21"  # worker1
-RESOURCE = f"http://{ADDRESS}:8080/axis/byte"
+RESOURCE = f"http://{PREFIX}.21:8080/axis/byte"  # of worker1
 JMETER = "/opt/jmeter"
 
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
@@ -222,10 +222,11 @@ def wrk(lab: BenchLab, threads: int) -> Load:
 
 def jmeter(lab: BenchLab, threads: int) -> Load:
     """Run JMeter for as long, after as long a warm-up, logging of each call what is needed here."""
+    url = urlsplit(RESOURCE)
     options = {
-        "host": ADDRESS,
-        "port": 8080,
-        "path": "/axis/byte",
+        "host": url.hostname,
+        "port": url.port,
+        "path": url.path,
         "threads": threads,
         "seconds": 2 * SECONDS,
     } | dict.fromkeys((f"jmeter.save.saveservice.{name}" for name in _UNSAVED), "false")
