@@ -39,8 +39,8 @@ class Row:
 
     def line(self) -> str:
         """The row as Markdown."""
+        ratio = f"{self.value / self.yardstick_value:.2f}" if self.yardstick_value else "-"
         return (
             f"| {self.what} | {self.show(self.value)} | {self.yardstick} | "
-            f"{self.show(self.yardstick_value)} | {self.value / self.yardstick_value:.2f} | "
-            f"{self.target} |"
+            f"{self.show(self.yardstick_value)} | {ratio} | {self.target} |"
         )
