@@ -42,7 +42,7 @@ class HandRun:
         command = [".venv/bin/collect", "plan", str(file), "--profile", "bench", "--workers", "1"]
         plan = said(command)
         run = cls(lab, name, tuple(json.loads(line)["id"] for line in plan.splitlines()))
-        run.on_node(f"mkdir -p {run.path} && cat > {run.path}/plan.jsonl", plan)
+        run.on_node(f"rm -rf {run.path} && mkdir {run.path} && cat > {run.path}/plan.jsonl", plan)
         return run
 
     @property
