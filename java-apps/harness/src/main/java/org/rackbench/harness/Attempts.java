@@ -55,7 +55,7 @@ final class Attempts {
       after = watch.lookAgain(trial, after);
     }
     String missed = after.missed(before);
-    if (after.problem() != null) {
+    if (!after.isServed()) {
       after = watch.whenWell(trial, after); // only then is it known how a service ended
       missed = missed.isEmpty() ? after.missed(before) : missed;
     }

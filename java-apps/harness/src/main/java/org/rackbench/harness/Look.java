@@ -39,6 +39,7 @@ final class Look {
 
   private final long began = System.nanoTime();
   private final int freeMegabytes;
+  private boolean isServed = true;
   private final List<Problem> problems = new ArrayList<>();
   private final List<String> unreachable = new ArrayList<>();
   private final Map<String, Service> services = new LinkedHashMap<>();
@@ -63,6 +64,7 @@ final class Look {
 
   void unreachable(Server server, String reason) {
     unreachable.add(server.name());
+    isServed = false;
     problem(
         server.name(),
         "%s (%s) does not answer: %s".formatted(server.name(), server.address(), reason));
@@ -86,6 +88,7 @@ final class Look {
               found.get("ends") instanceof Integer ends ? ends : 0,
               object(found.get("ended")));
       services.put(subject, service);
+      isServed &= "up".equals(service.state);
       if (service.state == null) {
         problem(subject, subject + " is not installed; provision the node again");
       } else if (!service.state.equals("up")) {
@@ -97,6 +100,11 @@ final class Look {
   /** What keeps the trial from starting, or null. */
   Problem problem() {
     return problems.isEmpty() ? null : problems.get(0);
+  }
+
+  /** Whether every service that the trial needs answers, whatever else is the matter. */
+  boolean isServed() {
+    return isServed;
   }
 
   /** Whether {@code subject}, a node or a {@code service on node}, was looked at and is well. */
