@@ -2,6 +2,7 @@ package org.rackbench.messaging;
 
 import jakarta.jms.Connection;
 import jakarta.jms.ConnectionFactory;
+import jakarta.jms.DeliveryMode;
 import jakarta.jms.JMSException;
 import jakarta.jms.Queue;
 import jakarta.jms.Session;
@@ -10,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Hashtable;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import javax.naming.Context;
 import javax.naming.InitialContext;
 import javax.naming.NamingException;
@@ -25,6 +27,15 @@ import javax.naming.NamingException;
 public record Broker(String jndiUrl, String connectionFactory, String username, Path passwordFile) {
 
   private static final String FILE_STORE = "com.sun.jndi.fscontext.RefFSContextFactory";
+
+  /** The broker of the lab; {@code text} gives what {@code lab.json} says of it under a key. */
+  public static Broker of(UnaryOperator<String> text) {
+    return new Broker(
+        text.apply("jndi_url"),
+        text.apply("connection_factory"),
+        text.apply("username"),
+        Path.of(text.apply("password_file")));
+  }
 
   /** Opens a connection, not started yet. */
   public Connection connect() throws JMSException, NamingException, IOException {
@@ -49,6 +60,17 @@ public record Broker(String jndiUrl, String connectionFactory, String username, 
           "acknowledge mode '%s' is not one of auto, client, dups-ok".formatted(word));
     }
     return mode;
+  }
+
+  /** The JMS constant for the delivery mode that a study file calls {@code word}. */
+  public static int deliveryMode(String word) {
+    return switch (word) {
+      case "persistent" -> DeliveryMode.PERSISTENT;
+      case "non-persistent" -> DeliveryMode.NON_PERSISTENT;
+      default ->
+          throw new IllegalArgumentException(
+              "delivery mode '%s' is not one of persistent, non-persistent".formatted(word));
+    };
   }
 
   private <T> T lookup(Class<T> type, String name) throws NamingException {

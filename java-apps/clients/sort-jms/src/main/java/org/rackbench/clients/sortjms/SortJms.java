@@ -1,8 +1,5 @@
 package org.rackbench.clients.sortjms;
 
-import jakarta.jms.DeliveryMode;
-import java.nio.file.Path;
-import org.rackbench.harness.Lab;
 import org.rackbench.harness.Session;
 import org.rackbench.harness.Setting;
 import org.rackbench.harness.Workload;
@@ -21,19 +18,10 @@ public final class SortJms implements Workload {
 
   @Override
   public void open(Setting trial) {
-    Lab lab = trial.lab();
     setting = trial;
-    broker =
-        new Broker(
-            lab.broker("jndi_url"),
-            lab.broker("connection_factory"),
-            lab.broker("username"),
-            Path.of(lab.broker("password_file")));
+    broker = Broker.of(trial.lab()::broker);
     acknowledge = trial.word("acknowledge", "auto", "client", "dups-ok");
-    deliveryMode =
-        trial.word("delivery", "persistent", "non-persistent").equals("persistent")
-            ? DeliveryMode.PERSISTENT
-            : DeliveryMode.NON_PERSISTENT;
+    deliveryMode = Broker.deliveryMode(trial.word("delivery", "persistent", "non-persistent"));
   }
 
   @Override
