@@ -246,16 +246,23 @@ class Follower:
         """Say why trials are open although the runner ended, with its own last words."""
         if not self.missing or self.state.get("state") == "deadline":
             return
-        try:
-            words = self.node(f"journalctl -u {self.terms.unit} -n 5 -o cat").decode().strip()
-        except NodeSilentError:
-            words = ""
-        reason = self.state.get("reason") or words or "it left no word"
-        refused = f" {len(self._refused)} arrived torn and are open again." if self._refused else ""
+        refused = f"{len(self._refused)} arrived torn and are open again; " if self._refused else ""
         raise SweepStoppedError(
-            f"{self.missing} of {len(self.planned)} trials are open because the runner ended: "
-            f"{reason}.{refused} Mend that and run the same command again, what is sealed stays"
+            f"{self.missing} of {len(self.planned)} trials are open: "
+            f"{refused}{self._last_words()}; run the same command again, what is sealed stays"
         )
+
+    def _last_words(self) -> str:
+        """Why the runner ended, as it says itself."""
+        if self.state.get("state") == "finished":
+            return "the runner has finished what it was given"
+        if self.state.get("reason"):
+            return f"the runner ended: {self.state['reason']}"
+        try:
+            words = self.node(f"journalctl -u {self.terms.unit} -n 5 -o cat").decode().split()
+        except NodeSilentError:
+            words = []
+        return f"the runner ended: {' '.join(words) or 'it left no word'}"
 
     def _end(self, event: str, reason: str) -> None:
         self.state.pop("running", None)

@@ -252,6 +252,13 @@ def test_a_runner_that_failed_is_quoted(follower_of, client):
         follow(follower_of())
 
 
+def test_a_runner_that_left_no_reason_is_quoted_from_its_journal(follower_of, client):
+    shutil.rmtree(client.directory / "trials" / sorted(client.trials)[0])
+    client.end("running")
+    with pytest.raises(SweepStoppedError, match="the runner ended: last words; run the same"):
+        follow(follower_of())
+
+
 def test_the_deadline_is_no_failure(follower_of, client):
     shutil.rmtree(client.directory / "trials" / sorted(client.trials)[0])
     client.end("deadline", "no trial starts after 07:00")
