@@ -29,7 +29,7 @@ def instant(text: str, now: datetime | None = None) -> str:
         raise AnsibleFilterError(
             f"deadline is {text!r}, which is no time ({error}); write HH:MM, or a date and time "
             "like 2026-03-02T06:00"
-        ) from error
+        ) from None
     return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
