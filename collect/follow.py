@@ -91,7 +91,8 @@ class Follower:
     def follow(self, poll_s: float = 1.0, sleep: Callable[[float], None] = time.sleep) -> None:
         """Follow until the runner has ended and everything it sealed is here.
 
-        Raises SweepStoppedError when trials are open, unless the deadline came; the hook is told.
+        The hook is told. Raises SweepStoppedError when trials are open, unless the runner accounts
+        for them: the deadline came, or they are put off.
         """
         try:
             while self.step():
@@ -100,8 +101,8 @@ class Follower:
         except SweepStoppedError as stop:
             self._end("stopped", str(stop))
             raise
-        late = f"the deadline came, {self.missing} trials are open" if self.missing else ""
-        self._end("ended", late)
+        why = "the deadline came" if self.state.get("state") == "deadline" else "some are put off"
+        self._end("ended", f"{why}, {self.missing} trials are open" if self.missing else "")
 
     @property
     def missing(self) -> int:
@@ -244,7 +245,9 @@ class Follower:
 
     def _demand_all(self) -> None:
         """Say why trials are open although the runner ended, with its own last words."""
-        if not self.missing or self.state.get("state") == "deadline":
+        word = self.state.get("state")
+        accounted = word == "deadline" or (word == "finished" and self.state.get("put_off"))
+        if not self.missing or accounted:
             return
         refused = f"{len(self._refused)} arrived torn and are open again; " if self._refused else ""
         raise SweepStoppedError(

@@ -267,6 +267,16 @@ def test_the_deadline_is_no_failure(follower_of, client):
     assert follower.said[-1] == "the deadline came, 1 trials are open"
 
 
+def test_trials_that_are_put_off_are_accounted_for(follower_of, client):
+    last = sorted(client.trials)[-1]
+    shutil.rmtree(client.directory / "trials" / last)
+    client.end()
+    client.state(state="finished", reason="", put_off=[{"id": last, "reason": "worker5 is away"}])
+    follower = follower_of()
+    follow(follower)
+    assert follower.said[-1] == "some are put off, 1 trials are open"
+
+
 def test_a_follower_without_its_playbook_ends(follower_of, monkeypatch):
     follower = follower_of()
     monkeypatch.setattr(os, "getppid", lambda: 1)

@@ -42,7 +42,12 @@ class ActionModule(ActionBase):
             follower.follow()
         except (SweepStoppedError, NodeSilentError, InputError) as error:
             raise AnsibleActionFail(str(error)) from error
-        result.update(changed=follower.pulled > 0, pulled=follower.pulled, not_ok=follower.not_ok)
+        result.update(
+            changed=follower.pulled > 0,
+            pulled=follower.pulled,
+            not_ok=follower.not_ok,
+            open=follower.missing,
+        )
         return result
 
     def _node(self, command: str) -> bytes:
