@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import synthetic
 import vl_convert
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from synthetic import make_run, sort_times
 
 from collect.run import Run, open_run
@@ -15,7 +15,9 @@ from collect.run import Run, open_run
 MakeRun = Callable[..., Run]
 
 # The same examples each time, and however long a busy machine takes for one.
-settings.register_profile("steady", deadline=None, derandomize=True)
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("steady")
 
 
