@@ -25,6 +25,7 @@ TOMCAT, BROKER, WORKER = (
 SERVICES = [("broker1", BROKER), ("worker1", TOMCAT), ("worker1", WORKER)]
 OTHERS = [f"rackbench-{name}.service" for name in ("matrix-worker", "hello-listener", "tcp-server")]
 MOST_EXPOSURE = 3.0
+HEALTH = "9102"
 
 on_each_service = pytest.mark.parametrize(
     ("node", "unit"), [*SERVICES, *(("worker1", unit) for unit in OTHERS)]
@@ -127,6 +128,7 @@ def test_a_worker_listens_where_its_clients_are_told_and_nowhere_else(lab: Lab, 
     told = json.loads(lab.output("client1", "cat /etc/rackbench/lab.json"))
     about = next(worker for worker in told["workers"] if worker["name"] == node)
     ports = {str(value) for value in about.values() if isinstance(value, int)}
+    ports.add(str(told["health_port"]))
     ports |= set(re.findall(r"http://[^/]*:(\d+)", json.dumps(about)))
     assert "8080" in ports
     sockets = {s for s in listening(lab, node) if not s.startswith(("127.", "[::1]"))}
@@ -135,8 +137,8 @@ def test_a_worker_listens_where_its_clients_are_told_and_nowhere_else(lab: Lab, 
     assert [s for s in ours if lab.nodes[node] not in s] == [], "not on the lab's network alone"
 
 
-def test_the_client_listens_on_ssh_alone(lab: Lab) -> None:
-    assert {s.rpartition(":")[2] for s in listening(lab, "client1")} == {"22"}
+def test_the_client_tells_its_health_and_nothing_else(lab: Lab) -> None:
+    assert {s.rpartition(":")[2] for s in listening(lab, "client1")} == {"22", HEALTH}
 
 
 # Broker and JMS worker
@@ -149,7 +151,7 @@ def test_the_broker_listens_on_its_three_ports_alone(lab: Lab) -> None:
     sockets = {re.sub(r"\[::ffff:|\]", "", line.split()[3]) for line in java.splitlines()}
     assert sockets == {f"{address}:7676", f"{address}:7677", "127.0.0.1:7678"}
     assert {s.rpartition(":")[2] for s in listening(lab, "broker1")} == {
-        *("22", "7676", "7677", "7678")
+        *("22", "7676", "7677", "7678", HEALTH)
     }
 
 

@@ -283,6 +283,8 @@ def test_three_runs_and_the_page(run_of, tmp_path, capsys):
         factors={"transport": ["<b>a</b>", '[bold]b, "c"', "Grüße"], "servers": [1]},
         domains={},
         clients="any",
+        needs=[],
+        servers=1,
         threads=1,
         where=[],
         profiles={"demo": {"replicates": 3}},

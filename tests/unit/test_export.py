@@ -48,6 +48,8 @@ def odd_run(run_of):
         factors={"transport": ODD, "label": [3, True, 2.5]},
         domains={},
         clients="any",
+        needs=[],
+        servers=1,
         profiles={"demo": {"replicates": 1, "calls": 2, "warmup": 1}},
     )
     return run_of(lambda planned, rng: [1.5] * planned.calls, study=study)
@@ -264,6 +266,8 @@ def test_a_factor_named_as_a_column_is_refused_where_it_would_hide_it(run_of, ex
         factors={"thread": [1], "transport": ["a"]},
         domains={},
         clients="any",
+        needs=[],
+        servers=1,
         profiles={"demo": {"replicates": 1}},
     )
     run = run_of(lambda planned, rng: [1.0] * planned.calls, study=study)
