@@ -25,6 +25,7 @@ class Night:
     lab: Lab
     run: str
     profile: str = "night"
+    settings: dict[str, Any] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
     log: Path = Path("/dev/null")
     ended: list[Outcome] = field(default_factory=list)
@@ -59,7 +60,8 @@ class Night:
 
     def words(self, **more: Any) -> dict[str, Any]:
         """The extra variables of the sweep command."""
-        return {"study": "sort", "profile": self.profile, "run": self.run, **more}
+        names = {"study": "sort", "profile": self.profile, "run": self.run}
+        return {**names, **self.settings, **more}
 
     def running(self) -> bool:
         """Whether the command runs; how an ended one ended is kept."""

@@ -16,6 +16,9 @@ from night import RUNNER, Night
 SIZE = "24m"
 ON_CLIENT = "/var/lib/rackbench/runs"
 
+# It gives up soon, on either side.
+SETTINGS = {"sweep_reserve_mb": 2, "sweep_recover_s": 5, "sweep_silence_s": 5}
+
 Shell = Callable[[str], object]
 
 
@@ -56,7 +59,7 @@ def survives(night: Night, shell: Shell, path: Path | str) -> None:
 
 @pytest.mark.journal(RUNNER, "client1")
 def test_a_full_disk_on_the_client_stops_the_run_and_loses_nothing(lab: Lab) -> None:
-    night = Night(lab, "full-client", "disk")
+    night = Night(lab, "full-client", "disk", SETTINGS)
     path = f"{ON_CLIENT}/{night.run}"
 
     def on_client(command: str) -> str:
@@ -72,7 +75,7 @@ def test_a_full_disk_on_the_client_stops_the_run_and_loses_nothing(lab: Lab) -> 
 
 @pytest.mark.journal(RUNNER, "client1")
 def test_a_full_disk_on_the_control_host_stops_the_run_and_loses_nothing(lab: Lab) -> None:
-    night = Night(lab, "full-control", "disk")
+    night = Night(lab, "full-control", "disk", SETTINGS)
     with file_system(on_this_machine, night.results):
         try:
             survives(night, on_this_machine, night.results)

@@ -70,7 +70,8 @@ def test_in_the_morning_every_trial_is_there_once(night: Night) -> None:
 
 
 def test_no_fault_of_the_lab_is_a_trials_outcome(night: Night) -> None:
-    """Only a trial whose own JVM was killed may have failed, and it says so."""
-    bad = [record for record in night.records if record["outcome"] != "ok"]
-    assert [(r["id"], r["outcome"], r["reason"]) for r in bad if "signal" not in r["reason"]] == []
+    """Only the trial whose own JVM was killed (128 + 9) may have failed, and it says so."""
+    bad = [(r["id"], r["reason"]) for r in night.records if r["outcome"] != "ok"]
+    assert [(name, why) for name, why in bad if "status 137" not in why] == []
     assert len(bad) <= 1
+    assert sum(record["attempt"] > 1 for record in night.records) >= 3
