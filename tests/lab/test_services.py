@@ -183,9 +183,9 @@ def test_a_queue_that_is_not_the_kits_is_refused(probe: Probe, queue: str) -> No
 
 def test_the_administrator_needs_the_generated_password(lab: Lab) -> None:
     command = (
-        "umask 077; echo imq.imqcmd.password=admin >/root/wrong; IMQ_JAVAHOME=/usr sh "
+        "umask 077; echo imq.imqcmd.password=admin >/run/wrong; IMQ_JAVAHOME=/usr sh "
         "/opt/rackbench/openmq-*/mq/bin/imqcmd list dst -b mqtcp://127.0.0.1:7678/admin "
-        "-u admin -passfile /root/wrong; echo code $?; rm /root/wrong"
+        "-u admin -passfile /run/wrong; echo code $?; rm /run/wrong"
     )
     said = lab.output("broker1", f"({command}) 2>&1")
     assert "Login failed" in said
