@@ -43,8 +43,11 @@ def main() -> int:
     with bench_lab() as lab:
         if "provisioning" not in chosen:
             lab.play("site")
-        rows = [row for name in chosen for row in SECTIONS[name](lab)]
-    print("\n".join(row.line() for row in rows))
+        rows: list[Row] = []
+        for name in chosen:
+            found = SECTIONS[name](lab)
+            print("\n".join(row.line() for row in found), flush=True)
+            rows += found
     if not asked:
         PAGE.write_text(render(rows))
         print(f"written to {PAGE.relative_to(ROOT)}")
