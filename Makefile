@@ -16,7 +16,7 @@ ANSIBLE_ENV = $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) \
   ANSIBLE_STRATEGY_PLUGINS=$(firstword $(wildcard .venv/lib/python3*/site-packages/ansible_mitogen/plugins/strategy)) \
   ANSIBLE_DEPRECATION_WARNINGS=false)
 
-.PHONY: help demo test test-java test-unit test-lab test-faults lint bench bench-collect build lab-up lab-down site \
+.PHONY: help demo test test-java test-unit test-lab test-faults test-packages lint bench bench-collect build lab-up lab-down site \
   verify clean
 
 help:
@@ -44,14 +44,16 @@ test-unit: .venv/ready
 test-java: .venv/ready
 	$(PLAY) playbooks/build.yml -e java_apps_goal=verify
 
-test-lab: .venv/ready
-	@command -v curl >/dev/null || { $(AS_ROOT) apt-get update -q && \
-	  $(AS_ROOT) apt-get install -y -q --no-install-recommends curl; }
+test-lab: .venv/ready test-packages
 	.venv/bin/pytest tests/lab tests/faults
 
 # The long form: a link cut for a minute, and 100 kills at random.
-test-faults: .venv/ready
+test-faults: .venv/ready test-packages
 	.venv/bin/pytest tests/faults --long
+
+test-packages:
+	@dpkg -s curl libfaketime >/dev/null 2>&1 || { $(AS_ROOT) apt-get update -q && \
+	  $(AS_ROOT) apt-get install -y -q --no-install-recommends curl libfaketime; }
 
 lint: .venv/ready
 	.venv/bin/ruff check .
