@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from collect.errors import InputError
+from collect.identity import READINGS
 
 LOOKS = "nodes.jsonl"
-_READINGS = {"clock_offset_ms", "clock_uncertainty_ms", "failed_units"}
+_OF_THE_MOMENT = READINGS | {"failed_units"}
 """What is of the moment, not of the node."""
 _ABSENT = "(absent)"
 
@@ -77,7 +78,7 @@ def _look(at: Any, nodes: Any) -> Look:
 
 def _items(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key, value in node.items():
-        if key in _READINGS:
+        if key in _OF_THE_MOMENT:
             continue
         if isinstance(value, dict):
             yield from ((f"{key} {name}", str(inner)) for name, inner in value.items())

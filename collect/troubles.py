@@ -8,14 +8,13 @@ from typing import Any
 from collect.analysis import Analysis
 from collect.cells import Cell
 from collect.disturbances import LIMITS, disturbances
+from collect.identity import OF_A_GROUP, READINGS
 from collect.looks import changes_between, read_looks
 from collect.numbers import name_of
 from collect.run import Run
 
-OF_ONE_NODE = {"name", "address", "groups", "clock_offset_ms", "clock_uncertainty_ms"}
+OF_ONE_NODE = {"name", "address", "groups", *READINGS}
 """What run.json records of a node that no two nodes share."""
-OF_A_GROUP = {"files"}
-"""What follows from the role of a node, compared between nodes of the same groups alone."""
 _LISTED = 8
 _SHOWN = 60
 

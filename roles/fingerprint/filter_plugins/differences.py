@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
-# Items of one reading, which no two nodes share to the digit.
-READINGS = {"clock_offset_ms", "clock_uncertainty_ms"}
-# Items that follow from the role of a node, and so are compared within its group alone.
-OF_A_GROUP = {"files"}
+from collect.identity import OF_A_GROUP, READINGS
+
 ABSENT = "(absent)"
 
 
-def items(fingerprint: Mapping[str, Any], kinds: set[str]) -> dict[str, str]:
+def items(fingerprint: Mapping[str, Any], kinds: Set[str]) -> dict[str, str]:
     """Flatten one fingerprint: nested items become `item name`."""
     flat = {}
     for key, value in fingerprint.items():

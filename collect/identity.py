@@ -1,0 +1,6 @@
+"""Which items of a node's fingerprint nodes share, and which tell of a moment or of a role."""
+
+READINGS = frozenset({"clock_offset_ms", "clock_uncertainty_ms"})
+"""Items of one reading, which no two looks share to the digit."""
+OF_A_GROUP = frozenset({"files"})
+"""Items that follow from the role of a node, compared between nodes of the same groups alone."""
