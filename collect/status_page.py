@@ -6,6 +6,7 @@ from pathlib import Path
 import jinja2
 
 from collect.status import Status, lines_of
+from collect.templates import templates_in
 from collect.writing import write_text
 
 PAGE = "status.html"
@@ -24,11 +25,5 @@ def page_of(status: Status) -> str:
 
 @cache
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("collect", ""),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    environment = templates_in("")
     return environment.get_template("status.html.j2")

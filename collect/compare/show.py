@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jinja2
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -20,6 +19,7 @@ from collect.errors import InputError
 from collect.numbers import show, show_estimate, show_level
 from collect.run import Run
 from collect.study import Level
+from collect.templates import templates_in
 
 METHOD = (
     "The ratio is that of the geometric means of the trials (JVM forks), other run to first run, "
@@ -112,13 +112,7 @@ def as_json(outcome: Outcome) -> str:
 
 def as_html(outcome: Outcome) -> str:
     """Give one page that needs no other file and no network."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("collect", "compare"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    environment = templates_in("compare")
     environment.filters.update(show=show, level=show_level, name=_name, time=_time)
     return environment.get_template("page.html.j2").render(
         outcome=outcome,

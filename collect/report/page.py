@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from collect import charts
@@ -25,6 +24,7 @@ from collect.report.provenance import Fact, facts_of, nodes_of, settings_of
 from collect.statistics import Estimate
 from collect.study import Level
 from collect.teaching import Lesson, lessons_of
+from collect.templates import templates_in
 from collect.trials import calls_path
 from collect.troubles import Trouble, find_troubles
 from collect.writing import write_text
@@ -159,12 +159,7 @@ def write_report(
 
 def _render_answers(sections: Sequence[Section], page: str) -> str:
     # Markdown for a teacher to read or print, not markup for a browser.
-    environment = jinja2.Environment(  # noqa: S701
-        loader=jinja2.PackageLoader("collect", "report"),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    environment = templates_in("report", is_markup=False)
     return environment.get_template("answers.md.j2").render(
         sections=sections, page=page, slug=_slug
     )
@@ -175,13 +170,7 @@ def _slug(text: str) -> str:
 
 
 def _render(sections: Sequence[Section]) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("collect", "report"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    environment = templates_in("report")
     environment.filters.update(show=show, estimate=show_estimate, level=show_level, key=name_of)
     environment.tests.update(
         figure=lambda exhibit: isinstance(exhibit, Figure),
