@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from synthetic import reseal, seal
-from test_study import changed
+from test_study import changed, study_of
 
 from collect.analysis import analyse
 from collect.cli import main
@@ -198,12 +198,8 @@ def test_times_of_zero_have_a_mean_and_no_ratio(run_of, capsys):
 
 
 def test_a_run_with_one_trial_and_one_call_says_what_it_cannot(run_of, capsys, tmp_path):
-    study = changed(
-        factors={"transport": ["soap"]},
-        domains={},
-        clients="any",
-        needs=[],
-        servers=1,
+    study = study_of(
+        {"transport": ["soap"]},
         profiles={"demo": {"replicates": 1, "calls": 1, "warmup": 0}},
     )
     runs = [run_of(lambda planned, rng: [4.0], study=study, name=name) for name in "ab"]

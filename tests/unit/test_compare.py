@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic import make_run, reseal, seal, sort_times
-from test_study import changed
+from test_study import changed, study_of
 
 from collect.analysis import analyse
 from collect.cli import main
@@ -217,12 +217,8 @@ def test_runs_of_other_factors_cannot_be_compared(run_of, capsys):
         run_of(
             name="b",
             until=0,
-            study=changed(
-                factors={"size": [1]},
-                domains={},
-                clients="any",
-                needs=[],
-                servers=1,
+            study=study_of(
+                {"size": [1]},
                 threads=1,
                 where=[],
                 profiles={"demo": {"replicates": 2}},
@@ -279,12 +275,8 @@ def test_a_missing_run_json_is_said_and_not_guessed(run_of):
 
 
 def test_three_runs_and_the_page(run_of, tmp_path, capsys):
-    study = changed(
-        factors={"transport": ["<b>a</b>", '[bold]b, "c"', "Grüße"], "servers": [1]},
-        domains={},
-        clients="any",
-        needs=[],
-        servers=1,
+    study = study_of(
+        {"transport": ["<b>a</b>", '[bold]b, "c"', "Grüße"], "servers": [1]},
         threads=1,
         where=[],
         profiles={"demo": {"replicates": 3}},

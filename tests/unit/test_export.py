@@ -9,7 +9,7 @@ from hdrh.log import HistogramLogReader
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic import reseal, seal
-from test_study import changed
+from test_study import study_of
 
 from collect.analysis import analyse
 from collect.cells import cells_csv
@@ -44,12 +44,8 @@ def exported(run_of, tmp_path, capsys):
 
 @pytest.fixture
 def odd_run(run_of):
-    study = changed(
-        factors={"transport": ODD, "label": [3, True, 2.5]},
-        domains={},
-        clients="any",
-        needs=[],
-        servers=1,
+    study = study_of(
+        {"transport": ODD, "label": [3, True, 2.5]},
         profiles={"demo": {"replicates": 1, "calls": 2, "warmup": 1}},
     )
     return run_of(lambda planned, rng: [1.5] * planned.calls, study=study)
@@ -262,12 +258,8 @@ def test_without_a_name_the_file_is_in_the_run(run_of, capsys):
 
 
 def test_a_factor_named_as_a_column_is_refused_where_it_would_hide_it(run_of, exported, capsys):
-    study = changed(
-        factors={"thread": [1], "transport": ["a"]},
-        domains={},
-        clients="any",
-        needs=[],
-        servers=1,
+    study = study_of(
+        {"thread": [1], "transport": ["a"]},
         profiles={"demo": {"replicates": 1}},
     )
     run = run_of(lambda planned, rng: [1.0] * planned.calls, study=study)

@@ -15,6 +15,12 @@ def changed(**changes):
     return yaml.safe_dump(content, sort_keys=False)
 
 
+def study_of(factors, **changes):
+    """The text of a study of these factors alone: one client, no services, any levels."""
+    plain = {"domains": {}, "clients": "any", "needs": [], "servers": 1}
+    return changed(factors=factors, **plain, **changes)
+
+
 def message_of(text, profile="paper", workers=5):
     with pytest.raises(InputError) as caught:
         parse_study(text, "studies/sort.yml").profile(profile, workers)
