@@ -6,24 +6,11 @@ from pathlib import Path
 
 from labs import Lab
 
-# What a worker more may change on the nodes that are there: its name, its pool, its place.
+# What a worker more may change on the nodes that are there.
 TOLD_OF_A_NEW_WORKER = {
-    "client1": {"Let every name of the lab resolve", "administered objects", "Describe the lab"},
-    "broker1": {
-        "Let every name of the lab resolve",
-        "Write the broker's configuration",
-        "Write what the administrator's tools need",
-        "Restart the broker",
-        "Create the queues",
-        "administered objects",
-    },
-    "worker": {
-        "Let every name of the lab resolve",
-        "administered objects",
-        "sort worker",
-        "Write the unit",
-        "Write the worker's settings",
-    },
+    "client1": {"Let every name of the lab resolve", "describe the lab to the clients"},
+    "broker1": {"Let every name of the lab resolve"},
+    "worker": {"Let every name of the lab resolve"},
 }
 
 

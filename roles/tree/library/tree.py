@@ -1,0 +1,141 @@
+#!/usr/bin/python
+"""Directories and small files of a role, laid down in one call."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: tree
+short_description: Lays down directories and small files in one call
+description:
+  - Does for a whole role what C(file) and C(copy) do for one path, since most of a second run's
+    time is the calls themselves.
+  - A file is written beside its place and renamed, and only when its content differs. Nothing is
+    removed.
+options:
+  directories:
+    description: Directories, parents first.
+    type: list
+    elements: dict
+    default: []
+    suboptions: &attributes
+      path: {description: Where it is, type: path, required: true}
+      owner: {description: The account that owns it, type: str, default: root}
+      group: {description: The group that owns it, type: str, default: root}
+      mode: {description: Its permissions, type: str, default: "0755"}
+  files:
+    description: Files; they may lie in the directories of the same call.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      <<: *attributes
+      content: {description: All of it; C(--diff) shows it, type: str}
+      secret: {description: All of it instead of C(content); never shown, type: str}
+      mode: {description: Its permissions, type: str, default: "0644"}
+"""
+
+RETURN = r"""
+changes:
+  description: The paths that were made or changed.
+  type: list
+  returned: always
+"""
+
+import tempfile  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+
+
+class Tree:
+    """What is laid down, and what that changed."""
+
+    def __init__(self, module: AnsibleModule) -> None:
+        """Begin with nothing laid down."""
+        self._module = module
+        self.changes: list[str] = []
+        self.diff: list[dict[str, str]] = []
+
+    def lay_directory(self, wanted: dict[str, Any]) -> None:
+        """Make a directory and give it its attributes."""
+        path = Path(wanted["path"])
+        missing = not path.is_dir()
+        if missing and (path.exists() or path.is_symlink()):
+            self._module.fail_json(msg=f"{path} is there and is no directory; move it away")
+        if missing and not self._module.check_mode:
+            path.mkdir(parents=True)
+        self._settle(wanted, missing)
+
+    def lay_file(self, wanted: dict[str, Any]) -> None:
+        """Write a file whose content differs and give it its attributes."""
+        path = Path(wanted["path"])
+        if path.is_dir():
+            self._module.fail_json(msg=f"{path} is a directory where a file belongs; move it away")
+        after = (wanted["content"] or wanted["secret"] or "").encode()
+        before = path.read_bytes() if path.is_file() else None
+        if before != after:
+            if wanted["secret"] is None:
+                self._show(str(path), before or b"", after)
+            if not self._module.check_mode:
+                with tempfile.NamedTemporaryFile(dir=self._module.tmpdir, delete=False) as beside:
+                    beside.write(after)
+                self._module.atomic_move(beside.name, str(path))
+        self._settle(wanted, before != after)
+
+    def _show(self, path: str, before: bytes, after: bytes) -> None:
+        self.diff.append(
+            {
+                "before_header": path,
+                "before": before.decode(errors="replace"),
+                "after_header": path,
+                "after": after.decode(),
+            }
+        )
+
+    def _settle(self, wanted: dict[str, Any], changed: bool) -> None:
+        """Set owner, group and permissions, and remember the path if anything changed."""
+        if Path(wanted["path"]).exists():  # in check mode it need not
+            arguments = self._module.load_file_common_arguments(wanted)
+            changed = self._module.set_fs_attributes_if_different(arguments, changed)
+        if changed:
+            self.changes.append(wanted["path"])
+
+
+def main() -> None:
+    """Lay down what is wanted, in its order."""
+    attributes = {
+        "path": {"type": "path", "required": True},
+        "owner": {"type": "str", "default": "root"},
+        "group": {"type": "str", "default": "root"},
+    }
+    directory = {**attributes, "mode": {"type": "str", "default": "0755"}}
+    file = {
+        **attributes,
+        "mode": {"type": "str", "default": "0644"},
+        "content": {"type": "str"},
+        "secret": {"type": "str", "no_log": True},
+    }
+    several = {"type": "list", "elements": "dict", "default": []}
+    module = AnsibleModule(
+        argument_spec={
+            "directories": {**several, "options": directory},
+            "files": {
+                **several,
+                "options": file,
+                "mutually_exclusive": [("content", "secret")],
+                "required_one_of": [("content", "secret")],
+            },
+        },
+        supports_check_mode=True,
+    )
+    tree = Tree(module)
+    for wanted in module.params["directories"]:
+        tree.lay_directory(wanted)
+    for wanted in module.params["files"]:
+        tree.lay_file(wanted)
+    module.exit_json(changed=bool(tree.changes), changes=tree.changes, diff=tree.diff)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""The module that lays down a role's directories and files, called as Ansible calls it."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MODULE = Path(__file__).parents[2] / "roles/tree/library/tree.py"
+OWNER = {"owner": str(os.getuid()), "group": str(os.getgid())}
+CALL = """
+import runpy, sys, json
+from ansible.module_utils.testing import patch_module_args
+with patch_module_args(json.loads(sys.argv[2])):
+    runpy.run_path(sys.argv[1], run_name="__main__")
+"""
+
+
+def tree(check: bool = False, **arguments: list[dict[str, Any]]) -> dict[str, Any]:
+    for wanted in [*arguments.get("directories", []), *arguments.get("files", [])]:
+        wanted.update(OWNER)
+    given = {**arguments, "_ansible_check_mode": check, "_ansible_diff": True}
+    argv = [sys.executable, "-c", CALL, str(MODULE), json.dumps(given)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def wanted(tmp_path: Path) -> dict[str, list[dict[str, Any]]]:
+    return {
+        "directories": [{"path": str(tmp_path / "etc"), "mode": "0750"}],
+        "files": [
+            {"path": str(tmp_path / "etc/units"), "content": "Ünit\n"},
+            {"path": str(tmp_path / "etc/password"), "secret": "no one's\n", "mode": "0600"},
+        ],
+    }
+
+
+def test_a_second_call_changes_nothing(wanted: dict[str, Any], tmp_path: Path) -> None:
+    paths = [str(tmp_path / name) for name in ("etc", "etc/units", "etc/password")]
+    assert tree(**wanted)["changes"] == paths
+    assert (tmp_path / "etc/units").read_text() == "Ünit\n"
+    assert stat.S_IMODE((tmp_path / "etc").stat().st_mode) == 0o750
+    assert stat.S_IMODE((tmp_path / "etc/password").stat().st_mode) == 0o600
+    again = tree(**wanted)
+    assert (again["changed"], again["changes"]) == (False, [])
+
+
+def test_what_was_altered_is_put_right(wanted: dict[str, Any], tmp_path: Path) -> None:
+    tree(**wanted)
+    (tmp_path / "etc/units").write_text("another\n")
+    (tmp_path / "etc/password").chmod(0o644)
+    assert tree(**wanted)["changes"] == [str(tmp_path / n) for n in ("etc/units", "etc/password")]
+    assert (tmp_path / "etc/units").read_text() == "Ünit\n"
+    assert stat.S_IMODE((tmp_path / "etc/password").stat().st_mode) == 0o600
+
+
+def test_check_mode_says_the_same_and_does_nothing(wanted: dict[str, Any], tmp_path: Path) -> None:
+    planned = tree(check=True, **wanted)
+    assert not (tmp_path / "etc").exists()
+    assert tree(**wanted)["changes"] == planned["changes"]
+    assert tree(check=True, **wanted)["changes"] == []
+
+
+def test_a_difference_is_shown_but_for_a_secret(wanted: dict[str, Any], tmp_path: Path) -> None:
+    tree(**wanted)
+    (tmp_path / "etc/units").write_text("another\n")
+    (tmp_path / "etc/password").write_text("another\n")
+    outcome = tree(**wanted)
+    assert [(shown["before"], shown["after"]) for shown in outcome["diff"]] == [
+        ("another\n", "Ünit\n")
+    ]
+    assert "no one's" not in json.dumps(outcome)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"), [("directories", "is no directory"), ("files", "is a directory where")]
+)
+def test_what_stands_in_the_way_is_named(tmp_path: Path, kind: str, message: str) -> None:
+    way = tmp_path / "way"
+    way.mkdir() if kind == "files" else way.write_text("")
+    item = {"path": str(way)} | ({"content": "x"} if kind == "files" else {})
+    outcome = tree(**{kind: [item]})
+    assert outcome["failed"] and message in outcome["msg"] and str(way) in outcome["msg"]
