@@ -39,7 +39,7 @@ test: lint test-unit test-java test-lab
 test-unit: .venv/ready
 	@command -v chromium >/dev/null || { $(AS_ROOT) apt-get update -q && \
 	  $(AS_ROOT) apt-get install -y -q --no-install-recommends chromium; }
-	.venv/bin/pytest tests/unit
+	.venv/bin/pytest tests/unit --numprocesses auto --dist loadfile
 
 test-java: .venv/ready
 	$(PLAY) playbooks/build.yml -e java_apps_goal=verify
