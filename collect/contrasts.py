@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from collect.evidence import Key, Measured
-from collect.exhibits import Entry, Header, Table
+from collect.exhibits import Entry, Header, Table, headings
 from collect.groups import (
     Groups,
     Pair,
@@ -74,12 +74,7 @@ def robust_table(samples: Sequence[Sample]) -> Table:
         caption="Whether the cells of an experiment have one mean. F takes their variances for "
         "equal; Welch and Brown-Forsythe do not. Where they disagree, believe the latter. A "
         "sample whose cells have one trial, or no variance, is left out.",
-        heads=[
-            [
-                Header(text)
-                for text in ("numbers", "test", "statistic", "df", "df of the residual", "P-value")
-            ]
-        ],
+        heads=[headings("numbers", "test", "statistic", "df", "df of the residual", "P-value")],
         rows=rows,
     )
 
@@ -110,13 +105,10 @@ def residual_table(samples: Sequence[Sample]) -> Table:
         "speaks against. The last columns say how much of it comes from the two worst cells. "
         "Printed summaries have variances alone.",
         heads=[
-            [
-                Header(text)
-                for text in (
-                    *("numbers", "normal, P-value", "equal variances, P-value"),
-                    *("largest / smallest variance", "from two cells", "which"),
-                )
-            ]
+            headings(
+                *("numbers", "normal, P-value", "equal variances, P-value"),
+                *("largest / smallest variance", "from two cells", "which"),
+            )
         ],
         rows=rows,
     )
@@ -153,10 +145,7 @@ def pairs_table(title: str, samples: Sequence[Sample], unit: str) -> Table:
         "sample; trials vary less than calls, so theirs is larger.",
         heads=[
             [Header("", 2), *(Header(sample.name, 3) for sample in samples)],
-            [
-                *(Header(text) for text in ("first", "second")),
-                *(Header(text) for _ in samples for text in columns),
-            ],
+            headings("first", "second", *columns * len(samples)),
         ],
         rows=rows,
     )
@@ -205,13 +194,10 @@ def systems_table(
         "only they decide what is called faster. The effect is Hedges' g of the logs of trial "
         "means.",
         heads=[
-            [
-                Header(text)
-                for text in (
-                    *(name.replace("_", " ") for name in rest),
-                    *("first", "second", "first / second", "P-value", "effect, g", "faster"),
-                )
-            ]
+            headings(
+                *(name.replace("_", " ") for name in rest),
+                *("first", "second", "first / second", "P-value", "effect, g", "faster"),
+            )
         ],
         rows=rows,
     )

@@ -69,6 +69,11 @@ class Header:
     span: int = 1
 
 
+def headings(*texts: str) -> list[Header]:
+    """Give a heading each text, over one column."""
+    return [Header(text) for text in texts]
+
+
 @dataclass(frozen=True)
 class Table:
     """A table in the layout of the document; `heads` are the header rows from the top."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from collect import charts
 from collect.evidence import Key
-from collect.exhibits import Entry, Figure, Header, Panel, Table, over_paper
+from collect.exhibits import Entry, Figure, Panel, Table, headings, over_paper
 from collect.numbers import show_estimate
 from collect.statistics import Estimate
 
@@ -56,7 +56,7 @@ def paired_figure(  # noqa: PLR0913 - named everywhere it is called
             title=f"The numbers of {title.partition(':')[0].lower()}",
             caption=f"{quantity[0].upper()}{quantity[1:]}; with the 95 % interval where there is "
             "one.",
-            heads=[[Header(h) for h in (*heads, *(_COLUMNS if has_paper else _COLUMNS[1:2]))]],
+            heads=[headings(*heads, *(_COLUMNS if has_paper else _COLUMNS[1:2]))],
             rows=[
                 [
                     *pair.labels,

@@ -20,6 +20,7 @@ from collect.exhibits import (
     Figure,
     Header,
     Table,
+    headings,
     measured_entry,
     printed_entry,
 )
@@ -196,10 +197,7 @@ def _table(
                 Header(""),
                 *(Header(NAMES[e], span) for e, span in zip(encodings, spans, strict=True)),
             ],
-            [
-                Header("matrix"),
-                *(Header(t) for span in spans for t in ("paper", "measured")[2 - span :]),
-            ],
+            headings("matrix", *(t for span in spans for t in ("paper", "measured")[2 - span :])),
         ],
         rows=rows,
     )

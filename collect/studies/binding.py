@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from collect import charts
 from collect.claims import Bound, Claim, over_cells
 from collect.evidence import Key, Measured, Published, Untested, quotient
-from collect.exhibits import Entry, Exhibit, Figure, Header, Panel, Table, measured_entry
+from collect.exhibits import Entry, Exhibit, Figure, Header, Panel, Table, headings, measured_entry
 from collect.numbers import show, show_estimate, show_level
 from collect.statistics import Estimate
 from collect.studies import StudyModule
@@ -200,10 +200,7 @@ def _numbers(title: str, measured: Measured) -> Table:
         "that failed are in no time.",
         heads=[
             [Header("", 2), *(Header(words[pooled], 3) for pooled in kinds)],
-            [
-                *(Header(text) for text in ("at once", "message")),
-                *(Header(text) for _ in kinds for text in ("HTTP", "JMS", "JMS / HTTP")),
-            ],
+            headings("at once", "message", *("HTTP", "JMS", "JMS / HTTP") * len(kinds)),
         ],
         rows=rows,
     )
@@ -229,9 +226,7 @@ def _failures(measured: Measured) -> Table:
         caption="Cells with measured calls that failed, apart from the times."
         if rows
         else "No measured call failed.",
-        heads=[
-            [Header(text) for text in ("binding", "message", "at once", "failed", "share of calls")]
-        ],
+        heads=[headings("binding", "message", "at once", "failed", "share of calls")],
         rows=rows,
     )
 

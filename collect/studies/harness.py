@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from collect import charts
 from collect.evidence import Measured, Published, Untested, quotient
-from collect.exhibits import Entry, Exhibit, Figure, Header, Table, measured_entry
+from collect.exhibits import Entry, Exhibit, Figure, Table, headings, measured_entry
 from collect.figures import Pair, paired_figure
 from collect.numbers import show, show_level
 from collect.statistics import Estimate
@@ -67,11 +67,9 @@ def _table(measured: Measured) -> Table:
         caption="Mean time of a call in µs, and the part of a call over HTTP that is the bench. "
         "For the other studies in this page that part stands with their precision.",
         heads=[
-            [
-                Header("client threads"),
-                *(Header(f"{name}, µs") for name in NAMES.values()),
-                Header("nothing / HTTP, %"),
-            ]
+            headings(
+                "client threads", *(f"{name}, µs" for name in NAMES.values()), "nothing / HTTP, %"
+            )
         ],
         rows=rows,
     )

@@ -13,7 +13,7 @@ from collect.evidence import (
     quotient,
     read_published,
 )
-from collect.exhibits import Entry, Exhibit, Figure, Header, Table, measured_entry
+from collect.exhibits import Entry, Exhibit, Figure, Header, Table, headings, measured_entry
 from collect.figures import Pair, paired_figure
 from collect.numbers import show_estimate
 from collect.statistics import Estimate
@@ -135,7 +135,7 @@ def _threshold_table(measured: Measured) -> Table:
         "monotone by isotonic regression, and cut at zero between the two sizes on either side, "
         "on a logarithmic scale. The interval resamples whole blocks (percentile bootstrap, "
         "4999 times, from three blocks on).",
-        heads=[[Header("payload"), Header("paper, KiB"), Header("measured, KiB")]],
+        heads=[headings("payload", "paper, KiB", "measured, KiB")],
         rows=[
             [
                 Entry("threshold"),
@@ -170,7 +170,7 @@ def _table(measured: Measured) -> Table:
         "MTOM is faster or smaller. A whole multipart message stands for MTOM.",
         heads=[
             [Header("payload"), Header("latency, ms", 3), Header("request, bytes", 3)],
-            [Header("KiB"), *(Header(text) for text in ("inline", "MTOM", "inline / MTOM") * 2)],
+            headings("KiB", *("inline", "MTOM", "inline / MTOM") * 2),
         ],
         rows=rows,
     )

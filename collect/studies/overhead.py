@@ -28,7 +28,7 @@ from collect.evidence import (
     quotient,
     read_published,
 )
-from collect.exhibits import Entry, Exhibit, Figure, Header, Table
+from collect.exhibits import Entry, Exhibit, Figure, Header, Table, headings
 from collect.figures import Pair, paired_figure
 from collect.groups import omega_squared
 from collect.numbers import name_of, show, show_estimate, show_level
@@ -349,11 +349,9 @@ def _summary_table(
         "its 95 % interval.",
         heads=[
             [Header(""), Header("paper", 4), Header("measured: calls as samples", 4), Header("")],
-            [
-                Header("protocol" if experiment is ONE_BYTE else "elements"),
-                *(Header(text) for _ in range(2) for text in columns),
-                Header("trials, ms"),
-            ],
+            headings(
+                "protocol" if experiment is ONE_BYTE else "elements", *columns * 2, "trials, ms"
+            ),
         ],
         rows=rows,
     )
@@ -406,13 +404,10 @@ def _variance_table(experiment: Experiment, published: Published, measured: Meas
         "hardware. ω² is the share without what chance alone explains. "
         f"{' '.join(lacking)}".rstrip(),
         heads=[
-            [
-                Header(text)
-                for text in (
-                    *("source", "numbers", "SS, ms²", "df", "MS"),
-                    *("F", "P-value", "F crit (95 %)", "share", "ω²"),
-                )
-            ]
+            headings(
+                *("source", "numbers", "SS, ms²", "df", "MS"),
+                *("F", "P-value", "F crit (95 %)", "share", "ω²"),
+            )
         ],
         rows=rows,
     )
@@ -496,10 +491,7 @@ def _figure_5(published: Published, measured: Measured) -> Table:
         "in ms². Both protocols together, and all sizes, are computed from the cells.",
         heads=[
             [Header("", 2), *(Header(t, 2) for t in (*NAMES.values(), "both"))],
-            [
-                *(Header(text) for text in ("reply, bytes", "of the calls")),
-                *(Header(text) for _ in range(3) for text in ("paper", "measured")),
-            ],
+            headings("reply, bytes", "of the calls", *("paper", "measured") * 3),
         ],
         rows=rows,
     )
@@ -557,7 +549,7 @@ def _overheads(published: Published, measured: Measured) -> Table:
         "quotient. Measured: a difference and a quotient a block, with their 95 % intervals.",
         heads=[
             [Header("", 2), Header("paper", 2), Header("measured", 2)],
-            [Header(text) for text in ("m, bytes", "p, elements", *(("O, ms", "SOAP / TCP") * 2))],
+            headings("m, bytes", "p, elements", *("O, ms", "SOAP / TCP") * 2),
         ],
         rows=rows,
     )

@@ -23,6 +23,7 @@ from collect.exhibits import (
     Figure,
     Header,
     Table,
+    headings,
     measured_entry,
     printed_entry,
 )
@@ -162,10 +163,7 @@ def _figure_7(published: Published, measured: Measured) -> Table:
         heads=[
             [Header(""), *(Header(_servers(count), 4) for count in servers)],
             [Header(""), *(Header(NAMES[transport], 2) for transport, _ in columns)],
-            [
-                Header("integers"),
-                *(Header(text) for _ in columns for text in ("paper", "measured")),
-            ],
+            headings("integers", *("paper", "measured") * len(columns)),
         ],
         rows=rows,
     )
@@ -283,10 +281,7 @@ def _speed_up(published: Published, measured: Measured) -> Table:
                 Header("", 2),
                 *(Header(text, 2) for _ in servers for text in ("paper", "measured")),
             ],
-            [
-                *(Header(text) for text in ("transport", "integers")),
-                *(Header(text) for _ in servers for text in ("speed-up", "efficiency") * 2),
-            ],
+            headings("transport", "integers", *("speed-up", "efficiency") * 2 * len(servers)),
         ],
         rows=rows,
     )
@@ -328,12 +323,7 @@ def _exponents(published: Published, measured: Measured) -> Table:
         "straight line (least squares) through the logarithms. 1 is n, 2 is n²; a cost that stays "
         "the same pulls it down at small sizes. Measured: mean of one slope a block, with its "
         "95 % interval.",
-        heads=[
-            [
-                Header(text)
-                for text in ("transport", "servers", "sizes", "paper", "measured", "in words")
-            ]
-        ],
+        heads=[headings("transport", "servers", "sizes", "paper", "measured", "in words")],
         rows=rows,
     )
 
@@ -393,7 +383,7 @@ def _crossings(published: Published, measured: Measured) -> Table:
         "them (isotonic regression of the logarithm of JMS over SOAP, cut at zero). Measured: with "
         "the percentile bootstrap over whole blocks, from three blocks on. On paper that of "
         "five servers hangs on the cell that is likely a slip of the pen.",
-        heads=[[Header(text) for text in ("servers", "paper, integers", "measured, integers")]],
+        heads=[headings("servers", "paper, integers", "measured, integers")],
         rows=rows,
     )
 
