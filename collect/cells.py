@@ -23,7 +23,7 @@ from collect.statistics import (
     split_variance,
     steadiness,
 )
-from collect.study import CELL_COLUMNS, Level
+from collect.study import CELL_COLUMNS, Level, level_text
 from collect.summaries import TrialSummary
 from collect.trials import Trial
 from collect.writing import write_text
@@ -187,7 +187,7 @@ def cells_csv(run: Run, cells: Sequence[Cell]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["study", *run.factors, *CELL_COLUMNS])
     for cell in cells:
-        writer.writerow([run.study, *(_level(level) for level in cell.levels), *_row(cell)])
+        writer.writerow([run.study, *map(level_text, cell.levels), *_row(cell)])
     return text.getvalue()
 
 
@@ -208,7 +208,3 @@ def _row(cell: Cell) -> list[str]:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.6f}".rstrip("0").rstrip(".")
-
-
-def _level(level: Level) -> str:
-    return str(level).lower() if isinstance(level, bool) else str(level)

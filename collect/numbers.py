@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from collect.statistics import Estimate
-from collect.study import Level
+from collect.study import Level, level_text
 
 _THIN = "\N{NARROW NO-BREAK SPACE}"
 
@@ -36,8 +36,6 @@ def name_of(cell: Sequence[Level]) -> str:
 
 def show_level(level: Level) -> str:
     """Give a level as text, thousands apart."""
-    if isinstance(level, bool):
-        return str(level).lower()
-    if not isinstance(level, int):
-        return str(level)
+    if isinstance(level, bool) or not isinstance(level, int):
+        return level_text(level)
     return f"{level:,}".replace(",", _THIN)

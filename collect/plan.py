@@ -12,7 +12,7 @@ from typing import Any, Self, get_origin, get_type_hints
 
 from collect.errors import InputError, quoted
 from collect.records import parse_json
-from collect.study import Cell, Level, Profile, Setting, Settings
+from collect.study import Cell, Level, Profile, Setting, Settings, two_alike
 from collect.writing import write_bytes
 
 SCHEMA = 1
@@ -177,6 +177,13 @@ def read_plan(path: Path) -> list[PlannedTrial]:
                     f"{path}: line {number} has the {name} {value}, line 1 {of_first[name]}; "
                     "a plan is of one study and never edited: plan the run again"
                 )
+    for factor in trials[0].factors if trials else ():
+        alike = two_alike(trial.factors[factor] for trial in trials)
+        if alike:
+            raise InputError(
+                f"{path}: {factor} has the levels {' and '.join(map(json.dumps, alike))}, which "
+                "would be one cell or look like one; plan the run again with levels that differ"
+            )
     twice = [trial for trial, count in Counter(trial.id for trial in trials).items() if count > 1]
     if twice or not trials:
         reason = f"the trial {twice[0]} is planned twice" if twice else "holds no trial"

@@ -2,7 +2,8 @@
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -178,6 +179,25 @@ def parse_study(text: str, label: str) -> Study:
     return Study(label, content)
 
 
+def level_text(level: Level) -> str:
+    """Give a level as it stands in cells.csv."""
+    return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+def two_alike(levels: Iterable[Level]) -> tuple[Level, Level] | None:
+    """Give two levels that differ, but not as keys of a cell or not in cells.csv; None if none do.
+
+    Such are 1 and true, 1 and 1.0, 1 and "1".
+    """
+    seen: dict[Level, Level] = {}
+    for _, level in dict.fromkeys((type(level), level) for level in levels):
+        for key in (level, level_text(level)):
+            other = seen.setdefault(key, level)
+            if type(other) is not type(level):
+                return other, level
+    return None
+
+
 class _UniqueKeys(yaml.SafeLoader):
     """YAML that refuses a key given twice, where the last one would silently win."""
 
@@ -246,6 +266,7 @@ class _Resolver:
     def resolve(self) -> Profile:
         grids = self._overridden_grids()
         self._check_same_factors([grid for _, grid in grids])
+        self._check_levels_differ(grids)
         for origin, grid in grids:
             for factor, levels in grid.items():
                 for index, level in enumerate(levels):
@@ -323,7 +344,22 @@ class _Resolver:
                     f"factors.{factor} has the name of a column of cells.csv; choose another name"
                 )
 
+    def _check_levels_differ(
+        self, grids: Sequence[tuple[Mapping[str, str], Mapping[str, list[Level]]]]
+    ) -> None:
+        for factor in grids[0][1]:
+            alike = two_alike(level for _, grid in grids for level in grid[factor])
+            if alike:
+                place = f"{grids[0][0][factor]}.{factor}"
+                first, second = map(json.dumps, alike)
+                raise self._fail(
+                    f"{place} has the levels {first} and {second}, which would be one cell or look "
+                    "like one; write them as one, or give one another name"
+                )
+
     def _check_domain(self, factor: str, level: Level, where: str) -> None:
+        if isinstance(level, float) and not math.isfinite(level):
+            raise self._fail(f"{where} is {level}, which is no number; correct it")
         domain = self.study.content.get("domains", {}).get(factor, {})
         wanted = domain.get("type")
         is_boolean = isinstance(level, bool)

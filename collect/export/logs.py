@@ -15,7 +15,7 @@ import duckdb
 from collect.analysis import Analysis
 from collect.errors import InputError
 from collect.labels import label_of
-from collect.study import Level
+from collect.study import level_text
 from collect.trials import CALLS_HEADER, Trial, calls_path
 
 _TYPES = {"phase": "VARCHAR", "status": "VARCHAR"}
@@ -147,7 +147,7 @@ def _described(analysis: Analysis, trials: Sequence[Trial]) -> dict[str, tuple[s
         "threads": ("INTEGER", [threads[trial.id] for trial in trials]),
         "anchor_ns": ("BIGINT", [anchor_ns(trial) for trial in trials]),
         **{
-            f"level{place}": ("VARCHAR", [_level(trial.factors[name]) for trial in trials])
+            f"level{place}": ("VARCHAR", [level_text(trial.factors[name]) for trial in trials])
             for place, name in enumerate(factors)
         },
     }
@@ -197,10 +197,6 @@ def anchor_ns(trial: Trial) -> int:
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _level(level: Level) -> str:
-    return str(level).lower() if isinstance(level, bool) else str(level)
 
 
 def _name(name: str) -> str:

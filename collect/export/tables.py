@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from collect.analysis import Analysis
 from collect.cells import Cell, cells_csv
 from collect.numbers import show, show_level
+from collect.study import level_text
 
 _NUMBERS = ("trials", "mean, ms", "95 % interval, ms", "p50, ms", "p99, ms", "failed calls")
 _LATEX = {
@@ -39,7 +40,7 @@ def trials_csv(analysis: Analysis) -> str:
     columns = ("trial", "block", "position", "outcome", "calls", "errors", "mean_ms")
     writer.writerow(["study", *analysis.run.factors, *columns])
     for cell in analysis.cells:
-        levels = [str(v).lower() if isinstance(v, bool) else v for v in cell.levels]
+        levels = [level_text(level) for level in cell.levels]
         for trial in cell.trials:
             sealed, calls = trial.trial, trial.calls
             mean_ms = calls.mean_ms if trial.counts else None

@@ -17,7 +17,7 @@ from collect.labels import factors_of
 from collect.plan import SCHEMA as PLAN_SCHEMA
 from collect.plan import PlannedTrial, plan_bytes
 from collect.run import RESULTS
-from collect.study import CELL_COLUMNS, Level
+from collect.study import CELL_COLUMNS, Level, two_alike
 from collect.trials import CALLS_HEADER, SCHEMA
 from collect.writing import flush
 
@@ -165,6 +165,12 @@ def _cells(labels: Sequence[str], factors: dict[str, Level]) -> dict[str, dict[s
             raise InputError(
                 f"{factor!r} cannot name a factor: use small letters, digits and underscores, "
                 "and no column of cells.csv"
+            )
+        alike = two_alike(cell[factor] for cell in every.values())
+        if alike:
+            raise InputError(
+                f"the labels give {factor} the levels {' and '.join(map(json.dumps, alike))}, "
+                "which would be one cell or look like one; give one another name in the log"
             )
     return every
 

@@ -253,6 +253,13 @@ def test_nothing_half_made_is_left_when_the_disk_is_full(capsys, monkeypatch):
     assert not list(Path("results").iterdir())
 
 
+def test_labels_whose_levels_would_be_one_cell_are_refused(capsys):
+    write("a.jtl", [sample(label="size=1"), sample(1, label="size=true")])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 2
+    assert "give size the levels 1 and true" in capsys.readouterr().err
+    assert not Path("results").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "part"),
     [

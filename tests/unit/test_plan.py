@@ -111,6 +111,10 @@ def test_the_same_plan_resumes_and_another_is_refused_and_left_alone(tmp_path):
         (lambda lines: [lines[0].replace('"schema":1', '"schema":2'), *lines[1:]], "schema 1"),
         (lambda lines: [], "holds no trial"),
         (lambda lines: [*lines, "[]"], "schema 1"),
+        (
+            lambda lines: [lines[0].replace(":100000,", ':"100000",'), *lines[1:]],
+            "would be one cell",
+        ),
     ],
 )
 def test_a_damaged_plan_is_refused(tmp_path, edit, part):

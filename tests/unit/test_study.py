@@ -97,6 +97,31 @@ def test_a_wrong_file_is_refused_with_the_place(changes, part):
     assert all(line.startswith("studies/sort.yml: ") for line in message.splitlines())
 
 
+@pytest.mark.parametrize(
+    ("levels", "named"),
+    [
+        ([1, True], "1 and true"),
+        ([1, "1"], '1 and "1"'),
+        ([False, 2, "false"], 'false and "false"'),
+        ([0.5, "0.5"], '0.5 and "0.5"'),
+    ],
+)
+def test_levels_that_would_be_one_cell_are_refused(levels, named):
+    assert f"factors.size has the levels {named}, which" in message_of(study_of({"size": levels}))
+    apart = [{"size": [level]} for level in levels]
+    assert f"factors[0].size has the levels {named}, which" in message_of(study_of(apart))
+
+
+def test_the_same_level_in_two_grids_is_one_level():
+    text = study_of([{"size": [1, 2]}, {"size": [2, 3]}])
+    assert len(parse_study(text, "a").profile("paper", 5).cells()) == 3
+
+
+@pytest.mark.parametrize("level", [float("nan"), float("inf")])
+def test_a_level_that_is_no_number_is_refused(level):
+    assert f"factors.size[0] is {level}" in message_of(study_of({"size": [level]}))
+
+
 def test_an_exception_of_a_profile_is_named_by_its_place():
     wrong = [{"cells": {"servers": 1}, "constants": {"delivery": "never"}}]
     message = message_of(changed(profiles={"demo": {"where": wrong}}), "demo")
