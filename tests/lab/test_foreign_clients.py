@@ -13,6 +13,7 @@ from email import message_from_bytes, policy
 from pathlib import Path
 from typing import Any
 
+import inside
 import pytest
 import requests
 import zeep
@@ -49,6 +50,7 @@ def url(lab: Lab, path: str, node: str = "worker1") -> str:
 
 def client(lab: Lab, path: str, node: str = "worker1", **options: Any) -> Any:
     """Zeep on what the service itself says of itself."""
+    options.setdefault("transport", SOAP.Transport(session=inside.session(lab)))
     return SOAP.Client(url(lab, path, node) + "?wsdl", **options)
 
 
@@ -74,7 +76,7 @@ def get_matrix(lab: Lab, service: str, values: Matrix) -> requests.Response:
 
 
 def posted(lab: Lab, service: str, request: bytes, kind: str) -> requests.Response:
-    answer = requests.post(
+    answer = inside.session(lab).post(
         url(lab, f"axis/services/{service}"),
         data=request,
         headers={"Content-Type": kind, "SOAPAction": '""'},
@@ -132,8 +134,8 @@ def test_a_matrix_comes_back_bit_for_bit_in_multi_references(lab: Lab) -> None:
 class Attaching(SOAP.Transport):  # type: ignore[misc]
     """Sends one attachment with each request, as SOAP messages with attachments do."""
 
-    def __init__(self, attachment: bytes) -> None:
-        super().__init__(timeout=30, operation_timeout=30)
+    def __init__(self, lab: Lab, attachment: bytes) -> None:
+        super().__init__(session=inside.session(lab), timeout=30, operation_timeout=30)
         self.attachment = attachment
 
     def post(self, address: str, message: bytes, headers: dict[str, str]) -> requests.Response:
@@ -148,7 +150,7 @@ class Attaching(SOAP.Transport):  # type: ignore[misc]
 def test_zeep_gets_the_bytes_of_its_mime_attachment_back(lab: Lab, n: int) -> None:
     sent = serialised(matrix(n))
     assert len(sent) == 4 * n * n + 10 * n + 41
-    soap = client(lab, "axis/services/MatrixAttachment", transport=Attaching(sent))
+    soap = client(lab, "axis/services/MatrixAttachment", transport=Attaching(lab, sent))
     handler = soap.get_type("{http://xml.apache.org/xml-soap}DataHandler")
     pack = soap.service.getMatrix(handler(href="cid:matrix"))
     assert [attachment.content for attachment in pack.attachments] == [sent]
@@ -175,7 +177,7 @@ def test_a_dime_attachment_comes_back_byte_for_byte(lab: Lab, n: int) -> None:
 @pytest.mark.journal(TOMCAT, "worker1")
 @pytest.mark.parametrize("sent", [b"", b"no object", serialised(matrix(2))[:-3]])
 def test_an_attachment_that_is_no_matrix_is_a_fault(lab: Lab, sent: bytes) -> None:
-    soap = client(lab, "axis/services/MatrixAttachment", transport=Attaching(sent))
+    soap = client(lab, "axis/services/MatrixAttachment", transport=Attaching(lab, sent))
     handler = soap.get_type("{http://xml.apache.org/xml-soap}DataHandler")
     with pytest.raises(SOAP.exceptions.Fault, match="the attachment is "):
         soap.service.getMatrix(handler(href="cid:matrix"))
@@ -203,18 +205,19 @@ INCLUDE = '<x:Include xmlns:x="http://www.w3.org/2004/08/xop/include" href="cid:
 XOP = 'application/xop+xml; charset=utf-8; type="text/xml"'
 
 
-def curl(address: str, request: bytes, kind: str) -> Any:
+def curl(lab: Lab, path: str, request: bytes, kind: str) -> Any:
     """The answer as it was on the wire, headers and all."""
-    done = subprocess.run(
-        [
-            *("curl", "--silent", "--show-error", "--include", "--max-time", "30"),
-            *("--data-binary", "@-", "--header", f"Content-Type: {kind}"),
-            *("--header", 'SOAPAction: ""', address),
-        ],
-        input=request,
-        capture_output=True,
-        check=True,
-    )
+    with inside.network(lab):
+        done = subprocess.run(
+            [
+                *("curl", "--silent", "--show-error", "--include", "--max-time", "30"),
+                *("--data-binary", "@-", "--header", f"Content-Type: {kind}"),
+                *("--header", 'SOAPAction: ""', url(lab, path)),
+            ],
+            input=request,
+            capture_output=True,
+            check=True,
+        )
     status, _, rest = done.stdout.partition(b"\r\n")
     assert status.split()[1] == b"200", done.stdout
     return message_from_bytes(rest, policy=policy.HTTP)
@@ -224,7 +227,7 @@ def curl(address: str, request: bytes, kind: str) -> Any:
 def test_curl_sees_a_multipart_with_the_bare_payload_where_mtom_is_on(lab: Lab) -> None:
     request = multipart(BOUNDARY, XOP, echo(INCLUDE), PAYLOAD, "payload")
     kind = 'multipart/related; type="application/xop+xml"; start="<soap>"; start-info="text/xml"'
-    answer = curl(url(lab, "mtom/mtom"), request, f'{kind}; boundary="{BOUNDARY}"')
+    answer = curl(lab, "mtom/mtom", request, f'{kind}; boundary="{BOUNDARY}"')
     assert answer.get_content_type() == "multipart/related"
     assert answer.get_param("type") == "application/xop+xml"
     soap, payload = answer.iter_parts()
@@ -238,7 +241,7 @@ def test_curl_sees_a_multipart_with_the_bare_payload_where_mtom_is_on(lab: Lab) 
 @pytest.mark.journal(TOMCAT, "worker1")
 def test_curl_sees_base64_in_one_envelope_where_mtom_is_off(lab: Lab) -> None:
     request = echo(base64.b64encode(PAYLOAD).decode())
-    answer = curl(url(lab, "mtom/inline"), request, "text/xml; charset=utf-8")
+    answer = curl(lab, "mtom/inline", request, "text/xml; charset=utf-8")
     assert answer.get_content_type() == "text/xml"
     (found,) = body(answer.get_payload(decode=True))
     assert base64.b64decode(found.text or "") == PAYLOAD
@@ -253,6 +256,11 @@ def test_zeep_gets_its_payload_back_with_and_without_mtom(lab: Lab, endpoint: st
 # Plain TCP
 
 
+def connected(lab: Lab, node: str) -> socket.socket:
+    with inside.network(lab):
+        return socket.create_connection((lab.nodes[node], TCP_PORT), timeout=30)
+
+
 def received(connection: socket.socket, size: int) -> bytes:
     content = b""
     while len(content) < size and (piece := connection.recv(size - len(content))):
@@ -263,7 +271,7 @@ def received(connection: socket.socket, size: int) -> bytes:
 @pytest.mark.journal(TCP, *WORKERS)
 @pytest.mark.parametrize("node", WORKERS)
 def test_a_socket_gets_a_frame_for_each_byte(lab: Lab, node: str) -> None:
-    with socket.create_connection((lab.nodes[node], TCP_PORT), timeout=30) as connection:
+    with connected(lab, node) as connection:
         connection.sendall(struct.pack(">i", 1000))
         for byte in (b"x", b"\0", b"\xff"):
             connection.sendall(byte)
@@ -273,7 +281,7 @@ def test_a_socket_gets_a_frame_for_each_byte(lab: Lab, node: str) -> None:
 @pytest.mark.journal(TCP, "worker1")
 @pytest.mark.parametrize("size", [0, -1, 2**20 + 1])
 def test_a_size_that_no_reply_has_is_refused_in_words(lab: Lab, size: int) -> None:
-    with socket.create_connection((lab.nodes["worker1"], TCP_PORT), timeout=30) as connection:
+    with connected(lab, "worker1") as connection:
         connection.sendall(struct.pack(">i", size))
         (length,) = struct.unpack(">i", received(connection, 4))
         assert length < 0

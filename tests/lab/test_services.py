@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import inside
 import machine
 import pytest
 import requests
@@ -32,10 +33,11 @@ on_each_service = pytest.mark.parametrize(
 )
 
 
-def soap_sort(address: str, values: list[int]) -> list[int]:
+def soap_sort(lab: Lab, node: str, values: list[int]) -> list[int]:
     """Sort through the deployed WSDL with a client that is not ours."""
     soap: Any = zeep  # without type hints of its own
-    client = soap.Client(f"http://{address}:8080/axis/services/Sort?wsdl")
+    url = f"http://{lab.nodes[node]}:8080/axis/services/Sort?wsdl"
+    client = soap.Client(url, transport=soap.Transport(session=inside.session(lab)))
     array = client.get_type("{urn:rackbench:sort}ArrayOfInt")
     item = soap.xsd.Element("item", soap.xsd.Int())
     return list(client.service.sort(array([soap.xsd.AnyObject(item, v) for v in values])))
@@ -67,18 +69,18 @@ def test_a_service_logs_no_error_while_starting(lab: Lab, node: str, unit: str) 
 @pytest.mark.parametrize("node", WORKERS)
 def test_an_independent_soap_client_sorts_on_every_worker(lab: Lab, node: str) -> None:
     values = integers(200)
-    assert soap_sort(lab.nodes[node], values) == sorted(values)
+    assert soap_sort(lab, node, values) == sorted(values)
 
 
 @pytest.mark.journal(TOMCAT, "worker1")
 def test_the_soap_service_sorts_nothing_and_equal_values_too(lab: Lab) -> None:
-    assert soap_sort(lab.nodes["worker1"], [7, 7, -7, 7]) == [-7, 7, 7, 7]
-    assert soap_sort(lab.nodes["worker1"], [0]) == [0]
+    assert soap_sort(lab, "worker1", [7, 7, -7, 7]) == [-7, 7, 7, 7]
+    assert soap_sort(lab, "worker1", [0]) == [0]
 
 
 @pytest.mark.journal(TOMCAT, "worker1")
 def test_a_wrong_request_is_a_fault_without_a_stack_trace(lab: Lab) -> None:
-    answer = requests.post(
+    answer = inside.session(lab).post(
         f"http://{lab.nodes['worker1']}:8080/axis/services/Sort",
         data="<Envelope/>",
         headers={"Content-Type": "text/xml", "SOAPAction": '""'},
@@ -102,7 +104,7 @@ def test_a_wrong_request_is_a_fault_without_a_stack_trace(lab: Lab) -> None:
     ],
 )
 def test_nothing_but_the_services_answers(lab: Lab, path: str) -> None:
-    answer = requests.get(f"http://{lab.nodes['worker1']}:8080{path}", timeout=20)
+    answer = inside.session(lab).get(f"http://{lab.nodes['worker1']}:8080{path}", timeout=20)
     assert answer.status_code in (403, 404)
     told = answer.text + str(answer.headers)
     assert not re.search(r"Tomcat|\d+\.\d+\.\d+\.?\d*|\.java:\d+", told), told
@@ -118,9 +120,10 @@ def test_the_admin_service_deploys_nothing(lab: Lab) -> None:
     )
     url = f"http://{lab.nodes['worker1']}:8080/axis/services"
     headers = {"Content-Type": "text/xml", "SOAPAction": '"AdminService"'}
-    done = requests.post(f"{url}/AdminService", data=deployment, headers=headers, timeout=20)
+    web = inside.session(lab)
+    done = web.post(f"{url}/AdminService", data=deployment, headers=headers, timeout=20)
     assert done.status_code == 500
-    assert requests.get(f"{url}/Evil?wsdl", timeout=20).status_code == 404
+    assert web.get(f"{url}/Evil?wsdl", timeout=20).status_code == 404
 
 
 @pytest.mark.parametrize("node", WORKERS)
@@ -240,7 +243,7 @@ def test_a_killed_service_comes_back(lab: Lab, probe: Probe, node: str, unit: st
     machine.wait_for(again, f"{unit} on {node} restarts")
     values = integers(50)
     if unit == TOMCAT:
-        answers = serves(lambda: soap_sort(lab.nodes[node], values) == sorted(values))
+        answers = serves(lambda: soap_sort(lab, node, values) == sorted(values))
     else:
         answers = serves(lambda: probe.sort(1, 0, values) == ("worker1", sorted(values)))
     machine.wait_for(answers, f"{unit} on {node} serves again")
@@ -260,7 +263,7 @@ def test_a_rebooted_worker_serves_again(lab: Lab, probe: Probe) -> None:
         lab.ssh("worker4", "sudo systemctl --no-block reboot", check=False)
         machine.wait_for(rebooted, "worker4 reboots", 60)
         values = integers(50)
-        soap = serves(lambda: soap_sort(lab.nodes["worker4"], values) == sorted(values))
+        soap = serves(lambda: soap_sort(lab, "worker4", values) == sorted(values))
         machine.wait_for(soap, "worker4 serves SOAP again")
         jms = serves(lambda: probe.sort(5, 3, values) == ("worker4", sorted(values)))
         machine.wait_for(jms, "worker4 serves JMS again")
