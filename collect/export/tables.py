@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 
 from collect.analysis import Analysis
@@ -19,13 +20,23 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    # At the start of a row a bracket would be the option of the row before.
+    "`": r"\textasciigrave{}",
+    # \textquotedbl is unknown in the encoding that LaTeX has unless told otherwise.
+    '"': r"\symbol{34}",
+    # At the start of a row these would be options of the end of the row before.
     "[": "{[}",
     "]": "{]}",
+    "*": "{*}",
     "\N{NARROW NO-BREAK SPACE}": r"\,",
     "\N{INFINITY}": r"$\infty$",
+    "\N{LESS-THAN OR EQUAL TO}": r"$\leq$",
+    "\N{GREATER-THAN OR EQUAL TO}": r"$\geq$",
 }
+_LIGATURE = re.compile(r"([-',])(?=\1)")
+_LAST_LATIN = "\N{LATIN SMALL LETTER LONG S}"
+_KNOWN_TO_PDFLATEX = (
+    "\N{EN DASH}\N{EM DASH}\N{HORIZONTAL ELLIPSIS}\N{EURO SIGN}\N{RIGHTWARDS ARROW}"
+)
 
 
 def as_csv(analysis: Analysis) -> str:
@@ -55,14 +66,33 @@ def trials_csv(analysis: Analysis) -> str:
 
 
 def as_latex(analysis: Analysis) -> str:
-    """Give a table for the package booktabs, numbers as the report shows them."""
+    """Give a table for the package booktabs, numbers as the report shows them.
+
+    It begins with a comment when it holds letters that pdfLaTeX has no fonts for.
+    """
     header, rows = _table(analysis, _latex)
-    count = len(analysis.run.factors)
+    sides = "".join(
+        "l" if any(isinstance(level, (str, bool)) for level in levels) else "r"
+        for levels in analysis.run.factors.values()
+    )
+    is_beyond = any(
+        character > _LAST_LATIN and character not in _KNOWN_TO_PDFLATEX
+        for row in rows
+        for character in "".join(row)
+    )
     lines = [
+        *(
+            ["% Compile with LuaLaTeX or XeLaTeX, and a font of these letters."]
+            if is_beyond
+            else []
+        ),
         r"\begin{table}",
+        r"\centering",
         rf"\caption{{{_latex(_caption(analysis))}}}",
         rf"\label{{tab:{re.sub('[^A-Za-z0-9]+', '-', analysis.run.name)}}}",
-        rf"\begin{{tabular}}{{{'l' * count}{'r' * len(_NUMBERS)}}}",
+        r"\footnotesize",
+        r"\setlength{\tabcolsep}{4pt}",
+        rf"\begin{{tabular}}{{{sides}{'r' * len(_NUMBERS)}}}",
         r"\toprule",
         " & ".join(header) + r" \\",
         r"\midrule",
@@ -116,7 +146,9 @@ def _numbers(cell: Cell) -> Sequence[str]:
 
 
 def _latex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in _one_line(text))
+    composed = unicodedata.normalize("NFC", _one_line(text))
+    escaped = "".join(_LATEX.get(character, character) for character in composed)
+    return _LIGATURE.sub(r"\1{}", escaped)
 
 
 def _markdown(text: str) -> str:

@@ -195,6 +195,28 @@ def test_tables_have_a_row_a_cell_and_say_what_failed(run_of, exported):
     assert latex.count("oom &  &  &  & 0") == 4
 
 
+@pytest.mark.parametrize(
+    ("level", "written"),
+    [
+        ('50 % of "x"', r"50 \% of \symbol{34}x\symbol{34}"),
+        ("*a--b", r"{*}a-{}-b"),
+        ("''x``", r"'{}'x\textasciigrave{}\textasciigrave{}"),
+        (r"\end{a}[1]", r"\textbackslash{}end\{a\}{[}1{]}"),
+        ("≥ 1", r"$\geq$ 1"),
+        ("cafe\N{COMBINING ACUTE ACCENT}", "café"),
+        ("日本", "日本"),
+    ],
+)
+def test_what_latex_would_read_as_commands_is_escaped(run_of, exported, level, written):
+    """What is expected here was compiled by pdfLaTeX once, but for the last, which it refuses."""
+    profiles = {"demo": {"replicates": 1, "calls": 2, "warmup": 0}}
+    study = study_of({"kind": [level], "size": [1]}, profiles=profiles)
+    lines = exported(run_of(lambda planned, rng: [1.5, 1.5], study=study), "latex").read_text()
+    assert f"\n{written} & 1 & 1 & 1.50 &" in lines
+    assert r"\begin{tabular}{lrrrrrrr}" in lines
+    assert lines.startswith("% Compile with LuaLaTeX") == (level == "日本")
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_odd_levels_survive_every_format(odd_run, exported, form):
     path = exported(odd_run, form)
