@@ -15,7 +15,7 @@ RESULTS = Path("results")
 _SHOWN = 60
 _KINDS: Mapping[str, tuple[type, str]] = {
     **dict.fromkeys(("lab", "git", "versions"), (dict, "an object")),
-    **dict.fromkeys(("nodes", "deviations"), (list, "a list")),
+    **dict.fromkeys(("nodes", "deviations", "exceptions"), (list, "a list")),
     **dict.fromkeys(("run", "study", "profile", "study_file"), (str, "a text")),
 }
 

@@ -34,7 +34,8 @@ def find_troubles(analysis: Analysis) -> list[Trouble]:
         *_of_findings(analysis),
         *_of_outcomes(analysis.cells),
         *_of_calls(analysis.cells),
-        *_of_nodes(analysis.run.provenance.get("nodes")),
+        *_of_nodes(analysis.run.provenance),
+        *_of_exceptions(analysis.run.provenance),
         *_of_changes(analysis.run),
         *_of_course(analysis.cells),
         *_of_disturbances(analysis.cells),
@@ -104,10 +105,16 @@ def _of_calls(cells: Sequence[Cell]) -> list[Trouble]:
     ]
 
 
-def _of_nodes(nodes: Any) -> list[Trouble]:
+def _of_nodes(provenance: Mapping[str, Any]) -> list[Trouble]:
+    nodes = provenance.get("nodes")
+    declared = {(e.get("node"), e.get("item")) for e in _exceptions(provenance)}
+    # What is kept of the packages is their hash alone.
+    declared |= {(n, "packages_sha256") for n, i in declared if str(i).startswith("packages ")}
     by_item: dict[tuple[str, str], dict[str, list[str]]] = {}
     for node in nodes if isinstance(nodes, list) else []:
         for item, value in _items(node):
+            if (node.get("name"), item) in declared:
+                continue
             group = str(node.get("groups")) if item.partition(" ")[0] in OF_A_GROUP else ""
             values = by_item.setdefault((item, group), {})
             values.setdefault(value, []).append(str(node.get("name", "?")))
@@ -117,6 +124,21 @@ def _of_nodes(nodes: Any) -> list[Trouble]:
         if len(values) > 1
     ]
     return [Trouble("The nodes were not identical.", _first(details))] if details else []
+
+
+def _of_exceptions(provenance: Mapping[str, Any]) -> list[Trouble]:
+    details = [
+        f"{e.get('node')}: {e.get('item')} ({e.get('reason')})" for e in _exceptions(provenance)
+    ]
+    if not details:
+        return []
+    text = f"{_count(len(details), 'difference')} between the nodes declared beforehand."
+    return [Trouble(text, _first(details), is_grave=False)]
+
+
+def _exceptions(provenance: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    listed = provenance.get("exceptions")
+    return [e for e in listed if isinstance(e, dict)] if isinstance(listed, list) else []
 
 
 def _of_changes(run: Run) -> list[Trouble]:

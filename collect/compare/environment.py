@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from collect.analysis import Analysis
+from collect.identity import READINGS
 from collect.report.provenance import ABSENT
 
 # What tells one run from the next and no instrument from another.
 _OF_THE_RUN = {
     *("schema", "run", "started_at", "ended_at", "study_file", "plan_sha256", "nodes"),
 }
-_OF_THE_MOMENT = {"name", "address", "clock_offset_ms"}
+_OF_THE_MOMENT = {"name", "address", *READINGS}
 _PLANNED = ("study", "profile", "client", "calls", "warmup", "threads", "timeout_s")
 _LONGEST = 3
 

@@ -20,6 +20,8 @@ _NODE_COLUMNS = {
     "jdk": "JDK",
     "packages_sha256": "packages",
     "link_shaped_mbit": "link, Mbit/s",
+    "link_measured_mbit": "link as measured, Mbit/s",
+    "link_rtt_ms": "round trip, ms",
     "governor": "governor",
     "clock_offset_ms": "clock offset, ms",
 }

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+from collections.abc import Iterator
+
 import pytest
 from labs import Lab
 
@@ -29,13 +33,55 @@ def test_the_nodes_pass_verification(lab: Lab) -> None:
     assert outcome.changed == {}
 
 
-@pytest.mark.journal("rackbench-tomcat.service", "worker3")
-def test_verification_names_the_node_that_differs(lab: Lab) -> None:
-    lab.output("worker3", "printf '# changed\\n' >>/etc/systemd/system/rackbench-tomcat.service")
+ODD_PACKAGE = """
+mkdir -p /tmp/odd/DEBIAN
+printf '%s\\n' 'Package: odd' 'Version: 1.0' 'Architecture: all' 'Maintainer: tests <t@localhost>' \
+  'Description: odd' >/tmp/odd/DEBIAN/control
+dpkg-deb --build /tmp/odd /tmp/odd.deb >/dev/null && dpkg --install /tmp/odd.deb >/dev/null
+"""
+JAR = "$(ls /opt/rackbench/workers-*/tcp-server/*.jar | head -n 1)"
+UNIT = "/etc/systemd/system/rackbench-tcp-server.service"
+RESTART = (
+    "systemctl daemon-reload && systemctl restart rackbench-tcp-server && "
+    "until [ -e /run/rackbench-tcp-server/ready ]; do sleep 0.2; done"
+)
+
+
+@pytest.fixture
+def odd_nodes(lab: Lab) -> Iterator[dict[str, str]]:
+    """One thing altered on each of four workers: the item that verification must name."""
+    lab.output("worker2", ODD_PACKAGE)
+    lab.output("worker3", f"cp {JAR} /tmp/whole && echo >>{JAR}")
+    lab.output("worker4", f"cp {UNIT} /tmp/unit && sed -i s/Xmx48m/Xmx64m/ {UNIT} && {RESTART}")
+    slow_start = "net.ipv4.tcp_slow_start_after_idle"
+    _set_sysctl(lab, "worker1", f"{slow_start}=0")
     try:
-        outcome = lab.player.attempt("verify.yml")
-        assert outcome.code != 0
-        assert "worker3" in outcome.excerpt
-        assert "rackbench-tomcat.service" in outcome.excerpt
+        yield {
+            "worker1": f"sysctls {slow_start}",
+            "worker2": "packages odd",
+            "worker3": "files /opt/rackbench/workers-",
+            "worker4": "jvms rackbench-tcp-server heap",
+        }
     finally:
-        lab.output("worker3", "sed -i '$d' /etc/systemd/system/rackbench-tomcat.service")
+        _set_sysctl(lab, "worker1", f"{slow_start}=1")
+        lab.output("worker2", "dpkg --purge odd")
+        lab.output("worker3", f"cp /tmp/whole {JAR}")
+        lab.output("worker4", f"cp /tmp/unit {UNIT} && {RESTART}")
+
+
+def test_a_node_that_differs_is_named_and_no_sweep_begins(
+    lab: Lab, odd_nodes: dict[str, str]
+) -> None:
+    extra = {"study": "sort", "profile": "one-server", "run": "odd"}
+    for outcome in lab.player.attempt("verify.yml"), lab.player.attempt("sweep.yml", extra):
+        assert outcome.code != 0
+        for node, item in odd_nodes.items():
+            assert re.search(rf"{re.escape(item)}\S* +{node} ", outcome.text), outcome.excerpt
+    assert not (lab.player.project.results("odd") / "run.json").exists()
+
+
+def _set_sysctl(lab: Lab, node: str, setting: str) -> None:
+    """From outside: a virtual node may not write its own."""
+    network = f"rackbench-{lab.name}-{node}"
+    command = ["ip", "netns", "exec", network, "sysctl", "--quiet", "--write", setting]
+    subprocess.run(command, check=True)

@@ -178,6 +178,23 @@ def test_a_changed_node_stands_at_the_head_of_the_report(run):
     assert "The nodes changed during the run." in [trouble.text for trouble in troubles]
 
 
+def test_a_declared_difference_is_told_with_its_reason_and_is_no_alarm(run):
+    from collect.troubles import find_troubles  # noqa: PLC0415 - slow to import
+
+    record = json.loads((run.directory / "run.json").read_text())
+    record["nodes"][2]["jdk"] = "21.0.9"
+    (run.directory / "run.json").write_text(json.dumps(record))
+    grave = "The nodes were not identical."
+    assert grave in [t.text for t in find_troubles(analyse(open_run(str(run.directory))))]
+    exception = {"node": "worker1", "item": "jdk", "reason": "waits for its rebuild"}
+    edit_json(run.directory / "run.json", exceptions=[exception])
+    troubles = find_troubles(analyse(open_run(str(run.directory))))
+    assert grave not in [t.text for t in troubles]
+    told = next(t for t in troubles if "declared" in t.text)
+    assert told.details == ("worker1: jdk (waits for its rebuild)",)
+    assert not told.is_grave
+
+
 def test_a_torn_list_of_looks_is_one_message(run, capsys):
     (run.directory / "nodes.jsonl").write_text('{"at": "2026')
     assert main(["check", str(run.directory)]) == 2

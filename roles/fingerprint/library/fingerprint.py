@@ -15,6 +15,17 @@ options:
     type: list
     elements: str
     default: []
+  files_not:
+    description: Of these files the ones that are a node's own, or secret, as glob patterns.
+    type: list
+    elements: str
+    default: []
+  peer:
+    description: >-
+      Address and port (C(address:port)) of another node's health service, to measure the link to;
+      empty measures nothing.
+    type: str
+    default: ""
   sysctls: {description: Kernel settings to read, type: list, elements: str, default: []}
   address: {description: The node's address on the lab network, type: str, required: true}
 """
@@ -26,16 +37,26 @@ fingerprint:
   returned: always
 """
 
+import fnmatch  # noqa: E402
 import hashlib  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
 import platform  # noqa: E402
 import re  # noqa: E402
 import shutil  # noqa: E402
+import socket  # noqa: E402
+import struct  # noqa: E402
 import subprocess  # noqa: E402
+import time  # noqa: E402
+from collections.abc import Iterable  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+
+CONNECTIONS = 5
+TRANSFERS = 3
+PEER_TIMEOUT_S = 2.0
+BLOCK_BYTES = 1 << 16
 
 
 def read(path: str) -> str | None:
@@ -54,6 +75,11 @@ def output(*argv: str) -> str | None:
     return (done.stdout + done.stderr).strip() if done.returncode == 0 else None
 
 
+def several(paths: Iterable[Path]) -> str | None:
+    """The different texts of files of one kind, as one item."""
+    return ", ".join(sorted({text for path in paths if (text := read(str(path)))})) or None
+
+
 def processor() -> dict[str, object]:
     """Model, cores, microcode, governor and turbo of the CPU."""
     info = read("/proc/cpuinfo") or ""
@@ -65,7 +91,8 @@ def processor() -> dict[str, object]:
         "cpu_model": fields.get("model name"),
         "cores": os.cpu_count(),
         "microcode": fields.get("microcode"),
-        "governor": read(f"{base}/cpu0/cpufreq/scaling_governor"),
+        "governor": several(Path(base).glob("cpu[0-9]*/cpufreq/scaling_governor")),
+        "clock_source": read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         "no_turbo": read(f"{base}/intel_pstate/no_turbo"),
         "boost": read(f"{base}/cpufreq/boost"),
     }
@@ -102,26 +129,129 @@ def link(address: str) -> dict[str, object]:
     return {}
 
 
+def disk() -> dict[str, object]:
+    """What the root file system lies on; a container's or a network's has no device of its own."""
+    number = Path("/").stat().st_dev
+    entry = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve()
+    device = entry.parent if (entry / "partition").exists() else entry
+    spins = read(f"{device}/queue/rotational")
+    mounts = (line.split() for line in (read("/proc/self/mounts") or "").splitlines())
+    return {
+        "disk_file_system": next((words[2] for words in mounts if words[1] == "/"), None),
+        "disk_type": {"0": "solid state", "1": "rotating"}.get(spins or ""),
+        "disk_model": read(f"{device}/device/model"),
+    }
+
+
+def peer_link(peer: str) -> dict[str, object]:
+    """Round trip (ms) and rate (Mbit/s) to a peer's health service; nothing when it is not there.
+
+    The round trip is the shortest of some TCP connects, the rate the best of a few transfers of
+    at most a tenth of a second: other work on the nodes can only make either look worse. They
+    take turns, as the peer may itself be sending at full rate for a while.
+    """
+    if not peer:
+        return {}
+    rates, trips = [], []
+    try:
+        for _ in range(TRANSFERS):
+            trips += [connect_seconds(peer) for _ in range(CONNECTIONS)]
+            rates.append(transfer_mbit(peer))
+        trips += [connect_seconds(peer) for _ in range(CONNECTIONS)]
+    except OSError:
+        return {}
+    return {"link_rtt_ms": round(min(trips) * 1e3, 3), "link_measured_mbit": round(max(rates), 1)}
+
+
+def reach(peer: str) -> socket.socket:
+    """Connect to a peer."""
+    address, _, port = peer.rpartition(":")
+    return socket.create_connection((address, int(port)), PEER_TIMEOUT_S)
+
+
+def connect_seconds(peer: str) -> float:
+    """How long one TCP connect takes, which is one round trip."""
+    began = time.perf_counter()
+    reach(peer).close()
+    return time.perf_counter() - began
+
+
+def transfer_mbit(peer: str) -> float:
+    """The rate of one transfer from its first block on."""
+    with reach(peer) as connection:
+        connection.sendall(b"GET /stream HTTP/1.0\r\n\r\n")
+        if not connection.recv(BLOCK_BYTES):
+            raise ConnectionError(f"{peer} sends nothing")
+        began, received = time.perf_counter(), 0
+        while block := connection.recv(BLOCK_BYTES):
+            received += len(block)
+        return received * 8 / 1e6 / (time.perf_counter() - began)
+
+
+def jvms() -> dict[str, str]:
+    """Heap and flags of each running JVM of the kit's own units, as the JVM itself tells them."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        unit = re.search(r"/(rackbench-[^/]+)\.service$", read(f"{process}/cgroup") or "", re.M)
+        if not unit or not Path(f"/etc/systemd/system/{unit[1]}.service").exists():
+            continue
+        for data in (process / "root/tmp").glob(f"hsperfdata_*/{process.name}"):
+            flags = performance_data(data.read_bytes()).get("java.rt.vmArgs", "").split()
+            heap = [flag for flag in flags if flag.startswith(("-Xmx", "-Xms"))]
+            others = [flag for flag in flags if flag not in heap]
+            found[f"{unit[1]} heap"] = " ".join(heap)
+            found[f"{unit[1]} flags"] = " ".join(others)
+    return found
+
+
+def performance_data(data: bytes) -> dict[str, str]:
+    """The texts in a HotSpot performance data file (`jvmstat` format 2)."""
+    if data[:4] != b"\xca\xfe\xc0\xc0":
+        return {}
+    order = "<" if data[4] else ">"
+    entry, count = struct.unpack_from(f"{order}ii", data, 24)
+    texts = {}
+    for _ in range(count):
+        # entry's length, name's offset, vector's length, type, three of no interest, data's offset
+        length, name_at, size, kind, _, _, _, data_at = struct.unpack_from(
+            f"{order}iiibbbbi", data, entry
+        )
+        if kind == ord("B") and size:
+            name = data[entry + name_at :].split(b"\0", 1)[0].decode()
+            value = data[entry + data_at : entry + data_at + size]
+            texts[name] = value.split(b"\0", 1)[0].decode(errors="replace")
+        entry += length
+    return texts
+
+
 def packages() -> dict[str, object]:
     """Every installed package with its version, and their hash."""
-    listed = output("dpkg-query", "-W", "-f", "${db:Status-Abbrev}${Package} ${Version}\n") or ""
-    installed = sorted(line[3:] for line in listed.splitlines() if line.startswith("ii "))
+    form = "${db:Status-Status} ${Package} ${Version}\n"
+    listed = (output("dpkg-query", "-W", "-f", form) or "").splitlines()
+    installed = sorted(row.partition(" ")[2] for row in listed if row.startswith("installed "))
     return {
         "packages": dict(line.split(" ", 1) for line in installed),
         "packages_sha256": hashlib.sha256("\n".join(installed).encode()).hexdigest(),
     }
 
 
-def digest(path: Path) -> tuple[str, str]:
-    """A file's path and SHA-256."""
-    with path.open("rb") as stream:
-        return str(path), hashlib.file_digest(stream, "sha256").hexdigest()
+def digest(path: Path, address: str) -> str:
+    """A file's SHA-256; in a setting the node's own address counts as the word ADDRESS."""
+    content = path.read_bytes()
+    if path.is_relative_to("/etc"):
+        own = rb"(?<![\d.])" + re.escape(address.encode()) + rb"(?![\d])"
+        content = re.sub(own, b"ADDRESS", content)
+    return hashlib.sha256(content).hexdigest()
 
 
-def files(patterns: list[str]) -> dict[str, str]:
+def files(patterns: list[str], but: list[str], address: str) -> dict[str, str]:
     """SHA-256 of every file that the patterns name."""
     found = {path for pattern in patterns for path in Path("/").glob(pattern.lstrip("/"))}
-    return dict(sorted(digest(path) for path in found if path.is_file()))
+    return {
+        str(path): digest(path, address)
+        for path in sorted(found)
+        if path.is_file() and not any(fnmatch.fnmatch(str(path), pattern) for pattern in but)
+    }
 
 
 def main() -> None:
@@ -129,6 +259,8 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "files": {"type": "list", "elements": "str", "default": []},
+            "files_not": {"type": "list", "elements": "str", "default": []},
+            "peer": {"type": "str", "default": ""},
             "sysctls": {"type": "list", "elements": "str", "default": []},
             "address": {"type": "str", "required": True},
         },
@@ -148,10 +280,15 @@ def main() -> None:
             for name in module.params["sysctls"]
             if (value := read("/proc/sys/" + name.replace(".", "/"))) is not None
         },
-        "files": files(module.params["files"]),
+        "files": files(
+            module.params["files"], module.params["files_not"], module.params["address"]
+        ),
+        "jvms": jvms(),
         **processor(),
         **memory(),
+        **disk(),
         **link(module.params["address"]),
+        **peer_link(module.params["peer"]),
         **packages(),
     }
     module.exit_json(

@@ -25,6 +25,9 @@ PREFIX = "rackbench-"
 OWN = "rackbench-health"
 PROBE_TIMEOUT_S = 1.0
 ANSWER_BYTES = 4096
+STREAM_S = 0.1
+STREAM_BYTES = 1 << 25
+STREAM_BLOCK = bytes(1 << 16)
 LISTENING = 3
 
 
@@ -135,13 +138,26 @@ class Handler(BaseHTTPRequestHandler):
     probes: ClassVar[dict] = {}
 
     def do_GET(self) -> None:
-        """Send the report."""
+        """Send the report, or the stream that a link is measured by."""
+        if self.path == "/stream":
+            self._stream()
+            return
         body = json.dumps(report(self.connection.getsockname()[0], self.probes)).encode() + b"\n"
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def _stream(self) -> None:
+        """Send zeros for a tenth of a second, or until so many are sent."""
+        self.send_response(200)
+        self.send_header("Content-Type", "application/octet-stream")
+        self.end_headers()
+        left, until = STREAM_BYTES, time.monotonic() + STREAM_S
+        while left > 0 and time.monotonic() < until:
+            self.wfile.write(STREAM_BLOCK)
+            left -= len(STREAM_BLOCK)
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
