@@ -77,6 +77,7 @@ final class Attempts {
         startedAt,
         fork,
         after.interference(before),
+        watch.restarts(),
         Trial.ordered(
             "launch", millis(launched - begin),
             "jvm", millis(exited - launched),

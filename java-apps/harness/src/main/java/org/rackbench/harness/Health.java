@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 
 /** Asks the nodes of a trial how they are, by the health socket that every node has. */
 final class Health {
@@ -19,15 +20,18 @@ final class Health {
   private final Lab lab;
   private final Path run;
   private final int freeMegabytes;
+  private final Set<String> leftOut;
 
   /**
    * @param run the run's directory, on whose file system trials are written
    * @param freeMegabytes room that this node and the servers must have, in MiB
+   * @param leftOut names of servers that are not used, whatever they would answer
    */
-  Health(Lab lab, Path run, int freeMegabytes) {
+  Health(Lab lab, Path run, int freeMegabytes, Set<String> leftOut) {
     this.lab = lab;
     this.run = run;
     this.freeMegabytes = freeMegabytes;
+    this.leftOut = leftOut;
   }
 
   /** Asks the client and every server of {@code trial} once; an answer that fails is a problem. */
@@ -42,6 +46,10 @@ final class Health {
       return look;
     }
     for (Server server : lab.servers(trial)) {
+      if (leftOut.contains(server.name())) {
+        look.leftOut(server);
+        continue;
+      }
       try {
         look.server(server, ask(server.address()));
       } catch (IOException | BadInput e) {
@@ -61,15 +69,33 @@ final class Health {
   }
 
   private Map<String, Object> ask(String address) throws IOException {
-    URI uri = URI.create("http://%s:%d/".formatted(address, lab.healthPort()));
-    HttpURLConnection connection = (HttpURLConnection) uri.toURL().openConnection();
-    connection.setConnectTimeout(CONNECT_MS);
-    connection.setReadTimeout(READ_MS);
+    HttpURLConnection connection = connection(address, "/");
     try (InputStream answer = connection.getInputStream()) {
       String text = new String(answer.readAllBytes(), StandardCharsets.UTF_8);
-      return new LinkedHashMap<>(Json.parse(text, uri.toString()));
+      return new LinkedHashMap<>(Json.parse(text, connection.getURL().toString()));
     } finally {
       connection.disconnect();
     }
+  }
+
+  /** Asks the node to restart a service if that hangs; what comes of it the next looks tell. */
+  void askForRestart(Server server, String service) {
+    try {
+      HttpURLConnection connection = connection(server.address(), "/restart/" + service);
+      connection.setRequestMethod("POST");
+      System.out.printf(
+          "%s on %s: the node said %d%n", service, server.name(), connection.getResponseCode());
+      connection.disconnect();
+    } catch (IOException e) {
+      System.out.printf("%s on %s: %s%n", service, server.name(), MeasuringLoop.text(e));
+    }
+  }
+
+  private HttpURLConnection connection(String address, String path) throws IOException {
+    URI uri = URI.create("http://%s:%d%s".formatted(address, lab.healthPort(), path));
+    HttpURLConnection connection = (HttpURLConnection) uri.toURL().openConnection();
+    connection.setConnectTimeout(CONNECT_MS);
+    connection.setReadTimeout(READ_MS);
+    return connection;
   }
 }

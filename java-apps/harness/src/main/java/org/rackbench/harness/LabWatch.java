@@ -2,13 +2,16 @@ package org.rackbench.harness;
 
 import java.io.IOException;
 import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
  * Waits for nodes and services that do not answer, for as long as was declared, and remembers which
- * of them stayed away. systemd starts a service again that has ended; the runner only waits.
+ * of them stayed away. systemd starts a service again that has ended; for one that hangs the runner
+ * asks, see {@link Restarts}.
  */
 final class LabWatch {
 
@@ -18,37 +21,53 @@ final class LabWatch {
   private final RunState state;
   private final long recoverNanos;
   private final BooleanSupplier mayStart;
-  private final Set<String> away = new HashSet<>();
+  private final Set<String> away;
+  private final Restarts restarts;
 
   /**
    * @param recoverSeconds how long a node or service is waited for, once
+   * @param leftOut names of nodes that are not waited for at all
    * @param mayStart false when no further trial is wanted, which ends the waiting
    */
-  LabWatch(Health health, RunState state, int recoverSeconds, BooleanSupplier mayStart) {
+  LabWatch(
+      Health health,
+      RunState state,
+      int recoverSeconds,
+      Set<String> leftOut,
+      BooleanSupplier mayStart) {
     this.health = health;
     this.state = state;
     this.recoverNanos = TimeUnit.SECONDS.toNanos(recoverSeconds);
+    this.away = new HashSet<>(leftOut);
+    this.restarts = new Restarts(health);
     this.mayStart = mayStart;
   }
 
   Look look(PlannedTrial trial) throws IOException {
-    return health.look(trial);
+    Look look = health.look(trial);
+    state.saw(look);
+    return look;
+  }
+
+  /** The restarts since this was asked last, see {@link Restarts#take}. */
+  List<Map<String, Object>> restarts() {
+    return restarts.take();
   }
 
   /** Looks a second time, unless the first look already missed a node. */
   Look lookAgain(PlannedTrial trial, Look first) throws IOException {
-    return first.problem() == null ? health.look(trial) : first;
+    return first.problem() == null ? look(trial) : first;
   }
 
   /** Looks, and if need be waits until the trial may start; else its problem says why not. */
   Look whenWell(PlannedTrial trial) throws IOException, InterruptedException {
-    return whenWell(trial, health.look(trial));
+    return whenWell(trial, look(trial));
   }
 
   /** The same from a first {@code look} on. */
   Look whenWell(PlannedTrial trial, Look look) throws IOException, InterruptedException {
-    if (look.problem() == null || away.contains(look.problem().subject())) {
-      away.removeIf(look::isWell);
+    away.removeIf(look::isWell);
+    if (look.problem() == null || look.isHinderedBy(away)) {
       return look;
     }
     String paused = "";
@@ -60,9 +79,11 @@ final class LabWatch {
         System.out.println("paused: " + paused);
         state.become("paused", paused);
       }
+      restarts.consider(last);
       Thread.sleep(POLL_MS);
-      last = health.look(trial);
+      last = look(trial);
     }
+    restarts.consider(last);
     if (last.problem() != null && mayStart.getAsBoolean()) {
       away.add(last.problem().subject());
     }
@@ -75,7 +96,7 @@ final class LabWatch {
   /** Whether something that {@code before} saw at work has ended or does not answer. */
   boolean isDisturbed(PlannedTrial trial, Look before) {
     try {
-      return !trial.needs().isEmpty() && !health.look(trial).missed(before).isEmpty();
+      return !trial.needs().isEmpty() && !look(trial).missed(before).isEmpty();
     } catch (IOException e) {
       return false; // this node's own disk; the end of the trial will tell
     }

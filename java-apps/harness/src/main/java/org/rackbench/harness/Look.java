@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -25,6 +26,9 @@ final class Look {
    */
   record Problem(String subject, String text) {}
 
+  /** A service that runs on its node but does not answer. */
+  record Silent(Server server, String name, Object invocation) {}
+
   /** How a service that a trial needs is; {@code invocation} is null when it is not started. */
   private record Service(String name, Object state, Object invocation, int ends, Map<?, ?> ended) {
 
@@ -43,7 +47,9 @@ final class Look {
   private final List<Problem> problems = new ArrayList<>();
   private final List<String> unreachable = new ArrayList<>();
   private final Map<String, Service> services = new LinkedHashMap<>();
+  private final Map<String, Silent> silent = new LinkedHashMap<>();
   private final Map<String, Map<?, ?>> machines = new LinkedHashMap<>();
+  private final Map<String, Map<String, Object>> reports = new LinkedHashMap<>();
 
   Look(int freeMegabytes) {
     this.freeMegabytes = freeMegabytes;
@@ -59,18 +65,27 @@ final class Look {
   }
 
   void client(String name, Map<String, Object> report) {
+    reports.put(name, report);
     machines.put(name, object(report.get("machine")));
   }
 
   void unreachable(Server server, String reason) {
     unreachable.add(server.name());
+    reports.put(server.name(), Map.of());
     isServed = false;
     problem(
         server.name(),
         "%s (%s) does not answer: %s".formatted(server.name(), server.address(), reason));
   }
 
+  /** The sweep goes on without {@code server}, whatever it would answer. */
+  void leftOut(Server server) {
+    isServed = false;
+    problem(server.name(), server.name() + " is left out of this sweep");
+  }
+
   void server(Server server, Map<String, Object> report) {
+    reports.put(server.name(), report);
     machines.put(server.name(), object(report.get("machine")));
     if (report.get("disk_free_mb") instanceof Integer free && free < freeMegabytes) {
       problem(
@@ -94,6 +109,9 @@ final class Look {
       } else if (!service.state.equals("up")) {
         problem(subject, "%s is %s".formatted(subject, service.state));
       }
+      if ("silent".equals(service.state)) {
+        silent.put(subject, new Silent(server, name, service.invocation));
+      }
     }
   }
 
@@ -102,9 +120,29 @@ final class Look {
     return problems.isEmpty() ? null : problems.get(0);
   }
 
+  /** Whether one of these nodes or services on nodes keeps the trial from starting. */
+  boolean isHinderedBy(Set<String> subjects) {
+    return problems.stream().anyMatch(problem -> subjects.contains(problem.subject));
+  }
+
   /** Whether every service that the trial needs answers, whatever else is the matter. */
   boolean isServed() {
     return isServed;
+  }
+
+  /** What each node that was asked said, by its name; empty when it did not answer. */
+  Map<String, Map<String, Object>> reports() {
+    return reports;
+  }
+
+  /** The services that are started but do not answer, by {@code service on node}. */
+  Map<String, Silent> silent() {
+    return silent;
+  }
+
+  /** systemd's id of the start of a {@code service on node}; null when it is not known. */
+  Object invocation(String subject) {
+    return services.containsKey(subject) ? services.get(subject).invocation : null;
   }
 
   /** Whether {@code subject}, a node or a {@code service on node}, was looked at and is well. */
@@ -155,7 +193,8 @@ final class Look {
     return found;
   }
 
-  private static Map<?, ?> object(Object value) {
+  /** {@code value} where it is an object of JSON, else an empty one. */
+  static Map<?, ?> object(Object value) {
     return value instanceof Map<?, ?> map ? map : Map.of();
   }
 }

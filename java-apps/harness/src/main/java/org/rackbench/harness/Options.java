@@ -16,6 +16,7 @@ import java.util.Set;
  * @param group file that lists the ids to run, or null for all of them
  * @param retries how often a trial that a fault of the lab spoilt is repeated
  * @param recoverSeconds how long to wait for what does not answer before going on without it
+ * @param without names of nodes that are not used; trials that need them are put off
  * @param until no trial starts after it; null: no limit
  * @param freeMegabytes room that this node and the servers must have before a trial, in MiB
  */
@@ -29,6 +30,7 @@ record Options(
     Path group,
     int retries,
     int recoverSeconds,
+    Set<String> without,
     Instant until,
     int freeMegabytes) {
 
@@ -36,7 +38,8 @@ record Options(
       """
       usage: java -cp 'HARNESS/*' org.rackbench.harness.Runner --run DIR --lab FILE --clients DIR
                   [--lock FILE] [--first ID] [--last ID] | [--group FILE]
-                  [--retries N] [--recover SECONDS] [--until INSTANT] [--free-mb N]
+                  [--retries N] [--recover SECONDS] [--without NAMES] [--until INSTANT]
+                  [--free-mb N]
         --run      directory of the run, with plan.jsonl in it
         --lab      lab.json, handed to the clients
         --clients  directory with one directory of jars for each client
@@ -46,6 +49,8 @@ record Options(
         --retries  how often a trial that a fault of the lab spoilt is repeated (default 2)
         --recover  how long to wait for a node or service that does not answer before the
                    trials that need it are put off (default 600)
+        --without  nodes to leave out, their names joined by commas; the trials that need them
+                   are put off
         --until    no trial starts after it, UTC, as 2026-03-02T06:00:00Z (default: no limit)
         --free-mb  MiB that must be free here and on the servers before a trial (default 0)
       exit status: 0 all is sealed, or stopped by SIGTERM; 2 bad input; 3 a fault of this node;
@@ -62,6 +67,7 @@ record Options(
           "--group",
           "--retries",
           "--recover",
+          "--without",
           "--until",
           "--free-mb");
 
@@ -94,6 +100,7 @@ record Options(
         group == null ? null : path(group),
         whole(given, "--retries", 2),
         whole(given, "--recover", 600),
+        Set.copyOf(List.of(given.getOrDefault("--without", "").split(","))),
         instant(given.get("--until")),
         whole(given, "--free-mb", 0));
   }

@@ -15,6 +15,7 @@ final class RunState {
 
   private final Path file;
   private final Map<String, Object> state;
+  private final NodeStates nodes = new NodeStates();
   private long[] outsideNanos = new long[0];
 
   RunState(Path run, int total, int sealed) {
@@ -47,6 +48,8 @@ final class RunState {
             0,
             "put_off",
             new ArrayList<>(),
+            "nodes",
+            nodes.all(),
             "outside_jvm_ms_p50",
             null,
             "updated_at",
@@ -94,6 +97,15 @@ final class RunState {
     state.put("since", Utc.now());
     state.put("thrown_away", (int) state.get("thrown_away") + 1);
     write();
+  }
+
+  /**
+   * Keeps how the nodes are; written at once when one of them changed, else with what comes next.
+   */
+  synchronized void saw(Look look) throws IOException {
+    if (nodes.takeOver(look)) {
+      write();
+    }
   }
 
   /** Says which trials cannot run for now, as id and reason. */

@@ -68,9 +68,10 @@ public final class Runner {
     this.state = new RunState(options.run(), plan.ids().size(), sealed);
     this.watch =
         new LabWatch(
-            new Health(lab, options.run(), options.freeMegabytes()),
+            new Health(lab, options.run(), options.freeMegabytes(), options.without()),
             state,
             options.recoverSeconds(),
+            options.without(),
             this::mayStart);
     this.attempts = new Attempts(options, area, state, watch);
   }

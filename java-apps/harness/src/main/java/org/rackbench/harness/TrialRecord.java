@@ -53,9 +53,10 @@ final class TrialRecord {
       case Trial.EXIT_IO ->
           throw new IOException("the trial's JVM could not write its log: " + fork.lastLine());
       default -> {
+        String words = fork.lastLine();
         String reason =
-            "the JVM ended with status %d before it left a result: %s"
-                .formatted(fork.exitStatus(), fork.lastLine());
+            "the JVM ended with status %d before it left a result%s"
+                .formatted(fork.exitStatus(), words.isEmpty() ? ", without a word" : ": " + words);
         return new TrialRecord(trial, attempt, none, "failed", reason);
       }
     }
@@ -79,6 +80,7 @@ final class TrialRecord {
    *
    * @param earlier the attempts that were thrown away, and why
    * @param interference what went on beside, for each node; see {@link Look#interference}
+   * @param restarts of services that hung, before this attempt; see {@link Restarts#take}
    * @param times {@code fork_ms}: the launch, the JVM and the runner's work until this call
    */
   void write(
@@ -87,6 +89,7 @@ final class TrialRecord {
       String startedAt,
       Fork fork,
       Map<String, Object> interference,
+      List<Map<String, Object>> restarts,
       Map<String, Object> times)
       throws IOException {
     Path calls = attempt.resolve(Trial.CALLS);
@@ -126,6 +129,7 @@ final class TrialRecord {
             "overhead", result.get("overhead"),
             "gc", result.get("gc"),
             "interference", interference,
+            "restarts", restarts,
             "fork_ms", times);
     Files.write(attempt.resolve("trial.json"), Json.bytes(record));
   }

@@ -19,6 +19,7 @@ final class Nodes implements AutoCloseable {
   private final Map<String, HttpServer> sockets = new TreeMap<>();
   private final int port;
   private volatile boolean flapping;
+  private volatile boolean restarting;
   private int invocations;
 
   /** Starts all sockets and describes the lab in {@code lab}. */
@@ -99,7 +100,18 @@ final class Nodes implements AutoCloseable {
     flapping = true;
   }
 
+  /** A service is restarted from now on when its node is asked for that. */
+  void restart() {
+    restarting = true;
+  }
+
   private synchronized void answer(String node, HttpExchange exchange) throws IOException {
+    String path = exchange.getRequestURI().getPath();
+    if (restarting && path.startsWith("/restart/")) {
+      String service = path.substring("/restart/".length()) + " on " + node;
+      end(service, "signal killed KILL");
+      begin(service);
+    }
     Map<String, Object> mine = new TreeMap<>();
     for (String service : List.of("tomcat", "sort-worker")) {
       if (flapping) {

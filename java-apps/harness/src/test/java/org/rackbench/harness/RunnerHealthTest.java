@@ -36,11 +36,17 @@ class RunnerHealthTest {
     nodes.close();
   }
 
-  @Test
-  void aTrialIsRepeatedWhenAServiceItNeedsEnded() throws Exception {
-    bench.plan("t1", "hang-once", TOMCATS);
+  /** The runner with one trial, which waits for a file {@code go} when it runs first. */
+  private Process underWay(Map<String, Object> needs) throws Exception {
+    bench.plan("t1", "hang-once", needs);
     Process runner = bench.start();
     bench.puppet();
+    return runner;
+  }
+
+  @Test
+  void aTrialIsRepeatedWhenAServiceItNeedsEnded() throws Exception {
+    Process runner = underWay(TOMCATS);
     nodes.end("tomcat on worker2", "signal killed KILL");
     nodes.begin("tomcat on worker2");
     Files.createFile(root.resolve("go"));
@@ -56,9 +62,7 @@ class RunnerHealthTest {
 
   @Test
   void whatTheTrialDoesNotNeedMayEnd() throws Exception {
-    bench.plan("t1", "hang-once", TOMCAT);
-    Process runner = bench.start();
-    bench.puppet();
+    Process runner = underWay(TOMCAT);
     nodes.end("tomcat on worker2", "signal killed KILL");
     nodes.end("sort-worker on worker1", "signal killed KILL");
     Files.createFile(root.resolve("go"));
@@ -69,11 +73,9 @@ class RunnerHealthTest {
 
   @Test
   void aServerThatRanOutOfMemoryIsAnOutcome() throws Exception {
-    bench.plan("t1", "hang-once", TOMCAT);
     nodes.end("tomcat on worker1", "signal killed KILL"); // another end, before the trial
     nodes.begin("tomcat on worker1");
-    Process runner = bench.start();
-    bench.puppet();
+    Process runner = underWay(TOMCAT);
     nodes.end("tomcat on worker1", "exit-code exited 3");
     Files.createFile(root.resolve("go"));
     Bench.await(() -> "paused".equals(bench.state().get("state")));
@@ -88,11 +90,9 @@ class RunnerHealthTest {
 
   @Test
   void anOldLackOfMemoryDoesNotExplainANewEnd() throws Exception {
-    bench.plan("t1", "hang-once", TOMCAT);
     nodes.end("tomcat on worker1", "exit-code exited 3");
     nodes.begin("tomcat on worker1");
-    Process runner = bench.start();
-    bench.puppet();
+    Process runner = underWay(TOMCAT);
     nodes.begin("tomcat on worker1"); // its end was never noted
     Files.createFile(root.resolve("go"));
     assertEquals(0, bench.end(runner).status());
@@ -116,6 +116,12 @@ class RunnerHealthTest {
     Bench.await(() -> Files.exists(bench.run.resolve("state.json")));
     Bench.await(() -> "paused".equals(bench.state().get("state")));
     assertEquals("tomcat on worker1 is silent", bench.state().get("reason"));
+    Map<?, ?> node = (Map<?, ?>) ((Map<?, ?>) bench.state().get("nodes")).get("worker1");
+    assertEquals("up", node.get("state"));
+    assertEquals(5000, node.get("disk_free_mb"));
+    Map<?, ?> service = (Map<?, ?>) ((Map<?, ?>) node.get("services")).get("tomcat");
+    assertEquals("silent", service.get("state"));
+    assertTrue(Instant.parse(service.get("since").toString()).isBefore(Instant.now()));
     nodes.begin("tomcat on worker1");
     assertEquals(0, bench.end(runner).status());
     assertEquals("finished", bench.state().get("state"));
@@ -130,6 +136,8 @@ class RunnerHealthTest {
     bench.plan("t4", "ok");
     nodes.shut("worker2");
     Bench.Ended ended = bench.runner("--recover", "1");
+    Map<?, ?> away = (Map<?, ?>) ((Map<?, ?>) bench.state().get("nodes")).get("worker2");
+    assertEquals("away", away.get("state"));
     assertEquals(4, ended.status(), ended.output());
     assertFalse(Files.exists(bench.sealed("t1")) || Files.exists(bench.sealed("t3")));
     assertEquals("ok", bench.trial("t2").get("outcome"));
@@ -144,6 +152,31 @@ class RunnerHealthTest {
     ended = bench.runner("--recover", "1");
     assertEquals(0, ended.status(), ended.output());
     assertEquals(1, bench.trial("t3").get("attempt"));
+  }
+
+  @Test
+  void aServiceThatHangsIsRestartedAndTheTrialRepeated() throws Exception {
+    Process runner = underWay(TOMCAT);
+    nodes.restart();
+    nodes.silence("tomcat on worker1");
+    Files.createFile(root.resolve("go"));
+    Bench.Ended ended = bench.end(runner);
+    assertEquals(0, ended.status(), ended.output());
+    assertEquals("ok", bench.trial("t1").get("outcome"));
+    assertEquals(2, bench.trial("t1").get("attempt"));
+    String restarts = bench.trial("t1").get("restarts").toString();
+    assertTrue(restarts.contains("service=tomcat on worker1"), restarts);
+  }
+
+  @Test
+  void aNodeThatIsLeftOutIsNotWaitedFor() throws Exception {
+    bench.plan("t1", "ok", TOMCATS);
+    bench.plan("t2", "ok", TOMCAT);
+    Bench.Ended ended = bench.runner("--without", "worker2,worker3", "--recover", "600");
+    assertEquals(4, ended.status(), ended.output());
+    assertEquals("ok", bench.trial("t2").get("outcome"));
+    String reason = bench.state().get("reason").toString();
+    assertTrue(reason.endsWith("t1: worker2 is left out of this sweep"), reason);
   }
 
   @Test
@@ -163,9 +196,7 @@ class RunnerHealthTest {
 
   @Test
   void aNodeThatGoesAwayDuringTheTrialSpoilsIt() throws Exception {
-    bench.plan("t1", "hang-once", TOMCAT);
-    Process runner = bench.start();
-    bench.puppet();
+    Process runner = underWay(TOMCAT);
     nodes.shut("worker1");
     Files.createFile(root.resolve("go"));
     Bench.await(() -> "paused".equals(bench.state().get("state")));
