@@ -30,11 +30,40 @@ _UNHEARD = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
+class NodeState:
+    """How a node was when the runner last asked it; `since` is when it was first found so.
+
+    `state` is "up" or "away", `services` holds the state of each service (up, silent or down)
+    and since when, room is in MiB.
+    """
+
+    state: str
+    since: datetime | None
+    seen: datetime | None
+    disk_free_mb: int | None
+    services: Mapping[str, tuple[str, datetime | None]]
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the node as `collect status --json` prints it."""
+        return {
+            "state": self.state,
+            "since": _text(self.since),
+            "seen": _text(self.seen),
+            "disk_free_mb": self.disk_free_mb,
+            "services": {
+                name: {"state": state, "since": _text(since)}
+                for name, (state, since) in self.services.items()
+            },
+        }
+
+
+@dataclass(frozen=True)
 class Status:
     """A run at one moment; `eta` is None until a trial is sealed. Hashes are not checked here.
 
     `put_off` has the reasons of trials that wait for a node, by trial; `thrown_away` counts the
-    attempts that a fault of the lab spoilt. Room is in MiB, that of the client as last seen.
+    attempts that a fault of the lab spoilt. `nodes` are those the runner has asked so far, by name.
+    Room is in MiB, that of the client as last seen.
     """
 
     run: str
@@ -49,6 +78,7 @@ class Status:
     eta: timedelta | None
     put_off: Mapping[str, str]
     thrown_away: int
+    nodes: Mapping[str, NodeState]
     control_free_mb: int
     client_free_mb: int | None
     seen: datetime | None
@@ -103,6 +133,7 @@ class Status:
             "eta_s": None if self.eta is None else round(self.eta.total_seconds()),
             "put_off": dict(self.put_off),
             "thrown_away": self.thrown_away,
+            "nodes": {name: node.as_json() for name, node in self.nodes.items()},
             "control_free_mb": self.control_free_mb,
             "client_free_mb": self.client_free_mb,
             "seen": _text(self.seen),
@@ -151,6 +182,7 @@ class Watch:
             eta=_eta(remaining, [(planned[name], t) for name, t in self._sealed.items()]),
             put_off=_put_off(state.get("put_off"), {trial.id for trial in remaining}),
             thrown_away=thrown if isinstance(thrown, int) else 0,
+            nodes=_nodes(state.get("nodes")),
             control_free_mb=free_mb(run.directory),
             client_free_mb=room if isinstance(room, int) else None,
             seen=_instant(seen.get("at")),
@@ -224,11 +256,31 @@ def lines_of(status: Status) -> list[tuple[str, str]]:
         lines.append(("time left", _duration(status.eta)))
     client = "" if status.client_free_mb is None else f", {status.client_free_mb} MiB on the client"
     lines.append(("disk free", f"{status.control_free_mb} MiB here{client}"))
+    lines += [(name, _health(node)) for name, node in status.nodes.items()]
     if status.is_unheard and status.seen:
         lines.append(
             ("followed", f"not since {status.seen:%H:%M:%S} UTC; say the same sweep to attach")
         )
     return lines
+
+
+def _health(node: NodeState) -> str:
+    """Say which services of a node answer, since when others do not, and its room."""
+    if node.state != "up":
+        return f"{node.state}{_since(node.since)}"
+    bad = [
+        f"{name} is {state}{_since(since)}"
+        for name, (state, since) in node.services.items()
+        if state != "up"
+    ]
+    good = [name for name, (state, _) in node.services.items() if state == "up"]
+    well = f"{', '.join(good)} {'answers' if len(good) == 1 else 'answer'}" if good else ""
+    room = "" if node.disk_free_mb is None else f"{node.disk_free_mb} MiB free"
+    return "; ".join(part for part in [*bad, well, room] if part) or "up"
+
+
+def _since(since: datetime | None) -> str:
+    return f" since {since:%Y-%m-%d %H:%M:%S} UTC" if since else ""
 
 
 def _view(status: Status) -> Group:
@@ -285,6 +337,27 @@ def _put_off(listed: Any, remaining: set[str]) -> dict[str, str]:
     entries = [entry for entry in listed if isinstance(entry, dict)] if listed else []
     named = ((str(entry.get("id")), str(entry.get("reason") or "no reason")) for entry in entries)
     return {name: reason for name, reason in named if name in remaining}
+
+
+def _nodes(told: Any) -> dict[str, NodeState]:
+    """Give what the runner tells of the nodes; what is no node is left out."""
+    nodes = told if isinstance(told, dict) else {}
+    return {name: _node(node) for name, node in sorted(nodes.items()) if isinstance(node, dict)}
+
+
+def _node(node: Mapping[str, Any]) -> NodeState:
+    services, room = node.get("services"), node.get("disk_free_mb")
+    return NodeState(
+        state=str(node.get("state")),
+        since=_instant(node.get("since")),
+        seen=_instant(node.get("seen")),
+        disk_free_mb=room if isinstance(room, int) else None,
+        services={
+            name: (str(service.get("state")), _instant(service.get("since")))
+            for name, service in (services.items() if isinstance(services, dict) else ())
+            if isinstance(service, dict)
+        },
+    )
 
 
 def _text(instant: datetime | None) -> str | None:

@@ -96,6 +96,37 @@ def test_disk_space_of_both_sides_is_told(run_of):
     assert "followed: not since 22:05:00 UTC" in as_text(status)
 
 
+def test_the_nodes_are_told_with_what_does_not_answer_and_since_when(run_of, capsys):
+    run = run_of(until=10)
+    since = "2026-03-01T22:05:00.000000Z"
+    up, down = {"state": "up", "since": since}, {"state": "down", "since": since}
+    nodes = {
+        "worker2": {"state": "away", "since": since, "disk_free_mb": None, "services": {}},
+        "worker1": {
+            **up,
+            "seen": since,
+            "disk_free_mb": 5000,
+            "services": {"tomcat": up, "sort-worker": down},
+        },
+        "worker3": "no node",
+    }
+    lines = as_text(state_of(run, state="running", nodes=nodes)).splitlines()
+    assert lines[-2:] == [
+        "worker1: sort-worker is down since 2026-03-01 22:05:00 UTC; tomcat answers; 5000 MiB free",
+        "worker2: away since 2026-03-01 22:05:00 UTC",
+    ]
+    page = page_of(read_status(run))
+    assert "<dt>worker2</dt><dd>away since 2026-03-01 22:05:00 UTC</dd>" in page
+    assert main(["status", str(run.directory), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["nodes"]
+    assert told["worker2"]["state"] == "away"
+    assert told["worker1"]["disk_free_mb"] == 5000
+    assert told["worker1"]["services"]["sort-worker"] == {
+        "state": "down",
+        "since": "2026-03-01T22:05:00Z",
+    }
+
+
 def test_a_run_that_is_followed_is_not_called_unheard(run_of):
     run = run_of(until=10)
     now = datetime.now(UTC).isoformat()
