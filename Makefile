@@ -16,7 +16,7 @@ ANSIBLE_ENV = $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) \
   ANSIBLE_STRATEGY_PLUGINS=$(firstword $(wildcard .venv/lib/python3*/site-packages/ansible_mitogen/plugins/strategy)) \
   ANSIBLE_DEPRECATION_WARNINGS=false)
 
-.PHONY: help demo test test-java test-unit test-lab test-faults test-packages lint bench bench-collect build lab-up lab-down site \
+.PHONY: help demo test test-java test-unit test-lab test-faults test-packages lint bench bench-collect bench-jtl build lab-up lab-down site \
   verify clean
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo 'make test-faults  kill, cut and fill what a sweep needs, for half an hour'
 	@echo 'make bench      measure the kit itself        make clean      remove what was built'
 	@echo 'make bench-collect    measure the reading of logs, without a lab'
+	@echo 'make bench-jtl        let JMeter read an exported log, and compare'
 
 demo: .venv/ready
 	@$(PLAY) playbooks/demo.yml
@@ -69,6 +70,10 @@ bench: .venv/ready
 # Needs no lab; CALLS=100000000 is the large run of about 6 GB.
 bench-collect: .venv/ready
 	.venv/bin/python tests/bench/logs.py $(if $(CALLS),--calls $(CALLS))
+
+# Needs no lab, but Maven, which `make build` installs.
+bench-jtl: .venv/ready
+	.venv/bin/python tests/bench/jtl.py
 
 lab-up: .venv/ready
 	$(PLAY) playbooks/lab.yml

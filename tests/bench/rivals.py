@@ -17,12 +17,12 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from bench_lab import PREFIX, BenchLab, said
 from by_hand import CLIENT, HandRun, study
+from jmeter_home import jmeter_home
 from row import Row, rate, share
 
 HERE = Path(__file__).parent
@@ -104,34 +104,10 @@ def install(lab: BenchLab) -> None:
     """Put wrk, from the packages in the image, and JMeter on the client."""
     apt = ["-m", "ansible.builtin.apt", "-a", "name=wrk install_recommends=false"]
     lab.clocked([".venv/bin/ansible", CLIENT, "--become", *apt])
-    home = jmeter_home(lab)
+    home = jmeter_home(lab.state)
+    shutil.copy(HERE / "jmeter/http.jmx", home)
     unpack = f"sudo mkdir -p {JMETER} && sudo tar -xf - -C {JMETER}"
     said([*lab.ssh(CLIENT), unpack], said(["tar", "-cf", "-", "-C", str(home), "."]))
-
-
-def jmeter_home(lab: BenchLab) -> Path:
-    """JMeter, proven by its checksums and laid out as it finds its parts."""
-    home, pinned = lab.state / "jmeter", HERE / "jmeter"
-    for part in ("bin", "lib/ext", "lib/junit"):
-        (home / part).mkdir(parents=True)
-    jars = home / "lib"
-    maven = ["mvn", "--batch-mode", "--quiet", "--file", str(pinned / "pom.xml")]
-    said([*maven, "dependency:copy-dependencies", f"-DoutputDirectory={jars}"])
-    lines = (pinned / "artefacts.sha256").read_text().splitlines()
-    wanted = {name: digest for digest, name in map(str.split, lines)}
-    found = {jar.name: sha256(jar.read_bytes()).hexdigest() for jar in jars.glob("*.jar")}
-    if wanted != found:
-        wrong = sorted(name for name, _ in wanted.items() ^ found.items())
-        raise SystemExit(f"JMeter's jars are not those that are pinned: {', '.join(set(wrong))}")
-    (config,) = jars.glob("ApacheJMeter_config-*.jar")
-    shutil.unpack_archive(config, lab.state / "jmeter-config", "zip")
-    shutil.copytree(lab.state / "jmeter-config/bin", home / "bin", dirs_exist_ok=True)
-    for jar in jars.glob("ApacheJMeter_*.jar"):
-        jar.rename(home / "lib/ext" / jar.name)
-    (launcher,) = jars.glob("ApacheJMeter-*.jar")
-    launcher.rename(home / "bin/ApacheJMeter.jar")
-    shutil.copy(pinned / "http.jmx", home)
-    return home
 
 
 def planned(lab: BenchLab, expected: dict[int, float]) -> HandRun:
