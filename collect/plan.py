@@ -18,7 +18,7 @@ from collect.writing import write_bytes
 SCHEMA = 1
 _ID = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _SLUG_LENGTH = 60
-_LATER = ("needs", "servers")  # keys that plans of an earlier version lack
+_LATER = ("needs", "servers", "calls_in_all")  # keys that a plan may lack
 _SHOWN = 60
 
 
@@ -28,7 +28,8 @@ class PlannedTrial:
 
     `position` counts from 1 over the plan, `timeout_s` is in seconds, `seed` has 63 bits and is the
     same for all trials of a block. `needs` are the services that must answer, on the broker or on
-    the first `servers` workers; a plan of an earlier version needs none.
+    the first `servers` workers; a plan of an earlier version needs none. `calls_in_all` is how many
+    calls all threads make together where an imported trial's made not as many each, else 0.
     """
 
     schema: int
@@ -48,6 +49,7 @@ class PlannedTrial:
     seed: int
     needs: Sequence[str] = field(default_factory=list)
     servers: int = 1
+    calls_in_all: int = 0
 
     @property
     def cell(self) -> tuple[tuple[str, Level], ...]:
@@ -57,11 +59,14 @@ class PlannedTrial:
     @property
     def rows(self) -> int:
         """How many calls the trial makes, warm-up and measured, over all its threads."""
-        return self.threads * (self.warmup + self.calls)
+        return self.calls_in_all or self.threads * (self.warmup + self.calls)
 
     def line(self) -> bytes:
         """Give the trial as its line of plan.jsonl."""
-        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        record = asdict(self)
+        if not self.calls_in_all:
+            del record["calls_in_all"]
+        text = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return text.encode() + b"\n"
 
     @classmethod

@@ -2,7 +2,9 @@
 
 import csv
 import hashlib
+import re
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +17,8 @@ _LONGEST_MS = 10**12
 # So that a time in ns since 1970 fits into 64 bits.
 _LATEST_MS = 9 * 10**12
 _ERROR_TEXTS = 100
+# In a distributed test JMeter puts the engine before the name of the thread.
+_REMOTE = re.compile(r"[^\s:]+:\d+-")
 STATUSES = ("ok", "error", "wrong", "timeout")
 
 
@@ -23,7 +27,8 @@ class Samples:
     """The samples of one label in one file, a column each; times in ms since 1970 and in ms.
 
     `status` indexes STATUSES; bytes are -1 where the log has none. `texts` says of the first
-    hundred failed samples why, by their place.
+    hundred failed samples why, by their place. `threads` numbers the threads of each engine by
+    name, `active` has the most threads an engine says it had at once, 0 where the log does not say.
     """
 
     started_ms: "array[int]" = field(default_factory=lambda: array("q"))
@@ -33,11 +38,24 @@ class Samples:
     received_bytes: "array[int]" = field(default_factory=lambda: array("q"))
     status: "array[int]" = field(default_factory=lambda: array("b"))
     texts: dict[int, str] = field(default_factory=dict)
-    threads: dict[str, int] = field(default_factory=dict)
+    threads: dict[tuple[str, str], int] = field(default_factory=dict)
+    active: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """How many samples there are."""
         return len(self.elapsed_ms)
+
+    @property
+    def concurrency(self) -> int:
+        """How many threads there were at once: those named, but no more than the engine had.
+
+        A thread that ends and one that starts later have two names and were never two at once.
+        """
+        named = Counter(engine for engine, name in self.threads if name)
+        return sum(
+            min(filter(None, (named[engine], active)), default=1)
+            for engine, active in self.active.items()
+        )
 
 
 @dataclass(frozen=True)
@@ -112,7 +130,12 @@ def _add(samples: Samples, row: Mapping[str, str]) -> None:
     samples.received_bytes.append(received)
     samples.status.append(STATUSES.index(status))
     name = row.get("threadName", "")
-    samples.thread.append(samples.threads.setdefault(name, len(samples.threads)))
+    remote = _REMOTE.match(name)
+    engine = remote[0] if remote else ""
+    samples.thread.append(samples.threads.setdefault((engine, name), len(samples.threads)))
+    # Those of the group before those of all groups, which need not send this label.
+    active = max(_size(row, "grpThreads"), 0) or max(_size(row, "allThreads"), 0)
+    samples.active[engine] = max(samples.active.get(engine, 0), active)
     if status != "ok" and len(samples.texts) < _ERROR_TEXTS:
         said = (row.get(key, "") for key in ("failureMessage", "responseMessage", "responseCode"))
         samples.texts[len(samples) - 1] = next(filter(None, said), status)

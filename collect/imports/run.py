@@ -30,7 +30,7 @@ _DEVIATIONS = (
     "Imported from logs of JMeter, which knows whole milliseconds: shorter times are 0.",
     "A trial is one label of one log, not a fresh JVM: logs of one JMeter process are not forks.",
     "Bytes are JMeter's, header and body together.",
-    "The plan counts the calls of all JMeter threads of a trial as those of one thread.",
+    "Client threads are those that JMeter had at once; they need not have made as many calls each.",
     "No node, version or checksum was recorded.",
 )
 
@@ -125,6 +125,8 @@ def _plan(
     cells = _cells(labels, factors)
     parts = []
     for position, (block, file, found, samples) in enumerate(chosen, start=1):
+        threads = samples.concurrency
+        each = -(-len(samples) // threads)
         planned = PlannedTrial(
             schema=PLAN_SCHEMA,
             id=f"b{block:02}-t{position:03}-imported",
@@ -134,13 +136,14 @@ def _plan(
             position=position,
             client="jmeter",
             factors=cells[found],
-            constants={"jmeter_threads": len(samples.threads)},
+            constants={},
             node={},
-            calls=len(samples),
+            calls=each,
             warmup=0,
-            threads=1,
+            threads=threads,
             timeout_s=1,
             seed=0,
+            calls_in_all=0 if each * threads == len(samples) else len(samples),
         )
         parts.append(_Part(planned, found, file, samples))
     return parts

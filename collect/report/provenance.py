@@ -125,8 +125,10 @@ def _loop(analysis: Analysis) -> str:
         low, high = min(values), max(values)
         return str(low) if low == high else f"{low} to {high}"
 
+    is_ours = "imported" not in analysis.run.provenance
     return (
-        f"one fresh JVM, {span({t.warmup for t in plan})} warm-up and "
+        f"{'one fresh JVM' if is_ours else 'one label of one log'}, "
+        f"{span({t.warmup for t in plan})} warm-up and "
         f"{span({t.calls for t in plan})} measured calls, client threads: "
         f"{span({t.threads for t in plan})}; closed loop (service time)"
     )

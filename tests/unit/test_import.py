@@ -253,6 +253,37 @@ def test_nothing_half_made_is_left_when_the_disk_is_full(capsys, monkeypatch):
     assert not list(Path("results").iterdir())
 
 
+@pytest.mark.parametrize(
+    ("samples", "threads", "calls"),
+    [
+        # One thread twice as fast as the other.
+        ([{"threadName": f"users 1-{1 + (place % 3 == 0)}"} for place in range(12)], 2, 6),
+        # As many threads, but one after the other.
+        ([{"threadName": f"users 1-{place}", "grpThreads": 1} for place in range(12)], 1, 12),
+        # Another group of five sends another label.
+        ([{"allThreads": 7} for _ in range(12)], 2, 6),
+        # Two engines of a distributed test, which count each for itself.
+        (
+            [{"threadName": f"10.0.0.{k % 4 // 2}:1099-users 1-{k % 2}"} for k in range(12)],
+            *(4, 3),
+        ),
+        # Names or counts alone.
+        ([{"threadName": "", "grpThreads": "", "allThreads": 3} for _ in range(12)], 3, 4),
+        ([{"grpThreads": "", "allThreads": ""} for _ in range(12)], 2, 6),
+        ([{"threadName": "", "grpThreads": "", "allThreads": ""} for _ in range(12)], 1, 12),
+        # 12 calls are not divisible by five.
+        ([{"threadName": f"users 1-{k % 5}", "grpThreads": 5} for k in range(12)], 5, 3),
+    ],
+)
+def test_client_threads_are_those_there_were_at_once(samples, threads, calls):
+    write("a.jtl", [sample(place, **changes) for place, changes in enumerate(samples)])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    run = open_run("jm")
+    (planned,) = run.plan
+    assert (planned.threads, planned.calls, planned.rows) == (threads, calls, 12)
+    assert not verify_run(run).findings
+
+
 def test_labels_whose_levels_would_be_one_cell_are_refused(capsys):
     write("a.jtl", [sample(label="size=1"), sample(1, label="size=true")])
     assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 2
