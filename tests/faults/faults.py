@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import machine
-from labs import Lab
-from night import RUNNER, Night
+from labs import RUNNER, Lab
+from night import Night
 
 TOMCAT, BROKER, WORKER = (
     f"rackbench-{name}.service" for name in ("tomcat", "broker", "sort-worker")

@@ -12,10 +12,8 @@ from typing import Any
 
 import machine
 import sealed
-from labs import Lab
+from labs import RUNNER, Lab
 from playbook import Outcome
-
-RUNNER = "rackbench-runner.service"
 
 
 @dataclass

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import machine
 import pytest
-from labs import Lab
-from night import RUNNER, Night
+from labs import RUNNER, Lab
+from night import Night
 
 # Room for the plan and a few trials once the filler is gone, and for none while it is there.
 SIZE = "24m"

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 from faults import FAULTS, Fault, cut_link
-from labs import Lab
-from night import RUNNER, Night
+from labs import RUNNER, Lab
+from night import Night
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 from faults import BROKER, TOMCAT, WORKER, kill_unit
-from labs import Lab, Say
-from night import RUNNER, Night
+from labs import RUNNER, Lab, Say
+from night import Night
 
 KILLS = int(os.environ.get("RACKBENCH_KILLS", "100"))
 SEED = int(os.environ.get("RACKBENCH_SEED", time.time()))

@@ -18,6 +18,9 @@ from playbook import Outcome, Player
 
 Say = Callable[[str], None]
 
+RUNNER = "rackbench-runner.service"
+"""The unit that runs a sweep's trials on the client node."""
+
 
 @dataclass(frozen=True)
 class Lab:

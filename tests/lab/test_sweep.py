@@ -14,13 +14,12 @@ from pathlib import Path
 import machine
 import pytest
 import sealed
-from labs import Lab
+from labs import RUNNER, Lab
 from playbook import Outcome
 
 RUN = "tiny"
 STUDY = {"study": "sort", "profile": "tiny", "run": RUN}
 PLANNED = 4 * 5
-RUNNER = "rackbench-runner.service"
 ON_CLIENT = f"/var/lib/rackbench/runs/{RUN}"
 
 
