@@ -21,7 +21,8 @@ GC_PERCENT = 10.0
 LIMITS = (
     f"load before it over {LOAD_PER_CORE:g} a core, stolen time over {STEAL_PERCENT:g} %, clock "
     f"rate changed by over {CLOCK_PERCENT:g} %, over {TEMPERATURE_C:g} °C, over {RETRANSMITS} "
-    f"retransmitted segments, or over {GC_PERCENT:g} % of the time in garbage collection"
+    f"retransmitted segments, over {GC_PERCENT:g} % of the time in garbage collection, or a "
+    "service that had to be restarted before it"
 )
 
 
@@ -34,7 +35,7 @@ def disturbances(trial: Trial) -> list[str]:
         if isinstance(seen, dict)
         for text in _of_node(seen)
     ]
-    return [*found, *_of_collections(trial.record)]
+    return [*found, *_of_collections(trial.record), *_of_restarts(trial.record)]
 
 
 def _of_node(seen: Mapping[str, Any]) -> Iterator[str]:
@@ -61,6 +62,14 @@ def _of_collections(record: Mapping[str, Any]) -> Iterator[str]:
         millis, elapsed = _number(gc.get("millis")), _number(clock.get("elapsed_ns"))
         if millis is not None and elapsed and 1e8 * millis / elapsed > GC_PERCENT:
             yield f"{1e8 * millis / elapsed:.0f} % in garbage collection"
+
+
+def _of_restarts(record: Mapping[str, Any]) -> Iterator[str]:
+    restarts = record.get("restarts")
+    for restart in restarts if isinstance(restarts, list) else []:
+        if isinstance(restart, dict):
+            at = str(restart.get("at"))[:19]
+            yield f"{restart.get('service')} hung and was restarted before it, at {at} UTC"
 
 
 def _number(value: Any) -> float | None:

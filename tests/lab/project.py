@@ -50,6 +50,20 @@ PROFILES: dict[str, dict[str, Any]] = {
         "warmup": 1,
         "timeout_s": 300,
     },
+    "hung": {
+        "factors": {"transport": ["soap"], "servers": [1], "integers": [5000]},
+        "replicates": 1,
+        "calls": 200,
+        "warmup": 1,
+        "timeout_s": 30,
+    },
+    "without": {
+        "factors": {"transport": ["soap"], "servers": [1, 3], "integers": [300]},
+        "replicates": 1,
+        "calls": 4,
+        "warmup": 1,
+        "timeout_s": 60,
+    },
     "wrong-type": {"factors": {"integers": ["many"]}},
     "too-many-servers": {"factors": {"servers": [1, 9]}},
 }

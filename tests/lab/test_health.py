@@ -10,10 +10,9 @@ from typing import Any
 
 import machine
 import pytest
-from labs import Lab
+from labs import RUNNER, Lab
 
 PORT = 9102
-RUNNER = "rackbench-runner.service"
 SERVICES = {
     "client": set(),
     "broker": {"broker"},
@@ -79,6 +78,67 @@ def test_how_a_service_ended_is_noted(lab: Lab) -> None:
     assert after["ended"]["invocation"] == before["invocation"] != after["invocation"]
     ended = [after["ended"][key] for key in ("result", "code", "status")]
     assert ended == ["signal", "killed", "KILL"]
+
+
+def ask_for_restart(lab: Lab, node: str, service: str) -> str:
+    """What the node's health socket makes of it, as an HTTP status."""
+    url = f"http://{lab.nodes[node]}:{PORT}/restart/{service}"
+    return lab.output("client1", f"curl --silent -o /dev/null -w '%{{http_code}}' -X POST {url}")
+
+
+def test_only_a_worker_that_hangs_is_restarted(lab: Lab) -> None:
+    before = report(lab, "worker2")["services"]
+    assert ask_for_restart(lab, "worker2", "health") == "404"
+    assert ask_for_restart(lab, "worker2", "../tomcat") == "404"
+    assert ask_for_restart(lab, "worker2", "tomcat") == "202"  # it is well
+    lab.output("worker2", "systemctl kill --signal=STOP rackbench-sort-worker.service")
+
+    def judged() -> bool:
+        return ask_for_restart(lab, "worker2", "sort-worker") == "202"
+
+    machine.wait_for(judged, "the node looks at the worker")
+
+    def restarted() -> bool:
+        now = report(lab, "worker2")["services"]["sort-worker"]
+        return now["state"] == "up" and now["ends"] > before["sort-worker"]["ends"]
+
+    machine.wait_for(restarted, "the worker is started again", 120)
+    after = report(lab, "worker2")["services"]
+    others = set(after) - {"sort-worker"}
+    assert {name: after[name]["invocation"] for name in others} == {
+        name: before[name]["invocation"] for name in others
+    }
+
+
+@pytest.mark.journal(RUNNER, "client1")
+@pytest.mark.journal("rackbench-health", "worker1")
+@pytest.mark.journal("rackbench-restart", "worker1")
+def test_a_server_that_hangs_is_restarted_and_the_trial_repeated(lab: Lab) -> None:
+    study = {"study": "sort", "profile": "hung", "run": "hung"}
+    with lab.phase("sweep.yml, and Tomcat is stopped by a signal during a trial"):
+        process, log = lab.player.start("sweep.yml", study)
+        try:
+            machine.wait_for(
+                lambda: state(lab, "hung").get("running") or process.poll() is not None,
+                "a trial runs",
+                300,
+            )
+            lab.output("worker1", "systemctl kill --signal=STOP rackbench-tomcat.service")
+            code = process.wait(300)
+        finally:
+            lab.output("worker1", "systemctl kill --signal=CONT rackbench-tomcat.service")
+            if process.poll() is None:
+                machine.kill_group(process)
+    assert code == 0, log.read_text()[-4000:]
+    (record,) = sealed(lab, "hung").values()
+    assert (record["outcome"], record["attempt"]) == ("ok", 2)
+    assert [restart["service"] for restart in record["restarts"]] == ["tomcat on worker1"]
+    proof = lab.player.project.collect("check", "hung")
+    assert proof.returncode == 0, proof.stdout
+    page = (lab.player.project.results("hung") / "report.html").read_text()
+    assert "tomcat on worker1 hung and was restarted before it" in page
+    told = json.loads(lab.player.project.collect("status", "hung", "--json").stdout)
+    assert told["nodes"]["worker1"]["services"]["tomcat"]["state"] == "up"
 
 
 @contextmanager

@@ -33,6 +33,14 @@ def sealed(tmp_path: Path):
     return make
 
 
+def test_a_service_that_was_restarted_is_a_disturbance(sealed):
+    restart = {"at": "2026-03-01T22:05:00.000000Z", "service": "tomcat on worker1"}
+    trial = sealed(restarts=[restart, "no restart"])
+    assert disturbances(trial) == [
+        "tomcat on worker1 hung and was restarted before it, at 2026-03-01T22:05:00 UTC"
+    ]
+
+
 def test_a_calm_trial_is_not_disturbed(sealed):
     clock = {"elapsed_ns": 10**10}
     trial = sealed(interference={"client1": CALM}, gc={"count": 9, "millis": 900}, clock=clock)

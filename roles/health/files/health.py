@@ -1,7 +1,8 @@
 """Says how this node and the kit's services on it are: one JSON object for every request.
 
 Started by systemd with the listening socket as its file descriptor 3. It reads a few small files
-and probes each service once a request, starts no process and keeps no state.
+and probes each service once a request, starts no process and keeps no state. Asked to, it judges
+whether a service hangs, and names one that does to the unit that may restart it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import re
 import socket
 import sys
+import threading
 import time
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,8 +24,12 @@ UNITS = Path("/etc/systemd/system")
 INVOCATIONS = Path("/run/systemd/units")
 ENDS = Path("/run/rackbench-ends")
 PREFIX = "rackbench-"
-OWN = "rackbench-health"
+OWN = {"rackbench-health", "rackbench-restart"}
+HUNG = Path("/run/rackbench-health/hung")
 PROBE_TIMEOUT_S = 1.0
+PROBES = 5
+PROBE_PAUSE_S = 2.0
+IDLE_SHARE = 0.02  # of one processor; what works, however slowly, uses more
 ANSWER_BYTES = 4096
 STREAM_S = 0.1
 STREAM_BYTES = 1 << 25
@@ -33,14 +39,17 @@ LISTENING = 3
 
 def services(address: str, probes: dict) -> dict:
     """Every service of the kit that is installed here."""
-    units = sorted(path.stem for path in UNITS.glob(f"{PREFIX}*.service") if path.stem != OWN)
+    units = sorted(path.stem for path in UNITS.glob(f"{PREFIX}*.service") if path.stem not in OWN)
+    stopped = _stopped()
     return {
-        unit.removeprefix(PREFIX): service(unit, address, probes.get(unit.removeprefix(PREFIX)))
+        (name := unit.removeprefix(PREFIX)): service(
+            unit, address, probes.get(name), stopped=unit in stopped
+        )
         for unit in units
     }
 
 
-def service(unit: str, address: str, probe: dict | None) -> dict:
+def service(unit: str, address: str, probe: dict | None, *, stopped: bool) -> dict:
     """Whether a service runs and answers, since when, and how it ended last."""
     link = INVOCATIONS / f"invocation:{unit}.service"
     invocation = since = None
@@ -48,7 +57,7 @@ def service(unit: str, address: str, probe: dict | None) -> dict:
         invocation = str(link.readlink())
         since = _utc(link.lstat().st_mtime)
     ready = Path("/run", unit, "ready")
-    answers = ready.exists() if probe is None else _answers(address, probe)
+    answers = (ready.exists() and not stopped) if probe is None else _answers(address, probe)
     ends = _lines(ENDS / unit)
     keys = ("at", "invocation", "result", "code", "status")
     return {
@@ -75,6 +84,70 @@ def _answers(address: str, probe: dict) -> bool:
     except OSError:
         return False
     return expected in said
+
+
+def judge(unit: str, address: str, probe: dict | None) -> str:
+    """Watch a service for a while; why it does not hang, or "" when it does.
+
+    It hangs when at every look it is silent and none of its threads runs, waits for a processor or
+    for a disk, and it hardly used a processor. One that cannot be probed must be stopped as well:
+    without its ready file it waits for the broker.
+    """
+    began, ticks, first = time.monotonic(), _ticks(unit), None
+    for _ in range(PROBES):
+        stopped = unit in _stopped()
+        found = service(unit, address, probe, stopped=stopped)
+        if found["state"] != "silent":
+            return f"it is {found['state']}"
+        if probe is None and not stopped:
+            return "it is not ready, but runs"
+        if found["invocation"] != (first or found)["invocation"]:
+            return "it was started anew"
+        if _is_busy(unit):
+            return "it works"
+        first = found
+        time.sleep(PROBE_PAUSE_S)
+    share = (_ticks(unit) - ticks) / os.sysconf("SC_CLK_TCK") / (time.monotonic() - began)
+    return f"it works: {share:.2f} of a processor" if share > IDLE_SHARE else ""
+
+
+def _stopped() -> set[str]:
+    """The units with a process that a signal has stopped."""
+    return {
+        unit
+        for stat in Path("/proc").glob("[0-9]*/stat")
+        if _fields(stat)[:1] == ["T"]
+        for unit in _units(stat)
+    }
+
+
+def _ticks(unit: str) -> int:
+    """Processor time that the processes of a unit have used so far."""
+    return sum(
+        int(word) for process in _processes(unit) for word in _fields(process / "stat")[11:13]
+    )
+
+
+def _is_busy(unit: str) -> bool:
+    """Whether a thread of the unit runs, or would if a processor or a disk were free."""
+    return any(
+        _fields(thread)[:1] in (["R"], ["D"])
+        for process in _processes(unit)
+        for thread in process.glob("task/*/stat")
+    )
+
+
+def _processes(unit: str) -> list[Path]:
+    return [stat.parent for stat in Path("/proc").glob("[0-9]*/stat") if unit in _units(stat)]
+
+
+def _fields(stat: Path) -> list[str]:
+    """What /proc says of a process, from its state on."""
+    return _text(stat).rpartition(")")[2].split()
+
+
+def _units(stat: Path) -> list[str]:
+    return re.findall(rf"/({PREFIX}[\w-]+)\.service$", _text(stat.with_name("cgroup")), re.M)
 
 
 def machine() -> dict:
@@ -136,14 +209,46 @@ class Handler(BaseHTTPRequestHandler):
 
     timeout = 5
     probes: ClassVar[dict] = {}
+    judging = threading.Lock()
 
     def do_GET(self) -> None:
         """Send the report, or the stream that a link is measured by."""
         if self.path == "/stream":
             self._stream()
             return
-        body = json.dumps(report(self.connection.getsockname()[0], self.probes)).encode() + b"\n"
-        self.send_response(200)
+        self._send(200, report(self.connection.getsockname()[0], self.probes))
+
+    def do_POST(self) -> None:
+        """Have the service of /restart/NAME restarted if it hangs, one at a time; 202 at once."""
+        name = self.path.removeprefix("/restart/")
+        unit = PREFIX + name
+        if (
+            unit in OWN
+            or not re.fullmatch(r"[\w-]+", name)
+            or not (UNITS / f"{unit}.service").exists()
+        ):
+            self._send(404, {"error": f"no service {name!r} here; ask for one that GET / names"})
+        elif not self.judging.acquire(blocking=False):
+            self._send(409, {"error": "another service is being looked at; ask again later"})
+        else:
+            self._send(202, {"looked_at": name})
+            try:
+                self._restart(unit, self.probes.get(name))
+            finally:
+                self.judging.release()
+
+    def _restart(self, unit: str, probe: dict | None) -> None:
+        why_not = judge(unit, self.connection.getsockname()[0], probe)
+        print(f"{unit}: {why_not or 'hangs, restart'}", flush=True)
+        if not why_not:
+            new = HUNG.with_suffix(".new")  # who watches must never see half of it
+            new.write_text(f"{unit}\n")
+            new.chmod(0o644)
+            new.replace(HUNG)
+
+    def _send(self, status: int, content: dict) -> None:
+        body = json.dumps(content).encode() + b"\n"
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
