@@ -1,0 +1,356 @@
+#!/usr/bin/python
+"""Sets what makes a node steady, remembers how it was found, and puts that back."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: tuning
+short_description: Sets what makes a node steady, and puts it back as it was found
+description:
+  - Frequency governor, turbo, swap, huge pages, units that would work beside a trial, and versions
+    of packages. A setting that is not given is left as it is.
+  - What was found is recorded on the node before it is first changed; C(state=reset) puts it back.
+  - What cannot be set is left and told with its reason. A container shares its host's kernel, so
+    nothing of the kernel is set there.
+options:
+  state:
+    description: Whether to set or to put back.
+    choices: [tuned, reset]
+    type: str
+    default: tuned
+  governor: {description: Frequency governor of every core; empty leaves it, type: str, default: ""}
+  turbo: {description: Whether cores may exceed their nominal rate, type: bool}
+  swap: {description: C(false) turns swap off now and at boot, type: bool}
+  huge_pages: {description: Transparent huge pages; empty leaves them, type: str, default: ""}
+  units_off:
+    description: Units that are stopped and disabled where they are installed.
+    type: list
+    elements: str
+    default: []
+  hold:
+    description: Patterns of the names of installed packages whose version is held.
+    type: list
+    elements: str
+    default: []
+  root: {description: Where the node's files begin, type: path, default: /}
+"""
+
+RETURN = r"""
+settings:
+  description: What was set or put back.
+  type: list
+  returned: always
+left:
+  description: What was asked for and left as it is, with the reason.
+  type: dict
+  returned: always
+"""
+
+import json  # noqa: E402
+import os  # noqa: E402
+import re  # noqa: E402
+import subprocess  # noqa: E402
+from collections.abc import Callable, Iterator, Mapping  # noqa: E402
+from dataclasses import dataclass  # noqa: E402
+from fnmatch import fnmatchcase  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+
+RECORD = "etc/rackbench/found.json"
+AT_BOOT = "etc/tmpfiles.d/rackbench-tuning.conf"
+CPU = "sys/devices/system/cpu"
+HUGE_PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
+SHARED = "this node is a container and shares its host's kernel"
+SWAP = "swap.target"
+MASKED = "LoadState=masked\n"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One change: how the node was found goes into the record before `do` is called."""
+
+    name: str
+    kind: str
+    found: Mapping[str, Any]
+    do: Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Left:
+    """A setting that is left as it is."""
+
+    name: str
+    reason: str
+
+
+def command(*argv: str, given: str | None = None) -> str:
+    """What a command prints; raises OSError with what it said when it fails."""
+    done = subprocess.run(argv, input=given, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise OSError(f"{' '.join(argv)}: {(done.stderr or done.stdout).strip()}")
+    return done.stdout
+
+
+def in_container(root: Path) -> bool:
+    """Whether the kernel is somebody else's."""
+    return (root / "run/systemd/container").exists()
+
+
+def chosen(path: Path) -> str:
+    """A kernel setting's value: the bracketed word of a choice, or all of it."""
+    text = path.read_text().strip()
+    bracketed = re.search(r"\[(.+?)\]", text)
+    return bracketed[1] if bracketed else text
+
+
+def governor(root: Path, wanted: str) -> dict[Path, str] | Left:
+    """The governor of every core."""
+    paths = sorted((root / CPU).glob("cpu[0-9]*/cpufreq/scaling_governor"))
+    if not paths:
+        return Left("governor", "this machine offers no frequency governor")
+    offered = (paths[0].parent / "scaling_available_governors").read_text().split()
+    if wanted not in offered:
+        return Left("governor", f"this machine offers {', '.join(offered)} and not {wanted}")
+    return dict.fromkeys(paths, wanted)
+
+
+def turbo(root: Path, wanted: bool) -> dict[Path, str] | Left:
+    """The one switch of turbo, which drivers name differently."""
+    without, with_boost = root / CPU / "intel_pstate/no_turbo", root / CPU / "cpufreq/boost"
+    if without.exists():
+        return {without: str(int(not wanted))}
+    if with_boost.exists():
+        return {with_boost: str(int(wanted))}
+    return Left("turbo", "this machine offers no switch for it")
+
+
+def huge_pages(root: Path, wanted: str) -> dict[Path, str] | Left:
+    """Transparent huge pages."""
+    path = root / HUGE_PAGES
+    if not path.exists():
+        return Left("huge_pages", "this kernel has none")
+    return {path: wanted}
+
+
+def kernel_steps(root: Path, params: Mapping[str, Any]) -> Iterator[Step | Left]:
+    """Settings that are files of the kernel, now and at each boot."""
+    asked = {
+        "governor": (governor, params["governor"] or None),
+        "turbo": (turbo, params["turbo"]),
+        "huge_pages": (huge_pages, params["huge_pages"] or None),
+    }
+    at_boot = {}
+    for name, (find, wanted) in asked.items():
+        if wanted is None:
+            continue
+        files = Left(name, SHARED) if in_container(root) else find(root, wanted)
+        if isinstance(files, Left):
+            yield files
+            continue
+        at_boot |= files
+        wrong = {path: value for path, value in files.items() if chosen(path) != value}
+        if wrong:
+            found = {str(path): chosen(path) for path in wrong}
+            yield Step(name, "files", found, lambda wrong=wrong: write_all(wrong))
+    lines = "".join(
+        f"w /{path.relative_to(root)} - - - - {value}\n" for path, value in at_boot.items()
+    )
+    boot = root / AT_BOOT
+    if lines and (not boot.exists() or boot.read_text() != lines):
+        yield Step("at boot", "at_boot", {}, lambda: place(boot, lines))
+
+
+def write_all(values: Mapping[Any, str]) -> None:
+    """Write each value into its file, as the kernel takes it."""
+    for path, value in values.items():
+        Path(path).write_text(value)
+
+
+def place(path: Path, text: str) -> None:
+    """Write a file whole and durably."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(path.name + ".new")
+    with beside.open("w") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    beside.rename(path)
+
+
+def swap_steps(root: Path, params: Mapping[str, Any]) -> Iterator[Step | Left]:
+    """No swap now, and none at boot."""
+    if params["swap"] is not False:
+        return
+    used = [line.split()[0] for line in (root / "proc/swaps").read_text().splitlines()[1:]]
+    if in_container(root):
+        yield Left("swap", SHARED)
+    elif used or command("systemctl", "show", "-p", "LoadState", SWAP) != MASKED:
+        yield Step("swap", "swap", dict.fromkeys(used, "on"), swap_off)
+
+
+def swap_off() -> None:
+    """Turn swap off and let no boot turn it on."""
+    command("swapoff", "--all")
+    command("systemctl", "mask", SWAP)
+
+
+def swap_on(_: object) -> None:
+    """Turn on what the node turns on by itself."""
+    command("systemctl", "unmask", SWAP)
+    command("swapon", "--all")
+
+
+def unit_steps(units: list[str]) -> Iterator[Step]:
+    """Units that are installed and would run."""
+    if not units:
+        return
+    shown = command("systemctl", "show", "-p", "Id,LoadState,UnitFileState,ActiveState", *units)
+    for block in shown.strip().split("\n\n"):
+        state = dict(line.partition("=")[::2] for line in block.splitlines())
+        is_enabled = state["UnitFileState"].startswith("enabled")
+        is_active = state["ActiveState"] in ("active", "activating", "reloading")
+        if state["LoadState"] == "loaded" and (is_enabled or is_active):
+            name = state["Id"]
+            found = {name: {"enabled": is_enabled, "active": is_active}}
+            yield Step(name, "units", found, lambda name=name: unit_off(name))
+
+
+def unit_off(name: str) -> None:
+    """Stop a unit and let no boot start it."""
+    command("systemctl", "disable", "--now", "--quiet", name)
+
+
+def units_back(found: Mapping[str, Mapping[str, bool]]) -> None:
+    """Enable and start what was."""
+    for name, was in found.items():
+        if was["enabled"]:
+            command("systemctl", "enable", "--quiet", name)
+        if was["active"]:
+            command("systemctl", "start", name)
+
+
+def hold_steps(patterns: list[str]) -> Iterator[Step]:
+    """Installed packages that these patterns name and that are not held yet."""
+    if not patterns:
+        return
+    form = "${db:Status-Want} ${db:Status-Status} ${binary:Package}\n"
+    rows = (line.split() for line in command("dpkg-query", "-W", "-f", form).splitlines())
+    loose = [
+        name
+        for want, status, name in rows
+        if status == "installed"
+        and want == "install"
+        and any(fnmatchcase(name.partition(":")[0], pattern) for pattern in patterns)
+    ]
+    if loose:
+        found = dict.fromkeys(loose, "install")
+        yield Step("hold", "packages", found, lambda: select(dict.fromkeys(loose, "hold")))
+
+
+def select(selections: Mapping[str, str]) -> None:
+    """Hand selections to dpkg, which remembers them."""
+    lines = "".join(f"{name} {selection}\n" for name, selection in selections.items())
+    command("dpkg", "--set-selections", given=lines)
+
+
+def release(found: Mapping[str, str]) -> None:
+    """Release what was held; what was removed since stays removed."""
+    listed = command("dpkg-query", "-W", "-f", "${db:Status-Want} ${binary:Package}\n")
+    held = {line.split()[1] for line in listed.splitlines() if line.startswith("hold ")}
+    select({name: was for name, was in found.items() if name in held})
+
+
+def plan(root: Path, params: Mapping[str, Any]) -> tuple[list[Step], dict[str, str]]:
+    """What there is to do, and what is left with its reason."""
+    found = [
+        *kernel_steps(root, params),
+        *swap_steps(root, params),
+        *unit_steps(params["units_off"]),
+        *hold_steps(params["hold"]),
+    ]
+    steps = [step for step in found if isinstance(step, Step)]
+    return steps, {left.name: left.reason for left in found if isinstance(left, Left)}
+
+
+def tune(root: Path, params: Mapping[str, Any], *, check: bool) -> tuple[list[str], dict[str, str]]:
+    """Record how the node is, then change it; what was set, and what was left and why."""
+    steps, left = plan(root, params)
+    if check or not steps:
+        return [step.name for step in steps], left
+    record = read_record(root)
+    for step in steps:
+        # What was found first is what the node was before the kit.
+        record[step.kind] = {**step.found, **record.get(step.kind, {})}
+    place(root / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
+    done = []
+    for step in steps:
+        try:
+            step.do()
+            done.append(step.name)
+        except OSError as error:
+            left[step.name] = str(error)
+    return done, left
+
+
+def read_record(root: Path) -> dict[str, dict[str, Any]]:
+    """How the node was found; empty when nothing was changed."""
+    record = root / RECORD
+    return json.loads(record.read_text()) if record.exists() else {}
+
+
+def reset(root: Path, *, check: bool) -> tuple[list[str], dict[str, str]]:
+    """Put back what the record holds, and forget it."""
+    record = read_record(root)
+    ways: dict[str, Callable[[Any], None]] = {
+        "files": write_all,
+        "at_boot": lambda _: (root / AT_BOOT).unlink(missing_ok=True),
+        "swap": swap_on,
+        "units": units_back,
+        "packages": release,
+    }
+    if check:
+        return list(record), {}
+    left = {}
+    for kind, found in list(record.items()):
+        try:
+            ways[kind](found)
+        except OSError as error:
+            left[kind] = str(error)
+    if record and not left:
+        (root / RECORD).unlink()
+    return [kind for kind in record if kind not in left], left
+
+
+def main() -> None:
+    """Do what the task asks."""
+    words = {"type": "list", "elements": "str", "default": []}
+    module = AnsibleModule(
+        argument_spec={
+            "state": {"choices": ["tuned", "reset"], "default": "tuned"},
+            "governor": {"default": ""},
+            "turbo": {"type": "bool"},
+            "swap": {"type": "bool"},
+            "huge_pages": {"default": ""},
+            "units_off": words,
+            "hold": words,
+            "root": {"type": "path", "default": "/"},
+        },
+        supports_check_mode=True,
+    )
+    root = Path(module.params["root"])
+    try:
+        if module.params["state"] == "reset":
+            settings, left = reset(root, check=module.check_mode)
+        else:
+            settings, left = tune(root, module.params, check=module.check_mode)
+    except OSError as error:
+        module.fail_json(msg=str(error))
+    if module.params["state"] == "reset" and left:
+        module.fail_json(msg="Not all was put back; what was found stays recorded", left=left)
+    module.exit_json(changed=bool(settings), settings=settings, left=left)
+
+
+if __name__ == "__main__":
+    main()
