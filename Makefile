@@ -16,14 +16,15 @@ ANSIBLE_ENV = $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) \
   ANSIBLE_STRATEGY_PLUGINS=$(firstword $(wildcard .venv/lib/python3*/site-packages/ansible_mitogen/plugins/strategy)) \
   ANSIBLE_DEPRECATION_WARNINGS=false)
 
-.PHONY: help demo test test-java test-unit test-lab test-faults test-packages lint bench bench-collect bench-jtl build lab-up lab-down site \
-  verify clean
+.PHONY: help demo test test-java test-unit test-lab test-faults test-packages lint bench bench-collect bench-jtl build bundle \
+  lab-up lab-down site verify clean
 
 help:
 	@echo 'make demo       make the virtual lab, provision it, run the demo profiles, write the report'
 	@echo 'make test       every test; makes its own lab and removes it'
 	@echo 'make lab-up     make the virtual lab          make lab-down   remove it'
 	@echo 'make site       provision INVENTORY           make verify     compare its nodes'
+	@echo 'make bundle     pack the Debian packages for nodes without Internet'
 	@echo 'make build      build what is deployed        make lint       check the style of everything'
 	@echo 'make test-faults  kill, cut and fill what a sweep needs, for half an hour'
 	@echo 'make bench      measure the kit itself        make clean      remove what was built'
@@ -89,6 +90,10 @@ site: build
 
 verify: .venv/ready
 	$(PLAY) playbooks/verify.yml
+
+# Another release of the nodes: EXTRA='-e bundle_suite=bookworm'
+bundle: .venv/ready
+	$(PLAY) playbooks/bundle.yml
 
 clean:
 	rm -rf .venv java-apps/dist
