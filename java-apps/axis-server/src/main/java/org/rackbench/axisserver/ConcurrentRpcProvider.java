@@ -1,6 +1,8 @@
 package org.rackbench.axisserver;
 
+import java.io.IOException;
 import java.lang.reflect.Field;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -8,6 +10,7 @@ import java.util.Map;
 import javax.xml.namespace.QName;
 import org.apache.axis.AxisFault;
 import org.apache.axis.MessageContext;
+import org.apache.axis.attachments.Attachments;
 import org.apache.axis.description.JavaServiceDesc;
 import org.apache.axis.description.OperationDesc;
 import org.apache.axis.handlers.soap.SOAPService;
@@ -24,6 +27,33 @@ import org.apache.axis.providers.java.RPCProvider;
 public final class ConcurrentRpcProvider extends RPCProvider {
 
   private static final long serialVersionUID = 1;
+
+  /** What the request has attached is gone from the disk when it is answered. */
+  @Override
+  public void invoke(MessageContext context) throws AxisFault {
+    if (!hasAttachments(context)) {
+      super.invoke(context);
+      return;
+    }
+    String base = context.getStrProp(MessageContext.ATTACHMENTS_DIR);
+    try (AttachmentDirectory directory =
+        new AttachmentDirectory(
+            Path.of(base == null ? System.getProperty("java.io.tmpdir") : base))) {
+      context.setProperty(MessageContext.ATTACHMENTS_DIR, directory.path().toString());
+      super.invoke(context);
+    } catch (AxisFault e) {
+      throw e;
+    } catch (IOException e) {
+      throw AxisFault.makeFault(e);
+    }
+  }
+
+  private static boolean hasAttachments(MessageContext context) {
+    Attachments attachments = context.getRequestMessage().getAttachmentsImpl();
+    return attachments != null
+        && (attachments.getSendType() == Attachments.SEND_TYPE_MIME
+            || attachments.getSendType() == Attachments.SEND_TYPE_DIME);
+  }
 
   @Override
   public void initServiceDesc(SOAPService service, MessageContext context) throws AxisFault {

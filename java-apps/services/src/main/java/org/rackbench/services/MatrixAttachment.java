@@ -6,7 +6,6 @@ import javax.mail.util.ByteArrayDataSource;
 import javax.xml.namespace.QName;
 import org.apache.axis.AxisFault;
 import org.apache.axis.Constants;
-import org.apache.axis.attachments.ManagedMemoryDataSource;
 import org.rackbench.matrix.MatrixBytes;
 
 /**
@@ -28,15 +27,6 @@ public final class MatrixAttachment {
           new ByteArrayDataSource(MatrixBytes.encode(matrix), "application/octet-stream"));
     } catch (IOException e) {
       throw new AxisFault(CLIENT, "the attachment is " + e.getMessage(), null, null);
-    } finally {
-      delete(attachment);
-    }
-  }
-
-  /** Axis keeps what it received in a file, and in one more with each request. */
-  private static void delete(DataHandler attachment) {
-    if (attachment.getDataSource() instanceof ManagedMemoryDataSource received) {
-      received.delete();
     }
   }
 }

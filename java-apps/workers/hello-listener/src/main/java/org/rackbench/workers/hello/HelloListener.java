@@ -10,6 +10,7 @@ import javax.jms.JMSException;
 import javax.naming.NamingException;
 import org.apache.axis.transport.jms.SimpleJMSListener;
 import org.rackbench.axisjms.AxisBroker;
+import org.rackbench.axisserver.GuardedParserFactory;
 import org.rackbench.commandline.Arguments;
 
 /**
@@ -45,6 +46,7 @@ public final class HelloListener {
   /** Exit status 2: bad usage; 3: the broker is lost; 0: ended by a signal. */
   public static void main(String[] args) throws InterruptedException {
     System.setProperty("axis.ServerConfigFile", "hello-listener.wsdd");
+    GuardedParserFactory.install();
     try {
       listener(args).run();
     } catch (IllegalArgumentException e) {

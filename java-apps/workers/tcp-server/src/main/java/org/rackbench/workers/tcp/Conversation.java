@@ -21,7 +21,9 @@ final class Conversation {
   private static final int DRAIN_BYTES = 64 * 1024;
 
   private final Socket socket;
-  private volatile long lastMove = System.nanoTime();
+  private final long began = System.nanoTime();
+  private volatile long lastMove = began;
+  private volatile boolean silent = true;
 
   Conversation(Socket socket) {
     this.socket = socket;
@@ -32,6 +34,7 @@ final class Conversation {
       socket.setTcpNoDelay(true);
       InputStream in = socket.getInputStream();
       int size = new DataInputStream(in).readInt();
+      silent = false;
       lastMove = System.nanoTime();
       byte[] frame;
       try {
@@ -81,6 +84,16 @@ final class Conversation {
   private void drain() throws IOException {
     socket.setSoTimeout(DRAIN_MILLIS);
     socket.getInputStream().skipNBytes(DRAIN_BYTES); // or until the client closes or is silent
+  }
+
+  /** Whether the client has not yet said which replies it wants. */
+  boolean isSilent() {
+    return silent;
+  }
+
+  /** When the client came, to compare: {@link System#nanoTime}. */
+  long began() {
+    return began;
   }
 
   void closeIfIdle(Duration bound) {

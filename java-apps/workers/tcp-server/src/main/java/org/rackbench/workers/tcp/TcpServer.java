@@ -9,15 +9,22 @@ import java.net.SocketException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.Set;
+import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import org.rackbench.commandline.Arguments;
 
 /**
  * Plain TCP, the yardstick of the overhead study. A client says once which reply size it wants and
  * then asks with single bytes, so that a request is the paper's one byte; see {@link Conversation}
  * for the frames. Clients are bounded in number and in how long they may keep silent or not take
- * their reply.
+ * their reply. When all places are taken, a client that has not said what it wants makes room for
+ * another, so that a crowd of silent ones keeps nobody out.
  */
 public final class TcpServer implements AutoCloseable {
 
@@ -29,11 +36,13 @@ public final class TcpServer implements AutoCloseable {
   private static final int LAST_PORT = 65535;
   private static final int BACKLOG = 200;
   private static final int SWEEPS_PER_BOUND = 4;
+  private static final int WAITING_REFUSALS = 64;
 
   private final ServerSocket socket;
   private final int maximumClients;
   private final Duration idle;
   private final Set<Conversation> conversations = ConcurrentHashMap.newKeySet();
+  private final ExecutorService refusals = refusals();
 
   /** Listens from now on; {@link #run} answers. Port 0 takes any free one. */
   public TcpServer(InetSocketAddress address, int maximumClients, Duration idle)
@@ -116,9 +125,8 @@ public final class TcpServer implements AutoCloseable {
 
   private void accept(Socket client) {
     Conversation conversation = new Conversation(client);
-    if (conversations.size() >= maximumClients) {
-      conversation.refuse(
-          "%d clients are served already, and no more; try again later".formatted(maximumClients));
+    if (conversations.size() >= maximumClients && !makeRoom()) {
+      refuse(conversation);
       return;
     }
     conversations.add(conversation);
@@ -136,6 +144,48 @@ public final class TcpServer implements AutoCloseable {
     thread.start();
   }
 
+  /** Leaves the client that has been silent longest since it came, if there is one. */
+  private boolean makeRoom() {
+    Conversation silent =
+        conversations.stream()
+            .filter(Conversation::isSilent)
+            .min(Comparator.comparingLong(Conversation::began))
+            .orElse(null);
+    if (silent == null) {
+      return false;
+    }
+    conversations.remove(silent);
+    silent.close();
+    return true;
+  }
+
+  /** Not on the thread that accepts: a refusal waits for the client a little. */
+  private void refuse(Conversation conversation) {
+    try {
+      refusals.execute(
+          () ->
+              conversation.refuse(
+                  "%d clients are served already, and no more; try again later"
+                      .formatted(maximumClients)));
+    } catch (RejectedExecutionException e) {
+      conversation.close(); // a crowd, or the server ends: nobody is told
+    }
+  }
+
+  private static ExecutorService refusals() {
+    return new ThreadPoolExecutor(
+        1,
+        1,
+        0,
+        TimeUnit.SECONDS,
+        new ArrayBlockingQueue<>(WAITING_REFUSALS),
+        work -> {
+          Thread thread = new Thread(work, "refusals");
+          thread.setDaemon(true);
+          return thread;
+        });
+  }
+
   /** A read could have a timeout of its own, a write to a client that takes nothing cannot. */
   private void sweep() {
     try {
@@ -151,6 +201,7 @@ public final class TcpServer implements AutoCloseable {
   @Override
   public void close() throws IOException {
     socket.close();
+    refusals.shutdown();
     conversations.forEach(Conversation::close);
   }
 }

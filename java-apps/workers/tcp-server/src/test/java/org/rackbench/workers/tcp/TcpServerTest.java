@@ -112,6 +112,22 @@ class TcpServerTest {
     assertTrue(servedAgain());
   }
 
+  @Test
+  void aCrowdOfSilentClientsKeepsNobodyOut() throws Exception {
+    serve(Duration.ofSeconds(30));
+    Socket speaking = connect();
+    say(speaking, 1, "x");
+    reply(speaking);
+    for (int i = 0; i < 200; i++) {
+      connect();
+    }
+    Socket good = connect();
+    say(good, 5, "x");
+    assertEquals("abcde", new String(reply(good), StandardCharsets.US_ASCII));
+    speaking.getOutputStream().write('y');
+    assertEquals(1, reply(speaking).length);
+  }
+
   private boolean servedAgain() throws Exception {
     for (int i = 0; i < 1000; i++) {
       Socket socket = connect();

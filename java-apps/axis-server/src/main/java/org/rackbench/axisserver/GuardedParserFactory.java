@@ -1,0 +1,47 @@
+package org.rackbench.axisserver;
+
+import javax.xml.parsers.ParserConfigurationException;
+import javax.xml.parsers.SAXParser;
+import javax.xml.parsers.SAXParserFactory;
+import org.apache.axis.utils.XMLUtils;
+import org.xml.sax.SAXException;
+import org.xml.sax.SAXNotRecognizedException;
+import org.xml.sax.SAXNotSupportedException;
+
+/** Makes the parsers that Axis reads requests with: no DOCTYPE, and bounds on the rest. */
+public final class GuardedParserFactory extends SAXParserFactory {
+
+  private static final String NO_DOCTYPE = "http://apache.org/xml/features/disallow-doctype-decl";
+  private static final String PROPERTY = "javax.xml.parsers.SAXParserFactory";
+
+  private final SAXParserFactory jdk = SAXParserFactory.newDefaultInstance();
+
+  /** Has Axis, of which there is one in a class loader, use guarded parsers from now on. */
+  public static void install() {
+    String before = System.getProperty(PROPERTY);
+    XMLUtils.initSAXFactory(GuardedParserFactory.class.getName(), true, false);
+    if (before == null) {
+      System.clearProperty(PROPERTY); // Axis sets it for the whole JVM, where nobody has this class
+    }
+  }
+
+  @Override
+  public SAXParser newSAXParser() throws ParserConfigurationException, SAXException {
+    jdk.setNamespaceAware(isNamespaceAware());
+    jdk.setValidating(isValidating());
+    jdk.setFeature(NO_DOCTYPE, true);
+    return new GuardedParser(jdk.newSAXParser());
+  }
+
+  @Override
+  public void setFeature(String name, boolean value)
+      throws ParserConfigurationException, SAXNotRecognizedException, SAXNotSupportedException {
+    jdk.setFeature(name, value);
+  }
+
+  @Override
+  public boolean getFeature(String name)
+      throws ParserConfigurationException, SAXNotRecognizedException, SAXNotSupportedException {
+    return jdk.getFeature(name);
+  }
+}

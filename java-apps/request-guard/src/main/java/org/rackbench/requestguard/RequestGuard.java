@@ -1,0 +1,91 @@
+package org.rackbench.requestguard;
+
+import java.io.IOException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.servlet.Filter;
+import javax.servlet.FilterChain;
+import javax.servlet.ServletException;
+import javax.servlet.ServletInputStream;
+import javax.servlet.ServletRequest;
+import javax.servlet.ServletResponse;
+import javax.servlet.http.HttpServletRequest;
+import javax.servlet.http.HttpServletRequestWrapper;
+import javax.servlet.http.HttpServletResponse;
+
+/**
+ * Bounds what one request may cost before a SOAP stack reads it: its length, as announced and as it
+ * comes; its parts, if it has several; the time that it takes to come. A compressed body is not
+ * taken at all.
+ */
+public final class RequestGuard implements Filter {
+
+  /** A SOAP stack needs many times the length of a request. */
+  private static final int HEAP_SHARE = 16;
+
+  private static final Pattern BOUNDARY =
+      Pattern.compile(
+          ";\\s*boundary=(?:\"([^\"]{1,70})\"|([^\";\\s]{1,70}))", Pattern.CASE_INSENSITIVE);
+
+  private final long maximumBytes = Runtime.getRuntime().maxMemory() / HEAP_SHARE;
+
+  @Override
+  public void doFilter(ServletRequest request, ServletResponse response, FilterChain chain)
+      throws IOException, ServletException {
+    HttpServletRequest http = (HttpServletRequest) request;
+    int refusal = refusal(http);
+    if (refusal > 0) {
+      ((HttpServletResponse) response).sendError(refusal);
+      return;
+    }
+    chain.doFilter(new Guarded(http), response);
+  }
+
+  /** The status of the answer to a request that is not read at all, or 0. */
+  private int refusal(HttpServletRequest request) {
+    if (request.getContentLengthLong() > maximumBytes) {
+      return HttpServletResponse.SC_REQUEST_ENTITY_TOO_LARGE;
+    }
+    if (request.getHeader("Content-Encoding") != null) {
+      return HttpServletResponse.SC_UNSUPPORTED_MEDIA_TYPE;
+    }
+    return isMultipart(request) && boundary(request) == null
+        ? HttpServletResponse.SC_BAD_REQUEST
+        : 0;
+  }
+
+  private static boolean isMultipart(HttpServletRequest request) {
+    String type = request.getContentType();
+    return type != null && type.strip().regionMatches(true, 0, "multipart/", 0, 10);
+  }
+
+  private static String boundary(HttpServletRequest request) {
+    Matcher found = BOUNDARY.matcher(request.getContentType());
+    if (!found.find()) {
+      return null;
+    }
+    return found.group(1) == null ? found.group(2) : found.group(1);
+  }
+
+  private final class Guarded extends HttpServletRequestWrapper {
+
+    private ServletInputStream stream;
+
+    Guarded(HttpServletRequest request) {
+      super(request);
+    }
+
+    @Override
+    public ServletInputStream getInputStream() throws IOException {
+      if (stream == null) {
+        HttpServletRequest request = (HttpServletRequest) getRequest();
+        stream =
+            new BoundedStream(
+                request.getInputStream(),
+                maximumBytes,
+                isMultipart(request) ? new PartBounds(boundary(request)) : null);
+      }
+      return stream;
+    }
+  }
+}
