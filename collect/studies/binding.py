@@ -154,7 +154,7 @@ def _together(measured: Measured) -> Figure:
     drawn, places = [], []
     for concurrency in _levels(measured, 2):
         for size in _levels(measured, 1):
-            place = f"{_size(size)}|{concurrency} at once"
+            place = f"{_size(size)}|{concurrency}"
             found = [
                 bar
                 for (binding, pooled), one in series.items()
@@ -163,7 +163,11 @@ def _together(measured: Measured) -> Figure:
             places += [place] if found else []
             drawn += found
     chart = charts.bars(
-        drawn, list(series.values()), places, ("message, requests at once", _QUANTITY), _WIDE
+        drawn,
+        list(series.values()),
+        places,
+        ("message, and below it requests at once", _QUANTITY),
+        _WIDE,
     )
     description = f"Every {_QUANTITY} by message, requests at once and binding; see the table."
     return Figure(
