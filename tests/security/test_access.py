@@ -1,0 +1,78 @@
+"""SSH to the nodes: by key, not as root, and never by a password."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from labs import Lab
+
+DROP_IN = "/etc/ssh/sshd_config.d"
+
+
+def offered(lab: Lab, node: str, account: str = "rack") -> str:
+    """What sshd says to somebody who comes without a key."""
+    done = subprocess.run(
+        [
+            *("ssh", "-F", str(lab.ssh_directory / "config"), "-o", "ControlPath=none"),
+            *("-o", "BatchMode=yes", "-o", "PubkeyAuthentication=no", "-l", account, node, "true"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 255
+    return done.stderr
+
+
+def settings(lab: Lab, node: str) -> dict[str, str]:
+    """What sshd is set to, as it says itself."""
+    lines = lab.output(node, "sshd -T").splitlines()
+    return {name: value for name, _, value in (line.partition(" ") for line in lines)}
+
+
+@pytest.mark.parametrize("node", ["client1", "broker1", "worker1"])
+def test_keys_are_all_that_is_taken(lab: Lab, node: str) -> None:
+    assert "Permission denied (publickey)." in offered(lab, node)
+    now = settings(lab, node)
+    for word in ("passwordauthentication", "kbdinteractiveauthentication", "permitrootlogin"):
+        assert now[word] == "no"
+
+
+@pytest.fixture
+def somebody_allows_passwords(lab: Lab) -> Iterator[None]:
+    """What an image for clouds brings along, or a student's hand."""
+    allow = "PasswordAuthentication yes\\nKbdInteractiveAuthentication yes\\nPermitRootLogin yes\\n"
+    file = f"{DROP_IN}/50-cloud-init.conf"
+    lab.output(
+        "worker2",
+        f"printf '{allow}' >{file}; rm {DROP_IN}/lab.conf.off 2>/dev/null; "
+        f"mv {DROP_IN}/lab.conf /root/; systemctl reload ssh",
+    )
+    try:
+        yield
+    finally:
+        lab.output("worker2", f"rm {file}; mv /root/lab.conf {DROP_IN}/; systemctl reload ssh")
+
+
+def test_another_file_does_not_open_it(lab: Lab, somebody_allows_passwords: None) -> None:
+    assert "Permission denied (publickey)." in offered(lab, "worker2")
+    assert "Permission denied (publickey)." in offered(lab, "worker2", "root")
+    # Without the kit's file it would.
+    ours = f"{DROP_IN}/00-rackbench.conf"
+    lab.output("worker2", f"mv {ours} /root/; systemctl reload ssh")
+    try:
+        assert "publickey,password" in offered(lab, "worker2")
+    finally:
+        lab.output("worker2", f"mv /root/00-rackbench.conf {ours}; systemctl reload ssh")
+
+
+def test_who_comes_with_a_password_is_not_shut_out(lab: Lab) -> None:
+    only = ("--limit", "worker2,localhost")
+    outcome = lab.player.attempt("site.yml", {"ansible_password": "secret"}, *only)
+    assert outcome.code == 2
+    assert "worker2 would take no passwords any more" in outcome.flat
+    assert "authorized_keys" in outcome.flat
+    assert outcome.changed == {}
