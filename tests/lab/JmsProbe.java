@@ -36,6 +36,9 @@ public final class JmsProbe {
       switch (args[0]) {
         case "login" -> {}
         case "produce" -> session.createProducer(session.createQueue(args[1]));
+        case "consume" -> session.createConsumer(session.createQueue(args[1])).receive(500);
+        case "browse" -> session.createBrowser(session.createQueue(args[1])).getEnumeration();
+        case "topic" -> session.createProducer(session.createTopic(args[1]));
         case "exchange" -> {
           byte[] request = Base64.getDecoder().decode(input.next());
           for (String queue : List.of(args).subList(1, args.length)) {
