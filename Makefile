@@ -16,8 +16,8 @@ ANSIBLE_ENV = $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) \
   ANSIBLE_STRATEGY_PLUGINS=$(firstword $(wildcard .venv/lib/python3*/site-packages/ansible_mitogen/plugins/strategy)) \
   ANSIBLE_DEPRECATION_WARNINGS=false)
 
-.PHONY: help demo test test-java test-unit test-lab test-faults test-packages lint bench bench-collect bench-jtl build bundle \
-  lab-up lab-down site verify clean
+.PHONY: help demo test test-java test-unit test-lab test-security test-faults test-packages lint bench bench-collect bench-jtl \
+  build bundle lab-up lab-down site verify clean
 
 help:
 	@echo 'make demo       make the virtual lab, provision it, run the demo profiles, write the report'
@@ -27,6 +27,7 @@ help:
 	@echo 'make bundle     pack the Debian packages for nodes without Internet'
 	@echo 'make build      build what is deployed        make lint       check the style of everything'
 	@echo 'make test-faults  kill, cut and fill what a sweep needs, for half an hour'
+	@echo 'make test-security  try the doors and services of the nodes for longer'
 	@echo 'make bench      measure the kit itself        make clean      remove what was built'
 	@echo 'make bench-collect    measure the reading of logs, without a lab'
 	@echo 'make bench-jtl        let JMeter read an exported log, and compare'
@@ -47,7 +48,11 @@ test-java: .venv/ready
 	$(PLAY) playbooks/build.yml -e java_apps_goal=verify
 
 test-lab: .venv/ready test-packages
-	.venv/bin/pytest tests/lab tests/faults
+	.venv/bin/pytest tests/lab tests/security tests/faults
+
+# The long form of what is tried against the nodes.
+test-security: .venv/ready test-packages
+	.venv/bin/pytest tests/security --long
 
 # The long form: a link cut for a minute, and 100 kills at random.
 test-faults: .venv/ready test-packages

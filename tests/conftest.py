@@ -21,7 +21,8 @@ LOCK = Path(f"/run/lock/rackbench-{LAB['rackbench_lab']}.lock")
 
 # Cheap and telling ones first; those that change the lab last.
 ORDER = (
-    *("bad_study", "nodes", "services", "foreign_clients", "site", "sweep", "bad_trials"),
+    *("bad_study", "nodes", "services", "foreign_clients", "units", "ports", "access", "refusals"),
+    *("site", "sweep", "bad_trials"),
     *("health", "faults", "kills", "disks", "bad_input", "growth", "example", "virtual_lab"),
 )
 

@@ -199,7 +199,8 @@ def test_what_stays_away_puts_off_the_trials_that_need_it(lab: Lab) -> None:
 
 def test_no_trial_starts_after_the_deadline_and_another_run_is_waited_for(lab: Lab) -> None:
     study = {"study": "sort", "profile": "one-server", "run": "late"}
-    other = f"systemd-run --unit={RUNNER} --description='rackbench run other' sleep 600"
+    other = f"systemd-run --unit={RUNNER} --description='rackbench run other' "
+    other += "--property=ExecPaths=/usr/bin/sleep sleep 600"
     lab.output("client1", other)
     refused = lab.player.attempt("sweep.yml", study)
     assert refused.code == 2
