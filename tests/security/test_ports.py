@@ -1,0 +1,192 @@
+"""Every port of a node of each kind, tried from this machine and from another node."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import inside
+import machine
+import pytest
+from labs import Lab
+from ports import open_ports
+
+SSH = 22
+DOOR = 8081  # in nobody's table
+UNIT = "somebodys-door.service"
+
+# A node of each kind, and another one to look at it from.
+each_kind = pytest.mark.parametrize(
+    ("node", "other"), [("client1", "worker1"), ("broker1", "client1"), ("worker1", "client1")]
+)
+
+LISTEN = """
+import socket, time
+tcp, udp = socket.socket(), socket.socket(type=socket.SOCK_DGRAM)
+tcp.bind(("0.0.0.0", PORT)), tcp.listen(), udp.bind(("0.0.0.0", PORT))
+open("/run/somebodys-door", "w").close()
+open("/run/somebodys-letters", "wb").write(udp.recv(100))
+time.sleep(600)
+""".replace("PORT", str(DOOR))
+
+
+def ansible(lab: Lab, node: str, *words: str) -> tuple[int, dict[str, Any]]:
+    """Run one module on a node with the project's inventory; exit code and what it answered."""
+    player, root = lab.player, lab.player.project.root
+    done = subprocess.run(
+        [
+            *(str(root / ".venv/bin/ansible"), "--one-line", node, *words),
+            *(f"--inventory={path}" for path in player.inventory),
+            *(word for text in player.variables for word in ("--extra-vars", text)),
+        ],
+        cwd=root,
+        env={
+            **player.environment(stock=True),
+            "ANSIBLE_LIBRARY": str(root / "roles/packet_filter/library"),
+            "ANSIBLE_CALLBACK_RESULT_FORMAT": "json",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert "=> {" in done.stdout, done.stdout + done.stderr
+    return done.returncode, json.loads(done.stdout.partition("=> ")[2])
+
+
+@pytest.fixture(scope="module")
+def table(lab: Lab) -> dict[str, set[int]]:
+    """The inventory's table of ports, a row a kind of node."""
+    rows = {}
+    for node in ("client1", "broker1", "worker1"):
+        _, answer = ansible(lab, node, "-m", "debug", "-a", "var=packet_filter_ports")
+        rows[node] = set(answer["packet_filter_ports"])
+    assert all(rows.values())
+    return rows
+
+
+@each_kind
+def test_this_machine_reaches_ssh_and_nothing_else(lab: Lab, node: str, other: str) -> None:
+    assert open_ports(lab.nodes[node]) == {SSH}
+
+
+@each_kind
+def test_another_node_reaches_what_the_table_names_and_nothing_else(
+    lab: Lab, table: dict[str, set[int]], node: str, other: str
+) -> None:
+    with inside.network(lab, other):
+        assert open_ports(lab.nodes[node]) == table[node]
+
+
+def test_no_node_listens_to_datagrams(lab: Lab) -> None:
+    for node in lab.nodes:
+        sockets = [line.split()[3] for line in lab.output(node, "ss -Hlun").splitlines()]
+        assert [s for s in sockets if not s.startswith(("127.", "[::1]"))] == [], node
+
+
+@contextmanager
+def somebody_listens(lab: Lab, node: str) -> Iterator[None]:
+    """A door that somebody opened on every address of the node, for TCP and for UDP."""
+    started = lab.ssh(
+        node,
+        f'sudo systemd-run --quiet --collect --unit={UNIT} python3 -c "$(cat)"',
+        given=LISTEN.encode(),
+    )
+    assert started.returncode == 0
+    try:
+        ready = "test -e /run/somebodys-door && echo ready || :"
+        machine.wait_for(lambda: lab.output(node, ready), "somebody listens", 30)
+        yield
+    finally:
+        lab.output(node, f"systemctl stop {UNIT}; rm -f /run/somebodys-*")
+
+
+def letters(lab: Lab, node: str) -> str:
+    return lab.output(node, "cat /run/somebodys-letters 2>/dev/null || :")
+
+
+SEND = (
+    "python3 -c 'import socket; s = socket.socket(type=socket.SOCK_DGRAM); "
+    's.sendto(b"{text}", ("{address}", {port}))\''
+)
+
+
+def test_a_door_that_somebody_opens_on_a_node_leads_nowhere(lab: Lab) -> None:
+    address = lab.nodes["worker1"]
+    nearby = range(DOOR - 3, DOOR + 3)
+    with somebody_listens(lab, "worker1"):
+        assert open_ports(address, nearby) == set()
+        with inside.network(lab, "client1"):
+            assert open_ports(address, nearby) == {8080}
+        for node in ("client1", "broker1"):
+            lab.output(node, SEND.format(text=node, address=address, port=DOOR))
+        # It does listen: the node itself reaches it.
+        with inside.network(lab, "worker1"):
+            assert open_ports(address, nearby) == {8080, DOOR}
+        lab.output("worker1", SEND.format(text="itself", address=address, port=DOOR))
+        assert machine.wait_for(lambda: letters(lab, "worker1"), "a letter", 30) == "itself"
+
+
+def test_a_hole_in_the_filter_is_found_by_the_scan_and_mended_by_the_role(lab: Lab) -> None:
+    address = lab.nodes["worker1"]
+    rules = lab.output("worker1", "nft list table inet rackbench")
+    with somebody_listens(lab, "worker1"):
+        try:
+            hole = f"nft insert rule inet rackbench input tcp dport {DOOR} accept"
+            lab.output("worker1", hole)
+            assert open_ports(address, range(DOOR - 3, DOOR + 3)) == {DOOR}
+            assert role(lab, "--check")[1]["changed"]
+            assert role(lab)[1]["changed"]
+            assert open_ports(address, range(DOOR - 3, DOOR + 3)) == set()
+            assert lab.output("worker1", "nft list table inet rackbench") == rules
+            assert not role(lab)[1]["changed"]
+        finally:
+            lab.output("worker1", "systemctl reload packet-filter.service")
+
+
+def role(lab: Lab, *options: str, **other: Any) -> tuple[int, dict[str, Any]]:
+    """What the role does, alone and on one node."""
+    unit = (lab.player.project.root / "roles/packet_filter/files/packet-filter.service").read_text()
+    wanted = {"ssh_from": "{{ packet_filter_ssh_from }}", "unit": unit, **other}
+    wanted |= {"lab": "{{ packet_filter_lab }}", "ports": "{{ packet_filter_ports }}"}
+    return ansible(lab, "worker1", *options, "-m", "packet_filter", "-a", json.dumps(wanted))
+
+
+def test_rules_that_would_shut_out_who_comes_are_refused(lab: Lab) -> None:
+    rules = lab.output("worker1", "nft list table inet rackbench")
+    control = lab.nodes["worker1"].rpartition(".")[0] + ".1"
+    for wrong in ({"ssh_from": ["192.0.2.7"]}, {"ssh_ports": [2222]}):
+        code, answer = role(lab, **wrong)
+        assert code == 2
+        assert re.search(
+            rf"you come from {re.escape(control)} to port 22, .*add them", answer["msg"]
+        )
+    assert lab.output("worker1", "nft list table inet rackbench") == rules
+
+
+def test_whoever_names_no_control_host_is_one_himself(lab: Lab) -> None:
+    control = lab.nodes["worker1"].rpartition(".")[0] + ".1"
+    _, answer = role(lab, "--check", ssh_from=[])
+    assert f"elements = {{ {control} }}" in answer["rules"]
+    assert not answer["changed"]
+
+
+def test_an_address_that_is_none_is_refused(lab: Lab) -> None:
+    code, answer = role(lab, ssh_from=["10.0.0.0/8/8"])
+    assert code == 2
+    assert "is no address, network or range" in answer["msg"]
+
+
+def test_the_filter_is_there_before_the_network(lab: Lab) -> None:
+    for node in lab.nodes:
+        said = lab.output(node, "systemctl show -P Before -P UnitFileState packet-filter.service")
+        assert "network-pre.target" in said
+        assert "enabled" in said
+        assert Path("/etc/rackbench/packet-filter.nft").name in lab.output(
+            node, "ls -l /etc/rackbench"
+        )
