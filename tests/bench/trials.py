@@ -26,7 +26,8 @@ MANY = 5000
 
 def rows(lab: BenchLab) -> list[Row]:
     """Every row of this subject."""
-    return [sweep(lab), *against_rivals(lab), *long_run(lab)]
+    cost, beside_rivals = against_rivals(lab)
+    return [sweep(lab), *beside_rivals, *long_run(lab, cost)]
 
 
 def sweep(lab: BenchLab) -> Row:
@@ -43,40 +44,46 @@ def sweep(lab: BenchLab) -> Row:
     return Row(what, cost, "multiplexed `ssh true`", bare, "< 50 ms")
 
 
-def against_rivals(lab: BenchLab) -> list[Row]:
-    """All of 200 trivial trials outside their JVMs, against the same number of `true` by others."""
+def against_rivals(lab: BenchLab) -> tuple[float, list[Row]]:
+    """All of 200 trivial trials outside their JVMs, against the same number of `true` by others.
+
+    Also gives the cost of one of ours in seconds.
+    """
     ssh = lab.ssh(CLIENT)
     loop = f"for i in $(seq {FEW}); do {shlex.join(ssh)} true; done"
     execo = [str(execo_python(lab)), str(HERE / "execo_sweep.py"), str(FEW), *ssh[1:]]
-    run = noop(lab, "bench-noop", ROUNDS * FEW)
     ours, loops, execos = [], [], []
     for i in range(ROUNDS):
         print(f"{FEW} trials by rackbench, bash and execo, round {i + 1} of {ROUNDS} …", flush=True)
-        ours.append(outside(run, run.ids[i * FEW : (i + 1) * FEW]))
+        run = noop(lab, f"bench-few-{i}", FEW)
+        ours.append(outside(run, run.ids))
         loops.append(clocked(["bash", "-c", loop]) / FEW)
         execos.append(clocked(execo) / FEW)
     cost = statistics.median(ours)
     what = f"one of {FEW} trivial trials, all but its JVM"
     by_execo = "ParamSweeper and Remote of execo, `true`"
-    return [
+    return cost, [
         Row(what, cost, "loop of multiplexed `ssh true`", statistics.median(loops)),
         Row(what, cost, by_execo, statistics.median(execos), "< 1 times execo's"),
     ]
 
 
-def long_run(lab: BenchLab) -> list[Row]:
-    """Whether a trial costs the same, and how soon the first begins, when 4 800 are sealed."""
+def long_run(lab: BenchLab, cost_alone: float) -> list[Row]:
+    """Whether a trial costs the same, and how soon the first begins, when 4 800 are sealed.
+
+    Those are copies of one that ran: it is their number in the runner's way that is measured.
+    """
     few = noop(lab, "bench-few", FEW)
     many = noop(lab, "bench-many", MANY)
-    print(f"{FEW} trials alone and as the last of {MANY} …", flush=True)
+    print(f"{FEW} trials, the last of {MANY} …", flush=True)
     alone = until_first(few, few.ids[:1])
-    cost_alone = outside(few, few.ids[1:])
     many.run(many.ids[:1])
     many.copy_sealed(many.ids[0], many.ids[1:-FEW])
     resumed = until_first(many, many.ids[-FEW:][:1])
     cost_last = outside(many, many.ids[-FEW:][1:])
+    what = f"the same, the last {FEW} of {MANY}, the others sealed before"
     return [
-        Row(f"the same, the last {FEW} of {MANY}", cost_last, f"{FEW} alone", cost_alone, "flat"),
+        Row(what, cost_last, f"{FEW} alone", cost_alone, "flat"),
         Row(
             f"the runner resumes {MANY} trials: until the next starts",
             resumed,
