@@ -17,10 +17,15 @@ _ABSENT = "(absent)"
 
 @dataclass(frozen=True)
 class Look:
-    """One look at every node; `at` as recorded, in UTC, `nodes` their flattened items by name."""
+    """One look at the nodes; `at` as recorded, in UTC, `nodes` their flattened items by name.
+
+    `without` are the nodes that the sweep went on without, `recorded` is what was flattened.
+    """
 
     at: str
     nodes: Mapping[str, Mapping[str, str]]
+    without: frozenset[str]
+    recorded: tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True)
@@ -39,13 +44,15 @@ def read_looks(run: Path, provenance: Mapping[str, Any]) -> list[Look]:
 
     Raises InputError for a line that is no look.
     """
-    looks = [_look(provenance.get("started_at"), provenance.get("nodes"))]
+    looks = [
+        _look(provenance.get("started_at"), provenance.get("nodes"), provenance.get("without"))
+    ]
     path = run / LOOKS
     lines = path.read_bytes().splitlines() if path.exists() else []
     for number, line in enumerate(lines, start=1):
         try:
             record = json.loads(line)
-            looks.append(_look(record["at"], record["nodes"]))
+            looks.append(_look(record["at"], record["nodes"], record.get("without")))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
                 f"{path}: line {number} is no look at the nodes ({error}); restore the file"
@@ -54,12 +61,19 @@ def read_looks(run: Path, provenance: Mapping[str, Any]) -> list[Look]:
 
 
 def changes_between(looks: Sequence[Look]) -> list[Change]:
-    """List what differs from the first look, each item of a node once, at the first look it did."""
+    """List what differs from the first look, each item of a node once, at the first look it did.
+
+    A node that a sweep went on without is not missed there; it is compared from its own first look.
+    """
     changes: dict[tuple[str, str], Change] = {}
+    first = dict(looks[0].nodes) if looks else {}
     for look in looks[1:]:
-        first = looks[0].nodes
         for node in sorted({*first, *look.nodes}):
+            if node in looks[0].without and node in look.nodes:
+                first.setdefault(node, look.nodes[node])
             before, after = first.get(node), look.nodes.get(node)
+            if after is None and node in look.without:
+                continue
             if before is None or after is None:
                 was, now = ("there" if side is not None else _ABSENT for side in (before, after))
                 changes.setdefault((node, ""), Change(node, "the node", was, now, look.at))
@@ -72,9 +86,22 @@ def changes_between(looks: Sequence[Look]) -> list[Change]:
     return list(changes.values())
 
 
-def _look(at: Any, nodes: Any) -> Look:
+def first_records(looks: Sequence[Look]) -> list[Mapping[str, Any]]:
+    """Give what was recorded of every node at the first look that saw it."""
+    first: dict[str, Mapping[str, Any]] = {}
+    for node in (node for look in looks for node in look.recorded):
+        first.setdefault(str(node["name"]), node)
+    return list(first.values())
+
+
+def _look(at: Any, nodes: Any, without: Any) -> Look:
     named = [node for node in nodes if "name" in node] if isinstance(nodes, list) else []
-    return Look(str(at), {str(node["name"]): dict(_items(node)) for node in named})
+    return Look(
+        str(at),
+        {str(node["name"]): dict(_items(node)) for node in named},
+        frozenset(map(str, without)) if isinstance(without, list) else frozenset(),
+        tuple(named),
+    )
 
 
 def _items(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -9,9 +9,8 @@ from collect.analysis import Analysis
 from collect.cells import Cell
 from collect.disturbances import LIMITS, disturbances
 from collect.identity import OF_A_GROUP, READINGS
-from collect.looks import changes_between, read_looks
+from collect.looks import Look, changes_between, first_records, read_looks
 from collect.numbers import name_of
-from collect.run import Run
 
 OF_ONE_NODE = {"name", "address", "groups", *READINGS}
 """What run.json records of a node that no two nodes share."""
@@ -30,13 +29,14 @@ class Trouble:
 
 def find_troubles(analysis: Analysis) -> list[Trouble]:
     """List what went wrong, gravest first; empty when nothing did."""
+    looks = read_looks(analysis.run.directory, analysis.run.provenance)
     return [
         *_of_findings(analysis),
         *_of_outcomes(analysis.cells),
         *_of_calls(analysis.cells),
-        *_of_nodes(analysis.run.provenance),
+        *_of_nodes(first_records(looks), analysis.run.provenance),
         *_of_exceptions(analysis.run.provenance),
-        *_of_changes(analysis.run),
+        *_of_changes(looks),
         *_of_course(analysis.cells),
         *_of_disturbances(analysis.cells),
         *_of_attempts(analysis.cells),
@@ -105,13 +105,12 @@ def _of_calls(cells: Sequence[Cell]) -> list[Trouble]:
     ]
 
 
-def _of_nodes(provenance: Mapping[str, Any]) -> list[Trouble]:
-    nodes = provenance.get("nodes")
+def _of_nodes(nodes: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any]) -> list[Trouble]:
     declared = {(e.get("node"), e.get("item")) for e in _exceptions(provenance)}
     # What is kept of the packages is their hash alone.
     declared |= {(n, "packages_sha256") for n, i in declared if str(i).startswith("packages ")}
     by_item: dict[tuple[str, str], dict[str, list[str]]] = {}
-    for node in nodes if isinstance(nodes, list) else []:
+    for node in nodes:
         for item, value in _items(node):
             if (node.get("name"), item) in declared:
                 continue
@@ -141,8 +140,8 @@ def _exceptions(provenance: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [e for e in listed if isinstance(e, dict)] if isinstance(listed, list) else []
 
 
-def _of_changes(run: Run) -> list[Trouble]:
-    changes = changes_between(read_looks(run.directory, run.provenance))
+def _of_changes(looks: Sequence[Look]) -> list[Trouble]:
+    changes = changes_between(looks)
     details = [
         f"{c.node}: {c.item} was {c.before[:_SHOWN]}, at {c.at} {c.after[:_SHOWN]}" for c in changes
     ]

@@ -41,12 +41,13 @@ def trial_json(run, number):
     return run.trials_directory / run.plan[number].id / "trial.json"
 
 
-def look(run, at="2026-03-02T06:00:00Z", **changes):
-    """Add a look at the nodes with items of worker1 changed."""
+def look(run, at="2026-03-02T06:00:00Z", without=(), **changes):
+    """Add a look at the nodes with items of worker1 changed, and some nodes left out."""
     nodes = json.loads(json.dumps(run.provenance["nodes"]))
     next(node for node in nodes if node["name"] == "worker1").update(changes)
+    used = [node for node in nodes if node["name"] not in without]
     with (run.directory / "nodes.jsonl").open("a") as stream:
-        stream.write(json.dumps({"at": at, "nodes": nodes}) + "\n")
+        stream.write(json.dumps({"at": at, "nodes": used, "without": list(without)}) + "\n")
 
 
 def test_a_whole_reported_run_has_no_findings_and_is_not_touched(run):
@@ -193,6 +194,26 @@ def test_a_declared_difference_is_told_with_its_reason_and_is_no_alarm(run):
     told = next(t for t in troubles if "declared" in t.text)
     assert told.details == ("worker1: jdk (waits for its rebuild)",)
     assert not told.is_grave
+
+
+def test_a_node_that_was_left_out_is_not_missed(run):
+    look(run, without=["worker1"])
+    look(run)
+    assert findings(run) == []
+    look(run, jdk="22")
+    assert only(run)[:2] == ("nodes", "worker1")
+
+
+def test_a_node_that_came_later_is_compared_from_its_first_look_on(run):
+    nodes = run.provenance["nodes"]
+    others = [node for node in nodes if node["name"] != "worker1"]
+    edit_json(run.directory / "run.json", nodes=others, without=["worker1"])
+    look(run)
+    assert findings(run) == []
+    look(run, at="2026-03-03T06:00:00Z", jdk="22")
+    kind, subject, text = only(run)
+    assert (kind, subject) == ("nodes", "worker1")
+    assert "at 2026-03-03T06:00:00Z 22" in text
 
 
 def test_a_torn_list_of_looks_is_one_message(run, capsys):

@@ -17,6 +17,7 @@ options:
     type: str
     default: up
   authorized_key: {description: The public key that logs in; needed to go up, type: str}
+  left_out: {description: Names of nodes that are let be, type: list, elements: str, default: []}
   lab:
     description: What the lab is.
     type: dict
@@ -650,20 +651,21 @@ def bring_up(node: Node) -> bool:
     return True
 
 
-def up(lab: Lab, nodes: list[Node]) -> tuple[bool, dict[str, str]]:
-    """Bring the whole lab up, all nodes at once; what changed and the public host keys."""
+def up(lab: Lab, nodes: list[Node], left_out: list[str]) -> tuple[bool, dict[str, str]]:
+    """Bring the lab up, all nodes at once; what changed and the public host keys."""
     wanted = {node.name for node in nodes}
     changed = False
     for node in known_nodes(lab):
         if node.name not in wanted:
             remove(node)
             changed = True
-    widen_watches(lab, len(nodes) - len(init_of(nodes)))
+    used = [node for node in nodes if node.name not in left_out]
+    widen_watches(lab, len(used) - len(init_of(used)))
     changed |= make_bridge(lab)
     changed |= open_internet(lab) if lab.internet else close_internet(lab)
     with concurrent.futures.ThreadPoolExecutor(max_workers=4) as pool:
-        changed |= any(list(pool.map(bring_up, nodes)))
-        list(pool.map(await_boot, nodes))
+        changed |= any(list(pool.map(bring_up, used)))
+        list(pool.map(await_boot, used))
     keys = {node.name: host_key(node).with_suffix(".pub").read_text() for node in nodes}
     return changed, {name: " ".join(key.split()[:2]) for name, key in keys.items()}
 
@@ -701,6 +703,7 @@ def main() -> None:
         argument_spec={
             "state": {"choices": ["checked", "up", "down"], "default": "up"},
             "authorized_key": {"no_log": False},
+            "left_out": {"type": "list", "elements": "str", "default": []},
             "lab": {
                 "type": "dict",
                 "required": True,
@@ -740,7 +743,7 @@ def main() -> None:
             module.exit_json(changed=False, running=sorted(running))
         if module.check_mode:
             module.exit_json(changed=len(running) < len(nodes), host_keys={})
-        changed, keys = up(lab, nodes)
+        changed, keys = up(lab, nodes, module.params["left_out"])
     except LabError as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=changed, host_keys=keys)

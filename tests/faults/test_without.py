@@ -1,0 +1,46 @@
+"""A sweep that begins while a node is away: what does not need it runs, the rest is put off."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from faults import cut_link
+from labs import RUNNER, Lab
+from night import Night
+
+
+@pytest.mark.journal(RUNNER, "client1")
+def test_a_sweep_begins_without_a_node_that_is_away(lab: Lab) -> None:
+    night = Night(lab, "without", "without")
+    try:
+        with cut_link(lab, "worker3"):
+            refused = lab.player.attempt("sweep.yml", night.words())
+            assert refused.code == 2
+            assert "worker3" in refused.flat
+            assert "or go on without it: -e without=worker3" in refused.flat
+            assert night.sealed == 0
+
+            begun = lab.player.attempt("sweep.yml", night.words(without="unreachable"))
+        assert begun.code == 2
+        assert "1 of 2 trials are put off" in begun.flat
+        assert "worker3 is left out of this sweep" in begun.flat
+        assert [record["factors"]["servers"] for record in night.records] == [1]
+        before = night.hashes
+        lab.hang_up()
+
+        lab.play("sweep.yml", night.words())
+        assert before.items() <= night.hashes.items()
+        night.prove()
+        looks = [json.loads(line) for line in (night.results / "nodes.jsonl").open()]
+        assert [look["without"] for look in looks] == [["worker3"]] * 2 + [[]] * 2
+    finally:
+        night.stop()
+
+
+def test_what_cannot_be_left_out_is_refused(lab: Lab) -> None:
+    night = Night(lab, "without-nothing", "without")
+    refused = lab.player.attempt("sweep.yml", night.words(without="client1,worker9"))
+    assert refused.code == 2
+    assert "A sweep cannot go on without client1, worker9" in refused.flat
+    assert not night.results.exists()
