@@ -48,19 +48,18 @@ def read_observations(path: Path, response: str, factors: Sequence[str]) -> Obse
     """Read the columns of a CSV with a header; raises InputError that names the line and column."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream)
-            header = reader.fieldnames or []
-            for column in (response, *factors):
-                if column not in header:
-                    raise InputError(
-                        f"{path}: has no column {column!r}; its columns are {', '.join(header)}"
-                    )
+            reader = csv.DictReader(stream, skipinitialspace=True)
+            _check_header(path, reader.fieldnames or [], (response, *factors))
             values, levels = [], []
             for row in reader:
-                values.append(_number(row[response], f"{path}: line {reader.line_num}", response))
-                levels.append(
-                    [_level(row[f], f"{path}: line {reader.line_num}", f) for f in factors]
-                )
+                where = f"{path}: line {reader.line_num}"
+                if None in row:
+                    raise InputError(
+                        f"{where}: has more columns than the header; write decimals with a point, "
+                        "and texts that hold a comma in quotes"
+                    )
+                values.append(_number(row[response], where, response))
+                levels.append([_level(row[f], where, f) for f in factors])
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: cannot be read ({error}); give a CSV file in UTF-8") from error
     if not values:
@@ -98,7 +97,8 @@ def anova(observations: Observations) -> list[Source]:
     _check(observations)
     names = [f"f{number}" for number in range(len(observations.factors))]
     frame = pd.DataFrame(dict(zip(names, observations.levels, strict=True)))
-    frame["y"] = observations.response
+    # Sums of squares are those about the mean; digits that all values share would cost precision.
+    frame["y"] = observations.response - observations.response.mean()
     model = ols(f"y ~ {' * '.join(f'C({name})' for name in names)}", frame).fit()
     table = anova_lm(model, typ=2)
     labels = [*observations.factors, "Interaction"][: len(table) - 1]
@@ -164,7 +164,9 @@ def _check(observations: Observations) -> None:
             raise InputError(
                 f"factor {factor!r} has one level, {levels[0]!r}; it takes two to compare"
             )
-    counts = Counter(zip(*observations.levels, strict=True))
+        _check_spelling(factor, levels)
+    cells_of = list(zip(*observations.levels, strict=True))
+    counts = Counter(cells_of)
     wanted = 1
     for levels in observations.levels:
         wanted *= len(set(levels))
@@ -182,6 +184,38 @@ def _check(observations: Observations) -> None:
         raise InputError("every level has one observation; give replicates")
     if np.ptp(observations.response) == 0:
         raise InputError("all observations are equal; there is no variance to analyse")
+    cells: dict[tuple[str, ...], set[float]] = {}
+    for levels, value in zip(cells_of, observations.response.tolist(), strict=True):
+        cells.setdefault(levels, set()).add(value)
+    if all(len(values) == 1 for values in cells.values()):
+        raise InputError(
+            "all observations of a cell are equal, in every cell; F needs variance within cells"
+        )
+
+
+def _check_header(path: Path, header: Sequence[str], wanted: Sequence[str]) -> None:
+    for column in wanted:
+        if column not in header:
+            raise InputError(
+                f"{path}: has no column {column!r}; its columns, between commas, are "
+                f"{', '.join(header) or '(none)'}"
+            )
+        if header.count(column) > 1:
+            raise InputError(f"{path}: has the column {column!r} twice; name each column once")
+
+
+def _check_spelling(factor: str, levels: Sequence[str]) -> None:
+    spelt: dict[float, str] = {}
+    for level in dict.fromkeys(levels):
+        try:
+            first = spelt.setdefault(float(level), level)
+        except ValueError:
+            continue
+        if first != level:
+            raise InputError(
+                f"factor {factor!r} has the levels {first!r} and {level!r}, which are one number; "
+                "spell it one way"
+            )
 
 
 def _number(text: str | None, where: str, column: str) -> float:

@@ -275,7 +275,8 @@ def _add_anova(commands: Commands) -> None:
         """\
 Analysis of variance of any CSV with one observation a line: one factor, or two
 with replication and their interaction. Share is the part of the total sum of
-squares that a source explains.
+squares that a source explains. Sums of squares are of type II: where cells have
+not as many observations each, shares need not add up to 100 %.
 
 examples:
   collect anova times.csv --response time_ms --factor protocol

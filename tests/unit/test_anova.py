@@ -22,6 +22,27 @@ TEETH = {
     ("OJ", "1"): [19.7, 23.3, 23.6, 26.4, 20, 25.2, 25.8, 21.2, 14.5, 27.3],
     ("OJ", "2"): [25.5, 26.4, 22.4, 24.5, 24.8, 30.9, 26.4, 27.3, 29.4, 23],
 }
+# NIST Statistical Reference Datasets, analysis of variance: resistivity of silicon by instrument
+# (Ehrstein and Croarkin), certified F 1.18046237440255.
+RESISTIVITY = {
+    "1": [196.3052, 196.1240, 196.1890, 196.2569, 196.3403],
+    "2": [196.3042, 196.3825, 196.1669, 196.3257, 196.0422],
+    "3": [196.1303, 196.2005, 196.2889, 196.0343, 196.1811],
+    "4": [196.2795, 196.1748, 196.1494, 196.1485, 195.9885],
+    "5": [196.2119, 196.1051, 196.1850, 196.0052, 196.2090],
+}
+# The same, atomic weight of silver by instrument (Powell, Murphy and Gramlich 1982), less
+# 107.868 and in units of 1e-7: certified F 15.9467335677930.
+SILVER = {
+    "1": (
+        *(1568, 1465, 1572, 1785, 1446, 1903, 1526, 1494, 1616, 1587, 1519, 1486),
+        *(1419, 1569, 1508, 1672, 1385, 1518, 1662, 1424, 1360, 1333, 1610, 1477),
+    ),
+    "2": (
+        *(1079, 1344, 1513, 1197, 1604, 1385, 1642, 1365, 1151, 1082, 1517, 1448),
+        *(1198, 1482, 1334, 1609, 1101, 1512, 1469, 1360, 1254, 1261, 1450, 1368),
+    ),
+}
 # Menascé and Dubey, Figure 5: average and variance by message size, TCP then SOAP/HTTP, n = 50.
 FIGURE_5 = {
     "1": (1.082, 0.12, 14.68, 2.42),
@@ -78,6 +99,45 @@ def test_two_factors_are_as_in_r():
     assert [row.ss for row in table[:4]] == pytest.approx([205.4, 2426.4, 108.3, 712.1], abs=0.051)
     assert [row.f for row in table[:3]] == pytest.approx([15.572, 92.000, 4.107], abs=5e-4)
     assert sum(row.share for row in table[:4]) == pytest.approx(1)
+
+
+def test_resistivity_is_as_certified_by_nist():
+    table = anova(observe(RESISTIVITY, ("instrument",)))
+    assert table[0].f == pytest.approx(1.18046237440255, rel=1e-12)
+    assert table[0].ss == pytest.approx(5.11462616e-2, rel=1e-12)
+    assert table[1].ss == pytest.approx(2.1663656e-1, rel=1e-12)
+    assert table[0].share == pytest.approx(1.90999039051129e-1, rel=1e-12)
+    assert [row.df for row in table] == [4, 20, 24]
+
+
+def test_the_weight_of_silver_is_as_certified_by_nist():
+    """Seven digits that all values share leave nine of the others."""
+    groups = {name: [107.868 + v * 1e-7 for v in values] for name, values in SILVER.items()}
+    table = anova(observe(groups, ("instrument",)))
+    assert table[0].f == pytest.approx(15.9467335677930, rel=1e-8)
+    assert (table[0].ss, table[1].ss) == pytest.approx((3.638341875e-9, 1.04951729166667e-8))
+    assert [row.df for row in table] == [1, 46, 47]
+
+
+@pytest.mark.parametrize(
+    ("offset", "count", "certified", "digits"),
+    [
+        *((0, 21, 21, 12), (0, 201, 201, 12), (0, 2001, 2001, 12)),
+        *((1e6, 21, 21, 9), (1e6, 201, 201, 9), (1e6, 2001, 2001, 9)),
+        *((1e12, 21, 21, 4), (1e12, 201, 201, 4), (1e12, 2001, 2001, 4)),
+    ],
+)
+def test_simon_and_lesage_are_as_certified_by_nist(offset, count, certified, digits):
+    """SmLs01 to SmLs09, made up so that shared digits cost precision: a double keeps 16.
+
+    Each of nine groups has its middle once and the values a tenth beside it equally often.
+    """
+    middles = (1.4, 1.3, 1.5, 1.3, 1.5, 1.3, 1.5, 1.3, 1.5)
+    beside = [-0.1, 0.1] * (count // 2)
+    groups = {str(k): [offset + m + d for d in (0, *beside)] for k, m in enumerate(middles)}
+    table = anova(observe(groups, ("group",)))
+    assert table[0].f == pytest.approx(certified, rel=10.0**-digits)
+    assert [row.df for row in table[:2]] == [8, 9 * (count - 1)]
 
 
 def test_the_one_byte_experiment_is_recomputed():
@@ -150,11 +210,23 @@ def test_odd_names_of_columns_and_levels_are_plain_text(tmp_path, capsys):
     assert names == ["a+b", "C(x)", "Interaction", "Within", "Total"]
 
 
+def test_spaces_after_commas_belong_to_nothing(tmp_path, capsys):
+    file = write(tmp_path / "a.csv", "a, y\nx, 1\nx, 2\nz, 4\nz, 6\n")
+    assert main(["anova", file, "--response", "y", "--factor", "a", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["F"] == pytest.approx(9.8)
+
+
 @pytest.mark.parametrize(
     ("text", "extra", "part"),
     [
         ("a,b,y\n", [], "holds no row"),
-        ("a,b\nx,1\n", [], "has no column 'y'; its columns are a, b"),
+        ("a,b\nx,1\n", [], "has no column 'y'; its columns, between commas, are a, b"),
+        ("a;y\nx;1\n", [], "between commas, are a;y"),
+        ("", [], "are (none)"),
+        ("a,a,y\nx,u,1\n", [], "has the column 'a' twice"),
+        ("a,y\nx,1,5\nz,2,5\n", [], "line 2: has more columns than the header"),
+        ("a,y\n1,1\n1.0,2\n2,3\n", [], "levels '1' and '1.0', which are one number"),
+        ("a,y\nx,1\nx,1\nz,2\nz,2\n", [], "F needs variance within cells"),
         ("a,b,y\nx,u,1\nx,u,slow\n", [], "line 3: y is 'slow', not a number"),
         ("a,b,y\nx,u,1\nz,u,nan\n", [], "line 3: y is 'nan'"),
         ("a,b,y\nx,u,1\n,u,2\n", [], "line 3: a is empty"),
