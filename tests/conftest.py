@@ -23,8 +23,8 @@ LOCK = Path(f"/run/lock/rackbench-{LAB['rackbench_lab']}.lock")
 ORDER = (
     *("bad_study", "nodes", "services", "foreign_clients", "units", "ports", "access", "refusals"),
     *("site", "sweep", "bad_trials"),
-    *("health", "faults", "without", "kills", "disks", "bad_input", "growth", "example"),
-    "virtual_lab",
+    *("health", "faults", "without", "kills", "disks", "bad_input"),
+    *("growth", "upkeep", "example", "virtual_lab"),
 )
 
 

@@ -1,0 +1,130 @@
+"""What becomes of nodes in time: secrets are rotated, a machine is replaced, one is taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import machine
+import pytest
+from labs import Lab
+from probe import Probe
+
+# The node that these tests treat ill, and what limits a playbook to it.
+NODE = "worker5"
+ONLY = ("--limit", f"{NODE},localhost")
+
+# Another machine in its place: other host key and names, packages not held, one missing, none at
+# hand, and a timer that upgrades.
+NEW_MACHINE = """
+rm -f /etc/ssh/ssh_host_ed25519_key* /var/cache/apt/archives/*.deb /etc/rackbench/found.json
+ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key
+dpkg --remove --force-depends unzip >/dev/null
+apt-mark unhold '*' >/dev/null
+systemctl unmask --quiet apt-daily.timer
+systemctl enable --now --quiet apt-daily.timer
+rm -f /etc/hosts.*~
+echo '127.0.0.1 localhost' >/etc/hosts
+systemctl restart ssh
+ssh-keygen -l -f /etc/ssh/ssh_host_ed25519_key.pub
+"""
+
+
+def test_rotated_secrets_are_everywhere_and_the_old_ones_refused_even_after_a_kill(
+    lab: Lab, probe: Probe
+) -> None:
+    old = probe.password
+    secrets = lab.ssh_directory.parent / "secrets"
+    old_admin = (secrets / "broker_admin").read_text()
+    process, log = lab.player.start("rotate_secrets.yml")
+    machine.wait_for(lambda: "Write the broker's configuration" in log.read_text(), "the broker")
+    machine.kill_group(process)
+    lab.play("rotate_secrets.yml")
+    assert probe.password != old
+    assert probe.sort(5, 0, [3, 1, 2])[1] == [1, 2, 3]
+    refusals = probe.ask("login", user="bench", password=old)
+    assert [line.partition(" ")[0] for line in refusals] == ["refused"]
+    assert (secrets / "broker_admin").read_text() != old_admin
+    assert {path.stat().st_mode & 0o777 for path in secrets.iterdir()} == {0o600}
+    for node in ["client1", *lab.workers]:
+        assert lab.output(node, "cat /etc/rackbench/broker.password") == probe.password
+
+
+@pytest.fixture(scope="module")
+def bundle(lab: Lab) -> Path:
+    """Packages for nodes without Internet; few, as all of them take longer to fetch."""
+    lab.play("bundle.yml", {"bundle_packages": ["procps", "unzip"]})
+    return lab.player.project.root / "bundle/trixie.tar"
+
+
+@pytest.fixture(scope="module")
+def new_machine(lab: Lab) -> Iterator[str]:
+    """A new machine at the node's address; its host key's fingerprint, as its console shows it."""
+    shown = lab.output(NODE, NEW_MACHINE)
+    lab.hang_up()
+    return shown.split()[1]
+
+
+def test_a_new_machine_is_not_trusted_and_the_reason_and_next_step_are_told(
+    lab: Lab, new_machine: str
+) -> None:
+    known = (lab.ssh_directory / "known_hosts").read_bytes()
+    outcome = lab.player.attempt("validate.yml", None, *ONLY)
+    assert outcome.code != 0
+    assert f"{NODE} ({lab.nodes[NODE]}) shows another host key than known_hosts" in outcome.flat
+    assert f"replace_node.yml -e node={NODE} -e fingerprint=SHA256:" in outcome.flat
+    wrong = f"SHA256:{'A' * 43}"
+    outcome = lab.player.attempt("replace_node.yml", {"node": NODE, "fingerprint": wrong}, *ONLY)
+    assert outcome.code != 0
+    assert f"shows the host key {new_machine} and not {wrong}" in outcome.flat
+    assert (lab.ssh_directory / "known_hosts").read_bytes() == known
+
+
+def test_a_new_machine_is_provisioned_without_internet_once_its_key_is_proven(
+    lab: Lab, new_machine: str, bundle: Path
+) -> None:
+    extra = {"node": NODE, "fingerprint": new_machine, "baseline_bundle": str(bundle)}
+    outcome = lab.play("replace_node.yml", extra, *ONLY)
+    assert set(outcome.changed) == {NODE, "localhost"}
+    assert "governor is left as it is: this node is a container" in outcome.flat
+    known = (lab.ssh_directory / "known_hosts").read_text()
+    assert known.count(f"{lab.nodes[NODE]} ") == 1
+    assert lab.output(NODE, "ip -4 route show default") == ""
+    assert "install ok installed" in lab.output(NODE, "dpkg -s unzip").replace("hold", "install")
+
+
+def test_its_packages_are_held_and_nothing_upgrades_them(lab: Lab, new_machine: str) -> None:
+    held = lab.output(NODE, "apt-mark showhold").splitlines()
+    installed = lab.output(NODE, "dpkg-query -W -f '${db:Status-Status}\\n'").splitlines()
+    assert len(held) == installed.count("installed")
+    assert (
+        lab.ssh(NODE, "systemctl is-enabled apt-daily.timer", check=False).stdout == b"disabled\n"
+    )
+    assert lab.ssh(NODE, "systemctl is-active apt-daily.timer", check=False).stdout == b"inactive\n"
+
+
+def test_a_node_that_is_taken_away_is_as_it_was_found(lab: Lab, new_machine: str) -> None:
+    others = {node: _pids(lab, node) for node in ("worker4", "broker1")}
+    outcome = lab.play("reset.yml", {"node": NODE})
+    assert set(outcome.changed) == {NODE}
+    assert lab.output(NODE, "apt-mark showhold") == ""
+    assert lab.output(NODE, "systemctl is-enabled apt-daily.timer") == "enabled"
+    assert lab.output(NODE, "systemctl is-active apt-daily.timer") == "active"
+    left = "ls -d /opt/rackbench /etc/rackbench /etc/systemd/system/rackbench-* 2>/dev/null || true"
+    assert lab.output(NODE, left) == ""
+    assert lab.output(NODE, "ss -Hltn 'sport != :22'") == ""
+    assert lab.output(NODE, "getent passwd rackbench tomcat || true") == ""
+    assert "client1" not in lab.output(NODE, "cat /etc/hosts")
+    assert lab.play("reset.yml", {"node": NODE}).changed == {}
+    assert {node: _pids(lab, node) for node in others} == others
+
+
+def test_no_node_is_reset_unless_it_is_named(lab: Lab) -> None:
+    for extra in {}, {"node": "worker9"}:
+        outcome = lab.player.attempt("reset.yml", extra)
+        assert outcome.code != 0
+        assert "add -e node=NAME with one of client1, broker1" in outcome.flat
+
+
+def _pids(lab: Lab, node: str) -> str:
+    return lab.output(node, "systemctl show -P MainPID 'rackbench-*.service'")
