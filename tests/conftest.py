@@ -23,7 +23,7 @@ LOCK = Path(f"/run/lock/rackbench-{LAB['rackbench_lab']}.lock")
 ORDER = (
     *("bad_study", "nodes", "services", "foreign_clients", "units", "ports", "access", "refusals"),
     *("site", "sweep", "bad_trials"),
-    *("health", "faults", "without", "kills", "disks", "bad_input"),
+    *("health", "overnight_timer", "faults", "without", "kills", "disks", "bad_input"),
     *("growth", "upkeep", "example", "virtual_lab"),
 )
 

@@ -72,8 +72,8 @@ def test_a_second_time_changes_nothing(night):
 def test_systemd_takes_the_units(night):
     units = sorted(map(str, (night[0] / "units").iterdir()))
     assert [Path(unit).name for unit in units] == [
-        "rackbench-overnight.service",
-        "rackbench-overnight.timer",
+        "rackbench_overnight.service",
+        "rackbench_overnight.timer",
     ]
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", *units],
@@ -87,7 +87,7 @@ def test_systemd_takes_the_units(night):
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
 def test_days_and_time_are_a_calendar_of_systemd(night):
-    timer = (night[0] / "units/rackbench-overnight.timer").read_text()
+    timer = (night[0] / "units/rackbench_overnight.timer").read_text()
     when = re.search(r"OnCalendar=(.*)", timer).group(1)
     assert when == "Mon,Fri *-*-* 22:00:00"
     assert not subprocess.run(["systemd-analyze", "calendar", when], check=False).returncode
