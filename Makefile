@@ -27,7 +27,7 @@ help:
 	@echo 'make bundle     pack the Debian packages for nodes without Internet'
 	@echo 'make build      build what is deployed        make lint       check the style of everything'
 	@echo 'make test-faults  kill, cut and fill what a sweep needs, for half an hour'
-	@echo 'make test-security  try the doors and services of the nodes for longer'
+	@echo 'make test-security  noise, crowds and attacks on every service, for three quarters of an hour'
 	@echo 'make bench      measure the kit itself        make clean      remove what was built'
 	@echo 'make bench-collect    measure the reading of logs, without a lab'
 	@echo 'make bench-jtl        let JMeter read an exported log, and compare'
@@ -57,6 +57,10 @@ test-security: .venv/ready test-packages
 # The long form: a link cut for a minute, and 100 kills at random.
 test-faults: .venv/ready test-packages
 	.venv/bin/pytest tests/faults --long
+
+# The long form: noise at each service for five minutes, crowds for one.
+test-security: .venv/ready test-packages
+	.venv/bin/pytest tests/security --long
 
 test-packages:
 	@dpkg -s curl libfaketime >/dev/null 2>&1 || { $(AS_ROOT) apt-get update -q && \

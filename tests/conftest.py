@@ -22,7 +22,7 @@ LOCK = Path(f"/run/lock/rackbench-{LAB['rackbench_lab']}.lock")
 # Cheap and telling ones first; those that change the lab last.
 ORDER = (
     *("bad_study", "nodes", "services", "foreign_clients", "units", "ports", "access", "refusals"),
-    *("site", "sweep", "bad_trials"),
+    *("site", "sweep", "bad_trials", "garbage_soap", "garbage", "garbage_messages", "cves"),
     *("health", "overnight_timer", "faults", "without", "kills", "disks", "bad_input"),
     *("growth", "upkeep", "example", "virtual_lab"),
 )

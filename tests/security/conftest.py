@@ -1,0 +1,30 @@
+"""What the tests of the lab's security share."""
+
+from __future__ import annotations
+
+import pytest
+from attacker import Attacker, deploy_attackers
+from labs import Lab, Say
+
+
+@pytest.fixture(scope="session")
+def attacker(lab: Lab) -> Attacker:
+    """Somebody on the client node who means no good."""
+    return deploy_attackers(lab)
+
+
+@pytest.fixture(scope="session")
+def long_form(request: pytest.FixtureRequest) -> bool:
+    """Whether the tests may take their time."""
+    return bool(request.config.getoption("--long"))
+
+
+@pytest.fixture
+def tell(say: Say, capsys: pytest.CaptureFixture[str]) -> Say:
+    """Writes to the terminal out of a running test, whose output is captured."""
+
+    def line(text: str) -> None:
+        with capsys.disabled():
+            say(text)
+
+    return line

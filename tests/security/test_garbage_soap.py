@@ -1,0 +1,136 @@
+"""What no SOAP stack should have to read: refused in words, and nobody else notices."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attacker import TOMCAT, Attacker
+
+sys.path.insert(0, str(Path(__file__).with_name("attackers")))
+import envelopes
+import parts
+
+# What is refused, and with which words. The rest may be answered, as long as it is answered.
+REFUSED = {
+    "axis-envelopes": {
+        **dict.fromkeys(envelopes.doctypes(""), "DOCTYPE is disallowed"),
+        "instruction": "Processing instructions are not allowed",
+        "deep nesting": "nested deeper than 100",
+        "never ended": "nested deeper than 100",
+        "10 000 attributes": "more than 100 attributes|Attribute",
+        "9 000 namespaces": "more than 100 namespaces",
+        "name of 4 MiB": "JAXP00010005|maxXMLNameLimit",
+        "unknown entity": "not declared",
+        "array of 2 000 000 000 promised": "promise more than",
+        "arrays promised 5 000 times": "promise more than",
+        "negative array": "length '-5'",
+        "array of no number": "length 'many'",
+        "position far away": "no position",
+        "offset far away": "no offset",
+        "array of many dimensions": "length '40000,40000'",
+        "dimensions overflowing": "length '65536,65536,2'",
+        "reference to itself": "is a reference and has an id",
+        "references in a circle": "is a reference and has an id",
+        "one row 20 000 times": "more than 16 references",
+        "chunks without end": "longer than the",
+        "length of 2 GiB announced": "413",
+        "gzip bomb": "415",
+        "header of 1 MiB": "400",
+        "5 000 headers": "400",
+        "nothing": "Premature end of file",
+        "zeros": "not allowed in prolog",
+        "XInclude": "NOT expected",
+        "a header that must be understood": "Did not understand",
+    },
+    "axis-parts": {
+        "MIME without end": "longer than the|500",
+        "MIME parts without end": "more than 100 parts",
+        "MIME cut short": "before final boundary",
+        "MIME without boundary": "400",
+        "MIME with an empty boundary": "400",
+        "MIME with a boundary of 8 KiB": "400",
+        "MIME with another boundary": "500",
+        "MIME, 20 000 parts": "more than 100 parts|500",
+        "MIME, 20 000 parts before the root": "more than 100 parts|500",
+        "MIME, 100 000 headers": "bytes of headers|500",
+        "MIME, a header of 4 MiB": "bytes of headers|500",
+        "a class that must not be loaded": "REJECTED",
+        "a matrix that lies": "REJECTED",
+        "DIME that promises 4 GB": "4294967291 more bytes expected",
+        "DIME with options of 64 KiB": "500",
+        "DIME of version 31": "greater than current supported version",
+        "DIME cut short": "more bytes expected",
+        "DIME of zeros": "500",
+        "DIME of ones": "500",
+    },
+    # The stack skips a DOCTYPE unread; what it declares is not there.
+    "jaxws-envelopes": {
+        **dict.fromkeys(
+            (name for name, (_, text) in envelopes.doctypes("").items() if "&" in text),
+            "Undeclared general entity",
+        ),
+        "deep nesting": "Maximum Element Depth",
+        "10 000 attributes": "Attribute limit",
+        "9 000 namespaces": "Attribute limit",
+        "attribute of 4 MiB": "Maximum attribute size",
+        "chunks without end": "500",
+        "length of 2 GiB announced": "413",
+        "gzip bomb": "415",
+        "header of 1 MiB": "400",
+    },
+    "jaxws-parts": {
+        "XOP of a file": "no payload",
+        "XOP of a page": "no payload",
+        "XOP of nothing": "no payload",
+        "XOP with a DOCTYPE": "Undeclared general entity",
+        "XOP, 20 000 parts": "500",
+        "XOP, a header of 4 MiB": "500",
+        "XOP without end": "500",
+        "XOP parts without end": "500",
+        "XOP without boundary": "400",
+    },
+}
+NAMES = {
+    "axis-envelopes": envelopes.axis,
+    "axis-parts": parts.axis,
+    "jaxws-envelopes": envelopes.jaxws,
+    "jaxws-parts": parts.jaxws,
+}
+Answers = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def answers(attacker: Attacker) -> Iterator[dict[str, Answers]]:
+    """Every attack, one after the other, and that Tomcat lived through them all."""
+    with attacker.unharmed("worker1", TOMCAT):
+        found = {family: attacker.run(family, "worker1") for family in REFUSED}
+        assert attacker.lab.output("worker1", "find / -xdev -name 'Axis*.att' | wc -l") == "0"
+    return found
+
+
+@pytest.mark.journal(TOMCAT, "worker1")
+@pytest.mark.parametrize("family", REFUSED)
+def test_each_attack_is_answered_and_tells_nothing(
+    answers: dict[str, Answers], family: str
+) -> None:
+    assert set(answers[family]) == set(NAMES[family](""))
+    for name, answer in answers[family].items():
+        assert answer["status"] >= 200, f"{name}: no answer: {answer}"
+        assert "root:" not in answer["text"], name
+
+
+@pytest.mark.journal(TOMCAT, "worker1")
+@pytest.mark.parametrize(
+    ("family", "name"), [(family, name) for family, names in REFUSED.items() for name in names]
+)
+def test_what_would_harm_is_refused_in_words(
+    answers: dict[str, Answers], family: str, name: str
+) -> None:
+    answer = answers[family][name]
+    assert answer["status"] >= 400, answer
+    assert re.search(REFUSED[family][name], f"{answer['status']} {answer['text']}"), answer
