@@ -61,6 +61,8 @@ table {table} {{
         iif lo accept
         ct state established,related accept
         ct state invalid drop
+        # Of a connection older than the filter, perhaps Ansible's own; none can begin by it.
+        tcp flags & (syn | ack) == ack accept
         icmpv6 type {{ nd-neighbor-solicit, nd-neighbor-advert, nd-router-advert }} accept
         ip saddr @lab4 icmp type echo-request accept
         ip6 saddr @lab6 icmpv6 type echo-request accept
