@@ -245,7 +245,14 @@ def _listed(levels: Level | Sequence[Level]) -> Sequence[Level]:
 
 def _of_level(choice: Any, cell: Cell) -> Any:
     """Give the choice itself, or what it has for the cell's level of the factor it names."""
-    return choice[str(cell[choice["factor"]])] if isinstance(choice, Mapping) else choice
+    return choice[level_text(cell[choice["factor"]])] if isinstance(choice, Mapping) else choice
+
+
+def _by_text(choice: Any) -> Any:
+    """Give a choice by level with its keys as text: YAML reads 1 and true as no text."""
+    if not isinstance(choice, Mapping):
+        return choice
+    return {level_text(level): chosen for level, chosen in choice.items()}
 
 
 def _number(number: int | str, cell: Cell) -> int:
@@ -285,12 +292,12 @@ class _Resolver:
             name=self.name,
             seed=self.study.content["seed"],
             grids=tuple({f: tuple(levels) for f, levels in grid.items()} for _, grid in grids),
-            clients=self.study.content["clients"],
+            clients=_by_text(self.study.content["clients"]),
             constants={**stated, **own},
             node={**self.study.content.get("node", {}), **self._own("node", {})},
             where=tuple(where),
             threads=self._value("threads", 1),
-            needs=self.study.content.get("needs", []),
+            needs=_by_text(self.study.content.get("needs", [])),
             servers=self.study.content.get("servers", 1),
             **{key: self._value(key) for key in ("replicates", "calls", "warmup", "timeout_s")},
         )
@@ -416,7 +423,8 @@ class _Resolver:
                 f"its factors are {', '.join(factors)}"
             )
         for level in dict.fromkeys(level for grid in profile.grids for level in grid[chosen]):
-            if str(level) not in choice:
+            if level_text(level) not in choice:
                 raise self._fail(
-                    f"{key} has no {what} for {chosen} {level!r}; add the line `{level}: {example}`"
+                    f"{key} has no {what} for {chosen} {level!r}; "
+                    f"add the line `{level_text(level)}: {example}`"
                 )

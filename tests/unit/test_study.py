@@ -112,6 +112,18 @@ def test_levels_that_would_be_one_cell_are_refused(levels, named):
     assert f"factors[0].size has the levels {named}, which" in message_of(study_of(apart))
 
 
+@pytest.mark.parametrize("levels", [[1, 2], [True, False], ["a", "b"]])
+def test_clients_and_needs_are_chosen_by_levels_of_any_kind(levels):
+    choice = {
+        "clients": {"factor": "kind", levels[0]: "one", levels[1]: "other"},
+        "needs": {"factor": "kind", levels[0]: ["broker"], levels[1]: []},
+    }
+    text = changed(factors={"kind": levels}, domains={}, servers=1, **choice)
+    profile = parse_study(text, "a").profile("paper", 5)
+    found = [profile.settings(cell) for cell in profile.cells()]
+    assert [(s.client, s.needs) for s in found] == [("one", ["broker"]), ("other", [])]
+
+
 def test_the_same_level_in_two_grids_is_one_level():
     text = study_of([{"size": [1, 2]}, {"size": [2, 3]}])
     assert len(parse_study(text, "a").profile("paper", 5).cells()) == 3
