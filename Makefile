@@ -50,10 +50,6 @@ test-java: .venv/ready
 test-lab: .venv/ready test-packages
 	.venv/bin/pytest tests/lab tests/security tests/faults
 
-# The long form of what is tried against the nodes.
-test-security: .venv/ready test-packages
-	.venv/bin/pytest tests/security --long
-
 # The long form: a link cut for a minute, and 100 kills at random.
 test-faults: .venv/ready test-packages
 	.venv/bin/pytest tests/faults --long

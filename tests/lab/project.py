@@ -53,7 +53,7 @@ PROFILES: dict[str, dict[str, Any]] = {
     "hung": {
         "factors": {"transport": ["soap"], "servers": [1], "integers": [5000]},
         "replicates": 1,
-        "calls": 200,
+        "calls": 60,
         "warmup": 1,
         "timeout_s": 30,
     },
