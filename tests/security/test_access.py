@@ -48,8 +48,7 @@ def somebody_allows_passwords(lab: Lab) -> Iterator[None]:
     file = f"{DROP_IN}/50-cloud-init.conf"
     lab.output(
         "worker2",
-        f"printf '{allow}' >{file}; rm {DROP_IN}/lab.conf.off 2>/dev/null; "
-        f"mv {DROP_IN}/lab.conf /root/; systemctl reload ssh",
+        f"printf '{allow}' >{file}; mv {DROP_IN}/lab.conf /root/; systemctl reload ssh",
     )
     try:
         yield
