@@ -20,9 +20,6 @@ import org.apache.axis.providers.java.RPCProvider;
  * Axis's RPC provider for a JDK after 7. Axis 1.4 sorts one shared list of operations in every
  * request ({@code JavaServiceDesc.getOperationsByQName}); since Java 8 two requests at once make
  * {@code ArrayList.sort} throw ConcurrentModificationException. Here each request sorts a copy.
- *
- * <p>Two first requests at once also make Axis look into the service's class at once, and one of
- * them gets a NullPointerException or half a description. Here one looks, the other waits.
  */
 public final class ConcurrentRpcProvider extends RPCProvider {
 
@@ -57,19 +54,19 @@ public final class ConcurrentRpcProvider extends RPCProvider {
 
   @Override
   public void initServiceDesc(SOAPService service, MessageContext context) throws AxisFault {
-    // each of the two has a provider of its own, but both fill the one description
-    synchronized (service.getServiceDescription()) {
-      describe(service, context);
-    }
-  }
-
-  private void describe(SOAPService service, MessageContext context) throws AxisFault {
     super.initServiceDesc(service, context);
     JavaServiceDesc description = (JavaServiceDesc) service.getServiceDescription();
     description.getOperationsByQName(new QName("")); // makes Axis fill its map
     nameReturn(service, description);
+    for (String operations : List.of("qname2OperationsMap", "name2OperationsMap")) {
+      copyWhatIsSorted(description, operations);
+    }
+  }
+
+  private static void copyWhatIsSorted(JavaServiceDesc description, String operations)
+      throws AxisFault {
     try {
-      Field field = JavaServiceDesc.class.getDeclaredField("qname2OperationsMap");
+      Field field = JavaServiceDesc.class.getDeclaredField(operations);
       field.setAccessible(true);
       field.set(description, new CopyingMap((Map<?, ?>) field.get(description)));
     } catch (ReflectiveOperationException e) {

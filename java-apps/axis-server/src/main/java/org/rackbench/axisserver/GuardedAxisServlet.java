@@ -1,9 +1,10 @@
 package org.rackbench.axisserver;
 
 import javax.servlet.ServletException;
+import org.apache.axis.AxisFault;
 import org.apache.axis.transport.http.AxisServlet;
 
-/** Axis behind HTTP with guarded parsers. */
+/** Axis behind HTTP with guarded parsers, its services described before the first request. */
 public final class GuardedAxisServlet extends AxisServlet {
 
   private static final long serialVersionUID = 1;
@@ -12,5 +13,10 @@ public final class GuardedAxisServlet extends AxisServlet {
   public void init() throws ServletException {
     GuardedParserFactory.install();
     super.init();
+    try {
+      Descriptions.complete(getEngine());
+    } catch (AxisFault e) {
+      throw new ServletException("cannot describe the services: " + e.getMessage(), e);
+    }
   }
 }

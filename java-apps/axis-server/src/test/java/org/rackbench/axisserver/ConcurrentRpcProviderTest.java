@@ -1,14 +1,17 @@
 package org.rackbench.axisserver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import javax.xml.namespace.QName;
+import org.apache.axis.configuration.SimpleProvider;
 import org.apache.axis.description.JavaServiceDesc;
 import org.apache.axis.handlers.soap.SOAPService;
+import org.apache.axis.server.AxisServer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -29,15 +32,22 @@ class ConcurrentRpcProviderTest {
     }
   }
 
-  /** What Axis does for each of two first requests: the provider differs, the description not. */
-  private static int operationsSeenBy(JavaServiceDesc description, CyclicBarrier start)
-      throws Exception {
+  private static JavaServiceDesc described() throws Exception {
     SOAPService service = new SOAPService(new ConcurrentRpcProvider());
     service.setOption("className", Service.class.getName());
     service.setOption("allowedMethods", "one two three");
-    service.setServiceDescription(description);
+    service.getServiceDescription().setName("Service");
+    SimpleProvider services = new SimpleProvider();
+    services.deployService("Service", service);
+    Descriptions.complete(new AxisServer(services));
+    return (JavaServiceDesc) service.getServiceDescription();
+  }
+
+  /** What Axis does in every request. */
+  private static int operationsSeenBy(JavaServiceDesc description, CyclicBarrier start)
+      throws Exception {
     start.await();
-    service.getInitializedServiceDesc(null);
+    assertTrue(description.isInitialized());
     assertEquals(1, description.getOperationsByQName(new QName("three")).length);
     return description.getOperations().size();
   }
@@ -48,7 +58,7 @@ class ConcurrentRpcProviderTest {
     ExecutorService requests = Executors.newFixedThreadPool(2);
     try {
       for (int i = 0; i < 500; i++) {
-        JavaServiceDesc description = new JavaServiceDesc();
+        JavaServiceDesc description = described();
         CyclicBarrier start = new CyclicBarrier(2);
         Future<Integer> other = requests.submit(() -> operationsSeenBy(description, start));
         assertEquals(3, requests.submit(() -> operationsSeenBy(description, start)).get());
