@@ -189,19 +189,39 @@ def transfer_mbit(peer: str) -> float:
 
 
 def jvms() -> dict[str, str]:
-    """Heap and flags of each running JVM of the kit's own units, as the JVM itself tells them."""
+    """Heap and flags of each running JVM of the kit's own units."""
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         unit = re.search(r"/(rackbench-[^/]+)\.service$", read(f"{process}/cgroup") or "", re.M)
         if not unit or not Path(f"/etc/systemd/system/{unit[1]}.service").exists():
             continue
-        for data in (process / "root/tmp").glob(f"hsperfdata_*/{process.name}"):
-            flags = performance_data(data.read_bytes()).get("java.rt.vmArgs", "").split()
+        if flags := flags_of(process):
             heap = [flag for flag in flags if flag.startswith(("-Xmx", "-Xms"))]
             others = [flag for flag in flags if flag not in heap]
             found[f"{unit[1]} heap"] = " ".join(heap)
             found[f"{unit[1]} flags"] = " ".join(others)
     return found
+
+
+def flags_of(process: Path) -> list[str]:
+    """The flags of a JVM as it tells them itself; if its account has no name, as it was begun."""
+    for data in (process / "root/tmp").glob(f"hsperfdata_*/{process.name}"):
+        return performance_data(data.read_bytes()).get("java.rt.vmArgs", "").split()
+    command = (read(f"{process}/cmdline") or "").split("\0")
+    return command_flags(command) if Path(command[0]).name == "java" else []
+
+
+def command_flags(command: list[str]) -> list[str]:
+    """The flags of a JVM's command line, up to its main class."""
+    flags, arguments = [], iter(command[1:])
+    for argument in arguments:
+        if argument in {"-cp", "-classpath", "--class-path"}:
+            next(arguments, None)
+        elif argument.startswith("-"):
+            flags.append(argument)
+        else:
+            break
+    return flags
 
 
 def performance_data(data: bytes) -> dict[str, str]:
