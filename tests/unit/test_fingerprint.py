@@ -106,6 +106,12 @@ def test_rates_that_nothing_limits_are_not_compared(differences):
     assert rows(differences, taken) == []
 
 
+def test_units_that_failed_are_a_difference_unless_they_are_left_out(differences):
+    taken = nodes(failed_units="logrotate.service")
+    assert [row["item"] for row in differences(taken, GROUPS, TOLERANCES)] == ["failed_units"]
+    assert differences(taken, GROUPS, TOLERANCES, but=["failed_units"]) == []
+
+
 def test_a_declared_difference_is_left_out_and_the_others_are_not(differences):
     taken = nodes(kernel="6.12.9", link_rtt_ms=9.0)
     declared = [{"node": "worker2", "item": "kernel", "reason": "a newer board needs it"}]

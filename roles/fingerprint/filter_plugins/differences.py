@@ -115,15 +115,17 @@ def fingerprint_differences(
     groups: Mapping[str, list[str]],
     tolerances: Mapping[str, float],
     exceptions: Sequence[Mapping[str, str]] = (),
+    but: Sequence[str] = (),
 ) -> list[Row]:
     """Rows of item, node, value and what the others have; none when the nodes are the same.
 
     `fingerprints` by node name, `groups` as name and nodes. `tolerances` holds `clock_ms`,
-    `link_share` (a part of the middle node's rate) and `rtt_ms`. What `exceptions` declare is left
-    out. Raises AnsibleFilterError for an exception without a node of the lab, an item or a reason.
+    `link_share` (a part of the middle node's rate) and `rtt_ms`. What `exceptions` declare and the
+    items of `but` are left out. Raises AnsibleFilterError for an exception without a node of the
+    lab, an item or a reason.
     """
     names = {key for fingerprint in fingerprints.values() for key in fingerprint}
-    common = names - READINGS - OF_A_GROUP - DIGESTS
+    common = names - READINGS - OF_A_GROUP - DIGESTS - set(but)
     rows = odd_ones({name: items(taken, common) for name, taken in fingerprints.items()})
     for members in groups.values():
         rows += odd_ones(
