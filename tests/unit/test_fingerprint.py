@@ -106,6 +106,13 @@ def test_rates_that_nothing_limits_are_not_compared(differences):
     assert rows(differences, taken) == []
 
 
+def test_rates_below_what_the_links_allow_are_not_compared(differences):
+    taken = nodes(link_measured_mbit=300.0)
+    for items in taken.values():
+        items["link_shaped_mbit"] = 1000.0
+    assert rows(differences, taken) == []
+
+
 def test_units_that_failed_are_a_difference_unless_they_are_left_out(differences):
     taken = nodes(failed_units="logrotate.service")
     assert [row["item"] for row in differences(taken, GROUPS, TOLERANCES)] == ["failed_units"]

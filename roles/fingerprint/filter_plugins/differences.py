@@ -58,17 +58,25 @@ def clocks_off(fingerprints: Mapping[str, Mapping[str, Any]], tolerance: float) 
             }
 
 
+def limit_of(taken: Mapping[str, Any]) -> float:
+    """The rate that a node's shaper or else its hardware allows in Mbit/s; 0 where neither does."""
+    speed = taken.get("link_speed_mbit") if taken.get("link_driver") else None
+    return max(0.0, float(taken.get("link_shaped_mbit") or speed or 0))
+
+
 def links_off(
     fingerprints: Mapping[str, Mapping[str, Any]], share: float, slower_ms: float
 ) -> Iterator[Row]:
     """Links far from the middle one: in rate by more than this share, in round trip by so many ms.
 
-    The rate of a link that neither hardware nor a shaper limits is the CPU's, and not compared.
+    Where the middle link is not as fast as hardware or shaper allow, or nothing limits it, the
+    rates are the CPU's, and not compared.
     """
-    limited = {
-        n: t for n, t in fingerprints.items() if {"link_shaped_mbit", "link_driver"} & set(t)
-    }
+    limited = {name: taken for name, taken in fingerprints.items() if limit_of(taken)}
     rates = {name: taken.get("link_measured_mbit") for name, taken in limited.items()}
+    reached = median([rate or 0 for rate in rates.values()] or [0])
+    if reached < (1 - share) * median([limit_of(taken) for taken in limited.values()] or [0]):
+        rates = {}
     trips = {name: taken.get("link_rtt_ms") for name, taken in fingerprints.items()}
     for item, readings, words in (
         ("link_measured_mbit", rates, f"within {share:.0%} of"),
@@ -125,7 +133,7 @@ def fingerprint_differences(
     lab, an item or a reason.
     """
     names = {key for fingerprint in fingerprints.values() for key in fingerprint}
-    common = names - READINGS - OF_A_GROUP - DIGESTS - set(but)
+    common = names - READINGS - OF_A_GROUP - DIGESTS
     rows = odd_ones({name: items(taken, common) for name, taken in fingerprints.items()})
     for members in groups.values():
         rows += odd_ones(
@@ -138,6 +146,7 @@ def fingerprint_differences(
     rows += clocks_off(fingerprints, float(tolerances["clock_ms"]))
     rows += links_off(fingerprints, float(tolerances["link_share"]), float(tolerances["rtt_ms"]))
     excused = declared(exceptions, set(fingerprints))
+    rows = [row for row in rows if row["item"] not in but]
     return [row for row in rows if (row["node"], row["item"]) not in excused]
 
 
