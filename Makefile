@@ -96,7 +96,6 @@ site: build
 verify: .venv/ready
 	$(PLAY) playbooks/verify.yml
 
-# Another release of the nodes: EXTRA='-e bundle_suite=bookworm'
 bundle: .venv/ready
 	$(PLAY) playbooks/bundle.yml
 
