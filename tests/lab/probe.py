@@ -12,7 +12,7 @@ from labs import Lab
 from project import DIST
 
 SOURCE = Path(__file__).with_name("JmsProbe.java")
-PLACE = "/tmp/jms-probe"  # noqa: S108 - on a node of the tests' own lab
+PLACE = "/var/tmp/jms-probe"  # noqa: S108 - on a node of the tests' own lab
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 from labs import Lab
 
 SOURCE = Path(__file__).with_name("attackers")
-PLACE = "/tmp/attackers"  # noqa: S108 - on a node of the tests' own lab
+PLACE = "/var/tmp/attackers"  # noqa: S108 - on a node of the tests' own lab
 
 TOMCAT = "rackbench-tomcat"
 TCP = "rackbench-tcp-server"

@@ -15,7 +15,7 @@ from probe import Probe
 from project import DIST
 
 SOURCE = Path(__file__).with_name("JmsGarbage.java")
-PLACE = "/tmp/jms-garbage"  # noqa: S108 - on a node of the tests' own lab
+PLACE = "/var/tmp/jms-garbage"  # noqa: S108 - on a node of the tests' own lab
 
 Send = Callable[[str, str, int], dict[str, str]]
 
