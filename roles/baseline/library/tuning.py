@@ -349,6 +349,8 @@ def main() -> None:
         module.fail_json(msg=str(error))
     if module.params["state"] == "reset" and left:
         module.fail_json(msg="Not all was put back; what was found stays recorded", left=left)
+    for name, reason in left.items():
+        module.warn(f"{name} is left as it is: {reason}")
     module.exit_json(changed=bool(settings), settings=settings, left=left)
 
 
