@@ -379,7 +379,7 @@ formats:
   cells     CSV with a row each cell, as cells.csv
   jtl       measured calls for JMeter, which knows whole milliseconds only
   hdr       HdrHistogram log: a histogram of each trial in ns, tagged by its cell
-  latex     the cells as a table for the package booktabs
+  latex     the cells as a table for the packages booktabs and longtable
   markdown  the cells as a pipe table
 
 examples:

@@ -39,7 +39,7 @@ FORMATS: Mapping[str, Format] = {
     "cells": Format("CSV with a row each cell, as cells.csv", ".cells.csv", _text(as_csv)),
     "jtl": Format("measured calls for JMeter, in whole milliseconds", ".jtl", write_jtl),
     "hdr": Format("an HdrHistogram of each trial in ns, tagged by cell", ".hlog", write_hdr),
-    "latex": Format("the cells as a LaTeX table (booktabs)", ".tex", _text(as_latex)),
+    "latex": Format("the cells as a LaTeX table (booktabs, longtable)", ".tex", _text(as_latex)),
     "markdown": Format("the cells as a Markdown table", ".md", _text(as_markdown)),
 }
 

@@ -66,7 +66,7 @@ def trials_csv(analysis: Analysis) -> str:
 
 
 def as_latex(analysis: Analysis) -> str:
-    """Give a table for the package booktabs, numbers as the report shows them.
+    """Give a table for the packages booktabs and longtable, numbers as the report shows them.
 
     It begins with a comment when it holds letters that pdfLaTeX has no fonts for.
     """
@@ -80,26 +80,21 @@ def as_latex(analysis: Analysis) -> str:
         for row in rows
         for character in "".join(row)
     )
+    head = (r"\toprule", " & ".join(header) + r" \\", r"\midrule")
     lines = [
         *(
             ["% Compile with LuaLaTeX or XeLaTeX, and a font of these letters."]
             if is_beyond
             else []
         ),
-        r"\begin{table}",
-        r"\centering",
+        r"{\footnotesize\setlength{\tabcolsep}{4pt}",
+        rf"\begin{{longtable}}{{{sides}{'r' * len(_NUMBERS)}}}",
         rf"\caption{{{_latex(_caption(analysis))}}}",
-        rf"\label{{tab:{re.sub('[^A-Za-z0-9]+', '-', analysis.run.name)}}}",
-        r"\footnotesize",
-        r"\setlength{\tabcolsep}{4pt}",
-        rf"\begin{{tabular}}{{{sides}{'r' * len(_NUMBERS)}}}",
-        r"\toprule",
-        " & ".join(header) + r" \\",
-        r"\midrule",
+        rf"\label{{tab:{re.sub('[^A-Za-z0-9]+', '-', analysis.run.name)}}}\\",
+        *(*head, r"\endfirsthead", *head, r"\endhead"),
+        *(r"\bottomrule", r"\endlastfoot"),
         *(" & ".join(row) + r" \\" for row in rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
+        r"\end{longtable}}",
     ]
     return "\n".join(lines) + "\n"
 
