@@ -110,27 +110,34 @@ def test_only_a_worker_that_hangs_is_restarted(lab: Lab) -> None:
     }
 
 
-@pytest.mark.journal(RUNNER, "client1")
-@pytest.mark.journal("rackbench-health", "worker1")
-@pytest.mark.journal("rackbench-restart", "worker1")
-def test_a_server_that_hangs_is_restarted_and_the_trial_repeated(lab: Lab) -> None:
-    study = {"study": "sort", "profile": "hung", "run": "hung"}
-    with lab.phase("sweep.yml, and Tomcat is stopped by a signal during a trial"):
-        process, log = lab.player.start("sweep.yml", study)
+def struck_by(lab: Lab, signal: str, run: str, profile: str) -> dict[str, Any]:
+    """A sweep of one trial, and a signal to its Tomcat while it runs; what trial.json says."""
+    with lab.phase(f"sweep.yml, and Tomcat gets SIG{signal} during a trial"):
+        process, log = lab.player.start(
+            "sweep.yml", {"study": "sort", "profile": profile, "run": run}
+        )
         try:
             machine.wait_for(
-                lambda: state(lab, "hung").get("running") or process.poll() is not None,
+                lambda: state(lab, run).get("running") or process.poll() is not None,
                 "a trial runs",
                 300,
             )
-            lab.output("worker1", "systemctl kill --signal=STOP rackbench-tomcat.service")
+            lab.output("worker1", f"systemctl kill --signal={signal} rackbench-tomcat.service")
             code = process.wait(300)
         finally:
             lab.output("worker1", "systemctl kill --signal=CONT rackbench-tomcat.service")
             if process.poll() is None:
                 machine.kill_group(process)
     assert code == 0, log.read_text()[-4000:]
-    (record,) = sealed(lab, "hung").values()
+    (record,) = sealed(lab, run).values()
+    return record
+
+
+@pytest.mark.journal(RUNNER, "client1")
+@pytest.mark.journal("rackbench-health", "worker1")
+@pytest.mark.journal("rackbench-restart", "worker1")
+def test_a_server_that_hangs_is_restarted_and_the_trial_repeated(lab: Lab) -> None:
+    record = struck_by(lab, "STOP", "hung", "hung")
     # How the second attempt ends hangs on how fast this machine starts Tomcat.
     assert (record["attempt"], len(record["earlier_attempts"])) == (2, 1)
     assert "tomcat on worker1 ended (signal killed KILL)" in record["earlier_attempts"][0]["reason"]
@@ -155,22 +162,7 @@ def stopped(lab: Lab, node: str, unit: str) -> Iterator[None]:
 
 @pytest.mark.journal(RUNNER, "client1")
 def test_a_trial_whose_server_was_killed_is_repeated(lab: Lab) -> None:
-    study = {"study": "sort", "profile": "one-long-soap", "run": "killed"}
-    with lab.phase("sweep.yml, and Tomcat is killed during a trial"):
-        process, log = lab.player.start("sweep.yml", study)
-        try:
-            machine.wait_for(
-                lambda: state(lab, "killed").get("running") or process.poll() is not None,
-                "a trial runs",
-                300,
-            )
-            lab.output("worker1", "systemctl kill --signal=KILL rackbench-tomcat.service")
-            code = process.wait(300)
-        finally:
-            if process.poll() is None:
-                machine.kill_group(process)
-    assert code == 0, log.read_text()[-4000:]
-    (record,) = sealed(lab, "killed").values()
+    record = struck_by(lab, "KILL", "killed", "one-long-soap")
     assert (record["outcome"], record["attempt"]) == ("ok", 2)
     (earlier,) = record["earlier_attempts"]
     assert earlier["attempt"] == 1
