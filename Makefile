@@ -37,7 +37,10 @@ demo: .venv/ready
 	@echo
 	@echo "Report: $(CURDIR)/results/demo/report.html"
 
-test: lint test-unit test-java test-lab
+test: .venv/ready
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint test-java
+	@$(MAKE) --no-print-directory test-unit
+	@$(MAKE) --no-print-directory test-lab
 
 test-unit: .venv/ready
 	@command -v chromium >/dev/null || { $(AS_ROOT) apt-get update -q && \
