@@ -86,6 +86,12 @@ def changes_between(looks: Sequence[Look]) -> list[Change]:
     return list(changes.values())
 
 
+def not_seen_again(looks: Sequence[Look]) -> list[str]:
+    """Name the nodes that were seen before and went away until the last look."""
+    before = {node for look in looks[:-1] for node in look.nodes}
+    return sorted(before & looks[-1].without) if looks else []
+
+
 def first_records(looks: Sequence[Look]) -> list[Mapping[str, Any]]:
     """Give what was recorded of every node at the first look that saw it."""
     first: dict[str, Mapping[str, Any]] = {}

@@ -16,7 +16,7 @@ from collect.calls import Calls, find_bad_rows
 from collect.cells import cells_csv, make_cells
 from collect.check import Finding, verify_run
 from collect.errors import quoted
-from collect.looks import changes_between, read_looks
+from collect.looks import changes_between, not_seen_again, read_looks
 from collect.run import Run
 from collect.status import read_status
 from collect.trials import Trial
@@ -99,7 +99,15 @@ def _of_plan(run: Run) -> Iterator[Finding]:
 
 
 def _of_nodes(run: Run) -> Iterator[Finding]:
-    for change in changes_between(read_looks(run.directory, run.provenance)):
+    looks = read_looks(run.directory, run.provenance)
+    for node in not_seen_again(looks):
+        yield Finding(
+            "nodes",
+            node,
+            f"{node}: could not be looked at again at {looks[-1].at}; "
+            "sweep with the same words once it is back",
+        )
+    for change in changes_between(looks):
         yield Finding(
             "nodes",
             change.node,

@@ -9,7 +9,13 @@ from collect.analysis import Analysis
 from collect.cells import Cell
 from collect.disturbances import LIMITS, disturbances
 from collect.identity import OF_A_GROUP, READINGS
-from collect.looks import Look, changes_between, first_records, read_looks
+from collect.looks import (
+    Look,
+    changes_between,
+    first_records,
+    not_seen_again,
+    read_looks,
+)
 from collect.numbers import name_of
 
 OF_ONE_NODE = {"name", "address", "groups", *READINGS}
@@ -37,6 +43,7 @@ def find_troubles(analysis: Analysis) -> list[Trouble]:
         *_of_nodes(first_records(looks), analysis.run.provenance),
         *_of_exceptions(analysis.run.provenance),
         *_of_changes(looks),
+        *_of_unseen(looks),
         *_of_course(analysis.cells),
         *_of_disturbances(analysis.cells),
         *_of_attempts(analysis.cells),
@@ -146,6 +153,12 @@ def _of_changes(looks: Sequence[Look]) -> list[Trouble]:
         f"{c.node}: {c.item} was {c.before[:_SHOWN]}, at {c.at} {c.after[:_SHOWN]}" for c in changes
     ]
     return [Trouble("The nodes changed during the run.", _first(details))] if details else []
+
+
+def _of_unseen(looks: Sequence[Look]) -> list[Trouble]:
+    gone = not_seen_again(looks)
+    text = f"Went away, and not known to have stayed the same: {', '.join(gone)}."
+    return [Trouble(text)] if gone else []
 
 
 def _items(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

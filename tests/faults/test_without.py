@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import machine
 import pytest
 from faults import cut_link
 from labs import RUNNER, Lab
@@ -34,6 +35,27 @@ def test_a_sweep_begins_without_a_node_that_is_away(lab: Lab) -> None:
         night.prove()
         looks = [json.loads(line) for line in (night.results / "nodes.jsonl").open()]
         assert [look["without"] for look in looks] == [["worker3"]] * 2 + [[]] * 2
+    finally:
+        night.stop()
+
+
+@pytest.mark.journal(RUNNER, "client1")
+def test_a_node_that_goes_away_during_a_sweep_is_told_in_the_report(lab: Lab) -> None:
+    patience = {"mitogen_ssh_keepalive_interval": 2, "mitogen_ssh_keepalive_count": 2}
+    night = Night(lab, "gone", "one-server", patience)
+    try:
+        night.runs_a_trial()
+        with cut_link(lab, "worker3"):
+            machine.wait_for(lambda: not night.running(), "the sweep ends", 240)
+        (ended,) = night.ended
+        assert ended.code == 2, ended.excerpt
+        assert "worker3 could not be looked at again after the trials" in ended.flat
+        page = (night.results / "report.html").read_text()
+        assert "not known to have stayed the same: worker3" in page
+        lab.hang_up()
+
+        lab.play("sweep.yml", night.words())
+        night.prove()
     finally:
         night.stop()
 

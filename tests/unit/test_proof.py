@@ -204,6 +204,19 @@ def test_a_node_that_was_left_out_is_not_missed(run):
     assert only(run)[:2] == ("nodes", "worker1")
 
 
+def test_a_node_that_went_away_is_found_until_it_is_seen_again(run):
+    from collect.troubles import find_troubles  # noqa: PLC0415 - slow to import
+
+    look(run, without=["worker1"])
+    kind, subject, text = only(run)
+    assert (kind, subject) == ("nodes", "worker1")
+    assert "could not be looked at again at 2026-03-02T06:00:00Z; sweep with the same" in text
+    troubles = find_troubles(analyse(open_run(str(run.directory))))
+    assert [t.text for t in troubles if "worker1" in t.text and t.is_grave]
+    look(run, at="2026-03-03T06:00:00Z")
+    assert findings(run) == []
+
+
 def test_a_node_that_came_later_is_compared_from_its_first_look_on(run):
     nodes = run.provenance["nodes"]
     others = [node for node in nodes if node["name"] != "worker1"]
