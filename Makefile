@@ -51,7 +51,7 @@ test-java: .venv/ready
 	$(PLAY) playbooks/build.yml -e java_apps_goal=verify
 
 test-lab: .venv/ready test-packages
-	.venv/bin/pytest tests/lab tests/security tests/faults
+	.venv/bin/pytest tests/lab tests/security tests/faults --durations=25
 
 # The long form: a link cut for a minute, and 100 kills at random.
 test-faults: .venv/ready test-packages
