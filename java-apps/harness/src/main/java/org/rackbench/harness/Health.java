@@ -2,6 +2,7 @@ package org.rackbench.harness;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.net.HttpURLConnection;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -9,9 +10,16 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 
-/** Asks the nodes of a trial how they are, by the health socket that every node has. */
+/**
+ * Asks the nodes of a trial how they are, all at once, by the health socket that every node has.
+ */
 final class Health {
 
   private static final int CONNECT_MS = 3000;
@@ -21,6 +29,7 @@ final class Health {
   private final Path run;
   private final int freeMegabytes;
   private final Set<String> leftOut;
+  private final ExecutorService asking = Executors.newCachedThreadPool(Health::daemon);
 
   /**
    * @param run the run's directory, on whose file system trials are written
@@ -45,27 +54,62 @@ final class Health {
     if (lab.healthPort() == 0) {
       return look;
     }
+    Map<Server, CompletableFuture<Map<String, Object>>> asked = new LinkedHashMap<>();
     for (Server server : lab.servers(trial)) {
       if (leftOut.contains(server.name())) {
         look.leftOut(server);
-        continue;
-      }
-      try {
-        look.server(server, ask(server.address()));
-      } catch (IOException | BadInput e) {
-        look.unreachable(server, MeasuringLoop.text(e));
+      } else {
+        asked.put(server, askBeside(server));
       }
     }
-    lab.client()
-        .ifPresent(
-            client -> {
-              try {
-                look.client(client.name(), ask(client.address()));
-              } catch (IOException | BadInput e) {
-                // its report only says what may have disturbed the trial
-              }
-            });
+    Optional<CompletableFuture<Map<String, Object>>> client = lab.client().map(this::askBeside);
+    asked.forEach(
+        (server, answer) -> {
+          try {
+            look.server(server, of(answer));
+          } catch (IOException | BadInput e) {
+            look.unreachable(server, MeasuringLoop.text(e));
+          }
+        });
+    if (client.isPresent()) {
+      try {
+        look.client(lab.client().get().name(), of(client.get()));
+      } catch (IOException | BadInput e) {
+        // its report only says what may have disturbed the trial
+      }
+    }
     return look;
+  }
+
+  private CompletableFuture<Map<String, Object>> askBeside(Server server) {
+    return CompletableFuture.supplyAsync(
+        () -> {
+          try {
+            return ask(server.address());
+          } catch (IOException e) {
+            throw new UncheckedIOException(e);
+          }
+        },
+        asking);
+  }
+
+  /** Waits for an answer, as long as its timeouts allow. */
+  private static Map<String, Object> of(CompletableFuture<Map<String, Object>> answer)
+      throws IOException {
+    try {
+      return answer.join();
+    } catch (CompletionException e) {
+      if (e.getCause() instanceof UncheckedIOException failed) {
+        throw failed.getCause();
+      }
+      throw e.getCause() instanceof BadInput bad ? bad : e;
+    }
+  }
+
+  private static Thread daemon(Runnable task) {
+    Thread thread = new Thread(task, "health");
+    thread.setDaemon(true);
+    return thread;
   }
 
   private Map<String, Object> ask(String address) throws IOException {
