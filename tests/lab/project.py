@@ -46,7 +46,7 @@ PROFILES: dict[str, dict[str, Any]] = {
     "one-long-soap": {
         "factors": {"transport": ["soap"], "servers": [1], "integers": [5000]},
         "replicates": 1,
-        "calls": 200,
+        "calls": 100,
         "warmup": 1,
         "timeout_s": 300,
     },
@@ -55,7 +55,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "replicates": 1,
         "calls": 60,
         "warmup": 1,
-        "timeout_s": 30,
+        "timeout_s": 15,
     },
     "without": {
         "factors": {"transport": ["soap"], "servers": [1, 3], "integers": [300]},
