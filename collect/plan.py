@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, Self, get_origin, get_type_hints
 
@@ -79,8 +80,8 @@ class PlannedTrial:
         absent = [name for name in names if name not in record and name not in _LATER]
         if absent:
             raise ValueError(f"lacks {', '.join(absent)}")
-        for name, kind in get_type_hints(cls).items():
-            if name in record and not _is_of(record[name], get_origin(kind) or kind):
+        for name, kind in _kinds().items():
+            if name in record and not _is_of(record[name], kind):
                 raise ValueError(f"has the {name} {quoted(record[name])[:_SHOWN]}")
         trial = cls(**{name: record[name] for name in names if name in record})
         if not _ID.fullmatch(trial.id):
@@ -91,6 +92,13 @@ class PlannedTrial:
             if not isinstance(level, (bool, int, float, str)):
                 raise ValueError(f"has the level {quoted(level)[:_SHOWN]} of {name}")  # noqa: TRY004
         return trial
+
+
+@cache
+def _kinds() -> dict[str, Any]:
+    """Give the type of each field; found once, as a plan may have ten thousand lines."""
+    hints = get_type_hints(PlannedTrial)
+    return {name: get_origin(kind) or kind for name, kind in hints.items()}
 
 
 def _is_of(value: Any, kind: Any) -> bool:
