@@ -72,7 +72,7 @@ OF_THE_HARNESS: dict[str, dict[str, Any]] = {
     "clock": {
         "factors": {"workload": ["noop"], "concurrency": [1]},
         "replicates": 3,
-        "calls": 1_000,
+        "calls": 20_000,
         "warmup": 10,
     },
 }
