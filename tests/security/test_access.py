@@ -9,6 +9,7 @@ import pytest
 from labs import Lab
 
 DROP_IN = "/etc/ssh/sshd_config.d"
+ASIDE = "/var/tmp"  # noqa: S108 - on a node of the tests' own lab
 
 
 def offered(lab: Lab, node: str, account: str = "rack") -> str:
@@ -48,12 +49,12 @@ def somebody_allows_passwords(lab: Lab) -> Iterator[None]:
     file = f"{DROP_IN}/50-cloud-init.conf"
     lab.output(
         "worker2",
-        f"printf '{allow}' >{file}; mv {DROP_IN}/lab.conf /root/; systemctl reload ssh",
+        f"printf '{allow}' >{file}; mv {DROP_IN}/lab.conf {ASIDE}/; systemctl reload ssh",
     )
     try:
         yield
     finally:
-        lab.output("worker2", f"rm {file}; mv /root/lab.conf {DROP_IN}/; systemctl reload ssh")
+        lab.output("worker2", f"rm {file}; mv {ASIDE}/lab.conf {DROP_IN}/; systemctl reload ssh")
 
 
 def test_another_file_does_not_open_it(lab: Lab, somebody_allows_passwords: None) -> None:
@@ -61,11 +62,11 @@ def test_another_file_does_not_open_it(lab: Lab, somebody_allows_passwords: None
     assert "Permission denied (publickey)." in offered(lab, "worker2", "root")
     # Without the kit's file it would.
     ours = f"{DROP_IN}/00-rackbench.conf"
-    lab.output("worker2", f"mv {ours} /root/; systemctl reload ssh")
+    lab.output("worker2", f"mv {ours} {ASIDE}/; systemctl reload ssh")
     try:
         assert "publickey,password" in offered(lab, "worker2")
     finally:
-        lab.output("worker2", f"mv /root/00-rackbench.conf {ours}; systemctl reload ssh")
+        lab.output("worker2", f"mv {ASIDE}/00-rackbench.conf {ours}; systemctl reload ssh")
 
 
 def test_who_comes_with_a_password_is_not_shut_out(lab: Lab) -> None:

@@ -37,18 +37,19 @@ for unit in rackbench-*.service; do
   unit=${unit%.service}
   pid=$(systemctl show -P MainPID $unit.service)
   [ $pid -gt 0 ] || continue
+  root=/proc/$pid/root
   rooms=
   for place in PLACES /var/lib/$unit /var/log/$unit; do
-    [ -d /proc/$pid/root$place ] || continue
-    if touch /proc/$pid/root$place/tried 2>/dev/null; then
-      rm -f /proc/$pid/root$place/tried; rooms=$rooms,$place
+    [ -d $root$place ] || continue
+    if touch $root$place/tried 2>/dev/null; then
+      rm -f $root$place/tried; rooms=$rooms,$place
     fi
   done
   shell=none
-  /proc/$pid/root/bin/sh -c true 2>/dev/null && shell=shell
-  cp /bin/true /proc/$pid/root/tmp/tried
-  /proc/$pid/root/tmp/tried 2>/dev/null && shell=shell
-  rm /proc/$pid/root/tmp/tried
+  $root/bin/sh -c true 2>/dev/null && shell=shell
+  cp /bin/true $root/tmp/tried
+  $root/tmp/tried 2>/dev/null && shell=shell
+  rm $root/tmp/tried
   echo unit $unit $(stat -c %u /proc/$pid) \
     $(sed -n 's/^CapBnd:.//p' /proc/$pid/status) $shell ${rooms:-,}
 done
