@@ -9,13 +9,7 @@ from collect.analysis import Analysis
 from collect.cells import Cell
 from collect.disturbances import LIMITS, disturbances
 from collect.identity import OF_A_GROUP, READINGS
-from collect.looks import (
-    Look,
-    changes_between,
-    first_records,
-    not_seen_again,
-    read_looks,
-)
+from collect.looks import Look, changes_between, first_records, not_seen_again, read_looks
 from collect.numbers import name_of
 
 OF_ONE_NODE = {"name", "address", "groups", *READINGS}
