@@ -30,6 +30,10 @@ options:
     suboptions:
       <<: *attributes
       content: {description: All of it; C(--diff) shows it, type: str}
+      template:
+        description: Instead of C(content), a template of the role to fill on the control host.
+        type: str
+      vars: {description: What the template knows beside the role's variables, type: dict}
       secret: {description: All of it instead of C(content); never shown, type: str}
       mode: {description: Its permissions, type: str, default: "0644"}
 """
