@@ -2,7 +2,6 @@ package org.rackbench.harness;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.net.HttpURLConnection;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -13,7 +12,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
@@ -24,6 +22,14 @@ final class Health {
 
   private static final int CONNECT_MS = 3000;
   private static final int READ_MS = 10_000;
+
+  /** What a node says of itself, or null and why it says nothing. */
+  private record Answer(Map<String, Object> report, String reason) {
+
+    boolean isThere() {
+      return report != null;
+    }
+  }
 
   private final Lab lab;
   private final Path run;
@@ -54,7 +60,7 @@ final class Health {
     if (lab.healthPort() == 0) {
       return look;
     }
-    Map<Server, CompletableFuture<Map<String, Object>>> asked = new LinkedHashMap<>();
+    Map<Server, CompletableFuture<Answer>> asked = new LinkedHashMap<>();
     for (Server server : lab.servers(trial)) {
       if (leftOut.contains(server.name())) {
         look.leftOut(server);
@@ -62,48 +68,25 @@ final class Health {
         asked.put(server, askBeside(server));
       }
     }
-    Optional<CompletableFuture<Map<String, Object>>> client = lab.client().map(this::askBeside);
+    Optional<CompletableFuture<Answer>> client = lab.client().map(this::askBeside);
     asked.forEach(
         (server, answer) -> {
-          try {
-            look.server(server, of(answer));
-          } catch (IOException | BadInput e) {
-            look.unreachable(server, MeasuringLoop.text(e));
+          if (answer.join().isThere()) {
+            look.server(server, answer.join().report());
+          } else {
+            look.unreachable(server, answer.join().reason());
           }
         });
-    if (client.isPresent()) {
-      try {
-        look.client(lab.client().get().name(), of(client.get()));
-      } catch (IOException | BadInput e) {
-        // its report only says what may have disturbed the trial
-      }
-    }
+    // Without the client's report only what may have disturbed the trial is missing.
+    client
+        .map(CompletableFuture::join)
+        .filter(Answer::isThere)
+        .ifPresent(answer -> look.client(lab.client().get().name(), answer.report()));
     return look;
   }
 
-  private CompletableFuture<Map<String, Object>> askBeside(Server server) {
-    return CompletableFuture.supplyAsync(
-        () -> {
-          try {
-            return ask(server.address());
-          } catch (IOException e) {
-            throw new UncheckedIOException(e);
-          }
-        },
-        asking);
-  }
-
-  /** Waits for an answer, as long as its timeouts allow. */
-  private static Map<String, Object> of(CompletableFuture<Map<String, Object>> answer)
-      throws IOException {
-    try {
-      return answer.join();
-    } catch (CompletionException e) {
-      if (e.getCause() instanceof UncheckedIOException failed) {
-        throw failed.getCause();
-      }
-      throw e.getCause() instanceof BadInput bad ? bad : e;
-    }
+  private CompletableFuture<Answer> askBeside(Server server) {
+    return CompletableFuture.supplyAsync(() -> ask(server.address()), asking);
   }
 
   private static Thread daemon(Runnable task) {
@@ -112,13 +95,17 @@ final class Health {
     return thread;
   }
 
-  private Map<String, Object> ask(String address) throws IOException {
-    HttpURLConnection connection = connection(address, "/");
-    try (InputStream answer = connection.getInputStream()) {
-      String text = new String(answer.readAllBytes(), StandardCharsets.UTF_8);
-      return new LinkedHashMap<>(Json.parse(text, connection.getURL().toString()));
-    } finally {
-      connection.disconnect();
+  private Answer ask(String address) {
+    try {
+      HttpURLConnection connection = connection(address, "/");
+      try (InputStream answer = connection.getInputStream()) {
+        String text = new String(answer.readAllBytes(), StandardCharsets.UTF_8);
+        return new Answer(Json.parse(text, connection.getURL().toString()), null);
+      } finally {
+        connection.disconnect();
+      }
+    } catch (IOException | BadInput e) {
+      return new Answer(null, MeasuringLoop.text(e));
     }
   }
 
