@@ -2,9 +2,12 @@
 
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -202,8 +205,18 @@ def save(charts: Sequence[tuple[str, alt.LayerChart]], stem: Path) -> list[Path]
 
 @cache
 def script() -> str:
-    """Give the JavaScript that draws the charts, for a page that asks nothing of the network."""
-    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    """Give the JavaScript that draws the charts, for a page that asks nothing of the network.
+
+    It hangs on the version of the library alone and takes that a second: the user's cache keeps it.
+    """
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    kept = caches / "rackbench" / f"charts-{version('vl-convert-python')}.js"
+    with suppress(OSError):
+        return kept.read_text()
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    with suppress(OSError):
+        write_text(kept, bundle)
+    return bundle
 
 
 def _scale(channel: Any, axis: Axis) -> Any:

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-import ruptures
 from scipy import stats
 
 CONFIDENCE = 0.95
@@ -250,6 +249,8 @@ def steadiness(courses: Sequence[Sequence[float]]) -> Steadiness:
 
 
 def _drifts(course: Sequence[float]) -> bool:
+    import ruptures  # noqa: PLC0415 - takes longer to import than the numbers of a small run
+
     logs = np.log(np.maximum(course, 1e-9))
     noise = stats.median_abs_deviation(np.diff(logs), scale="normal") / 2**0.5
     scale = noise if noise > 0 else float(np.std(logs))
