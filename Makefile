@@ -37,14 +37,11 @@ demo: .venv/ready
 	@echo
 	@echo "Report: $(CURDIR)/results/demo/report.html"
 
-test: .venv/ready
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint test-java
-	@$(MAKE) --no-print-directory test-unit
+test: .venv/ready test-packages
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint test-java test-unit
 	@$(MAKE) --no-print-directory test-lab
 
-test-unit: .venv/ready
-	@command -v chromium >/dev/null || { $(AS_ROOT) apt-get update -q && \
-	  $(AS_ROOT) apt-get install -y -q --no-install-recommends chromium; }
+test-unit: .venv/ready test-packages
 	.venv/bin/pytest tests/unit --numprocesses auto --dist loadfile
 
 test-java: .venv/ready
@@ -62,8 +59,8 @@ test-security: .venv/ready test-packages
 	.venv/bin/pytest tests/security --long
 
 test-packages:
-	@dpkg -s curl libfaketime >/dev/null 2>&1 || { $(AS_ROOT) apt-get update -q && \
-	  $(AS_ROOT) apt-get install -y -q --no-install-recommends curl libfaketime; }
+	@dpkg -s chromium curl libfaketime >/dev/null 2>&1 || { $(AS_ROOT) apt-get update -q && \
+	  $(AS_ROOT) apt-get install -y -q --no-install-recommends chromium curl libfaketime; }
 
 lint: .venv/ready
 	.venv/bin/ruff check .
