@@ -13,7 +13,7 @@ from night import Night
 
 @pytest.mark.journal(RUNNER, "client1")
 def test_a_sweep_begins_without_a_node_that_is_away(lab: Lab) -> None:
-    night = Night(lab, "without", "without")
+    night = Night(lab, "without", "without", {"ansible_timeout": 6})
     try:
         with cut_link(lab, "worker3"):
             refused = lab.player.attempt("sweep.yml", night.words())
