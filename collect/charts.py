@@ -1,5 +1,6 @@
 """Charts: one look for the page, light or dark, and for SVG and PDF files."""
 
+import hashlib
 import json
 import math
 import os
@@ -207,13 +208,15 @@ def save(charts: Sequence[tuple[str, alt.LayerChart]], stem: Path) -> list[Path]
 def script() -> str:
     """Give the JavaScript that draws the charts, for a page that asks nothing of the network.
 
-    It hangs on the version of the library alone and takes that a second: the user's cache keeps it.
+    It takes the library a second, so the user's cache keeps it, named after all it hangs on.
     """
+    begin = "window.vegaEmbed = vegaEmbed;"
+    made_of = f"{version('vl-convert-python')} {begin}"
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    kept = caches / "rackbench" / f"charts-{version('vl-convert-python')}.js"
+    kept = caches / "rackbench" / f"charts-{hashlib.sha256(made_of.encode()).hexdigest()[:12]}.js"
     with suppress(OSError):
         return kept.read_text()
-    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    bundle = vl_convert.javascript_bundle(begin)
     with suppress(OSError):
         write_text(kept, bundle)
     return bundle
