@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -44,6 +44,24 @@ def test_pairs_are_compared_as_r_does():
     assert pairs[2].difference.low < pairs[2].difference.value < pairs[2].difference.high < 0
 
 
+UNLIKE = [[1.0, 1.4, 0.7], [2.0, 2.9, 1.1, 2.2], [3.0, 9.0, 1.0, 4.0, 4.1]]
+
+
+@pytest.mark.parametrize("equal_variances", [True, False])
+@pytest.mark.parametrize("groups", [PLANTS, UNLIKE, UNLIKE[:2]])
+def test_pairs_are_compared_as_scipy_does(groups, equal_variances):
+    wanted = stats.tukey_hsd(*groups, equal_var=equal_variances)
+    interval = wanted.confidence_interval()
+    pairs = compare_pairs(groups, equal_variances=equal_variances)
+    assert len(pairs) == len(groups) * (len(groups) - 1) / 2
+    for pair in pairs:
+        place = pair.first, pair.second
+        ends = (pair.difference.low, pair.difference.high)
+        assert pair.p_value == pytest.approx(wanted.pvalue[place])
+        assert pair.difference.value == pytest.approx(wanted.statistic[place])
+        assert ends == pytest.approx((interval.low[place], interval.high[place]), rel=1e-6)
+
+
 def test_residuals_of_the_plants_are_unsuspicious():
     found = check_residuals(PLANTS)
     assert found.normal_p == pytest.approx(0.4379, abs=5e-5)  # shapiro.test of the residuals
@@ -77,6 +95,8 @@ def test_effect_sizes():
     assert omega_squared(between=1, freedom=2, within_ms=1, total=100) == 0
 
 
+# Each call of statsmodels collects the garbage of the whole process.
+@settings(max_examples=20)
 @given(st.lists(st.floats(0, 1), max_size=30))
 def test_holm_is_never_below_the_p_value_nor_above_bonferroni(values):
     corrected = holm(values)
