@@ -31,7 +31,7 @@ PROFILES: dict[str, dict[str, Any]] = {
     },
     "night": {
         "factors": {"servers": [1, 3], "integers": [300]},
-        "replicates": 25,
+        "replicates": 21,
         "calls": 4,
         "warmup": 1,
         "timeout_s": 30,
