@@ -1,6 +1,7 @@
 """What went on beside a trial, as its runner recorded it, and from where on it is a disturbance."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from collect.trials import Trial
@@ -18,58 +19,64 @@ RETRANSMITS = 20
 GC_PERCENT = 10.0
 """Share of the trial's time in collections of its JVM."""
 
-LIMITS = (
-    f"load before it over {LOAD_PER_CORE:g} a core, stolen time over {STEAL_PERCENT:g} %, clock "
-    f"rate changed by over {CLOCK_PERCENT:g} %, over {TEMPERATURE_C:g} °C, over {RETRANSMITS} "
-    f"retransmitted segments, over {GC_PERCENT:g} % of the time in garbage collection, or a "
-    "service that had to be restarted before it"
-)
+
+@dataclass(frozen=True)
+class Disturbance:
+    """One thing that went on beside a trial: the `limit` that it passed, and how, in words."""
+
+    limit: str
+    text: str
 
 
-def disturbances(trial: Trial) -> list[str]:
+def disturbances(trial: Trial) -> list[Disturbance]:
     """Name what disturbed a trial; empty when nothing did or the runner did not record it."""
     nodes = trial.record.get("interference")
     found = [
-        f"{text} on {node}"
+        Disturbance(limit, f"{text} on {node}")
         for node, seen in (nodes.items() if isinstance(nodes, dict) else ())
         if isinstance(seen, dict)
-        for text in _of_node(seen)
+        for limit, text in _of_node(seen)
     ]
-    return [*found, *_of_collections(trial.record), *_of_restarts(trial.record)]
+    of_trial = [*_of_collections(trial.record), *_of_restarts(trial.record)]
+    return [*found, *(Disturbance(limit, text) for limit, text in of_trial)]
 
 
-def _of_node(seen: Mapping[str, Any]) -> Iterator[str]:
+def _of_node(seen: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     load, cores = _first(seen.get("load1")), _number(seen.get("cores"))
     if load is not None and cores and load > LOAD_PER_CORE * cores:
-        yield f"load {load:g}"
+        yield f"load before it over {LOAD_PER_CORE:g} a core", f"load {load:g}"
     steal = _number(seen.get("steal_percent"))
     if steal is not None and steal > STEAL_PERCENT:
-        yield f"{steal:.1f} % stolen"
+        yield f"stolen time over {STEAL_PERCENT:g} %", f"{steal:.1f} % stolen"
     before, after = _first(seen.get("cpu_mhz")), _last(seen.get("cpu_mhz"))
     if before and after and abs(after - before) > before * CLOCK_PERCENT / 100:
-        yield f"clock rate from {before:g} to {after:g} MHz"
+        limit = f"clock rate changed by over {CLOCK_PERCENT:g} %"
+        yield limit, f"clock rate from {before:g} to {after:g} MHz"
     heat = _last(seen.get("temperature_c"))
     if heat is not None and heat > TEMPERATURE_C:
-        yield f"{heat:g} °C"
+        yield f"over {TEMPERATURE_C:g} °C", f"{heat:g} °C"
     retransmits = _number(seen.get("retransmits"))
     if retransmits is not None and retransmits > RETRANSMITS:
-        yield f"{retransmits:g} segments retransmitted"
+        limit = f"over {RETRANSMITS} retransmitted segments"
+        yield limit, f"{retransmits:g} segments retransmitted"
 
 
-def _of_collections(record: Mapping[str, Any]) -> Iterator[str]:
+def _of_collections(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     gc, clock = record.get("gc"), record.get("clock")
     if isinstance(gc, dict) and isinstance(clock, dict):
         millis, elapsed = _number(gc.get("millis")), _number(clock.get("elapsed_ns"))
         if millis is not None and elapsed and 1e8 * millis / elapsed > GC_PERCENT:
-            yield f"{1e8 * millis / elapsed:.0f} % in garbage collection"
+            limit = f"over {GC_PERCENT:g} % of the time in garbage collection"
+            yield limit, f"{1e8 * millis / elapsed:.0f} % in garbage collection"
 
 
-def _of_restarts(record: Mapping[str, Any]) -> Iterator[str]:
+def _of_restarts(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     restarts = record.get("restarts")
     for restart in restarts if isinstance(restarts, list) else []:
         if isinstance(restart, dict):
             at = str(restart.get("at"))[:19]
-            yield f"{restart.get('service')} hung and was restarted before it, at {at} UTC"
+            text = f"{restart.get('service')} hung and was restarted before it, at {at} UTC"
+            yield "a service restarted before it", text
 
 
 def _number(value: Any) -> float | None:

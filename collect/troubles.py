@@ -7,7 +7,7 @@ from typing import Any
 
 from collect.analysis import Analysis
 from collect.cells import Cell
-from collect.disturbances import LIMITS, disturbances
+from collect.disturbances import disturbances
 from collect.identity import OF_A_GROUP, READINGS
 from collect.looks import Look, changes_between, first_records, not_seen_again, read_looks
 from collect.numbers import name_of
@@ -177,16 +177,28 @@ def _of_course(cells: Sequence[Cell]) -> list[Trouble]:
 
 
 def _of_disturbances(cells: Sequence[Cell]) -> list[Trouble]:
-    details = [
-        f"{t.trial.id}: {'; '.join(found)}"
-        for cell in cells
-        for t in cell.trials
-        if (found := disturbances(t.trial))
-    ]
-    if not details:
+    trials = [t.trial for cell in cells for t in cell.trials]
+    disturbed = {trial.id: found for trial in trials if (found := disturbances(trial))}
+    if not disturbed:
         return []
-    text = f"{_count(len(details), 'trial')} ran beside a disturbance ({LIMITS}); all count."
-    return [Trouble(text, _first(sorted(details)), is_grave=False)]
+    passed = Counter(
+        limit for found in disturbed.values() for limit in {one.limit for one in found}
+    )
+    limits = "; ".join(
+        f"{limit}: {count}" for limit, count in sorted(passed.items(), key=_by_count)
+    )
+    text = (
+        f"{len(disturbed)} of {_count(len(trials), 'trial')} ran beside a disturbance ({limits}); "
+        "all count."
+    )
+    details = [
+        f"{name}: {'; '.join(d.text for d in disturbed[name])}" for name in sorted(disturbed)
+    ]
+    return [Trouble(text, _first(details), is_grave=False)]
+
+
+def _by_count(counted: tuple[str, int]) -> tuple[int, str]:
+    return -counted[1], counted[0]
 
 
 def _of_attempts(cells: Sequence[Cell]) -> list[Trouble]:

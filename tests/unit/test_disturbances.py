@@ -33,10 +33,14 @@ def sealed(tmp_path: Path):
     return make
 
 
+def texts(trial):
+    return [disturbance.text for disturbance in disturbances(trial)]
+
+
 def test_a_service_that_was_restarted_is_a_disturbance(sealed):
     restart = {"at": "2026-03-01T22:05:00.000000Z", "service": "tomcat on worker1"}
     trial = sealed(restarts=[restart, "no restart"])
-    assert disturbances(trial) == [
+    assert texts(trial) == [
         "tomcat on worker1 hung and was restarted before it, at 2026-03-01T22:05:00 UTC"
     ]
 
@@ -59,12 +63,12 @@ def test_a_calm_trial_is_not_disturbed(sealed):
 )
 def test_each_disturbance_is_named_with_its_node(sealed, change, text):
     nodes = {"client1": CALM, "worker2": {**CALM, **change}}
-    assert disturbances(sealed(interference=nodes)) == [text]
+    assert texts(sealed(interference=nodes)) == [text]
 
 
 def test_long_collections_are_named(sealed):
     trial = sealed(gc={"count": 9, "millis": 1100}, clock={"elapsed_ns": 10**10})
-    assert disturbances(trial) == ["11 % in garbage collection"]
+    assert texts(trial) == ["11 % in garbage collection"]
 
 
 @pytest.mark.parametrize(
@@ -86,10 +90,21 @@ def test_the_report_lists_both(tmp_path):
         earlier_attempts=[{"attempt": 1, "reason": "tomcat on worker1 ended"}],
         interference={"client1": {**CALM, "steal_percent": 7.25}},
     )
+    seal(
+        directory / "trials",
+        plan[4],
+        [1.0] * plan[4].calls,
+        interference={name: {**CALM, "steal_percent": 2.5} for name in ("client1", "worker1")},
+        restarts=[{"at": "2026-03-01T22:05:00.000000Z", "service": "tomcat on worker1"}],
+    )
     told = {t.text: t for t in find_troubles(analyse(open_run(str(directory))))}
     beside = next(t for text, t in told.items() if "beside a disturbance" in text)
+    assert beside.text == (
+        "2 of 5 trials ran beside a disturbance (stolen time over 2 %: 2; a service restarted "
+        "before it: 1); all count."
+    )
     again = next(t for text, t in told.items() if "took more than one attempt" in text)
-    assert beside.details == (f"{plan[3].id}: 7.2 % stolen on client1",)
+    assert f"{plan[3].id}: 7.2 % stolen on client1" in beside.details
     assert again.details == (f"{plan[3].id}: attempt 2 (tomcat on worker1 ended)",)
     assert not beside.is_grave
     assert not again.is_grave
