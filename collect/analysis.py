@@ -1,13 +1,13 @@
 """A run analysed: its trials verified, its calls read, its cells made; the base of every output."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from collect.calls import Calls
 from collect.cells import Cell, make_cells
-from collect.check import Finding, verify_run
+from collect.check import Finding, verify_each
 from collect.run import Run
-from collect.trials import verify_seal
+from collect.trials import Trial, verify_seal
 
 Progress = Callable[[int, int], None]
 
@@ -36,9 +36,18 @@ def analyse(run: Run, progress: Progress = lambda done, total: None) -> Analysis
     `progress` is told how many trials of how many are read.
     """
     calls = Calls(run)
-    # The calls are proven where they are read, once for both.
-    sealed = verify_run(run, verify_seal)
-    refused = calls.update(sealed.trials, progress)
-    trials = [trial for trial in sealed.trials if trial.id in calls.held]
-    cells = make_cells(run, trials, calls)
-    return Analysis(run, tuple(cells), (*sealed.findings, *refused))
+    sealed: list[Trial] = []
+    findings: list[Finding] = []
+
+    def trials() -> Iterator[Trial]:
+        # The calls are proven where they are read, once for both.
+        for found in verify_each(run, verify_seal):
+            if isinstance(found, Finding):
+                findings.append(found)
+            else:
+                sealed.append(found)
+                yield found
+
+    refused = calls.update(trials(), lambda done: progress(done, len(run.plan)))
+    cells = make_cells(run, [trial for trial in sealed if trial.id in calls.held], calls)
+    return Analysis(run, tuple(cells), (*findings, *refused))

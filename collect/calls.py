@@ -1,11 +1,13 @@
 """The measured calls of a run: each raw log read once, then summarised by trial and by cell."""
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
 from collect.cache import Cache, Entry, Stamp
 from collect.check import Finding
@@ -13,8 +15,6 @@ from collect.logs import map_logs
 from collect.run import Run
 from collect.summaries import Measured, TrialSummary, measure
 from collect.trials import Trial, TrialError
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -40,36 +40,49 @@ class Calls:
         return self._cache.entries.keys()
 
     def update(
-        self, trials: Sequence[Trial], progress: Progress = lambda done, total: None
+        self, trials: Iterable[Trial], progress: Callable[[int], None] = lambda done: None
     ) -> list[Finding]:
         """Hold the calls of `trials` and no other; read and prove only the logs not held yet.
 
         Returns a finding for each trial whose log is not that of its seal or whose rows are not of
-        the schema; they are left out. `progress` is told how many trials of how many are done.
+        the schema; they are left out. `trials` is gone through once, while the logs of the first
+        are read already; `progress` is told how many trials are done.
         """
-        # Before the logs are read: one that changes meanwhile must be read again.
-        stamps = {trial.id: Stamp.of(trial) for trial in trials}
-        held = self._cache.entries
-        kept = {
-            name: held[name]
-            for name, stamp in stamps.items()
-            if name in held and held[name].stamp == stamp
-        }
+        kept: dict[str, Entry] = {}
         findings: list[Finding] = []
-
-        def fresh() -> Iterator[tuple[str, Stamp, Measured]]:
-            logs = map_logs([trial for trial in trials if trial.id not in kept], measure)
-            for done, (trial, measured) in enumerate(logs, start=len(kept) + 1):
-                stamp = stamps[trial.id]
-                if isinstance(measured, TrialError):
-                    findings.append(Finding("refused", trial.id, str(measured)))
-                elif stamp is not None:
-                    yield trial.id, stamp, measured
-                progress(done, len(trials))
-
-        if len(kept) < len(trials) or len(kept) < len(held):
-            self._cache.replace(kept, fresh())
+        fresh = self._read(trials, kept, findings, progress)
+        first = next(fresh, None)
+        if first is not None or len(kept) < len(self._cache.entries):
+            self._cache.replace(kept, fresh if first is None else chain([first], fresh))
         return findings
+
+    def _read(
+        self,
+        trials: Iterable[Trial],
+        kept: dict[str, Entry],
+        findings: list[Finding],
+        progress: Callable[[int], None],
+    ) -> Iterator[tuple[str, Stamp, Measured]]:
+        """Read what is not held, and note in `kept` what is, and in `findings` what is refused."""
+        held = self._cache.entries
+        stamps: dict[str, Stamp | None] = {}
+
+        def unread() -> Iterator[Trial]:
+            for trial in trials:
+                # Before the log is read: one that changes meanwhile must be read again.
+                stamps[trial.id] = stamp = Stamp.of(trial)
+                if trial.id in held and held[trial.id].stamp == stamp:
+                    kept[trial.id] = held[trial.id]
+                else:
+                    yield trial
+
+        for done, (trial, measured) in enumerate(map_logs(unread(), measure), start=1):
+            stamp = stamps[trial.id]
+            if isinstance(measured, TrialError):
+                findings.append(Finding("refused", trial.id, str(measured)))
+            elif stamp is not None:
+                yield trial.id, stamp, measured
+            progress(len(kept) + done)
 
     def trials(self) -> Mapping[str, TrialSummary]:
         """Summarise each trial."""
@@ -86,18 +99,16 @@ class Calls:
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
             return dict(zip(grouped, pool.map(self._summarise, grouped.values()), strict=True))
 
-    def courses(self, cell_of: Mapping[str, int]) -> Mapping[str, list[float]]:
+    def courses(self, cell_of: Mapping[str, int]) -> Mapping[str, NDArray[np.float64]]:
         """Give the measured times of each trial in ms in order, as at most 200 means."""
-        return {name: self._cache.entries[name].course_ms.tolist() for name in cell_of}
+        return {name: self._cache.entries[name].course_ms for name in cell_of}
 
     def _summarise(self, entries: Sequence[Entry]) -> CellQuantiles:
         count = np.array([entry.summary.calls for entry in entries])
         mean = np.array([entry.summary.mean_ms for entry in entries])
         variance = np.array([entry.summary.variance_ms2 or 0.0 for entry in entries])
-        total, ends = int(count.sum()), count.cumsum()
-        times = np.empty(total, np.int64)
-        for entry, end in zip(entries, ends, strict=True):
-            times[end - entry.summary.calls : end] = self._cache.times(entry)
+        times = self._cache.times(entries)
+        total = len(times)
         p50, p99 = np.quantile(times, [0.5, 0.99], overwrite_input=True) / 1e6
         overall = float(count @ mean) / total
         squares = float((count - 1) @ variance + count @ (mean - overall) ** 2)

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from collect.calls import Calls, CellQuantiles
 from collect.run import Run
 from collect.statistics import (
@@ -58,7 +61,7 @@ class Cell:
     planned: int
     trials: tuple[CellTrial, ...]
     quantiles: CellQuantiles | None
-    courses: tuple[Sequence[float], ...]
+    courses: tuple[NDArray[np.float64], ...]
 
     @cached_property
     def counted(self) -> tuple[CellTrial, ...]:

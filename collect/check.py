@@ -1,6 +1,6 @@
 """The proof of a run: every planned trial sealed once, whole, and nothing else counted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from collect.run import Run
@@ -38,27 +38,28 @@ def verify_run(
     many trials of how many are done.
     """
     trials, findings = [], []
+    for done, found in enumerate(verify_each(run, verify), start=1):
+        if isinstance(found, Finding):
+            findings.append(found)
+        else:
+            trials.append(found)
+        progress(min(done, len(run.plan)), len(run.plan))
+    return Verified(tuple(trials), tuple(findings))
+
+
+def verify_each(run: Run, verify: Callable[..., Trial] = verify_trial) -> Iterator[Trial | Finding]:
+    """Give for each trial of the plan the trial or what is wrong with it, then what is stray."""
     present = {path.name: path for path in run.directories()}
-    for done, planned in enumerate(run.plan, start=1):
+    for planned in run.plan:
         directory = present.pop(planned.id, None)
         if directory is None:
-            findings.append(
-                Finding(
-                    "missing", planned.id, f"{planned.id}: is not sealed yet; sweep again to run it"
-                )
-            )
+            text = f"{planned.id}: is not sealed yet; sweep again to run it"
+            yield Finding("missing", planned.id, text)
             continue
         try:
-            trials.append(verify(directory, planned))
+            yield verify(directory, planned)
         except TrialError as error:
-            findings.append(Finding("refused", planned.id, str(error)))
-        progress(done, len(run.plan))
-    findings += [
-        Finding(
-            "stray",
-            name,
-            f"{name}: is in trials/ but not in the plan, so not counted; set it aside",
-        )
-        for name in present
-    ]
-    return Verified(tuple(trials), tuple(findings))
+            yield Finding("refused", planned.id, str(error))
+    for name in present:
+        text = f"{name}: is in trials/ but not in the plan, so not counted; set it aside"
+        yield Finding("stray", name, text)

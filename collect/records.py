@@ -11,7 +11,7 @@ def parse_json(content: bytes) -> Any:
     cannot be written again as UTF-8, and nesting that exhausts the stack.
     """
     try:
-        value = json.loads(content, parse_constant=_refuse)
+        value = _DECODER.decode(content.decode())
         if b"\\u" in content:
             json.dumps(value, ensure_ascii=False).encode()
     except RecursionError as error:
@@ -23,3 +23,6 @@ def parse_json(content: bytes) -> Any:
 
 def _refuse(text: str) -> NoReturn:
     raise ValueError(f"holds {text}, which is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)

@@ -57,7 +57,8 @@ class Run:
         """Everything in the trials directory, sorted, without names that begin with a dot."""
         if not self.trials_directory.is_dir():
             return []
-        return sorted(p for p in self.trials_directory.iterdir() if not p.name.startswith("."))
+        names = sorted(path.name for path in self.trials_directory.iterdir())
+        return [self.trials_directory / name for name in names if not name.startswith(".")]
 
     @cached_property
     def stated(self) -> Study | None:

@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
+import scipy  # its parts load when first used: stats takes longer than the numbers of a small run
+from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
 RESAMPLES = 4999
@@ -78,9 +79,7 @@ def mean_t(sample: Sequence[float]) -> Estimate:
         return Estimate(mean, samples=len(sample))
     if np.ptp(sample) <= _ROUNDING * abs(mean):
         return Estimate(mean, mean, mean, len(sample))
-    error = float(stats.sem(sample))
-    low, high = stats.t.interval(CONFIDENCE, len(sample) - 1, mean, error)
-    return Estimate(mean, float(low), float(high), len(sample))
+    return mean_t_from_moments(Moments(len(sample), mean, float(np.var(sample, ddof=1))))
 
 
 def mean_t_from_moments(sample: Moments) -> Estimate:
@@ -88,8 +87,12 @@ def mean_t_from_moments(sample: Moments) -> Estimate:
     count, mean = sample.count, sample.mean
     if count < 2 or sample.variance is None:
         return Estimate(mean, samples=count)
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, count - 1)) * (sample.variance / count) ** 0.5
+    half = _t_quantile(count - 1) * (sample.variance / count) ** 0.5
     return Estimate(mean, mean - half, mean + half, count)
+
+
+def _t_quantile(freedom: int) -> float:
+    return float(scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
 def pooled(parts: Sequence[Moments]) -> Moments | None:
@@ -167,7 +170,7 @@ def _bca(
 ) -> tuple[float | None, float | None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        interval = stats.bootstrap(
+        interval = scipy.stats.bootstrap(
             (sample,),
             statistic,
             confidence_level=CONFIDENCE,
@@ -207,8 +210,7 @@ def forks_to_halve(sample: Sequence[float]) -> int | None:
         return None
 
     def length(forks: int) -> float:
-        quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, forks - 1))
-        return quantile / math.sqrt(forks)
+        return _t_quantile(forks - 1) / math.sqrt(forks)
 
     wanted = length(len(sample)) / 2
     candidates = range(len(sample), _MOST_FORKS)
@@ -225,7 +227,7 @@ def outliers(sample: Sequence[float]) -> tuple[int, ...]:
     if len(sample) < FEWEST_FOR_OUTLIERS:
         return ()
     distances = np.abs(np.asarray(sample) - np.median(sample))
-    scale = stats.median_abs_deviation(sample, scale="normal")
+    scale = scipy.stats.median_abs_deviation(sample, scale="normal")
     if scale == 0:
         scale = float(np.mean(distances)) * math.sqrt(math.pi / 2)
     if scale <= _ROUNDING * abs(float(np.median(sample))):
@@ -233,7 +235,7 @@ def outliers(sample: Sequence[float]) -> tuple[int, ...]:
     return tuple(int(place) for place in np.flatnonzero(distances / scale > OUTLYING))
 
 
-def steadiness(courses: Sequence[Sequence[float]]) -> Steadiness:
+def steadiness(courses: Sequence[Sequence[float] | NDArray[np.float64]]) -> Steadiness:
     """Say whether the measured phase of a cell was steady; `courses` holds the times of each trial.
 
     A trial drifts when PELT (Killick 2012, from ruptures) finds a change point in the logs of its
@@ -248,11 +250,11 @@ def steadiness(courses: Sequence[Sequence[float]]) -> Steadiness:
     return "undecided"
 
 
-def _drifts(course: Sequence[float]) -> bool:
+def _drifts(course: Sequence[float] | NDArray[np.float64]) -> bool:
     import ruptures  # noqa: PLC0415 - takes longer to import than the numbers of a small run
 
     logs = np.log(np.maximum(course, 1e-9))
-    noise = stats.median_abs_deviation(np.diff(logs), scale="normal") / 2**0.5
+    noise = scipy.stats.median_abs_deviation(np.diff(logs), scale="normal") / 2**0.5
     scale = noise if noise > 0 else float(np.std(logs))
     if scale == 0:
         return False
