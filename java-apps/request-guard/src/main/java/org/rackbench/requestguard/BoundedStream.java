@@ -2,11 +2,15 @@ package org.rackbench.requestguard;
 
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import javax.servlet.ReadListener;
 import javax.servlet.ServletInputStream;
 
 /** A request's body, as far as it stays within bounds. */
 final class BoundedStream extends ServletInputStream {
+
+  /** As much is read for the sake of a sender who is to read why it was refused. */
+  static final long MOST_DRAINED = 128L << 20;
 
   /** Who is slower than this for longer than the grace holds a thread that others need. */
   private static final long BYTES_A_SECOND = 1024;
@@ -16,16 +20,21 @@ final class BoundedStream extends ServletInputStream {
   private final ServletInputStream stream;
   private final long maximumBytes;
   private final PartBounds parts;
+  private final LongSupplier nanoTime;
   private long bytes;
   private long waitedNanos;
+  private boolean broken;
 
   /**
    * @param parts what a multipart has to keep to, null for another body
+   * @param nanoTime a clock that only goes forward
    */
-  BoundedStream(ServletInputStream stream, long maximumBytes, PartBounds parts) {
+  BoundedStream(
+      ServletInputStream stream, long maximumBytes, PartBounds parts, LongSupplier nanoTime) {
     this.stream = stream;
     this.maximumBytes = maximumBytes;
     this.parts = parts;
+    this.nanoTime = nanoTime;
   }
 
   @Override
@@ -36,11 +45,8 @@ final class BoundedStream extends ServletInputStream {
 
   @Override
   public int read(byte[] buffer, int offset, int length) throws IOException {
-    long began = System.nanoTime();
-    int count = stream.read(buffer, offset, length);
-    waitedNanos += System.nanoTime() - began;
+    int count = take(buffer, offset, length);
     if (count > 0) {
-      bytes += count;
       check();
       if (parts != null) {
         parts.see(buffer, offset, count);
@@ -49,16 +55,46 @@ final class BoundedStream extends ServletInputStream {
     return count;
   }
 
+  /** Reads what is left of a body, up to MOST_DRAINED and while it comes fast enough. */
+  void drain() {
+    if (broken || isFinished()) {
+      return;
+    }
+    byte[] buffer = new byte[8192];
+    try {
+      int count = 0;
+      while (count >= 0 && bytes < MOST_DRAINED && !isSlow()) {
+        count = take(buffer, 0, buffer.length);
+      }
+    } catch (IOException e) {
+      // The sender is gone, or silent: nobody waits for the answer.
+    }
+  }
+
+  private int take(byte[] buffer, int offset, int length) throws IOException {
+    long began = nanoTime.getAsLong();
+    broken = true;
+    int count = stream.read(buffer, offset, length);
+    broken = false;
+    waitedNanos += nanoTime.getAsLong() - began;
+    bytes += Math.max(0, count);
+    return count;
+  }
+
   private void check() throws IOException {
     if (bytes > maximumBytes) {
       throw new IOException(
           "the request is longer than the %d bytes that this heap allows".formatted(maximumBytes));
     }
-    long waited = TimeUnit.NANOSECONDS.toSeconds(waitedNanos);
-    if (waited > GRACE_SECONDS && bytes < waited * BYTES_A_SECOND) {
+    if (isSlow()) {
       throw new IOException(
           "the request comes with less than %d bytes a second".formatted(BYTES_A_SECOND));
     }
+  }
+
+  private boolean isSlow() {
+    long waited = TimeUnit.NANOSECONDS.toSeconds(waitedNanos);
+    return waited > GRACE_SECONDS && bytes < waited * BYTES_A_SECOND;
   }
 
   @Override

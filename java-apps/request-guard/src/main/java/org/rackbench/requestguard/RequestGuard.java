@@ -6,7 +6,6 @@ import java.util.regex.Pattern;
 import javax.servlet.Filter;
 import javax.servlet.FilterChain;
 import javax.servlet.ServletException;
-import javax.servlet.ServletInputStream;
 import javax.servlet.ServletRequest;
 import javax.servlet.ServletResponse;
 import javax.servlet.http.HttpServletRequest;
@@ -32,13 +31,18 @@ public final class RequestGuard implements Filter {
   @Override
   public void doFilter(ServletRequest request, ServletResponse response, FilterChain chain)
       throws IOException, ServletException {
-    HttpServletRequest http = (HttpServletRequest) request;
-    int refusal = refusal(http);
-    if (refusal > 0) {
-      ((HttpServletResponse) response).sendError(refusal);
-      return;
+    Guarded guarded = new Guarded((HttpServletRequest) request);
+    int refusal = refusal(guarded);
+    try {
+      if (refusal > 0) {
+        ((HttpServletResponse) response).sendError(refusal);
+      } else {
+        chain.doFilter(guarded, response);
+      }
+    } finally {
+      // Tomcat itself would read on for as long as something comes, however slowly.
+      guarded.drain();
     }
-    chain.doFilter(new Guarded(http), response);
   }
 
   /** The status of the answer to a request that is not read at all, or 0. */
@@ -69,21 +73,30 @@ public final class RequestGuard implements Filter {
 
   private final class Guarded extends HttpServletRequestWrapper {
 
-    private ServletInputStream stream;
+    private BoundedStream stream;
 
     Guarded(HttpServletRequest request) {
       super(request);
     }
 
+    void drain() throws IOException {
+      long announced = getContentLengthLong();
+      boolean isChunked = announced < 0 && getHeader("Transfer-Encoding") != null;
+      if (isChunked || announced > 0 && announced <= BoundedStream.MOST_DRAINED) {
+        getInputStream().drain();
+      }
+    }
+
     @Override
-    public ServletInputStream getInputStream() throws IOException {
+    public BoundedStream getInputStream() throws IOException {
       if (stream == null) {
         HttpServletRequest request = (HttpServletRequest) getRequest();
         stream =
             new BoundedStream(
                 request.getInputStream(),
                 maximumBytes,
-                isMultipart(request) ? new PartBounds(boundary(request)) : null);
+                isMultipart(request) ? new PartBounds(boundary(request)) : null,
+                System::nanoTime);
       }
       return stream;
     }
