@@ -13,17 +13,20 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /**
  * The third-party files that dist may hold: {@code artefacts.sha256}, a line each of SHA-256, file
- * name and coordinates, blank-separated; {@code #} starts a comment.
+ * name and coordinates, blank-separated; {@code #} starts a comment. A file may be of several
+ * versions, a line each.
  */
 final class Artefacts {
 
   private record Pin(String sha256, String coordinates) {}
 
   private final Path list;
-  private final Map<String, Pin> pins = new LinkedHashMap<>();
+  private final Map<String, List<Pin>> pins = new LinkedHashMap<>();
 
   Artefacts(Path list) throws IOException {
     this.list = list;
@@ -32,13 +35,19 @@ final class Artefacts {
       String line = lines.get(i).strip();
       if (!line.isEmpty() && !line.startsWith("#")) {
         String[] words = line.split("\\s+");
-        if (words.length != 3 || pins.put(words[1], new Pin(words[0], words[2])) != null) {
+        if (words.length != 3 || !add(words[1], new Pin(words[0], words[2]))) {
           throw new IOException(
               "%s:%d: not 'sha256 file coordinates', or a file named twice; correct the line"
                   .formatted(list, i + 1));
         }
       }
     }
+  }
+
+  private boolean add(String name, Pin pin) {
+    List<Pin> versions = pins.computeIfAbsent(name, absent -> new ArrayList<>());
+    boolean isNew = versions.stream().noneMatch(o -> o.coordinates().equals(pin.coordinates()));
+    return isNew && versions.add(pin);
   }
 
   /** What is wrong with the files that are to go into dist; empty when nothing is. */
@@ -48,16 +57,20 @@ final class Artefacts {
     for (Path file : files) {
       String name = file.getFileName().toString();
       String found = sha256(file);
-      Pin pin = pins.get(name);
+      List<Pin> versions = pins.getOrDefault(name, List.of());
       unused.remove(name);
-      if (pin == null) {
+      if (versions.isEmpty()) {
         problems.add(
             "%s is not pinned: found sha256 %s (%s); if it belongs there, add the line, or else run mvn clean"
                 .formatted(name, found, file));
-      } else if (!pin.sha256().equals(found)) {
+      } else if (versions.stream().noneMatch(pin -> pin.sha256().equals(found))) {
         problems.add(
             "%s (%s): wanted sha256 %s, found %s; remove it from the local Maven repository and"
-                    .formatted(name, pin.coordinates(), pin.sha256(), found)
+                    .formatted(
+                        name,
+                        either(versions, Pin::coordinates),
+                        either(versions, Pin::sha256),
+                        found)
                 + " build again; if it stays, do not use it before you know why it changed");
       }
     }
@@ -65,6 +78,10 @@ final class Artefacts {
       problems.add("%s is pinned but not part of dist any more; remove the line".formatted(name));
     }
     return problems.stream().distinct().map(problem -> list + ": " + problem).toList();
+  }
+
+  private static String either(List<Pin> versions, Function<Pin, String> what) {
+    return versions.stream().map(what).collect(Collectors.joining(" or "));
   }
 
   private static String sha256(Path file) throws IOException {

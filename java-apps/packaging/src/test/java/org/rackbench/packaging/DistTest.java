@@ -69,6 +69,16 @@ class DistTest {
   }
 
   @Test
+  void acceptsEachPinnedVersionAndNothingElse() throws IOException {
+    String other = "0".repeat(64) + "  a-1.jar  g:a:jar:2\n";
+    assertEquals(List.of(), problems(other + EMPTY + "  a-1.jar  g:a:jar:1\n"));
+    Files.writeString(jar, "x");
+    String problem = problems(other + EMPTY + "  a-1.jar  g:a:jar:1\n").get(0);
+    assertTrue(problem.contains("a-1.jar (g:a:jar:2 or g:a:jar:1): wanted sha256 0000"), problem);
+    assertThrows(IOException.class, () -> problems(other + other));
+  }
+
+  @Test
   void refusesABadListByLine() {
     IOException e = assertThrows(IOException.class, () -> problems("# ok\nonly-two words\n"));
     assertTrue(e.getMessage().contains("artefacts.sha256:2: not 'sha256 file coordinates'"));
