@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,24 +48,10 @@ class Calls:
         the schema; they are left out. `trials` is gone through once, while the logs of the first
         are read already; `progress` is told how many trials are done.
         """
-        kept: dict[str, Entry] = {}
-        findings: list[Finding] = []
-        fresh = self._read(trials, kept, findings, progress)
-        first = next(fresh, None)
-        if first is not None or len(kept) < len(self._cache.entries):
-            self._cache.replace(kept, fresh if first is None else chain([first], fresh))
-        return findings
-
-    def _read(
-        self,
-        trials: Iterable[Trial],
-        kept: dict[str, Entry],
-        findings: list[Finding],
-        progress: Callable[[int], None],
-    ) -> Iterator[tuple[str, Stamp, Measured]]:
-        """Read what is not held, and note in `kept` what is, and in `findings` what is refused."""
         held = self._cache.entries
+        kept: dict[str, Entry] = {}
         stamps: dict[str, Stamp | None] = {}
+        findings: list[Finding] = []
 
         def unread() -> Iterator[Trial]:
             for trial in trials:
@@ -76,13 +62,20 @@ class Calls:
                 else:
                     yield trial
 
-        for done, (trial, measured) in enumerate(map_logs(unread(), measure), start=1):
-            stamp = stamps[trial.id]
-            if isinstance(measured, TrialError):
-                findings.append(Finding("refused", trial.id, str(measured)))
-            elif stamp is not None:
-                yield trial.id, stamp, measured
-            progress(len(kept) + done)
+        def read() -> Iterator[tuple[str, Stamp, Measured]]:
+            for done, (trial, measured) in enumerate(map_logs(unread(), measure), start=1):
+                stamp = stamps[trial.id]
+                if isinstance(measured, TrialError):
+                    findings.append(Finding("refused", trial.id, str(measured)))
+                elif stamp is not None:
+                    yield trial.id, stamp, measured
+                progress(len(kept) + done)
+
+        fresh = read()
+        first = list(islice(fresh, 1))
+        if first or len(kept) < len(held):
+            self._cache.replace(kept, chain(first, fresh))
+        return findings
 
     def trials(self) -> Mapping[str, TrialSummary]:
         """Summarise each trial."""
