@@ -13,23 +13,32 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Function;
-import java.util.stream.Collectors;
 
 /**
  * The third-party files that dist may hold: {@code artefacts.sha256}, a line each of SHA-256, file
- * name and coordinates, blank-separated; {@code #} starts a comment. A file may be of several
- * versions, a line each.
+ * name and coordinates, blank-separated; {@code #} starts a comment. A file that is pinned in
+ * several versions, a line each, has to be of the one that is built.
  */
 final class Artefacts {
 
-  private record Pin(String sha256, String coordinates) {}
+  private record Pin(String sha256, String coordinates) {
+
+    /** Whether the coordinates, which may name a file in an archive, are of this version. */
+    boolean isOf(String version) {
+      return coordinates.replaceFirst("!.*", "").endsWith(":" + version);
+    }
+  }
 
   private final Path list;
+  private final String version;
   private final Map<String, List<Pin>> pins = new LinkedHashMap<>();
 
-  Artefacts(Path list) throws IOException {
+  /**
+   * @param version which counts of a file that is pinned in several
+   */
+  Artefacts(Path list, String version) throws IOException {
     this.list = list;
+    this.version = version;
     List<String> lines = Files.readAllLines(list);
     for (int i = 0; i < lines.size(); i++) {
       String line = lines.get(i).strip();
@@ -57,20 +66,16 @@ final class Artefacts {
     for (Path file : files) {
       String name = file.getFileName().toString();
       String found = sha256(file);
-      List<Pin> versions = pins.getOrDefault(name, List.of());
+      Pin pin = pin(name);
       unused.remove(name);
-      if (versions.isEmpty()) {
+      if (pin == null) {
         problems.add(
             "%s is not pinned: found sha256 %s (%s); if it belongs there, add the line, or else run mvn clean"
                 .formatted(name, found, file));
-      } else if (versions.stream().noneMatch(pin -> pin.sha256().equals(found))) {
+      } else if (!pin.sha256().equals(found)) {
         problems.add(
             "%s (%s): wanted sha256 %s, found %s; remove it from the local Maven repository and"
-                    .formatted(
-                        name,
-                        either(versions, Pin::coordinates),
-                        either(versions, Pin::sha256),
-                        found)
+                    .formatted(name, pin.coordinates(), pin.sha256(), found)
                 + " build again; if it stays, do not use it before you know why it changed");
       }
     }
@@ -80,8 +85,12 @@ final class Artefacts {
     return problems.stream().distinct().map(problem -> list + ": " + problem).toList();
   }
 
-  private static String either(List<Pin> versions, Function<Pin, String> what) {
-    return versions.stream().map(what).collect(Collectors.joining(" or "));
+  private Pin pin(String name) {
+    List<Pin> versions = pins.getOrDefault(name, List.of());
+    return versions.stream()
+        .filter(pin -> versions.size() == 1 || pin.isOf(version))
+        .findFirst()
+        .orElse(null);
   }
 
   private static String sha256(Path file) throws IOException {

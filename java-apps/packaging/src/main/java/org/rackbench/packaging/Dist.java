@@ -34,11 +34,11 @@ public final class Dist {
     }
   }
 
-  /** Arguments: directory of the Maven build, list of artefacts, directory to write. */
+  /** Arguments: directory of the Maven build, list of artefacts, target, OpenMQ version. */
   public static void main(String[] args) throws IOException {
     Path root = Path.of(args[0]).toRealPath();
     Dist dist = new Dist(root, Path.of(args[2]));
-    List<String> problems = new Artefacts(Path.of(args[1])).problems(dist.thirdParty());
+    List<String> problems = new Artefacts(Path.of(args[1]), args[3]).problems(dist.thirdParty());
     if (!problems.isEmpty()) {
       problems.forEach(System.err::println);
       System.err.println("dist is not written");

@@ -40,7 +40,7 @@ class DistTest {
 
   private List<String> problems(String list) throws IOException {
     Path file = Files.writeString(root.resolve("artefacts.sha256"), list);
-    return new Artefacts(file).problems(List.of(jar));
+    return new Artefacts(file, "1").problems(List.of(jar));
   }
 
   @Test
@@ -69,13 +69,16 @@ class DistTest {
   }
 
   @Test
-  void acceptsEachPinnedVersionAndNothingElse() throws IOException {
-    String other = "0".repeat(64) + "  a-1.jar  g:a:jar:2\n";
-    assertEquals(List.of(), problems(other + EMPTY + "  a-1.jar  g:a:jar:1\n"));
-    Files.writeString(jar, "x");
-    String problem = problems(other + EMPTY + "  a-1.jar  g:a:jar:1\n").get(0);
-    assertTrue(problem.contains("a-1.jar (g:a:jar:2 or g:a:jar:1): wanted sha256 0000"), problem);
-    assertThrows(IOException.class, () -> problems(other + other));
+  void acceptsOfSeveralPinnedVersionsTheOneThatIsBuilt() throws IOException {
+    String zeros = "0".repeat(64);
+    String right = EMPTY + "  a-1.jar  g:a:zip:1!/lib/a-1.jar\n";
+    assertEquals(List.of(), problems(zeros + "  a-1.jar  g:a:jar:2\n" + right));
+    String wrong = zeros + "  a-1.jar  g:a:jar:1\n" + EMPTY + "  a-1.jar  g:a:jar:2\n";
+    String problem = problems(wrong).get(0);
+    assertTrue(problem.contains("a-1.jar (g:a:jar:1): wanted sha256 " + zeros), problem);
+    String others = EMPTY + "  a-1.jar  g:a:jar:2\n" + EMPTY + "  a-1.jar  g:a:jar:3\n";
+    assertTrue(problems(others).get(0).contains("a-1.jar is not pinned"));
+    assertThrows(IOException.class, () -> problems(right + right));
   }
 
   @Test
