@@ -104,7 +104,11 @@ def test_the_report_lists_both(tmp_path):
         "before it: 1); all count."
     )
     again = next(t for text, t in told.items() if "took more than one attempt" in text)
-    assert f"{plan[3].id}: 7.2 % stolen on client1" in beside.details
+    restarted = "tomcat on worker1 hung and was restarted before it, at 2026-03-01T22:05:00 UTC"
+    assert set(beside.details) == {
+        f"{plan[3].id}: 7.2 % stolen on client1",
+        f"{plan[4].id}: 2.5 % stolen on client1; 2.5 % stolen on worker1; {restarted}",
+    }
     assert again.details == (f"{plan[3].id}: attempt 2 (tomcat on worker1 ended)",)
     assert not beside.is_grave
     assert not again.is_grave

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -95,8 +95,6 @@ def test_effect_sizes():
     assert omega_squared(between=1, freedom=2, within_ms=1, total=100) == 0
 
 
-# Each call of statsmodels collects the garbage of the whole process.
-@settings(max_examples=20)
 @given(st.lists(st.floats(0, 1), max_size=30))
 def test_holm_is_never_below_the_p_value_nor_above_bonferroni(values):
     corrected = holm(values)
