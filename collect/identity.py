@@ -8,3 +8,8 @@ OF_A_GROUP = frozenset({"files", "jvms"})
 """Items that follow from the role of a node, compared between nodes of the same groups alone."""
 WHILE_RUNNING = frozenset({"jvms"})
 """Items of what runs: one that is not there says that a service is down, not that nodes differ."""
+
+
+def kind_of(item: str) -> str:
+    """What kind of thing an item names: `packages zip` is one of the packages."""
+    return item.partition(" ")[0]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from collect.errors import InputError
-from collect.identity import READINGS, WHILE_RUNNING
+from collect.identity import READINGS, WHILE_RUNNING, kind_of
 
 LOOKS = "nodes.jsonl"
 _OF_THE_MOMENT = READINGS | {"failed_units"}
@@ -80,7 +80,7 @@ def changes_between(looks: Sequence[Look]) -> list[Change]:
                 continue
             for item in sorted({*before, *after}):
                 old, new = before.get(item, _ABSENT), after.get(item, _ABSENT)
-                down = item.partition(" ")[0] in WHILE_RUNNING and _ABSENT in (old, new)
+                down = kind_of(item) in WHILE_RUNNING and _ABSENT in (old, new)
                 if old != new and not down:
                     changes.setdefault((node, item), Change(node, item, old, new, look.at))
     return list(changes.values())

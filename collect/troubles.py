@@ -8,7 +8,7 @@ from typing import Any
 from collect.analysis import Analysis
 from collect.cells import Cell
 from collect.disturbances import disturbances
-from collect.identity import OF_A_GROUP, READINGS
+from collect.identity import OF_A_GROUP, READINGS, kind_of
 from collect.looks import Look, changes_between, first_records, not_seen_again, read_looks
 from collect.numbers import name_of
 
@@ -109,13 +109,13 @@ def _of_calls(cells: Sequence[Cell]) -> list[Trouble]:
 def _of_nodes(nodes: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any]) -> list[Trouble]:
     declared = {(e.get("node"), e.get("item")) for e in _exceptions(provenance)}
     # What is kept of the packages is their hash alone.
-    declared |= {(n, "packages_sha256") for n, i in declared if str(i).startswith("packages ")}
+    declared |= {(n, "packages_sha256") for n, i in declared if kind_of(str(i)) == "packages"}
     by_item: dict[tuple[str, str], dict[str, list[str]]] = {}
     for node in nodes:
         for item, value in _items(node):
-            if (node.get("name"), item) in declared:
+            if declared & {(node.get("name"), item), (node.get("name"), kind_of(item))}:
                 continue
-            group = str(node.get("groups")) if item.partition(" ")[0] in OF_A_GROUP else ""
+            group = str(node.get("groups")) if kind_of(item) in OF_A_GROUP else ""
             values = by_item.setdefault((item, group), {})
             values.setdefault(value, []).append(str(node.get("name", "?")))
     details = [

@@ -126,6 +126,20 @@ def test_a_declared_difference_is_left_out_and_the_others_are_not(differences):
 
 
 @pytest.mark.parametrize(
+    ("item", "left"),
+    [
+        ("packages", ["sysctls vm.swappiness"]),
+        ("packages zip", ["packages nano", "sysctls vm.swappiness"]),
+        ("pack", ["packages nano", "packages zip", "sysctls vm.swappiness"]),
+    ],
+)
+def test_all_items_of_a_kind_are_declared_at_once(differences, item, left):
+    other = {"packages": {"zip": "3.1", "nano": "8"}, "sysctls": {"vm.swappiness": "1"}}
+    declared = [{"node": "worker2", "item": item, "reason": "an older release"}]
+    assert [row[0] for row in rows(differences, nodes(**other), declared)] == left
+
+
+@pytest.mark.parametrize(
     ("exception", "message"),
     [
         ({"node": "worker2", "item": "kernel"}, "lacks node, item or reason"),

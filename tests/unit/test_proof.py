@@ -196,6 +196,23 @@ def test_a_declared_difference_is_told_with_its_reason_and_is_no_alarm(run):
     assert not told.is_grave
 
 
+def test_a_declared_kind_covers_each_of_its_items(run):
+    from collect.troubles import find_troubles  # noqa: PLC0415 - slow to import
+
+    record = json.loads((run.directory / "run.json").read_text())
+    for node in record["nodes"]:
+        node["packages_sha256"] = "ab"
+    record["nodes"][2] |= {"packages_sha256": "ff", "jdk": "21.0.9"}
+    record["exceptions"] = [{"node": "worker1", "item": "packages", "reason": "an older release"}]
+    (run.directory / "run.json").write_text(json.dumps(record))
+    (alarm,) = [
+        t
+        for t in find_troubles(analyse(open_run(str(run.directory))))
+        if t.text == "The nodes were not identical."
+    ]
+    assert all(detail.startswith("jdk: ") for detail in alarm.details)
+
+
 def test_a_node_that_was_left_out_is_not_missed(run):
     look(run, without=["worker1"])
     look(run)

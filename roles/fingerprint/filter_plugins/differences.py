@@ -9,7 +9,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from collect.identity import OF_A_GROUP, READINGS, WHILE_RUNNING
+from collect.identity import OF_A_GROUP, READINGS, WHILE_RUNNING, kind_of
 
 ABSENT = "(absent)"
 # The packages themselves are compared.
@@ -34,7 +34,7 @@ def odd_ones(nodes: Mapping[str, Mapping[str, str]]) -> list[Row]:
     rows = []
     for item in sorted({item for values in nodes.values() for item in values}):
         values = {name: flat.get(item, ABSENT) for name, flat in nodes.items()}
-        if item.partition(" ")[0] in WHILE_RUNNING:
+        if kind_of(item) in WHILE_RUNNING:
             values = {name: value for name, value in values.items() if value != ABSENT}
         usual, _ = Counter(values.values()).most_common(1)[0]
         rows += [
@@ -147,7 +147,12 @@ def fingerprint_differences(
     rows += links_off(fingerprints, float(tolerances["link_share"]), float(tolerances["rtt_ms"]))
     excused = declared(exceptions, set(fingerprints))
     rows = [row for row in rows if row["item"] not in but]
-    return [row for row in rows if (row["node"], row["item"]) not in excused]
+    # `packages` excuses every package, `packages zip` one.
+    return [
+        row
+        for row in rows
+        if not excused.keys() & {(row["node"], row["item"]), (row["node"], kind_of(row["item"]))}
+    ]
 
 
 def as_table(rows: list[Row], columns: list[str]) -> str:
