@@ -9,17 +9,19 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, fields
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import parquet
 
+from collect.logs import filled
 from collect.summaries import Measured, TrialSummary
 from collect.trials import Trial, calls_path
 from collect.writing import write_text
@@ -138,20 +140,23 @@ class Cache:
         proofs = {
             name: proof for name, proof in manifest["parts"].items() if self._proof(name) == proof
         }
-        rows = parquet.read_table(self._directory / index, schema=_SCHEMA)
+        with parquet.ParquetFile(self._directory / index) as file:
+            rows = file.read()
+        if rows.schema != _SCHEMA:
+            return
         courses = rows.column("course_ms")
         entries = {}
         for place, row in enumerate(rows.drop_columns(["course_ms"]).to_pylist()):
             if row["part"] in proofs:
                 stamp = Stamp(row["sha256"], row["bytes"], row["changed_ns"])
                 summary = TrialSummary(*(row[name] for name in _NUMBERS))
-                course = courses[place].values.to_numpy()
+                course = filled(courses[place].values, np.float64, np.nan)
                 entries[row["trial"]] = Entry(stamp, summary, course, row["part"], row["begin"])
         self._proofs, self.entries = proofs, entries
 
     def _close(self, entries: Mapping[str, Entry], proofs: Mapping[str, str]) -> None:
         index = f"{secrets.token_hex(8)}.parquet"
-        columns = {
+        columns: dict[str, Sequence[Any]] = {
             "trial": list(entries),
             "sha256": [entry.stamp.sha256 for entry in entries.values()],
             "bytes": [entry.stamp.bytes for entry in entries.values()],
@@ -164,7 +169,9 @@ class Cache:
             },
             "course_ms": [entry.course_ms for entry in entries.values()],
         }
-        parquet.write_table(pa.table(columns, schema=_SCHEMA), self._directory / index)
+        arrays = [_array(columns[field.name], field.type) for field in _SCHEMA]
+        table = pa.Table.from_arrays(arrays, schema=_SCHEMA)
+        parquet.write_table(table, self._directory / index)
         proof = self._proof(index)
         manifest = {"layout": LAYOUT, "index": [index, proof], "parts": proofs}
         write_text(self._directory / _MANIFEST, json.dumps(manifest))
@@ -184,6 +191,26 @@ class Cache:
             with suppress(OSError):
                 if path.name not in used and path.stat().st_mtime < time.time() - _KEPT_S:
                     path.unlink()
+
+
+def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Give a column of the index; what Arrow has for it loads pandas first."""
+    if pa.types.is_list(kind):
+        numbers = np.concatenate([np.empty(0), *values])
+        items = pa.Array.from_buffers(kind.value_type, len(numbers), [None, pa.py_buffer(numbers)])
+        return pa.Array.from_buffers(kind, len(values), [None, _ends(values)], children=[items])
+    if pa.types.is_string(kind):
+        texts = [text.encode() for text in values]
+        buffers = [None, _ends(texts), pa.py_buffer(b"".join(texts))]
+        return pa.Array.from_buffers(kind, len(values), buffers)
+    is_there = np.array([value is not None for value in values], bool)
+    numbers = np.array([value or 0 for value in values], kind.to_pandas_dtype())
+    buffers = [pa.py_buffer(np.packbits(is_there, bitorder="little")), pa.py_buffer(numbers)]
+    return pa.Array.from_buffers(kind, len(values), buffers)
+
+
+def _ends(values: Sequence[Sized]) -> pa.Buffer:
+    return pa.py_buffer(np.cumsum([0, *map(len, values)], dtype=np.int32))
 
 
 def _write(

@@ -145,23 +145,28 @@ def _array(name: str, column: pa.ChunkedArray) -> NDArray[Any]:
         return np.empty(0, np.int64)
     chunk = column.chunk(0)
     if name not in _WORDS:
-        return _filled(chunk, np.int64, MISSING)
+        return filled(chunk, np.int64, MISSING)
     known = _WORDS[name]
     words = chunk.dictionary.to_pylist()
     # The last place is that of an empty field, whose index is -1.
     places = [known.index(word) if word in known else -1 for word in words] + [-1]
-    codes: NDArray[np.int8] = np.array(places, np.int8)[_filled(chunk.indices, np.int32, -1)]
+    codes: NDArray[np.int8] = np.array(places, np.int8)[filled(chunk.indices, np.int32, -1)]
     return codes
 
 
-def _filled(values: pa.Array, kind: type[Any], missing: int) -> NDArray[Any]:
-    """Give numbers with `missing` where there is none; what Arrow has for it takes long to load."""
-    if not values.null_count:
-        return np.asarray(values)
-    valid, numbers = values.buffers()
+def filled(values: pa.Array, kind: type[Any], missing: float) -> NDArray[Any]:
+    """Give numbers with `missing` where there is none; what Arrow has for it loads pandas first."""
+    if not len(values):
+        return np.empty(0, kind)
+    valid, content = values.buffers()
     place = slice(values.offset, values.offset + len(values))
+    numbers = np.frombuffer(content, kind)[place]
+    if not values.null_count:
+        return numbers
+    if values.null_count == len(values):
+        return np.full(len(values), missing, kind)
     is_there = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")[place]
-    return np.where(is_there, np.frombuffer(numbers, kind)[place], kind(missing))
+    return np.where(is_there, numbers, kind(missing))
 
 
 def _faults(columns: Columns) -> dict[str, NDArray[np.bool_]]:

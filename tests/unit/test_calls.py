@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import statistics
+import subprocess
 import sys
 from pathlib import Path
 
@@ -163,6 +164,27 @@ def test_one_more_trial_is_the_only_one_read(run_of, opened):
     assert opened() == []
     shutil.rmtree(run.directory / cache.DIRECTORY)
     assert table_of(run) == again
+
+
+def test_reading_loads_no_pandas(run_of):
+    # Arrow loads it unasked, in a fifth of a second, where it is given lists or asked for NumPy.
+    code = """
+import sys
+from collect.analysis import analyse
+from collect.run import open_run
+for _ in range(2):
+    assert analyse(open_run(sys.argv[1])).sealed == 36
+assert "pandas" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code, str(run_of().directory)], check=True)
+
+
+def test_a_run_without_a_good_call_is_held_too(run_of, opened):
+    run = run_of(lambda planned, rng: "oom")
+    before = table_of(run)
+    opened()
+    assert table_of(run) == before
+    assert opened() == []
 
 
 def test_a_changed_log_is_read_again_and_refused(run_of, opened):
