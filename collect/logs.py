@@ -4,7 +4,10 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv
 
+from collect.readers import readers
 from collect.trials import CALLS_HEADER, Trial, TrialError, calls_path, proven_calls
 
 PHASES = ("warmup", "measure")
@@ -26,10 +30,14 @@ _HEADER_BYTES = len(CALLS_HEADER) + 1
 # So much that thousands of short logs cost no more than a long one; it takes five times the memory.
 _BATCH_BYTES = 8 << 20
 _ROW_BYTES = 50
+# What is read in the time that processes take to start.
+_MANY_BYTES = 64 << 20
 _LARGEST_BLOCK = 1 << 30
 # So long that none is real, so short that sums and differences of three keep within 64 bits.
 _LONGEST_NS = 366 * 86_400 * 10**9
 
+A = TypeVar("A")
+B = TypeVar("B")
 T = TypeVar("T")
 Columns = Mapping[str, NDArray[Any]]
 
@@ -52,18 +60,45 @@ def map_logs(
     """Prove and parse the logs of trials; give each with `function` of its log, in order.
 
     Where a log must not be counted, the TrialError that says why stands in its place. Every core
-    works on logs of its own, so `function` must not change what is shared. Memory holds a batch of
+    works on logs of its own, many logs in a process each: `function` must be that of a module, must
+    not change what is shared, and what it gives goes through pickle. Memory holds a few batches of
     logs a core, or one log that is larger than a batch.
     """
+    trials = iter(trials)
+    first, are_many = _peek(trials)
     cores = len(os.sched_getaffinity(0))
-    running: deque[Future[list[tuple[Trial, T | TrialError]]]] = deque()
-    with ThreadPoolExecutor(cores) as pool:
-        for batch in _batches(trials):
-            running.append(pool.submit(_map, batch, function))
+    running: deque[tuple[list[Trial], Future[list[T | TrialError]]]] = deque()
+
+    def finished() -> Iterator[tuple[Trial, T | TrialError]]:
+        batch, results = running.popleft()
+        return zip(batch, results.result(), strict=True)
+
+    with (
+        readers(cores) if are_many and cores > 1 else nullcontext(_here) as apply,
+        ThreadPoolExecutor(cores) as pool,
+    ):
+        for batch in _batches(chain(first, trials)):
+            running.append((batch, pool.submit(apply, partial(_map, function), batch)))
             if len(running) > cores:
-                yield from running.popleft().result()
+                yield from finished()
         while running:
-            yield from running.popleft().result()
+            yield from finished()
+
+
+def _here(function: Callable[[A], B], argument: A) -> B:
+    return function(argument)
+
+
+def _peek(trials: Iterator[Trial]) -> tuple[list[Trial], bool]:
+    """Give the first trials, and whether there is enough to read for processes to be worth it."""
+    first: list[Trial] = []
+    size = 0
+    for trial in trials:
+        first.append(trial)
+        size += trial.calls_rows * _ROW_BYTES
+        if size >= _MANY_BYTES:
+            return first, True
+    return first, False
 
 
 def _batches(trials: Iterable[Trial]) -> Iterator[list[Trial]]:
@@ -79,9 +114,7 @@ def _batches(trials: Iterable[Trial]) -> Iterator[list[Trial]]:
         yield batch
 
 
-def _map(
-    trials: Sequence[Trial], function: Callable[[Log], T]
-) -> list[tuple[Trial, "T | TrialError"]]:
+def _map(function: Callable[[Log], T], trials: Sequence[Trial]) -> list["T | TrialError"]:
     results: dict[str, T | TrialError] = {}
     proven: list[tuple[Trial, bytes]] = []
     for trial in trials:
@@ -91,7 +124,7 @@ def _map(
             results[trial.id] = error
     for trial, log in _logs(proven) if proven else ():
         results[trial.id] = log if isinstance(log, TrialError) else function(log)
-    return [(trial, results[trial.id]) for trial in trials]
+    return [results[trial.id] for trial in trials]
 
 
 def _logs(proven: Sequence[tuple[Trial, bytes]]) -> Iterator[tuple[Trial, Log | TrialError]]:
