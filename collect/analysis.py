@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from collect.calls import Calls
 from collect.cells import Cell, make_cells
 from collect.check import Finding, verify_each
+from collect.garbage import uncollected
 from collect.run import Run
 from collect.trials import Trial, verify_seal
 
@@ -30,6 +31,7 @@ class Analysis:
         return sum(len(cell.trials) for cell in self.cells)
 
 
+@uncollected()
 def analyse(run: Run, progress: Progress = lambda done, total: None) -> Analysis:
     """Verify and read what is new since the last time, and make the cells of a run.
 

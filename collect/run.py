@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from collect.errors import InputError, quoted
+from collect.garbage import uncollected
 from collect.plan import PlannedTrial, read_plan
 from collect.records import parse_json
 from collect.study import Level, Study, parse_study
@@ -103,6 +104,7 @@ class Run:
         return tuple(factors[name] for name in self.factors)
 
 
+@uncollected()
 def open_run(name: str) -> Run:
     """Open a run by its directory or by its name under results/; raises InputError."""
     directory = Path(name)
