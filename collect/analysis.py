@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from threading import Thread
 
+from collect import statistics
 from collect.calls import Calls
 from collect.cells import Cell, make_cells
 from collect.check import Finding, verify_each
@@ -37,6 +39,8 @@ def analyse(run: Run, progress: Progress = lambda done, total: None) -> Analysis
 
     `progress` is told how many trials of how many are read.
     """
+    # While logs are read, for which this thread mostly waits.
+    Thread(target=statistics.load).start()
     calls = Calls(run)
     sealed: list[Trial] = []
     findings: list[Finding] = []
