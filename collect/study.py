@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
-from jsonschema import Draft202012Validator, ValidationError
 
 from collect.errors import InputError
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator, ValidationError
 
 Level = bool | int | float | str
 Setting = Level | Sequence[Level]
@@ -214,12 +216,14 @@ class _UniqueKeys(yaml.SafeLoader):
 
 
 @cache
-def _validator() -> Draft202012Validator:
+def _validator() -> "Draft202012Validator":
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 - slow, and plans need none
+
     schema = resources.files("collect").joinpath("study.schema.json").read_text(encoding="utf-8")
     return Draft202012Validator(json.loads(schema))
 
 
-def _explain(error: ValidationError) -> str:
+def _explain(error: "ValidationError") -> str:
     where = _path(error.absolute_path)
     if error.validator in {"required", "additionalProperties"}:
         message = error.message.removesuffix(" is a required property")
