@@ -140,7 +140,7 @@ def _logs(proven: Sequence[tuple[Trial, bytes]]) -> Iterator[tuple[Trial, Log | 
             yield proven[0][0], _refusal(proven[0][0], what)
         return
     columns = {name: _array(name, table.column(name)) for name in SCHEMA.names}
-    faults = _faults(columns)
+    faults = {what: rows for what, rows in _faults(columns).items() if rows.any()}
     end = 0
     for trial, _ in proven:
         begin, end = end, end + trial.calls_rows

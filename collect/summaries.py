@@ -1,6 +1,7 @@
 """One trial's log in a few numbers."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,11 +56,13 @@ def measure(log: Log) -> Measured:
     if (start[1:] <= start[:-1]).any():
         times = times[np.lexsort((columns["seq"][counted], start))]
     calls = len(times)
+    mean = float(times.mean()) if calls else 0.0
+    squares = np.square(times - mean)
     summary = TrialSummary(
         calls=calls,
         errors=int(np.count_nonzero(measured)) - calls,
-        mean_ms=float(times.mean()) / _NS_A_MS if calls else None,
-        variance_ms2=float(times.var(ddof=1)) / _NS_A_MS**2 if calls > 1 else None,
+        mean_ms=mean / _NS_A_MS if calls else None,
+        variance_ms2=float(squares.sum()) / (calls - 1) / _NS_A_MS**2 if calls > 1 else None,
         request_bytes=_mean_size(columns["request_bytes"][counted]),
         response_bytes=_mean_size(columns["response_bytes"][counted]),
     )
@@ -77,13 +80,20 @@ def _times(columns: Columns) -> NDArray[np.int64]:
 
 def _mean_size(sizes: NDArray[np.int64]) -> float | None:
     """Give the mean of the known sizes; a client writes unknown as below zero."""
-    known = sizes[sizes >= 0]
-    return float(known.mean()) if len(known) else None
+    if len(sizes) and sizes.min() < 0:
+        sizes = sizes[sizes >= 0]
+    return float(sizes.mean()) if len(sizes) else None
 
 
 def _course(times: NDArray[np.int64]) -> NDArray[np.float64]:
     if len(times) <= _BUCKETS:
         return times / _NS_A_MS
-    bounds = -(-np.arange(_BUCKETS + 1) * len(times) // _BUCKETS)
-    sums = np.add.reduceat(times.astype(np.float64), bounds[:-1])
-    return sums / np.diff(bounds) / _NS_A_MS
+    begins, lengths = _buckets(len(times))
+    sums: NDArray[np.float64] = np.add.reduceat(times.astype(np.float64), begins)
+    return sums / lengths / _NS_A_MS
+
+
+@lru_cache(maxsize=64)
+def _buckets(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    bounds = -(-np.arange(_BUCKETS + 1) * count // _BUCKETS)
+    return bounds[:-1], np.diff(bounds)

@@ -150,8 +150,10 @@ def proven_calls(trial: Trial) -> bytes:
 def calls_path(directory: Path) -> Path:
     """Give the calls file of a sealed trial: calls.csv, or calls.csv.gz when it was compressed."""
     plain = directory / "calls.csv"
+    if plain.exists():
+        return plain
     packed = directory / "calls.csv.gz"
-    return packed if packed.exists() and not plain.exists() else plain
+    return packed if packed.exists() else plain
 
 
 def _prove(trial: Trial, keep: Callable[[bytes], None]) -> None:
@@ -191,7 +193,7 @@ def _prove(trial: Trial, keep: Callable[[bytes], None]) -> None:
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb", buffering=0) as stream:
         while chunk := stream.read(_CHUNK):
             yield chunk
 
