@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Self, get_origin, get_type_hints
@@ -76,14 +76,14 @@ class PlannedTrial:
         record = parse_json(line)
         if not isinstance(record, dict) or record.get("schema") != SCHEMA:
             raise ValueError(f"is not of schema {SCHEMA}")
-        names = [part.name for part in fields(cls)]
-        absent = [name for name in names if name not in record and name not in _LATER]
+        kinds = _kinds()
+        absent = [name for name in kinds if name not in record and name not in _LATER]
         if absent:
             raise ValueError(f"lacks {', '.join(absent)}")
-        for name, kind in _kinds().items():
+        for name, kind in kinds.items():
             if name in record and not _is_of(record[name], kind):
                 raise ValueError(f"has the {name} {quoted(record[name])[:_SHOWN]}")
-        trial = cls(**{name: record[name] for name in names if name in record})
+        trial = cls(**{name: record[name] for name in kinds if name in record})
         if not _ID.fullmatch(trial.id):
             raise ValueError(f"has the unusable id {trial.id!r}")
         if not trial.factors:
@@ -179,12 +179,9 @@ def read_plan(path: Path) -> list[PlannedTrial]:
             raise InputError(
                 f"{path}: line {number} {error}; a plan is never edited: plan the run again"
             ) from error
+    of_first = _common(trials[0]) if trials else {}
     for number, trial in enumerate(trials, start=1):
-        of_first, of_this = (
-            {"study": t.study, "profile": t.profile, "factors": ", ".join(sorted(t.factors))}
-            for t in (trials[0], trial)
-        )
-        for name, value in of_this.items():
+        for name, value in _common(trial).items():
             if value != of_first[name]:
                 raise InputError(
                     f"{path}: line {number} has the {name} {value}, line 1 {of_first[name]}; "
@@ -202,6 +199,12 @@ def read_plan(path: Path) -> list[PlannedTrial]:
         reason = f"the trial {twice[0]} is planned twice" if twice else "holds no trial"
         raise InputError(f"{path}: {reason}; plan the run again")
     return trials
+
+
+def _common(trial: PlannedTrial) -> dict[str, str]:
+    """Give what is the same in all lines of a plan."""
+    factors = ", ".join(sorted(trial.factors))
+    return {"study": trial.study, "profile": trial.profile, "factors": factors}
 
 
 def _shuffled(cells: Sequence[tuple[Cell, Settings]], key: str) -> list[tuple[Cell, Settings]]:
