@@ -222,7 +222,7 @@ def _write(
     begin = 0
     with part.open("wb") as stream:
         for name, stamp, measured in fresh:
-            content = measured.times_ns.astype(_TIME, copy=False).tobytes()
+            content = np.ascontiguousarray(measured.times_ns, _TIME).data
             digest.update(content)
             stream.write(content)
             entries[name] = Entry(stamp, measured.summary, measured.course_ms, part.name, begin)
