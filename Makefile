@@ -16,7 +16,7 @@ ANSIBLE_ENV = $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) \
   ANSIBLE_STRATEGY_PLUGINS=$(firstword $(wildcard .venv/lib/python3*/site-packages/ansible_mitogen/plugins/strategy)) \
   ANSIBLE_DEPRECATION_WARNINGS=false)
 
-.PHONY: help demo test test-java test-unit test-lab test-security test-faults test-packages lint bench bench-collect bench-jtl \
+.PHONY: help demo test test-java test-unit test-lab test-security test-faults test-netboot test-packages lint bench bench-collect bench-jtl \
   build bundle lab-up lab-down site verify clean
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo 'make build      build what is deployed        make lint       check the style of everything'
 	@echo 'make test-faults  kill, cut and fill what a sweep needs, for half an hour'
 	@echo 'make test-security  noise, crowds and attacks on every service, for three quarters of an hour'
+	@echo 'make test-netboot  install a machine with a blank disk over the network, in emulation'
 	@echo 'make bench      measure the kit itself        make clean      remove what was built'
 	@echo 'make bench-collect    measure the reading of logs, without a lab'
 	@echo 'make bench-jtl        let JMeter read an exported log, and compare'
@@ -48,7 +49,7 @@ test-java: .venv/ready
 	$(PLAY) playbooks/build.yml -e java_apps_goal=verify
 
 test-lab: .venv/ready test-packages
-	.venv/bin/pytest tests/lab tests/security tests/faults --durations=25
+	.venv/bin/pytest tests/lab tests/netboot tests/security tests/faults --durations=25
 
 # The long form: a link cut for a minute, and 100 kills at random.
 test-faults: .venv/ready test-packages
@@ -58,9 +59,14 @@ test-faults: .venv/ready test-packages
 test-security: .venv/ready test-packages
 	.venv/bin/pytest tests/security --long
 
+# The long form: a machine with a blank disk becomes a node, in emulation.
+test-netboot: .venv/ready test-packages
+	.venv/bin/pytest tests/netboot --long
+
+TEST_PACKAGES = chromium cpio curl ipxe-qemu libfaketime ovmf qemu-system-x86 qemu-utils
 test-packages:
-	@dpkg -s chromium curl libfaketime >/dev/null 2>&1 || { $(AS_ROOT) apt-get update -q && \
-	  $(AS_ROOT) apt-get install -y -q --no-install-recommends chromium curl libfaketime; }
+	@dpkg -s $(TEST_PACKAGES) >/dev/null 2>&1 || { $(AS_ROOT) apt-get update -q && \
+	  $(AS_ROOT) apt-get install -y -q --no-install-recommends $(TEST_PACKAGES); }
 
 lint: .venv/ready
 	.venv/bin/ruff check .

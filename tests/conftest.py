@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from boots import Boots, booting
 from labs import Lab, Say, remove, standing
 from playbook import Player
 from probe import Probe, deploy_probe
@@ -21,8 +22,27 @@ LOCK = Path(f"/run/lock/rackbench-{LAB['rackbench_lab']}.lock")
 
 # Cheap and telling ones first; those that change the lab last.
 ORDER = (
-    *("bad_study", "nodes", "services", "foreign_clients", "units", "ports", "access", "refusals"),
-    *("site", "sweep", "bad_trials", "garbage_soap", "garbage", "garbage_messages", "cves"),
+    *(
+        "netboot_meant",
+        "bad_study",
+        "nodes",
+        "services",
+        "foreign_clients",
+        "units",
+        "ports",
+        "access",
+        "refusals",
+    ),
+    *(
+        "site",
+        "netboot_boots",
+        "sweep",
+        "bad_trials",
+        "garbage_soap",
+        "garbage",
+        "garbage_messages",
+        "cves",
+    ),
     *("health", "overnight_timer", "faults", "without", "kills", "disks", "bad_input"),
     *("growth", "upkeep", "example", "virtual_lab"),
 )
@@ -137,6 +157,13 @@ def lab(booted_lab: Lab) -> Lab:
     """The lab up and provisioned."""
     booted_lab.play("site.yml")
     return booted_lab
+
+
+@pytest.fixture(scope="session")
+def boots(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boots]:
+    """Machines on the lab's bridge that boot from the network while other tests run."""
+    with booting(lab, tmp_path_factory.mktemp("boots")) as machines:
+        yield machines
 
 
 @pytest.fixture(scope="session")

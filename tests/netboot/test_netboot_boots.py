@@ -1,0 +1,80 @@
+"""Firmware to installer: who gets one, who does not, and that a second boot goes to the disk."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from boots import MACS, Boots
+from machine import wait_for
+from metal import SAID_BY_DISK
+
+LOADED_S = 600
+KEY = "ssh-ed25519 " + "A" * 68
+
+
+def post(boots: Boots, token: str, what: str, text: str) -> int:
+    """What the server answers a report; as an installer would send it."""
+    url = f"http://{boots.address}:8087/{token}/{what}"
+    shown = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--data-binary", text, url]
+    return int(subprocess.run(shown, capture_output=True, text=True, check=True).stdout)
+
+
+def test_a_machine_that_nobody_named_boots_from_its_disk(boots: Boots) -> None:
+    stranger = boots.machines["stranger"]
+    wait_for(lambda: SAID_BY_DISK in stranger.console, "the stranger's disk", LOADED_S)
+    assert f"{MACS['stranger']} is not to be installed" in stranger.console
+    assert "vmlinuz" not in stranger.console
+    stranger.remove()
+
+
+@pytest.mark.parametrize("name", ["bios1", "uefi1"])
+def test_the_installer_takes_its_preseed(boots: Boots, name: str) -> None:
+    boots.await_state(name, "installing, preseed", LOADED_S)
+    assert boots.states(name)[:2] == ["asked", "loading"]
+    # It goes on without a question, by what the preseed says.
+    boots.await_state(name, "installing, installer components", LOADED_S)
+
+
+def test_a_token_is_its_own_machines_and_for_once(boots: Boots) -> None:
+    assert post(boots, "0" * 40, "installed", KEY) == 403
+    assert post(boots, boots.token("bios1"), "installed", "no key at all") == 403
+    assert post(boots, boots.token("bios1"), "installed", KEY) == 200
+    assert post(boots, boots.token("bios1"), "installed", KEY) == 403
+    assert boots.states("bios1")[-1].startswith("rebooting")
+
+
+def test_the_second_boot_goes_to_the_disk(boots: Boots) -> None:
+    machine = boots.machines["bios1"]
+    assert SAID_BY_DISK not in machine.console
+    machine.stop()
+    (machine.directory / "console").unlink()
+    machine.start()
+    wait_for(lambda: SAID_BY_DISK in machine.console, "the disk of bios1", LOADED_S)
+    assert "bios1 is rebooting, so this machine boots from its own disk" in machine.console
+    machine.remove()
+
+
+def test_a_disk_that_does_not_fit_its_rule_stops_the_installer(boots: Boots) -> None:
+    boots.await_state("uefi1", "refused", LOADED_S)
+    assert boots.states("uefi1")[-1].startswith("refused, 0 disks fit the rule")
+    assert "/dev/vda (8 GB)" in boots.states("uefi1")[-1]
+    machine = boots.machines["uefi1"]
+    wait_for(lambda: "correct netboot_disk of uefi1" in machine.console, "the console", 30)
+    assert machine.written_bytes() == 0
+
+
+def test_nothing_is_served_when_the_playbook_has_gone(boots: Boots) -> None:
+    assert boots.process is not None
+    boots.process.kill()
+    boots.process.wait()
+    wait_for(lambda: boots.listening() == [], "all of it is gone", 20)
+
+
+def test_what_was_installed_is_left_alone(boots: Boots) -> None:
+    outcome = boots.lab.player.attempt(
+        "netboot.yml", None, "--check", inventory=boots.inventory, stock=True, timeout_s=120
+    )
+    assert outcome.code == 0, outcome.excerpt
+    assert f"bios1 leave alone {MACS['bios1']}" in outcome.flat
+    assert f"uefi1 ERASE AND INSTALL {MACS['uefi1']}" in outcome.flat
