@@ -18,7 +18,12 @@ from metal import Metal
 from playbook import Player
 
 NAME, PREFIX = "rbmetal", "10.82.0"
-NODES = {"client1": f"{PREFIX}.11", "broker1": f"{PREFIX}.12", "worker1": f"{PREFIX}.21"}
+NODES = {
+    "client1": f"{PREFIX}.11",
+    "broker1": f"{PREFIX}.12",
+    "worker1": f"{PREFIX}.21",
+    "worker2": f"{PREFIX}.22",
+}
 MAC = "52:54:00:7c:00:01"
 METAL: dict[str, Any] = {
     "ansible_host": f"{PREFIX}.41",
@@ -30,7 +35,23 @@ INSTALL_S = 3 * 3600
 
 # What an emulated machine is and a container is not; each is declared, nothing else may differ.
 DIFFERENT = {
+    "clock_offset_ms": "no time server is within reach",
+    "cpu_model": "it is emulated",
+    "disk_file_system": "it has a disk",
+    "disk_type": "it has a disk",
+    "files /etc/tmpfiles.d/rackbench-tuning.conf": "its huge pages can be set",
     "kernel": "it has a kernel of its own",
+    "kernel_command_line": "it has a kernel of its own",
+    "link_device": "it has a network card",
+    "link_driver": "it has a network card",
+    "link_duplex": "it has a network card",
+    "link_measured_mbit": "its link is not shaped",
+    "link_rtt_ms": "it is emulated",
+    "link_shaped_mbit": "its link is not shaped",
+    "link_speed_mbit": "it has a network card",
+    "memory_mb": "it has memory of its own",
+    "packages": "it has a kernel, a boot loader and what Debian's installer adds",
+    "sysctls": "it has a kernel of its own",
 }
 
 pytestmark = pytest.mark.long
@@ -38,13 +59,13 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def rack(no_lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """Three virtual nodes, and a machine with a blank disk in the inventory as a worker."""
+    """Four virtual nodes, and a machine with a blank disk in the inventory as a worker."""
     directory = tmp_path_factory.mktemp("metal")
     inventory = directory / "inventory"
     shutil.copytree(no_lab.player.project.root / "inventory/virtual", inventory)
     hosts = yaml.safe_load((inventory / "hosts.yml").read_text())
     workers = hosts["all"]["children"]["nodes"]["children"]["workers"]
-    workers["hosts"] = {"worker1": None, "metal1": METAL}
+    workers["hosts"] = {"worker1": None, "worker2": None, "metal1": METAL}
     (inventory / "hosts.yml").write_text(yaml.safe_dump(hosts))
     settings = {
         "netboot_interface": f"{NAME}-0",
@@ -105,10 +126,11 @@ def test_it_has_what_was_asked_for_and_no_more(rack: Lab) -> None:
     assert [line.split() for line in shown.splitlines()] == [
         ["vda", "gpt"],
         ["vda1", "gpt"],
-        ["vda2", "vfat", "gpt"],
+        ["vda2", "vfat", "/boot/efi", "gpt"],
         ["vda3", "ext4", "/", "gpt"],
     ]
     assert rack.output(METAL["ansible_host"], "getent shadow rack root").count(":!:") == 2
+    assert rack.output(METAL["ansible_host"], "grep -c nameserver /etc/resolv.conf || true") == "0"
     assert "passwordauthentication no" in rack.output(METAL["ansible_host"], "sshd -T")
 
 
@@ -116,4 +138,4 @@ def test_site_makes_it_a_node_and_verify_finds_only_what_was_declared(rack: Lab)
     rack.play("site.yml")
     assert rack.play("site.yml").changed == {}
     outcome = rack.play("verify.yml")
-    assert f"4 nodes are the same, but for {len(DIFFERENT)} declared differences" in outcome.flat
+    assert f"5 nodes are the same, but for {len(DIFFERENT)} declared differences" in outcome.flat
