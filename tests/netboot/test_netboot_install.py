@@ -111,6 +111,7 @@ def test_a_blank_machine_installs_itself(rack: Lab, metal: Metal) -> None:
     assert all(f"metal1: {step}" in text for step in steps)
     state = rack.player.home / "rackbench" / NAME / "netboot/machines/metal1"
     reported = json.loads((state / "installed.json").read_text())["host_key"]
+    assert (state / "known").exists()
     assert f"{PREFIX}.41 {reported}" in (rack.ssh_directory / "known_hosts").read_text()
 
 

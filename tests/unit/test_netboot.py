@@ -115,6 +115,16 @@ def test_the_table_says_what_is_erased():
     assert table[2].endswith("(none named)")
 
 
+def test_machines_that_reported_are_remembered(tmp_path):
+    for name, files in (("b", ["installed.json", "known"]), ("a", ["installed.json"]), ("c", [])):
+        (tmp_path / "machines" / name).mkdir(parents=True)
+        for file in files:
+            (tmp_path / "machines" / name / file).touch()
+    assert machines.installed_machines(str(tmp_path)) == ["a", "b"]
+    assert machines.installed_machines(str(tmp_path), known=False) == ["a"]
+    assert machines.installed_machines(str(tmp_path / "none")) == []
+
+
 def test_a_fingerprint_is_ssh_keygens(tmp_path):
     key = tmp_path / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)

@@ -95,13 +95,13 @@ class ActionModule(ActionBase):
     def run(
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Serve until every machine has come to an end: `ready` (names), `lost` (lines)."""
+        """Serve until every machine has come to an end: `lost` (names), `why` (lines)."""
         result = super().run(tmp, task_vars)
         end_with_parent()
         directory = Path(self._task.args["directory"])
         ends = self._follow(self._task.args["server"], directory, self._task.args["machines"])
-        ready = sorted(name for name, end in ends.items() if end == "ready")
-        result.update(changed=bool(ready), ready=ready, lost=verdict(ends, directory))
+        lost = sorted(name for name, end in ends.items() if end != "ready")
+        result.update(changed=len(lost) < len(ends), lost=lost, why=verdict(ends, directory))
         return result
 
     def _follow(

@@ -144,9 +144,13 @@ def _rule(disk: Mapping[str, Any]) -> str:
     return " ".join([str(disk.get("name") or "the only one"), *bounds]) if disk else "(none named)"
 
 
-def installed_machines(directory: str) -> list[str]:
-    """The names of machines that reported success, by what was kept below the state's directory."""
-    return sorted(file.parent.name for file in Path(directory).glob("machines/*/installed.json"))
+def installed_machines(directory: str, *, known: bool = True) -> list[str]:
+    """The names of machines that reported success, by what was kept below the state's directory.
+
+    Without those whose host keys are `known`, if so asked.
+    """
+    reported = [file.parent for file in Path(directory).glob("machines/*/installed.json")]
+    return sorted(of.name for of in reported if known or not (of / "known").exists())
 
 
 def ssh_fingerprint(key: str) -> str:
