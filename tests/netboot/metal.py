@@ -34,7 +34,6 @@ class Metal:
     bridge: str
     directory: Path
     firmware: str = "bios"
-    cores: int = 1
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -111,10 +110,11 @@ class Metal:
             ]
         # Without the card's own ROM, which is iPXE, UEFI boots by its own plain PXE.
         card = f"virtio-net-pci,netdev=cable,mac={self.mac},bootindex=1"
+        # With one processor: with several, emulation gets code wrong that another one writes, as
+        # Java's compiler does.
         options = {
             "machine": "q35,accel=tcg,graphics=off",
             "cpu": "max",
-            "smp": str(self.cores),
             "m": str(MEMORY_MB),
             "display": "none",
             "serial": f"file:{self.directory / 'console'}",

@@ -83,7 +83,7 @@ def rack(no_lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]
 
 @pytest.fixture(scope="module")
 def metal(rack: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Metal]:
-    machine = Metal("metal1", MAC, f"{NAME}-0", tmp_path_factory.mktemp("disk") / "metal1", cores=2)
+    machine = Metal("metal1", MAC, f"{NAME}-0", tmp_path_factory.mktemp("disk") / "metal1")
     try:
         machine.make()
         yield machine

@@ -186,6 +186,17 @@ def test_steps_are_read_from_the_log_and_the_log_is_kept(served):
     assert (server.machine / "installer.log").read_bytes() == b"\n".join(lines) + b"\n"
 
 
+def test_a_step_that_failed_is_an_end(served):
+    server = served()
+    server.get("/boot/52-54-00-00-00-01")
+    assert server.state() == ("loading", "")
+    line = b"<12>Nov 22 13:32:38 main-menu[322]: WARNING **: Menu item 'pkgsel' failed."
+    with socket.socket(type=socket.SOCK_DGRAM) as udp:
+        udp.sendto(line, ("127.0.0.1", server.log_port))
+    assert server.state() == ("failed", "packages")
+    assert server.process.wait(20) == 0
+
+
 @pytest.mark.parametrize(
     ("limits", "begin", "end"),
     [({"wait_s": 0}, False, "absent"), ({"silence_s": 0}, True, "silent")],

@@ -55,7 +55,7 @@ LOCAL = "#!ipxe\necho rackbench: {reason}, so this machine boots from its own di
 # The answer depends on who asks. With colons iPXE would take the address for the scheme of a URI.
 BOOT = "#!ipxe\nchain /boot/${netX/mac:hexhyp} || exit\n"
 
-_STEP = re.compile(r"Menu item '([^']+)' selected")
+_STEP = re.compile(r"Menu item '([^']+)' (selected|failed)")
 _ASKED = re.compile(r"DHCP(?:DISCOVER|REQUEST)\(\S+\) (?:\S+ )?((?:[0-9a-f]{2}:){5}[0-9a-f]{2})")
 _PROXIED = re.compile(r"PXE\(\S+\) (?:\S+ )?((?:[0-9a-f]{2}:){5}[0-9a-f]{2})")
 _ARCHIVE = re.compile(r"/([a-z-]+)/((?:dists|pool)/[A-Za-z0-9.+_~:/-]+)")
@@ -184,8 +184,13 @@ class Machines:
             if file.tell() < LOG_BYTES:
                 file.write(line.rstrip(b"\n\0") + b"\n")
         step = _STEP.search(line.decode(errors="replace"))
-        if step and step.group(1) in STEPS and machine.state not in DONE:
-            self._to(machine, "installing", STEPS[step.group(1)])
+        if step and machine.state not in DONE:
+            item, what = step.groups()
+            if what == "failed":
+                # It waits for someone at its console now.
+                self._to(machine, "failed", STEPS.get(item, item))
+            elif item in STEPS:
+                self._to(machine, "installing", STEPS[item])
 
     def look(self) -> bool:
         """See who is back, who is late; whether any machine has not come to an end."""
