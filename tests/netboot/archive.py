@@ -19,7 +19,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 
 SUITE = "trixie"
@@ -30,13 +29,6 @@ READERS = 12
 PAUSES_S = (1, 2, 4)
 
 Entry = dict[str, str]
-
-
-@dataclass(frozen=True)
-class Archive:
-    """What the role is told to install from: settings of the inventory."""
-
-    settings: dict[str, object] = field(default_factory=dict)
 
 
 class Mirror:
@@ -68,23 +60,19 @@ class Mirror:
         return True
 
 
-def usable_archive(scratch: Path) -> Archive:
-    """The nearest archive as it is when it is whole, or else mended in `scratch`."""
+def usable_archive(scratch: Path) -> dict[str, object]:
+    """The inventory's settings for the nearest archive: none where it is whole, or else those of
+    one that is mended in `scratch`.
+    """
     mirror = Mirror()
     entries = parse(lzma.decompress(mirror.read(f"dists/{SUITE}/{INDEX}.xz")).decode())
     lost = set(missing(mirror, entries))
     if not lost:
-        return Archive()
+        return {}
     earlier = earlier_installer(mirror, scratch)
     # What is built from one source has one version.
-    siblings = {
-        place(entry): earlier.get(entry["Package"])
-        for entry in entries
-        if entry["Package"] in earlier
-    }
-    earlier |= {
-        entry["Package"]: version for entry in entries if (version := siblings.get(place(entry)))
-    }
+    versions = {place(e): earlier[e["Package"]] for e in entries if e["Package"] in earlier}
+    earlier |= {e["Package"]: versions[place(e)] for e in entries if place(e) in versions}
     mended = {entry["Package"]: entry for entry in entries if place(entry) not in lost}
     gone = [entry for entry in entries if place(entry) in lost]
     with ThreadPoolExecutor(READERS) as readers:
@@ -92,13 +80,11 @@ def usable_archive(scratch: Path) -> Archive:
             if before:
                 mended.setdefault(before["Package"], before)
     write_index(mirror, mended.values(), scratch / "archive")
-    return Archive(
-        {
-            "netboot_installer_dir": str(scratch / "installer"),
-            "netboot_mirrors": [f"copy://{scratch}/archive", mirror.uri],
-            "netboot_kernel_options": [UNSIGNED],
-        }
-    )
+    return {
+        "netboot_installer_dir": str(scratch / "installer"),
+        "netboot_mirrors": [f"copy://{scratch}/archive", mirror.uri],
+        "netboot_kernel_options": [UNSIGNED],
+    }
 
 
 def parse(index: str) -> list[Entry]:

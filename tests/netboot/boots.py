@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from archive import Archive, usable_archive
+from archive import usable_archive
 from labs import Lab
 from machine import wait_for
 from metal import BOOT_SECTOR, Metal
@@ -41,7 +41,7 @@ class Boots:
 
     lab: Lab
     directory: Path
-    archive: Future[Archive]
+    archive: Future[dict[str, object]]
     machines: dict[str, Metal] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
     log: Path | None = None
@@ -103,7 +103,7 @@ class Boots:
 
     def begin(self) -> None:
         """Serve, and switch the machines on, or off and on."""
-        self.describe(self.archive.result().settings)
+        self.describe(self.archive.result())
         self.process, self.log = self.lab.player.start(
             "netboot.yml", {"confirm": ",".join(CHOSEN)}, inventory=self.inventory, stock=True
         )

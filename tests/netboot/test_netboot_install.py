@@ -72,7 +72,7 @@ def rack(no_lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]
         "fingerprint_exceptions": [
             {"node": "metal1", "item": item, "reason": reason} for item, reason in DIFFERENT.items()
         ],
-        **usable_archive(directory).settings,
+        **usable_archive(directory),
     }
     (inventory / "group_vars/all/netboot.yml").write_text(yaml.safe_dump(settings))
     variables = {"rackbench_lab": NAME, "virtual_lab_prefix": PREFIX, "virtual_lab_nodes": NODES}

@@ -101,7 +101,7 @@ class ActionModule(ActionBase):
     def run(
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Listen for so long: `machines`, and `lines` for the inventory."""
+        """Listen for so long, and give `lines` for the inventory."""
         result = super().run(tmp, task_vars)
         end_with_parent()
         given = self._task.args
@@ -131,9 +131,5 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(
                 "dnsmasq has ended; does another DHCP server run on this machine?"
             )
-        result.update(
-            changed=False,
-            machines=[vars(machine) for machine in machines],
-            lines=inventory_lines(machines, given["known"]),
-        )
+        result.update(changed=False, lines=inventory_lines(machines, given["known"]))
         return result

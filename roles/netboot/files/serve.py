@@ -22,13 +22,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import unquote
+
+from collect.writing import write_text
 
 ENDS = frozenset({"ready", "refused", "failed", "silent", "absent"})
 DONE = ENDS | {"rebooting"}
@@ -56,8 +58,9 @@ LOCAL = "#!ipxe\necho rackbench: {reason}, so this machine boots from its own di
 BOOT = "#!ipxe\nchain /boot/${netX/mac:hexhyp} || exit\n"
 
 _STEP = re.compile(r"Menu item '([^']+)' (selected|failed)")
-_ASKED = re.compile(r"DHCP(?:DISCOVER|REQUEST)\(\S+\) (?:\S+ )?((?:[0-9a-f]{2}:){5}[0-9a-f]{2})")
-_PROXIED = re.compile(r"PXE\(\S+\) (?:\S+ )?((?:[0-9a-f]{2}:){5}[0-9a-f]{2})")
+_ASKED = re.compile(
+    r"(?:DHCPDISCOVER|DHCPREQUEST|PXE)\(\S+\) (?:\S+ )?((?:[0-9a-f]{2}:){5}[0-9a-f]{2})"
+)
 _ARCHIVE = re.compile(r"/([a-z-]+)/((?:dists|pool)/[A-Za-z0-9.+_~:/-]+)")
 
 
@@ -169,7 +172,7 @@ class Machines:
         machine.host_key = key.group(0)
         took = time.monotonic() - machine.began
         installed = {"host_key": machine.host_key, "at": time.time(), "took_s": round(took)}
-        write_whole(machine.directory / "installed.json", json.dumps(installed) + "\n")
+        write_text(machine.directory / "installed.json", json.dumps(installed) + "\n")
         self._to(machine, "rebooting")
         return True
 
@@ -214,19 +217,6 @@ class Machines:
             machine.state, machine.step = state, detail
         event = {"at": time.time(), "name": machine.name, "state": state, "detail": detail}
         self._out(json.dumps(event))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all, whatever is killed."""
-    beside = path.with_name(path.name + ".new")
-    with beside.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.rename(path)
-    directory = os.open(path.parent, os.O_RDONLY)
-    os.fsync(directory)
-    os.close(directory)
 
 
 def shown_keys(machine: Machine) -> str:
@@ -344,50 +334,45 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
 
-class Web(ThreadingHTTPServer):
-    """The web server, on one interface alone."""
+class OnInterface(socketserver.BaseServer):
+    """A server that hears one interface alone."""
+
+    interface: str
+    socket: socket.socket
+
+    def server_bind(self) -> None:
+        """Refuse what comes in by other interfaces, even for this address."""
+        self.socket.setsockopt(socket.SOL_SOCKET, BIND_TO_DEVICE, self.interface.encode())
+        super().server_bind()  # type: ignore[misc]
+
+
+class Web(OnInterface, ThreadingHTTPServer):
+    """The web server."""
 
     daemon_threads = True
 
     def __init__(self, plan: Plan) -> None:
         """Listen."""
-        self._interface = plan.interface
+        self.interface = plan.interface
         super().__init__((plan.address, plan.port), Handler)
-
-    def server_bind(self) -> None:
-        """Refuse what comes in by other interfaces, even for this address."""
-        self.socket.setsockopt(socket.SOL_SOCKET, BIND_TO_DEVICE, self._interface.encode())
-        super().server_bind()
 
     def handle_error(self, *_: Any) -> None:
         """A machine that is reset in the middle of a file is no news."""
 
 
-class Logs(socketserver.UDPServer):
-    """The installers' logs, on one interface alone."""
+class Logs(OnInterface, socketserver.UDPServer):
+    """The receiver of the installers' logs."""
 
     max_packet_size = 65_536
 
     def __init__(self, plan: Plan, machines: Machines) -> None:
         """Listen."""
-        self._interface, self._machines = plan.interface, machines
+        self.interface, self._machines = plan.interface, machines
         super().__init__((plan.address, plan.log_port), socketserver.BaseRequestHandler)
-
-    def server_bind(self) -> None:
-        """Refuse what comes in by other interfaces, even for this address."""
-        self.socket.setsockopt(socket.SOL_SOCKET, BIND_TO_DEVICE, self._interface.encode())
-        super().server_bind()
 
     def finish_request(self, request: Any, client_address: Any) -> None:
         """Keep the line."""
         self._machines.logged(client_address[0], request[0])
-
-
-def requests(lines: Iterable[str]) -> Iterable[str]:
-    """The addresses of the machines that ask, as dnsmasq's log has them."""
-    for line in lines:
-        if asked := _ASKED.search(line) or _PROXIED.search(line):
-            yield asked.group(1)
 
 
 def watch_dhcp(process: subprocess.Popen[str], machines: Machines, log: Path) -> None:
@@ -396,8 +381,8 @@ def watch_dhcp(process: subprocess.Popen[str], machines: Machines, log: Path) ->
     with log.open("w", buffering=1) as kept:
         for line in process.stdout:
             kept.write(line)
-            for mac in requests([line]):
-                machines.asked(mac)
+            if asked := _ASKED.search(line):
+                machines.asked(asked.group(1))
     end(1, f"dnsmasq has ended; the last of its log, {log}, says why")
 
 
