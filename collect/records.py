@@ -1,13 +1,14 @@
 """JSON as this package reads it: strict where Python's reader lets things pass."""
 
 import json
+import math
 from typing import Any, NoReturn
 
 
 def parse_json(content: bytes) -> Any:
     """Parse one JSON text; raises ValueError that says what is wrong.
 
-    Refuses what would break or mislead later: NaN and infinity, which are no JSON, texts that
+    Refuses what would break or mislead later: NaN, numbers that are infinite, texts that
     cannot be written again as UTF-8, and nesting that exhausts the stack.
     """
     try:
@@ -22,7 +23,12 @@ def parse_json(content: bytes) -> Any:
 
 
 def _refuse(text: str) -> NoReturn:
-    raise ValueError(f"holds {text}, which is no JSON")
+    raise ValueError(f"holds {text}, which is no number")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse)
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)

@@ -63,7 +63,7 @@ def column(place, value):
         ({"schema": 2}, "line 1 is not of schema 1"),
         ({"factors": {"transport": ["soap"], "servers": 1}}, 'the level ["soap"] of transport'),
         ({"factors": {"transport": None, "servers": 1}}, "the level null of transport"),
-        ({"factors": {"transport": float("nan"), "servers": 1}}, "NaN, which is no JSON"),
+        ({"factors": {"transport": float("nan"), "servers": 1}}, "NaN, which is no number"),
         ({"factors": {"transport": "\ud800", "servers": 1}}, "half a character"),
         ({"factors": {}}, "has no factors"),
         ({"factors": {"other": 1}}, "line 2 has the factors servers, transport, line 1 other"),
@@ -246,7 +246,9 @@ def test_a_full_disk_is_one_message_and_leaves_no_part(small, command):
     assert [p for p in parts if p.name.startswith(".") or p.parent.name == ".cache"] == []
 
 
-@pytest.mark.parametrize("content", [b"NaN", b"[Infinity]", b"[" * 100_000, b'"\\ud800"', b"{"])
+@pytest.mark.parametrize(
+    "content", [b"NaN", b"[Infinity]", b"[-1e999]", b"[" * 100_000, b'"\\ud800"', b"{"]
+)
 def test_what_is_no_json_is_refused(content):
     with pytest.raises(ValueError):
         parse_json(content)
