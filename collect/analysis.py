@@ -40,7 +40,7 @@ def analyse(run: Run, progress: Progress = lambda done, total: None) -> Analysis
     `progress` is told how many trials of how many are read.
     """
     # While logs are read, for which this thread mostly waits.
-    Thread(target=statistics.load).start()
+    Thread(target=_prepare, args=[run]).start()
     calls = Calls(run)
     sealed: list[Trial] = []
     findings: list[Finding] = []
@@ -57,3 +57,9 @@ def analyse(run: Run, progress: Progress = lambda done, total: None) -> Analysis
     refused = calls.update(trials(), lambda done: progress(done, len(run.plan)))
     cells = make_cells(run, [trial for trial in sealed if trial.id in calls.held], calls)
     return Analysis(run, tuple(cells), (*findings, *refused))
+
+
+def _prepare(run: Run) -> None:
+    """Load what cells need."""
+    statistics.load()
+    len(run.cells)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from collect.cache import Cache, Entry, Stamp
 from collect.check import Finding
-from collect.logs import Log, map_logs
+from collect.logs import Logs, map_logs
 from collect.run import Run
 from collect.summaries import Measured, TrialSummary, measure
 from collect.trials import Trial, TrialError
@@ -32,6 +32,7 @@ class Calls:
 
     def __init__(self, run: Run) -> None:
         """Look at what is in the cache; nothing is read from raw logs yet."""
+        self._run = run
         self._cache = Cache(run.directory)
 
     @property
@@ -63,7 +64,9 @@ class Calls:
                     yield trial
 
         def read() -> Iterator[tuple[str, Stamp, Measured]]:
-            for done, (trial, measured) in enumerate(map_logs(unread(), measure), start=1):
+            rows = sum(planned.rows for planned in self._run.plan if planned.id not in held)
+            results = map_logs(unread(), measure, rows)
+            for done, (trial, measured) in enumerate(results, start=1):
                 stamp = stamps[trial.id]
                 if isinstance(measured, TrialError):
                     findings.append(Finding("refused", trial.id, str(measured)))
@@ -112,9 +115,10 @@ class Calls:
 
 def find_bad_rows(trials: Sequence[Trial]) -> list[Finding]:
     """Give a finding for each trial whose rows are not those of its seal or not of the schema."""
-    logs = map_logs(trials, _nothing)
+    logs = map_logs(trials, _nothing, sum(trial.calls_rows for trial in trials))
     return [Finding("refused", t.id, str(e)) for t, e in logs if isinstance(e, TrialError)]
 
 
-def _nothing(log: Log) -> None:
-    """Keep nothing of a log: that it can be read is all that is asked."""
+def _nothing(logs: Logs) -> list[None]:
+    """Keep nothing of logs: that they can be read is all that is asked."""
+    return [None] * len(logs.ends)

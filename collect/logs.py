@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pyarrow import csv
 
 from collect.readers import readers
-from collect.trials import CALLS_HEADER, Trial, TrialError, calls_path, proven_calls
+from collect.trials import CALLS_HEADER, Seal, Trial, TrialError, proven_calls
 
 PHASES = ("warmup", "measure")
 STATUSES = ("ok", "error", "wrong", "timeout")
@@ -31,74 +31,57 @@ _HEADER_BYTES = len(CALLS_HEADER) + 1
 _BATCH_BYTES = 8 << 20
 _ROW_BYTES = 50
 # What is read in the time that processes take to start.
-_MANY_BYTES = 64 << 20
+_MUCH_BYTES = 64 << 20
+_AHEAD = 4
 _LARGEST_BLOCK = 1 << 30
 # So long that none is real, so short that sums and differences of three keep within 64 bits.
 _LONGEST_NS = 366 * 86_400 * 10**9
 
-A = TypeVar("A")
-B = TypeVar("B")
 T = TypeVar("T")
 Columns = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Log:
-    """The calls of one trial in the order of the file, a row a call.
+class Logs:
+    """The calls of some trials, a row a call: one log after the other in the order of the files.
 
-    `table` has the columns of SCHEMA. `columns` has the same for NumPy: a number that is absent is
-    MISSING, phase and status are places in PHASES and STATUSES.
+    `columns` has the columns of SCHEMA: a number that is absent is MISSING, phase and status are
+    places in PHASES and STATUSES. `ends` says of each log behind which row it ends.
     """
 
-    table: pa.Table
     columns: Columns
+    ends: NDArray[np.int64]
 
 
 def map_logs(
-    trials: Iterable[Trial], function: Callable[[Log], T]
+    trials: Iterable[Trial], function: Callable[[Logs], Sequence[T]], rows: int
 ) -> Iterator[tuple[Trial, "T | TrialError"]]:
-    """Prove and parse the logs of trials; give each with `function` of its log, in order.
+    """Prove and parse the logs of trials; give each with what `function` gives for its log.
 
     Where a log must not be counted, the TrialError that says why stands in its place. Every core
-    works on logs of its own, many logs in a process each: `function` must be that of a module, must
-    not change what is shared, and what it gives goes through pickle. Memory holds a few batches of
-    logs a core, or one log that is larger than a batch.
+    works on logs of its own, in a process of its own when there are `rows` enough: `function` must
+    be that of a module, must not change what is shared, and what it gives goes through pickle.
+    Memory holds a few batches of logs a core, or one log that is larger than a batch.
     """
-    trials = iter(trials)
-    first, are_many = _peek(trials)
     cores = len(os.sched_getaffinity(0))
+    read = partial(_map, function)
     running: deque[tuple[list[Trial], Future[list[T | TrialError]]]] = deque()
 
     def finished() -> Iterator[tuple[Trial, T | TrialError]]:
         batch, results = running.popleft()
         return zip(batch, results.result(), strict=True)
 
+    is_much = rows * _ROW_BYTES >= _MUCH_BYTES and cores > 1
     with (
-        readers(cores) if are_many and cores > 1 else nullcontext(_here) as apply,
+        readers(cores, read) if is_much else nullcontext(read) as apply,
         ThreadPoolExecutor(cores) as pool,
     ):
-        for batch in _batches(chain(first, trials)):
-            running.append((batch, pool.submit(apply, partial(_map, function), batch)))
-            if len(running) > cores:
+        for batch in _batches(trials):
+            running.append((batch, pool.submit(apply, [trial.seal for trial in batch])))
+            if len(running) > _AHEAD * cores:
                 yield from finished()
         while running:
             yield from finished()
-
-
-def _here(function: Callable[[A], B], argument: A) -> B:
-    return function(argument)
-
-
-def _peek(trials: Iterator[Trial]) -> tuple[list[Trial], bool]:
-    """Give the first trials, and whether there is enough to read for processes to be worth it."""
-    first: list[Trial] = []
-    size = 0
-    for trial in trials:
-        first.append(trial)
-        size += trial.calls_rows * _ROW_BYTES
-        if size >= _MANY_BYTES:
-            return first, True
-    return first, False
 
 
 def _batches(trials: Iterable[Trial]) -> Iterator[list[Trial]]:
@@ -114,49 +97,44 @@ def _batches(trials: Iterable[Trial]) -> Iterator[list[Trial]]:
         yield batch
 
 
-def _map(function: Callable[[Log], T], trials: Sequence[Trial]) -> list["T | TrialError"]:
+def _map(function: Callable[[Logs], Sequence[T]], seals: Sequence[Seal]) -> list["T | TrialError"]:
     results: dict[str, T | TrialError] = {}
-    proven: list[tuple[Trial, bytes]] = []
-    for trial in trials:
+    proven: list[tuple[Seal, bytes]] = []
+    for seal in seals:
         try:
-            proven.append((trial, proven_calls(trial)))
+            proven.append((seal, proven_calls(seal)))
         except TrialError as error:
-            results[trial.id] = error
-    for trial, log in _logs(proven) if proven else ():
-        results[trial.id] = log if isinstance(log, TrialError) else function(log)
-    return [results[trial.id] for trial in trials]
+            results[seal.id] = error
+    found = _apply(function, proven) if proven else ()
+    results |= {seal.id: result for (seal, _), result in zip(proven, found, strict=True)}
+    return [results[seal.id] for seal in seals]
 
 
-def _logs(proven: Sequence[tuple[Trial, bytes]]) -> Iterator[tuple[Trial, Log | TrialError]]:
+def _apply(
+    function: Callable[[Logs], Sequence[T]], proven: Sequence[tuple[Seal, bytes]]
+) -> Iterator["T | TrialError"]:
     try:
-        table = _parse(proven)
+        logs = _parse(proven)
     except pa.ArrowInvalid as error:
         if len(proven) > 1:
             # One row that cannot be read stops all: only its own log is refused.
             for one in proven:
-                yield from _logs([one])
+                yield from _apply(function, [one])
         else:
             what = f"has a row that cannot be read ({str(error).splitlines()[0]})"
-            yield proven[0][0], _refusal(proven[0][0], what)
+            yield _refusal(proven[0][0], what)
         return
-    columns = {name: _array(name, table.column(name)) for name in SCHEMA.names}
-    faults = {what: rows for what, rows in _faults(columns).items() if rows.any()}
-    end = 0
-    for trial, _ in proven:
-        begin, end = end, end + trial.calls_rows
-        part = {name: column[begin:end] for name, column in columns.items()}
-        fault = next((what for what, rows in faults.items() if rows[begin:end].any()), None)
-        if not _is_complete(part["seq"]):
-            fault = "has gaps or repetitions in seq"
-        log = Log(table.slice(begin, end - begin), part)
-        yield trial, log if fault is None else _refusal(trial, fault)
+    faults = _faults(logs)
+    for place, result in enumerate(function(logs)):
+        yield _refusal(proven[place][0], faults[place]) if place in faults else result
 
 
-def _parse(proven: Sequence[tuple[Trial, bytes]]) -> pa.Table:
-    """Parse proven logs as one table, strictly: one chunk a column; raises ArrowInvalid."""
+def _parse(proven: Sequence[tuple[Seal, bytes]]) -> Logs:
+    """Parse proven logs together, strictly; raises ArrowInvalid."""
     rows = b"".join(memoryview(content)[_HEADER_BYTES:] for _, content in proven)
+    ends = np.cumsum([seal.calls_rows for seal, _ in proven])
     if not rows:
-        return SCHEMA.empty_table()
+        return Logs(dict.fromkeys(SCHEMA.names, np.empty(0, np.int64)), ends)
     table = csv.read_csv(
         pa.BufferReader(rows),
         csv.ReadOptions(
@@ -168,14 +146,13 @@ def _parse(proven: Sequence[tuple[Trial, bytes]]) -> pa.Table:
         csv.ConvertOptions(column_types=SCHEMA, null_values=[""], strings_can_be_null=True),
     )
     # A carriage return ends a row too, and would shift the rows of the logs behind it.
-    if table.num_rows != sum(trial.calls_rows for trial, _ in proven):
+    if table.num_rows != ends[-1]:
         raise pa.ArrowInvalid("a line holds more than one row")
-    return table.unify_dictionaries().combine_chunks()
+    table = table.unify_dictionaries().combine_chunks()
+    return Logs({name: _array(name, table.column(name)) for name in SCHEMA.names}, ends)
 
 
 def _array(name: str, column: pa.ChunkedArray) -> NDArray[Any]:
-    if not column.num_chunks:
-        return np.empty(0, np.int64)
     chunk = column.chunk(0)
     if name not in _WORDS:
         return filled(chunk, np.int64, MISSING)
@@ -202,10 +179,11 @@ def filled(values: pa.Array, kind: type[Any], missing: float) -> NDArray[Any]:
     return np.where(is_there, numbers, kind(missing))
 
 
-def _faults(columns: Columns) -> dict[str, NDArray[np.bool_]]:
-    """Give for each thing that may be wrong with a row the rows that have it."""
-    intended = columns["intended_ns"]
-    return {
+def _faults(logs: Logs) -> dict[int, str]:
+    """Say of each log that must not be counted, by its place, what is wrong with it."""
+    columns, intended = logs.columns, logs.columns["intended_ns"]
+    rows = {
+        "has gaps or repetitions in seq": _unseen(logs),
         "has an unknown phase": columns["phase"] < 0,
         "has an unknown status": columns["status"] < 0,
         "has a time that is missing or negative, or longer than a year": (
@@ -215,17 +193,26 @@ def _faults(columns: Columns) -> dict[str, NDArray[np.bool_]]:
             | (columns["thread"] == MISSING)
         ),
     }
+    faults: dict[int, str] = {}
+    for what, are_off in rows.items():
+        for place in np.unique(np.searchsorted(logs.ends, np.flatnonzero(are_off), "right")):
+            faults.setdefault(int(place), what)
+    return faults
+
+
+def _unseen(logs: Logs) -> NDArray[np.bool_]:
+    """Tell of each number that a call of a log should have whether none has it."""
+    seq, counts = logs.columns["seq"], np.diff(logs.ends, prepend=0)
+    is_one = (seq >= 0) & (seq < np.repeat(counts, counts))
+    unseen = np.ones(len(seq), np.bool_)
+    unseen[(seq + np.repeat(logs.ends - counts, counts))[is_one]] = False
+    return unseen
 
 
 def _is_off(times: NDArray[np.int64]) -> NDArray[np.bool_]:
     return (times < 0) | (times > _LONGEST_NS)
 
 
-def _is_complete(seq: NDArray[np.int64]) -> bool:
-    wanted = np.arange(len(seq))
-    return np.array_equal(seq, wanted) or np.array_equal(np.sort(seq), wanted)
-
-
-def _refusal(trial: Trial, reason: str) -> TrialError:
-    name = calls_path(trial.directory).name
-    return TrialError(f"{trial.id}: {name} {reason}; it is not counted: run it again")
+def _refusal(seal: Seal, reason: str) -> TrialError:
+    name = Path(seal.path).name
+    return TrialError(f"{seal.id}: {name} {reason}; it is not counted: run it again")

@@ -1,12 +1,14 @@
 """One trial's log in a few numbers."""
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from collect.logs import MISSING, PHASES, STATUSES, Columns, Log
+from collect.logs import MISSING, PHASES, STATUSES, Columns, Logs
 from collect.statistics import Moments
 
 _MEASURE, _OK = PHASES.index("measure"), STATUSES.index("ok")
@@ -46,27 +48,51 @@ class Measured:
     times_ns: NDArray[np.int64]
 
 
-def measure(log: Log) -> Measured:
-    """Summarise the measured calls of a log; only those with status ok count."""
-    columns = log.columns
-    measured = columns["phase"] == _MEASURE
-    counted = measured & (columns["status"] == _OK)
-    times = _times(columns)[counted]
-    start = columns["start_ns"][counted]
-    if (start[1:] <= start[:-1]).any():
-        times = times[np.lexsort((columns["seq"][counted], start))]
-    calls = len(times)
-    mean = float(times.mean()) if calls else 0.0
-    squares = np.square(times - mean)
-    summary = TrialSummary(
-        calls=calls,
-        errors=int(np.count_nonzero(measured)) - calls,
-        mean_ms=mean / _NS_A_MS if calls else None,
-        variance_ms2=float(squares.sum()) / (calls - 1) / _NS_A_MS**2 if calls > 1 else None,
-        request_bytes=_mean_size(columns["request_bytes"][counted]),
-        response_bytes=_mean_size(columns["response_bytes"][counted]),
+def measure(logs: Logs) -> list[Measured]:
+    """Summarise the measured calls of each log; only those with status ok count."""
+    columns = logs.columns
+    measured, good = columns["phase"] == _MEASURE, columns["status"] == _OK
+    rows = np.flatnonzero(measured & good)
+    calls = _shares(rows, logs)
+    rows = _by_start(rows, calls, columns)
+    times_ns = _times(columns)[rows]
+    times = times_ns.astype(np.float64)
+    mean = _quotients(_sums(times, calls), calls)
+    squares = _sums(np.square(times - np.repeat(mean, calls)), calls)
+    numbers: dict[str, NDArray[Any]] = {
+        "calls": calls,
+        "errors": _shares(np.flatnonzero(measured & ~good), logs),
+        "mean_ms": mean / _NS_A_MS,
+        "variance_ms2": _quotients(squares, calls - 1) / _NS_A_MS**2,
+        "request_bytes": _mean_sizes(columns["request_bytes"][rows], calls),
+        "response_bytes": _mean_sizes(columns["response_bytes"][rows], calls),
+    }
+    ends = np.cumsum(calls)
+    summaries = (
+        TrialSummary(**dict(zip(numbers, values, strict=True)))
+        for values in zip(*map(_with_none, numbers.values()), strict=True)
     )
-    return Measured(summary, _course(times), times)
+    return [
+        Measured(summary, _course(times[begin:end]), times_ns[begin:end])
+        for summary, begin, end in zip(summaries, ends - calls, ends, strict=True)
+    ]
+
+
+def _shares(rows: NDArray[np.intp], logs: Logs) -> NDArray[np.int64]:
+    """Count how many of the rows are of each log."""
+    return np.diff(np.searchsorted(rows, logs.ends), prepend=0)
+
+
+def _by_start(
+    rows: NDArray[np.intp], calls: NDArray[np.int64], columns: Columns
+) -> NDArray[np.intp]:
+    """Put the rows of each log in the order of their starts."""
+    start = columns["start_ns"][rows]
+    late = np.flatnonzero(start[1:] <= start[:-1]) + 1
+    if np.isin(late, np.cumsum(calls)).all():
+        return rows
+    log = np.repeat(np.arange(len(calls)), calls)
+    return rows[np.lexsort((columns["seq"][rows], start, log))]
 
 
 def _times(columns: Columns) -> NDArray[np.int64]:
@@ -78,18 +104,37 @@ def _times(columns: Columns) -> NDArray[np.int64]:
     return np.where(is_open, columns["start_ns"] - intended, 0) + elapsed
 
 
-def _mean_size(sizes: NDArray[np.int64]) -> float | None:
-    """Give the mean of the known sizes; a client writes unknown as below zero."""
-    if len(sizes) and sizes.min() < 0:
-        sizes = sizes[sizes >= 0]
-    return float(sizes.mean()) if len(sizes) else None
+def _sums(values: NDArray[Any], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Add up the values of each log, of which there are `counts`, one after the other."""
+    sums = np.zeros(len(counts))
+    if len(values):
+        # What holds nothing would be given the value of the next.
+        sums[counts > 0] = np.add.reduceat(
+            values, (np.cumsum(counts) - counts)[counts > 0], dtype=np.float64
+        )
+    return sums
 
 
-def _course(times: NDArray[np.int64]) -> NDArray[np.float64]:
+def _quotients(sums: NDArray[np.float64], counts: NDArray[Any]) -> NDArray[np.float64]:
+    """Divide, where there is anything; NaN elsewhere."""
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def _mean_sizes(sizes: NDArray[np.int64], calls: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Give the means of the known sizes; a client writes unknown as below zero."""
+    is_known = sizes >= 0
+    return _quotients(_sums(np.where(is_known, sizes, 0), calls), _sums(is_known, calls))
+
+
+def _with_none(numbers: NDArray[Any]) -> list[Any]:
+    return [None if math.isnan(number) else number for number in numbers.tolist()]
+
+
+def _course(times: NDArray[np.float64]) -> NDArray[np.float64]:
     if len(times) <= _BUCKETS:
         return times / _NS_A_MS
     begins, lengths = _buckets(len(times))
-    sums: NDArray[np.float64] = np.add.reduceat(times.astype(np.float64), begins)
+    sums: NDArray[np.float64] = np.add.reduceat(times, begins)
     return sums / lengths / _NS_A_MS
 
 

@@ -13,7 +13,7 @@ from collect import logs
 from collect.analysis import analyse
 from collect.calls import find_bad_rows
 from collect.cells import cells_csv
-from collect.readers import Reader, readers
+from collect.readers import readers
 from collect.summaries import measure
 from collect.trials import TrialError, read_trial
 
@@ -26,10 +26,10 @@ def process_of(argument):
     return os.getpid(), argument
 
 
-def die_elsewhere(home):
-    if os.getpid() != home:
+def die_unless(home):
+    if home not in {None, os.getpid()}:
         os.kill(os.getpid(), signal.SIGKILL)
-    return "done"
+    return os.getpid()
 
 
 def fail(argument):
@@ -37,20 +37,14 @@ def fail(argument):
 
 
 def is_gone(process):
-    return not Path(f"/proc/{process}").exists()
-
-
-@pytest.fixture
-def reader():
-    made = Reader()
-    yield made
-    made.close()
+    state = Path(f"/proc/{process}/stat")
+    return not state.exists() or ") Z " in state.read_text()
 
 
 @pytest.fixture
 def many(monkeypatch):
     """Let a few short logs be worth processes, on any machine."""
-    monkeypatch.setattr(logs, "_MANY_BYTES", 1)
+    monkeypatch.setattr(logs, "_MUCH_BYTES", 1)
     monkeypatch.setattr(logs, "_BATCH_BYTES", 2000)
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1})
 
@@ -61,47 +55,56 @@ def logs_opened_here():
     return names
 
 
-def test_a_reader_is_another_process_and_the_same_each_time(reader):
-    process, argument = reader(process_of, {"a": 1})
-    assert process != os.getpid()
-    assert argument == {"a": 1}
-    assert reader(process_of, None)[0] == process
-    reader.close()
+def test_a_reader_is_another_process_and_the_same_each_time():
+    with readers(1, process_of) as apply:
+        process, argument = apply({"a": 1})
+        assert process != os.getpid()
+        assert argument == {"a": 1}
+        assert apply(None)[0] == process
     assert is_gone(process)
-    assert reader(process_of, None)[0] == os.getpid()
 
 
-def test_a_reader_that_is_killed_costs_nothing_but_time(reader):
-    assert reader(process_of, None)[0] != os.getpid()
-    assert reader(die_elsewhere, os.getpid()) == "done"
-    assert reader(process_of, 2) == (os.getpid(), 2)
+def test_readers_are_as_many_as_asked_for():
+    with readers(3, process_of) as apply:
+        assert len({apply(None)[0] for _ in range(6)} - {os.getpid()}) == 3
 
 
-def test_a_reader_that_cannot_start_is_not_needed(monkeypatch):
+def test_a_reader_that_is_killed_costs_nothing_but_time():
+    with readers(2, die_unless) as apply:
+        assert apply(None) != os.getpid()
+        assert [apply(os.getpid()) for _ in range(2)] == [os.getpid()] * 2
+        assert apply(None) == os.getpid()
+    assert children() == []
+
+
+def test_readers_that_cannot_start_are_not_needed(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    assert Reader()(process_of, 1) == (os.getpid(), 1)
+    with readers(2, process_of) as apply:
+        assert [apply(1) for _ in range(3)] == [(os.getpid(), 1)] * 3
 
 
-def test_what_fails_there_fails_here(reader):
-    with pytest.raises(ValueError, match="the reason"):
-        reader(fail, "the reason")
+def test_what_fails_there_fails_here():
+    with readers(1, fail) as apply, pytest.raises(ValueError, match="the reason"):
+        apply("the reason")
 
 
 def test_a_reader_takes_no_module_from_the_working_directory(tmp_path, monkeypatch):
     for name in ("collect", "numpy", "pickle"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('found')\n")
     monkeypatch.chdir(tmp_path)
-    with readers(1) as apply:
-        assert apply(process_of, None)[0] != os.getpid()
+    with readers(1, process_of) as apply:
+        assert apply(None)[0] != os.getpid()
 
 
-def test_readers_end_with_the_process_that_started_them(reader):
+def test_readers_end_with_the_process_that_started_them():
     code = """
 import os, signal
-from collect.readers import Reader
-from test_readers import process_of
-print(Reader()(process_of, None)[0], flush=True)
-os.kill(os.getpid(), signal.SIGKILL)
+from collect.readers import readers
+from test_readers import children, process_of
+with readers(2, process_of) as apply:
+    (source,) = children()
+    print(source, apply(None)[0], apply(None)[0], flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
 """
     path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     done = subprocess.run(
@@ -111,13 +114,14 @@ os.kill(os.getpid(), signal.SIGKILL)
         text=True,
         check=False,
     )
-    process = int(done.stdout)
+    processes = done.stdout.split()
+    assert len(set(processes)) == 3
     # It may take a moment to see that nobody is there, and then to be waited for.
     for _ in range(200):
-        if is_gone(process) or ") Z " in Path(f"/proc/{process}/stat").read_text():
+        if all(is_gone(process) for process in processes):
             return
         signal.sigtimedwait([], 0.05)
-    pytest.fail("the reader is still there")
+    pytest.fail("a reader is still there")
 
 
 @pytest.mark.usefixtures("many")
@@ -145,11 +149,11 @@ def test_findings_are_the_same_from_other_processes(run_of, monkeypatch):
     (gone / "calls.csv").unlink()
     reseal(twice, lambda text: text.replace("\n1,", "\n0,", 1))
     trials = [read_trial(run.trials_directory / planned.id) for planned in run.plan]
-    there = list(logs.map_logs(trials, measure))
+    there = list(logs.map_logs(trials, measure, 1))
     assert [trial for trial, _ in there] == trials
     findings = find_bad_rows(trials)
-    monkeypatch.setattr(logs, "_MANY_BYTES", 1 << 30)
-    here = list(logs.map_logs(trials, measure))
+    monkeypatch.setattr(logs, "_MUCH_BYTES", 1 << 30)
+    here = list(logs.map_logs(trials, measure, 1))
     wanted = [str(result) for _, result in here if isinstance(result, TrialError)]
     assert len(wanted) == 5
     assert [str(result) for _, result in there if isinstance(result, TrialError)] == wanted
@@ -161,9 +165,9 @@ def test_findings_are_the_same_from_other_processes(run_of, monkeypatch):
 def test_no_process_is_left_when_reading_breaks_off(run_of):
     run = run_of()
     trials = [read_trial(run.trials_directory / planned.id) for planned in run.plan]
-    results = logs.map_logs(trials, measure)
+    results = logs.map_logs(trials, measure, 1)
     next(results)
-    assert len(children()) >= 2
+    assert len(children()) == 1
     results.close()
     assert children() == []
 

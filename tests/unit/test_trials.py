@@ -149,4 +149,4 @@ def test_proven_calls_are_the_bytes_of_the_log(sealed, is_packed):
     if is_packed:
         path.with_name("calls.csv.gz").write_bytes(gzip.compress(content))
         path.unlink()
-    assert proven_calls(read_trial(sealed)) == content
+    assert proven_calls(read_trial(sealed).seal) == content
