@@ -19,15 +19,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import parquet
+from pyarrow import ipc
 
 from collect.logs import filled
 from collect.summaries import Measured, TrialSummary
-from collect.trials import Trial, calls_path
+from collect.trials import Trial
 from collect.writing import write_text
 
 # Another number whenever the files, or what is computed from a log, are no longer the same.
-LAYOUT = 2
+LAYOUT = 3
 DIRECTORY = ".cache"
 _MANIFEST = "cache.json"
 _TIME = np.dtype("<i8")
@@ -60,7 +60,7 @@ class Stamp:
     def of(cls, trial: Trial) -> "Stamp | None":
         """Look at the log of a trial without opening it; None when there is none."""
         try:
-            status = calls_path(trial.directory).stat()
+            status = trial.log.stat()
         except OSError:
             return None
         return cls(trial.calls_sha256.lower(), status.st_size, status.st_mtime_ns)
@@ -114,15 +114,17 @@ class Cache:
         self._directory.mkdir(exist_ok=True)
         if too_many := len(self._proofs) > _MOST_PARTS:
             fresh = chain(fresh, self._again(kept))
-        part = self._directory / f"{secrets.token_hex(8)}.times"
+        name = secrets.token_hex(8)
+        part, index = (self._directory / f"{name}.{kind}" for kind in ("times", "arrow"))
         try:
             added, proof = _write(part, fresh)
             proofs = {**self._proofs, part.name: proof}
             entries = added if too_many else {**kept, **added}
             used = {entry.part for entry in entries.values()}
-            self._close(entries, {name: proofs[name] for name in used})
+            self._close(index, entries, {name: proofs[name] for name in used})
         except BaseException:
-            part.unlink(missing_ok=True)
+            for path in (part, index):
+                path.unlink(missing_ok=True)
             raise
 
     def _again(self, kept: Mapping[str, Entry]) -> Iterator[tuple[str, Stamp, Measured]]:
@@ -140,8 +142,8 @@ class Cache:
         proofs = {
             name: proof for name, proof in manifest["parts"].items() if self._proof(name) == proof
         }
-        with parquet.ParquetFile(self._directory / index) as file:
-            rows = file.read()
+        with pa.OSFile(str(self._directory / index)) as file:
+            rows = ipc.open_file(file).read_all()
         if rows.schema != _SCHEMA:
             return
         courses = rows.column("course_ms")
@@ -154,8 +156,7 @@ class Cache:
                 entries[row["trial"]] = Entry(stamp, summary, course, row["part"], row["begin"])
         self._proofs, self.entries = proofs, entries
 
-    def _close(self, entries: Mapping[str, Entry], proofs: Mapping[str, str]) -> None:
-        index = f"{secrets.token_hex(8)}.parquet"
+    def _close(self, index: Path, entries: Mapping[str, Entry], proofs: Mapping[str, str]) -> None:
         columns: dict[str, Sequence[Any]] = {
             "trial": list(entries),
             "sha256": [entry.stamp.sha256 for entry in entries.values()],
@@ -171,12 +172,13 @@ class Cache:
         }
         arrays = [_array(columns[field.name], field.type) for field in _SCHEMA]
         table = pa.Table.from_arrays(arrays, schema=_SCHEMA)
-        parquet.write_table(table, self._directory / index)
-        proof = self._proof(index)
-        manifest = {"layout": LAYOUT, "index": [index, proof], "parts": proofs}
+        with pa.OSFile(str(index), "wb") as file, ipc.new_file(file, _SCHEMA) as writer:
+            writer.write_table(table)
+        proof = self._proof(index.name)
+        manifest = {"layout": LAYOUT, "index": [index.name, proof], "parts": proofs}
         write_text(self._directory / _MANIFEST, json.dumps(manifest))
         self._proofs, self.entries = dict(proofs), dict(entries)
-        self._clean({_MANIFEST, index, *proofs})
+        self._clean({_MANIFEST, index.name, *proofs})
 
     def _proof(self, name: str) -> str | None:
         try:

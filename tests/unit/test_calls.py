@@ -221,7 +221,7 @@ def spoil(path, place):
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize("kind", ["json", "parquet", "times"])
+@pytest.mark.parametrize("kind", ["json", "arrow", "times"])
 @pytest.mark.parametrize("place", [0, 30, 60, 99])
 def test_a_spoilt_cache_is_made_again(run_of, opened, kind, place):
     run = run_of()
