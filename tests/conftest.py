@@ -35,8 +35,8 @@ ORDER = (
     ),
     *(
         "site",
-        "netboot_boots",
         "sweep",
+        "netboot_boots",
         "bad_trials",
         "garbage_soap",
         "garbage",
