@@ -32,7 +32,8 @@ _BATCH_BYTES = 8 << 20
 _ROW_BYTES = 50
 # What is read in the time that processes take to start.
 _MUCH_BYTES = 64 << 20
-_AHEAD = 4
+# Batches for each core that are under way or wait for their turn.
+_AHEAD = 2
 _LARGEST_BLOCK = 1 << 30
 # So long that none is real, so short that sums and differences of three keep within 64 bits.
 _LONGEST_NS = 366 * 86_400 * 10**9

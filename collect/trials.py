@@ -1,5 +1,7 @@
 """Sealed trials: read, verified against their own seal and against the plan."""
 
+from __future__ import annotations
+
 import gzip
 import hashlib
 import zlib
@@ -8,14 +10,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from collect.errors import InputError, quoted
-from collect.plan import PlannedTrial
 from collect.records import parse_json
-from collect.study import Level
+
+if TYPE_CHECKING:
+    from collect.plan import PlannedTrial
+    from collect.study import Level
 
 SCHEMA = 1
 OUTCOMES = ("ok", "failed", "timeout", "oom")
