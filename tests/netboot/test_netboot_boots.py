@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 import pytest
 from boots import MACS, Boots
@@ -34,6 +35,24 @@ def test_the_installer_takes_its_preseed(boots: Boots, name: str) -> None:
     assert boots.states(name)[:2] == ["asked", "loading"]
     # It goes on without a question, by what the preseed says.
     boots.await_state(name, "installing, installer components", LOADED_S)
+
+
+@pytest.mark.parametrize(
+    ("name", "architecture", "offered"),
+    [
+        ("bios1", 0, "undionly.kpxe"),
+        ("bios1", 7, "snponly.efi"),
+        ("kept1", 0, ""),
+        ("stranger", 0, ""),
+        ("stranger", 7, ""),
+    ],
+)
+def test_only_a_chosen_machines_firmware_is_offered_a_loader(
+    boots: Boots, name: str, architecture: int, offered: str
+) -> None:
+    asks = Path(__file__).with_name("firmware.py").read_bytes()
+    command = f"sudo python3 - host0 {MACS[name]} {architecture}"
+    assert boots.lab.ssh("client1", command, given=asks).stdout.decode() == f"{offered}\n"
 
 
 def test_a_token_is_its_own_machines_and_for_once(boots: Boots) -> None:

@@ -127,7 +127,7 @@ def test_it_is_left_alone_from_then_on(rack: Lab) -> None:
 
 
 def test_it_has_what_was_asked_for_and_no_more(rack: Lab) -> None:
-    disk = "lsblk -rno NAME,FSTYPE,MOUNTPOINT,PTTYPE /dev/vda; sudo swapon"
+    disk = "lsblk -rno NAME,FSTYPE,MOUNTPOINT,PTTYPE /dev/vda; swapon"
     shown = rack.output(METAL["ansible_host"], disk)
     assert [line.split() for line in shown.splitlines()] == [
         ["vda", "gpt"],
@@ -135,9 +135,9 @@ def test_it_has_what_was_asked_for_and_no_more(rack: Lab) -> None:
         ["vda2", "vfat", "/boot/efi", "gpt"],
         ["vda3", "ext4", "/", "gpt"],
     ]
-    assert rack.output(METAL["ansible_host"], "sudo getent shadow rack root").count(":!:") == 2
+    assert rack.output(METAL["ansible_host"], "getent shadow rack root").count(":!:") == 2
     assert rack.output(METAL["ansible_host"], "grep -c nameserver /etc/resolv.conf || true") == "0"
-    assert "passwordauthentication no" in rack.output(METAL["ansible_host"], "sudo sshd -T")
+    assert "passwordauthentication no" in rack.output(METAL["ansible_host"], "sshd -T")
 
 
 def test_site_makes_it_a_node_and_verify_finds_only_what_was_declared(rack: Lab) -> None:
