@@ -3,10 +3,11 @@
 import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import chain
 from pathlib import Path
 
 import pytest
-from ansible.errors import AnsibleFilterError
+from ansible.errors import AnsibleActionFail, AnsibleFilterError
 
 ROLE = Path(__file__).parents[2] / "roles/netboot"
 NETWORK, OWN = "192.168.1.0/24", "192.168.1.1"
@@ -138,23 +139,42 @@ def test_power_passes_no_password_in_a_command_line():
         {"ipmi": "10.0.0.13", "user": "admin", "password": "s3cret"},
         {"redfish": "https://10.0.0.13/redfish/v1/Systems/1/", "user": "admin", "password": 's"3'},
     ):
-        commands = power.power_commands(given, "3c:ec:ef:01:02:03", "192.168.1.255")
-        words = [word for command in commands for word in command["argv"]]
+        (boot,), starts = power.power_commands(given, "3c:ec:ef:01:02:03", "192.168.1.255")
+        words = [word for command in (boot, *starts) for word in command["argv"]]
         assert not any(given["password"] in word for word in words)
-        assert all(command["environment"] or command["stdin"] for command in commands)
-    assert commands[0]["stdin"] == 'user = "admin:s\\"3"\n'
-    assert commands[0]["argv"][-1] == "https://10.0.0.13/redfish/v1/Systems/1"
-    assert commands[-1]["argv"][-1].endswith("/Systems/1/Actions/ComputerSystem.Reset")
+        assert all(command["environment"] or command["stdin"] for command in (boot, *starts))
+    assert boot["stdin"] == 'user = "admin:s\\"3"\n'
+    assert boot["argv"][-1] == "https://10.0.0.13/redfish/v1/Systems/1"
+    assert all(one["argv"][-1].endswith("/1/Actions/ComputerSystem.Reset") for one in starts)
+    pinned = {**given, "public_key": "sha256//AbCd="}
+    for command in chain(*power.power_commands(pinned, "3c:ec:ef:01:02:03", "192.168.1.255")):
+        assert command["stdin"].splitlines()[1:] == ["insecure", 'pinnedpubkey = "sha256//AbCd="']
 
 
 def test_power_is_by_hand_or_wakes_or_is_refused():
     assert power.power_commands("", "3c:ec:ef:01:02:03", "192.168.1.255") == []
-    (wake,) = power.power_commands("wake", "3c:ec:ef:01:02:03", "192.168.1.255")
+    ((wake,),) = power.power_commands("wake", "3c:ec:ef:01:02:03", "192.168.1.255")
     assert wake["argv"] == ["wakeonlan", "-i", "192.168.1.255", "3c:ec:ef:01:02:03"]
     both = {"ipmi": "a", "redfish": "b", "user": "u", "password": "p"}
-    for wrong in ("wol", {"ipmi": "10.0.0.1"}, both, {"user": "u", "password": "p"}):
+    keyed = {"ipmi": "a", "user": "u", "password": "p", "public_key": "sha256//A="}
+    for wrong in ("wol", {"ipmi": "10.0.0.1"}, both, keyed, {"user": "u", "password": "p"}):
         with pytest.raises(AnsibleFilterError, match="netboot_power must be wake"):
             power.power_commands(wrong, "3c:ec:ef:01:02:03", "192.168.1.255")
+
+
+def shell(script, stdin=""):
+    return {"argv": ["sh", "-c", script], "environment": {"SECRET": "s"}, "stdin": stdin}
+
+
+def test_a_machine_is_started_when_one_command_of_each_step_succeeds(tmp_path):
+    note = f"cat >>{tmp_path}/said; echo $SECRET >>{tmp_path}/said"
+    steps = [[shell(note, "boot ")], [shell("false"), shell(note, "reset ")]]
+    assert install.start({"name": "rack1", "power": steps})
+    assert (tmp_path / "said").read_text() == "boot s\nreset s\n"
+    steps = [[shell("true")], [shell("false"), shell("echo refused >&2; false")]]
+    with pytest.raises(AnsibleActionFail, match="rack1 cannot be switched on: sh said refused;"):
+        install.start({"name": "rack1", "power": steps})
+    assert not install.start({"name": "rack1", "power": []})
 
 
 # As dnsmasq 2.90 writes them with log-dhcp.

@@ -7,7 +7,7 @@ import os
 import statistics
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,29 +67,34 @@ def verdict(ends: dict[str, str], directory: Path) -> list[str]:
 
 def start(machine: dict[str, Any]) -> bool:
     """Let a machine boot from the network; whether that can be done from here."""
-    for command in machine["power"]:
-        done = subprocess.run(
-            command["argv"],
-            env={**os.environ, **command["environment"]},
-            input=command["stdin"],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=POWER_S,
-        )
-        if done.returncode:
+    for step in machine["power"]:
+        done = [run(command) for command in step]
+        if all(one.returncode for one in done):
+            said = (done[-1].stderr or done[-1].stdout).strip()
             raise AnsibleActionFail(
-                f"{machine['name']} cannot be switched on: {' '.join(command['argv'][:1])} said "
-                f"{(done.stderr or done.stdout).strip()}; correct netboot_power, or leave it out "
-                "and switch the machine on by hand"
+                f"{machine['name']} cannot be switched on: {step[-1]['argv'][0]} said {said}; "
+                "correct netboot_power, or leave it out and switch the machine on by hand"
             )
     return bool(machine["power"])
+
+
+def run(command: Mapping[str, Any]) -> subprocess.CompletedProcess[str]:
+    """Run one of the commands of `power`."""
+    return subprocess.run(
+        command["argv"],
+        env={**os.environ, **command["environment"]},
+        input=command["stdin"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=POWER_S,
+    )
 
 
 class ActionModule(ActionBase):
     """`install_machines`: `server` (command line), `directory` (of the state), `machines`.
 
-    Each machine has a `name` and the commands of its `power`.
+    Each machine has a `name` and the steps of its `power`.
     """
 
     def run(
