@@ -28,7 +28,7 @@ help:
 	@echo 'make build      build what is deployed        make lint       check the style of everything'
 	@echo 'make test-faults  kill, cut and fill what a sweep needs, for half an hour'
 	@echo 'make test-security  noise, crowds and attacks on every service, for three quarters of an hour'
-	@echo 'make test-netboot  install a machine with a blank disk over the network, in emulation'
+	@echo 'make test-netboot  install a machine with a blank disk over the network, in emulation, for three quarters of an hour'
 	@echo 'make bench      measure the kit itself        make clean      remove what was built'
 	@echo 'make bench-collect    measure the reading of logs, without a lab'
 	@echo 'make bench-jtl        let JMeter read an exported log, and compare'
