@@ -35,8 +35,8 @@ ORDER = (
     ),
     *(
         "site",
-        "sweep",
         "netboot_boots",
+        "sweep",
         "bad_trials",
         "garbage_soap",
         "garbage",
