@@ -23,12 +23,14 @@ def parse_json(content: bytes) -> Any:
 
 
 def _refuse(text: str) -> NoReturn:
-    raise ValueError(f"holds {text}, which is no number")
+    raise ValueError(f"holds {text}, which is no JSON")
 
 
 def _finite(text: str) -> float:
     number = float(text)
-    return number if math.isfinite(number) else _refuse(text)
+    if math.isinf(number):
+        raise ValueError(f"holds {text}, which is too large for a number")
+    return number
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)

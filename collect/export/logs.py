@@ -16,7 +16,7 @@ from collect.analysis import Analysis
 from collect.errors import InputError
 from collect.labels import label_of
 from collect.study import level_text
-from collect.trials import CALLS_HEADER, Trial, calls_path
+from collect.trials import CALLS_HEADER, Trial
 
 _TYPES = {"phase": "VARCHAR", "status": "VARCHAR"}
 LOG_COLUMNS = {name: _TYPES.get(name, "BIGINT") for name in CALLS_HEADER.split(",")}
@@ -110,7 +110,7 @@ def calls_of(analysis: Analysis, scratch: Path) -> Iterator[duckdb.DuckDBPyConne
 
 
 def _view(analysis: Analysis, trials: Sequence[Trial]) -> str:
-    logs = [_text(glob.escape(str(calls_path(trial.directory)))) for trial in trials]
+    logs = [_text(glob.escape(str(trial.log))) for trial in trials]
     if logs:
         rows = f"""
             SELECT parse_filename(parse_dirpath(filename)) AS trial, {", ".join(LOG_COLUMNS)}

@@ -25,7 +25,6 @@ from collect.statistics import Estimate
 from collect.study import Level
 from collect.teaching import Lesson, lessons_of
 from collect.templates import templates_in
-from collect.trials import calls_path
 from collect.troubles import Trouble, find_troubles
 from collect.writing import write_text
 
@@ -128,7 +127,7 @@ class Section:
 
     def calls_file(self, trial: CellTrial) -> str:
         """Give the way from the page to the raw log of a trial."""
-        return self.file(trial, calls_path(trial.trial.directory).name)
+        return self.file(trial, trial.trial.log.name)
 
 
 def write_report(
