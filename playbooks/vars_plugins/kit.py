@@ -1,0 +1,162 @@
+"""What the kit knows of every inventory, and the nodes' addresses, resolved once."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: kit
+short_description: Adds the kit's own variables to every inventory
+description:
+  - Gives the group C(all) the variables of C(playbooks/vars), so that an inventory holds nothing
+    of the kit's. Whatever the inventory itself sets wins.
+  - Gives each of the C(nodes) its C(ansible_host) and C(node_address) as plain text, and the group
+    C(all) all of them as C(node_addresses). They are worked out once, when the inventory is read;
+    a task that read them from every node's variables would take time for each pair of nodes.
+  - An C(ansible_host) that is a name is looked up as a program on the control host looks up names.
+options:
+  stage:
+    description: When this plugin runs. The inventory's own files are read later and so win.
+    type: str
+    default: inventory
+    choices: [inventory]
+"""
+
+import ipaddress  # noqa: E402
+import socket  # noqa: E402
+from collections.abc import Mapping  # noqa: E402
+from concurrent.futures import ThreadPoolExecutor  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+from ansible.errors import AnsibleError  # noqa: E402
+from ansible.inventory.group import Group, InventoryObjectType  # noqa: E402
+from ansible.inventory.host import Host  # noqa: E402
+from ansible.parsing.dataloader import DataLoader  # noqa: E402
+from ansible.plugins.loader import vars_loader  # noqa: E402
+from ansible.plugins.vars import BaseVarsPlugin  # noqa: E402
+from ansible.template import Templar  # noqa: E402
+from ansible.utils.vars import combine_vars, load_extra_vars  # noqa: E402
+
+Values = dict[str, Any]
+
+PLAYBOOKS = Path(__file__).resolve().parents[1]
+LOOKUPS_AT_ONCE = 32
+OWN = ("ansible_host", "node_address")
+
+
+def is_address(text: str) -> bool:
+    """Whether this is an address and not a name."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def looked_up(name: str) -> str:
+    """The IPv4 address of a name, or the name itself where nobody knows it."""
+    if is_address(name):
+        return name
+    try:
+        return socket.gethostbyname(name)
+    except OSError:
+        return name
+
+
+def everybody(group: Group) -> Group:
+    """The group `all`, above any group."""
+    return next((g for g in group.get_ancestors() if g.name == "all"), group)
+
+
+def by_depth(groups: list[Group]) -> list[Group]:
+    """In the order in which their variables override each other."""
+    return sorted(groups, key=lambda group: (group.depth, group.priority, group.name))
+
+
+class VarsModule(BaseVarsPlugin):  # type: ignore[misc]
+    """Answers for the group `all` and for the nodes; has nothing for others."""
+
+    REQUIRES_ENABLED = True
+
+    def __init__(self) -> None:
+        """Begin with nothing read and nothing resolved."""
+        super().__init__()
+        self._kit: Values = {}
+        self._resolved: dict[tuple[int, str], dict[str, Values]] = {}
+
+    def get_vars(self, loader: DataLoader, path: str, entities: Any) -> Values:
+        """The variables of one group or node, as far as the inventory at `path` tells them."""
+        found: Values = {}
+        for entity in entities if isinstance(entities, list) else [entities]:
+            if entity.base_type is InventoryObjectType.HOST:
+                nodes = self._nodes(loader, path, everybody(entity.groups[0]))
+                found |= nodes.get(entity.name, {})
+            elif entity.name == "all":
+                nodes = self._nodes(loader, path, entity)
+                kit = self._of_the_kit(loader)
+                if nodes:
+                    addresses = {name: values["node_address"] for name, values in nodes.items()}
+                    kit = kit | {"node_addresses": addresses}
+                found |= {name: value for name, value in kit.items() if name not in entity.vars}
+        return found
+
+    def _of_the_kit(self, loader: DataLoader) -> Values:
+        if not self._kit:
+            for file in sorted((PLAYBOOKS / "vars").glob("*.yml")):
+                self._kit |= loader.load_from_file(str(file), trusted_as_template=True)
+            self._kit["rackbench_root"] = str(PLAYBOOKS.parent)
+        return self._kit
+
+    def _nodes(self, loader: DataLoader, path: str, every: Group) -> dict[str, Values]:
+        """By node `ansible_host` and `node_address`; nothing where this path does not tell all."""
+        place = (id(every), path)
+        if place not in self._resolved:
+            nodes = next((g for g in every.get_descendants() if g.name == "nodes"), None)
+            hosts = nodes.get_hosts() if nodes else []
+            self._resolved[place] = self._resolve(loader, path, every, hosts)
+        return self._resolved[place]
+
+    def _resolve(
+        self, loader: DataLoader, path: str, every: Group, hosts: list[Host]
+    ) -> dict[str, Values]:
+        names = {g.name: [h.name for h in g.get_hosts()] for g in every.get_descendants()}
+        common = {"groups": {**names, "all": [h.name for h in every.get_hosts()]}}
+        above: dict[tuple[str, ...], Values] = {}
+        texts: dict[str, Values] = {}
+        try:
+            for host in hosts:
+                groups = by_depth(host.get_groups())
+                key = tuple(group.name for group in groups)
+                if key not in above:
+                    above[key] = self._group_values(loader, path, groups)
+                values = combine_vars(above[key], self._host_values(loader, path, host))
+                values |= {**common, "inventory_hostname": host.name, **load_extra_vars(loader)}
+                texts[host.name] = own_texts(loader, values, host.name)
+        except AnsibleError:
+            return {}  # another path of a chained inventory tells the rest; else tasks will say it
+        with ThreadPoolExecutor(LOOKUPS_AT_ONCE) as pool:
+            addresses = pool.map(looked_up, [own["node_address"] for own in texts.values()])
+            for own, address in zip(texts.values(), addresses, strict=True):
+                own["node_address"] = address
+        return texts
+
+    def _group_values(self, loader: DataLoader, path: str, groups: list[Group]) -> Values:
+        """What kit and inventory say of these groups."""
+        values = dict(self._of_the_kit(loader))
+        for group in groups:
+            values = combine_vars(values, group.vars)
+        return combine_vars(values, files_of(loader, path, groups))
+
+    def _host_values(self, loader: DataLoader, path: str, host: Host) -> Values:
+        return combine_vars(host.get_vars(), files_of(loader, path, [host]))
+
+
+def files_of(loader: DataLoader, path: str, entities: list[Any]) -> Values:
+    """What group_vars and host_vars beside an inventory hold."""
+    values: Values = vars_loader.get("host_group_vars").get_vars(loader, path, entities)
+    return values
+
+
+def own_texts(loader: DataLoader, values: Mapping[str, Any], name: str) -> Values:
+    """A node's two addresses as text; raises AnsibleError where a variable is not known yet."""
+    templar = Templar(loader, variables={"ansible_host": name, **values})
+    return {key: str(templar.template(templar.available_variables[key])) for key in OWN}
