@@ -33,7 +33,7 @@ from ansible.inventory.host import Host  # noqa: E402
 from ansible.parsing.dataloader import DataLoader  # noqa: E402
 from ansible.plugins.loader import vars_loader  # noqa: E402
 from ansible.plugins.vars import BaseVarsPlugin  # noqa: E402
-from ansible.template import Templar  # noqa: E402
+from ansible.template import Templar, trust_as_template  # noqa: E402
 from ansible.utils.vars import combine_vars, load_extra_vars  # noqa: E402
 
 Values = dict[str, Any]
@@ -57,7 +57,7 @@ def looked_up(name: str) -> str:
     if is_address(name):
         return name
     try:
-        return socket.gethostbyname(name)
+        return plain(socket.gethostbyname(name))
     except OSError:
         return name
 
@@ -103,7 +103,7 @@ class VarsModule(BaseVarsPlugin):  # type: ignore[misc]
         if not self._kit:
             for file in sorted((PLAYBOOKS / "vars").glob("*.yml")):
                 self._kit |= loader.load_from_file(str(file), trusted_as_template=True)
-            self._kit["rackbench_root"] = str(PLAYBOOKS.parent)
+            self._kit["rackbench_root"] = plain(PLAYBOOKS.parent)
         return self._kit
 
     def _nodes(self, loader: DataLoader, path: str, every: Group) -> dict[str, Values]:
@@ -159,4 +159,11 @@ def files_of(loader: DataLoader, path: str, entities: list[Any]) -> Values:
 def own_texts(loader: DataLoader, values: Mapping[str, Any], name: str) -> Values:
     """A node's two addresses as text; raises AnsibleError where a variable is not known yet."""
     templar = Templar(loader, variables={"ansible_host": name, **values})
-    return {key: str(templar.template(templar.available_variables[key])) for key in OWN}
+    return {key: plain(templar.template(templar.available_variables[key])) for key in OWN}
+
+
+def plain(value: object) -> str:
+    """A value as text; marked as the inventory's own where nothing is left to fill in."""
+    text = str(value)
+    trusted: str = trust_as_template(text)
+    return text if "{" in text else trusted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import machine
@@ -53,11 +54,14 @@ def test_stock_ansible_reaches_the_nodes_after_they_were_killed(crashing: Lab) -
     crashing.player.run("lab.yml", stock=True)
     inventory = crashing.player.home / "two-nodes.yml"
     config = crashing.ssh_directory / "config"
-    inventory.write_text(
-        "all: {children: {nodes: {hosts: {one: , two: }, vars: {ansible_ssh_common_args: "
-        f"'-F {config}', validate_free_mb: 10"
-        "}}, control: {hosts: {localhost: {ansible_connection: local}}}}}\n"
-    )
+    nodes = {
+        "children": {"client": {"hosts": {"one": None}}, "broker": {"hosts": {"one": None}}}
+        | {"workers": {"hosts": {"two": None}}},
+        "hosts": {name: {"node_address": address} for name, address in crashing.nodes.items()},
+        "vars": {"ansible_ssh_common_args": f"-F {config}", "validate_free_mb": 10},
+    }
+    control = {"hosts": {"localhost": {"ansible_connection": "local"}}}
+    inventory.write_text(json.dumps({"all": {"children": {"nodes": nodes, "control": control}}}))
     crashing.player.run("validate.yml", inventory=[inventory], stock=True)
     assert machine.kill_nodes(NAME)
     crashing.player.run("lab.yml", stock=True)

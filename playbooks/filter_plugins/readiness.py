@@ -1,0 +1,167 @@
+"""What keeps an inventory's machines from being nodes, each in words that say the next step."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+GROUPS = ("client", "broker", "workers")
+COPIES = ("group_vars/all/bench.yml", "group_vars/all/control.yml", "resolved.yml")
+"""Files of the kit that inventories held as copies before the kit kept them itself."""
+
+Values = Mapping[str, Any]
+
+
+def ill_written(
+    hostvars: Mapping[str, Values], groups: Mapping[str, Sequence[str]], directory: str = ""
+) -> list[str]:
+    """What is wrong with the inventory itself, told without asking any node.
+
+    `directory` is where the inventory lies; empty for one that is no directory.
+    """
+    names = groups.get("nodes", [])
+    return [
+        *_copies(directory),
+        *_empty_groups(groups),
+        *(text for name in names for text in _address(name, hostvars[name], len(names))),
+        *_shared_addresses({name: str(hostvars[name]["node_address"]) for name in names}),
+    ]
+
+
+def _copies(directory: str) -> Iterator[str]:
+    for copy in COPIES if directory else ():
+        if Path(directory, copy).is_file():
+            yield (
+                f"{directory}/{copy} is a copy of what the kit keeps itself now. Move the lines "
+                f"that you changed there to {directory}/group_vars/all/lab.yml and delete the file"
+            )
+
+
+def _empty_groups(groups: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for group in GROUPS:
+        if not groups.get(group):
+            yield f"the group {group} has no node; write one into it in hosts.yml"
+    strangers = {name for group in GROUPS for name in groups.get(group, [])}
+    for name in sorted(strangers - set(groups.get("nodes", []))):
+        yield f"{name} is not in the group nodes; make client, broker and workers its children"
+
+
+def _address(name: str, node: Values, nodes: int) -> Iterator[str]:
+    address = str(node["node_address"])
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        yield (
+            f"{name}: no name server here knows the name {address}. Correct it, or write the "
+            "node's own address on the bench's network beside it: node_address: 192.168.1.11"
+        )
+        return
+    if parsed.version == 6:
+        yield (
+            f"{name}: the services need an IPv4 address, and {address} is none. SSH may go over "
+            "IPv6; write beside it node_address: 192.168.1.11, the node's IPv4 address"
+        )
+    elif parsed.is_unspecified or parsed.is_multicast or (parsed.is_loopback and nodes > 1):
+        yield (
+            f"{name}: other nodes cannot reach it at {address}; write node_address: with the "
+            "node's address on the bench's network into hosts.yml"
+        )
+
+
+def _shared_addresses(addresses: Mapping[str, str]) -> Iterator[str]:
+    names: dict[str, list[str]] = {}
+    for name, address in addresses.items():
+        names.setdefault(address, []).append(name)
+    for address, sharing in names.items():
+        if len(sharing) > 1:
+            yield (
+                f"{' and '.join(sharing)} have the same address {address}. One machine has one "
+                "name, which may stand in several groups; correct hosts.yml"
+            )
+
+
+def not_ready(
+    hostvars: Mapping[str, Values],
+    names: Sequence[str],
+    may_go: Sequence[str] = (),
+    left_out: Sequence[str] = (),
+    free_mb: int = 1500,
+) -> list[str]:
+    """What the nodes' answers (`validate_answer`) say against a run.
+
+    A sweep can go on without the nodes of `may_go`; `left_out` says without which it does, by name
+    or with the word `unreachable`. `free_mb` is the room in MiB that a node needs on its root file
+    system.
+    """
+    problems = []
+    for name in names:
+        node = hostvars[name]
+        answer = node.get("validate_answer")
+        if answer is None:
+            continue
+        away = bool(answer.get("unreachable"))
+        is_left_out = name in left_out or (away and "unreachable" in left_out)
+        if is_left_out and name in may_go:
+            continue
+        label = f"{name} ({node.get('ansible_host', name)})"
+        if away:
+            problems.append(_unreachable(name, label, answer, way_out=name in may_go))
+        else:
+            problems += _unfit(label, node, answer, int(free_mb))
+    return problems
+
+
+def _unreachable(name: str, label: str, answer: Values, *, way_out: bool) -> str:
+    said = str(answer.get("msg", ""))
+    if re.search("(?i)host key|host identification", said):
+        return (
+            f"{label} shows another host key than known_hosts has. If it is a new machine, read "
+            "the fingerprint of its key at its console "
+            "(ssh-keygen -l -f /etc/ssh/ssh_host_ed25519_key.pub) and say "
+            f"playbooks/replace_node.yml -e node={name} -e fingerprint=SHA256:…; if not, something "
+            "else answers there"
+        )
+    reason = re.sub("^Task failed: ", "", said).strip()
+    return (
+        f"{label} cannot be reached: {reason}; look whether it is on, at its address, port, user "
+        "and key in the inventory and its host key in known_hosts"
+        + (f", or go on without it: -e without={name}" if way_out else "")
+    )
+
+
+def _unfit(label: str, node: Values, answer: Values, free_mb: int) -> Iterator[str]:
+    """What a node that answered lacks; it answers one fact a line, `word value…`."""
+    lines = str(answer.get("stdout", "")).splitlines()
+    facts = dict(line.strip().partition(" ")[::2] for line in lines)
+    if "can-sudo" not in facts:
+        account = node.get("ansible_user", "the SSH user")
+        yield (
+            f"{label}: {account} may not use sudo without a password; give that account a NOPASSWD "
+            "rule there"
+        )
+    if "has-python" not in facts:
+        yield f"{label} has no python3; apt-get install python3 there"
+    free = facts.get("free-mb", "").strip()
+    if not free.isdigit() or int(free) < free_mb:
+        yield (
+            f"{label} has {free or 'an unknown number of'} MiB free on /, {free_mb} are needed; "
+            "make room there"
+        )
+    held = facts.get("addresses", "").split()
+    address = str(node.get("node_address", ""))
+    if held and address not in held:
+        yield (
+            f"{label}: the bench would call it at {address}, which is none of its addresses: "
+            f"{', '.join(held)}. Write the right one into hosts.yml: node_address: {held[0]}"
+        )
+
+
+class FilterModule:
+    """The filters of validate.yml."""
+
+    def filters(self) -> dict[str, Any]:
+        """By the name templates use."""
+        return {"ill_written": ill_written, "not_ready": not_ready}

@@ -1,0 +1,221 @@
+"""Inventories: what the kit adds to them, and what is refused before any node is asked."""
+
+import json
+import shutil
+import subprocess
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "inventory/example"
+
+
+def load(path):
+    spec = spec_from_file_location(path.stem, path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+readiness = load(ROOT / "playbooks/filter_plugins/readiness.py")
+
+
+def told(*inventories, extra=()):
+    """What Ansible knows of each host of these inventories, and of all of them."""
+    listed = subprocess.run(
+        [ROOT / ".venv/bin/ansible-inventory", "--list"]
+        + [f"--inventory={path}" for path in inventories]
+        + [f"--extra-vars={text}" for text in extra],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    return json.loads(listed.stdout)["_meta"]["hostvars"]
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """A copy of the example, as a user makes one, outside the repository."""
+    shutil.copytree(EXAMPLE, tmp_path / "mine")
+    return tmp_path / "mine"
+
+
+def test_an_inventory_is_two_files():
+    files = sorted(str(p.relative_to(EXAMPLE)) for p in EXAMPLE.rglob("*") if p.is_file())
+    assert files == ["group_vars/all/lab.yml", "hosts.yml"]
+
+
+def test_the_kit_adds_its_variables_and_the_inventory_overrides_them(mine):
+    lab = mine / "group_vars/all/lab.yml"
+    lab.write_text(lab.read_text() + "tomcat_heap_mb: 777\n")
+    for node in ("rack01", "rack05"):
+        known = told(mine)[node]
+        assert (known["tomcat_heap_mb"], known["openmq_port"]) == (777, 7676)
+    assert told(mine, extra=["tomcat_heap_mb=778"])["rack01"]["tomcat_heap_mb"] == "778"
+
+
+def test_what_hosts_yml_says_of_all_wins_too(mine):
+    hosts = mine / "hosts.yml"
+    hosts.write_text(hosts.read_text().replace("all:\n", "all:\n  vars: {openmq_port: 7000}\n", 1))
+    assert told(mine)["rack02"]["openmq_port"] == 7000
+
+
+def test_a_second_inventory_leaves_the_settings_of_the_first(mine, tmp_path):
+    lab = mine / "group_vars/all/lab.yml"
+    lab.write_text(lab.read_text() + "tomcat_heap_mb: 777\n")
+    (tmp_path / "more").mkdir()
+    more = tmp_path / "more/more.yml"
+    more.write_text(
+        "all: {children: {nodes: {children: {workers: {hosts: {rack06: {ansible_host: 192.168.1.16"
+        "}}}}}}}\n"
+    )
+    known = told(mine, more)
+    assert known["rack06"]["tomcat_heap_mb"] == 777
+    assert known["rack01"]["node_addresses"]["rack06"] == "192.168.1.16"
+
+
+def test_addresses_are_resolved_however_they_are_written(mine):
+    (mine / "hosts.yml").write_text("""
+all:
+  children:
+    control: {hosts: {localhost: {ansible_connection: local}}}
+    nodes:
+      vars: {net: "10.5.{{ room }}", room: 7}
+      children:
+        client: {hosts: {plain: {ansible_host: 10.5.7.1}}}
+        broker: {hosts: {written: {ansible_host: "{{ net }}.2"}}}
+        workers:
+          hosts:
+            localhost.localdomain: {ansible_host: localhost}
+            127.0.0.9:
+            other: {ansible_host: "fd00::5", node_address: "{{ net }}.5"}
+            nobody: {ansible_host: no-such-name.invalid}
+""")
+    known = told(mine)
+    assert known["plain"]["node_addresses"] == {
+        "plain": "10.5.7.1",
+        "written": "10.5.7.2",
+        "localhost.localdomain": "127.0.0.1",
+        "127.0.0.9": "127.0.0.9",
+        "other": "10.5.7.5",
+        "nobody": "no-such-name.invalid",
+    }
+    assert known["written"]["ansible_host"] == "10.5.7.2"
+    assert known["localhost.localdomain"]["ansible_host"] == "localhost"
+    assert known["other"]["ansible_host"] == "fd00::5"
+    again = told(mine, extra=["room=8"])
+    assert again["plain"]["node_addresses"]["written"] == "10.5.8.2"
+
+
+def test_the_virtual_labs_addresses_follow_its_prefix():
+    known = told(ROOT / "inventory/virtual", extra=["virtual_lab_prefix=10.99.0"])
+    assert known["worker3"]["ansible_host"] == known["client1"]["node_addresses"]["worker3"]
+    assert known["worker3"]["ansible_host"] == "10.99.0.23"
+
+
+GROUPS = {"client": ["a"], "broker": ["b"], "workers": ["b", "c"], "nodes": ["a", "b", "c"]}
+
+
+def refusals(groups=GROUPS, directory="", **addresses):
+    nodes = {"a": "10.0.0.1", "b": "10.0.0.2", "c": "10.0.0.3"} | addresses
+    hostvars = {name: {"node_address": address} for name, address in nodes.items()}
+    return readiness.ill_written(hostvars, groups, directory)
+
+
+def test_a_good_inventory_is_not_refused():
+    assert refusals() == []
+    alone = {group: ["a"] for group in GROUPS}
+    assert refusals(alone, a="127.0.0.1") == []
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("rack03.lab", "no name server here knows the name rack03.lab"),
+        ("", "no name server here knows the name "),
+        ("10.0.0.300", "no name server here knows"),
+        ("fd00::3", "need an IPv4 address, and fd00::3 is none"),
+        ("127.0.1.1", "other nodes cannot reach it at 127.0.1.1"),
+        ("224.0.0.1", "other nodes cannot reach it"),
+    ],
+)
+def test_an_address_that_no_service_can_have_is_refused_with_the_line_to_write(address, said):
+    (refusal,) = refusals(c=address)
+    assert refusal.startswith("c: ")
+    assert said in refusal
+    assert "node_address:" in refusal
+
+
+def test_two_names_for_one_address_are_refused():
+    assert refusals(c="10.0.0.1") == [
+        "a and c have the same address 10.0.0.1. One machine has one name, which may stand in "
+        "several groups; correct hosts.yml"
+    ]
+
+
+@pytest.mark.parametrize("group", ["client", "broker", "workers"])
+def test_an_empty_group_is_refused(group):
+    (refusal,) = refusals({**GROUPS, group: []})
+    assert f"the group {group} has no node; write one into it" in refusal
+
+
+def test_a_node_outside_the_group_nodes_is_refused():
+    (refusal,) = refusals({**GROUPS, "workers": ["c", "d"]})
+    assert "d is not in the group nodes" in refusal
+
+
+def test_copies_of_the_kits_own_files_are_to_be_deleted(mine):
+    (mine / "group_vars/all/bench.yml").write_text("openmq_port: 1\n")
+    (refusal,) = refusals(directory=str(mine))
+    assert "bench.yml is a copy of what the kit keeps itself now" in refusal
+    assert "delete the file" in refusal
+
+
+FIT = "can-sudo\nhas-python\nfree-mb 9000\naddresses 10.0.0.1 192.168.1.1\n"
+
+
+def answered(answer, **options):
+    node = {"ansible_host": "10.0.0.1", "node_address": "10.0.0.1", "ansible_user": "me"}
+    return readiness.not_ready({"a": node | {"validate_answer": answer}}, ["a"], **options)
+
+
+def test_a_node_that_answers_is_ready():
+    assert answered({"stdout": FIT}) == []
+    assert answered({"stdout": FIT.replace(" 10.0.0.1 192.168.1.1", "")}) == []
+
+
+@pytest.mark.parametrize(
+    ("stdout", "said"),
+    [
+        (FIT.replace("can-sudo", ""), "me may not use sudo without a password; give that account"),
+        (FIT.replace("has-python", ""), "has no python3; apt-get install python3 there"),
+        (FIT.replace("9000", "12"), "has 12 MiB free on /, 1500 are needed; make room there"),
+        (FIT.replace("9000", ""), "has an unknown number of MiB free"),
+        (
+            FIT.replace(" 10.0.0.1", ""),
+            "call it at 10.0.0.1, which is none of its addresses: 192.168.1.1. Write the right one "
+            "into hosts.yml: node_address: 192.168.1.1",
+        ),
+    ],
+)
+def test_a_node_that_is_not_ready_is_told_with_the_next_step(stdout, said):
+    (problem,) = answered({"stdout": stdout})
+    assert problem.startswith("a (10.0.0.1)")
+    assert said in problem
+
+
+def test_a_sweep_may_go_on_without_a_node_that_is_no_client():
+    away = {"unreachable": True, "msg": "Task failed: no route"}
+    assert "cannot be reached: no route; look" in answered(away)[0]
+    assert "or go on without it: -e without=a" in answered(away, may_go=["a"])[0]
+    for word in ("unreachable", "a"):
+        assert answered(away, may_go=["a"], left_out=[word]) == []
+        assert "without=" not in answered(away, left_out=[word])[0]
+
+
+def test_another_host_key_is_told_apart_from_a_node_that_is_away():
+    (problem,) = answered({"unreachable": True, "msg": "Host key verification failed."})
+    assert "replace_node.yml -e node=a -e fingerprint=SHA256:" in problem
