@@ -76,6 +76,7 @@ class VarsModule(BaseVarsPlugin):  # type: ignore[misc]
     """Answers for the group `all` and for the nodes; has nothing for others."""
 
     REQUIRES_ENABLED = True
+    is_stateless = True  # or else each call has an instance of its own and resolves all anew
 
     def __init__(self) -> None:
         """Begin with nothing read and nothing resolved."""
