@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import time
 from datetime import UTC, datetime, timedelta
@@ -126,13 +127,21 @@ def test_nights_are_removed_whole(night, tmp_path):
 
 # What a night does
 
+HIDDEN = "it's a secret"
+VARIABLES = {"sweep_hook": "a hook", "sweep_hook_environment": {"RACKBENCH_WEBHOOK_URL": HIDDEN}}
+SWEEP = """\
+echo "$@" >>swept
+for word; do case $word in @*) cp -p "${word#@}" given;; esac; done
+[ ! -e bad ] || exit 2
+[ ! -e slow ] || sleep 60"""
+
 
 @pytest.fixture(scope="module")
 def stubbed(tmp_path_factory):
     """A repository of stubs with a night in it, and when that night ends."""
     root = tmp_path_factory.mktemp("repository")
     bodies = {
-        "ansible-playbook": 'echo "$@" >>swept; [ ! -e bad ] || exit 2; [ ! -e slow ] || sleep 60',
+        "ansible-playbook": SWEEP,
         "collect": 'cat "results/$2/status"',
     }
     (root / ".venv/bin").mkdir(parents=True)
@@ -148,7 +157,7 @@ def stubbed(tmp_path_factory):
         overnight_studies=STUDIES,
         overnight_begin=f"{end - timedelta(hours=4):%H:%M}",
         overnight_end=f"{end:%H:%M}",
-        overnight_variables={"sweep_hook": "it's a hook"},
+        overnight_variables=VARIABLES,
     )
     assert done.returncode == 0, done.stdout
     return root, end.replace(second=0, microsecond=0).astimezone(UTC)
@@ -157,7 +166,7 @@ def stubbed(tmp_path_factory):
 @pytest.fixture
 def repository(stubbed):
     root, _ = stubbed
-    for path in (root / name for name in ("swept", "bad", "slow")):
+    for path in (root / name for name in ("swept", "given", "bad", "slow")):
         path.unlink(missing_ok=True)
     shutil.rmtree(root / "results", ignore_errors=True)
     return root
@@ -182,7 +191,22 @@ def test_a_night_sweeps_in_order_with_one_deadline(repository, stubbed):
     assert studies_of(repository) == STUDIES
     assert all(f"deadline={stubbed[1]:%Y-%m-%dT%H:%M:%SZ}" in line for line in swept(repository))
     assert all("profile=overnight" in line for line in swept(repository))
-    assert all("it's a hook" in line for line in swept(repository))
+
+
+def test_variables_are_given_in_a_file_and_on_no_command_line(repository):
+    assert sweep_the_night(repository).returncode == 0
+    given = repository / "given"
+    assert json.loads(given.read_text()) == VARIABLES
+    assert stat.S_IMODE(given.stat().st_mode) == 0o600
+    assert not any(HIDDEN in line for line in swept(repository))
+    assert HIDDEN not in (repository / "state/a night/sweep-the-night").read_text()
+
+
+def test_variables_are_not_shown_when_they_are_written(tmp_path):
+    done = play(tmp_path, "--diff", "-vvv", overnight_variables={"sweep_hook": HIDDEN})
+    assert done.returncode == 0, done.stdout
+    shown = done.stdout.replace(json.dumps({"sweep_hook": HIDDEN}), "")
+    assert HIDDEN not in shown
 
 
 def test_a_sweep_that_fails_does_not_keep_the_next_from_its_turn(repository):
