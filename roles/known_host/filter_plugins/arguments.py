@@ -1,0 +1,30 @@
+"""The words of the arguments that an inventory gives ssh."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+
+
+def words(text: str) -> list[str]:
+    """Split as Ansible's own SSH connection does: quotes hold words together, nothing is run.
+
+    Raises AnsibleFilterError.
+    """
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise AnsibleFilterError(
+            f"the arguments for ssh {text!r} cannot be split ({error}); mend "
+            "ansible_ssh_common_args in the inventory"
+        ) from None
+
+
+class FilterModule:
+    """Makes `known_host_words` known to templates."""
+
+    def filters(self) -> dict[str, Any]:
+        """Name the filter."""
+        return {"known_host_words": words}
