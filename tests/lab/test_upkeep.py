@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,7 +55,10 @@ def test_rotated_secrets_are_everywhere_and_the_old_ones_refused_even_after_a_ki
 def bundle(lab: Lab) -> Path:
     """Packages for nodes without Internet; few, as all of them take longer to fetch."""
     lab.play("bundle.yml", {"bundle_packages": ["procps", "unzip"]})
-    return lab.player.project.root / "bundle/trixie.tar"
+    made = lab.player.project.root / "bundle/trixie.tar"
+    digest = hashlib.sha256(made.read_bytes()).hexdigest()
+    assert made.with_name("trixie.tar.sha256").read_text() == f"{digest}  trixie.tar\n"
+    return made
 
 
 @pytest.fixture(scope="module")
