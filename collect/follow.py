@@ -46,12 +46,15 @@ class SweepStoppedError(Exception):
 class Terms:
     """What a sweep asks for; times in seconds, space in MiB.
 
-    `silence_s` is how long the node may not answer or this disk may stay full, `stall_s` how long
-    no trial may be sealed before the hook is told, `reserve_mb` what stays free on this disk.
+    `account` owns `source` there, and what is in it is read and removed as that account alone;
+    empty for the one that commands run as. `silence_s` is how long the node may not answer or this
+    disk may stay full, `stall_s` how long no trial may be sealed before the hook is told,
+    `reserve_mb` what stays free on this disk.
     """
 
     source: str
     unit: str
+    account: str = ""
     silence_s: float = 900.0
     stall_s: float = 3600.0
     reserve_mb: int = 200
@@ -150,9 +153,12 @@ class Follower:
         """Ask how the run stands, pull what is new and remove there what is proven here."""
         source = shlex.quote(self.terms.source)
         answer = self.node(
-            f'printf "%s\\n" "$(systemctl is-active {self.terms.unit})" '
-            f'"$(df --output=avail -B1M {source} | tail -n 1)" "$(cat {source}/state.json)"; '
-            f"cd {source}/trials && find . -mindepth 1 -printf '%s %P\\n'"
+            f'printf "%s\\n" "$(systemctl is-active {self.terms.unit})"; '
+            + self._inside(
+                f'printf "%s\\n" "$(df --output=avail -B1M {source} | tail -n 1)" '
+                f'"$(cat {source}/state.json)"; '
+                f"cd {source}/trials && find . -mindepth 1 -printf '%s %P\\n'"
+            )
         ).decode()
         active, room, state, *files = [*answer.splitlines(), "", "", ""]
         try:
@@ -175,7 +181,8 @@ class Follower:
         return bool(set(sizes) - self.here - set(self._refused))
 
     def _pull(self, source: str, names: list[str]) -> None:
-        packed = self.node(f"tar -czf - -C {source}/trials {shlex.join(names)} | base64 -w0")
+        pack = f"tar -czf - -C {source}/trials -- {shlex.join(names)} | base64 -w0"
+        packed = self.node(self._inside(pack))
         try:
             accept_trials(
                 base64.b64decode(packed), self.run, self.planned, compress=self.terms.compress
@@ -197,10 +204,11 @@ class Follower:
         self._torn.update(error.ids)
         names = [name for name in error.ids if self._torn[name] >= _PULLS_OF_TORN]
         if names:
-            self.node(
+            move = (
                 f"mkdir -p {source}/refused && cd {source}/trials && "
                 f"mv --backup=numbered -t ../refused -- {shlex.join(names)}; echo"
             )
+            self.node(self._inside(move))
             self._refused += names
             self._speak(f"{error}\nmoved to {source}/refused on the client", now=True)
 
@@ -216,7 +224,17 @@ class Follower:
         gone = [name for name in names if name in self._proven]
         for start in range(0, len(gone), _BATCH_TRIALS):
             batch = shlex.join(gone[start : start + _BATCH_TRIALS])
-            self.node(f"cd {source}/trials && rm -rf -- {batch}; echo")
+            self.node(self._inside(f"cd {source}/trials && rm -rf -- {batch}; echo"))
+
+    def _inside(self, command: str) -> str:
+        """Have a command run as the account that may do anything in the run's directory.
+
+        A symbolic link that is planted there leads no further than that account comes by itself.
+        """
+        if not self.terms.account:
+            return command
+        who = [f"--reuid={self.terms.account}", f"--regid={self.terms.account}", "--clear-groups"]
+        return f"cd / && {shlex.join(['setpriv', *who, 'sh', '-c', command])}"
 
     def _record(self, client_free_mb: int, state: str) -> None:
         if state:

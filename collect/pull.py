@@ -8,7 +8,7 @@ import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from collect.plan import PlannedTrial
 from collect.room import NoRoomError, is_full
@@ -37,8 +37,9 @@ def accept_trials(
     and renamed, so that a killed pull leaves nothing that counts. A trial that is here already is
     never touched. `compress` makes calls.csv.gz of calls.csv before the rename. One process at a
     time does this; a second one waits. Raises RefusedTrialsError, after the others were accepted,
-    for trials that are torn or were never planned; TrialError for an archive that broke off or
-    reaches outside; NoRoomError when the disk is full, with nothing of the open trial left.
+    for trials that are torn, hold anything but files, or were never planned; TrialError for an
+    archive that broke off or reaches outside; NoRoomError when the disk is full, with nothing of
+    the open trial left.
     """
     incoming = run / INCOMING
     with _alone(run):
@@ -64,15 +65,23 @@ def _accept(
     trials.mkdir(exist_ok=True)
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
-            tar.extractall(incoming, filter="data")
+            others = [member for member in tar if not (member.isreg() or member.isdir())]
+            plain = [member for member in tar if member.isreg() or member.isdir()]
+            tar.extractall(incoming, members=plain, filter="data")
     except (EOFError, tarfile.TarError, zlib.error, gzip.BadGzipFile) as error:
         raise TrialError(
             f"{run.name}: what arrived from the node cannot be unpacked ({error}); "
             "sweep again to pull it again"
         ) from error
-    accepted, refused = [], {}
+    accepted: list[Trial] = []
+    refused = {
+        PurePosixPath(member.name).parts[0]: TrialError(
+            f"{member.name}: is neither a file nor a directory; a trial has nothing else in it"
+        )
+        for member in others
+    }
     for directory in sorted(incoming.iterdir()):
-        if (trials / directory.name).exists():
+        if directory.name in refused or (trials / directory.name).exists():
             continue
         try:
             trial = _prove(run, directory, planned)

@@ -13,7 +13,7 @@ from synthetic import make_run, seal
 
 from collect.cli import main
 from collect.plan import read_plan
-from collect.pull import INCOMING, accept_trials
+from collect.pull import INCOMING, RefusedTrialsError, accept_trials
 from collect.trials import TrialError
 
 
@@ -128,6 +128,26 @@ def test_an_archive_that_reaches_outside_is_refused(node, here, tmp_path):
         accept_trials(content.getvalue(), here, planned_of(here))
     assert not (tmp_path / "escaped").exists()
     assert not (here / "escaped").exists()
+
+
+@pytest.mark.parametrize("name", ["calls.csv", "more"])
+def test_a_trial_with_a_link_in_it_is_refused_and_the_others_are_taken(node, here, name):
+    linked, whole = list(planned_of(node))[:2]
+    (node / "trials" / linked / name).unlink(missing_ok=True)
+    (node / "trials" / linked / name).symlink_to(f"../{whole}/calls.csv")
+    with pytest.raises(RefusedTrialsError, match=f"{linked}/{name}: is neither") as refusal:
+        accept_trials(archive(node, [linked, whole]), here, planned_of(here))
+    assert refusal.value.ids == (linked,)
+    assert {path.parts[0] for path in files_of(here)} == {whole}
+
+
+def test_a_trial_that_is_itself_a_link_is_refused(node, here):
+    linked, whole = list(planned_of(node))[:2]
+    shutil.rmtree(node / "trials" / linked)
+    (node / "trials" / linked).symlink_to(whole)
+    with pytest.raises(RefusedTrialsError, match=f"{linked}: is neither"):
+        accept_trials(archive(node, [linked, whole]), here, planned_of(here))
+    assert {path.parts[0] for path in files_of(here)} == {whole}
 
 
 def test_an_archive_that_broke_off_leaves_nothing_that_counts(node, here):

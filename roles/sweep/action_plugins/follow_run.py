@@ -27,6 +27,7 @@ class ActionModule(ActionBase):
         terms = Terms(
             source=given["source"],
             unit=given["unit"],
+            account=given["account"],
             silence_s=float(given["silence_s"]),
             stall_s=float(given["stall_s"]),
             reserve_mb=int(given["reserve_mb"]),

@@ -11,6 +11,8 @@ description:
     time is the calls themselves.
   - A file is written beside its place and renamed, and only when its content differs. Nothing is
     removed.
+  - What lies in a directory of another account than root is laid down as that account, so that a
+    symbolic link planted there leads no further than the account comes by itself.
 options:
   directories:
     description: Directories, parents first.
@@ -45,11 +47,45 @@ changes:
   returned: always
 """
 
+import grp  # noqa: E402
+import os  # noqa: E402
 import tempfile  # noqa: E402
+from collections.abc import Iterator  # noqa: E402
+from contextlib import contextmanager  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+
+
+def account_above(path: Path) -> int:
+    """The first account beside root that owns a directory on the way to `path`; root when none.
+
+    Root's own directories are followed as they are: nobody else can have planted a link in them.
+    """
+    for parent in reversed(path.parents):
+        if parent.exists() and (owner := parent.stat().st_uid):
+            return owner
+    return 0
+
+
+@contextmanager
+def acting_for(wanted: dict[str, Any]) -> Iterator[None]:
+    """Be the account in whose directory this path lies, of the group that it is to have."""
+    account, found = account_above(Path(wanted["path"])), (os.getegid(), os.getgroups())
+    if os.geteuid() != 0 or account == 0:
+        yield
+        return
+    group = int(name) if (name := wanted["group"]).isdigit() else grp.getgrnam(name).gr_gid
+    os.setgroups([group])
+    os.setegid(group)
+    os.seteuid(account)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(found[0])
+        os.setgroups(found[1])
 
 
 class Tree:
@@ -82,7 +118,8 @@ class Tree:
             if wanted["secret"] is None:
                 self._show(str(path), before or b"", after)
             if not self._module.check_mode:
-                with tempfile.NamedTemporaryFile(dir=self._module.tmpdir, delete=False) as beside:
+                place = path.parent if account_above(path) else self._module.tmpdir
+                with tempfile.NamedTemporaryFile(dir=place, delete=False) as beside:
                     beside.write(after)
                 self._module.atomic_move(beside.name, str(path))
         self._settle(wanted, before != after)
@@ -134,10 +171,17 @@ def main() -> None:
         supports_check_mode=True,
     )
     tree = Tree(module)
-    for wanted in module.params["directories"]:
-        tree.lay_directory(wanted)
-    for wanted in module.params["files"]:
-        tree.lay_file(wanted)
+    lays = ((tree.lay_directory, "directories"), (tree.lay_file, "files"))
+    for lay, wanted in [(lay, wanted) for lay, kind in lays for wanted in module.params[kind]]:
+        try:
+            with acting_for(wanted):
+                lay(wanted)
+        except PermissionError as error:
+            module.fail_json(
+                msg=f"{wanted['path']} lies below a directory of another account than root, which"
+                f" may not do this itself ({error}); look for a symbolic link on the way and remove"
+                " it"
+            )
     module.exit_json(changed=bool(tree.changes), changes=tree.changes, diff=tree.diff)
 
 

@@ -1,0 +1,175 @@
+"""Symbolic links that the trials' account plants: they lead root nowhere on the client node."""
+
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from synthetic import make_run, sort_times
+from test_follow import Client
+from test_pull import archive, planned_of
+
+from collect.follow import Follower, NodeSilentError, Terms
+from collect.pull import accept_trials
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be misled")
+
+MODULE = Path(__file__).parents[2] / "roles/tree/library/tree.py"
+CALL = """
+import json, os, runpy, sys
+from ansible.module_utils.testing import patch_module_args
+with patch_module_args(json.loads(sys.argv[2])):
+    try:
+        runpy.run_path(sys.argv[1], run_name="__main__")
+    finally:
+        print(os.geteuid(), os.getegid(), file=sys.stderr)
+"""
+ACCOUNT = "daemon"
+GROUP = "daemon"
+
+
+@pytest.fixture
+def place(tmp_path_factory):
+    """A directory of root's that everybody may enter."""
+    place = tmp_path_factory.mktemp("place")
+    for parent in [place, *place.parents][:3]:
+        parent.chmod(0o755)
+    return place
+
+
+@pytest.fixture
+def victim(place):
+    """A directory that root alone may enter, with a file in it."""
+    directory = place / "victim"
+    directory.mkdir(mode=0o700)
+    (directory / "file").write_text("root's\n")
+    return directory
+
+
+def give(directory):
+    """Give a directory and all in it to the trials' account."""
+    account = pwd.getpwnam(ACCOUNT)
+    for path in [directory, *directory.rglob("*")]:
+        os.chown(path, account.pw_uid, account.pw_gid, follow_symlinks=False)
+
+
+# What is pulled and removed
+
+
+@pytest.fixture
+def client(place):
+    make_run(place / "node", sort_times)
+    give(place / "node")
+    (place / "node").chmod(0o750)
+    return Client(place / "node", place / "stubs")
+
+
+@pytest.fixture
+def follower(place, client):
+    (place / "here").mkdir()
+    for name in ("plan.jsonl", "run.json"):
+        shutil.copy(client.directory / name, place / "here")
+    terms = Terms(str(client.directory), "runner", ACCOUNT, reserve_mb=1)
+    said = []
+    follower = Follower(place / "here", client, terms, said.append)
+    follower.said = said
+    return follower
+
+
+def test_without_links_all_is_pulled_and_removed(follower, client):
+    client.end()
+    assert not follower.step(), follower.said
+    assert follower.pulled == 36
+    assert client.trials == set()
+
+
+def test_trials_behind_a_link_are_not_pulled_from_where_the_account_may_not_go(
+    follower, client, victim
+):
+    shutil.move(client.directory / "trials", victim / "trials")
+    (client.directory / "trials").symlink_to(victim / "trials")
+    follower.step()
+    assert follower.pulled == 0
+    assert len(list((victim / "trials").iterdir())) == 36
+
+
+def test_what_lies_behind_a_link_is_not_removed(follower, client, victim, place):
+    names = list(planned_of(client.directory))
+    accept_trials(archive(client.directory, names), place / "here", planned_of(client.directory))
+    shutil.copytree(client.directory / "trials", victim / "trials")
+    shutil.rmtree(client.directory / "trials")
+    (client.directory / "trials").symlink_to(victim / "trials")
+    follower.here = set(names)
+    follower.step()
+    assert len(list((victim / "trials").iterdir())) == 36
+
+
+def test_a_state_that_is_a_link_is_not_read(follower, client, victim):
+    (victim / "state.json").write_text('{"state": "root\'s"}')
+    (client.directory / "state.json").unlink()
+    (client.directory / "state.json").symlink_to(victim / "state.json")
+    with suppress(NodeSilentError):
+        follower.step()
+    assert "root's" not in json.dumps(follower.state)
+
+
+# What is handed to the runner
+
+
+def hand_over(run):
+    """Lay down what role sweep does; the module's answer, and whom the process was after that."""
+    owner = {"owner": ACCOUNT, "group": GROUP}
+    wanted = {
+        "directories": [{"path": str(run), "mode": "0750", **owner}],
+        "files": [{"path": str(run / "plan.jsonl"), "content": "plan\n", "mode": "0640", **owner}],
+    }
+    argv = [sys.executable, "-c", CALL, str(MODULE), json.dumps(wanted)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    return json.loads(done.stdout), done.stderr.strip()
+
+
+@pytest.fixture
+def runs(place):
+    (place / "runs").mkdir(mode=0o750)
+    give(place / "runs")
+    return place / "runs"
+
+
+def test_without_links_the_plan_is_the_account_s(runs):
+    answer, after = hand_over(runs / "night")
+    assert answer["changed"], answer
+    for path, mode in ((runs / "night", 0o750), (runs / "night/plan.jsonl", 0o640)):
+        assert (path.owner(), path.group(), path.stat().st_mode & 0o777) == (ACCOUNT, GROUP, mode)
+    assert after == "0 0"
+    assert not hand_over(runs / "night")[0]["changed"]
+
+
+def test_a_run_that_is_a_link_gives_nothing_away(runs, victim):
+    (runs / "night").symlink_to(victim)
+    answer, _ = hand_over(runs / "night")
+    assert answer["failed"]
+    assert (victim.owner(), victim.stat().st_mode & 0o777) == ("root", 0o700)
+    assert [path.name for path in victim.iterdir()] == ["file"]
+
+
+def test_runs_that_are_a_link_give_nothing_away(runs, victim, place):
+    (runs / "all").symlink_to(victim)
+    answer, _ = hand_over(runs / "all/night")
+    assert answer["failed"]
+    assert "look for a symbolic link" in answer["msg"]
+    assert [path.name for path in victim.iterdir()] == ["file"]
+
+
+def test_a_plan_that_is_a_link_leaves_its_target_alone(runs, victim):
+    (runs / "night").mkdir(mode=0o750)
+    (runs / "night/plan.jsonl").symlink_to(victim / "file")
+    give(runs)
+    answer, _ = hand_over(runs / "night")
+    assert (victim / "file").read_text() == "root's\n"
+    assert (victim / "file").owner() == "root"
+    assert answer.get("failed") or not (runs / "night/plan.jsonl").is_symlink()
