@@ -1,0 +1,72 @@
+"""Plug-ins of the Java build run only with the bytes that are pinned."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+JAVA_APPS = Path(__file__).parents[2] / "java-apps"
+PLUGIN = "com/diffplug/spotless/spotless-maven-plugin"
+
+pytestmark = pytest.mark.skipif(not shutil.which("mvn"), reason="Maven is not installed")
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory):
+    """This account's local Maven repository once more, as links, so that files may be replaced."""
+    place = tmp_path_factory.mktemp("maven") / "repository"
+    place.mkdir()
+    own = Path.home() / ".m2/repository"
+    if own.is_dir():
+        subprocess.run(["cp", "-rs", f"{own}/.", place], check=True)
+    return place
+
+
+def maven(program, repository, *options):
+    """The first phase of the parent alone, which runs one plug-in."""
+    command = [program, "--batch-mode", "--no-transfer-progress", "--non-recursive", *options]
+    return subprocess.run(
+        [*command, f"-Dmaven.repo.local={repository}", "validate"],
+        cwd=JAVA_APPS,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_what_is_pinned_runs(repository):
+    done = maven("./pinned_maven", repository)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "spotless-maven-plugin" in done.stdout
+
+
+def test_a_plug_in_with_a_byte_more_is_refused_before_it_runs(repository):
+    maven("./pinned_maven", repository)
+    jar = next((repository / PLUGIN).rglob("*.jar"))
+    pinned = jar.read_bytes()
+    jar.unlink()
+    jar.write_bytes(pinned + b"\0")
+    plain, checked = maven("mvn", repository), maven("./pinned_maven", repository)
+    jar.write_bytes(pinned)
+    assert plain.returncode == 0, "Maven itself must not mind, or this tests nothing"
+    assert checked.returncode == 1
+    assert f"{jar.name}: wanted SHA-256" in checked.stderr
+    assert "spotless-maven-plugin" not in checked.stdout
+
+
+def test_a_plug_in_that_is_not_pinned_is_refused(repository, tmp_path):
+    pins = tmp_path / "build.sha256"
+    text = (JAVA_APPS / "build.sha256").read_text()
+    pins.write_text(re.sub(r".*spotless-maven-plugin:jar.*\n", "", text))
+    done = maven("./pinned_maven", repository, f"-Drackbench.pins={pins}")
+    assert done.returncode == 1
+    assert "wanted SHA-256 (none) of com.diffplug.spotless:spotless-maven-plugin" in done.stderr
+
+
+def test_a_list_that_cannot_be_read_ends_the_build(repository, tmp_path):
+    (tmp_path / "build.sha256").write_text("one-word\n")
+    done = maven("./pinned_maven", repository, f"-Drackbench.pins={tmp_path / 'build.sha256'}")
+    assert done.returncode == 1
+    assert "mend the line" in done.stderr
