@@ -97,6 +97,18 @@ def test_a_new_machine_is_provisioned_without_internet_once_its_key_is_proven(
     assert "install ok installed" in lab.output(NODE, "dpkg -s unzip").replace("hold", "install")
 
 
+def test_a_repair_limited_to_the_node_does_that_and_says_what_it_left_out(
+    lab: Lab, new_machine: str
+) -> None:
+    alone = ("--limit", NODE)
+    lab.output(NODE, "rm /etc/rackbench/jndi/.bindings /etc/rackbench/broker.password")
+    assert lab.play("site.yml", None, *alone).changed.keys() == {NODE}
+    assert lab.play("site.yml", None, *alone).changed == {}
+    outcome = lab.play("verify.yml", None, *alone)
+    others = ", ".join(node for node in lab.nodes if node != NODE)
+    assert f"--limit leaves them out: {others}" in outcome.flat
+
+
 def test_its_packages_are_held_and_nothing_upgrades_them(lab: Lab, new_machine: str) -> None:
     held = lab.output(NODE, "apt-mark showhold").splitlines()
     installed = lab.output(NODE, "dpkg-query -W -f '${db:Status-Status}\\n'").splitlines()
