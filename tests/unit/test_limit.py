@@ -11,14 +11,20 @@ ROOT = Path(__file__).parents[2]
 # Nodes that stand for this machine; nothing is changed on them.
 INVENTORY = """
 all:
-  vars: {rackbench_lab: limit, rackbench_lab_kind: physical, ansible_connection: local}
+  vars:
+    rackbench_lab: limit
+    rackbench_lab_kind: physical
+    rackbench_network: 192.0.2.0/24
+    rackbench_control: ""
+    rackbench_link_mbit: 1000
+    ansible_connection: local
   children:
     control: {hosts: {localhost: {}}}
     nodes:
       children:
-        client: {hosts: {client1: {}}}
-        broker: {hosts: {broker1: {}}}
-        workers: {hosts: {worker1: {}, worker2: {}}}
+        client: {hosts: {client1: {ansible_host: 192.0.2.1}}}
+        broker: {hosts: {broker1: {ansible_host: 192.0.2.2}}}
+        workers: {hosts: {worker1: {ansible_host: 192.0.2.3}, worker2: {ansible_host: 192.0.2.4}}}
 """
 
 
@@ -60,6 +66,6 @@ def test_a_sweep_of_a_part_of_the_nodes_is_refused_and_names_the_others(tmp_path
 def test_a_node_that_is_not_ready_is_refused_although_the_control_host_is_left_out(tmp_path):
     code, said = play(tmp_path, "validate.yml", "worker1", validate_free_mb=10**9)
     assert code == 2
-    assert "worker1 (worker1) has" in said
+    assert "worker1 (192.0.2.3) has" in said
     assert "1000000000 are needed" in said
     assert "worker2" not in said
