@@ -55,14 +55,14 @@ public final class JmsProbe {
     System.exit(0);
   }
 
-  private static void sort(Session session, Queue queue, String part, Scanner input)
+  private static void sort(Session session, Queue queue, String worker, Scanner input)
       throws JMSException {
     BytesMessage request = session.createBytesMessage();
     while (input.hasNextInt()) {
       request.writeInt(input.nextInt());
     }
-    request.setIntProperty("part", Integer.parseInt(part));
-    request.setJMSCorrelationID("probe-" + part);
+    request.setStringProperty("worker", worker);
+    request.setJMSCorrelationID("probe-" + worker);
     BytesMessage sorted = answer(session, queue, request);
     System.out.println("by " + sorted.getStringProperty("worker"));
     System.out.println("of " + sorted.getJMSCorrelationID());

@@ -48,18 +48,18 @@ class Probe:
         assert len(answers) == len(queues), said
         return [base64.b64decode(answer) for answer in answers]
 
-    def sort(self, servers: int, part: int, values: list[int]) -> tuple[str, list[int]]:
-        """Sort one part over the queue of a pool; the worker's name and what it answered."""
+    def sort(self, servers: int, worker: str, values: list[int]) -> tuple[str, list[int]]:
+        """Let a worker sort over the queue of a pool; who did it and what it answered."""
         lines = self.ask(
             "sort",
             f"sort.pool{servers}",
-            str(part),
+            worker,
             user="bench",
             password=self.password,
             values=" ".join(map(str, values)),
         )
         said = dict(line.partition(" ")[::2] for line in lines)
-        assert said.get("of") == f"probe-{part}", lines
+        assert said.get("of") == f"probe-{worker}", lines
         return said["by"], [int(word) for word in said["sorted"].split()]
 
 

@@ -138,9 +138,9 @@ def no_broker(lab: Lab, probe: Probe) -> Iterator[Lab]:
     lab.output("broker1", f"systemctl start {BROKER}")
 
     def all_serve() -> bool:
-        sorted_by = [probe.sort(5, part, [2, 1]) for part in range(5)]
+        sorted_by = [probe.sort(5, node, [2, 1]) for node in lab.workers]
         greeted = probe.exchange(HELLO, *(f"hello.worker{k}" for k in range(1, 6)))
-        return sorted_by == [(f"worker{k}", [1, 2]) for k in range(1, 6)] and all(
+        return sorted_by == [(node, [1, 2]) for node in lab.workers] and all(
             body(answer)[0].text == "Hello" for answer in greeted
         )
 

@@ -302,10 +302,9 @@ def test_imqcmd_lists_the_queues_with_their_workers(lab: Lab) -> None:
     # name, type, state, producers, active consumers, …
     rows = re.findall(r"(?m)^(\S+) +Queue +RUNNING +\d+ +(\d+) ", listed)
     consumers = {name: int(count) for name, count in rows if not name.startswith("mq.")}
-    workers = {
-        f"{kind}.worker{k}": int(k <= 5) for kind in ("matrix", "hello") for k in range(1, 11)
-    }
-    pools = {f"sort.pool{size}": min(size, 5) for size in range(1, 11)}
+    workers = {f"{kind}.{node}": 1 for kind in ("matrix", "hello") for node in WORKERS}
+    # The sizes that the study files name, of which one is for a study that cannot be planned.
+    pools = {f"sort.pool{size}": len(WORKERS) for size in (1, 2, 3, 4, 5, 9)}
     assert consumers == workers | pools
 
 

@@ -1,40 +1,93 @@
-"""A worker more: the nodes that are there hardly notice. The last tests of the main lab."""
+"""A worker more, a worker less: the others' services do not notice. The last tests of the lab."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
+import yaml
 from labs import Lab
 
-# What a worker more may change on the nodes that are there.
-TOLD_OF_A_NEW_WORKER = {
-    "client1": {"Let every name of the lab resolve", "describe the lab to the clients"},
-    "broker1": {"Let every name of the lab resolve"},
-    "worker": {"Let every name of the lab resolve"},
+BROKER = ["broker"]
+WORKER = ["tomcat", "sort-worker", "matrix-worker", "hello-listener", "tcp-server"]
+NAMES = "Let every name of the lab resolve"
+# What a worker more or less may change on the nodes that are there.
+TOLD_OF_WORKERS = {
+    "client1": {NAMES, "describe the lab to the clients", "Write the administered objects"},
+    "broker1": {NAMES, "Write the access list", "Create the queues"},
+    "worker": {NAMES},
 }
 
 
-def test_a_worker_more_leaves_the_others_nearly_alone(lab: Lab, tmp_path: Path) -> None:
-    more = tmp_path / "more.yml"
-    more.write_text("all: {children: {nodes: {children: {workers: {hosts: {worker6: }}}}}}\n")
-    inventory = [*lab.player.inventory, more]
-    tomcats = {node: _process_of(lab, node, "rackbench-tomcat") for node in lab.workers}
-    assert lab.play("lab.yml", inventory=inventory).changed == {"localhost": 2}
-    outcome = lab.play("site.yml", inventory=inventory)
+RUN = {"study": "sort", "profile": "tiny", "run": "grown"}
+NOT_PROVISIONED = "Run playbooks/site.yml, and then the same command again"
+
+
+@pytest.fixture(scope="module")
+def grown(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The lab's inventory with a sixth worker, which stands third."""
+    here, mine = lab.player.project.root / "inventory/virtual", tmp_path_factory.mktemp("grown")
+    hosts = yaml.safe_load((here / "hosts.yml").read_text())
+    workers = hosts["all"]["children"]["nodes"]["children"]["workers"]
+    workers["hosts"] = dict.fromkeys([*lab.workers[:2], "worker6", *lab.workers[2:]])
+    (mine / "hosts.yml").write_text(yaml.safe_dump(hosts, sort_keys=False))
+    (mine / "group_vars").symlink_to(here / "group_vars")
+    return [mine]
+
+
+def test_a_worker_more_leaves_the_others_alone(lab: Lab, grown: list[Path]) -> None:
+    before = _services(lab)
+    assert lab.play("lab.yml", inventory=grown).changed == {"localhost": 2}
+    outcome = lab.play("site.yml", inventory=grown)
     assert outcome.changed["worker6"] > 10
-    for node, tasks in outcome.changed_tasks.items():
-        kind = "worker" if node in lab.workers else node
-        allowed = TOLD_OF_A_NEW_WORKER.get(kind, {""})
-        assert [t for t in tasks if not any(part in t for part in allowed)] == [], node
-    assert {node: _process_of(lab, node, "rackbench-tomcat") for node in lab.workers} == tomcats
+    _assert_no_more_changed(lab, outcome.changed_tasks)
+    assert _services(lab) == before
     for node in lab.nodes:
         assert f"{_prefix(lab)}.26 worker6" in lab.output(node, "cat /etc/hosts")
-    assert "worker6" in lab.output("client1", "cat /etc/rackbench/lab.json")
+    lab.play("sweep.yml", RUN, inventory=grown)
+    by_jms = [json.loads(path.read_text()) for path in _trials(lab, "grown")]
+    used = {name for record in by_jms for name in record["interference"]}
+    assert used == {"client1", "broker1", "worker1", "worker2", "worker6"}
+
+
+def test_a_worker_less_in_the_middle_leaves_the_others_alone(lab: Lab) -> None:
+    before = _services(lab)
+    run = {**RUN, "run": "shrunk"}
+    refused = lab.player.attempt("sweep.yml", run)
+    assert refused.code != 0
+    assert "it knows the workers worker1, worker2, worker6, worker3" in refused.flat
+    assert NOT_PROVISIONED in refused.flat
+    outcome = lab.play("site.yml")
+    _assert_no_more_changed(lab, outcome.changed_tasks)
+    assert _services(lab) == before
+    lab.play("sweep.yml", run)
+    assert lab.player.project.collect("check", "grown", "shrunk").returncode == 0
+
+
+def _assert_no_more_changed(lab: Lab, changed: dict[str, set[str]]) -> None:
+    for node, tasks in changed.items():
+        kind = "worker" if node in lab.workers else node
+        allowed = TOLD_OF_WORKERS.get(kind, {""})
+        assert [t for t in tasks if not any(part in t for part in allowed)] == [], node
+
+
+def _trials(lab: Lab, run: str) -> list[Path]:
+    return list((lab.player.project.results(run) / "trials").glob("*/trial.json"))
 
 
 def _prefix(lab: Lab) -> str:
     return lab.nodes["client1"].rpartition(".")[0]
 
 
-def _process_of(lab: Lab, node: str, unit: str) -> str:
-    return lab.output(node, f"systemctl show -P MainPID {unit}")
+def _services(lab: Lab) -> dict[str, str]:
+    """Process and start of each of the kit's services that stay up."""
+    shown = {}
+    for node in lab.nodes:
+        kinds = WORKER if node in lab.workers else BROKER if node == "broker1" else []
+        for kind in kinds:
+            unit = f"rackbench-{kind}.service"
+            said = lab.output(node, f"systemctl show -p MainPID,InvocationID,ActiveState {unit}")
+            assert "ActiveState=active" in said
+            shown[f"{unit} on {node}"] = said
+    return shown

@@ -42,7 +42,7 @@ def test_rotated_secrets_are_everywhere_and_the_old_ones_refused_even_after_a_ki
     machine.kill_group(process)
     lab.play("rotate_secrets.yml")
     assert probe.password != old
-    assert probe.sort(5, 0, [3, 1, 2])[1] == [1, 2, 3]
+    assert probe.sort(5, "worker1", [3, 1, 2]) == ("worker1", [1, 2, 3])
     refusals = probe.ask("login", user="bench", password=old)
     assert [line.partition(" ")[0] for line in refusals] == ["refused"]
     assert (secrets / "broker_admin").read_text() != old_admin

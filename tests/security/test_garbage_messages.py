@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import tarfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -71,14 +72,17 @@ def test_the_matrix_worker_says_what_is_wrong_and_goes_on(
 
 
 @pytest.mark.journal(SORT, "worker1")
-def test_the_sort_worker_says_what_is_wrong_and_goes_on(
+def test_the_sort_workers_say_what_is_wrong_and_go_on(
     attacker: Attacker, probe: Probe, send: Send
 ) -> None:
-    with attacker.unharmed("worker1", SORT), attacker.unharmed("broker1", BROKER):
+    with ExitStack() as watched:
+        watched.enter_context(attacker.unharmed("broker1", BROKER))
+        for worker in attacker.lab.workers:  # what names no worker may go to any
+            watched.enter_context(attacker.unharmed(worker, SORT))
         met = send("sort.pool1", "sort.pool2", 20_000)
         for name, words in {**REFUSED, "noise": "no whole number of integers"}.items():
             assert words in met[name], met
-        assert probe.sort(1, 0, [3, 1, 2])[1] == [1, 2, 3]
+        assert probe.sort(1, "worker1", [3, 1, 2]) == ("worker1", [1, 2, 3])
 
 
 @pytest.mark.journal(LISTENER, "worker1")

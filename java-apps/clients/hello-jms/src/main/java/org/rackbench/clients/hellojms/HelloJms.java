@@ -31,7 +31,7 @@ public final class HelloJms implements Workload {
             lab.broker("connection_factory"),
             lab.broker("username"),
             Path.of(lab.broker("password_file")));
-    queue = "hello." + lab.workers(1, "name").get(0);
+    queue = lab.workers(1, "hello_queue").get(0);
     trial.word("acknowledge", "dups-ok");
     deliveryMode =
         trial.word("delivery", "persistent", "non-persistent").equals("persistent")

@@ -21,8 +21,7 @@ public final class MatrixJms implements Workload {
   public void open(Setting trial) {
     setting = trial;
     broker = Broker.of(trial.lab()::broker);
-    // Numbered in the order of the workers: a node's name may hold what a queue's may not.
-    queue = "matrix.worker1";
+    queue = trial.lab().workers(1, "matrix_queue").get(0);
     deliveryMode = Broker.deliveryMode(trial.word("delivery", "persistent", "non-persistent"));
   }
 

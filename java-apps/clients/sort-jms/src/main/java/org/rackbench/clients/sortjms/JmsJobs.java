@@ -9,6 +9,7 @@ import jakarta.jms.MessageProducer;
 import jakarta.jms.TemporaryQueue;
 import java.io.IOException;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -22,14 +23,17 @@ import org.rackbench.messaging.SortQueues;
 import org.rackbench.sorting.IntBytes;
 import org.rackbench.sorting.SortJob;
 
-/** One client thread's jobs: N messages to the pool's queue, N replies on a temporary queue. */
+/**
+ * One client thread's jobs: N messages to the pool's queue, each for one of the pool's workers, and
+ * N replies on a temporary queue.
+ */
 final class JmsJobs implements Session {
 
   private final Setting setting;
   private final Broker broker;
   private final int deliveryMode;
   private final int acknowledgeMode;
-  private final int servers;
+  private final List<String> pool;
   private final int integers;
   private Connection connection;
   private jakarta.jms.Session session;
@@ -44,13 +48,16 @@ final class JmsJobs implements Session {
   private long requestBytes;
   private long responseBytes;
 
-  JmsJobs(Setting setting, Broker broker, int deliveryMode, String acknowledge)
+  /**
+   * @param pool names of the workers, in the order of the parts
+   */
+  JmsJobs(Setting setting, Broker broker, List<String> pool, int deliveryMode, String acknowledge)
       throws JMSException, NamingException, IOException {
     this.setting = setting;
     this.broker = broker;
     this.deliveryMode = deliveryMode;
     this.acknowledgeMode = Broker.acknowledgeMode(acknowledge);
-    this.servers = setting.integer("servers");
+    this.pool = pool;
     this.integers = setting.integer("integers");
     connect();
   }
@@ -61,8 +68,8 @@ final class JmsJobs implements Session {
       connect();
     }
     seq = call;
-    job = new SortJob(setting.seed(), call, integers, servers);
-    answers = new int[servers][];
+    job = new SortJob(setting.seed(), call, integers, pool.size());
+    answers = new int[pool.size()][];
     workers = new HashSet<>();
     requestBytes = 0;
     responseBytes = 0;
@@ -72,10 +79,10 @@ final class JmsJobs implements Session {
   public void call() throws Exception {
     try {
       long end = System.nanoTime() + setting.callTimeout().toNanos();
-      for (int part = 0; part < servers; part++) {
+      for (int part = 0; part < pool.size(); part++) {
         send(part);
       }
-      for (int received = 0; received < servers; ) {
+      for (int received = 0; received < pool.size(); ) {
         received += receive(end) ? 1 : 0;
       }
     } catch (JMSException e) {
@@ -89,7 +96,7 @@ final class JmsJobs implements Session {
     BytesMessage request = session.createBytesMessage();
     request.writeBytes(body);
     request.setJMSReplyTo(replyQueue);
-    request.setIntProperty(SortQueues.PART, part);
+    request.setStringProperty(SortQueues.WORKER, pool.get(part));
     request.setJMSCorrelationID(seq + "-" + part);
     requests.send(request);
     requestBytes += body.length;
@@ -102,7 +109,7 @@ final class JmsJobs implements Session {
     if (reply == null) {
       throw new TimeoutException(
           "%d of %d parts came back within %s"
-              .formatted(workers.size(), servers, setting.callTimeout()));
+              .formatted(workers.size(), pool.size(), setting.callTimeout()));
     }
     if (acknowledgeMode == jakarta.jms.Session.CLIENT_ACKNOWLEDGE) {
       reply.acknowledge();
@@ -126,8 +133,8 @@ final class JmsJobs implements Session {
   @Override
   public Answer verify() {
     String problem =
-        workers.size() < servers
-            ? "%d parts were sorted by %s alone".formatted(servers, workers)
+        workers.size() < pool.size()
+            ? "%d parts were sorted by %s alone".formatted(pool.size(), workers)
             : job.problem(answers);
     return new Answer(problem, requestBytes, responseBytes, Answer.UNKNOWN, Answer.UNKNOWN);
   }
@@ -140,7 +147,7 @@ final class JmsJobs implements Session {
   private void connect() throws JMSException, NamingException, IOException {
     connection = broker.connect();
     session = connection.createSession(false, acknowledgeMode);
-    requests = session.createProducer(broker.queue(SortQueues.pool(servers)));
+    requests = session.createProducer(broker.queue(SortQueues.pool(pool.size())));
     requests.setDeliveryMode(deliveryMode);
     requests.setTimeToLive(
         setting.callTimeout().toMillis()); // a job given up ends on the broker too

@@ -1,5 +1,6 @@
 package org.rackbench.clients.sortjms;
 
+import java.util.List;
 import org.rackbench.harness.Session;
 import org.rackbench.harness.Setting;
 import org.rackbench.harness.Workload;
@@ -13,6 +14,7 @@ public final class SortJms implements Workload {
 
   private Setting setting;
   private Broker broker;
+  private List<String> pool;
   private int deliveryMode;
   private String acknowledge;
 
@@ -20,13 +22,14 @@ public final class SortJms implements Workload {
   public void open(Setting trial) {
     setting = trial;
     broker = Broker.of(trial.lab()::broker);
+    pool = trial.lab().workers(trial.integer("servers"), "name");
     acknowledge = trial.word("acknowledge", "auto", "client", "dups-ok");
     deliveryMode = Broker.deliveryMode(trial.word("delivery", "persistent", "non-persistent"));
   }
 
   @Override
   public Session session(int thread) throws Exception {
-    return new JmsJobs(setting, broker, deliveryMode, acknowledge);
+    return new JmsJobs(setting, broker, pool, deliveryMode, acknowledge);
   }
 
   @Override

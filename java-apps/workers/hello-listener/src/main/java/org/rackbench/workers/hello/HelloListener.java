@@ -16,18 +16,17 @@ import org.rackbench.axisserver.GuardedParserFactory;
 import org.rackbench.commandline.Arguments;
 
 /**
- * The service {@code Hello} behind a queue, {@code hello.<name>}: Axis's own JMS listener. It waits
- * for a broker that is not there yet; when it loses one it ends, to be started again, since Axis's
- * listener does not say whether it has found the broker anew.
+ * The service {@code Hello} behind a queue: Axis's own JMS listener. It waits for a broker that is
+ * not there yet; when it loses one it ends, to be started again, since Axis's listener does not say
+ * whether it has found the broker anew.
  */
 public final class HelloListener {
 
   static final String USAGE =
       """
-      usage: java -cp 'hello-listener/*' org.rackbench.workers.hello.HelloListener --name NAME
+      usage: java -cp 'hello-listener/*' org.rackbench.workers.hello.HelloListener --queue NAME
                   --jndi-url URL --username USER --password-file FILE
-                  [--connection-factory NAME] [--ready-file FILE]
-      Listens on the queue hello.NAME.""";
+                  [--connection-factory NAME] [--ready-file FILE]""";
 
   private static final long FIRST_PAUSE_MILLIS = 200;
   private static final long LONGEST_PAUSE_MILLIS = 10_000;
@@ -35,12 +34,12 @@ public final class HelloListener {
   private static final long REPLY_TIMEOUT_MILLIS = 60_000;
   private static final int LOST_BROKER = 3;
 
-  private final String name;
+  private final String queue;
   private final AxisBroker broker;
   private final Path readyFile;
 
-  private HelloListener(String name, AxisBroker broker, Path readyFile) {
-    this.name = name;
+  private HelloListener(String queue, AxisBroker broker, Path readyFile) {
+    this.queue = queue;
     this.broker = broker;
     this.readyFile = readyFile;
   }
@@ -61,7 +60,7 @@ public final class HelloListener {
     Arguments arguments =
         Arguments.parse(
             args,
-            "--name",
+            "--queue",
             "--jndi-url",
             "--username",
             "--password-file",
@@ -69,7 +68,7 @@ public final class HelloListener {
             "--ready-file");
     String readyFile = arguments.text("--ready-file", "");
     return new HelloListener(
-        arguments.text("--name"),
+        arguments.text("--queue"),
         new AxisBroker(
             arguments.text("--jndi-url"),
             arguments.text("--connection-factory", "ConnectionFactory"),
@@ -122,13 +121,13 @@ public final class HelloListener {
     new SimpleJMSListener(
             AxisBroker.connectorProperties(REPLY_SESSIONS, REPLY_TIMEOUT_MILLIS),
             broker.factoryProperties(),
-            "hello." + name,
+            queue,
             broker.username(),
             broker.password(),
             true /* a thread for each request */)
         .start();
     if (readyFile != null) {
-      Files.writeString(readyFile, name + "\n");
+      Files.writeString(readyFile, queue + "\n");
     }
     log("ready");
   }
@@ -157,6 +156,6 @@ public final class HelloListener {
   }
 
   private void log(String line) {
-    System.out.println(name + ": " + line);
+    System.out.println(queue + ": " + line);
   }
 }

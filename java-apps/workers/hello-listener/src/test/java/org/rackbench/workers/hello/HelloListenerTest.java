@@ -54,9 +54,9 @@ class HelloListenerTest {
 
   @Test
   void readsItsCommandLine() {
-    String good = "--name worker1 --jndi-url file:///jndi --username u --password-file p";
+    String good = "--queue hello.rack03 --jndi-url file:///jndi --username u --password-file p";
     assertNotNull(HelloListener.listener(good.split(" ")));
-    assertEquals("--name is missing", refusal(good.replace("--name worker1 ", "")));
+    assertEquals("--queue is missing", refusal(good.replace("--queue hello.rack03 ", "")));
     assertEquals("--nme: unknown option or no value for it", refusal("--nme x"));
   }
 }

@@ -11,18 +11,18 @@ import org.rackbench.messaging.QueueWorker;
 import org.rackbench.messaging.QueueWorker.Subscription;
 
 /**
- * The matrix service behind a queue, {@code matrix.<name>}: our level of the attachments study. It
- * makes a {@code float[][]} of what comes and bytes of it again, as the service behind SOAP does.
+ * The matrix service behind a queue: our level of the attachments study. It makes a {@code
+ * float[][]} of what comes and bytes of it again, as the service behind SOAP does.
  */
 public final class MatrixWorker {
 
   static final String USAGE =
       """
       usage: java -cp 'matrix-worker/*' org.rackbench.workers.matrix.MatrixWorker --name NAME
-                  --jndi-url URL --username USER --password-file FILE
+                  --queue NAME --jndi-url URL --username USER --password-file FILE
                   [--connection-factory NAME] [--acknowledge auto|client|dups-ok]
                   [--ready-file FILE]
-      Listens on the queue matrix.NAME.""";
+      Names itself in its answers and its log, and listens on the queue.""";
 
   private MatrixWorker() {}
 
@@ -40,6 +40,7 @@ public final class MatrixWorker {
         Arguments.parse(
             args,
             "--name",
+            "--queue",
             "--jndi-url",
             "--username",
             "--password-file",
@@ -59,7 +60,7 @@ public final class MatrixWorker {
         broker,
         arguments.text("--acknowledge", "auto"),
         readyFile.isEmpty() ? null : Path.of(readyFile),
-        List.of(new Subscription("matrix." + name, null)),
+        List.of(new Subscription(arguments.text("--queue"), null)),
         MatrixWorker::answer);
   }
 

@@ -31,8 +31,10 @@ class MatrixWorkerTest {
 
   @Test
   void readsItsCommandLine() {
-    String good = "--name worker1 --jndi-url file:///jndi --username u --password-file p";
+    String good =
+        "--name rack03 --queue matrix.rack03 --jndi-url file:///jndi --username u --password-file p";
     assertNotNull(MatrixWorker.worker(good.split(" ")));
+    assertEquals("--queue is missing", refusal(good.replace("--queue matrix.rack03 ", "")));
     assertEquals("--username is missing", refusal(good.replace("--username u ", "")));
     assertEquals(
         "acknowledge mode 'never' is not one of auto, client, dups-ok",

@@ -11,31 +11,25 @@ import org.rackbench.messaging.Broker;
 /**
  * Command line of the worker.
  *
- * @param index place of this worker in the pools, from 1
+ * @param name by which clients address this worker
  * @param pools sizes of all pools of the lab
  * @param acknowledge auto, client or dups-ok
  * @param readyFile there while the worker listens; null for none
  */
 record Options(
-    String name,
-    int index,
-    List<Integer> pools,
-    Broker broker,
-    String acknowledge,
-    Path readyFile) {
+    String name, List<Integer> pools, Broker broker, String acknowledge, Path readyFile) {
 
   static final String USAGE =
       """
-      usage: java -cp 'sort-worker/*' org.rackbench.workers.sort.SortWorker --name NAME --index K
+      usage: java -cp 'sort-worker/*' org.rackbench.workers.sort.SortWorker --name NAME
                   --pools N,N,... --jndi-url URL --username USER --password-file FILE
                   [--connection-factory NAME] [--acknowledge auto|client|dups-ok]
                   [--ready-file FILE]
-      Listens on the queue sort.pool<N> of each pool size N >= K.""";
+      Listens on the queue sort.pool<N> of each pool size N, for what names it or no worker.""";
 
   private static final Set<String> NAMES =
       Set.of(
           "--name",
-          "--index",
           "--pools",
           "--jndi-url",
           "--username",
@@ -53,15 +47,10 @@ record Options(
       }
       given.put(args[i], args[i + 1]);
     }
-    int index = positive("--index", needed(given, "--index"));
     List<Integer> pools =
         Arrays.stream(needed(given, "--pools").split(","))
             .map(n -> positive("--pools", n))
             .toList();
-    if (pools.stream().noneMatch(size -> size >= index)) {
-      throw new IllegalArgumentException(
-          "--index %d is in none of the pools %s; add a larger pool".formatted(index, pools));
-    }
     Broker broker =
         new Broker(
             needed(given, "--jndi-url"),
@@ -73,7 +62,6 @@ record Options(
     String readyFile = given.get("--ready-file");
     return new Options(
         needed(given, "--name"),
-        index,
         pools,
         broker,
         acknowledge,

@@ -7,7 +7,7 @@ import org.rackbench.messaging.SortQueues;
 import org.rackbench.sorting.InsertionSort;
 import org.rackbench.sorting.IntBytes;
 
-/** Sorts the parts that come through the queues of its pools until it is told to stop. */
+/** Sorts the parts that come for it through the queues of all pools until it is told to stop. */
 public final class SortWorker {
 
   private SortWorker() {}
@@ -15,17 +15,14 @@ public final class SortWorker {
   public static void main(String[] args) {
     try {
       Options options = Options.parse(args);
+      String selector = SortQueues.selector(options.name());
       new QueueWorker(
               options.name(),
               options.broker(),
               options.acknowledge(),
               options.readyFile(),
               options.pools().stream()
-                  .filter(size -> size >= options.index())
-                  .map(
-                      size ->
-                          new Subscription(
-                              SortQueues.pool(size), SortQueues.selector(size, options.index())))
+                  .map(size -> new Subscription(SortQueues.pool(size), selector))
                   .toList(),
               SortWorker::sort)
           .run();

@@ -1,0 +1,170 @@
+#!/usr/bin/python
+"""The broker's queues, and the administered objects by which clients find them."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: broker_objects
+short_description: Creates the broker's missing queues, and a sample of its administered objects
+description:
+  - Asks the running broker once which queues it has and creates those that are missing, a few at a
+    time. A queue that is not wanted stays; the access list shuts it to everybody.
+  - Writes a JNDI file store that holds the connection factory and one queue, C(sample). A client's
+    own store is made from it, as all queues are alike but for their names.
+options:
+  home: {description: Directory of the OpenMQ distribution, type: path, required: true}
+  admin_port: {description: Port of the admin service on loopback, type: int, required: true}
+  passfile: {description: File with the administrator's password, type: path, required: true}
+  queues: {description: Names of the queues to have, type: list, elements: str, required: true}
+  queue_settings: {description: What a new queue is set to, type: dict, required: true}
+  factory: {description: Properties of the connection factory, type: dict, required: true}
+  store: {description: Directory of the store, type: path, required: true}
+"""
+
+RETURN = r"""
+created:
+  description: The queues that were missing.
+  type: list
+  returned: always
+store_changed:
+  description: Whether the store was written anew.
+  type: bool
+  returned: always
+"""
+
+import json  # noqa: E402
+import os  # noqa: E402
+import re  # noqa: E402
+import shutil  # noqa: E402
+import subprocess  # noqa: E402
+import tempfile  # noqa: E402
+from concurrent.futures import ThreadPoolExecutor  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+
+SAMPLE = "sample"
+# Each call is a JVM that lives for a second.
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -Xmx64m"
+
+
+class ToolError(Exception):
+    """A tool of OpenMQ failed; the text is what it said."""
+
+
+def run(home: str, tool: str, *arguments: str) -> str:
+    """What a tool of OpenMQ prints."""
+    done = subprocess.run(
+        ["sh", f"{home}/bin/{tool}", *arguments],
+        env={**os.environ, "IMQ_JAVAHOME": "/usr", "JAVA_TOOL_OPTIONS": SHORT_LIVED},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise ToolError(f"{tool} {' '.join(arguments[:5])}: {done.stdout}{done.stderr}".strip())
+    return done.stdout
+
+
+def settings(given: dict[str, Any]) -> list[str]:
+    """Properties as the tools take them."""
+    return [word for name, value in given.items() for word in ("-o", f"{name}={value}")]
+
+
+class Broker:
+    """The running broker, asked by its administrator."""
+
+    def __init__(self, wanted: dict[str, Any]) -> None:
+        """Take what the module was told."""
+        self._home = wanted["home"]
+        address = f"mqtcp://127.0.0.1:{wanted['admin_port']}/admin"
+        self._account = ["-b", address, "-u", "admin", "-passfile", wanted["passfile"]]
+
+    def queues(self) -> set[str]:
+        """The names of its queues."""
+        listed = self._command("list", "dst", "-t", "q")
+        return set(re.findall(r"(?m)^(\S+) +Queue ", listed))
+
+    def create(self, names: list[str], given: dict[str, Any]) -> None:
+        """Create these queues, as many at a time as there are processors."""
+
+        def create_one(name: str) -> None:
+            self._command("create", "dst", "-t", "q", "-n", name, *settings(given))
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(create_one, names))
+
+    def _command(self, *arguments: str) -> str:
+        return run(self._home, "imqcmd", *arguments, *self._account)
+
+
+def store_is_of(store: Path, inputs: str) -> bool:
+    """Whether the store was made from these inputs."""
+    try:
+        return (store / ".bindings").is_file() and (store / "inputs").read_text() == inputs
+    except OSError:
+        return False
+
+
+def write_store(home: str, store: Path, factory: dict[str, Any], inputs: str) -> None:
+    """Write the store beside and move it into its place."""
+    store.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=store.parent, prefix=f".{store.name}.") as scratch:
+        place = Path(scratch, "store")
+        place.mkdir(mode=0o755)
+        into = [
+            *("-j", "java.naming.factory.initial=com.sun.jndi.fscontext.RefFSContextFactory"),
+            *("-j", f"java.naming.provider.url=file://{place}"),
+        ]
+        run(home, "imqobjmgr", "add", "-f", "-t", "qf", "-l", "ConnectionFactory",
+            *settings(factory), *into)  # fmt: skip
+        run(home, "imqobjmgr", "add", "-f", "-t", "q", "-l", SAMPLE,
+            *settings({"imqDestinationName": SAMPLE}), *into)  # fmt: skip
+        written = place / ".bindings"
+        lines = written.read_text().splitlines()
+        # Without the date, brokers that are alike have files that are alike.
+        dateless = sorted(line for line in lines if not line.startswith("#"))
+        written.write_text("\n".join([*dateless, ""]))
+        written.chmod(0o644)
+        (place / "inputs").write_text(inputs)
+        shutil.rmtree(store, ignore_errors=True)
+        place.rename(store)
+
+
+def main() -> None:
+    """Create what is missing."""
+    text = {"type": "path", "required": True}
+    mapping = {"type": "dict", "required": True}
+    module = AnsibleModule(
+        argument_spec={
+            "home": text,
+            "admin_port": {"type": "int", "required": True},
+            "passfile": {**text, "no_log": False},
+            "queues": {"type": "list", "elements": "str", "required": True},
+            "queue_settings": mapping,
+            "factory": mapping,
+            "store": text,
+        },
+        supports_check_mode=True,
+    )
+    wanted = module.params
+    store = Path(wanted["store"])
+    inputs = json.dumps([wanted["home"], wanted["factory"]], sort_keys=True) + "\n"
+    broker = Broker(wanted)
+    try:
+        planned = module.check_mode and not Path(wanted["home"]).is_dir()  # installed by no one yet
+        missing = sorted(set(wanted["queues"]) - (set() if planned else broker.queues()))
+        stale = not store_is_of(store, inputs)
+        if not module.check_mode:
+            broker.create(missing, wanted["queue_settings"])
+            if stale:
+                write_store(wanted["home"], store, wanted["factory"], inputs)
+    except ToolError as error:
+        module.fail_json(msg=f"{error}; look at the journal of rackbench-broker")
+    module.exit_json(changed=bool(missing) or stale, created=missing, store_changed=stale)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""Workers by their names: their queues, and the pools that studies need."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible.errors import AnsibleFilterError
+from hypothesis import given
+from hypothesis import strategies as st
+
+ROOT = Path(__file__).parents[2]
+
+
+def load(path):
+    spec = spec_from_file_location(Path(path).stem, ROOT / path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+bench = load("playbooks/filter_plugins/bench.py")
+kit = load("playbooks/vars_plugins/kit.py")
+objects = load("roles/jms_client/filter_plugins/administered_objects.py")
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("worker", "queue"),
+    [
+        ("worker1", "hello.worker1"),
+        ("rack-03", "hello.rack_2d03"),
+        ("rack_03", "hello.rack_5f03"),
+        ("rack03.lab", "hello.rack03_2elab"),
+        ("gerät", "hello.ger_c3_a4t"),
+    ],
+)
+def test_a_queue_is_called_what_openmq_takes(worker, queue):
+    assert bench.queue_of(worker, "hello") == queue
+
+
+@given(st.text(min_size=1), st.text(min_size=1))
+def test_two_workers_never_share_a_queue(one, other):
+    assert (bench.queue_of(one, "m") == bench.queue_of(other, "m")) == (one == other)
+
+
+def test_clients_are_told_of_each_worker_in_the_order_of_the_inventory():
+    addresses = {"rack-04": "10.0.0.4", "broker": "10.0.0.2", "rack-03": "10.0.0.3"}
+    told = bench.workers_of(addresses, ["rack-04", "rack-03"], ["tomcat"], "8080", 9100)
+    assert [worker["name"] for worker in told] == ["rack-04", "rack-03"]
+    assert told[1] == {
+        "name": "rack-03",
+        "address": "10.0.0.3",
+        "axis_url": "http://10.0.0.3:8080/axis",
+        "tcp_port": 9100,
+        "matrix_queue": "matrix.rack_2d03",
+        "hello_queue": "hello.rack_2d03",
+        "services": ["tomcat"],
+    }
+
+
+# Pools
+
+
+def test_pools_are_the_sizes_that_any_study_names_anywhere(tmp_path):
+    (tmp_path / "a.yml").write_text(
+        "factors: {servers: [1, 3], integers: [500]}\n"
+        "domains: {servers: {type: integer, minimum: 2, maximum: workers}}\n"
+        "servers: servers\n"
+        "where: [{cells: {integers: 500}, constants: {servers: 9}}]\n"
+        "profiles: {night: {factors: [{servers: 7}, {servers: [3, 12]}]}}\n"
+    )
+    (tmp_path / "b.yaml").write_text("constants: {servers: 4}\nlist: [[{servers: 5}], 6]\n")
+    assert kit.numbers_of_servers(tmp_path) == [1, 3, 4, 5, 7, 9, 12]
+
+
+def test_what_is_no_number_of_servers_makes_no_pool(tmp_path):
+    (tmp_path / "odd.yml").write_text("servers: [0, -1, true, 2.5, '3', null]\n")
+    (tmp_path / "broken.yml").write_text("servers: [1\n")
+    (tmp_path / "bytes.yml").write_bytes(b"\xff\xfe\x00servers: 3")
+    (tmp_path / "empty.yml").write_text("")
+    (tmp_path / "notes.txt").write_text("servers: 3\n")
+    assert kit.numbers_of_servers(tmp_path) == []
+    assert kit.numbers_of_servers(tmp_path / "absent") == []
+
+
+def test_the_kits_own_studies_need_five_pools():
+    assert kit.numbers_of_servers(ROOT / "playbooks/studies") == [1, 2, 3, 4, 5]
+
+
+# What a node is given
+
+
+OWN = ("jms_client_queues", "worker_programs_environment", "worker_programs_list")
+
+
+def given(inventory, *names):
+    """By node what these variables come to."""
+    asked = "msg={{ [" + ", ".join(names) + "] }}"
+    answers = subprocess.run(
+        [
+            *(ROOT / ".venv/bin/ansible", "nodes", "--one-line", "-i", inventory),
+            *("-m", "debug", "-a", asked),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "ANSIBLE_CALLBACK_RESULT_FORMAT": "json"},
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout
+    rows = re.findall(r"(?m)^(\S+) \| SUCCESS => (.*)$", answers)
+    return {node: json.loads(row)["msg"] for node, row in rows}
+
+
+def test_what_a_worker_is_given_does_not_depend_on_the_others(tmp_path):
+    shutil.copytree(ROOT / "inventory/example", tmp_path / "mine")
+    hosts = tmp_path / "mine/hosts.yml"
+    before = given(hosts, *OWN)
+    known = yaml.safe_load(hosts.read_text())
+    group = known["all"]["children"]["nodes"]["children"]["workers"]["hosts"]
+    first, _, last = group.items()
+    another = ("rack-04.b", {"ansible_host": "192.168.1.44"})
+    known["all"]["children"]["nodes"]["children"]["workers"]["hosts"] = dict([first, another, last])
+    hosts.write_text(yaml.safe_dump(known, sort_keys=False))
+    after = given(hosts, *OWN)
+    assert {node: after[node] for node in ("rack03", "rack05")} == {
+        node: before[node] for node in ("rack03", "rack05")
+    }
+    assert [queue for queue in after["rack05"][0] if "pool" not in queue] == [
+        "matrix.rack05",
+        "hello.rack05",
+    ]
+    assert {"matrix.rack_2d04_2eb", "hello.rack05"} < set(after["rack01"][0])
+    assert "matrix.rack04" not in after["rack01"][0]
+
+
+# Administered objects
+
+SAMPLE = """#Sun Nov 22 22:02:36 UTC 2026
+ConnectionFactory/ClassName=com.sun.messaging.QueueConnectionFactory
+ConnectionFactory/RefAddr/0/Content=http\\://localhost/sample
+sample/ClassName=com.sun.messaging.Queue
+sample/RefAddr/2/Content=sample
+sample/RefAddr/2/Type=imqDestinationName
+sample/RefAddr/3/Content=A sample
+"""
+
+
+def test_a_store_holds_the_factory_and_each_queue_once():
+    text = objects.bindings(SAMPLE, ["sort.pool3", "hello.rack_2d03", "sort.pool3"])
+    assert text.splitlines() == [
+        "ConnectionFactory/ClassName=com.sun.messaging.QueueConnectionFactory",
+        "ConnectionFactory/RefAddr/0/Content=http\\://localhost/sample",
+        "hello.rack_2d03/ClassName=com.sun.messaging.Queue",
+        "hello.rack_2d03/RefAddr/2/Content=hello.rack_2d03",
+        "hello.rack_2d03/RefAddr/2/Type=imqDestinationName",
+        "hello.rack_2d03/RefAddr/3/Content=A sample",
+        "sort.pool3/ClassName=com.sun.messaging.Queue",
+        "sort.pool3/RefAddr/2/Content=sort.pool3",
+        "sort.pool3/RefAddr/2/Type=imqDestinationName",
+        "sort.pool3/RefAddr/3/Content=A sample",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "#Sun Nov 22\n", "sample/ClassName=com.sun.Queue\n"])
+def test_a_store_without_a_queue_to_copy_is_refused(text):
+    with pytest.raises(AnsibleFilterError, match=r"lack the queue sample; remove .* site\.yml"):
+        objects.bindings(text, ["sort.pool1"])
