@@ -29,6 +29,8 @@ kit = load("playbooks/vars_plugins/kit.py")
 provisioned = load("roles/sweep/filter_plugins/provisioned.py")
 objects = load("roles/jms_client/filter_plugins/administered_objects.py")
 
+units = load("roles/worker_programs/filter_plugins/units.py")
+
 
 # Names
 
@@ -97,6 +99,12 @@ def test_the_kits_own_studies_need_five_pools():
 
 
 # What a node is given
+
+
+def test_each_program_has_its_unit():
+    one, other = units.units([{"name": "sort-worker"}, {"name": "tcp-server", "heap_mb": 48}])
+    assert one["path"] == "/etc/systemd/system/rackbench-sort-worker.service"
+    assert other["vars"] == {"program": {"name": "tcp-server", "heap_mb": 48}}
 
 
 OWN = ("jms_client_queues", "worker_programs_environment", "worker_programs_list")
