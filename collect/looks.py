@@ -1,18 +1,19 @@
 """What the nodes were at each look a sweep took at them, and what changed in between."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from collect import sameness
 from collect.errors import InputError
-from collect.identity import READINGS, WHILE_RUNNING, kind_of
+from collect.identity import ABSENT, READINGS, WHILE_RUNNING, are_close, flat, kind_of
+from collect.sameness import Row
 
 LOOKS = "nodes.jsonl"
 _OF_THE_MOMENT = READINGS | {"failed_units"}
 """What is of the moment, not of the node."""
-_ABSENT = "(absent)"
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,12 @@ def read_looks(run: Path, provenance: Mapping[str, Any]) -> list[Look]:
     return [look for look in looks if look.nodes]
 
 
-def changes_between(looks: Sequence[Look]) -> list[Change]:
+def changes_between(looks: Sequence[Look], tolerance: float) -> list[Change]:
     """List what differs from the first look, each item of a node once, at the first look it did.
 
     A node that a sweep went on without is not missed there; it is compared from its own first look.
+    Memory that differs by no more than this part of it is the same: a kernel that boots anew may
+    find a page more or less.
     """
     changes: dict[tuple[str, str], Change] = {}
     first = dict(looks[0].nodes) if looks else {}
@@ -75,15 +78,26 @@ def changes_between(looks: Sequence[Look]) -> list[Change]:
             if after is None and node in look.without:
                 continue
             if before is None or after is None:
-                was, now = ("there" if side is not None else _ABSENT for side in (before, after))
+                was, now = ("there" if side is not None else ABSENT for side in (before, after))
                 changes.setdefault((node, ""), Change(node, "the node", was, now, look.at))
                 continue
             for item in sorted({*before, *after}):
-                old, new = before.get(item, _ABSENT), after.get(item, _ABSENT)
-                down = kind_of(item) in WHILE_RUNNING and _ABSENT in (old, new)
-                if old != new and not down:
+                old, new = before.get(item, ABSENT), after.get(item, ABSENT)
+                down = kind_of(item) in WHILE_RUNNING and ABSENT in (old, new)
+                if not down and not are_close(item, new, old, tolerance):
                     changes.setdefault((node, item), Change(node, item, old, new, look.at))
     return list(changes.values())
+
+
+def by_directory(changes: Sequence[Change]) -> list[Change]:
+    """Make one change of many files of a directory of a node that changed in the same way."""
+    gathered = []
+    for at in dict.fromkeys(change.at for change in changes):
+        rows = [Row(c.item, c.node, c.after, c.before) for c in changes if c.at == at]
+        gathered += [
+            Change(r.node, r.item, r.others, r.value, at) for r in sameness.by_directory(rows)
+        ]
+    return gathered
 
 
 def not_seen_again(looks: Sequence[Look]) -> list[str]:
@@ -104,17 +118,11 @@ def _look(at: Any, nodes: Any, without: Any) -> Look:
     named = [node for node in nodes if "name" in node] if isinstance(nodes, list) else []
     return Look(
         str(at),
-        {str(node["name"]): dict(_items(node)) for node in named},
+        {str(node["name"]): _of_the_node(node) for node in named},
         frozenset(map(str, without)) if isinstance(without, list) else frozenset(),
         tuple(named),
     )
 
 
-def _items(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for key, value in node.items():
-        if key in _OF_THE_MOMENT:
-            continue
-        if isinstance(value, dict):
-            yield from ((f"{key} {name}", str(inner)) for name, inner in value.items())
-        elif value is not None:
-            yield key, str(value)
+def _of_the_node(record: Mapping[str, Any]) -> dict[str, str]:
+    return {item: value for item, value in flat(record).items() if item not in _OF_THE_MOMENT}

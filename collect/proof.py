@@ -16,14 +16,14 @@ from collect.calls import Calls, find_bad_rows
 from collect.cells import cells_csv, make_cells
 from collect.check import Finding, verify_run
 from collect.errors import quoted
-from collect.looks import changes_between, not_seen_again, read_looks
+from collect.identity import tolerance_of
+from collect.looks import by_directory, changes_between, not_seen_again, read_looks
 from collect.run import Run
 from collect.status import read_status
 from collect.trials import Trial
 
 SET_ASIDE = {"refused", "stray", "duplicate"}
 """The kinds of findings whose trials can be moved away and made again."""
-_SHOWN = 60
 _ROUNDING_MS = 2e-6
 
 
@@ -107,12 +107,12 @@ def _of_nodes(run: Run) -> Iterator[Finding]:
             f"{node}: could not be looked at again at {looks[-1].at}; "
             "sweep with the same words once it is back",
         )
-    for change in changes_between(looks):
+    for change in by_directory(changes_between(looks, tolerance_of(run.provenance))):
         yield Finding(
             "nodes",
             change.node,
-            f"{change.node}: {change.item} was {change.before[:_SHOWN]}, at {change.at} "
-            f"{change.after[:_SHOWN]}; trials before and after do not compare: "
+            f"{change.node}: {change.item} was {change.before}, at {change.at} "
+            f"{change.after}; trials before and after do not compare: "
             "provision the nodes alike and sweep under a new name",
         )
 

@@ -1,21 +1,29 @@
 """What went wrong in a run and what a reader must know before the numbers."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from collect.analysis import Analysis
 from collect.cells import Cell
 from collect.disturbances import disturbances
-from collect.identity import OF_A_GROUP, READINGS, kind_of
-from collect.looks import Look, changes_between, first_records, not_seen_again, read_looks
+from collect.identity import OF_A_MACHINE, READINGS, flat, kind_of, tolerance_of
+from collect.looks import (
+    Change,
+    Look,
+    by_directory,
+    changes_between,
+    first_records,
+    not_seen_again,
+    read_looks,
+)
 from collect.numbers import name_of
+from collect.sameness import find_odd, gather
 
-OF_ONE_NODE = {"name", "address", "groups", *READINGS}
+OF_ONE_NODE = {"name", "address", "groups", *OF_A_MACHINE, *READINGS}
 """What run.json records of a node that no two nodes share."""
 _LISTED = 8
-_SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,7 @@ def find_troubles(analysis: Analysis) -> list[Trouble]:
         *_of_calls(analysis.cells),
         *_of_nodes(first_records(looks), analysis.run.provenance),
         *_of_exceptions(analysis.run.provenance),
-        *_of_changes(looks),
+        *_of_changes(looks, analysis.run.provenance),
         *_of_unseen(looks),
         *_of_course(analysis.cells),
         *_of_disturbances(analysis.cells),
@@ -107,23 +115,26 @@ def _of_calls(cells: Sequence[Cell]) -> list[Trouble]:
 
 
 def _of_nodes(nodes: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any]) -> list[Trouble]:
-    declared = {(e.get("node"), e.get("item")) for e in _exceptions(provenance)}
+    declared = {(str(e.get("node")), str(e.get("item"))) for e in _exceptions(provenance)}
     # What is kept of the packages is their hash alone.
-    declared |= {(n, "packages_sha256") for n, i in declared if kind_of(str(i)) == "packages"}
-    by_item: dict[tuple[str, str], dict[str, list[str]]] = {}
-    for node in nodes:
-        for item, value in _items(node):
-            if declared & {(node.get("name"), item), (node.get("name"), kind_of(item))}:
-                continue
-            group = str(node.get("groups")) if kind_of(item) in OF_A_GROUP else ""
-            values = by_item.setdefault((item, group), {})
-            values.setdefault(value, []).append(str(node.get("name", "?")))
-    details = [
-        f"{item}: " + "; ".join(f"{v[:_SHOWN]} on {', '.join(n)}" for v, n in values.items())
-        for (item, _), values in by_item.items()
-        if len(values) > 1
-    ]
-    return [Trouble("The nodes were not identical.", _first(details))] if details else []
+    declared |= {(n, "packages_sha256") for n, i in declared if kind_of(i) == "packages"}
+    recorded = {str(node["name"]): flat(_of_the_machine(node)) for node in nodes}
+    roles = {str(node["name"]): frozenset(_listed(node, "groups")) for node in nodes}
+    odd = find_odd(recorded, roles, declared, tolerance_of(provenance))
+    details = tuple(
+        f"{found.item}: {found.value} on {', '.join(found.nodes)}; {found.others} on the others"
+        for found in gather(odd)
+    )
+    return [Trouble("The nodes were not identical.", details)] if details else []
+
+
+def _of_the_machine(node: Mapping[str, Any]) -> dict[str, Any]:
+    return {item: value for item, value in node.items() if item not in OF_ONE_NODE}
+
+
+def _listed(node: Mapping[str, Any], key: str) -> list[str]:
+    value = node.get(key)
+    return [str(one) for one in value] if isinstance(value, list) else []
 
 
 def _of_exceptions(provenance: Mapping[str, Any]) -> list[Trouble]:
@@ -141,29 +152,21 @@ def _exceptions(provenance: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [e for e in listed if isinstance(e, dict)] if isinstance(listed, list) else []
 
 
-def _of_changes(looks: Sequence[Look]) -> list[Trouble]:
-    changes = changes_between(looks)
-    details = [
-        f"{c.node}: {c.item} was {c.before[:_SHOWN]}, at {c.at} {c.after[:_SHOWN]}" for c in changes
-    ]
-    return [Trouble("The nodes changed during the run.", _first(details))] if details else []
+def _of_changes(looks: Sequence[Look], provenance: Mapping[str, Any]) -> list[Trouble]:
+    nodes: dict[Change, list[str]] = {}
+    for change in by_directory(changes_between(looks, tolerance_of(provenance))):
+        nodes.setdefault(replace(change, node=""), []).append(change.node)
+    details = tuple(
+        f"{', '.join(names)}: {c.item} was {c.before}, at {c.at} {c.after}"
+        for c, names in nodes.items()
+    )
+    return [Trouble("The nodes changed during the run.", details)] if details else []
 
 
 def _of_unseen(looks: Sequence[Look]) -> list[Trouble]:
     gone = not_seen_again(looks)
     text = f"Went away, and not known to have stayed the same: {', '.join(gone)}."
     return [Trouble(text)] if gone else []
-
-
-def _items(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Give what is recorded of a node and must be the same elsewhere, nested items flattened."""
-    for key, value in node.items():
-        if key in OF_ONE_NODE:
-            continue
-        if isinstance(value, dict):
-            yield from ((f"{key} {name}", str(inner)) for name, inner in value.items())
-        elif value is not None:
-            yield key, str(value)
 
 
 def _of_course(cells: Sequence[Cell]) -> list[Trouble]:

@@ -24,6 +24,7 @@ _NODE_COLUMNS = {
     "link_rtt_ms": "round trip, ms",
     "governor": "governor",
     "clock_offset_ms": "clock offset, ms",
+    "time_source": "time from",
 }
 _HASH_LENGTH = 12
 

@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import asdict
 from statistics import median
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from collect.identity import OF_A_GROUP, READINGS, WHILE_RUNNING, kind_of
+from collect.identity import ABSENT, OF_A_MACHINE, READINGS, flat, kind_of
+from collect.sameness import Row, find_odd, gather
 
-ABSENT = "(absent)"
 # The packages themselves are compared.
 DIGESTS = frozenset({"packages_sha256"})
-
-Row = dict[str, str]
-
-
-def items(fingerprint: Mapping[str, Any], kinds: Set[str]) -> Row:
-    """Flatten one fingerprint: nested items become `item name`."""
-    flat = {}
-    for key, value in fingerprint.items():
-        if key in kinds and isinstance(value, Mapping):
-            flat.update({f"{key} {name}": str(inner) for name, inner in value.items()})
-        elif key in kinds:
-            flat[key] = str(value)
-    return flat
-
-
-def odd_ones(nodes: Mapping[str, Mapping[str, str]]) -> list[Row]:
-    """Every item in which a node differs from what most of the others have."""
-    rows = []
-    for item in sorted({item for values in nodes.values() for item in values}):
-        values = {name: flat.get(item, ABSENT) for name, flat in nodes.items()}
-        if kind_of(item) in WHILE_RUNNING:
-            values = {name: value for name, value in values.items() if value != ABSENT}
-        usual, _ = Counter(values.values()).most_common(1)[0]
-        rows += [
-            {"item": item, "node": name, "value": value, "others": usual}
-            for name, value in values.items()
-            if value != usual
-        ]
-    return rows
+NOT_COMPARED = READINGS | OF_A_MACHINE | DIGESTS
+# A column is no wider for the others' sake than this.
+WIDE = 72
 
 
 def clocks_off(fingerprints: Mapping[str, Mapping[str, Any]], tolerance: float) -> Iterator[Row]:
@@ -50,12 +25,8 @@ def clocks_off(fingerprints: Mapping[str, Mapping[str, Any]], tolerance: float) 
     for name, taken in fingerprints.items():
         surely = abs(taken["clock_offset_ms"]) - taken["clock_uncertainty_ms"]
         if surely > tolerance:
-            yield {
-                "item": "clock_offset_ms",
-                "node": name,
-                "value": str(taken["clock_offset_ms"]),
-                "others": f"within {tolerance:g}",
-            }
+            offset = str(taken["clock_offset_ms"])
+            yield Row("clock_offset_ms", name, offset, f"within {tolerance:g}")
 
 
 def limit_of(taken: Mapping[str, Any]) -> float:
@@ -96,7 +67,7 @@ def links_off(
             if far:
                 shown = ABSENT if value is None else str(value)
                 others = f"{words} {middle:g}"
-                yield {"item": item, "node": name, "value": shown, "others": others}
+                yield Row(item, name, shown, others)
 
 
 def declared(exceptions: Any, nodes: Set[str]) -> dict[tuple[str, str], str]:
@@ -118,49 +89,73 @@ def declared(exceptions: Any, nodes: Set[str]) -> dict[tuple[str, str], str]:
     return reasons
 
 
+def roles_of(groups: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
+    """The groups of each node."""
+    roles: dict[str, set[str]] = defaultdict(set)
+    for group, members in groups.items():
+        for name in members:
+            roles[name].add(group)
+    return {name: frozenset(held) for name, held in roles.items()}
+
+
+def fingerprint_roles(
+    addresses: Mapping[str, str | Sequence[str]],
+    groups: Mapping[str, Sequence[str]],
+    control: Sequence[str],
+) -> dict[str, str]:
+    """What each address of a lab counts as: the roles of its node, or the control host's word.
+
+    `addresses` by node name, one or several a node, `groups` as role and nodes.
+    """
+    roles = roles_of(groups)
+    words = dict.fromkeys(control, "control")
+    for name, several in addresses.items():
+        word = "+".join(sorted(roles.get(name, ()))) or "node"
+        listed = [several] if isinstance(several, str) else several
+        for place, address in enumerate(dict.fromkeys(listed)):
+            words[address] = f"{word} {place + 1}" if place else word
+    return words
+
+
 def fingerprint_differences(
     fingerprints: Mapping[str, Mapping[str, Any]],
     groups: Mapping[str, list[str]],
     tolerances: Mapping[str, float],
     exceptions: Sequence[Mapping[str, str]] = (),
     but: Sequence[str] = (),
-) -> list[Row]:
+) -> list[dict[str, str]]:
     """Rows of item, node, value and what the others have; none when the nodes are the same.
 
-    `fingerprints` by node name, `groups` as name and nodes. `tolerances` holds `clock_ms`,
-    `link_share` (a part of the middle node's rate) and `rtt_ms`. What `exceptions` declare and the
-    items of `but` are left out. Raises AnsibleFilterError for an exception without a node of the
-    lab, an item or a reason.
+    `fingerprints` by node name, `groups` as role and nodes. `tolerances` holds `clock_ms`,
+    `memory` and `link_share` (parts of the middle node's) and `rtt_ms`. What `exceptions` declare
+    and the items of `but` are left out. Raises AnsibleFilterError for an exception without a node
+    of the lab, an item or a reason.
     """
-    names = {key for fingerprint in fingerprints.values() for key in fingerprint}
-    common = names - READINGS - OF_A_GROUP - DIGESTS
-    rows = odd_ones({name: items(taken, common) for name, taken in fingerprints.items()})
-    for members in groups.values():
-        rows += odd_ones(
-            {
-                name: items(fingerprints[name], OF_A_GROUP)
-                for name in members
-                if name in fingerprints
-            }
-        )
+    excused = set(declared(exceptions, set(fingerprints)))
+    compared = {
+        name: {item: v for item, v in flat(taken).items() if item not in NOT_COMPARED}
+        for name, taken in fingerprints.items()
+    }
+    rows = find_odd(compared, roles_of(groups), excused, float(tolerances["memory"]))
     rows += clocks_off(fingerprints, float(tolerances["clock_ms"]))
     rows += links_off(fingerprints, float(tolerances["link_share"]), float(tolerances["rtt_ms"]))
-    excused = declared(exceptions, set(fingerprints))
-    rows = [row for row in rows if row["item"] not in but]
-    # `packages` excuses every package, `packages zip` one.
     return [
-        row
+        asdict(row)
         for row in rows
-        if not excused.keys() & {(row["node"], row["item"]), (row["node"], kind_of(row["item"]))}
+        if row.item not in but
+        # `packages` excuses every package, `packages zip` one.
+        and not excused & {(row.node, row.item), (row.node, kind_of(row.item))}
     ]
 
 
-def as_table(rows: list[Row], columns: list[str]) -> str:
-    """Lay rows out in columns of equal width, for a terminal."""
-    lines = [dict(zip(columns, columns, strict=True)), *rows]
-    widths = {column: min(60, max(len(line[column]) for line in lines)) for column in columns}
+def as_table(rows: Sequence[Mapping[str, str]]) -> str:
+    """Lay differences out in columns, for a terminal: nothing is cut, what says the same is one."""
+    lines = [("item", "node", "value", "others")]
+    for said in gather([Row(**row) for row in rows]):
+        lines.append((said.item, ", ".join(said.nodes), said.value, said.others))
+    widths = [max(min(WIDE, len(text)) for text in column) for column in zip(*lines, strict=True)]
     return "\n".join(
-        "  ".join(line[column][:60].ljust(widths[column]) for column in columns).rstrip()
+        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
         for line in lines
     )
 
@@ -170,4 +165,8 @@ class FilterModule:
 
     def filters(self) -> dict[str, Any]:
         """By the name templates use."""
-        return {"fingerprint_differences": fingerprint_differences, "as_table": as_table}
+        return {
+            "fingerprint_differences": fingerprint_differences,
+            "fingerprint_roles": fingerprint_roles,
+            "as_table": as_table,
+        }
