@@ -11,8 +11,9 @@ description:
   - Gives it also C(study_servers), every number of servers that a file of C(playbooks/studies)
     names in any of its profiles, in order.
   - Gives each of the C(nodes) its C(ansible_host) and C(node_address) as plain text, and the group
-    C(all) all of them as C(node_addresses). They are worked out once, when the inventory is read;
-    a task that read them from every node's variables would take time for each pair of nodes.
+    C(all) all of them as C(ssh_addresses) and C(node_addresses). They are worked out once, when the
+    inventory is read; a task that read them from every node's variables would take time for each
+    pair of nodes.
   - An C(ansible_host) that is a name is looked up as a program on the control host looks up names.
 options:
   stage:
@@ -123,8 +124,11 @@ class VarsModule(BaseVarsPlugin):  # type: ignore[misc]
                 nodes = self._nodes(loader, path, entity)
                 kit = self._of_the_kit(loader)
                 if nodes:
-                    addresses = {name: values["node_address"] for name, values in nodes.items()}
-                    kit = kit | {"node_addresses": addresses}
+                    bench, ssh = (
+                        {name: values[key] for name, values in nodes.items()}
+                        for key in ("node_address", "ansible_host")
+                    )
+                    kit = kit | {"node_addresses": bench, "ssh_addresses": ssh}
                 found |= {name: value for name, value in kit.items() if name not in entity.vars}
         return found
 

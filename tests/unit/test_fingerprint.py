@@ -6,17 +6,27 @@ from pathlib import Path
 import pytest
 from ansible.errors import AnsibleFilterError
 
-PLUGIN = Path(__file__).parents[2] / "roles/fingerprint/filter_plugins/differences.py"
-TOLERANCES = {"clock_ms": 50, "link_share": 0.2, "rtt_ms": 2}
+ROLE = Path(__file__).parents[2] / "roles/fingerprint"
+TOLERANCES = {"clock_ms": 50, "memory": 0.01, "link_share": 0.2, "rtt_ms": 2}
 GROUPS = {"client": ["client1"], "workers": ["worker1", "worker2", "worker3"]}
+
+
+def load(path):
+    """A module of the role, which is no package."""
+    spec = spec_from_file_location(Path(path).stem, ROLE / path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+filters = load("filter_plugins/differences.py")
+lab_addresses = load("module_utils/lab_addresses.py")
+kernel_words = load("module_utils/kernel_words.py").kernel_words
 
 
 @pytest.fixture(scope="module")
 def differences():
-    spec = spec_from_file_location("differences", PLUGIN)
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.fingerprint_differences
+    return filters.fingerprint_differences
 
 
 def fingerprint(**items):
@@ -150,3 +160,279 @@ def test_all_items_of_a_kind_are_declared_at_once(differences, item, left):
 def test_an_exception_that_is_not_whole_is_refused(differences, exception, message):
     with pytest.raises(AnsibleFilterError, match=message):
         differences(nodes(), GROUPS, TOLERANCES, [exception])
+
+
+# Two workers, one node that is broker and worker.
+MIXED = {"broker": ["both"], "workers": ["both", "worker1", "worker2"]}
+TOMCAT, OPENMQ = "/opt/rackbench/tomcat/bin/x.jar", "/opt/rackbench/openmq/lib/y.jar"
+FILTER = "/etc/rackbench/packet-filter.nft"
+
+
+def mixed(**changes):
+    """The files of these nodes, with those of some changed."""
+    held = {
+        "both": {TOMCAT: "t", OPENMQ: "o", FILTER: "more ports"},
+        "worker1": {TOMCAT: "t", FILTER: "ports"},
+        "worker2": {TOMCAT: "t", FILTER: "ports"},
+    }
+    for name, files in changes.items():
+        held[name] |= files
+    return {
+        name: fingerprint(files={path: digest for path, digest in files.items() if digest})
+        for name, files in held.items()
+    }
+
+
+def test_a_node_of_more_roles_has_files_of_each(differences):
+    assert differences(mixed(), MIXED, TOLERANCES) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"both": {TOMCAT: "z"}}, (TOMCAT, "both", "z", "t")),
+        ({"worker1": {TOMCAT: "z"}}, (TOMCAT, "worker1", "z", "t")),
+        ({"both": {TOMCAT: None}}, (TOMCAT, "both", "(absent)", "t")),
+        ({"worker1": {TOMCAT: None}}, (TOMCAT, "worker1", "(absent)", "t")),
+        ({"worker2": {"/opt/rackbench/z": "z"}}, ("/opt/rackbench/z", "worker2", "z", "(absent)")),
+        ({"worker2": {FILTER: "none"}}, (FILTER, "worker2", "none", "ports")),
+    ],
+    ids=["changed", "changed on a plain one", "gone", "gone on a plain one", "too many", "filter"],
+)
+def test_a_file_of_a_shared_role_is_compared(differences, changes, expected):
+    path, *rest = expected
+    found = differences(mixed(**changes), MIXED, TOLERANCES)
+    assert [tuple(row.values()) for row in found] == [(f"files {path}", *rest)]
+
+
+def test_what_no_role_explains_is_a_difference(differences):
+    """With a plain broker there, a file that neither kind has belongs to no role."""
+    taken = mixed(both={"/opt/rackbench/z": "z"})
+    assert differences(taken, MIXED, TOLERANCES) == []
+    groups = MIXED | {"broker": ["both", "broker"]}
+    taken["broker"] = fingerprint(files={OPENMQ: "o", FILTER: "other ports"})
+    found = differences(taken, groups, TOLERANCES)
+    assert [tuple(row.values()) for row in found] == [
+        ("files /opt/rackbench/z", "both", "z", "(absent)")
+    ]
+
+
+def test_nodes_that_share_a_role_beside_their_own_are_compared_in_it(differences):
+    groups = {"client": ["one"], "broker": ["two"], "workers": ["one", "two"]}
+    taken = {
+        "one": fingerprint(files={TOMCAT: "t", "/opt/rackbench/client": "c"}),
+        "two": fingerprint(files={TOMCAT: "z", OPENMQ: "o"}),
+    }
+    found = differences(taken, groups, TOLERANCES)
+    assert [row["item"] for row in found] == [f"files {TOMCAT}"]
+
+
+def test_the_jvms_of_a_shared_role_are_compared(differences):
+    taken = mixed()
+    taken["both"]["jvms"] = {"rackbench-tomcat heap": "-Xmx1g", "rackbench-broker heap": "-Xmx2g"}
+    assert [row["item"] for row in differences(taken, MIXED, TOLERANCES)] == [
+        "jvms rackbench-tomcat heap"
+    ]
+
+
+def test_a_declared_difference_is_left_out_where_two_nodes_are_compared(differences):
+    """Which of two is the odd one nobody can tell."""
+    for name in ("worker1", "worker2"):
+        taken = {n: fingerprint() for n in ("worker1", "worker2")}
+        taken[name]["kernel"] = "6.12.9"
+        for declared in taken:
+            exception = {"node": declared, "item": "kernel", "reason": "a newer board needs it"}
+            assert rows(differences, taken, [exception]) == []
+
+
+@pytest.mark.parametrize(("memory", "is_odd"), [(15_900, False), (15_800, True), (16_200, True)])
+def test_memory_may_differ_by_its_tolerance(differences, memory, is_odd):
+    taken = nodes(memory_mb=memory)
+    for name in set(taken) - {"worker2"}:
+        taken[name]["memory_mb"] = 16_000
+    found = rows(differences, taken)
+    assert found == [("memory_mb", "worker2", str(memory), "within 1% of 16000")] * is_odd
+
+
+def test_names_of_interfaces_and_sources_of_time_do_not_differ(differences):
+    assert rows(differences, nodes(link_device="enp4s0", time_source="chrony 192.168.1.9")) == []
+
+
+def test_a_word_of_the_kernels_command_line_is_named(differences):
+    taken = nodes(kernel_command_line=kernel_words("root=UUID=1-2 ro mitigations=off", "w2"))
+    for name in set(taken) - {"worker2"}:
+        taken[name]["kernel_command_line"] = kernel_words("root=UUID=3-4 ro", name)
+    item = "kernel_command_line mitigations"
+    assert rows(differences, taken) == [(item, "worker2", "mitigations=off", "(absent)")]
+    for declared in (item, "kernel_command_line"):
+        exception = {"node": "worker2", "item": declared, "reason": "measured so"}
+        assert rows(differences, taken, [exception]) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("root=UUID=1b4e28ba-2fa1-11d2-883f-0016d3cca427", "root=UUID=ABCD-1234"),
+        ("root=PARTUUID=1234abcd-02", "root=PARTUUID=4321dcba-02"),
+        ("root=LABEL=rack01", "root=LABEL=rack02"),
+        ("root=/dev/sda2", "root=/dev/sdb2"),
+        ("root=/dev/nvme0n1p2", "root=/dev/nvme1n1p2"),
+        ("root=/dev/mapper/rack01--vg-root", "root=/dev/mapper/rack02--vg-root"),
+        ("root=/dev/rack01-vg/root", "root=/dev/rack02-vg/root"),
+        (
+            "resume=/dev/disk/by-uuid/1-2 resume_offset=1",
+            "resume=/dev/disk/by-uuid/3 resume_offset=2",
+        ),
+        ("BOOT_IMAGE=(hd0,gpt2)/vmlinuz-6.12", "BOOT_IMAGE=(hd1,gpt2)/vmlinuz-6.12"),
+        (
+            "rd.luks.uuid=luks-1b4e28ba-2fa1-11d2-883f-0016d3cca427",
+            "rd.luks.uuid=luks-2b4e28ba-2fa1-11d2-883f-0016d3cca427",
+        ),
+        ("rd.lvm.lv=rack01-vg/root", "rd.lvm.lv=rack02-vg/root"),
+        ("cryptdevice=UUID=1-2:root", "cryptdevice=UUID=3-4:root"),
+        ("console=tty0 console=ttyS0,115200n8", "console=tty0 console=ttyS1,115200n8"),
+        ("earlycon=uart8250,io,0x3f8,115200n8", "earlycon=uart8250,io,0x2f8,115200n8"),
+        ("ip=:::::rack01:eno1:dhcp", "ip=:::::rack02:eno1:dhcp"),
+        ("BOOTIF=01-52-54-00-00-00-01", "BOOTIF=01-52-54-00-00-00-02"),
+        ("quiet quiet splash", "splash quiet"),
+    ],
+)
+def test_what_names_one_machines_disk_or_port_is_no_difference(one, other):
+    assert kernel_words(one, "rack01") == kernel_words(other, "rack02")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "item"),
+    [
+        ("root=UUID=1-2", "root=LABEL=root", "root"),
+        ("root=/dev/sda2", "root=/dev/vda2", "root"),
+        ("ro quiet", "rw quiet", "ro"),
+        ("ro rw", "rw ro", "ro"),
+        ("console=ttyS0,115200", "console=ttyS0,9600", "console"),
+        ("console=ttyS0,115200", "", "console"),
+        ("console=tty0 console=ttyS0", "console=ttyS0 console=tty0", "console"),
+        ("BOOT_IMAGE=/vmlinuz-6.12", "BOOT_IMAGE=/vmlinuz-6.13", "BOOT_IMAGE"),
+        ("isolcpus=1-3", "isolcpus=1-2", "isolcpus"),
+        ("nvme_core.default_ps_max_latency_us=0", "", "nvme_core.default_ps_max_latency_us"),
+        (
+            "hugepagesz=2M hugepages=1 hugepagesz=1G hugepages=2",
+            "hugepagesz=2M hugepages=2 hugepagesz=1G hugepages=1",
+            "hugepagesz",
+        ),
+        ("quiet -- single", "quiet", "--"),
+    ],
+)
+def test_every_other_word_is_a_difference(one, other, item):
+    ours, theirs = kernel_words(one, "rack01"), kernel_words(other, "rack02")
+    assert {key for key in {*ours, *theirs} if ours.get(key) != theirs.get(key)} == {item}
+
+
+LAB = {
+    "client": "10.0.0.1",
+    "both": ["10.0.0.2", "10.9.9.2"],
+    "worker1": "10.0.0.3",
+    "worker2": ("10.0.0.11", "10.0.0.11"),
+    "worker3": "fd00::b",
+}
+LAB_ROLES = {
+    "client": ["client"],
+    "broker": ["both"],
+    "workers": ["both", "worker1", "worker2", "worker3"],
+}
+
+
+def seen_by(node, text):
+    """A setting as it counts on one node."""
+    words = filters.fingerprint_roles(LAB, LAB_ROLES, ["10.0.0.254"])
+    own = LAB[node] if isinstance(LAB[node], str) else LAB[node][0]
+    return lab_addresses.Roles(words, {own: "OWN"}).neutral(text)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "set lab4 {{ elements = {{ {0}, {1}, {2}, {3} }} }}",
+        'address: ["{2}", "{0}", "{3}", "{1}"]',
+        "- {0}\n- {3}\n- {2}\n- {1}\n",
+        "mq://{0}:7676/jms,mq://{1}:7676/jms,mq://{2}:7676/jms,mq://{3}:7676/jms",
+        "peers={1} {2} {0} {3}",
+    ],
+)
+def test_a_list_of_all_nodes_is_the_same_on_each_wherever_its_own_address_stands(form):
+    places = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.11"]
+    texts = {seen_by(node, form.format(*places)) for node in ("client", "both", "worker2")}
+    own_first = form.format("10.0.0.3", *(p for p in places if p != "10.0.0.3"))
+    assert texts == {seen_by("worker1", own_first)}
+    one_less = form.format("10.0.0.3", "10.0.0.3", "10.0.0.1", "10.0.0.2")
+    assert seen_by("worker1", one_less) not in texts
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('address="10.0.0.3"', 'address="OWN"'),
+        ('address="10.0.0.2"', 'address="broker+workers"'),
+        ('address="10.0.0.11"', 'address="workers"'),
+        ('address="10.9.9.2"', 'address="broker+workers 2"'),
+        ("10.0.0.3:9102", "OWN:9102"),
+        ("10.0.0.3, 127.0.0.1", "OWN, 127.0.0.1"),
+        ("http://[fd00:0::b]:8080/axis", "http://[workers]:8080/axis"),
+        ("::ffff:10.0.0.3", "OWN"),
+        ("ip saddr 10.0.0.254", "ip saddr control"),
+        ("10.0.0.3/32", "OWN"),
+        ("10.0.0.33 10.0.0.111 110.0.0.3 10.0.0.3.4", None),
+        ("fd00::b1 1fd00::b", None),
+        ("10.0.0.1-10.0.0.40, 10.0.0.0/24, fd00::/64", None),
+        ("at 10:00:03 aa:bb:cc:00:00:0b std::b", None),
+    ],
+)
+def test_an_address_counts_as_what_it_is_to_the_node(text, expected):
+    assert seen_by("worker1", text) == (text if expected is None else expected)
+
+
+def test_an_end_of_a_range_is_not_the_node_that_has_it():
+    text = "elements = { 10.0.0.1-10.0.0.11, 10.0.0.3 - 10.0.0.40 }"
+    assert {seen_by(node, text) for node in LAB} == {text}
+
+
+def table(*rows):
+    names = ("item", "node", "value", "others")
+    return filters.as_table([dict(zip(names, row, strict=True)) for row in rows])
+
+
+def test_the_table_cuts_nothing():
+    words = " ".join(f"-Dname.of.a.flag.{number}=value" for number in range(40))
+    text = table(("jvms rackbench-tomcat flags", "worker1", words, "a\nb"))
+    assert words in text
+    assert "a / b" in text
+
+
+def test_many_files_of_a_directory_are_one_row_and_few_are_their_own():
+    files = [f"files /opt/rackbench/openmq-6.7.0/lib/{number}.jar" for number in range(138)]
+    wrong = [f"files /opt/rackbench/openmq-6.5.1/bin/{number}" for number in range(5)]
+    told = [
+        *((item, node, "(absent)", "ab") for item in files for node in ("worker1", "worker2")),
+        *((item, "worker1", "cd", "(absent)") for item in wrong),
+        *((item, "worker2", "cd", "ef") for item in wrong),
+        ("files /opt/rackbench/health.py", "worker1", "ab", "cd"),
+        ("packages zip", "worker1", "3.1", "3.0"),
+        ("packages zip", "worker2", "3.1", "3.0"),
+    ]
+    rows = [" ".join(line.split()) for line in table(*told).splitlines()]
+    assert rows == [
+        "item node value others",
+        "138 files of /opt/rackbench/openmq-6.7.0/lib worker1, worker2 (absent) (there)",
+        "5 files of /opt/rackbench/openmq-6.5.1/bin worker1 (there) (absent)",
+        "5 files of /opt/rackbench/openmq-6.5.1/bin worker2 (other content) (the same content)",
+        "files /opt/rackbench/health.py worker1 ab cd",
+        "packages zip worker1, worker2 3.1 3.0",
+    ]
+
+
+def test_a_rack_of_200_takes_no_more_than_its_share():
+    """The work on a list of addresses grows as the list does."""
+    addresses = {f"node{n}": f"10.1.{n // 250}.{n % 250}" for n in range(400)}
+    words = filters.fingerprint_roles(addresses, {"workers": list(addresses)}, [])
+    roles = lab_addresses.Roles(words, {"10.1.0.0": "OWN"})
+    text = f"elements = {{ {', '.join(addresses.values())} }}"
+    assert roles.neutral(text) == f"elements = {{ {', '.join(['workers'] * 400)}, OWN }}"

@@ -28,6 +28,16 @@ options:
     default: ""
   sysctls: {description: Kernel settings to read, type: list, elements: str, default: []}
   address: {description: The node's address on the lab network, type: str, required: true}
+  roles:
+    description: >-
+      What the nodes' addresses count as in settings, by address, for example their roles. Files
+      that hold them are then the same on nodes for which they mean the same.
+    type: dict
+    default: {}
+  own:
+    description: What the node's own addresses count as, where they stand alone, by address.
+    type: dict
+    default: {}
 """
 
 RETURN = r"""
@@ -48,15 +58,20 @@ import socket  # noqa: E402
 import struct  # noqa: E402
 import subprocess  # noqa: E402
 import time  # noqa: E402
+from collections import Counter  # noqa: E402
 from collections.abc import Iterable  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+from ansible.module_utils.kernel_words import kernel_words  # noqa: E402
+from ansible.module_utils.lab_addresses import CONTROL, Roles, plain  # noqa: E402
 
 CONNECTIONS = 5
 TRANSFERS = 3
 PEER_TIMEOUT_S = 2.0
 BLOCK_BYTES = 1 << 16
+# The kernel's word for no wish at all.
+NO_LATENCY_US = 2_000_000_000
 
 
 def read(path: str) -> str | None:
@@ -99,19 +114,80 @@ def processor() -> dict[str, object]:
 
 
 def memory() -> dict[str, object]:
-    """Memory and swap, in MiB, and the huge page setting."""
+    """Memory and swap, in MiB, the huge page setting, and how many nodes of memory there are."""
     info = dict(re.findall(r"^(\w+):\s+(\d+)", read("/proc/meminfo") or "", re.M))
     return {
         "memory_mb": int(info["MemTotal"]) // 1024,
         "swap_mb": int(info.get("SwapTotal", 0)) // 1024,
         "huge_pages": read("/sys/kernel/mm/transparent_hugepage/enabled"),
+        "numa_nodes": len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or None,
     }
+
+
+def idle() -> dict[str, object]:
+    """How deep the processors may sleep: driver, governor, states and the latency that is asked.
+
+    A state that is off on some processors alone is named with their number.
+    """
+    base = "/sys/devices/system/cpu"
+    off: dict[str, int] = {}
+    for state in Path(base).glob("cpu[0-9]*/cpuidle/state*"):
+        name = read(f"{state}/name") or state.name
+        off[name] = off.get(name, 0) + (read(f"{state}/disable") != "0")
+    states = [f"{name} off on {count}" if count else name for name, count in sorted(off.items())]
+    return {
+        "idle_driver": read(f"{base}/cpuidle/current_driver"),
+        "idle_governor": read(f"{base}/cpuidle/current_governor")
+        or read(f"{base}/cpuidle/current_governor_ro"),
+        "idle_states": ", ".join(states) or None,
+        "idle_latency_us": idle_latency(),
+    }
+
+
+def idle_latency() -> int | None:
+    """The longest time to wake up that any program asks for, in µs; None where none does."""
+    try:
+        (latency,) = struct.unpack("=i", Path("/dev/cpu_dma_latency").read_bytes()[:4])
+    except (OSError, struct.error):
+        return None
+    return latency if latency < NO_LATENCY_US else None
+
+
+def interrupts(device: str | None) -> dict[str, object]:
+    """Which processors serve interrupts: as a rule, and those of the card of the lab's link.
+
+    Their numbers are each machine's own; how many go where is not. irqbalance moves them.
+    """
+    card = Path(f"/sys/class/net/{device}/device")
+    numbers = [path.name for place in (card, card / "..") for path in place.glob("msi_irqs/*")]
+    served = Counter(read(f"/proc/irq/{number}/smp_affinity_list") for number in numbers)
+    lists = ", ".join(f"{count} on {cpus}" for cpus, count in sorted(served.items(), key=str))
+    moved = output("systemctl", "is-active", "irqbalance")
+    return {
+        "irq_default_affinity": read("/proc/irq/default_smp_affinity"),
+        "link_irq_affinity": "moved by irqbalance" if moved else lists or None,
+    }
+
+
+def time_source() -> str | None:
+    """Who sets the clock; None where that cannot be told. Asks without starting anything."""
+    if output("systemd-detect-virt", "--container"):
+        return "host's clock"
+    if tracking := output("chronyc", "-n", "-c", "tracking"):
+        return f"chrony {tracking.split(',')[1] or 'without a source'}"
+    if output("systemctl", "is-active", "systemd-timesyncd"):
+        shown = output("timedatectl", "show-timesync", "--property=ServerAddress", "--value")
+        return f"timesyncd {shown or 'without a source'}"
+    if peers := output("ntpq", "-pn"):
+        chosen = re.search(r"^[*o](\S+)", peers, re.M)
+        return f"ntpd {chosen[1] if chosen else 'without a source'}"
+    return None
 
 
 def link(address: str) -> dict[str, object]:
     """The link that carries the lab's address: driver, speed, duplex, MTU and shaped rate."""
-    for entry in json.loads(output("ip", "-json", "-4", "address", "show") or "[]"):
-        if address in (info["local"] for info in entry["addr_info"]):
+    for entry in json.loads(output("ip", "-json", "address", "show") or "[]"):
+        if plain(address) in (plain(info["local"]) for info in entry["addr_info"]):
             device = f"/sys/class/net/{entry['ifname']}"
             driver = Path(device, "device/driver")
             queues = json.loads(
@@ -166,7 +242,7 @@ def peer_link(peer: str) -> dict[str, object]:
 def reach(peer: str) -> socket.socket:
     """Connect to a peer."""
     address, _, port = peer.rpartition(":")
-    return socket.create_connection((address, int(port)), PEER_TIMEOUT_S)
+    return socket.create_connection((address.strip("[]"), int(port)), PEER_TIMEOUT_S)
 
 
 def connect_seconds(peer: str) -> float:
@@ -188,8 +264,8 @@ def transfer_mbit(peer: str) -> float:
         return received * 8 / 1e6 / (time.perf_counter() - began)
 
 
-def jvms() -> dict[str, str]:
-    """Heap and flags of each running JVM of the kit's own units."""
+def jvms(roles: Roles) -> dict[str, str]:
+    """Heap, flags and placement of each running JVM of the kit's own units."""
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         unit = re.search(r"/(rackbench-[^/]+)\.service$", read(f"{process}/cgroup") or "", re.M)
@@ -199,8 +275,21 @@ def jvms() -> dict[str, str]:
             heap = [flag for flag in flags if flag.startswith(("-Xmx", "-Xms"))]
             others = [flag for flag in flags if flag not in heap]
             found[f"{unit[1]} heap"] = " ".join(heap)
-            found[f"{unit[1]} flags"] = " ".join(others)
+            found[f"{unit[1]} flags"] = roles.neutral(" ".join(others))
+            found[f"{unit[1]} placement"] = placement(process)
     return found
+
+
+def placement(process: Path) -> str:
+    """Where a process may run and have its memory, and by which policy."""
+    status = dict(re.findall(r"^(\w+):\s*(.*)$", read(f"{process}/status") or "", re.M))
+    cpus, nodes = status.get("Cpus_allowed_list"), status.get("Mems_allowed_list")
+    try:
+        with (process / "numa_maps").open() as maps:
+            policy = maps.readline().split()[1]
+    except (OSError, IndexError):
+        policy = "default"
+    return f"CPUs {cpus}, memory of nodes {nodes}, policy {policy}"
 
 
 def flags_of(process: Path) -> list[str]:
@@ -255,23 +344,44 @@ def packages() -> dict[str, object]:
     }
 
 
-def digest(path: Path, address: str) -> str:
-    """A file's SHA-256; in a setting the node's own address counts as the word ADDRESS."""
+def digest(path: Path, roles: Roles) -> str:
+    """A file's SHA-256; in a setting, addresses of the lab count as what they are to the node."""
     content = path.read_bytes()
     if path.is_relative_to("/etc"):
-        own = rb"(?<![\d.])" + re.escape(address.encode()) + rb"(?![\d])"
-        content = re.sub(own, b"ADDRESS", content)
+        content = roles.neutral(content.decode("latin-1")).encode("latin-1")
     return hashlib.sha256(content).hexdigest()
 
 
-def files(patterns: list[str], but: list[str], address: str) -> dict[str, str]:
+def files(patterns: list[str], but: list[str], roles: Roles) -> dict[str, str]:
     """SHA-256 of every file that the patterns name."""
     found = {path for pattern in patterns for path in Path("/").glob(pattern.lstrip("/"))}
     return {
-        str(path): digest(path, address)
+        str(path): digest(path, roles)
         for path in sorted(found)
         if path.is_file() and not any(fnmatch.fnmatch(str(path), pattern) for pattern in but)
     }
+
+
+def ssh_peer() -> str | None:
+    """Where the SSH connection comes from that this process hangs on; sudo hides it from itself."""
+    pid = os.getpid()
+    while pid > 1:
+        try:
+            variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            status = Path(f"/proc/{pid}/status").read_text()
+        except OSError:
+            return None
+        for variable in variables:
+            if variable.startswith(b"SSH_CONNECTION="):
+                return variable.decode().partition("=")[2].split()[0]
+        pid = int(status.partition("\nPPid:")[2].split()[0])
+    return None
+
+
+def roles_from(params: dict) -> Roles:
+    """The roles of addresses as asked, and of the one that Ansible comes from."""
+    peer = ssh_peer()
+    return Roles({**({peer: CONTROL} if peer else {}), **params["roles"]}, params["own"])
 
 
 def main() -> None:
@@ -283,14 +393,20 @@ def main() -> None:
             "peer": {"type": "str", "default": ""},
             "sysctls": {"type": "list", "elements": "str", "default": []},
             "address": {"type": "str", "required": True},
+            "roles": {"type": "dict", "default": {}},
+            "own": {"type": "dict", "default": {}},
         },
         supports_check_mode=True,
     )
+    roles = roles_from(module.params)
+    carrier = link(module.params["address"])
     release = platform.freedesktop_os_release()
     items: dict[str, object] = {
         "os": release.get("PRETTY_NAME"),
         "kernel": platform.release(),
-        "kernel_command_line": read("/proc/cmdline"),
+        "kernel_command_line": kernel_words(
+            roles.neutral(read("/proc/cmdline") or ""), platform.node()
+        ),
         "architecture": platform.machine(),
         "time_zone": os.path.realpath("/etc/localtime").removeprefix("/usr/share/zoneinfo/"),
         "jdk": output("java", "--version"),
@@ -300,14 +416,15 @@ def main() -> None:
             for name in module.params["sysctls"]
             if (value := read("/proc/sys/" + name.replace(".", "/"))) is not None
         },
-        "files": files(
-            module.params["files"], module.params["files_not"], module.params["address"]
-        ),
-        "jvms": jvms(),
+        "files": files(module.params["files"], module.params["files_not"], roles),
+        "jvms": jvms(roles),
+        "time_source": time_source(),
         **processor(),
+        **idle(),
         **memory(),
         **disk(),
-        **link(module.params["address"]),
+        **carrier,
+        **interrupts(carrier.get("link_device")),
         **peer_link(module.params["peer"]),
         **packages(),
     }

@@ -1,0 +1,64 @@
+"""The kernel's command line word by word, without what names one machine's disk or card."""
+
+from __future__ import annotations
+
+import re
+
+WORDS = re.compile(r'(?:"[^"]*"|\S)+')
+# The order matters where the last of several words counts, so these stand together.
+TOGETHER = {"rw": "ro", "hugepages": "hugepagesz"}
+
+HEX = r"[0-9A-Fa-f]"
+DISK_NAMES = (
+    # root=UUID=…, rd.luks.uuid=…, cryptdevice=PARTUUID=…:name, fstab=LABEL=…
+    (re.compile(r"\b((?:PART)?(?:UUID|LABEL))=[^\s:,]+"), r"\1"),
+    (re.compile(rf"\b{HEX}{{8}}-(?:{HEX}{{4}}-){{3}}{HEX}{{12}}\b"), "UUID"),
+    (re.compile(r"/dev/disk/(by-\w+)/[^\s:,]+"), r"/dev/disk/\1"),
+    (re.compile(r"/dev/mapper/[^\s:,]+"), "/dev/mapper"),
+    (re.compile(r"/dev/(nvme|mmcblk|[shv]d|xvd|md|dm-)[^\s:,]*"), r"/dev/\1"),
+    # A logical volume: its group often has the name of the machine.
+    (re.compile(r"/dev/[\w.+-]+/[\w.+-]+"), "/dev/volume"),
+    (re.compile(r"^(rd\.lvm\.(?:lv|vg))=.*"), r"\1"),
+    # The loader's name of the disk: (hd0,gpt2)/vmlinuz, (lvm/rack05-root)/boot/vmlinuz
+    (re.compile(r"^(BOOT_IMAGE|initrd)=\([^)]*\)"), r"\1="),
+    (re.compile(r"\bZFS=[^\s,]+"), "ZFS"),
+    (re.compile(r"^(resume_offset)=.*"), r"\1"),
+    # A serial console, whichever port it is wired to.
+    (re.compile(r"\b(tty[A-Z]+|hvc)\d+"), r"\1"),
+    (re.compile(r"^(early\w*=\w+(?:,[a-z]\w*)?),0x[0-9a-f]+"), r"\1"),
+    # The machine's own identity and network card.
+    (re.compile(rf"^(systemd\.machine_id)=.*|\b{HEX}{{32}}\b"), lambda m: m[1] or "ID"),
+    (re.compile(rf"(?<![\w:-])(?:{HEX}{{2}}[:-]){{5,6}}{HEX}{{2}}(?![\w:-])"), "MAC"),
+)
+# Words that may name the machine itself.
+NAMING = {"ip", "hostname", "systemd.hostname", "nfsroot"}
+
+
+def kernel_words(line: str, name: str) -> dict[str, str]:
+    """The words of a kernel's command line by parameter, those of the same one in their order.
+
+    `name` is the machine's own. What names a disk, a volume, a serial port or the machine says only
+    what kind of name it is. A word that follows itself at once counts once. What stands after `--`
+    is for the first program and is kept as it is, under that name.
+    """
+    kernel, dashes, program = line.partition(" -- ")
+    found: dict[str, list[str]] = {}
+    last: dict[str, str] = {}
+    for word in WORDS.findall(kernel):
+        parameter = word.partition("=")[0]
+        key = TOGETHER.get(parameter, parameter)
+        if last.get(key) != word:
+            found.setdefault(key, []).append(neutral(word, parameter, name))
+        last[key] = word
+    if dashes:
+        found["--"] = WORDS.findall(program)
+    return {key: " ".join(words) for key, words in found.items()}
+
+
+def neutral(word: str, parameter: str, name: str) -> str:
+    """One word without the names that no two machines share."""
+    for pattern, instead in DISK_NAMES:
+        word = pattern.sub(instead, word)
+    if parameter in NAMING and name:
+        word = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", "NAME", word)
+    return word

@@ -1,0 +1,80 @@
+"""The addresses in a settings file, each counted by what it is to the node that holds it."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Mapping
+
+V4 = r"\d{1,3}(?:\.\d{1,3}){3}"
+# Two colons at least; what is no address after all is left as it is.
+V6 = r"(?:[0-9A-Fa-f]{0,4}:){2,7}(?:" + V4 + r"|[0-9A-Fa-f]{0,4})"
+ADDRESS = rf"(?:(?<![\w.:]){V6}(?:%[\w.-]+)?(?![\w:])|(?<![\w.]){V4}(?!\w|\.\d))"
+# A range or a network is no node; both ends of it stand for themselves.
+PLACE = rf"{ADDRESS}(?:/\d+| ?- ?{ADDRESS})?"
+HOST = rf"(?:\[{PLACE}\]|{PLACE})"
+ELEMENT = rf"""["']?(?:[\w+]+://)?{HOST}(?::\d+)?(?:/[\w-]+)?["']?"""
+# Several of them, as a set of nftables, a JSON list, lines of YAML or words hold them.
+RUN = re.compile(rf"{ELEMENT}(?:(?:\s*,\s*|\s*;\s*|\s+)(?:-\s+)?{ELEMENT})*")
+PLACES = re.compile(PLACE)
+ELEMENTS = re.compile(ELEMENT)
+
+OWN = "OWN"
+CONTROL = "control"
+
+
+def plain(address: str) -> str | None:
+    """An address as it is always spelt, or None for what is none or names more than one."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return None
+    return str(getattr(found, "ipv4_mapped", None) or found)
+
+
+def alone(place: str) -> str | None:
+    """The one address that a place is, or None."""
+    address, _, length = place.partition("/")
+    return plain(address) if length in {"", "32" if "." in address else "128"} else None
+
+
+class Roles:
+    """What each address of the lab is to one node."""
+
+    def __init__(self, words: Mapping[str, str], own: Mapping[str, str]) -> None:
+        """Take roles by address, and by each of the node's own what it is called."""
+        self._words = {known: word for address, word in words.items() if (known := plain(address))}
+        self._own = {known: word for address, word in own.items() if (known := plain(address))}
+
+    def neutral(self, text: str) -> str:
+        """The text with the word for its role in each address' place.
+
+        Where several stand together, as in the list of all nodes, they are sorted by role, and
+        the node's own counts by its role too: such a list is the same on every node of a lab.
+        """
+        return RUN.sub(lambda run: self._run(run[0]), text)
+
+    def _run(self, text: str) -> str:
+        addresses = [alone(place) for place in PLACES.findall(text)]
+        known = [a for a in addresses if a in self._words or a in self._own]
+        if not known:
+            return text
+        if len(set(known)) == 1:
+            return PLACES.sub(lambda place: self._word(place[0]), text)
+        seen: set[str | None] = set()
+        words = []
+        for element in ELEMENTS.findall(text):
+            address = alone(PLACES.search(element)[0])
+            again = " again" if address in known and address in seen else ""
+            seen.add(address)
+            words.append(PLACES.sub(lambda place: self._role(place[0]), element) + again)
+        own = sorted({self._own[a] for a in known if a in self._own})
+        return ", ".join([*sorted(words), *own])
+
+    def _role(self, place: str) -> str:
+        address = alone(place)
+        return self._words.get(address, self._own.get(address, place))
+
+    def _word(self, place: str) -> str:
+        address = alone(place)
+        return self._own.get(address) or self._words.get(address, place)
