@@ -245,6 +245,13 @@ def test_a_declared_difference_is_left_out_where_two_nodes_are_compared(differen
             assert rows(differences, taken, [exception]) == []
 
 
+def test_a_node_that_is_left_out_may_have_a_declared_difference(differences):
+    taken = nodes()
+    del taken["worker2"]
+    exception = {"node": "worker2", "item": "kernel", "reason": "a newer board needs it"}
+    assert rows(differences, taken, [exception]) == []
+
+
 @pytest.mark.parametrize(("memory", "is_odd"), [(15_900, False), (15_800, True), (16_200, True)])
 def test_memory_may_differ_by_its_tolerance(differences, memory, is_odd):
     taken = nodes(memory_mb=memory)

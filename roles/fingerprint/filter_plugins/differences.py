@@ -131,12 +131,14 @@ def fingerprint_differences(
     and the items of `but` are left out. Raises AnsibleFilterError for an exception without a node
     of the lab, an item or a reason.
     """
-    excused = set(declared(exceptions, set(fingerprints)))
+    roles = roles_of(groups)
+    # Those that a playbook leaves out are nodes as well.
+    excused = set(declared(exceptions, {*fingerprints, *roles}))
     compared = {
         name: {item: v for item, v in flat(taken).items() if item not in NOT_COMPARED}
         for name, taken in fingerprints.items()
     }
-    rows = find_odd(compared, roles_of(groups), excused, float(tolerances["memory"]))
+    rows = find_odd(compared, roles, excused, float(tolerances["memory"]))
     rows += clocks_off(fingerprints, float(tolerances["clock_ms"]))
     rows += links_off(fingerprints, float(tolerances["link_share"]), float(tolerances["rtt_ms"]))
     return [
