@@ -18,10 +18,8 @@ from ports import open_ports
 NODE = "worker2"
 SSH = 22
 NOBODY = ["192.0.2.7"]
-# Long enough for a connection that is refused, and short enough to wait for.
-TIME_S = 4
-# More than the test takes to cut the power.
-LONG_S = 3600
+# For settings that let nobody in: what a test waits. For others: what a slow machine may take.
+SHORT_S, LONG_S = 4, 3600
 SETTINGS = "/etc/ssh/sshd_config.d/00-rackbench.conf"
 TABLE = "nft --stateless list table inet rackbench"
 RULES = "/etc/rackbench/packet-filter.nft"
@@ -55,13 +53,13 @@ def as_before(lab: Lab) -> Iterator[str]:
     assert lab.output(NODE, "systemctl list-units --all --plain --no-legend 'probation*'") == ""
 
 
-def filter_on_probation(lab: Lab, **other: Any) -> tuple[int, dict[str, Any]]:
-    return on_probation(lab, NODE, "packet_filter", TIME_S, filter_arguments(lab, **other))
+def filter_on_probation(lab: Lab, seconds: int, **other: Any) -> tuple[int, dict[str, Any]]:
+    return on_probation(lab, NODE, "packet_filter", seconds, filter_arguments(lab, **other))
 
 
-def sshd_on_probation(lab: Lab, more: str) -> tuple[int, dict[str, Any]]:
+def sshd_on_probation(lab: Lab, seconds: int, more: str) -> tuple[int, dict[str, Any]]:
     content = lab.output(NODE, f"cat {SETTINGS}") + more
-    return on_probation(lab, NODE, "sshd_settings", TIME_S, {"content": content})
+    return on_probation(lab, NODE, "sshd_settings", seconds, {"content": content})
 
 
 @pytest.mark.parametrize(
@@ -74,7 +72,7 @@ def sshd_on_probation(lab: Lab, more: str) -> tuple[int, dict[str, Any]]:
 def test_a_filter_that_shuts_out_the_control_host_is_taken_back(
     lab: Lab, as_before: str, wrong: dict[str, Any]
 ) -> None:
-    code, answer = filter_on_probation(lab, **wrong)
+    code, answer = filter_on_probation(lab, SHORT_S, **wrong)
     assert code == 2
     assert "packet filter did not let a new connection in within" in answer["msg"]
     assert "The node went back to the filter before" in answer["msg"]
@@ -84,7 +82,7 @@ def test_a_filter_that_shuts_out_the_control_host_is_taken_back(
 def test_sshd_that_does_not_admit_the_account_any_more_is_set_back(
     lab: Lab, as_before: str
 ) -> None:
-    code, answer = sshd_on_probation(lab, "\nDenyUsers rack\n")
+    code, answer = sshd_on_probation(lab, SHORT_S, "\nDenyUsers rack\n")
     assert code == 2
     assert "sshd did not let a new connection in within" in answer["msg"]
     assert "Permission denied" in answer["msg"]
@@ -92,7 +90,7 @@ def test_sshd_that_does_not_admit_the_account_any_more_is_set_back(
 
 
 def test_settings_that_sshd_does_not_take_are_refused(lab: Lab, as_before: str) -> None:
-    code, answer = sshd_on_probation(lab, "\nNoSuchWord yes\n")
+    code, answer = sshd_on_probation(lab, LONG_S, "\nNoSuchWord yes\n")
     assert code == 2
     assert "sshd does not take its new settings" in answer["msg"]
     assert "NoSuchWord" in answer["msg"]
@@ -100,14 +98,14 @@ def test_settings_that_sshd_does_not_take_are_refused(lab: Lab, as_before: str) 
 
 def test_settings_that_let_the_control_host_in_are_kept(lab: Lab, as_before: str) -> None:
     before = lab.output(NODE, f"cat {SETTINGS}")
-    code, answer = sshd_on_probation(lab, "\nMaxAuthTries 5\n")
+    code, answer = sshd_on_probation(lab, LONG_S, "\nMaxAuthTries 5\n")
     assert (code, answer["changed"]) == (0, True)
     try:
         assert "maxauthtries 5" in lab.output(NODE, "sshd -T")
         assert lab.ssh(NODE, f"mountpoint {SETTINGS}", check=False).returncode
-        assert not sshd_on_probation(lab, "")[1]["changed"]
+        assert not sshd_on_probation(lab, LONG_S, "")[1]["changed"]
     finally:
-        code, answer = on_probation(lab, NODE, "sshd_settings", TIME_S, {"content": before})
+        code, answer = on_probation(lab, NODE, "sshd_settings", LONG_S, {"content": before})
     assert (code, answer["changed"]) == (0, True)
 
 
@@ -160,13 +158,13 @@ def test_the_sites_own_ports_and_rules_are_let_in_and_compared(lab: Lab, as_befo
         "snippets": {"10-probe.nft": f"ip saddr {control} tcp dport 8080 counter accept\n"},
     }
     assert open_ports(lab.nodes[NODE], [8080]) == set()
-    code, answer = filter_on_probation(lab, **site)
+    code, answer = filter_on_probation(lab, LONG_S, **site)
     assert (code, answer["changed"]) == (0, True)
     try:
         assert open_ports(lab.nodes[NODE], [8080]) == {8080}
         assert "udp dport 123 accept" in lab.output(NODE, TABLE)
         # The rule has counted by now, and is the same.
-        assert not filter_on_probation(lab, **site)[1]["changed"]
+        assert not filter_on_probation(lab, LONG_S, **site)[1]["changed"]
     finally:
         packet_filter(lab, NODE)
 
@@ -176,7 +174,7 @@ def test_a_sites_own_rule_that_is_none_is_refused_by_its_name(lab: Lab, as_befor
         "10-good.nft": "tcp dport 81 accept\n",
         "20-bad.nft": "tcp dport 82 accept\ntpc oops\n",
     }
-    code, answer = filter_on_probation(lab, snippets=wrong)
+    code, answer = filter_on_probation(lab, LONG_S, snippets=wrong)
     assert code == 2
     assert "20-bad.nft is not taken as rules of an input chain" in answer["msg"]
     assert "20-bad.nft:2:" in answer["msg"]
@@ -193,7 +191,7 @@ def test_in_check_mode_nothing_is_armed(lab: Lab, as_before: str) -> None:
 def test_a_node_that_is_reached_without_ssh_needs_no_new_connection(lab: Lab) -> None:
     arguments = filter_arguments(lab, ports=[8080], ssh_from=NOBODY, ssh_ports=[SSH], shut_out=True)
     arguments["lab"] = ["10.0.0.2"]
-    wanted = {"module": "packet_filter", "seconds": TIME_S, "arguments": arguments}
+    wanted = {"module": "packet_filter", "seconds": LONG_S, "arguments": arguments}
     words = ("--check", "-m", "probation", "-a", json.dumps(wanted))
     code, answer = ansible(lab, "localhost", *words)
     assert (code, answer["changed"]) == (0, True)
