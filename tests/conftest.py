@@ -31,6 +31,7 @@ ORDER = (
         "units",
         "ports",
         "access",
+        "way_in",
         "refusals",
     ),
     *(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 
+import machine
 import pytest
 from labs import Lab
 
@@ -28,6 +29,18 @@ def offered(lab: Lab, node: str, account: str = "rack") -> str:
     return done.stderr
 
 
+def listener(lab: Lab, node: str) -> str:
+    """What sshd listens by, which is another after each reload; nothing while it comes back."""
+    return lab.output(node, "ss --no-header --listening --tcp --extended 'sport = :22'")
+
+
+def reload_sshd(lab: Lab, node: str, first: str = ":") -> None:
+    """Have sshd read its files, after a command; wait until it listens by what it read."""
+    before = listener(lab, node)
+    lab.output(node, f"{first}; systemctl reload ssh")
+    machine.wait_for(lambda: listener(lab, node) not in ("", before), f"sshd on {node} is back")
+
+
 def settings(lab: Lab, node: str) -> dict[str, str]:
     """What sshd is set to, as it says itself."""
     lines = lab.output(node, "sshd -T").splitlines()
@@ -47,14 +60,11 @@ def somebody_allows_passwords(lab: Lab) -> Iterator[None]:
     """What an image for clouds brings along, or a student's hand."""
     allow = "PasswordAuthentication yes\\nKbdInteractiveAuthentication yes\\nPermitRootLogin yes\\n"
     file = f"{DROP_IN}/50-cloud-init.conf"
-    lab.output(
-        "worker2",
-        f"printf '{allow}' >{file}; mv {DROP_IN}/lab.conf {ASIDE}/; systemctl reload ssh",
-    )
+    reload_sshd(lab, "worker2", f"printf '{allow}' >{file}; mv {DROP_IN}/lab.conf {ASIDE}/")
     try:
         yield
     finally:
-        lab.output("worker2", f"rm {file}; mv {ASIDE}/lab.conf {DROP_IN}/; systemctl reload ssh")
+        reload_sshd(lab, "worker2", f"rm {file}; mv {ASIDE}/lab.conf {DROP_IN}/")
 
 
 def test_another_file_does_not_open_it(lab: Lab, somebody_allows_passwords: None) -> None:
@@ -62,11 +72,11 @@ def test_another_file_does_not_open_it(lab: Lab, somebody_allows_passwords: None
     assert "Permission denied (publickey)." in offered(lab, "worker2", "root")
     # Without the kit's file it would.
     ours = f"{DROP_IN}/00-rackbench.conf"
-    lab.output("worker2", f"mv {ours} {ASIDE}/; systemctl reload ssh")
+    reload_sshd(lab, "worker2", f"mv {ours} {ASIDE}/")
     try:
         assert "publickey,password" in offered(lab, "worker2")
     finally:
-        lab.output("worker2", f"mv {ASIDE}/00-rackbench.conf {ours}; systemctl reload ssh")
+        reload_sshd(lab, "worker2", f"mv {ASIDE}/00-rackbench.conf {ours}")
 
 
 def test_who_comes_with_a_password_is_not_shut_out(lab: Lab) -> None:

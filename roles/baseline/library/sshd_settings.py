@@ -1,0 +1,190 @@
+#!/usr/bin/python
+"""Give sshd settings that are read before all others, and never lose the way in by them."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: sshd_settings
+short_description: Writes the settings that sshd reads first, and has it read them
+description:
+  - Settings that sshd does not take are refused.
+  - With C(seconds), new settings are tried first; the action plug-in C(probation) has them kept.
+    Until then they are bound over the file, so that a boot finds the old ones.
+options:
+  content: {description: The settings, type: str, required: true}
+  seconds: {description: Time for a new connection; 0 keeps at once, type: int, default: 0}
+  state:
+    description: Try settings, keep those that were tried, or wait until they are taken back.
+    choices: [tried, kept, undone]
+    default: tried
+"""
+
+RETURN = r"""
+pending:
+  description: Whether the settings are taken back unless they are kept.
+  type: bool
+  returned: when tried
+"""
+
+import os  # noqa: E402
+import subprocess  # noqa: E402
+import time  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+from ansible.module_utils.probation import Probation, ProbationError, run  # noqa: E402
+
+SETTINGS = Path("/etc/ssh/sshd_config.d/00-rackbench.conf")
+UNIT = "ssh.service"
+RELOAD = f"systemctl try-reload-or-restart {UNIT}"
+RELOADED_S = 30
+# Of /proc/PID/stat, counted after the name: where the arguments begin, other in each program.
+ARGUMENTS = 45
+
+
+def text_of(path: Path) -> str:
+    """A file's text; none when it is missing."""
+    return path.read_text() if path.is_file() else ""
+
+
+def program() -> str:
+    """What is other each time that sshd's first process begins anew; nothing when it is away."""
+    pid = run("systemctl", "show", "--property=MainPID", "--value", UNIT).strip()
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return ""
+    return f"{pid} {stat.rpartition(')')[2].split()[ARGUMENTS]}"
+
+
+def reload() -> None:
+    """Have sshd read its settings, and wait until it has begun anew by them."""
+    before = program()
+    run(*RELOAD.split())
+    deadline = time.monotonic() + RELOADED_S
+    while before and program() in ("", before):
+        if time.monotonic() > deadline:
+            raise ProbationError(f"{UNIT} did not begin anew within {RELOADED_S} s of its reload")
+        time.sleep(0.02)
+
+
+def bound() -> bool:
+    """Whether something is bound over the file."""
+    mounts = Path("/proc/self/mounts").read_text().splitlines()
+    return any(line.split()[1] == str(SETTINGS) for line in mounts)
+
+
+def write(text: str) -> None:
+    """Write the file so that a power cut leaves the old one or the new one."""
+    # Not *.conf, which sshd would read.
+    beside = SETTINGS.with_name(f".{SETTINGS.name}.new")
+    with beside.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.chmod(0o644)
+    beside.rename(SETTINGS)
+
+
+class Settings:
+    """The node's sshd on its way from the settings before to those asked for."""
+
+    def __init__(self, module: AnsibleModule) -> None:
+        """Nothing is looked at yet."""
+        self.params = module.params
+        self.check = module.check_mode
+        self.probation = Probation("sshd")
+        self.new = self.probation.directory / "new"
+
+    def tried(self) -> dict[str, Any]:
+        """Let sshd work by the settings if they are new, and let it go back by itself."""
+        text = self.params["content"].rstrip() + "\n"
+        if bound():
+            self.probation.clear()
+        before = text_of(SETTINGS)
+        changed = before != text
+        answer: dict[str, Any] = {"changed": changed, "pending": False}
+        if not changed:
+            return answer
+        answer["diff"] = {"before": before, "after": text, "before_header": str(SETTINGS)}
+        self._prove(text)
+        if self.check:
+            return answer
+        if self.params["seconds"]:
+            self._bind(text)
+            next_step = (
+                "Look at the account in the inventory and at what is in "
+                f"{SETTINGS.parent} there, and run it again."
+            )
+            return {**answer, "pending": True, "what": "sshd", "next_step": next_step}
+        write(text)
+        reload()
+        return answer
+
+    def _prove(self, text: str) -> None:
+        done = subprocess.run(
+            ["/usr/sbin/sshd", "-t", "-f", "/dev/stdin"],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise ProbationError(f"sshd does not take its new settings: {done.stderr.strip()}")
+
+    def _bind(self, text: str) -> None:
+        self.probation.clear()
+        self.new.write_text(text)
+        made = "" if SETTINGS.exists() else f"rm -f {SETTINGS}; "
+        # What sshd works by is what the file says again, whether it is bound over by now or not.
+        undo = f"if mountpoint -q {SETTINGS}; then umount {SETTINGS}; fi; {made}{RELOAD}"
+        self.probation.arm(self.params["seconds"], undo)
+        try:
+            SETTINGS.touch()
+            run("mount", "--bind", str(self.new), str(SETTINGS))
+            run("/usr/sbin/sshd", "-t")
+            reload()
+        except (ProbationError, OSError) as error:
+            self.probation.undo_now()
+            raise ProbationError(str(error)) from error
+
+    def kept(self) -> dict[str, Any]:
+        """Write down what was tried, for the next boot; sshd works by it already."""
+        self.probation.keep()
+        text = text_of(SETTINGS)
+        run("umount", str(SETTINGS))
+        write(text)
+        self.probation.end()
+        return {"changed": True}
+
+    def undone(self) -> dict[str, Any]:
+        """Wait until the settings before are there again, and look whether they are."""
+        self.probation.wait(self.params["seconds"])
+        if bound() or text_of(SETTINGS) == text_of(self.new):
+            raise ProbationError(f"{SETTINGS} is not as it was before")
+        self.probation.end()
+        return {"changed": False, "before": "sshd's settings before"}
+
+
+def main() -> None:
+    """Do what the task asks."""
+    module = AnsibleModule(
+        argument_spec={
+            "content": {"type": "str", "required": True},
+            "seconds": {"type": "int", "default": 0},
+            "state": {"choices": ["tried", "kept", "undone"], "default": "tried"},
+        },
+        supports_check_mode=True,
+    )
+    node = Settings(module)
+    steps = {"tried": node.tried, "kept": node.kept, "undone": node.undone}
+    try:
+        answer = steps[module.params["state"]]()
+    except (ProbationError, OSError) as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(**answer)
+
+
+if __name__ == "__main__":
+    main()

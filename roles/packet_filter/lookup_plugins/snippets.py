@@ -1,0 +1,46 @@
+"""The site's own rules: files with nftables' rules in a directory of the control host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleError
+from ansible.plugins.lookup import LookupBase
+
+# Beside the inventory, where nothing has to be set for it.
+DIRECTORY = "nftables.d"
+KIND = "*.nft"
+
+
+def snippets(directory: Path) -> dict[str, str]:
+    """The text of each file of rules by its name; OSError or UnicodeError for unreadable ones."""
+    return {file.name: file.read_text(encoding="utf-8") for file in sorted(directory.glob(KIND))}
+
+
+class LookupModule(LookupBase):  # type: ignore[misc]
+    """`snippets`: the directory that was named, or nothing, and the inventory's directory."""
+
+    def run(
+        self, terms: list[str], variables: dict[str, Any] | None = None, **_: Any
+    ) -> list[dict[str, str]]:
+        """One dictionary; an AnsibleError names a directory or file that is not as it must be."""
+        named, inventory = terms
+        directory = Path(named).expanduser() if named else Path(inventory, DIRECTORY)
+        if not named and not (inventory and directory.exists()):
+            return [{}]
+        if not directory.is_dir():
+            raise AnsibleError(
+                f"{directory} is no directory; name the one of the site's own rules in "
+                "packet_filter_snippets, or leave it empty"
+            )
+        try:
+            found = snippets(directory)
+        except (OSError, UnicodeError) as error:
+            raise AnsibleError(f"{directory}: {error}; make its files readable text") from error
+        if named and not found:
+            raise AnsibleError(
+                f"{directory} holds no {KIND}; put the site's own rules there, or leave "
+                "packet_filter_snippets empty"
+            )
+        return [found]

@@ -1,0 +1,126 @@
+"""Tries settings that could shut the control host out, and keeps them only if it gets in again."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
+from ansible.plugins.action import ActionBase
+from ansible.plugins.loader import connection_loader
+
+Values = dict[str, Any]
+
+PAUSE_S = 0.5
+# Before all other arguments, as ssh takes the first value it meets: a connection of its own, and
+# one that ends when nobody answers.
+ALONE = (
+    "-o ControlPath=none -o ControlMaster=no -o ServerAliveInterval=5 -o ServerAliveCountMax=2 "
+    "-o ConnectTimeout={seconds}"
+)
+
+
+class ActionModule(ActionBase):
+    """`probation`: `module` with its `arguments`, and `seconds` for a new connection."""
+
+    def run(self, tmp: str | None = None, task_vars: Values | None = None) -> Values:
+        """What the module says, or how the way in was lost and what the node made of it."""
+        super().run(tmp, task_vars)
+        self._variables = task_vars or {}
+        seconds = self._seconds()
+        by_ssh = self._connection.transport == "ssh"
+        tried = self._module("tried", seconds if by_ssh else 0)
+        if not tried.get("pending"):
+            if tried.get("changed") and not by_ssh:
+                how = self._connection.transport
+                tried["msg"] = f"no new connection is needed, as this node is reached by {how}"
+            return tried
+        why_not = self._new_connection(seconds)
+        if why_not:
+            return self._lost(tried, seconds, why_not)
+        kept = self._module("kept", seconds)
+        return {**tried, **kept, **warnings_of(tried), "pending": False}
+
+    def _seconds(self) -> int:
+        given = self._task.args.get("seconds", 30)
+        try:
+            seconds = int(given)
+        except (TypeError, ValueError):
+            seconds = 0
+        if isinstance(given, bool) or not 1 <= seconds <= 3600:
+            raise AnsibleActionFail(
+                f"{given!r} is no time for a new connection; give 1 to 3600 seconds"
+            )
+        return seconds
+
+    def _module(self, state: str, seconds: int) -> Values:
+        given: Values = self._task.args
+        arguments = {**given["arguments"], "state": state, "seconds": seconds}
+        answer: Values = self._execute_module(
+            module_name=given["module"], module_args=arguments, task_vars=self._variables
+        )
+        return answer
+
+    def _new_connection(self, seconds: int) -> str:
+        """Open new connections until one gets through; else what SSH said last."""
+        deadline = time.monotonic() + seconds
+        why_not = ""
+        while (left := deadline - time.monotonic()) > 0:
+            why_not = self._attempt(max(1, int(left)))
+            if not why_not:
+                return ""
+            time.sleep(PAUSE_S)
+        return why_not
+
+    def _attempt(self, seconds: int) -> str:
+        """Nothing, or why no connection came about within so many seconds."""
+        connection = self._connection_of_its_own(seconds)
+        try:
+            code, _, errors = connection.exec_command("true", sudoable=False)
+        except AnsibleConnectionFailure as error:
+            return str(error.message)
+        except AnsibleError as error:
+            raise AnsibleActionFail(str(error)) from error
+        return f"true ended with {code}: {errors.decode(errors='replace')}" if code else ""
+
+    def _connection_of_its_own(self, seconds: int) -> Any:
+        """Ansible's own SSH for this node, whatever strategy runs the task."""
+        connection = connection_loader.get("ansible.builtin.ssh", self._play_context, "/dev/null")
+        keys = self._task.dump_attrs()
+        del keys["retries"]
+        keys["timeout"] = seconds
+        if self._play_context.password:
+            keys["password"] = self._play_context.password
+        found = connection._resolve_option_variables(self._variables, self._templar)
+        connection.set_options(task_keys=keys, var_options=found)
+        arguments = f"{ALONE.format(seconds=seconds)} {connection.get_option('ssh_args') or ''}"
+        connection.set_option("ssh_args", arguments)
+        connection.set_option("reconnection_retries", 0)
+        return connection
+
+    def _lost(self, tried: Values, seconds: int, why_not: str) -> Values:
+        """Wait until the node is as before, look whether it is, and tell all of it."""
+        try:
+            undone = self._module("undone", seconds)
+        except AnsibleConnectionFailure as error:
+            undone = {"failed": True, "msg": f"the connection from before broke ({error.message})"}
+        if undone.get("failed") or undone.get("unreachable"):
+            state = f"Whether the node went back could not be seen: {undone.get('msg', '')}"
+        else:
+            state = f"The node went back to {undone['before']}, which was looked at"
+        target = tried.get("what", self._task.args["module"])
+        reason = why_not.strip().rstrip(".")
+        return {
+            "failed": True,
+            "changed": False,
+            **warnings_of(tried),
+            "msg": (
+                f"{target} did not let a new connection in within {seconds} s: {reason}. {state}. "
+                f"{tried.get('next_step', '')}"
+            ).strip(),
+        }
+
+
+def warnings_of(answer: Values) -> Values:
+    """The warnings of a module's answer, which the answer of another must not hide."""
+    return {"warnings": answer["warnings"]} if "warnings" in answer else {}

@@ -1,0 +1,100 @@
+"""Settings of a node that are kept only once somebody got in by them, and else taken back."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+# Gone after a boot, as the settings that are tried are.
+PLACE = Path("/run/rackbench-probation")
+GRACE_S = 30
+
+
+class ProbationError(Exception):
+    """Settings cannot be tried or kept; the text names the thing, the reason and the next step."""
+
+
+def run(*argv: str, stdin: str | None = None) -> str:
+    """Run a command; its standard output, or a ProbationError with what it said."""
+    try:
+        done = subprocess.run(argv, input=stdin, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise ProbationError(f"{argv[0]} is not installed there; install it") from error
+    if done.returncode:
+        raise ProbationError(f"{' '.join(argv)} failed: {(done.stderr or done.stdout).strip()}")
+    return done.stdout
+
+
+class Probation:
+    """Settings of one kind on probation.
+
+    Keeping and taking back each begin by renaming the same file, so that only one of them happens.
+    """
+
+    def __init__(self, kind: str) -> None:
+        """Settings of this kind, of which one at a time is tried."""
+        self.kind = kind
+        self.directory = PLACE / kind
+        self.unit = f"probation-{kind}"
+        self._open, self._undoing, self._undone, self._kept = (
+            self.directory / name for name in ("open", "undoing", "undone", "kept")
+        )
+
+    def clear(self) -> None:
+        """Make room for settings to try; those that an earlier run left undecided go first."""
+        if self._open.exists():
+            self.undo_now()
+        self.wait(0)
+        self._disarm()
+        shutil.rmtree(self.directory, ignore_errors=True)
+        self.directory.mkdir(parents=True, mode=0o700)
+
+    def arm(self, seconds: int, undo: str) -> None:
+        """Let systemd run this shell text after so many seconds, unless they are kept before."""
+        undoing, undone = self._undoing, self._undone
+        script = f"mv {self._open} {undoing} && {{ {undo}; }} && mv {undoing} {undone}"
+        # fmt: off
+        run("systemd-run", "--quiet", "--collect", f"--unit={self.unit}", f"--on-active={seconds}s",
+            "--timer-property=AccuracySec=100ms", "--property=Type=oneshot",
+            f"--description=Take back what nobody got in by: {self.kind}",
+            "/bin/sh", "-c", script)
+        # fmt: on
+        self._open.touch()
+
+    def keep(self) -> None:
+        """Decide that the settings stay; a ProbationError when they were taken back already."""
+        try:
+            self._open.rename(self._kept)
+        except FileNotFoundError as error:
+            raise ProbationError(
+                "a new connection got through, but the node had gone back already; run site.yml "
+                "again, with more seconds if that is slow"
+            ) from error
+        self._disarm()
+
+    def undo_now(self) -> None:
+        """Take the settings back before their time."""
+        run("systemctl", "start", f"{self.unit}.service")
+        self.wait(0)
+
+    def wait(self, seconds: int) -> None:
+        """Wait until the settings are taken back; a ProbationError when that fails."""
+        deadline = time.monotonic() + seconds + GRACE_S
+        while self._open.exists() or self._undoing.exists():
+            if time.monotonic() > deadline:
+                raise ProbationError(
+                    f"{self.unit}.service did not take the settings back; look at its console with "
+                    f"journalctl -u {self.unit}"
+                )
+            time.sleep(0.1)
+
+    def _disarm(self) -> None:
+        subprocess.run(
+            ["systemctl", "stop", f"{self.unit}.timer"], capture_output=True, check=False
+        )
+
+    def end(self) -> None:
+        """Forget what was tried."""
+        shutil.rmtree(self.directory, ignore_errors=True)
