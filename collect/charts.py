@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ DARK: Mapping[str, str] = {
 }
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4])
+_KEPT = 256  # drawings
 _FONT = "system-ui, sans-serif"
 _LABEL = "replace(format(datum.value, ',~r'), /,/g, '\N{NARROW NO-BREAK SPACE}')"
 
@@ -189,7 +190,7 @@ def page_spec(chart: alt.LayerChart) -> dict[str, Any]:
 
 def page_svg(spec: Mapping[str, Any]) -> str:
     """Give a panel as SVG for the page, shown until the script makes it interactive."""
-    return vl_convert.vegalite_to_svg(json.dumps(spec))
+    return _svg(json.dumps(spec))
 
 
 def save(charts: Sequence[tuple[str, alt.LayerChart]], stem: Path) -> list[Path]:
@@ -199,9 +200,20 @@ def save(charts: Sequence[tuple[str, alt.LayerChart]], stem: Path) -> list[Path]
     for name, colour in LIGHT.items():
         text = text.replace(f"var(--{name})", colour)
     files = [stem.with_suffix(".svg"), stem.with_suffix(".pdf")]
-    write_text(files[0], vl_convert.vegalite_to_svg(text))
-    write_bytes(files[1], vl_convert.vegalite_to_pdf(text))
+    write_text(files[0], _svg(text))
+    write_bytes(files[1], _pdf(text))
     return files
+
+
+@lru_cache(_KEPT)
+def _svg(text: str) -> str:
+    """Draw a chart; each is drawn once, also when it stands in several pages."""
+    return vl_convert.vegalite_to_svg(text)
+
+
+@lru_cache(_KEPT)
+def _pdf(text: str) -> bytes:
+    return vl_convert.vegalite_to_pdf(text)
 
 
 @cache

@@ -4,12 +4,20 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import TextIO, TypeAlias
 
 from collect.check import KINDS, Finding
 from collect.errors import InputError
-from collect.plan import make_plan, plan_bytes, write_plan
+from collect.plan import (
+    PlannedTrial,
+    is_planned,
+    make_plan,
+    plan_bytes,
+    workers_to_fit,
+    write_plan,
+)
 from collect.progress import progress
 from collect.run import Run, open_run
 from collect.status import show_status
@@ -89,13 +97,20 @@ def _add_plan(commands: Commands) -> None:
         """\
 Expand a study into its trials, in randomised complete blocks. The same study,
 profile, seed and number of workers give the same bytes; a plan never changes.
+With --fit, levels that need more workers than there are are left out, the report
+says which, and a run that began so keeps its plan when workers are added. Of
+several studies, each with its own -o, all are planned or none is.
 
 examples:
   collect plan sort --profile demo --workers 5
+  collect plan sort --profile paper --workers 2 --fit
   collect plan my.yml --profile paper --workers 5 --seed 7 -o results/night/plan.jsonl""",
     )
     parser.add_argument(
-        "study", metavar="STUDY", help="a study file, or a name in playbooks/studies"
+        "studies",
+        metavar="STUDY",
+        nargs="+",
+        help="a study file, or a name in playbooks/studies",
     )
     parser.add_argument("--profile", required=True, help="one of the profiles of the study file")
     parser.add_argument(
@@ -105,24 +120,45 @@ examples:
         "--seed", type=_natural, help="seed of the run (default: that of the study file)"
     )
     parser.add_argument(
-        "-o", "--output", type=Path, help="write plan.jsonl here (default: standard output)"
+        "--fit", action="store_true", help="leave out the levels that need more workers"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        action="append",
+        help="write plan.jsonl here, once for each study (default: standard output)",
     )
 
 
 def _plan(options: argparse.Namespace) -> int:
-
-    study = load_study(find_study(options.study))
-    trials = make_plan(study.profile(options.profile, options.workers), options.seed)
-    if options.output is None:
-        sys.stdout.write(plan_bytes(trials).decode())
+    outputs: list[Path] = options.output or []
+    if outputs and len(outputs) != len(options.studies):
+        raise InputError(
+            f"{len(options.studies)} studies and {len(outputs)} outputs; give each study its -o"
+        )
+    if not outputs and len(options.studies) > 1:
+        raise InputError("several studies make several plans; give each study its -o")
+    plans = [_planned(options, *pair) for pair in zip_longest(options.studies, outputs)]
+    if not outputs:
+        sys.stdout.write(plan_bytes(plans[0]).decode())
         return GOOD
-    fresh = write_plan(options.output, trials)
-    cells, blocks = len({trial.cell for trial in trials}), trials[-1].block
-    print(
-        f"{options.output}: {len(trials)} trials ({cells} cells x {blocks} blocks), "
-        f"{'written' if fresh else 'unchanged'}"
-    )
+    for output, trials in zip(outputs, plans, strict=True):
+        is_planned(output, trials)  # of all of them, before the first is written
+    for output, trials in zip(outputs, plans, strict=True):
+        fresh = write_plan(output, trials)
+        cells, blocks = len({trial.cell for trial in trials}), trials[-1].block
+        print(
+            f"{output}: {len(trials)} trials ({cells} cells x {blocks} blocks), "
+            f"{'written' if fresh else 'unchanged'}"
+        )
     return GOOD
+
+
+def _planned(options: argparse.Namespace, name: str, output: Path | None) -> list[PlannedTrial]:
+    study = load_study(find_study(name))
+    workers = workers_to_fit(output, options.workers, fit=options.fit)
+    return make_plan(study.profile(options.profile, workers, fit=options.fit), options.seed)
 
 
 def _add_check(commands: Commands) -> None:
@@ -206,6 +242,9 @@ examples:
         help="the HTML file (default: report.html in the run, or beside the runs if several)",
     )
     parser.add_argument(
+        "--each", action="store_true", help="write report.html in each run's directory as well"
+    )
+    parser.add_argument(
         "--audience",
         choices=("researcher", "student"),
         default="researcher",
@@ -222,7 +261,11 @@ def _report(options: argparse.Namespace) -> int:
     output = options.output or _default_report(runs)
     with progress() as show:
         analyses = [analyse(run, show(f"{run.name}: trials verified")) for run in runs]
-    answers = write_report(analyses, output, is_lesson=options.audience == "student")
+    is_lesson = options.audience == "student"
+    if options.each:
+        for run, analysis in zip(runs, analyses, strict=True):
+            write_report([analysis], _default_report([run]), is_lesson=is_lesson)
+    answers = write_report(analyses, output, is_lesson=is_lesson)
     findings = [f for a in analyses for f in a.findings if f.kind != "missing"]
     _print_findings(findings, sys.stderr)
     if answers is not None:

@@ -19,7 +19,7 @@ from collect.writing import write_bytes
 SCHEMA = 1
 _ID = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _SLUG_LENGTH = 60
-_LATER = ("needs", "servers", "calls_in_all")  # keys that a plan may lack
+_LATER = ("needs", "servers", "calls_in_all", "fitted_to")  # keys that a plan may lack
 _SHOWN = 60
 
 
@@ -31,6 +31,7 @@ class PlannedTrial:
     same for all trials of a block. `needs` are the services that must answer, on the broker or on
     the first `servers` workers; a plan of an earlier version needs none. `calls_in_all` is how many
     calls all threads make together where an imported trial's made not as many each, else 0.
+    `fitted_to` is the number of workers that levels were left out for, 0 when none were.
     """
 
     schema: int
@@ -51,6 +52,7 @@ class PlannedTrial:
     needs: Sequence[str] = field(default_factory=list)
     servers: int = 1
     calls_in_all: int = 0
+    fitted_to: int = 0
 
     @property
     def cell(self) -> tuple[tuple[str, Level], ...]:
@@ -65,8 +67,9 @@ class PlannedTrial:
     def line(self) -> bytes:
         """Give the trial as its line of plan.jsonl."""
         record = asdict(self)
-        if not self.calls_in_all:
-            del record["calls_in_all"]
+        for name in ("calls_in_all", "fitted_to"):
+            if not record[name]:
+                del record[name]
         text = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return text.encode() + b"\n"
 
@@ -135,6 +138,7 @@ def make_plan(profile: Profile, seed: int | None = None) -> list[PlannedTrial]:
                     position=position,
                     factors=cell,
                     seed=_draw(f"{run_seed}/{block}/data") >> 1,
+                    fitted_to=profile.fitted_to,
                     **vars(settings),
                 )
             )
@@ -151,16 +155,51 @@ def write_plan(path: Path, trials: Sequence[PlannedTrial]) -> bool:
 
     Raises InputError when another plan is there: a plan never changes.
     """
-    content = plan_bytes(trials)
-    if not path.exists():
-        write_bytes(path, content)
-        return True
-    if path.read_bytes() == content:
+    if is_planned(path, trials):
         return False
+    write_bytes(path, plan_bytes(trials))
+    return True
+
+
+def is_planned(path: Path, trials: Sequence[PlannedTrial]) -> bool:
+    """Tell whether `path` holds this plan; raises InputError when it holds another."""
+    if not path.exists():
+        return False
+    if path.read_bytes() == plan_bytes(trials):
+        return True
     raise InputError(
-        f"run {path.absolute().parent.name} exists with another plan: {_difference(path, trials)}; "
+        f"run {_run(path)} exists with another plan: {_difference(path, trials)}; "
         "choose another run name"
     )
+
+
+def workers_to_fit(path: Path | None, workers: int, *, fit: bool) -> int:
+    """Give the number of workers to plan for: that of a run that left levels out, else `workers`.
+
+    So a run that began with `fit` keeps its plan when workers are added. Raises InputError when
+    it cannot go on: without `fit`, or with fewer workers than it was fitted to.
+    """
+    if path is None or not path.exists():
+        return workers
+    fitted_to = read_plan(path)[0].fitted_to
+    if not fitted_to:
+        return workers
+    left_out = f"run {_run(path)} leaves out what did not fit {fitted_to} workers"
+    if not fit:
+        raise InputError(
+            f"{left_out}; go on with it by -e fit=true (collect plan --fit), or choose another "
+            "run name for the whole profile"
+        )
+    if fitted_to > workers:
+        raise InputError(
+            f"{left_out}, and the inventory has {workers} now; put back what was taken away, or "
+            "choose another run name"
+        )
+    return fitted_to
+
+
+def _run(path: Path) -> str:
+    return path.absolute().parent.name
 
 
 def read_plan(path: Path) -> list[PlannedTrial]:
@@ -238,6 +277,8 @@ def _difference(path: Path, trials: Sequence[PlannedTrial]) -> str:
         old, new = getattr(there[0], name), getattr(trials[0], name)
         if old != new:
             return f"its {name} is {old}, not {new}"
+    if there[0].fitted_to != trials[0].fitted_to:
+        return f"it leaves nothing out, and {trials[0].fitted_to} workers are too few for that"
     if len(there) != len(trials):
         return f"it has {len(there)} trials, not {len(trials)}"
     for old_trial, new_trial in zip(there, trials, strict=True):

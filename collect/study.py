@@ -4,7 +4,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -57,7 +57,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class Profile:
-    """A study in one of its profiles, every level checked against its domain."""
+    """A study in one of its profiles, every level checked against its domain.
+
+    `left_out` are the levels of each factor that a lab with `fitted_to` workers has no room for;
+    `fitted_to` is 0 when nothing was left out.
+    """
 
     study: str
     name: str
@@ -74,6 +78,8 @@ class Profile:
     where: tuple[Mapping[str, Any], ...]
     needs: Sequence[str] | Mapping[str, Any]
     servers: int | str
+    left_out: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
+    fitted_to: int = 0
 
     def cells(self) -> list[Cell]:
         """Every combination of levels of every grid once, in the order of the file."""
@@ -127,18 +133,18 @@ class Study:
                 levels.setdefault(factor, {}).update(dict.fromkeys(values))
         return {factor: tuple(values) for factor, values in levels.items()}
 
-    def profile(self, name: str, workers: int) -> Profile:
+    def profile(self, name: str, workers: int, *, fit: bool = False) -> Profile:
         """Resolve the profile `name` for a lab with `workers` workers.
 
-        Raises InputError when the profile is unknown, a level lies outside its domain, or a name
-        refers to no factor.
+        With `fit`, levels that need more workers are left out. Raises InputError when the profile
+        is unknown, a level lies outside its domain, a name refers to no factor, or nothing fits.
         """
         profiles = self.content["profiles"]
         if name not in profiles:
             raise InputError(
                 f"{self.label}: there is no profile {name!r}; choose one of {', '.join(profiles)}"
             )
-        return _Resolver(self, name, workers).resolve()
+        return _Resolver(self, name, workers, fit).resolve()
 
 
 def find_study(name: str) -> Path:
@@ -273,36 +279,47 @@ class _Resolver:
     study: Study
     name: str
     workers: int
+    fit: bool
 
     def resolve(self) -> Profile:
         grids = self._overridden_grids()
         self._check_same_factors([grid for _, grid in grids])
         self._check_levels_differ(grids)
+        left_out: dict[str, dict[Level, None]] = {}
         for origin, grid in grids:
             for factor, levels in grid.items():
                 for index, level in enumerate(levels):
-                    self._check_domain(factor, level, f"{origin[factor]}.{factor}[{index}]")
+                    where = f"{origin[factor]}.{factor}[{index}]"
+                    self._check_domain(factor, level, where)
+                    if self._lacks_workers(factor, level):
+                        if not self.fit:
+                            raise self._too_few(where, level)
+                        left_out.setdefault(factor, {})[level] = None
         stated, own = self.study.content["constants"], self._own("constants", {})
-        where = self._value("where", [])
+        exceptions = self._value("where", [])
         placed = [("constants", stated), (f"profiles.{self.name}.constants", own)]
-        for index, entry in enumerate(where):
+        for index, entry in enumerate(exceptions):
             place = f"{self._place('where')}[{index}].constants"
             placed.append((place, entry.get("constants", {})))
         for place, constants in placed:
             for constant, value in constants.items():
                 self._check_domain(constant, value, f"{place}.{constant}")
+                if self._lacks_workers(constant, value):
+                    raise self._too_few(f"{place}.{constant}", value)
         profile = Profile(
             study=self.study.content["study"],
             name=self.name,
             seed=self.study.content["seed"],
-            grids=tuple({f: tuple(levels) for f, levels in grid.items()} for _, grid in grids),
+            grids=self._fitting([grid for _, grid in grids], left_out),
             clients=_by_text(self.study.content["clients"]),
             constants={**stated, **own},
             node={**self.study.content.get("node", {}), **self._own("node", {})},
-            where=tuple(where),
+            where=tuple(exceptions),
             threads=self._value("threads", 1),
             needs=_by_text(self.study.content.get("needs", [])),
             servers=self.study.content.get("servers", 1),
+            left_out={factor: tuple(levels) for factor, levels in left_out.items()},
+            fitted_to=self.workers if left_out else 0,
             **{key: self._value(key) for key in ("replicates", "calls", "warmup", "timeout_s")},
         )
         self._check_names(profile)
@@ -387,14 +404,52 @@ class _Resolver:
         for bound, beyond in (("minimum", "below"), ("maximum", "above")):
             if bound not in domain or is_boolean or isinstance(level, str):
                 continue
-            limit = self.workers if domain[bound] == "workers" else domain[bound]
+            limit = domain[bound]
+            if limit == "workers":
+                continue
             if level < limit if bound == "minimum" else level > limit:
-                reason = (
-                    f"but the inventory has {self.workers} workers; add workers or lower the level"
-                    if domain[bound] == "workers"
-                    else f"{beyond} the {bound} of {limit}; correct the level"
+                raise self._fail(
+                    f"{where} is {level}, {beyond} the {bound} of {limit}; correct the level"
                 )
-                raise self._fail(f"{where} is {level}, {reason}")
+
+    def _lacks_workers(self, factor: str, level: Level) -> bool:
+        """Tell whether a level needs more workers than there are."""
+        if isinstance(level, (bool, str)):
+            return False
+        domain = self.study.content.get("domains", {}).get(factor, {})
+        is_servers = factor == self.study.content.get("servers")
+        most = domain.get("maximum") == "workers" or is_servers
+        return (most and level > self.workers) or (
+            domain.get("minimum") == "workers" and level < self.workers
+        )
+
+    def _too_few(self, where: str, level: Level) -> InputError:
+        return self._fail(
+            f"{where} is {level}, but the inventory has {self._workers()}; "
+            "add workers, lower the level, or leave it out with -e fit=true (collect plan --fit)"
+        )
+
+    def _workers(self) -> str:
+        return f"{self.workers} worker{'' if self.workers == 1 else 's'}"
+
+    def _fitting(
+        self, grids: Sequence[Mapping[str, list[Level]]], left_out: Mapping[str, Iterable[Level]]
+    ) -> tuple[Mapping[str, tuple[Level, ...]], ...]:
+        """Give the grids without what is left out; a factor without levels takes its grid along."""
+        fitting = [
+            {
+                f: tuple(lv for lv in levels if lv not in left_out.get(f, ()))
+                for f, levels in g.items()
+            }
+            for g in grids
+        ]
+        kept = tuple(grid for grid in fitting if all(grid.values()))
+        if not kept:
+            raise self._fail(
+                f"no cell of the profile {self.name} fits the inventory, which has "
+                f"{self._workers()}; add workers"
+            )
+        return kept
 
     def _check_names(self, profile: Profile) -> None:
         factors = profile.grids[0]
@@ -404,6 +459,11 @@ class _Resolver:
                     f"{self._place(key)} is {number!r}, which is no factor; "
                     f"write a number or one of {', '.join(factors)}"
                 )
+        if isinstance(profile.servers, int) and profile.servers > self.workers:
+            raise self._fail(
+                f"servers is {profile.servers}, but the inventory has {self._workers()}; "
+                "add workers or lower it"
+            )
         for index, entry in enumerate(profile.where):
             for factor in entry["cells"]:
                 if factor not in factors:

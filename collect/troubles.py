@@ -8,6 +8,7 @@ from typing import Any
 from collect.analysis import Analysis
 from collect.cells import Cell
 from collect.disturbances import disturbances
+from collect.errors import InputError
 from collect.identity import OF_A_MACHINE, READINGS, flat, kind_of, tolerance_of
 from collect.looks import (
     Change,
@@ -19,10 +20,12 @@ from collect.looks import (
     read_looks,
 )
 from collect.numbers import name_of
+from collect.run import Run
 from collect.sameness import find_odd, gather
 
 OF_ONE_NODE = {"name", "address", "groups", *OF_A_MACHINE, *READINGS}
 """What run.json records of a node that no two nodes share."""
+_ROLES = {"client": "client", "broker": "broker", "workers": "worker"}
 _LISTED = 8
 
 
@@ -42,6 +45,8 @@ def find_troubles(analysis: Analysis) -> list[Trouble]:
         *_of_findings(analysis),
         *_of_outcomes(analysis.cells),
         *_of_calls(analysis.cells),
+        *_of_sharing(first_records(looks)),
+        *_of_fit(analysis.run),
         *_of_nodes(first_records(looks), analysis.run.provenance),
         *_of_exceptions(analysis.run.provenance),
         *_of_changes(looks, analysis.run.provenance),
@@ -112,6 +117,41 @@ def _of_calls(cells: Sequence[Cell]) -> list[Trouble]:
     return [
         Trouble(f"{_count(total, 'measured call')} failed; none is in an average.", _first(details))
     ]
+
+
+def _of_sharing(nodes: Sequence[Mapping[str, Any]]) -> list[Trouble]:
+    """Say which machines do several nodes' work, and what that means for the times."""
+    troubles = []
+    for node in nodes:
+        groups = node.get("groups")
+        roles = [_ROLES[g] for g in _ROLES if isinstance(groups, list) and g in groups]
+        if len(roles) < 2:
+            continue
+        who = "the client and the services" if "client" in roles else "the services"
+        text = (
+            f"{node.get('name', '?')} is {', '.join(roles[:-1])} and {roles[-1]} at once: {who} "
+            "on it share its processors and memory, and what passes between them crosses no "
+            "network, so the link rate has no part in it."
+        )
+        troubles.append(Trouble(text))
+    return troubles
+
+
+def _of_fit(run: Run) -> list[Trouble]:
+    workers = run.plan[0].fitted_to
+    if not workers or run.stated is None:
+        return []
+    try:
+        left_out = run.stated.profile(run.profile, workers, fit=True).left_out
+    except InputError:
+        left_out = {}
+    levels = "; ".join(f"{name} {', '.join(map(str, lv))}" for name, lv in left_out.items())
+    text = (
+        f"Left out on demand (fit=true), as the inventory had {_count(workers, 'worker')}: "
+        f"{levels or 'what needs more'}. "
+        "Claims that need it are not tested, or fail on what is there."
+    )
+    return [Trouble(text, is_grave=False)]
 
 
 def _of_nodes(nodes: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any]) -> list[Trouble]:

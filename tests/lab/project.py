@@ -64,11 +64,24 @@ PROFILES: dict[str, dict[str, Any]] = {
         "warmup": 1,
         "timeout_s": 60,
     },
+    "pair": {
+        "factors": {"transport": ["soap"], "servers": [1, 9], "integers": [300]},
+        "replicates": 1,
+        "calls": 4,
+        "warmup": 1,
+        "timeout_s": 60,
+    },
     "wrong-type": {"factors": {"integers": ["many"]}},
     "too-many-servers": {"factors": {"servers": [1, 9]}},
 }
 
 OF_THE_HARNESS: dict[str, dict[str, Any]] = {
+    "pair": {
+        "factors": {"workload": ["noop"], "concurrency": [1]},
+        "replicates": 1,
+        "calls": 1000,
+        "warmup": 10,
+    },
     "clock": {
         "factors": {"workload": ["noop"], "concurrency": [1]},
         "replicates": 3,

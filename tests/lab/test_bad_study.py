@@ -25,16 +25,18 @@ RUN = "never"
             [
                 "studies/sort.yml: profiles.too-many-servers.factors.servers[1] is 9",
                 "the inventory has 5 workers",
-                "add workers or lower the level",
+                "add workers, lower the level, or leave it out with -e fit=true",
             ],
         ),
+        ({"study": "sort,nosuch"}, ["there is no study 'nosuch'"]),
+        ({"study": " , "}, ["No study was named"]),
         ({}, ["No study was named", "add -e study=NAME", "sort"]),
         (
             {"study": "sort", "profile": "tiny", "sweep_free_mb": 10**9},
             ["MiB free", "asks for 1000000000", "make room or set sweep_free_mb"],
         ),
     ],
-    ids=["study", "profile", "type", "servers", "none", "disk"],
+    ids=["study", "profile", "type", "servers", "second", "empty", "none", "disk"],
 )
 def test_a_sweep_that_cannot_be_planned_says_why(
     bare_lab: Lab, extra: dict[str, object], says: list[str]

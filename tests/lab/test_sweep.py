@@ -215,6 +215,32 @@ def test_the_same_command_again_changes_nothing(sweep: Sweep) -> None:
     assert set(outcome.changed) <= {"localhost"}, outcome.changed_tasks
 
 
+# Several studies, and levels that do not fit
+
+
+def test_several_studies_are_a_run_each_with_their_own_settings_and_one_report(lab: Lab) -> None:
+    both = {"study": "sort,harness", "profile": "pair", "run": "both", "fit": True}
+    outcome = lab.play("sweep.yml", both)
+    project = lab.player.project
+    links, looks = {}, {}
+    for study in ("sort", "harness"):
+        run = f"both-{study}"
+        done = project.collect("check", run)
+        assert "1 of 1 trials sealed and verified; no findings" in done.stdout
+        record = json.loads((project.results(run) / "run.json").read_text())
+        assert (record["run"], record["study"]) == (run, study)
+        links[study] = {node["link_shaped_mbit"] for node in record["nodes"]}
+        looks[study] = len((project.results(run) / "nodes.jsonl").read_text().splitlines())
+        assert (project.results(run) / "report.html").is_file()
+    assert links == {"sort": {100}, "harness": {1000}}
+    assert looks == {"sort": 2, "harness": 2}
+    page = project.results("both") / "report.html"
+    head = page.read_text().split("In a minute")[0]
+    assert "as the inventory had 5 workers: servers 9" in head
+    assert [run for run in ("both-sort", "both-harness") if run not in head] == []
+    assert str(page) in outcome.text
+
+
 # What is wrong with a run is told
 
 

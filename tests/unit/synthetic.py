@@ -76,6 +76,7 @@ def make_run(
     study: str = "sort",
     sizes: Sizes = lambda planned: (2000, 1900),
     workers: int = 5,
+    fit: bool = False,
     until: int | None = None,
 ) -> list[PlannedTrial]:
     """Plan a run in `directory` and seal its trials, at most the first `until` of them.
@@ -84,7 +85,7 @@ def make_run(
     """
     text = study if "\n" in study else (STUDIES / f"{study}.yml").read_text()
     loaded = parse_study(text, "studies/test.yml")
-    plan = make_plan(loaded.profile(profile, workers))
+    plan = make_plan(loaded.profile(profile, workers, fit=fit))
     write_plan(directory / "plan.jsonl", plan)
     rng = np.random.default_rng(7)
     for planned in plan[:until]:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_study import SORT, changed
 
+from collect.cli import main
 from collect.errors import InputError
 from collect.plan import make_plan, plan_bytes, read_plan, write_plan
 from collect.study import load_study, parse_study
@@ -101,6 +102,70 @@ def test_the_same_plan_resumes_and_another_is_refused_and_left_alone(tmp_path):
         write_plan(path, make_plan(load_study(SORT).profile("demo", 5)))
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == ["plan.jsonl"]
+
+
+def planned(capsys, path, workers, *more):
+    """The exit code, what was printed and the plan."""
+    asked = ["plan", "sort", "--profile", "paper", "--workers", str(workers), "-o", str(path)]
+    code = main([*asked, *more])
+    printed = capsys.readouterr()
+    return code, printed.out + printed.err, path.read_bytes() if path.exists() else b""
+
+
+def test_a_fitted_run_keeps_its_plan_when_workers_are_added(tmp_path, capsys):
+    path = tmp_path / "night" / "plan.jsonl"
+    code, said, plan = planned(capsys, path, 4, "--fit")
+    assert (code, "written" in said) == (0, True)
+    assert {trial.factors["servers"] for trial in read_plan(path)} == {1, 3}
+    assert {trial.fitted_to for trial in read_plan(path)} == {4}
+    for workers in (4, 5, 9):
+        assert planned(capsys, path, workers, "--fit") == (
+            0, said.replace("written", "unchanged"), plan
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("workers", "more", "parts"),
+    [
+        (5, [], ["leaves out what did not fit 4 workers", "-e fit=true"]),
+        (4, [], ["leaves out what did not fit 4 workers", "-e fit=true"]),
+        (3, ["--fit"], ["did not fit 4 workers", "the inventory has 3 now", "another run name"]),
+    ],
+)
+def test_a_fitted_run_does_not_go_on_as_another(tmp_path, capsys, workers, more, parts):
+    path = tmp_path / "night" / "plan.jsonl"
+    _, _, plan = planned(capsys, path, 4, "--fit")
+    code, said, after = planned(capsys, path, workers, *more)
+    assert code == 2
+    assert [part for part in parts if part not in said] == []
+    assert after == plan
+
+
+def test_a_plan_that_leaves_nothing_out_is_the_plan_without_fit(tmp_path, capsys):
+    whole = planned(capsys, tmp_path / "a" / "plan.jsonl", 5)[2]
+    assert planned(capsys, tmp_path / "b" / "plan.jsonl", 5, "--fit")[2] == whole
+    assert b"fitted_to" not in whole
+    code, said, after = planned(capsys, tmp_path / "a" / "plan.jsonl", 3, "--fit")
+    assert code == 2
+    assert "it leaves nothing out, and 3 workers are too few for that" in said
+    assert after == whole
+
+
+def test_of_several_studies_all_are_planned_or_none(tmp_path, capsys):
+    paths = [tmp_path / name / "plan.jsonl" for name in ("one", "two")]
+    asked = ["--profile", "demo", "--workers", "5", *(f"-o{path}" for path in paths)]
+    assert main(["plan", "sort", "nosuch", *asked]) == 2
+    assert main(["plan", "sort", *asked]) == 2
+    assert not any(path.exists() for path in paths)
+    write_plan(paths[1], make_plan(PAPER))
+    assert main(["plan", "sort", "mtom", *asked]) == 2
+    assert not paths[0].exists()
+    paths[1].unlink()
+    assert main(["plan", "sort", "mtom", *asked]) == 0
+    assert [read_plan(path)[0].study for path in paths] == ["sort", "mtom"]
+    alone = tmp_path / "alone" / "plan.jsonl"
+    main(["plan", "mtom", "--profile", "demo", "--workers", "5", "-o", str(alone)])
+    assert alone.read_bytes() == paths[1].read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,13 @@ from browser import answer_of_browser
 from synthetic import make_run, sort_times
 from test_study import changed
 
+from collect.analysis import analyse
+from collect.claims import Verdict
 from collect.cli import main
+from collect.replication import replicate
 from collect.report import page as report_page
 from collect.run import open_run
+from collect.troubles import find_troubles
 
 STUDIES = ("sort", "binding", "mtom", "overhead", "attachments", "harness")
 VOID = {"meta", "link", "br", "hr", "img", "input"}
@@ -230,6 +234,45 @@ def test_nodes_that_differ_are_named_at_the_head(run_of):
     head = page.text.split("In a minute")[0]
     assert "The nodes were not identical" in head
     assert "6.1.0 on worker2" in head
+
+
+def test_what_was_left_out_to_fit_is_said_at_the_head(run_of):
+    run = run_of(workers=2, fit=True)
+    (trouble,) = find_troubles(analyse(run))
+    assert "as the inventory had 2 workers: servers 3, 5. Claims that need it" in trouble.text
+    verdicts = {judged.measured.verdict for judged in replicate(analyse(run)).claims}
+    assert Verdict.HOLDS not in verdicts
+    assert Verdict.NOT_TESTED in verdicts
+    assert find_troubles(analyse(run_of(name="whole", fit=True))) == []
+
+
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        (["broker", "client", "workers"], "client, broker and worker at once: the client and the"),
+        (["client", "workers"], "client and worker at once: the client and the services on it"),
+        (["broker", "workers"], "broker and worker at once: the services on it share"),
+        (["workers"], None),
+    ],
+)
+def test_a_machine_that_does_several_nodes_work_is_named_at_the_head(run_of, groups, said):
+    run = run_of()
+    record = json.loads((run.directory / "run.json").read_text())
+    record["nodes"] = [{**record["nodes"][0], "name": "box", "groups": groups}]
+    (run.directory / "run.json").write_text(json.dumps(record))
+    troubles = find_troubles(analyse(open_run(str(run.directory))))
+    assert [f"box is {said}" in t.text for t in troubles] == ([True] if said else [])
+    assert all("crosses no network" in t.text and t.is_grave for t in troubles)
+
+
+def test_one_command_writes_a_page_for_each_run_as_well(run_of, tmp_path):
+    runs = [run_of(name=name) for name in ("monday", "tuesday")]
+    output = tmp_path / "results/both/report.html"
+    asked = [str(run.directory) for run in runs]
+    assert main(["report", *asked, "--each", "-o", str(output)]) == 0
+    pages = [(run.directory / "report.html").read_text() for run in runs]
+    assert all("2 runs" not in page for page in pages)
+    assert "2 runs" in output.read_text()
 
 
 def test_jars_are_compared_between_nodes_of_a_role_alone(run_of):

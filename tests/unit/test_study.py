@@ -50,8 +50,47 @@ def test_the_paper_profile_is_the_grid_of_the_document():
 def test_more_servers_than_workers_names_the_exact_level():
     assert message_of(SORT.read_text(), workers=4) == (
         "studies/sort.yml: factors.servers[2] is 5, but the inventory has 4 workers; "
-        "add workers or lower the level"
+        "add workers, lower the level, or leave it out with -e fit=true (collect plan --fit)"
     )
+
+
+def test_levels_that_need_more_workers_are_left_out_on_demand():
+    profile = load_study(SORT).profile("overnight", 3, fit=True)
+    assert {cell["servers"] for cell in profile.cells()} == {1, 2, 3}
+    assert (profile.left_out, profile.fitted_to) == ({"servers": (4, 5)}, 3)
+    whole = load_study(SORT).profile("paper", 5, fit=True)
+    assert (whole, whole.fitted_to) == (load_study(SORT).profile("paper", 5), 0)
+
+
+def test_a_grid_that_loses_all_levels_of_a_factor_is_left_out():
+    grids = [
+        {"transport": ["soap"], "servers": [3, 5], "integers": [500]},
+        {"transport": ["jms"], "servers": [1], "integers": [500]},
+    ]
+    text = changed(factors=grids)
+    profile = parse_study(text, "a").profile("paper", 2, fit=True)
+    assert [cell["transport"] for cell in profile.cells()] == ["jms"]
+    none = changed(factors=grids[:1])
+    with pytest.raises(InputError, match=r"no cell of the profile paper fits .* 2 workers"):
+        parse_study(none, "a").profile("paper", 2, fit=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"factors": {"transport": ["soap"], "servers": ["9"], "integers": [1]}}, "not of type"),
+        ({"factors": {"transport": ["soap"], "servers": [9.5], "integers": [1]}}, "not of type"),
+        ({"servers": 3}, "servers is 3, but the inventory has 1 worker; add workers"),
+        (
+            {"servers": "servers", "domains": {}, "constants": {"client_heap_mb": 8, "servers": 2}},
+            "constants.servers is 2, but the inventory has 1 worker",
+        ),
+    ],
+)
+def test_what_cannot_be_left_out_is_refused_with_fit_too(changes, part):
+    with pytest.raises(InputError) as caught:
+        parse_study(changed(**changes), "x").profile("paper", 1, fit=True)
+    assert part in str(caught.value)
 
 
 def test_a_level_of_a_profile_is_named_by_its_place_in_the_profile():

@@ -1,0 +1,75 @@
+"""Which runs of a sweep go together, and what is said of them."""
+
+import json
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+from ansible.errors import AnsibleFilterError
+from test_study import changed
+
+from collect.plan import make_plan, write_plan
+from collect.study import find_study, load_study, parse_study
+
+PLUGIN = Path(__file__).parents[2] / "roles/sweep/filter_plugins/runs.py"
+DEMO = ("sort", "overhead", "attachments", "mtom", "binding", "harness")
+
+
+@pytest.fixture(scope="module")
+def plugin():
+    spec = spec_from_file_location("runs", PLUGIN)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def runs(tmp_path):
+    found = []
+    for study in DEMO:
+        plan = make_plan(load_study(find_study(study)).profile("demo", 5))
+        write_plan(tmp_path / "results" / f"demo-{study}" / "plan.jsonl", plan)
+        found.append({"study": study, "run": f"demo-{study}"})
+    return found
+
+
+def names(settings):
+    return [[run["study"] for run in setting["runs"]] for setting in settings]
+
+
+def test_each_setting_comes_once_and_tomcat_is_restarted_as_seldom_as_can_be(
+    plugin, runs, tmp_path
+):
+    settings = plugin.settings(runs, str(tmp_path))
+    assert names(settings) == [
+        ["sort", "overhead"],
+        ["mtom", "binding", "harness"],
+        ["attachments"],
+    ]
+    assert [s["node"].get("tomcat_heap_mb") for s in settings] == [None, None, 512]
+    assert not any(setting["is_attached"] for setting in settings)
+
+
+@pytest.mark.parametrize("attached", DEMO)
+def test_what_the_runner_is_at_comes_first(plugin, runs, tmp_path, attached):
+    settings = plugin.settings(runs, str(tmp_path), f"demo-{attached}")
+    assert names(settings)[0][0] == attached
+    assert [setting["is_attached"] for setting in settings] == [True, False, False]
+    assert sorted(name for group in names(settings) for name in group) == sorted(DEMO)
+
+
+def test_a_run_that_would_change_the_nodes_between_its_trials_is_refused(plugin, tmp_path):
+    text = changed(node={"link_mbit": "servers"})
+    plan = make_plan(parse_study(text, "x").profile("paper", 5))
+    write_plan(tmp_path / "results" / "mixed" / "plan.jsonl", plan)
+    with pytest.raises(AnsibleFilterError, match="mixed ask for different node settings"):
+        plugin.settings([{"study": "sort", "run": "mixed"}], str(tmp_path))
+
+
+def test_what_is_put_off_is_told_with_the_run_if_there_are_several(plugin, runs, tmp_path):
+    state = {"state": "finished", "put_off": ["a"], "reason": "worker3 is away"}
+    (tmp_path / "results/demo-mtom/state.json").write_text(json.dumps(state))
+    (tmp_path / "results/demo-sort/state.json").write_text('{"put_off": []}')
+    assert plugin.put_off(runs, str(tmp_path)) == ["demo-mtom: worker3 is away"]
+    assert plugin.put_off(runs[3:4], str(tmp_path)) == ["worker3 is away"]
+    assert plugin.put_off(runs[:3], str(tmp_path)) == []
