@@ -33,13 +33,17 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;=?]*[A-Za-z]")
 
 @dataclass
 class Metal:
-    """One machine that boots from the network first and from its disk then."""
+    """One machine that boots from the network first and from its disk then.
+
+    `clock` is what its board's clock shows when it is switched on: a time, or `utc`.
+    """
 
     name: str
     mac: str
     bridge: str
     directory: Path
     firmware: str = "bios"
+    clock: str = "utc"
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -137,6 +141,7 @@ class Metal:
             "cpu": "max",
             "m": str(MEMORY_MB),
             "display": "none",
+            "rtc": f"base={self.clock}",
             "serial": f"file:{self.directory / 'console'}",
             "netdev": f"tap,id=cable,ifname={self.link},script=no,downscript=no",
         }
