@@ -24,7 +24,7 @@ MACS = {
     "kept1": "52:54:00:7b:00:03",
     "stranger": "52:54:00:7b:00:04",
 }
-FIRMWARE = {"bios1": "bios", "uefi1": "uefi", "stranger": "uefi"}
+FIRMWARE = {"bios1": "bios", "uefi1": "uefi", "stranger": "bios"}
 # What stands for a system on the disk.
 SYSTEMS = ("bios1", "stranger")
 CLOCKS = {"bios1": "2020-02-29"}
