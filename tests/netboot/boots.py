@@ -16,7 +16,7 @@ import yaml
 from archive import usable_archive
 from labs import Lab
 from machine import wait_for
-from metal import BOOT_SECTOR, Metal
+from metal import Metal
 
 MACS = {
     "bios1": "52:54:00:7b:00:01",
@@ -25,6 +25,9 @@ MACS = {
     "stranger": "52:54:00:7b:00:04",
 }
 FIRMWARE = {"bios1": "bios", "uefi1": "uefi", "stranger": "bios"}
+# What stands for a system on the disk.
+SYSTEMS = ("bios1", "stranger")
+CLOCKS = {"bios1": "2020-02-29"}
 PORTS = (67, 69, 5514, 8087)
 CHOSEN = ("bios1", "uefi1")
 # uefi1 has no disk of that size.
@@ -74,8 +77,10 @@ class Boots:
     def make(self) -> None:
         """Make the machines, and write them into an inventory."""
         for name, firmware in FIRMWARE.items():
-            machine = Metal(name, MACS[name], self.interface, self.directory / name, firmware)
-            machine.make(BOOT_SECTOR if firmware == "bios" else b"")
+            place = self.directory / name
+            clock = CLOCKS.get(name, "utc")
+            machine = Metal(name, MACS[name], self.interface, place, firmware, clock)
+            machine.make(system=name in SYSTEMS)
             self.machines[name] = machine
         self.describe({})
 
@@ -130,10 +135,29 @@ class Boots:
         )
         assert any(told.startswith(state) for told in self.states(name)), self.said
 
-    def token(self, name: str) -> str:
-        """What proves that an installer is the one of this machine."""
-        plan: dict[str, Any] = json.loads((self.state / "plan.json").read_text())
-        return str(plan["machines"][MACS[name]]["token"])
+    def planned(self, name: str) -> dict[str, Any]:
+        """What is served to a machine: its `address`, its `token` and more."""
+        plan = json.loads((self.state / "plan.json").read_text())
+        machine: dict[str, Any] = plan["machines"][MACS[name]]
+        return machine
+
+    @contextmanager
+    def in_place_of(self, name: str) -> Iterator[list[str]]:
+        """What runs a command with the address and the card of a machine that is off."""
+        place = f"{self.lab.name}-metal"
+        steps = (
+            f"ip netns add {place}",
+            f"ip link add rbmetal0 type veth peer name rbmetal1 netns {place} address {MACS[name]}",
+            f"ip link set rbmetal0 master {self.interface} up",
+            f"ip -n {place} addr add {self.planned(name)['address']}/24 dev rbmetal1",
+            f"ip -n {place} link set rbmetal1 up",
+        )
+        try:
+            for step in steps:
+                subprocess.run(step.split(), check=True, capture_output=True)
+            yield ["ip", "netns", "exec", place]
+        finally:
+            subprocess.run(["ip", "netns", "del", place], capture_output=True, check=False)
 
     def listening(self) -> list[str]:
         """Where on the lab's interface what the playbook serves can be reached."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,10 +17,10 @@ LOADED_S = 600
 KEY = "ssh-ed25519 " + "A" * 68
 
 
-def post(boots: Boots, token: str, what: str, text: str) -> int:
-    """What the server answers a report; as an installer would send it."""
-    url = f"http://{boots.address}:8087/{token}/{what}"
-    shown = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--data-binary", text, url]
+def answer(boots: Boots, path: str, *options: str, by: Sequence[str] = ()) -> int:
+    """What the server answers someone, as an installer would ask."""
+    url = f"http://{boots.address}:8087/{path}"
+    shown = [*by, *("curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", *options, url)]
     return int(subprocess.run(shown, capture_output=True, text=True, check=True).stdout)
 
 
@@ -25,7 +28,7 @@ def test_a_machine_that_nobody_named_boots_from_its_disk(boots: Boots) -> None:
     stranger = boots.machines["stranger"]
     wait_for(lambda: SAID_BY_DISK in stranger.console, "the stranger's disk", LOADED_S)
     assert f"{MACS['stranger']} is not to be installed" in stranger.console
-    assert "vmlinuz" not in stranger.console
+    assert "initrd.gz" not in stranger.console
     stranger.remove()
 
 
@@ -55,11 +58,42 @@ def test_only_a_chosen_machines_firmware_is_offered_a_loader(
     assert boots.lab.ssh("client1", command, given=asks).stdout.decode() == f"{offered}\n"
 
 
+def test_a_clock_that_stood_for_years_is_set(boots: Boots) -> None:
+    log = boots.state / "machines/bios1/installer.log"
+    (set_by,) = re.findall(r"rackbench: the clock was set by (\d+) s", log.read_text())
+    now = datetime.now(tz=UTC)
+    behind = now - datetime(2020, 2, 29, tzinfo=UTC)
+    assert abs(behind.total_seconds() - int(set_by)) < LOADED_S
+    assert ">Feb 29 " in log.read_text()
+    assert ">Feb 29 " not in log.read_text().splitlines()[-1]
+
+
+def test_another_machine_gets_no_script_and_cannot_speak_for_it(boots: Boots) -> None:
+    path = f"http://{boots.address}:8087/boot/{MACS['uefi1'].replace(':', '-')}"
+    for _ in range(5):
+        script = boots.lab.output("client1", f"curl -s {path}")
+        assert f"{boots.lab.nodes['client1']} is not the address of uefi1" in script
+        assert boots.planned("uefi1")["token"] not in script
+    assert "asked in its name and got nothing" in boots.said
+    token = boots.planned("bios1")["token"]
+    for what in ("installed", "failed"):
+        assert answer(boots, f"{token}/{what}", "--data-binary", KEY) == 403
+
+
 def test_a_token_is_its_own_machines_and_for_once(boots: Boots) -> None:
-    assert post(boots, "0" * 40, "installed", KEY) == 403
-    assert post(boots, boots.token("bios1"), "installed", "no key at all") == 403
-    assert post(boots, boots.token("bios1"), "installed", KEY) == 200
-    assert post(boots, boots.token("bios1"), "installed", KEY) == 403
+    boots.machines["bios1"].stop()
+    token = boots.planned("bios1")["token"]
+    with boots.in_place_of("bios1") as machine:
+
+        def report(token: str, text: str) -> int:
+            return answer(boots, f"{token}/installed", "--data-binary", text, by=machine)
+
+        assert report(token, KEY) == 403, "before it asked for the last script"
+        assert answer(boots, f"{token}/finish", by=machine) == 200
+        assert report("0" * 40, KEY) == 403
+        assert report(token, "no key at all") == 403
+        assert report(token, KEY) == 200
+        assert report(token, KEY) == 403
     assert boots.states("bios1")[-1].startswith("rebooting")
 
 

@@ -1,30 +1,23 @@
 """What the inventory may say of machines to install, and what is made of a machine's requests."""
 
+import re
 import subprocess
-import sys
-from importlib.util import module_from_spec, spec_from_file_location
-from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from ansible.errors import AnsibleActionFail, AnsibleFilterError
+from ansible.errors import AnsibleFilterError
+from loading import load
 
 ROLE = Path(__file__).parents[2] / "roles/netboot"
 NETWORK, OWN = "192.168.1.0/24", "192.168.1.1"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHUnZ2bO4sGV3rZ0e9sJ6m1v6K3rG0m3d3w1T3o5nq1T me@control"
 
 
-def load(path):
-    spec = spec_from_file_location(path.stem, path)
-    module = sys.modules[spec.name] = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 machines = load(ROLE / "filter_plugins/machines.py")
-power = load(ROLE / "filter_plugins/power.py")
 discover = load(ROLE / "action_plugins/discover_machines.py")
 install = load(ROLE / "action_plugins/install_machines.py")
+know = load(ROLE / "action_plugins/know_machines.py")
 
 
 def machine(**items):
@@ -33,6 +26,7 @@ def machine(**items):
         "mac": "3c:ec:ef:01:02:03",
         "address": "192.168.1.13",
         "user": "debian",
+        "install": True,
         "key": KEY,
         "disk": {"min_gb": 200, "max_gb": 600},
     } | items
@@ -65,8 +59,8 @@ def test_a_machine_fully_described_has_no_problems(disk):
         ({"address": ""}, "correct ansible_host or netboot_address"),
         ({"user": "root"}, "name an account that may use sudo, not root"),
         ({"user": "a b"}, "ansible_user is 'a b'"),
-        ({"key": ""}, "netboot_key is no public SSH key"),
-        ({"key": "ssh-ed25519 AAAA'; reboot; '"}, "netboot_key is no public SSH key"),
+        ({"key": ""}, "netboot_key_file names no public SSH key"),
+        ({"key": "ssh-ed25519 AAAA'; reboot; '"}, "netboot_key_file names no public SSH key"),
         ({"disk": {}}, "netboot_disk names no disk; give its name"),
         ({"disk": {"size": 3}}, "netboot_disk names no disk"),
         ({"disk": {"name": "/dev/sda"}}, "write a name of a whole disk that stays the same"),
@@ -90,6 +84,151 @@ def test_two_machines_cannot_be_one(item):
     assert problems(machine(), other) == [
         f"rack04 and rack03 have the same {item} {machine()[item]}; correct the inventory"
     ]
+
+
+def test_a_machine_that_is_not_installed_may_be_described_in_part_but_is_no_other():
+    kept = machine(name="rack04", install=False, mac="3c:ec:ef:01:02:04", address="", disk={})
+    assert problems(machine(), kept) == []
+    assert problems(machine(), {**kept, "mac": machine()["mac"]}) == [
+        "rack04 and rack03 have the same mac 3c:ec:ef:01:02:03; correct the inventory"
+    ]
+    assert "no machine of the inventory is to be installed" in problems(kept)[0]
+    assert "no machine of the inventory is to be installed" in problems()[0]
+
+
+def test_who_is_to_be_installed_again_must_be_there():
+    found = machines.machine_problems([machine()], NETWORK, OWN, ["rack03", "rack99"])
+    assert found == [
+        "rack99: again names it, and no machine of that name has netboot_install: true"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ((["192.168.1.200"], "", []), "write the first and the last"),
+        ((["192.168.1.200", "192.168.1.100"], "", []), "netboot_range is"),
+        ((["192.168.1.200", "192.168.2.10"], "", []), "addresses of 192.168.1.0/24"),
+        (([7, "a"], "", []), "netboot_range is [7, 'a']"),
+        (
+            ([], "10.0.0.1", []),
+            "netboot_gateway is 10.0.0.1, which is no address of 192.168.1.0/24",
+        ),
+        (([], "router", []), "write the router's address there"),
+        (([], "", ["dns.example"]), "netboot_nameservers names dns.example; write IPv4 addresses"),
+    ],
+)
+def test_what_is_no_address_of_the_cable_is_refused(given, says):
+    assert (
+        machines.network_problems(NETWORK, ["192.168.1.2", "192.168.1.9"], "192.168.1.1", []) == []
+    )
+    assert machines.network_problems(NETWORK, [], "", ["9.9.9.9"]) == []
+    (problem,) = machines.network_problems(NETWORK, *given)
+    assert says in problem
+
+
+def test_machines_are_the_nodes_with_a_card(tmp_path, monkeypatch):
+    (tmp_path / "key.pub").write_text(KEY + "\n")
+    read = []
+    kept = Path.read_text
+    monkeypatch.setattr(Path, "read_text", lambda self: read.append(self) or kept(self))
+    common = {"ansible_ssh_private_key_file": f"{tmp_path}/key", "ansible_user": "debian"}
+    hostvars = {
+        "rack03": {**common, "ansible_host": "192.168.1.13", "netboot_mac": "3C:EC:EF:01:02:03"},
+        "rack04": {**common, "ansible_host": "192.168.1.14"},
+        "rack05": {**common, "netboot_mac": 190_000_000, "netboot_install": "yes"}
+        | {"netboot_uefi": True, "netboot_power": "wake", "netboot_address": "192.168.1.15"},
+    }
+    first, second = machines.inventory_machines(list(hostvars), hostvars)
+    assert first == {
+        "name": "rack03",
+        "mac": "3c:ec:ef:01:02:03",
+        "disk": {},
+        "install": False,
+        "uefi": False,
+        "address": "192.168.1.13",
+        "port": 22,
+        "ssh_args": "",
+        "user": "debian",
+        "key": KEY,
+        "power": "",
+    }
+    assert (second["install"], second["uefi"], second["power"]) == (True, True, "wake")
+    assert (second["mac"], second["address"]) == ("190000000", "192.168.1.15")
+    assert read == [tmp_path / "key.pub"]
+    assert machines.inventory_machines([], {}) == []
+
+
+@pytest.mark.parametrize(
+    ("items", "says"),
+    [
+        (
+            {"netboot_install": "perhaps"},
+            "rack03: netboot_install is 'perhaps'; write true or false",
+        ),
+        ({"netboot_uefi": "legacy"}, "rack03: netboot_uefi is 'legacy'; write true or false"),
+        ({"netboot_disk": "/dev/sda"}, "rack03: netboot_disk is '/dev/sda'; write a rule"),
+        ({"ansible_port": "ssh"}, "rack03: ansible_port is 'ssh'; write a number"),
+        ({"ansible_ssh_common_args": "-o 'a"}, "rack03: ansible_ssh_common_args cannot be split"),
+    ],
+)
+def test_a_value_of_a_wrong_type_is_refused_by_the_machines_name(items, says):
+    with pytest.raises(AnsibleFilterError, match=re.escape(says)):
+        machines.inventory_machines(["rack03"], {"rack03": {"netboot_mac": "x", **items}})
+
+
+def test_each_machine_has_a_token_of_its_own_that_lasts(tmp_path):
+    both = [machine(), machine(name="rack04")]
+    first = machines.with_tokens(both, str(tmp_path))
+    assert machines.with_tokens(both, str(tmp_path)) == first
+    tokens = {one["token"] for one in first}
+    assert len(tokens) == 2
+    assert all(re.fullmatch("[A-Za-z0-9]{40}", token) for token in tokens)
+    kept = tmp_path / "machines/rack03/token"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    kept.unlink()
+    assert machines.with_tokens(both[:1], str(tmp_path))[0]["token"] not in tokens
+
+
+def test_what_is_served_grows_with_the_machines_and_no_faster():
+    owner = {"owner": "o", "group": "g"}
+    for count in (0, 1, 200):
+        several = [machine(name=f"rack{k}") for k in range(count)]
+        assert len(machines.served_directories(several, "/state", owner)) == 1 + count
+        files = machines.served_files(several, "/state", owner)
+        assert len(files) == 2 + 5 * count
+    assert files[-1] == {
+        "path": "/state/machines/rack199/finish",
+        "template": "finish.j2",
+        "mode": "0600",
+        "vars": {"machine": several[-1]},
+        **owner,
+    }
+
+
+def test_all_reported_keys_are_taken_at_once(tmp_path, monkeypatch):
+    """Each program waits until all have begun."""
+    names = [f"rack{k}" for k in range(know.AT_ONCE)]
+    for name in names:
+        (tmp_path / "machines" / name).mkdir(parents=True)
+        (tmp_path / "machines" / name / "installed.json").write_text(f'{{"host_key": "{KEY}"}}')
+    program = tmp_path / "know_host"
+    program.write_text(
+        f"touch {tmp_path}/began.$1\n"
+        f"for turn in $(seq 600); do\n"
+        f"  set -- $1 {tmp_path}/began.*; [ $# -gt {know.AT_ONCE} ] && break; sleep 0.1\n"
+        "done\n"
+        f"[ $# -gt {know.AT_ONCE} ] && [ $1 != rack3 ] || {{ printf 'no\\033[m' >&2; exit 1; }}\n"
+    )
+    several = [{"name": n, "address": "a", "port": 22, "ssh_args": "-J 'x'"} for n in names]
+    given = {"know_host": str(program), "directory": str(tmp_path), "machines": several}
+    action = know.ActionModule.__new__(know.ActionModule)
+    action._task = SimpleNamespace(args=given)
+    monkeypatch.setattr(know.ActionBase, "run", lambda *_: {})
+    result = action.run()
+    assert result == {"changed": True, "why": ["no?[m"]}
+    known = {file.parent.name for file in tmp_path.glob("machines/*/known")}
+    assert known == set(names) - {"rack3"}
 
 
 def interface(name="enp3s0", despite="", network=None, routes='[{"dev":"enp2s0"}]\n[]'):
@@ -131,50 +270,7 @@ def test_a_fingerprint_is_ssh_keygens(tmp_path):
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
     shown = subprocess.check_output(["ssh-keygen", "-l", "-f", f"{key}.pub"], text=True)
     public = Path(f"{key}.pub").read_text()
-    assert machines.ssh_fingerprint(public) == shown.split()[1]
-
-
-def test_power_passes_no_password_in_a_command_line():
-    for given in (
-        {"ipmi": "10.0.0.13", "user": "admin", "password": "s3cret"},
-        {"redfish": "https://10.0.0.13/redfish/v1/Systems/1/", "user": "admin", "password": 's"3'},
-    ):
-        (boot,), starts = power.power_commands(given, "3c:ec:ef:01:02:03", "192.168.1.255")
-        words = [word for command in (boot, *starts) for word in command["argv"]]
-        assert not any(given["password"] in word for word in words)
-        assert all(command["environment"] or command["stdin"] for command in (boot, *starts))
-    assert boot["stdin"] == 'user = "admin:s\\"3"\n'
-    assert boot["argv"][-1] == "https://10.0.0.13/redfish/v1/Systems/1"
-    assert all(one["argv"][-1].endswith("/1/Actions/ComputerSystem.Reset") for one in starts)
-    pinned = {**given, "public_key": "sha256//AbCd="}
-    for command in chain(*power.power_commands(pinned, "3c:ec:ef:01:02:03", "192.168.1.255")):
-        assert command["stdin"].splitlines()[1:] == ["insecure", 'pinnedpubkey = "sha256//AbCd="']
-
-
-def test_power_is_by_hand_or_wakes_or_is_refused():
-    assert power.power_commands("", "3c:ec:ef:01:02:03", "192.168.1.255") == []
-    ((wake,),) = power.power_commands("wake", "3c:ec:ef:01:02:03", "192.168.1.255")
-    assert wake["argv"] == ["wakeonlan", "-i", "192.168.1.255", "3c:ec:ef:01:02:03"]
-    both = {"ipmi": "a", "redfish": "b", "user": "u", "password": "p"}
-    keyed = {"ipmi": "a", "user": "u", "password": "p", "public_key": "sha256//A="}
-    for wrong in ("wol", {"ipmi": "10.0.0.1"}, both, keyed, {"user": "u", "password": "p"}):
-        with pytest.raises(AnsibleFilterError, match="netboot_power must be wake"):
-            power.power_commands(wrong, "3c:ec:ef:01:02:03", "192.168.1.255")
-
-
-def shell(script, stdin=""):
-    return {"argv": ["sh", "-c", script], "environment": {"SECRET": "s"}, "stdin": stdin}
-
-
-def test_a_machine_is_started_when_one_command_of_each_step_succeeds(tmp_path):
-    note = f"cat >>{tmp_path}/said; echo $SECRET >>{tmp_path}/said"
-    steps = [[shell(note, "boot ")], [shell("false"), shell(note, "reset ")]]
-    assert install.start({"name": "rack1", "power": steps})
-    assert (tmp_path / "said").read_text() == "boot s\nreset s\n"
-    steps = [[shell("true")], [shell("false"), shell("echo refused >&2; false")]]
-    with pytest.raises(AnsibleActionFail, match="rack1 cannot be switched on: sh said refused;"):
-        install.start({"name": "rack1", "power": steps})
-    assert not install.start({"name": "rack1", "power": []})
+    assert know.fingerprint(public) == shown.split()[1]
 
 
 # As dnsmasq 2.90 writes them with log-dhcp.
@@ -208,6 +304,7 @@ def test_each_machine_that_asked_is_listed_once(tmp_path):
     ]
     lines = discover.inventory_lines(seen, {"00:00:5e:01:02:04": "rack04"})
     assert 'netboot_mac: "3c:ec:ef:01:02:03"' in lines
+    assert lines.count("netboot_uefi: true") == 1
     assert "netboot_install: false" in lines
     assert "# rack04 is in the inventory already: 00:00:5e:01:02:04, BIOS x86" in lines
     assert discover.vendors_of(tmp_path / "none") == {}

@@ -11,6 +11,9 @@ TEMPLATE = Path(__file__).parents[2] / "roles/netboot/templates/choose_disk.j2"
 GB = 10**9
 SMALL, LARGE = 240 * GB, 1000 * GB
 
+# An NVMe disk with two paths: the kernel hides those, and older ones say so by their names alone.
+HIDDEN = {"nvme0n1": 0, "nvme0c0n1": 1, "vdz": 1}
+
 # Each tool of the installer writes down what it was asked; to wait for ever is to end.
 TOOLS = {
     "debconf-set": 'echo "$@" >>"$TOLD"',
@@ -28,6 +31,8 @@ def choose(tmp_path):
             (blocks / name).mkdir(parents=True)
             (blocks / name / "size").write_text(f"{size // 512}\n")
             (blocks / name / "removable").write_text(f"{removable}\n")
+            if name in HIDDEN:
+                (blocks / name / "hidden").write_text(f"{HIDDEN[name]}\n")
         link = tmp_path / "by-id"
         if named:
             link.symlink_to(f"/dev/{named}")
@@ -68,6 +73,7 @@ def chosen(disk):
 def test_the_one_that_fits_is_named(choose, rule, named, disk):
     disks = {"sda": (SMALL, 0), "nvme0n1": (LARGE, 0), "sdb": (SMALL, 1), "loop0": (SMALL, 0)}
     disks |= {"sr0": (SMALL, 0), "dm-0": (SMALL, 0), "md0": (SMALL, 0), "sdc": (0, 0)}
+    disks |= {"nvme0c0n1": (LARGE, 0), "nvme0c1n1": (LARGE, 0), "vdz": (LARGE, 0)}
     assert choose(rule, disks, named) == chosen(disk)
 
 

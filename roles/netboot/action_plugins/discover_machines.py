@@ -84,6 +84,7 @@ def inventory_lines(machines: Sequence[Seen], known: Mapping[str, str]) -> str:
             f"new{number}:  # {machine.vendor}, {machine.architecture}, asked at {machine.at}",
             "  ansible_host:  # the address it shall have",
             f'  netboot_mac: "{machine.mac}"',
+            *(["  netboot_uefi: true"] if machine.architecture.startswith("UEFI") else []),
             "  netboot_disk: {min_gb: , max_gb: }",
             "  netboot_install: false",
         ]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import statistics
 import subprocess
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +20,22 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from collect.follow import end_with_parent
+from collect.printable import printable
 
 LOG_LINES = 12
-POWER_S = 60
+LOG_LETTERS = 300
+POWER_S = 40
+POWERED_AT_ONCE = 16
+ANSWER_BYTES = 65_536
+
+NEVER_LOADED = (
+    "No installer was loaded: is it on, set to boot from the network first, on this cable, and is "
+    "netboot_mac its address? playbooks/discover.yml shows who asks."
+)
+
+
+class UnstartedError(Exception):
+    """A machine cannot be switched on from here; the message says why and what to do."""
 
 
 def usual_seconds(directory: Path) -> float | None:
@@ -36,14 +53,17 @@ def line_of(event: dict[str, Any], begun: dict[str, float], usual_s: float | Non
 
     `begun` remembers when each machine began to load the installer.
     """
-    name, state = event["name"], event["state"]
+    at, name = time.strftime("%H:%M:%S", time.localtime(event["at"])), event["name"]
+    if "note" in event:
+        return f"{at} {name}: {event['note']}"
+    state = event["state"]
     if state == "loading":
         begun[name] = event["at"]
     words = f"{state}, {event['detail']}" if event["detail"] else state
     if state in ("loading", "installing", "rebooting") and name in begun and usual_s:
         left = usual_s - (event["at"] - begun[name])
         words += f" (about {max(1, round(left / 60))} min to go)"
-    return f"{time.strftime('%H:%M:%S', time.localtime(event['at']))} {name}: {words}"
+    return f"{at} {name}: {words}"
 
 
 def verdict(ends: dict[str, str], directory: Path) -> list[str]:
@@ -54,41 +74,92 @@ def verdict(ends: dict[str, str], directory: Path) -> list[str]:
             continue
         log = directory / "machines" / name / "installer.log"
         lines.append(f"{name} is {end}.")
+        if end.startswith("unstarted"):
+            continue
         if log.is_file():
             last = log.read_text(errors="replace").splitlines()[-LOG_LINES:]
-            lines += [f"The installer's log is {log}; its last lines:", *last]
+            lines.append(f"The installer's log is {log}; its last lines:")
+            lines += [printable(line, LOG_LETTERS) for line in last]
         else:
-            lines.append(
-                "No installer was loaded: is it on, set to boot from the network first, on this "
-                "cable, and is netboot_mac its address? playbooks/discover.yml shows who asks."
-            )
+            lines.append(NEVER_LOADED)
     return lines
 
 
-def start(machine: dict[str, Any]) -> bool:
-    """Let a machine boot from the network; whether that can be done from here."""
+def start(machine: Mapping[str, Any], within_s: float = POWER_S) -> None:
+    """Let a machine boot from the network, or raise UnstartedError.
+
+    Each command may take so many seconds; one command of each step must succeed.
+    """
     for step in machine["power"]:
-        done = [run(command) for command in step]
-        if all(one.returncode for one in done):
-            said = (done[-1].stderr or done[-1].stdout).strip()
-            raise AnsibleActionFail(
-                f"{machine['name']} cannot be switched on: {step[-1]['argv'][0]} said {said}; "
-                "correct netboot_power, or leave it out and switch the machine on by hand"
+        said = [run(command, within_s) for command in step]
+        if all(one is not None for one in said):
+            raise UnstartedError(
+                f"{step[-1]['argv'][0]} {said[-1]}; correct netboot_power, or leave it out and "
+                "switch the machine on by hand"
             )
-    return bool(machine["power"])
 
 
-def run(command: Mapping[str, Any]) -> subprocess.CompletedProcess[str]:
-    """Run one of the commands of `power`."""
-    return subprocess.run(
-        command["argv"],
-        env={**os.environ, **command["environment"]},
-        input=command["stdin"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=POWER_S,
-    )
+def run(command: Mapping[str, Any], within_s: float) -> str | None:
+    """Run one of the commands of `power`: None when it succeeds, or what it did instead."""
+    try:
+        process = subprocess.Popen(
+            command["argv"],
+            env={**os.environ, **command["environment"]},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return f"cannot be run: {error.strerror}"
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+    timer = threading.Timer(within_s, end)
+    timer.start()
+    with process:
+        assert process.stdin is not None and process.stdout is not None  # noqa: S101
+        with suppress(BrokenPipeError):
+            process.stdin.write(command["stdin"].encode())
+            process.stdin.close()
+        answer = process.stdout.read(ANSWER_BYTES)
+        timer.cancel()
+        if len(answer) == ANSWER_BYTES:
+            end()
+    if len(answer) == ANSWER_BYTES:
+        return "got an answer without end"
+    if late.is_set():
+        return f"got no answer within {within_s:.0f} s"
+    text = answer.decode(errors="replace")
+    if process.returncode:
+        return f"said {printable(text) or f'nothing and ended with {process.returncode}'}"
+    if command.get("json") and text.strip() and not _is_object(text):
+        return f"got an answer that is not Redfish's: {printable(text, 80)}"
+    return None
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+def start_all(machines: Sequence[Mapping[str, Any]], tell: Callable[[str, str], None]) -> None:
+    """Start machines side by side; `tell` gets the name of each that cannot be, and why."""
+
+    def attempt(machine: Mapping[str, Any]) -> None:
+        try:
+            start(machine)
+        except UnstartedError as error:
+            tell(machine["name"], str(error))
+
+    with ThreadPoolExecutor(POWERED_AT_ONCE) as pool:
+        list(pool.map(attempt, machines))
 
 
 class ActionModule(ActionBase):
@@ -119,15 +190,36 @@ class ActionModule(ActionBase):
         with subprocess.Popen(
             list(server), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as process:
+            assert process.stdin is not None  # noqa: S101
             assert process.stdout is not None and process.stderr is not None  # noqa: S101
-            by_hand = [machine["name"] for machine in machines if not start(machine)]
+            say = _Teller(process.stdin)
+            by_hand = [machine["name"] for machine in machines if not machine["power"]]
+            powered = [machine for machine in machines if machine["power"]]
             if by_hand:
                 display.display(f"Let these boot from the network now: {', '.join(by_hand)}")
+            starter = threading.Thread(target=start_all, args=(powered, say), daemon=True)
+            starter.start()
             for line in process.stdout:
                 event = json.loads(line)
-                states[event["name"]] = ", ".join(filter(None, (event["state"], event["detail"])))
+                if "state" in event:
+                    states[event["name"]] = ", ".join(
+                        filter(None, (event["state"], event["detail"]))
+                    )
                 display.display(line_of(event, begun, usual_s))
             said = process.stderr.read().decode(errors="replace").strip()
             if process.wait():
                 raise AnsibleActionFail(f"The server of the installer has ended: {said}")
         return states
+
+
+class _Teller:
+    """Tells the server who could not be switched on."""
+
+    def __init__(self, stdin: Any) -> None:
+        self._stdin = stdin
+        self._lock = threading.Lock()
+
+    def __call__(self, name: str, why: str) -> None:
+        with self._lock, suppress(OSError, ValueError):
+            self._stdin.write(json.dumps({"name": name, "why": why}).encode() + b"\n")
+            self._stdin.flush()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import ipaddress
 import json
 import re
+import secrets
+import shlex
+import string
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from ansible.errors import AnsibleFilterError
 
 Machine = Mapping[str, Any]
 
@@ -18,6 +21,122 @@ _DISK = re.compile(r"/dev/disk/by-(id|path)/[A-Za-z0-9._:+@-]+")
 _PART = re.compile(r"-part\d+$")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _KEY = re.compile(r"(ssh|ecdsa|sk)-\S+ [A-Za-z0-9+/=]+( [^'\n]*)?")
+
+
+def inventory_machines(nodes: Sequence[str], hostvars: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The machines among the nodes: those whose `netboot_mac` is known, as the role wants them.
+
+    Each file with a public key is read once. Raises AnsibleFilterError, which names machine, reason
+    and next step, for values of a wrong type.
+    """
+    problems: list[str] = []
+    keys: dict[str, str] = {}
+    machines = []
+    for name in nodes:
+        of = hostvars[name]
+        if "netboot_mac" not in of:
+            continue
+        problems += [f"{name}: {problem}" for problem in _of_types(of)]
+        file = of.get("netboot_key_file") or f"{of.get('ansible_ssh_private_key_file') or ''}.pub"
+        if file not in keys:
+            keys[file] = _first_line(Path(str(file)).expanduser())
+        machines.append(
+            {
+                "name": name,
+                "mac": str(of["netboot_mac"]).lower(),
+                "disk": of.get("netboot_disk") or {},
+                "install": _yes(of.get("netboot_install", False)),
+                "uefi": _yes(of.get("netboot_uefi", False)),
+                "address": str(of.get("netboot_address") or of.get("ansible_host") or ""),
+                "port": of.get("ansible_port", 22),
+                "ssh_args": of.get("ansible_ssh_common_args") or "",
+                "user": str(of.get("ansible_user") or ""),
+                "key": keys[file],
+                "power": of.get("netboot_power") or "",
+            }
+        )
+    if problems:
+        raise AnsibleFilterError("\n".join(problems))
+    return machines
+
+
+def _of_types(of: Mapping[str, Any]) -> Iterable[str]:
+    for name in ("netboot_install", "netboot_uefi"):
+        if _yes(of.get(name, False)) is None:
+            yield f"{name} is {of[name]!r}; write true or false"
+    if not isinstance(of.get("netboot_disk") or {}, Mapping):
+        yield (
+            f"netboot_disk is {of['netboot_disk']!r}; write a rule, "
+            "{name: /dev/disk/by-id/…} or {min_gb: 200, max_gb: 600}"
+        )
+    try:
+        shlex.split(str(of.get("ansible_ssh_common_args") or ""))
+    except ValueError as error:
+        yield f"ansible_ssh_common_args cannot be split into words: {error}; close its quotes"
+    port = str(of.get("ansible_port", 22))
+    if not port.isdigit() or not 0 < int(port) < 65_536:
+        yield f"ansible_port is {port!r}; write a number from 1 to 65535"
+
+
+def _yes(value: Any) -> bool | None:
+    """A truth value as an inventory in YAML or INI writes it; None for anything else."""
+    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    return words.get(str(value).lower())
+
+
+def _first_line(file: Path) -> str:
+    """What a file of one line holds; nothing without it."""
+    try:
+        return file.read_text().strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def with_tokens(machines: Sequence[Machine], directory: str) -> list[dict[str, Any]]:
+    """The machines, each with its `token`, which is made on first use and kept for one install."""
+    return [
+        {**machine, "token": _token(Path(directory) / "machines" / machine["name"] / "token")}
+        for machine in machines
+    ]
+
+
+def _token(file: Path) -> str:
+    if not file.exists():
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        letters = string.ascii_letters + string.digits
+        file.touch(mode=0o600)
+        file.write_text("".join(secrets.choice(letters) for _ in range(40)) + "\n")
+    return file.read_text().strip()
+
+
+def served_directories(
+    machines: Sequence[Machine], directory: str, owner: Mapping[str, str]
+) -> list[dict[str, str]]:
+    """The directories of the state, for the module tree."""
+    paths = [directory, *(f"{directory}/machines/{machine['name']}" for machine in machines)]
+    return [{"path": path, "mode": "0700", **owner} for path in paths]
+
+
+def served_files(
+    machines: Sequence[Machine], directory: str, owner: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """The files that are served and the plan, for the module tree."""
+    common = [(directory, name, {}) for name in ("dnsmasq.conf", "plan.json")]
+    own = [
+        (f"{directory}/machines/{machine['name']}", name, {"machine": machine})
+        for machine in machines
+        for name in ("boot.ipxe", "preseed.cfg", "begin", "choose_disk", "finish")
+    ]
+    return [
+        {
+            "path": f"{place}/{name}",
+            "template": f"{name}.j2",
+            "mode": "0600",
+            "vars": variables,
+            **owner,
+        }
+        for place, name, variables in common + own
+    ]
 
 
 def interface_problems(
@@ -46,17 +165,70 @@ def interface_problems(
     return []
 
 
-def machine_problems(machines: Sequence[Machine], network: str, own: str) -> list[str]:
+def network_problems(
+    network: str, addresses: Sequence[Any], gateway: Any, nameservers: Sequence[Any]
+) -> list[str]:
+    """What is wrong with netboot_range, netboot_gateway and netboot_nameservers."""
+    inside = ipaddress.ip_network(network)
+    problems = []
+    first_and_last = [_address(address) for address in addresses]
+    if addresses and (
+        len(addresses) != 2
+        or not all(address and address in inside for address in first_and_last)
+        or first_and_last[0] > first_and_last[1]
+    ):
+        problems.append(
+            f"netboot_range is {list(addresses)}; write the first and the last of some addresses "
+            f"of {network}, the network of netboot_interface, or []"
+        )
+    if gateway and (_address(gateway) is None or _address(gateway) not in inside):
+        problems.append(
+            f"netboot_gateway is {gateway}, which is no address of {network}; write the router's "
+            'address there, or "" for machines without one'
+        )
+    problems += [
+        f"netboot_nameservers names {server}; write IPv4 addresses"
+        for server in nameservers
+        if _address(server) is None
+    ]
+    return problems
+
+
+def _address(text: Any) -> ipaddress.IPv4Address | None:
+    try:
+        return ipaddress.IPv4Address(str(text))
+    except ValueError:
+        return None
+
+
+def machine_problems(
+    machines: Sequence[Machine], network: str, own: str, again: Sequence[str] = ()
+) -> list[str]:
     """What is wrong with machines; each line names the machine, the reason and the next step.
 
-    `network` is the interface's network (`192.168.1.0/24`), `own` the control host's address there.
+    `network` is the interface's network (`192.168.1.0/24`), `own` the control host's address there,
+    `again` the names that are to be installed once more. Machines that are not to be installed may
+    be described in part.
     """
-    problems = []
-    for machine in machines:
+    if not any(machine["install"] for machine in machines):
+        return [
+            "no machine of the inventory is to be installed; give those that are a netboot_mac and "
+            "netboot_install: true (playbooks/discover.yml shows who asks)"
+        ]
+    meant = [machine for machine in machines if machine["install"]]
+    names = {machine["name"] for machine in meant}
+    problems = [
+        f"{name}: again names it, and no machine of that name has netboot_install: true"
+        for name in again
+        if name not in names
+    ]
+    for machine in meant:
         problems += [f"{machine['name']}: {problem}" for problem in _of(machine, network, own)]
     for item in ("mac", "address"):
         seen: dict[str, str] = {}
         for machine in machines:
+            if not machine[item]:
+                continue
             other = seen.setdefault(machine[item], machine["name"])
             if other != machine["name"]:
                 problems.append(
@@ -78,7 +250,7 @@ def _of(machine: Machine, network: str, own: str) -> Iterable[str]:
         yield f"ansible_user is {machine['user']!r}; name an account that may use sudo, not root"
     if not _KEY.fullmatch(machine["key"]):
         yield (
-            "netboot_key is no public SSH key; name the file of one in netboot_key_file "
+            "netboot_key_file names no public SSH key; name the file of one there "
             "(ssh-keygen -t ed25519 makes one)"
         )
     yield from _of_address(machine["address"], network, own)
@@ -153,10 +325,9 @@ def installed_machines(directory: str, *, known: bool = True) -> list[str]:
     return sorted(of.name for of in reported if known or not (of / "known").exists())
 
 
-def ssh_fingerprint(key: str) -> str:
-    """The SHA256 fingerprint of a public SSH key, as ssh-keygen prints it."""
-    digest = hashlib.sha256(base64.b64decode(key.split()[1])).digest()
-    return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
+def places(machines: Sequence[Machine]) -> list[dict[str, Any]]:
+    """How SSH reaches machines: what may be shown of them."""
+    return [{key: of[key] for key in ("name", "address", "port", "ssh_args")} for of in machines]
 
 
 class FilterModule:
@@ -165,9 +336,14 @@ class FilterModule:
     def filters(self) -> dict[str, Any]:
         """By the name templates use."""
         return {
+            "netboot_machines": inventory_machines,
+            "netboot_with_tokens": with_tokens,
+            "netboot_served_directories": served_directories,
+            "netboot_served_files": served_files,
             "netboot_interface_problems": interface_problems,
+            "netboot_network_problems": network_problems,
             "netboot_machine_problems": machine_problems,
             "netboot_installed": installed_machines,
+            "netboot_places": places,
             "netboot_table": machine_table,
-            "ssh_fingerprint": ssh_fingerprint,
         }

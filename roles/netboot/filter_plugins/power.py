@@ -3,21 +3,58 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
 Command = dict[str, Any]
 
+_URL = re.compile(r"https?://[^\s/]\S*")
+_PLACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:-]*")
 _BOOT = {"Boot": {"BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": "Pxe"}}
 
 
-def power_commands(power: Mapping[str, Any] | str, mac: str, broadcast: str) -> list[list[Command]]:
+_MUST_BE = (
+    "must be wake, {ipmi: ADDRESS, user: …, password: …} or "
+    "{redfish: https://…/redfish/v1/Systems/…, user: …, password: …}, the latter also with "
+    "public_key: sha256//…; correct the inventory"
+)
+
+
+def power_problems(machines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The machines whose netboot_power is none; without what it holds, which may be a password."""
+    return [
+        f"{machine['name']}: netboot_power {_MUST_BE}"
+        for machine in machines
+        if not _is_known(machine["power"])
+    ]
+
+
+def _is_known(power: Any) -> bool:
+    if not isinstance(power, Mapping):
+        return power in ("", "wake")
+    own = power.keys() - {"user", "password"}
+    given = [str(value) for value in power.values() if isinstance(value, str | int)]
+    return (
+        own in ({"ipmi"}, {"redfish"}, {"redfish", "public_key"})
+        and len(given) == len(power) == len(own) + 2
+        and all(given)
+        and not any(character in value for value in given for character in "\r\n\0")
+        and ("redfish" not in power or bool(_URL.fullmatch(str(power["redfish"]))))
+        and ("ipmi" not in power or bool(_PLACE.fullmatch(str(power["ipmi"]))))
+    )
+
+
+def power_commands(
+    power: Mapping[str, Any] | str, mac: str, broadcast: str, *, uefi: bool = False
+) -> list[list[Command]]:
     """The steps that let a machine boot from the network: commands of which one must succeed.
 
-    Each is `argv`, `environment`, `stdin`. All of a step are run: what is off cannot be reset, what
-    is on not switched on, and what was just switched on is not always reset.
+    Each is `argv`, `environment`, `stdin`, and `json` where the answer must be JSON or empty. All
+    of a step are run: what is off cannot be reset, what is on not switched on, and what was just
+    switched on is not always reset. A machine with UEFI is told by IPMI to boot that way.
 
     `power` is `wake`, or a mapping with `ipmi` (address of the management controller) or `redfish`
     (URL of the system), `user` and `password`; nothing means by hand. With `public_key`
@@ -28,20 +65,16 @@ def power_commands(power: Mapping[str, Any] | str, mac: str, broadcast: str) -> 
         return []
     if power == "wake":
         return [[_command("wakeonlan", "-i", broadcast, mac)]]
-    given = dict(power) if isinstance(power, Mapping) else {}
-    own = given.keys() - {"user", "password"}
-    if own not in ({"ipmi"}, {"redfish"}, {"redfish", "public_key"}) or len(given) != len(own) + 2:
-        raise AnsibleFilterError(
-            "netboot_power must be wake, {ipmi: ADDRESS, user: …, password: …} or "
-            "{redfish: https://…/redfish/v1/Systems/…, user: …, password: …}, the latter also with "
-            "public_key: sha256//…; correct the inventory"
-        )
+    if not _is_known(power):
+        raise AnsibleFilterError(f"netboot_power {_MUST_BE}")
+    given = dict(power)
     password = str(given["password"])
     if "ipmi" in given:
         account = ("-U", str(given["user"]), "-E")
         tool = ("ipmitool", "-I", "lanplus", "-H", str(given["ipmi"]), *account)
         secret = {"IPMI_PASSWORD": password}
-        tasks = (("bootdev", "pxe"), ("power", "on"), ("power", "reset"))
+        boot_by = ("bootdev", "pxe", *(["options=efiboot"] if uefi else []))
+        tasks = (boot_by, ("power", "on"), ("power", "reset"))
         boot, *starts = [_command(*tool, "chassis", *task, environment=secret) for task in tasks]
         return [[boot], starts]
     system = str(given["redfish"]).rstrip("/")
@@ -66,7 +99,31 @@ def _request(method: str, url: str, body: Mapping[str, Any], account: str) -> Co
     header = ("--header", "Content-Type: application/json")
     told = ("--request", method, *header, "--data", json.dumps(body), url)
     asks = ("curl", "--silent", "--show-error", "--fail", "--config", "-")
-    return _command(*asks, *told, stdin=account)
+    return {**_command(*asks, *told, stdin=account), "json": True}
+
+
+def machine_starts(machines: Sequence[Mapping[str, Any]], broadcast: str) -> list[dict[str, Any]]:
+    """For each machine its `name` and the steps of its `power`."""
+    return [
+        {
+            "name": machine["name"],
+            "power": power_commands(
+                machine["power"], machine["mac"], broadcast, uefi=machine["uefi"]
+            ),
+        }
+        for machine in machines
+    ]
+
+
+def power_packages(machines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The Debian packages that start these machines."""
+    kinds = {kind for machine in machines for kind in _kinds(machine["power"])}
+    tools = {"wake": "wakeonlan", "ipmi": "ipmitool", "redfish": "curl"}
+    return [package for kind, package in tools.items() if kind in kinds]
+
+
+def _kinds(power: Any) -> Iterable[str]:
+    return [power] if isinstance(power, str) else power
 
 
 class FilterModule:
@@ -74,4 +131,8 @@ class FilterModule:
 
     def filters(self) -> dict[str, Any]:
         """By the name templates use."""
-        return {"netboot_power_commands": power_commands}
+        return {
+            "netboot_starts": machine_starts,
+            "netboot_power_packages": power_packages,
+            "netboot_power_problems": power_problems,
+        }

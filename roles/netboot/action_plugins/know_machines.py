@@ -1,0 +1,70 @@
+"""Takes the host keys that machines have reported into known_hosts, from all of them at once."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import shlex
+import subprocess
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+
+from collect.printable import printable
+
+AT_ONCE = 16
+KNOWN_S = 60
+
+
+def fingerprint(key: str) -> str:
+    """The SHA256 fingerprint of a public SSH key, as ssh-keygen prints it."""
+    digest = hashlib.sha256(base64.b64decode(key.split()[1])).digest()
+    return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
+
+
+def know(machine: Mapping[str, Any], know_host: str, kept: Path) -> str:
+    """Take the key of one machine; why it cannot be taken, or nothing."""
+    place = [machine["name"], machine["address"], str(machine["port"])]
+    reported = json.loads((kept / "installed.json").read_text())["host_key"]
+    arguments = [*place, fingerprint(reported), *shlex.split(machine["ssh_args"])]
+    try:
+        done = subprocess.run(
+            ["bash", know_host, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=KNOWN_S,
+        )
+    except subprocess.TimeoutExpired:
+        return f"{machine['name']} shows no host key within {KNOWN_S} s; say the command again"
+    if done.returncode:
+        return printable(done.stderr, 600)
+    (kept / "known").touch(mode=0o600)
+    return ""
+
+
+class ActionModule(ActionBase):
+    """`know_machines`: `know_host` (a program), `directory` (of the state), `machines`."""
+
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Take all keys that can be taken: `why` has a line for each other machine."""
+        result = super().run(tmp, task_vars)
+        given = self._task.args
+        machines = given["machines"]
+
+        def attempt(machine: Mapping[str, Any]) -> str:
+            kept = Path(given["directory"]) / "machines" / machine["name"]
+            return know(machine, given["know_host"], kept)
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            why = [line for line in pool.map(attempt, machines) if line]
+        result.update(changed=len(why) < len(machines), why=why)
+        return result
