@@ -16,8 +16,8 @@ ANSIBLE_ENV = $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) \
   ANSIBLE_STRATEGY_PLUGINS=$(firstword $(wildcard .venv/lib/python3*/site-packages/ansible_mitogen/plugins/strategy)) \
   ANSIBLE_DEPRECATION_WARNINGS=false)
 
-.PHONY: help demo test test-java test-unit test-lab test-security test-faults test-netboot test-packages lint bench bench-collect bench-jtl \
-  build demo-site demo-sweep bundle lab-up lab-down site verify clean
+.PHONY: help demo test test-java test-unit test-lab test-security test-faults test-netboot test-rack test-packages lint \
+  bench bench-collect bench-jtl bench-scale build demo-site demo-sweep bundle lab-up lab-down site verify clean
 
 help:
 	@echo 'make demo       make the virtual lab, provision it, run the demo profiles, write the report'
@@ -29,9 +29,11 @@ help:
 	@echo 'make test-faults  kill, cut and fill what a sweep needs, for half an hour'
 	@echo 'make test-security  noise, crowds and attacks on every service, for three quarters of an hour'
 	@echo 'make test-netboot  install a machine with a blank disk over the network, in emulation, for three quarters of an hour'
+	@echo 'make test-rack  provision emulated machines that the kit did not make, for hours'
 	@echo 'make bench      measure the kit itself        make clean      remove what was built'
 	@echo 'make bench-collect    measure the reading of logs, without a lab'
 	@echo 'make bench-jtl        let JMeter read an exported log, and compare'
+	@echo 'make bench-scale      how the kit grows with the number of nodes'
 
 # Seconds that each step takes on two slow cores, for what is left to wait; fewer where its outcome is there already.
 DEMO_MAKE_S = $(if $(and $(wildcard java-apps/dist/SHA256SUMS),$(wildcard /var/cache/rackbench/images/*)),20,170)
@@ -76,6 +78,12 @@ test-security: .venv/ready test-packages
 test-netboot: .venv/ready test-packages
 	.venv/bin/pytest tests/netboot --long
 
+# The long form: four emulated machines that the kit did not make.
+test-rack: .venv/ready test-packages
+	@dpkg -s $(RACK_PACKAGES) >/dev/null 2>&1 || $(AS_ROOT) apt-get install -y -q --no-install-recommends $(RACK_PACKAGES)
+	.venv/bin/pytest tests/rack --long
+
+RACK_PACKAGES = e2fsprogs fdisk grub-common grub-efi-amd64-bin mmdebstrap mtools
 TEST_PACKAGES = chromium cpio curl ipxe-qemu libfaketime ovmf qemu-system-x86 qemu-utils
 test-packages:
 	@dpkg -s $(TEST_PACKAGES) >/dev/null 2>&1 || { $(AS_ROOT) apt-get update -q && \
@@ -95,6 +103,10 @@ bench: .venv/ready
 # Needs no lab; CALLS=100000000 is the large run of about 6 GB.
 bench-collect: .venv/ready
 	.venv/bin/python tests/bench/logs.py $(if $(CALLS),--calls $(CALLS))
+
+# Inventories of up to 200 nodes, then ten virtual ones; SCALE='--real 25' is another lab.
+bench-scale: .venv/ready
+	.venv/bin/python tests/bench/scale.py $(SCALE)
 
 # Needs no lab, but Maven, which `make build` installs.
 bench-jtl: .venv/ready

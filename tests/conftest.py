@@ -45,7 +45,7 @@ ORDER = (
         "cves",
     ),
     *("health", "overnight_timer", "faults", "without", "kills", "disks", "bad_input"),
-    *("growth", "upkeep", "example", "virtual_lab"),
+    *("growth", "upkeep", "example", "rack", "virtual_lab"),
 )
 
 

@@ -111,7 +111,7 @@ class VarsModule(BaseVarsPlugin):  # type: ignore[misc]
         """Begin with nothing read and nothing resolved."""
         super().__init__()
         self._kit: Values = {}
-        self._resolved: dict[tuple[int, str], dict[str, Values]] = {}
+        self._resolved: dict[str, tuple[Group, dict[str, Values]]] = {}
 
     def get_vars(self, loader: DataLoader, path: str, entities: Any) -> Values:
         """The variables of one group or node, as far as the inventory at `path` tells them."""
@@ -142,12 +142,13 @@ class VarsModule(BaseVarsPlugin):  # type: ignore[misc]
 
     def _nodes(self, loader: DataLoader, path: str, every: Group) -> dict[str, Values]:
         """By node `ansible_host` and `node_address`; nothing where this path does not tell all."""
-        place = (id(every), path)
-        if place not in self._resolved:
+        known, resolved = self._resolved.get(path, (None, {}))
+        if known is not every:
             nodes = next((g for g in every.get_descendants() if g.name == "nodes"), None)
             hosts = nodes.get_hosts() if nodes else []
-            self._resolved[place] = self._resolve(loader, path, every, hosts)
-        return self._resolved[place]
+            resolved = self._resolve(loader, path, every, hosts)
+            self._resolved[path] = (every, resolved)
+        return resolved
 
     def _resolve(
         self, loader: DataLoader, path: str, every: Group, hosts: list[Host]

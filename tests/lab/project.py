@@ -29,6 +29,13 @@ PROFILES: dict[str, dict[str, Any]] = {
         "warmup": 1,
         "timeout_s": 60,
     },
+    "three-servers": {
+        "factors": {"servers": [1, 3], "integers": [300]},
+        "replicates": 1,
+        "calls": 4,
+        "warmup": 1,
+        "timeout_s": 60,
+    },
     "night": {
         "factors": {"servers": [1, 3], "integers": [300]},
         "replicates": 21,
@@ -90,6 +97,22 @@ OF_THE_HARNESS: dict[str, dict[str, Any]] = {
     },
 }
 
+# For machines in emulation, where a JVM takes half a minute to start.
+OF_OVERHEAD: dict[str, dict[str, Any]] = {
+    "emulated": {
+        "factors": {
+            "experiment": ["size"],
+            "protocol": ["tcp", "soap"],
+            "reply_bytes": [1, 20000],
+            "elements": [1],
+        },
+        "replicates": 2,
+        "calls": 10,
+        "warmup": 5,
+        "timeout_s": 600,
+    },
+}
+
 
 @dataclass(frozen=True)
 class Project:
@@ -131,7 +154,8 @@ def copy_project(target: Path) -> Project:
             shutil.copy2(ROOT / name, target / name)
     shutil.copytree(ROOT / DIST, target / DIST)
     (target / ".venv").symlink_to(ROOT / ".venv")
-    for study, profiles in (("sort", PROFILES), ("harness", OF_THE_HARNESS)):
+    profiles_of = {"sort": PROFILES, "harness": OF_THE_HARNESS, "overhead": OF_OVERHEAD}
+    for study, profiles in profiles_of.items():
         file = target / f"playbooks/studies/{study}.yml"
         content = yaml.safe_load(file.read_text())
         content["profiles"].update(profiles)

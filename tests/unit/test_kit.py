@@ -1,0 +1,31 @@
+"""The plug-in that gives every inventory the kit's variables."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+NODES = ["rack01", "rack02", "rack03", "rack04"]
+
+
+def test_each_address_is_worked_out_once_however_many_nodes_there_are(tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    own = {name: {"number": number} for number, name in enumerate(NODES, 1)}
+    note = f"echo ' ~ inventory_hostname ~ ' >>{asked}; echo 192.0.2.' ~ (10 + number)"
+    own_address = {"node_address": f"{{{{ lookup('ansible.builtin.pipe', '{note}) }}}}"}
+    inventory = {"all": {"children": {"nodes": {"hosts": own, "vars": own_address}}}}
+    (tmp_path / "hosts.yml").write_text(yaml.safe_dump(inventory))
+    command = [ROOT / ".venv/bin/ansible-inventory", "-i", tmp_path / "hosts.yml", "--list"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    # What a lookup gave is marked as such.
+    bare = re.sub(r'{\s*"__ansible_unsafe": ("[^"]*")\s*}', r"\1", done.stdout)
+    hosts = json.loads(bare)["_meta"]["hostvars"]
+    expected = {name: f"192.0.2.{10 + number}" for number, name in enumerate(NODES, 1)}
+    assert {name: hosts[name]["node_address"] for name in NODES} == expected
+    assert hosts["rack01"]["node_addresses"] == expected
+    assert sorted(asked.read_text().split()) == NODES
