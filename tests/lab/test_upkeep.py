@@ -15,17 +15,19 @@ from probe import Probe
 NODE = "worker5"
 ONLY = ("--limit", f"{NODE},localhost")
 
+# As its owner left it: Debian's line for the node's own name, and no end of the last line.
+OWN_HOSTS = "127.0.0.1 localhost\n127.0.1.1 new.lab new\n10.9.9.9 printer # theirs"
+
 # Another machine in its place: other host key and names, packages not held, one missing, none at
 # hand, and a timer that upgrades.
-NEW_MACHINE = """
+NEW_MACHINE = f"""
 rm -f /etc/ssh/ssh_host_ed25519_key* /var/cache/apt/archives/*.deb /etc/rackbench/found.json
 ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key
 dpkg --remove --force-depends unzip >/dev/null
 apt-mark unhold '*' >/dev/null
 systemctl unmask --quiet apt-daily.timer
 systemctl enable --now --quiet apt-daily.timer
-rm -f /etc/hosts.*~
-echo '127.0.0.1 localhost' >/etc/hosts
+printf %s '{OWN_HOSTS}' >/etc/hosts
 systemctl restart ssh
 ssh-keygen -l -f /etc/ssh/ssh_host_ed25519_key.pub
 """
@@ -94,6 +96,8 @@ def test_a_new_machine_is_provisioned_without_internet_once_its_key_is_proven(
     known = (lab.ssh_directory / "known_hosts").read_text()
     assert known.count(f"{lab.nodes[NODE]} ") == 1
     assert lab.output(NODE, "ip -4 route show default") == ""
+    assert lab.ssh(NODE, "cat /etc/hosts").stdout.decode().endswith(f"# END rackbench\n{OWN_HOSTS}")
+    assert lab.nodes[NODE] in lab.output("worker4", f"getent ahosts {NODE}")
     assert "install ok installed" in lab.output(NODE, "dpkg -s unzip").replace("hold", "install")
 
 
@@ -130,7 +134,7 @@ def test_a_node_that_is_taken_away_is_as_it_was_found(lab: Lab, new_machine: str
     assert lab.output(NODE, left) == ""
     assert lab.output(NODE, "ss -Hltn 'sport != :22'") == ""
     assert lab.output(NODE, "getent passwd rackbench tomcat || true") == ""
-    assert "client1" not in lab.output(NODE, "cat /etc/hosts")
+    assert lab.ssh(NODE, "cat /etc/hosts").stdout.decode() == OWN_HOSTS
     assert lab.play("reset.yml", {"node": NODE}).changed == {}
     assert {node: _pids(lab, node) for node in others} == others
 

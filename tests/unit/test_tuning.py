@@ -17,7 +17,14 @@ ASKED = {
     "swap": None,
     "units_off": [],
     "hold": [],
+    "max_cstate_us": None,
+    "irq_cpus": "",
+    "service_cpus": None,
+    "service_numa": None,
+    "hostname": "",
 }
+NOTHING = ASKED | {"governor": "", "turbo": None, "huge_pages": ""}
+LATENCIES = (0, 2, 40, 170)
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +45,55 @@ def machine(tmp_path):
         offered = f"{CPU}/cpu{core}/cpufreq/scaling_available_governors"
         write(tmp_path, offered, "performance powersave")
     return tmp_path
+
+
+@pytest.fixture
+def server(machine):
+    """The same with idle states, interrupts and one node of memory."""
+    write(machine, f"{CPU}/online", "0-1")
+    write(machine, "sys/devices/system/node/online", "0")
+    for core in range(2):
+        for state, latency in enumerate(LATENCIES):
+            write(machine, f"{CPU}/cpu{core}/cpuidle/state{state}/latency", latency)
+            write(machine, f"{CPU}/cpu{core}/cpuidle/state{state}/disable", 0)
+    write(machine, f"{CPU}/cpu1/cpuidle/state1/disable", 1)  # as its owner has it
+    write(machine, "proc/irq/default_smp_affinity", "3")
+    for number in (4, 17, 120):
+        write(machine, f"proc/irq/{number}/smp_affinity_list", "0-1")
+    (machine / "proc/irq/120/smp_affinity_list").chmod(0o444)  # the kernel keeps it where it is
+    return machine
+
+
+@pytest.fixture
+def systemd(tuning, monkeypatch):
+    """The commands that were called, and what systemctl lists."""
+    listing = {"rackbench-*.service": "", "rackbench-runner.service": ""}
+    called = []
+
+    def command(*argv, given=None):
+        called.append(argv)
+        return listing.get(argv[-1], "")
+
+    monkeypatch.setattr(tuning, "command", command)
+    return called, listing
+
+
+def idle(root):
+    """The switches of the idle states, processor by processor."""
+    return [
+        [
+            (root / f"{CPU}/cpu{core}/cpuidle/state{state}/disable").read_text().strip()
+            for state in range(len(LATENCIES))
+        ]
+        for core in range(2)
+    ]
+
+
+def interrupts(root):
+    return {
+        path.parent.name: path.read_text().strip()
+        for path in (root / "proc/irq").glob("*/smp_affinity_list")
+    }
 
 
 def write(root, name, text):
@@ -107,9 +163,8 @@ def test_turbo_by_the_other_drivers_switch(tuning, machine):
 
 
 def test_what_is_not_asked_for_is_left_without_a_word(tuning, machine):
-    nothing = ASKED | {"governor": "", "turbo": None, "huge_pages": ""}
     before = values(machine)
-    assert tuning.tune(machine, nothing, check=False) == ([], {})
+    assert tuning.tune(machine, NOTHING, check=False) == ([], {})
     assert values(machine) == before
 
 
@@ -149,3 +204,113 @@ def test_what_cannot_be_written_is_left_with_the_reason(tuning, machine, monkeyp
     assert left["turbo"] == "Operation not permitted"
     record = json.loads((machine / "etc/rackbench/found.json").read_text())
     assert record["files"][str(machine / CPU / "intel_pstate/no_turbo")] == "0"
+
+
+def test_slow_idle_states_are_off_and_the_others_as_they_were(tuning, server):
+    asked = NOTHING | {"max_cstate_us": 10}
+    assert tuning.tune(server, asked, check=False) == (["idle states", "at boot"], {})
+    assert idle(server) == [["0", "0", "1", "1"], ["0", "1", "1", "1"]]
+    assert tuning.tune(server, asked, check=False) == ([], {})
+    tuning.tune(server, asked | {"max_cstate_us": 50}, check=False)
+    assert idle(server) == [["0", "0", "0", "1"], ["0", "1", "0", "1"]]
+    tuning.reset(server, check=False)
+    assert idle(server) == [["0", "0", "0", "0"], ["0", "1", "0", "0"]]
+    assert not [path for path in (server / "etc").rglob("*") if path.is_file()]
+
+
+def test_interrupts_go_where_they_are_wanted_as_far_as_they_can(tuning, server):
+    asked = NOTHING | {"irq_cpus": "0"}
+    assert tuning.tune(server, asked, check=False) == (["interrupts", "at boot"], {})
+    assert interrupts(server) == {"4": "0", "17": "0", "120": "0-1"}
+    assert (server / "proc/irq/default_smp_affinity").read_text() == "00000001"
+    lines = (server / "etc/tmpfiles.d/rackbench-interrupts.conf").read_text()
+    assert "w- /proc/irq/*/smp_affinity_list - - - - 0\n" in lines
+    assert tuning.tune(server, asked, check=False) == ([], {})
+    (server / "proc/irq/17/smp_affinity_list").unlink()  # a boot gave it another number
+    assert tuning.reset(server, check=False)[1] == {}
+    assert interrupts(server) == {"4": "0-1", "120": "0-1"}
+    assert (server / "proc/irq/default_smp_affinity").read_text() == "3"
+
+
+def test_services_are_placed_and_restarted_only_when_that_changes(tuning, server, systemd):
+    called, listing = systemd
+    listing["rackbench-*.service"] = (
+        "rackbench-tomcat.service loaded active running Tomcat\n"
+        "rackbench-health.service loaded active running Health\n"
+    )
+    asked = NOTHING | {"service_cpus": "1", "service_numa": "0"}
+    assert tuning.tune(server, asked, check=False) == (["placement"], {})
+    drop_in = server / "etc/systemd/system/rackbench-.service.d/placement.conf"
+    assert drop_in.read_text() == "[Service]\nCPUAffinity=1\nNUMAPolicy=bind\nNUMAMask=0\n"
+    assert ("systemctl", "restart", "rackbench-tomcat.service") in called
+    called.clear()
+    assert tuning.tune(server, asked, check=False) == ([], {})
+    assert called == []
+    assert tuning.tune(server, asked | {"service_cpus": ""}, check=False)[0] == ["placement"]
+    assert "CPUAffinity=numa\n" in drop_in.read_text()
+    nowhere = asked | {"service_cpus": "", "service_numa": ""}
+    assert tuning.tune(server, nowhere, check=False) == (["placement"], {})
+    assert not list(server.rglob("placement.conf"))
+    assert tuning.tune(server, nowhere, check=False) == ([], {})
+
+
+def test_a_sweep_is_not_disturbed_by_a_placement(tuning, server, systemd):
+    systemd[1]["rackbench-runner.service"] = "rackbench-runner.service loaded active running x"
+    settings, left = tuning.tune(server, NOTHING | {"service_cpus": "1"}, check=False)
+    assert settings == []
+    assert "a sweep runs on this node" in left["placement"]
+    assert not list(server.rglob("placement.conf"))
+
+
+def test_reset_takes_the_placement_away(tuning, server, systemd):
+    tuning.tune(server, NOTHING | {"service_cpus": "0"}, check=False)
+    assert tuning.reset(server, check=False) == (["placement"], {})
+    assert not list(server.rglob("placement.conf"))
+
+
+def test_a_name_is_given_and_taken_back_byte_for_byte(tuning, machine, systemd):
+    write(machine, "etc/hostname", "debian\n# theirs")
+    assert tuning.tune(machine, NOTHING | {"hostname": "rack03"}, check=False)[0] == ["hostname"]
+    assert systemd[0] == [("hostnamectl", "hostname", "rack03")]
+    write(machine, "etc/hostname", "rack03")
+    tuning.reset(machine, check=False)
+    assert (machine / "etc/hostname").read_text() == "debian\n# theirs\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"irq_cpus": "0-3"}, "irq_cpus: this machine has the processors 0-1 and not 2-3"),
+        ({"irq_cpus": "1-0"}, "irq_cpus: '1-0' counts downwards"),
+        ({"service_cpus": "all"}, "jvm_cpus: 'all' is no list such as 0-3,8"),
+        ({"service_cpus": "1,5"}, "jvm_cpus: this machine has the processors 0-1 and not 5"),
+        ({"service_numa": "1"}, "jvm_numa: this machine has the NUMA nodes 0 and not 1"),
+        ({"max_cstate_us": -1}, "max_cstate_us: a time is not negative"),
+    ],
+)
+def test_what_a_machine_does_not_have_is_refused(tuning, server, asked, words):
+    assert tuning.refusals(server, NOTHING | asked) == [words]
+
+
+def test_what_a_machine_has_is_not_refused(tuning, server):
+    asked = {"irq_cpus": "0", "service_cpus": "0-1", "service_numa": "0", "max_cstate_us": 0}
+    assert tuning.refusals(server, NOTHING | asked) == []
+
+
+def test_a_machine_without_idle_states_interrupts_and_numa_says_so(tuning, machine, systemd):
+    asked = NOTHING | {"max_cstate_us": 0, "irq_cpus": "0", "service_numa": "0"}
+    settings, left = tuning.tune(machine, asked, check=False)
+    assert settings == []
+    assert left == {
+        "idle states": "this machine offers no choice of them",
+        "interrupts": "this kernel shows none",
+        "placement": "this kernel knows no NUMA nodes",
+    }
+
+
+@pytest.mark.parametrize(
+    ("cpus", "digits"), [({0}, "00000001"), ({0, 33}, "00000002,00000001"), ({31}, "80000000")]
+)
+def test_a_mask_is_written_as_the_kernel_reads_it(tuning, cpus, digits):
+    assert tuning.mask(cpus) == digits
+    assert tuning.same_mask(digits, digits.lstrip("0"))

@@ -7,15 +7,16 @@ DOCUMENTATION = r"""
 module: tuning
 short_description: Sets what makes a node steady, and puts it back as it was found
 description:
-  - Frequency governor, turbo, swap, huge pages, units that would work beside a trial, and versions
-    of packages. A setting that is not given is left as it is.
+  - Frequency governor, turbo, idle states, swap, huge pages, interrupts, the processors and memory
+    of the kit's services, units that would work beside a trial, versions of packages, and the
+    node's name. A setting that is not given is left as it is.
   - What was found is recorded on the node before it is first changed; C(state=reset) puts it back.
   - What cannot be set is left and told with its reason. A container shares its host's kernel, so
     nothing of the kernel is set there.
 options:
   state:
-    description: Whether to set or to put back.
-    choices: [tuned, reset]
+    description: Whether to set, to put back, or only to refuse what this machine does not have.
+    choices: [tuned, reset, checked]
     type: str
     default: tuned
   governor: {description: Frequency governor of every core; empty leaves it, type: str, default: ""}
@@ -32,6 +33,16 @@ options:
     type: list
     elements: str
     default: []
+  max_cstate_us:
+    description: Idle states that take longer to leave, in microseconds, are switched off.
+    type: int
+  irq_cpus: {description: Processors that take interrupts, as C(0-3,8), type: str, default: ""}
+  service_cpus:
+    description: Processors of the kit's services; empty takes the limit away. Services that run
+      are restarted when it changes.
+    type: str
+  service_numa: {description: The same of the nodes of memory, type: str}
+  hostname: {description: What the node is called; empty leaves it, type: str, default: ""}
   root: {description: Where the node's files begin, type: path, default: /}
 """
 
@@ -49,6 +60,7 @@ left:
 import json  # noqa: E402
 import os  # noqa: E402
 import re  # noqa: E402
+import socket  # noqa: E402
 import subprocess  # noqa: E402
 from collections.abc import Callable, Iterator, Mapping  # noqa: E402
 from dataclasses import dataclass  # noqa: E402
@@ -63,6 +75,16 @@ AT_BOOT = "etc/tmpfiles.d/rackbench-tuning.conf"
 CPU = "sys/devices/system/cpu"
 HUGE_PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
 SHARED = "this node is a container and shares its host's kernel"
+INTERRUPTS = "proc/irq"
+INTERRUPTS_AT_BOOT = "etc/tmpfiles.d/rackbench-interrupts.conf"
+NUMA = "sys/devices/system/node"
+UNITS = "etc/systemd/system"
+PLACEMENT = f"{UNITS}/rackbench-.service.d/placement.conf"
+# A file of the same name, nearer to the unit, takes the place of the one above.
+UNPLACED = ("rackbench-health.service", "rackbench-restart.service")
+NO_PLACEMENT = "# Stays away from the processors of the services.\n"
+RUNNER = "rackbench-runner.service"
+HOST_NAME = "etc/hostname"
 SWAP = "swap.target"
 MASKED = "LoadState=masked\n"
 
@@ -134,12 +156,197 @@ def huge_pages(root: Path, wanted: str) -> dict[Path, str] | Left:
     return {path: wanted}
 
 
+def idle_states(root: Path, most_us: int) -> dict[Path, str] | Left:
+    """The switch of each idle state; those quick enough are as they were found."""
+    found = read_record(root).get("files", {})
+    files = {}
+    for path in sorted((root / CPU).glob("cpu[0-9]*/cpuidle/state[0-9]*/disable")):
+        is_slow = int((path.parent / "latency").read_text()) > most_us
+        files[path] = "1" if is_slow else found.get(str(path), chosen(path))
+    return files or Left("idle states", "this machine offers no choice of them")
+
+
+def numbers(text: str) -> set[int]:
+    """The numbers of a list as the kernel writes it, `0-3,8`; raises ValueError for others."""
+    if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", text):
+        raise ValueError(f"{text!r} is no list such as 0-3,8")
+    found: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        if int(last or first) < int(first):
+            raise ValueError(f"{text!r} counts downwards")
+        found.update(range(int(first), int(last or first) + 1))
+    return found
+
+
+def listed(found: set[int]) -> str:
+    """The shortest list of these numbers, as the kernel writes it."""
+    parts: list[list[int]] = []
+    for number in sorted(found):
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ",".join("-".join(map(str, part)) for part in parts)
+
+
+def there(root: Path, name: str, asked: str | None, online: str, what: str) -> Iterator[str]:
+    """Why a list of processors or memory nodes cannot be on this machine."""
+    try:
+        wanted = numbers(asked) if asked else set()
+    except ValueError as error:
+        yield f"{name}: {error}"
+        return
+    path = root / online
+    present = numbers(path.read_text().strip()) if path.exists() else set()
+    if present and wanted - present:
+        missing = listed(wanted - present)
+        yield f"{name}: this machine has {what} {listed(present)} and not {missing}"
+
+
+def refusals(root: Path, params: Mapping[str, Any]) -> list[str]:
+    """What is asked of this machine and cannot be, whatever is done to it."""
+    cpus = f"{CPU}/online"
+    found = [
+        *there(root, "irq_cpus", params["irq_cpus"], cpus, "the processors"),
+        *there(root, "jvm_cpus", params["service_cpus"], cpus, "the processors"),
+        *there(root, "jvm_numa", params["service_numa"], f"{NUMA}/online", "the NUMA nodes"),
+    ]
+    if params["max_cstate_us"] is not None and params["max_cstate_us"] < 0:
+        found.append("max_cstate_us: a time is not negative")
+    return found
+
+
+def mask(cpus: set[int]) -> str:
+    """Processors as the kernel's mask: groups of eight hexadecimal digits."""
+    bits = sum(1 << cpu for cpu in cpus)
+    groups = []
+    while bits or not groups:
+        groups.append(f"{bits & 0xFFFFFFFF:08x}")
+        bits >>= 32
+    return ",".join(reversed(groups))
+
+
+def same_mask(one: str, other: str) -> bool:
+    """Whether two masks name the same processors; the kernel writes as many digits as it likes."""
+    return int(one.replace(",", ""), 16) == int(other.replace(",", ""), 16)
+
+
+def can_move(path: Path) -> bool:
+    """Whether the kernel lets this interrupt move: it takes back what it says, or refuses."""
+    if not path.stat().st_mode & 0o222:
+        return False
+    try:
+        path.write_text(path.read_text().strip())
+    except OSError:
+        return False
+    return True
+
+
+def interrupt_steps(root: Path, params: Mapping[str, Any]) -> Iterator[Step | Left]:
+    """Every interrupt that can be moved, those that are yet to come, and both at boot."""
+    if not params["irq_cpus"]:
+        return
+    if in_container(root) or not (root / INTERRUPTS).exists():
+        yield Left("interrupts", SHARED if in_container(root) else "this kernel shows none")
+        return
+    cpus = numbers(params["irq_cpus"])
+    wanted, coming = listed(cpus), root / INTERRUPTS / "default_smp_affinity"
+    wrong = {
+        path: wanted
+        for path in sorted((root / INTERRUPTS).glob("[0-9]*/smp_affinity_list"))
+        if path.read_text().strip() != wanted and can_move(path)
+    }
+    if coming.exists() and not same_mask(coming.read_text().strip(), mask(cpus)):
+        wrong[coming] = mask(cpus)
+    if wrong:
+        found = {str(path): path.read_text().strip() for path in wrong}
+        yield Step("interrupts", "interrupts", found, lambda: write_all(wrong))
+    # Numbers of interrupts change from boot to boot, and some cannot be moved.
+    lines = (
+        f"w /{INTERRUPTS}/default_smp_affinity - - - - {mask(cpus)}\n"
+        f"w- /{INTERRUPTS}/*/smp_affinity_list - - - - {wanted}\n"
+    )
+    boot = root / INTERRUPTS_AT_BOOT
+    if not boot.exists() or boot.read_text() != lines:
+        yield Step("at boot", "at_boot", {}, lambda: place(boot, lines))
+
+
+def interrupts_back(found: Mapping[str, str]) -> None:
+    """Put back those that are still there; a boot has given the others what it gives them."""
+    write_all({path: was for path, was in found.items() if Path(path).exists()})
+
+
+def placement_steps(root: Path, params: Mapping[str, Any]) -> Iterator[Step | Left]:
+    """The processors and the memory of the kit's services; they alone are restarted for it."""
+    cpus, numa = params["service_cpus"], params["service_numa"]
+    if cpus is None and numa is None:
+        return
+    if numa and not (root / NUMA).exists():
+        yield Left("placement", "this kernel knows no NUMA nodes")
+        numa = ""
+    lines = [f"CPUAffinity={cpus}"] if cpus else ["CPUAffinity=numa"] if numa else []
+    lines += ["NUMAPolicy=bind", f"NUMAMask={numa}"] if numa else []
+    files = {root / PLACEMENT: "\n".join(["[Service]", *lines, ""])}
+    files |= {root / UNITS / f"{unit}.d/placement.conf": NO_PLACEMENT for unit in UNPLACED}
+    wanted = files if lines else {}
+    stale = [path for path in files if path not in wanted and path.exists()]
+    if not stale and all(path.exists() and path.read_text() == files[path] for path in wanted):
+        return
+    if command("systemctl", "list-units", "--no-legend", "--state=active,activating", RUNNER):
+        yield Left("placement", "a sweep runs on this node; say site.yml again at its end")
+        return
+    yield Step("placement", "placement", {}, lambda: place_services(wanted, stale))
+
+
+def place_services(wanted: Mapping[Path, str], stale: list[Path]) -> None:
+    """Write the drop-ins, take away those of before, and restart the services that run."""
+    for path in stale:
+        path.unlink()
+    for path, text in wanted.items():
+        place(path, text)
+    command("systemctl", "daemon-reload")
+    shown = command(
+        *("systemctl", "list-units", "--no-legend", "--plain", "--state=active,activating"),
+        "rackbench-*.service",
+    )
+    running = [line.split()[0] for line in shown.splitlines()]
+    placed = [unit for unit in running if unit not in UNPLACED]
+    if placed:
+        command("systemctl", "restart", *placed)
+
+
+def unplace(root: Path) -> None:
+    """Take the drop-ins away; the services themselves go with the kit."""
+    for unit in ("rackbench-.service", *UNPLACED):
+        (root / UNITS / f"{unit}.d/placement.conf").unlink(missing_ok=True)
+
+
+def name_steps(root: Path, params: Mapping[str, Any]) -> Iterator[Step]:
+    """What the node is called."""
+    wanted, path = params["hostname"], root / HOST_NAME
+    was = path.read_text() if path.exists() else ""
+    if wanted and was.strip() != wanted:
+        found = {"file": was, "called": socket.gethostname()}
+        yield Step(
+            "hostname", "hostname", found, lambda: command("hostnamectl", "hostname", wanted)
+        )
+
+
+def name_back(root: Path, found: Mapping[str, str]) -> None:
+    """Call the node as it was called, its file byte for byte."""
+    command("hostnamectl", "hostname", found["called"])
+    path = root / HOST_NAME
+    path.write_text(found["file"]) if found["file"] else path.unlink(missing_ok=True)
+
+
 def kernel_steps(root: Path, params: Mapping[str, Any]) -> Iterator[Step | Left]:
     """Settings that are files of the kernel, now and at each boot."""
     asked = {
         "governor": (governor, params["governor"] or None),
         "turbo": (turbo, params["turbo"]),
         "huge_pages": (huge_pages, params["huge_pages"] or None),
+        "idle states": (idle_states, params["max_cstate_us"]),
     }
     at_boot = {}
     for name, (find, wanted) in asked.items():
@@ -266,6 +473,9 @@ def plan(root: Path, params: Mapping[str, Any]) -> tuple[list[Step], dict[str, s
     """What there is to do, and what is left with its reason."""
     found = [
         *kernel_steps(root, params),
+        *interrupt_steps(root, params),
+        *placement_steps(root, params),
+        *name_steps(root, params),
         *swap_steps(root, params),
         *unit_steps(params["units_off"]),
         *hold_steps(params["hold"]),
@@ -305,7 +515,10 @@ def reset(root: Path, *, check: bool) -> tuple[list[str], dict[str, str]]:
     record = read_record(root)
     ways: dict[str, Callable[[Any], None]] = {
         "files": write_all,
-        "at_boot": lambda _: (root / AT_BOOT).unlink(missing_ok=True),
+        "at_boot": lambda _: no_more_at_boot(root),
+        "interrupts": interrupts_back,
+        "placement": lambda _: unplace(root),
+        "hostname": lambda found: name_back(root, found),
         "swap": swap_on,
         "units": units_back,
         "packages": release,
@@ -323,23 +536,38 @@ def reset(root: Path, *, check: bool) -> tuple[list[str], dict[str, str]]:
     return [kind for kind in record if kind not in left], left
 
 
+def no_more_at_boot(root: Path) -> None:
+    """Let the next boot set what it sets by itself."""
+    for name in (AT_BOOT, INTERRUPTS_AT_BOOT):
+        (root / name).unlink(missing_ok=True)
+
+
 def main() -> None:
     """Do what the task asks."""
     words = {"type": "list", "elements": "str", "default": []}
     module = AnsibleModule(
         argument_spec={
-            "state": {"choices": ["tuned", "reset"], "default": "tuned"},
+            "state": {"choices": ["tuned", "reset", "checked"], "default": "tuned"},
             "governor": {"default": ""},
             "turbo": {"type": "bool"},
             "swap": {"type": "bool"},
             "huge_pages": {"default": ""},
             "units_off": words,
             "hold": words,
+            "max_cstate_us": {"type": "int"},
+            "irq_cpus": {"default": ""},
+            "service_cpus": {},
+            "service_numa": {},
+            "hostname": {"default": ""},
             "root": {"type": "path", "default": "/"},
         },
         supports_check_mode=True,
     )
     root = Path(module.params["root"])
+    if module.params["state"] != "reset" and (refused := refusals(root, module.params)):
+        module.fail_json(msg=f"baseline_{'; baseline_'.join(refused)}")
+    if module.params["state"] == "checked":
+        module.exit_json(changed=False, settings=[], left={})
     try:
         if module.params["state"] == "reset":
             settings, left = reset(root, check=module.check_mode)

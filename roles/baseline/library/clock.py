@@ -1,0 +1,260 @@
+#!/usr/bin/python
+"""Gives the node's own time daemon its servers, and waits until the clock is right."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: clock
+short_description: Gives the node's own time daemon its servers
+description:
+  - chrony, ntpsec or systemd-timesyncd, whichever is there, gets a drop-in and is not replaced.
+  - With servers it waits until the clock is set by one of them.
+options:
+  state:
+    description: C(checked) asks the servers and changes nothing; C(kept) lets the daemon keep time.
+    choices: [checked, kept]
+    default: kept
+  servers: {description: Names or addresses; none leaves the node's own, type: list, default: []}
+  wait_s: {description: How long the clock may take to be right, type: int, default: 120}
+"""
+
+RETURN = r"""
+daemon:
+  description: The unit that keeps time, empty where none is installed.
+  type: str
+  returned: always
+"""
+
+import re  # noqa: E402
+import socket  # noqa: E402
+import subprocess  # noqa: E402
+import time  # noqa: E402
+from collections.abc import Callable  # noqa: E402
+from dataclasses import dataclass  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+
+NTP_PORT = 123
+ANSWER_S = 2.0
+ASKED_TIMES = 3
+CLIENT_REQUEST = bytes([0x23]) + bytes(47)
+NOT_SET = 3
+"""The leap indicator of a server that has no time itself."""
+LOOK_EVERY_S = 0.5
+HEAD = "# Ansible managed: baseline_time_servers\n"
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """A way to keep time: its unit, its drop-in, how the drop-in names servers, how it is known."""
+
+    unit: str
+    drop_in: str
+    text: Callable[[list[str]], str]
+    is_right: Callable[[], bool]
+    status: tuple[str, ...]
+
+
+def lines(servers: list[str]) -> str:
+    """A line a server, as chrony and ntpsec read it."""
+    return "".join(f"server {server} iburst prefer\n" for server in servers)
+
+
+def said(*argv: str) -> str:
+    """What a command prints; nothing when it fails."""
+    return subprocess.run(argv, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def kernel_is_told() -> bool:
+    """Whether the daemon has told the kernel that the clock is right."""
+    return said("timedatectl", "show", "-p", "NTPSynchronized", "--value") == "yes"
+
+
+def chrony_is_right() -> bool:
+    """Whether chrony follows a source."""
+    return (
+        subprocess.run(["chronyc", "waitsync", "1"], capture_output=True, check=False).returncode
+        == 0
+    )
+
+
+def timesyncd_is_right() -> bool:
+    """Whether timesyncd has heard a server since it was started, and set the clock."""
+    heard = said("timedatectl", "show-timesync", "-p", "NTPMessage", "--value")
+    return bool(heard) and kernel_is_told()
+
+
+DAEMONS = (
+    Daemon(
+        "chrony.service",
+        "etc/chrony/sources.d/rackbench.sources",
+        lambda servers: HEAD + lines(servers),
+        chrony_is_right,
+        ("chronyc", "-n", "sources"),
+    ),
+    Daemon(
+        "ntpsec.service",
+        "etc/ntpsec/ntp.d/rackbench.conf",
+        # Debian asks for three servers that agree; a lab may have one.
+        lambda servers: HEAD + "tos minsane 1\n" + lines(servers),
+        kernel_is_told,
+        ("ntpq", "-np"),
+    ),
+    Daemon(
+        "systemd-timesyncd.service",
+        "etc/systemd/timesyncd.conf.d/rackbench.conf",
+        lambda servers: f"{HEAD}[Time]\nNTP={' '.join(servers)}\n",
+        timesyncd_is_right,
+        ("timedatectl", "timesync-status"),
+    ),
+)
+
+
+def installed() -> tuple[Daemon | None, bool]:
+    """The daemon that keeps time here, a running one before others, and whether it is on."""
+    found = []
+    for daemon in DAEMONS:
+        shown = said("systemctl", "show", "-p", "LoadState,UnitFileState,ActiveState", daemon.unit)
+        state = dict(line.partition("=")[::2] for line in shown.splitlines())
+        if state.get("LoadState") == "loaded":
+            is_active = state["ActiveState"] in ("active", "activating")
+            found.append((is_active, is_active and state["UnitFileState"] == "enabled", daemon))
+    if not found:
+        return None, False
+    _, is_on, daemon = max(found, key=lambda row: row[0])
+    return daemon, is_on
+
+
+def refusal(server: str) -> str:
+    """Why a server is of no use to this node; empty when it gives the time."""
+    if not re.fullmatch(r"[A-Za-z0-9.:_-]+", server):
+        return f"{server!r} is no name and no address"
+    try:
+        places = socket.getaddrinfo(server, NTP_PORT, type=socket.SOCK_DGRAM)
+    except OSError as error:
+        return f"{server} is not known here ({error.strerror})"
+    for family, kind, protocol, _, place in places[:1] * ASKED_TIMES:
+        with socket.socket(family, kind, protocol) as asked:
+            asked.settimeout(ANSWER_S)
+            try:
+                asked.connect(place)
+                asked.send(CLIENT_REQUEST)
+                answer = asked.recv(512)
+            except OSError:
+                continue
+            if len(answer) >= len(CLIENT_REQUEST):
+                no_time = answer[0] >> 6 == NOT_SET or not 0 < answer[1] < 16
+                return f"{server} answers, but has no time itself" if no_time else ""
+    return f"{server} does not answer on UDP port {NTP_PORT}"
+
+
+def drop_in_of(root: Path, daemon: Daemon) -> Path:
+    """Where the drop-in goes; raises OSError where the daemon's own file would not read it."""
+    own = root / "etc/chrony/chrony.conf"
+    if daemon.unit == "chrony.service" and own.exists():
+        text = own.read_text()
+        if re.search(r"^\s*sourcedir\s+/etc/chrony/sources\.d\s*$", text, re.M):
+            return root / daemon.drop_in
+        if re.search(r"^\s*confdir\s+/etc/chrony/conf\.d\s*$", text, re.M):
+            return root / "etc/chrony/conf.d/rackbench.conf"
+        raise OSError(
+            "/etc/chrony/chrony.conf reads no drop-in; write `sourcedir /etc/chrony/sources.d`"
+            " into it on the node"
+        )
+    return root / daemon.drop_in
+
+
+def place(path: Path, text: str) -> None:
+    """Write a file whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(path.name + ".new")
+    beside.write_text(text)
+    beside.chmod(0o644)
+    beside.rename(path)
+
+
+def settle(wait_s: int, is_right: Callable[[], bool]) -> bool:
+    """Whether the clock is right before time is up."""
+    end = time.monotonic() + wait_s
+    while not is_right():
+        if time.monotonic() >= end:
+            return False
+        time.sleep(LOOK_EVERY_S)
+    return True
+
+
+def configure(root: Path, daemon: Daemon, servers: list[str], *, check: bool) -> bool:
+    """Write or take away the drop-in; whether that changes anything."""
+    path = drop_in_of(root, daemon) if servers else None
+    own = {root / one.drop_in for one in DAEMONS} | {root / "etc/chrony/conf.d/rackbench.conf"}
+    stale = [one for one in own if one != path and one.exists()]
+    wanted = daemon.text(servers) if path else ""
+    differs = bool(path) and (not path.exists() or path.read_text() != wanted)
+    if not check:
+        for one in stale:
+            one.unlink()
+        if path and differs:
+            place(path, wanted)
+    return differs or bool(stale)
+
+
+def main() -> None:
+    """Do what the task asks."""
+    module = AnsibleModule(
+        argument_spec={
+            "state": {"choices": ["checked", "kept"], "default": "kept"},
+            "servers": {"type": "list", "elements": "str", "default": []},
+            "wait_s": {"type": "int", "default": 120},
+        },
+        supports_check_mode=True,
+    )
+    servers = module.params["servers"]
+    daemon, is_on = installed()
+    if module.params["state"] == "checked":
+        refusals = [why for why in map(refusal, servers) if why]
+        if servers and len(refusals) == len(servers):
+            module.fail_json(
+                msg=f"no server of baseline_time_servers is of use: {'; '.join(refusals)}. Correct"
+                " it, or see that the server runs and that nothing between shuts UDP port 123"
+            )
+        for why in refusals:
+            module.warn(f"baseline_time_servers: {why}")
+        module.exit_json(changed=False, daemon=daemon.unit if daemon else "")
+    if daemon is None:
+        if module.check_mode:
+            module.exit_json(changed=True, daemon="")
+        module.fail_json(msg="nothing keeps time here, although systemd-timesyncd was installed")
+    try:
+        differs = configure(Path("/"), daemon, servers, check=module.check_mode)
+    except OSError as error:
+        module.fail_json(msg=str(error))
+    if not module.check_mode and (differs or not is_on):
+        for words in ("enable", "restart") if differs else ("enable", "start"):
+            done = subprocess.run(
+                ["systemctl", "--quiet", words, daemon.unit],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if done.returncode:
+                module.fail_json(msg=f"{daemon.unit}: {done.stderr.strip()}")
+    if module.check_mode:
+        module.exit_json(changed=differs or not is_on, daemon=daemon.unit)
+    right = settle(module.params["wait_s"] if servers else 0, daemon.is_right)
+    if servers and not right:
+        module.fail_json(
+            msg=f"the clock was not set within {module.params['wait_s']} s by {', '.join(servers)}."
+            f" {daemon.unit} says: {said(*daemon.status) or 'nothing'}. Look at its journal there;"
+            " baseline_time_wait_s is how long to wait"
+        )
+    if not right:
+        module.warn(
+            f"{daemon.unit} has not set the clock; name servers that the node reaches in"
+            " baseline_time_servers, or let the control host serve time: rackbench_serve_time"
+        )
+    module.exit_json(changed=differs or not is_on, daemon=daemon.unit)
+
+
+if __name__ == "__main__":
+    main()

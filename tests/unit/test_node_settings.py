@@ -1,0 +1,73 @@
+"""Settings of a node that cannot be meant are refused in words that say what to write."""
+
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+PLUGIN = Path(__file__).parents[2] / "roles/baseline/filter_plugins/written.py"
+GOOD = {
+    "baseline_time_servers": [],
+    "baseline_time_wait_s": 120,
+    "baseline_apt_wait_s": 600,
+    "baseline_apt_proxy": "",
+    "baseline_apt_sources": "",
+    "baseline_irqbalance": False,
+    "baseline_irq_cpus": "",
+}
+PARAGRAPH = "Types: deb\nURIs: http://mirror.lab/debian\nSuites: trixie\nComponents: main\n"
+LINES = "# ours\ndeb [signed-by=/etc/key] http://mirror.lab/debian trixie main\n"
+
+
+@pytest.fixture(scope="module")
+def badly_written():
+    spec = spec_from_file_location("written", PLUGIN)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.badly_written
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"baseline_time_servers": ["192.168.1.1", "fd00::1", "time.lab"]},
+        {"baseline_apt_proxy": "http://10.0.0.1:3142"},
+        {"baseline_apt_sources": LINES},
+        {"baseline_apt_sources": PARAGRAPH},
+        {"baseline_irq_cpus": "0-1"},
+    ],
+)
+def test_what_is_meant_passes(badly_written, settings):
+    assert badly_written(GOOD | settings) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("baseline_time_servers", "192.168.1.1", "write a list of names or addresses"),
+        ("baseline_time_servers", [""], "write a list of names or addresses"),
+        ("baseline_time_servers", [7], "write a list of names or addresses"),
+        ("baseline_time_servers", ["a b"], "write a list of names or addresses"),
+        ("baseline_time_servers", None, "write a list of names or addresses"),
+        ("baseline_time_wait_s", 0, "write a number of seconds"),
+        ("baseline_apt_wait_s", True, "write a number of seconds"),
+        ("baseline_apt_wait_s", "soon", "write a number of seconds"),
+        ("baseline_apt_proxy", "10.0.0.1:3142", "write it as http://HOST:PORT"),
+        ("baseline_apt_proxy", ["http://a:1"], "write it as http://HOST:PORT"),
+        ("baseline_apt_proxy", 'http://a:1"; x', "write it as http://HOST:PORT"),
+        ("baseline_apt_sources", "http://mirror.lab/debian", "write lines such as"),
+        ("baseline_apt_sources", "Types: deb\nURIs: http://m/\n", "write lines such as"),
+        ("baseline_apt_sources", [], "write lines such as"),
+        ("baseline_apt_sources", "# nothing", "write lines such as"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_to_write(badly_written, name, value, words):
+    (refusal,) = badly_written(GOOD | {name: value})
+    assert refusal.startswith(name)
+    assert words in refusal
+
+
+def test_interrupts_are_not_pinned_and_balanced_at_once(badly_written):
+    pinned = {"baseline_irq_cpus": "0", "baseline_irqbalance": True}
+    assert "set one of both" in badly_written(GOOD | pinned)[0]
