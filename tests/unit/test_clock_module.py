@@ -1,0 +1,82 @@
+"""Time servers that answer or not, and the drop-in of whichever daemon is there."""
+
+import socket
+import sys
+import threading
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+MODULE = Path(__file__).parents[2] / "roles/baseline/library/clock.py"
+CHRONY, NTPSEC, TIMESYNCD = range(3)
+DEBIAN_CHRONY = (
+    "confdir /etc/chrony/conf.d\npool pool.lab iburst\nsourcedir /etc/chrony/sources.d\n"
+)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    spec = spec_from_file_location("clock_module", MODULE)
+    module = sys.modules[spec.name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "ANSWER_S", 0.2)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("first_bytes", "refusal"),
+    [
+        (b"\x24\x02", ""),
+        (b"\xe4\x02", "127.0.0.1 answers, but has no time itself"),
+        (b"\x24\x10", "127.0.0.1 answers, but has no time itself"),
+        (b"", "127.0.0.1 does not answer on UDP port"),
+    ],
+)
+def test_a_server_is_of_use_when_it_gives_the_time(clock, monkeypatch, first_bytes, refusal):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        monkeypatch.setattr(clock, "NTP_PORT", server.getsockname()[1])
+
+        def answer():
+            _, asker = server.recvfrom(512)
+            server.sendto(first_bytes + bytes(48 - len(first_bytes)), asker)
+
+        if first_bytes:
+            threading.Thread(target=answer, daemon=True).start()
+        said = clock.refusal("127.0.0.1")
+    assert said.startswith(refusal)
+    assert bool(said) == bool(refusal)
+
+
+def test_what_is_no_server_is_named(clock):
+    assert clock.refusal("a b") == "'a b' is no name and no address"
+
+
+@pytest.mark.parametrize(
+    ("daemon", "path", "words"),
+    [
+        (CHRONY, "etc/chrony/sources.d/rackbench.sources", "server 10.0.0.1 iburst prefer\n"),
+        (NTPSEC, "etc/ntpsec/ntp.d/rackbench.conf", "tos minsane 1\nserver 10.0.0.1"),
+        (TIMESYNCD, "etc/systemd/timesyncd.conf.d/rackbench.conf", "[Time]\nNTP=10.0.0.1\n"),
+    ],
+)
+def test_the_daemon_that_is_there_gets_a_drop_in(clock, tmp_path, daemon, path, words):
+    (tmp_path / "etc/chrony").mkdir(parents=True)
+    (tmp_path / "etc/chrony/chrony.conf").write_text(DEBIAN_CHRONY)
+    keeper = clock.DAEMONS[daemon]
+    assert clock.configure(tmp_path, keeper, ["10.0.0.1"], check=True)
+    assert not (tmp_path / path).exists()
+    assert clock.configure(tmp_path, keeper, ["10.0.0.1"], check=False)
+    assert words in (tmp_path / path).read_text()
+    assert not clock.configure(tmp_path, keeper, ["10.0.0.1"], check=False)
+    assert clock.configure(tmp_path, keeper, [], check=False)
+    assert not (tmp_path / path).exists()
+    assert (tmp_path / "etc/chrony/chrony.conf").read_text() == DEBIAN_CHRONY
+
+
+def test_a_chrony_that_reads_no_drop_in_is_told_with_the_line_to_write(clock, tmp_path):
+    (tmp_path / "etc/chrony").mkdir(parents=True)
+    (tmp_path / "etc/chrony/chrony.conf").write_text("pool pool.lab iburst\n")
+    with pytest.raises(OSError, match=r"write `sourcedir /etc/chrony/sources\.d`"):
+        clock.configure(tmp_path, clock.DAEMONS[CHRONY], ["10.0.0.1"], check=False)
