@@ -6,6 +6,7 @@ import pwd
 import shutil
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,8 +38,10 @@ GROUP = "daemon"
 def place(tmp_path_factory):
     """A directory of root's that everybody may enter."""
     place = tmp_path_factory.mktemp("place")
-    for parent in [place, *place.parents][:3]:
-        parent.chmod(0o755)
+    for directory in (place, *place.parents):
+        if directory == Path(tempfile.gettempdir()):
+            break
+        directory.chmod(0o755)
     return place
 
 

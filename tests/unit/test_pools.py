@@ -157,23 +157,28 @@ def trial(client, constants=None, **factors):
     return json.dumps({"client": client, "factors": factors, "constants": constants or {}})
 
 
+def plans_of(*runs):
+    """The contents of each run's plan.jsonl."""
+    return ["".join(f"{line}\n" for line in lines) for lines in runs]
+
+
 LAB = {"workers": [{"name": "rack03"}, {"name": "rack04"}], "pools": [1, 3]}
 WORKERS = ["rack03", "rack04"]
 
 
 def test_a_sweep_is_told_the_pools_that_are_not_there():
-    plan = [
+    lines = [
         trial("sort-jms", servers=1),
         trial("sort-jms", servers=7),
         trial("sort-jms", {"servers": 4}),
         trial("sort-soap", servers=8),
         trial("mtom"),
     ]
-    assert provisioned.not_provisioned(LAB, plan, WORKERS) == [
+    assert provisioned.not_provisioned(LAB, plans_of(lines[:2], lines[2:]), WORKERS) == [
         "there is no queue for a pool of 4 servers",
         "there is no queue for a pool of 7 servers",
     ]
-    assert provisioned.not_provisioned(LAB, plan[:1] + plan[3:], WORKERS) == []
+    assert provisioned.not_provisioned(LAB, plans_of(lines[:1], lines[3:]), WORKERS) == []
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ SYSTEMS = {
     "forty": ("Fedora", "40", "40", "systemd"),
     "sysv": ("Debian", "13", "13.2", "sysvinit"),
 }
+# A container keeps no clock of its own.
+OF_ALL = {"virtualization_type": "container", "nodename": "{{ inventory_hostname }}"}
 NAMES = ("distribution", "distribution_major_version", "distribution_version", "service_mgr")
 
 
@@ -30,7 +32,7 @@ def answers(tmp_path_factory):
     own = {name: "{{ facts[inventory_hostname]['" + name + "'] }}" for name in NAMES}
     task = {
         "block": [
-            {"ansible.builtin.set_fact": {"cacheable": True} | own},
+            {"ansible.builtin.set_fact": {"cacheable": True, **own, **OF_ALL}},
             {"ansible.builtin.import_role": {"name": "baseline", "tasks_from": "preflight"}},
         ],
         "rescue": [{"ansible.builtin.set_fact": {"refusal": "{{ ansible_failed_result.msg }}"}}],

@@ -11,12 +11,12 @@ POOLED = "sort-jms"
 
 
 def not_provisioned(
-    lab: Mapping[str, Any], plan: Iterable[str], workers: Sequence[str]
+    lab: Mapping[str, Any], plans: Iterable[str], workers: Sequence[str]
 ) -> list[str]:
-    """What is missing for a run, one text each.
+    """What is missing for some runs, one text each.
 
-    `lab` is lab.json as it lies on the client node, empty where there is none; `plan` are the lines
-    of plan.jsonl; `workers` are the inventory's.
+    `lab` is lab.json as it lies on the client node, empty where there is none; `plans` are the
+    contents of the runs' plan.jsonl; `workers` are the inventory's.
     """
     known = [worker["name"] for worker in lab.get("workers", [])]
     if known != list(workers):
@@ -24,13 +24,17 @@ def not_provisioned(
             f"it knows the workers {', '.join(known) or '(none)'}, and the inventory has "
             f"{', '.join(workers)}"
         ]
-    missing = sorted(_pools(plan) - set(lab.get("pools", [])))
+    missing = sorted(_pools(plans) - set(lab.get("pools", [])))
     return [f"there is no queue for a pool of {size} servers" for size in missing]
 
 
-def _pools(plan: Iterable[str]) -> set[int]:
-    trials = (trial for trial in map(json.loads, plan) if trial["client"] == POOLED)
-    return {{**trial["constants"], **trial["factors"]}.get("servers", 1) for trial in trials}
+def _pools(plans: Iterable[str]) -> set[int]:
+    trials = [json.loads(line) for plan in plans for line in plan.splitlines()]
+    return {
+        {**trial["constants"], **trial["factors"]}.get("servers", 1)
+        for trial in trials
+        if trial["client"] == POOLED
+    }
 
 
 class FilterModule:
