@@ -27,12 +27,12 @@ def left_s(steps: Sequence[Step], taken_s: Sequence[float], running_s: float) ->
 
     `taken_s` is what each step took that has ended, `running_s` how long the next one runs. The
     estimates of the rest are corrected by what the ended steps took, within bounds: a short step
-    says little about a long one.
+    says little about a long one. A step that is late needs a tenth of its time more, until it ends.
     """
     done = sum(step.estimate_s for step in steps[: len(taken_s)])
     pace = min(max(sum(taken_s) / done, _FASTEST), _SLOWEST) if done else 1.0
     current, *later = [pace * step.estimate_s for step in steps[len(taken_s) :]]
-    return max(current - running_s, 0.0) + sum(later)
+    return max(current - running_s, running_s / 10) + sum(later)
 
 
 def span(seconds: float) -> str:
