@@ -40,7 +40,7 @@ class Served:
             mac: {**other, "directory": str(self._machine(other["name"]))}
             for mac, other in dict(more).items()
         }
-        for name in ("near", "far", "installer", "cache"):
+        for name in ("near", "far", "installer"):
             (directory / name).mkdir(exist_ok=True)
         self.port, self.log_port = free_ports()
         plan = {

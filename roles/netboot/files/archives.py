@@ -34,7 +34,8 @@ class Archives:
     """
 
     def __init__(self, plan: Plan) -> None:
-        """Begin with what earlier installs left."""
+        """Begin with what earlier installs left, or with an empty place for it."""
+        plan.cache.mkdir(parents=True, exist_ok=True)
         self._plan = plan
         self._lock = threading.Lock()
         self._locks: dict[Path, threading.Lock] = defaultdict(threading.Lock)
