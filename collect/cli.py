@@ -8,9 +8,11 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TextIO, TypeAlias
 
-from collect.check import KINDS, Finding
 from collect.errors import InputError
-from collect.plan import (
+from collect.files import write_text
+from collect.progress import progress
+from collect.run.directory import Run, open_run
+from collect.run.plan import (
     PlannedTrial,
     is_planned,
     make_plan,
@@ -18,11 +20,9 @@ from collect.plan import (
     workers_to_fit,
     write_plan,
 )
-from collect.progress import progress
-from collect.run import Run, open_run
-from collect.status import show_status
-from collect.study import Level, find_study, load_study
-from collect.writing import write_text
+from collect.run.study import Level, find_study, load_study
+from collect.run.verify import KINDS, Finding
+from collect.sweep.status import show_status
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Action: TypeAlias = Callable[[argparse.Namespace], int]
@@ -188,7 +188,7 @@ examples:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from collect.proof import SET_ASIDE, prove, set_aside  # noqa: PLC0415 - slow to import
+    from collect.report.check import SET_ASIDE, prove, set_aside  # noqa: PLC0415 - slow to import
 
     run = open_run(options.run_name)
     with progress() as show:
@@ -254,7 +254,7 @@ examples:
 
 def _report(options: argparse.Namespace) -> int:
     # Slow to import, and no other command needs them.
-    from collect.analysis import analyse  # noqa: PLC0415
+    from collect.cells.analysis import analyse  # noqa: PLC0415
     from collect.report.page import write_report  # noqa: PLC0415
 
     runs = [open_run(name) for name in options.runs]
@@ -341,7 +341,7 @@ def _anova(options: argparse.Namespace) -> int:
     columns = [options.response, *options.factor]
     if len(options.factor) > 2 or len(set(columns)) < len(columns):
         raise InputError("give one or two factors, each column once")
-    from collect.anova import anova, as_json, as_text, read_observations  # noqa: PLC0415 - slow
+    from collect.stats.anova import anova, as_json, as_text, read_observations  # noqa: PLC0415 - slow
 
     table = anova(read_observations(options.file, options.response, options.factor))
     print((as_json if options.json else as_text)(table))
@@ -384,9 +384,9 @@ examples:
 
 def _compare(options: argparse.Namespace) -> int:
     # Slow to import, and no other command needs them.
-    from collect.analysis import analyse  # noqa: PLC0415
-    from collect.compare.budget import Budget, read_budget  # noqa: PLC0415
-    from collect.compare.show import as_html, as_json, compare, labels, print_text  # noqa: PLC0415
+    from collect.cells.analysis import analyse  # noqa: PLC0415
+    from collect.report.compare.budget import Budget, read_budget  # noqa: PLC0415
+    from collect.report.compare.show import as_html, as_json, compare, labels, print_text  # noqa: PLC0415
 
     budget = read_budget(options.budget) if options.budget else Budget()
     runs = [open_run(name) for name in (options.first, *options.others)]
@@ -446,8 +446,8 @@ examples:
 
 def _export(options: argparse.Namespace) -> int:
     # Slow to import, and no other command needs them.
-    from collect.analysis import analyse  # noqa: PLC0415
-    from collect.export import export  # noqa: PLC0415
+    from collect.cells.analysis import analyse  # noqa: PLC0415
+    from collect.exchange.export import export  # noqa: PLC0415
 
     run = open_run(options.run_name)
     with progress() as show:
@@ -494,8 +494,8 @@ examples:
 
 
 def _import(options: argparse.Namespace) -> int:
-    from collect.imports.jtl import read_jtl  # noqa: PLC0415 - no other command needs them
-    from collect.imports.run import import_jtl  # noqa: PLC0415
+    from collect.exchange.imported import import_jtl  # noqa: PLC0415
+    from collect.exchange.jtl import read_jtl  # noqa: PLC0415 - no other command needs them
 
     made = import_jtl(
         [read_jtl(path) for path in options.files],
@@ -512,7 +512,7 @@ def _import(options: argparse.Namespace) -> int:
 
 
 def _factor(text: str) -> tuple[str, Level]:
-    from collect.labels import parse_level  # noqa: PLC0415 - no other command needs it
+    from collect.exchange.labels import parse_level  # noqa: PLC0415 - no other command needs it
 
     name, equals, level = text.partition("=")
     if not equals or not name:

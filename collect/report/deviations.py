@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from collect.analysis import Analysis
-from collect.evidence import read_published
-from collect.numbers import show_level
+from collect.cells.analysis import Analysis
+from collect.cells.notation import show_level
+from collect.replication.evidence import read_published
 from collect.report.provenance import ABSENT, link_of
 
 _NEAR = 0.1
@@ -31,18 +31,17 @@ def conditions_of(analysis: Analysis) -> list[Condition]:
     """Lay what the document states of its machines and programs beside what run.json records."""
     here = {name: find(analysis) for name, find in _SOURCES.items()}
     found = []
-    for row in read_published("conditions"):
-        if row["study"] == analysis.run.study:
-            own = here.get(row["condition"], ABSENT)
-            found.append(
-                Condition(
-                    name=row["condition"],
-                    section=row["section"],
-                    stated=row["stated"],
-                    here=own,
-                    is_met=None if own == ABSENT else _is_near(own, row["number"]),
-                )
+    for row in read_published(analysis.run.study, "conditions"):
+        own = here.get(row["condition"], ABSENT)
+        found.append(
+            Condition(
+                name=row["condition"],
+                section=row["section"],
+                stated=row["stated"],
+                here=own,
+                is_met=None if own == ABSENT else _is_near(own, row["number"]),
             )
+        )
     return found
 
 

@@ -11,22 +11,22 @@ from typing import Any
 
 from markupsafe import Markup
 
-from collect import charts
-from collect.analysis import Analysis
-from collect.bench import Bench, find_bench
-from collect.cells import Cell, CellTrial, write_cells
-from collect.evidence import Key
-from collect.exhibits import Figure
-from collect.numbers import name_of, show, show_estimate, show_level
-from collect.replication import Replication, replicate
+from collect.cells.analysis import Analysis
+from collect.cells.cells import Cell, CellTrial, write_cells
+from collect.cells.notation import name_of, show, show_estimate, show_level
+from collect.files import write_text
+from collect.replication import charts
+from collect.replication.evidence import Key
+from collect.replication.exhibits import Figure
+from collect.replication.judge import Replication, replicate
+from collect.replication.lessons import Lesson, lessons_of
+from collect.report.bench import Bench, find_bench
 from collect.report.deviations import Condition, conditions_of
 from collect.report.provenance import Fact, facts_of, nodes_of, settings_of
-from collect.statistics import Estimate
-from collect.study import Level
-from collect.teaching import Lesson, lessons_of
+from collect.report.warnings import Trouble, find_troubles
+from collect.run.study import Level
+from collect.stats.estimates import Estimate
 from collect.templates import templates_in
-from collect.troubles import Trouble, find_troubles
-from collect.writing import write_text
 
 _TRIALS_IN_PAGE = 3000
 

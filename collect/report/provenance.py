@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from collect.analysis import Analysis
+from collect.cells.analysis import Analysis
 
 ABSENT = "not recorded"
 _NODE_COLUMNS = {

@@ -15,11 +15,11 @@ import synthetic  # noqa: E402
 from bench_lab import said  # noqa: E402
 from jmeter_home import jmeter_home  # noqa: E402
 
-from collect.analysis import analyse  # noqa: E402
-from collect.cells import Cell  # noqa: E402
+from collect.cells.analysis import analyse  # noqa: E402
+from collect.cells.cells import Cell  # noqa: E402
 from collect.cli import main as collect  # noqa: E402
-from collect.labels import label_of  # noqa: E402
-from collect.run import Run, open_run  # noqa: E402
+from collect.exchange.labels import label_of  # noqa: E402
+from collect.run.directory import Run, open_run  # noqa: E402
 
 HALF_A_MS = 0.5  # JMeter knows whole milliseconds
 

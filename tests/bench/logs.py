@@ -152,7 +152,7 @@ def scan(run: Path) -> int:
     """DuckDB's bare scan: how many rows."""
     import duckdb
 
-    from collect.trials import CALLS_HEADER
+    from collect.run.trials import CALLS_HEADER
 
     files = [str(path) for path in sorted(run.glob("trials/*/calls.csv"))]
     words = {"phase": "VARCHAR", "status": "VARCHAR"}
@@ -167,9 +167,9 @@ def scan(run: Path) -> int:
 
 def with_collect(run: Path) -> dict[str, Any]:
     """What `collect report` does until cells.csv is written."""
-    from collect.analysis import analyse
-    from collect.cells import write_cells
-    from collect.run import open_run
+    from collect.cells.analysis import analyse
+    from collect.cells.cells import write_cells
+    from collect.run.directory import open_run
 
     analysis = analyse(open_run(str(run)))
     write_cells(run / "cells.csv", analysis.run, analysis.cells)

@@ -14,8 +14,8 @@ import pyarrow as pa
 import yaml
 from pyarrow import csv
 
-from collect.plan import PlannedTrial
-from collect.trials import CALLS_HEADER
+from collect.run.plan import PlannedTrial
+from collect.run.trials import CALLS_HEADER
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
 from synthetic import STUDIES, make_run, seal

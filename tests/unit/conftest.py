@@ -10,7 +10,7 @@ import vl_convert
 from hypothesis import HealthCheck, settings
 from synthetic import make_run, sort_times
 
-from collect.run import Run, open_run
+from collect.run.directory import Run, open_run
 
 MakeRun = Callable[..., Run]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from collect.plan import PlannedTrial, make_plan, write_plan
-from collect.study import parse_study
-from collect.trials import CALLS_HEADER
+from collect.run.plan import PlannedTrial, make_plan, write_plan
+from collect.run.study import parse_study
+from collect.run.trials import CALLS_HEADER
 
 STUDIES = Path(__file__).parents[2] / "playbooks/studies"
 START = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)

@@ -11,12 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from client_node import Client, archive, planned_of
 from synthetic import make_run, sort_times
-from test_follow import Client
-from test_pull import archive, planned_of
 
-from collect.follow import Follower, NodeSilentError, Terms
-from collect.pull import accept_trials
+from collect.sweep.follow import Follower, NodeSilentError, Terms
+from collect.sweep.pull import accept_trials
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be misled")
 

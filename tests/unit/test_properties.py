@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from made_up_studies import SORT
 from synthetic import reseal, seal
-from test_study import SORT
 
-from collect.anova import Observations, anova
-from collect.calls import find_bad_rows
-from collect.check import verify_run
-from collect.compare.ratios import holm
+from collect.cells.calls import find_bad_rows
 from collect.errors import InputError
-from collect.plan import make_plan, plan_bytes, read_plan
-from collect.records import parse_json
-from collect.run import Run
-from collect.statistics import Moments, mean_t, mean_t_from_moments, split_variance
-from collect.study import load_study
-from collect.trials import CALLS_HEADER
+from collect.report.compare.ratios import holm
+from collect.run.directory import Run
+from collect.run.plan import make_plan, plan_bytes, read_plan
+from collect.run.study import load_study
+from collect.run.trials import CALLS_HEADER
+from collect.run.verify import verify_run
+from collect.stats.anova import Observations, anova
+from collect.stats.estimates import Moments, mean_t, mean_t_from_moments, split_variance
+from collect.strict_json import parse_json
 
 steady = settings(
     derandomize=True,

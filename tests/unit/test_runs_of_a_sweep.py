@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from ansible.errors import AnsibleFilterError
-from test_study import changed
+from made_up_studies import changed
 
-from collect.plan import make_plan, write_plan
-from collect.study import find_study, load_study, parse_study
+from collect.run.plan import make_plan, write_plan
+from collect.run.study import find_study, load_study, parse_study
 
 PLUGIN = Path(__file__).parents[2] / "roles/sweep/filter_plugins/runs.py"
 DEMO = ("sort", "overhead", "attachments", "mtom", "binding", "harness")

@@ -10,8 +10,8 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from collect.identity import ABSENT, OF_A_MACHINE, READINGS, flat, kind_of
-from collect.sameness import Row, find_odd, gather
+from collect.run.differences import Row, find_odd, gather
+from collect.run.fingerprint import ABSENT, OF_A_MACHINE, READINGS, flat, kind_of
 
 # The packages themselves are compared.
 DIGESTS = frozenset({"packages_sha256"})

@@ -15,7 +15,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from collect.follow import end_with_parent
+from collect.sweep.follow import end_with_parent
 
 # The architectures of RFC 4578 and its registry, as firmware names them.
 ARCHITECTURES = {0: "BIOS x86", 6: "UEFI x86", 7: "UEFI x86-64", 9: "UEFI x86-64", 11: "UEFI ARM64"}

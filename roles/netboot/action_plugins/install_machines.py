@@ -19,8 +19,8 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from collect.follow import end_with_parent
 from collect.printable import printable
+from collect.sweep.follow import end_with_parent
 
 LOG_LINES = 12
 LOG_LETTERS = 300

@@ -14,8 +14,8 @@ from pathlib import Path
 from kept_log import KeptLog
 from plan import Machine, Plan, offer_of
 
+from collect.files import write_text
 from collect.printable import printable
-from collect.writing import write_text
 
 OPEN_ENDS = frozenset({"unstarted", "absent"})
 """Ends that a machine leaves again when it boots from the network while others install."""

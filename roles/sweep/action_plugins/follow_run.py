@@ -10,8 +10,14 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from collect.errors import InputError
-from collect.follow import Follower, NodeSilentError, SweepStoppedError, Terms, end_with_parent
-from collect.hook import Hook
+from collect.sweep.follow import (
+    Follower,
+    NodeSilentError,
+    SweepStoppedError,
+    Terms,
+    end_with_parent,
+)
+from collect.sweep.hook import Hook
 
 
 class ActionModule(ActionBase):

@@ -10,7 +10,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from collect.errors import InputError
-from collect.plan import read_plan
+from collect.run.plan import read_plan
 
 _DEAREST_FIRST = ("tomcat_heap_mb", "link_mbit")  # a heap costs a restart, a link one command
 

@@ -1,0 +1,1 @@
+"""Proven logs become cells."""

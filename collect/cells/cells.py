@@ -1,0 +1,213 @@
+"""Cells: what the trials of one combination of levels amount to, and cells.csv."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collect.cells.calls import Calls, CellQuantiles
+from collect.cells.summaries import TrialSummary
+from collect.files import write_text
+from collect.run.directory import Run
+from collect.run.study import CELL_COLUMNS, Level, level_text
+from collect.run.trials import Trial
+from collect.stats.estimates import (
+    Estimate,
+    Moments,
+    Steadiness,
+    VarianceSplit,
+    forks_to_halve,
+    mean_bca,
+    mean_t,
+    mean_t_from_moments,
+    outliers,
+    split_variance,
+    steadiness,
+)
+
+NOT_RUN = "not run"
+_SEVERITY = ("oom", "timeout", "failed")
+_NOTHING = TrialSummary(0, 0, None, None, None, None)
+
+
+@dataclass(frozen=True)
+class CellTrial:
+    """A verified trial with the summary of its measured calls."""
+
+    trial: Trial
+    calls: TrialSummary
+
+    @property
+    def counts(self) -> bool:
+        """Whether its calls are in the averages: its outcome is ok and a measured call is ok."""
+        return self.trial.outcome == "ok" and self.calls.mean_ms is not None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination of levels; times in ms, None when no trial counts.
+
+    `trials` holds every verified trial in plan order, whatever its outcome; `courses` the measured
+    times of those that count.
+    """
+
+    levels: tuple[Level, ...]
+    planned: int
+    trials: tuple[CellTrial, ...]
+    quantiles: CellQuantiles | None
+    courses: tuple[NDArray[np.float64], ...]
+
+    @cached_property
+    def counted(self) -> tuple[CellTrial, ...]:
+        """The trials behind the averages."""
+        return tuple(trial for trial in self.trials if trial.counts)
+
+    @property
+    def outcome(self) -> str:
+        """`ok` when a trial counts, else the most frequent outcome, else `not run`."""
+        if self.counted:
+            return "ok"
+        outcomes = Counter(self.outcome_of(trial) for trial in self.trials)
+        return max(
+            outcomes, key=lambda name: (outcomes[name], name in _SEVERITY[:2]), default=NOT_RUN
+        )
+
+    @property
+    def calls(self) -> int:
+        """How many calls are in the averages."""
+        return sum(trial.calls.calls for trial in self.counted)
+
+    @property
+    def errors(self) -> int:
+        """How many measured calls were not ok, over all trials."""
+        return sum(trial.calls.errors for trial in self.trials)
+
+    @property
+    def samples(self) -> dict[int, float]:
+        """The mean of each counted trial in ms, by block."""
+        return {t.trial.block: t.calls.mean_ms for t in self.counted if t.calls.mean_ms is not None}
+
+    @cached_property
+    def mean(self) -> Estimate | None:
+        """The mean of the trial means with its t interval."""
+        return mean_t(list(self.samples.values())) if self.counted else None
+
+    @cached_property
+    def bootstrap(self) -> Estimate | None:
+        """The same mean with its BCa bootstrap interval."""
+        return mean_bca(list(self.samples.values())) if self.counted else None
+
+    @property
+    def moments(self) -> Moments | None:
+        """Count, mean and variance over all counted calls."""
+        if self.quantiles is None:
+            return None
+        return Moments(self.calls, self.quantiles.mean_ms, self.quantiles.variance_ms2)
+
+    @property
+    def calls_as_samples(self) -> Estimate | None:
+        """The mean over calls with the t interval that takes every call for a sample."""
+        return None if self.moments is None else mean_t_from_moments(self.moments)
+
+    @property
+    def variance(self) -> VarianceSplit | None:
+        """How the variance splits between forks and calls."""
+        parts = [trial.calls for trial in self.counted]
+        return split_variance(
+            [part.calls for part in parts],
+            list(self.samples.values()),
+            [part.variance_ms2 for part in parts],
+        )
+
+    @property
+    def forks_to_halve(self) -> int | None:
+        """How many trials in all would halve the t interval."""
+        return forks_to_halve(list(self.samples.values()))
+
+    @cached_property
+    def outliers(self) -> frozenset[str]:
+        """The counted trials whose means lie far from the others', by id; they count like any."""
+        ids = [t.trial.id for t in self.counted if t.calls.mean_ms is not None]
+        return frozenset(ids[place] for place in outliers(list(self.samples.values())))
+
+    @cached_property
+    def steadiness(self) -> Steadiness:
+        """Whether the measured phase was steady."""
+        return steadiness(self.courses)
+
+    def bytes_of(self, name: str) -> float | None:
+        """Give the mean of `request_bytes` or `response_bytes` over the counted calls."""
+        sizes = [(getattr(t.calls, name), t.calls.calls) for t in self.counted]
+        known = [(size, count) for size, count in sizes if size is not None]
+        if not known:
+            return None
+        return float(sum(size * count for size, count in known) / sum(count for _, count in known))
+
+    @staticmethod
+    def outcome_of(trial: CellTrial) -> str:
+        """Give the outcome of a trial that does not count."""
+        # A sealed `ok` trial without one good measured call has nothing to average.
+        return "failed" if trial.trial.outcome == "ok" else trial.trial.outcome
+
+
+def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[Cell]:
+    """Group the verified trials of a run by cell; every planned cell is there, in order."""
+    index = {levels: number for number, levels in enumerate(run.cells)}
+    number_of = {trial.id: index[run.levels(trial.factors)] for trial in trials}
+    summaries = calls.trials()
+    grouped: list[list[CellTrial]] = [[] for _ in index]
+    for trial in trials:
+        summary = summaries.get(trial.id, _NOTHING)
+        grouped[number_of[trial.id]].append(CellTrial(trial, summary))
+    counting = {t.trial.id: number_of[t.trial.id] for group in grouped for t in group if t.counts}
+    quantiles, courses = calls.cells(counting), calls.courses(counting)
+    planned = Counter(run.levels(trial.factors) for trial in run.plan)
+    return [
+        Cell(
+            levels=levels,
+            planned=planned[levels],
+            trials=tuple(grouped[number]),
+            quantiles=quantiles.get(number),
+            courses=tuple(courses[t.trial.id] for t in grouped[number] if t.counts),
+        )
+        for levels, number in index.items()
+    ]
+
+
+def cells_csv(run: Run, cells: Sequence[Cell]) -> str:
+    """Give cells.csv: one row a cell, times in ms to the nanosecond, empty where there is none.
+
+    `trials` counts those with the outcome of the row, `calls` the calls in the averages; the
+    interval is Student's over trial means.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["study", *run.factors, *CELL_COLUMNS])
+    for cell in cells:
+        writer.writerow([run.study, *map(level_text, cell.levels), *_row(cell)])
+    return text.getvalue()
+
+
+def write_cells(path: Path, run: Run, cells: Sequence[Cell]) -> None:
+    """Write cells.csv, whole or not at all."""
+    write_text(path, cells_csv(run, cells))
+
+
+def _row(cell: Cell) -> list[str]:
+    mean = cell.mean
+    trials = len(cell.counted) if cell.counted else len(cell.trials)
+    times: list[float | None] = [None] * 5
+    if mean is not None and cell.quantiles is not None:
+        times = [mean.value, mean.low, mean.high, cell.quantiles.p50_ms, cell.quantiles.p99_ms]
+    sizes = [cell.bytes_of("request_bytes"), cell.bytes_of("response_bytes")]
+    return [str(trials), str(cell.calls), *map(_number, [*times, *sizes]), cell.outcome]
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.6f}".rstrip("0").rstrip(".")

@@ -1,0 +1,41 @@
+"""How numbers and levels are written for people: three digits that matter, thousands apart."""
+
+import math
+from collections.abc import Sequence
+
+from collect.run.study import Level, level_text
+from collect.stats.estimates import Estimate
+
+_THIN = "\N{NARROW NO-BREAK SPACE}"
+
+
+def show(value: float) -> str:
+    """Give a number with three significant digits, or all digits before the point."""
+    if value == 0:
+        return "0"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    magnitude = abs(value)
+    if magnitude >= 99.95:
+        return f"{value:,.0f}".replace(",", _THIN)
+    decimals = 1 if magnitude >= 9.995 else 2 if magnitude >= 0.9995 else 3
+    return f"{value:.{decimals}f}" if magnitude >= 0.01 else f"{value:.2g}"
+
+
+def show_estimate(estimate: Estimate) -> str:
+    """Give a value with its interval as [low, high]; alone when it has none or one of no length."""
+    if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
+        return show(estimate.value)
+    return f"{show(estimate.value)} [{show(estimate.low)}, {show(estimate.high)}]"
+
+
+def name_of(cell: Sequence[Level]) -> str:
+    """Give the levels of a cell as text."""
+    return ", ".join(show_level(level) for level in cell)
+
+
+def show_level(level: Level) -> str:
+    """Give a level as text, thousands apart."""
+    if isinstance(level, bool) or not isinstance(level, int):
+        return level_text(level)
+    return f"{level:,}".replace(",", _THIN)

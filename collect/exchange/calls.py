@@ -1,0 +1,207 @@
+"""The calls of a run as rows: Parquet, CSV and the log of JMeter, written by DuckDB."""
+# ruff: noqa: S608 - what is put into SQL here is our own constants and quoted names
+
+import glob
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import duckdb
+
+from collect.cells.analysis import Analysis
+from collect.errors import InputError
+from collect.exchange.labels import label_of
+from collect.run.study import level_text
+from collect.run.trials import CALLS_HEADER, Trial
+
+_TYPES = {"phase": "VARCHAR", "status": "VARCHAR"}
+LOG_COLUMNS = {name: _TYPES.get(name, "BIGINT") for name in CALLS_HEADER.split(",")}
+PARQUET_COLUMNS = (
+    *("run", "study", "profile", "trial", "block", "position", "attempt", "outcome"),
+    *("factors", "started_at", *LOG_COLUMNS),
+)
+"""The schema of an exported Parquet file; `factors` is a JSON object, whatever the study."""
+JTL_COLUMNS = (
+    *("timeStamp", "elapsed", "label", "responseCode", "responseMessage", "threadName"),
+    *("dataType", "success", "failureMessage", "bytes", "sentBytes", "grpThreads", "allThreads"),
+    *("URL", "Latency", "IdleTime", "Connect"),
+)
+"""The columns of a CSV log in the order in which JMeter writes them unless told otherwise."""
+_CSV = "(FORMAT csv, HEADER, DELIMITER ',', QUOTE '\"', ESCAPE '\"')"
+
+
+def write_parquet(analysis: Analysis, path: Path) -> None:
+    """Write every call of every whole trial, warm-up too, with the columns PARQUET_COLUMNS."""
+    with calls_of(analysis, path.parent) as database:
+        _copy(
+            database,
+            f"SELECT {', '.join(PARQUET_COLUMNS)} FROM calls ORDER BY position, seq",
+            path,
+            "(FORMAT parquet, COMPRESSION zstd)",
+        )
+
+
+def write_calls_csv(analysis: Analysis, path: Path) -> None:
+    """Write every call of every whole trial, with a column each factor."""
+    factors = list(analysis.run.factors)
+    others = ("study", "trial", "block", "position", "outcome", *LOG_COLUMNS)
+    twice = sorted(set(factors) & set(others))
+    if twice:
+        raise InputError(
+            f"{analysis.run.name}: the factor {twice[0]} has the name of a column of the log; "
+            "export parquet, where the levels are in a column of their own"
+        )
+    levels = [f"level{place} AS {_name(factor)}" for place, factor in enumerate(factors)]
+    columns = ", ".join([others[0], *levels, *others[1:]])
+    with calls_of(analysis, path.parent) as database:
+        _copy(database, f"SELECT {columns} FROM calls ORDER BY position, seq", path, _CSV)
+
+
+def write_jtl(analysis: Analysis, path: Path) -> None:
+    """Write the measured calls as JMeter does: JTL_COLUMNS, times rounded to whole milliseconds.
+
+    `timeStamp` is the start, from the wall-clock anchor of the trial; `bytes` and `sentBytes` are
+    those of the bodies, 0 where unknown. The label reads back as the cell.
+    """
+    with calls_of(analysis, path.parent) as database:
+        _copy(
+            database,
+            """
+            SELECT (anchor_ns::HUGEINT + begun_ns) // 1000000 AS "timeStamp",
+                   round(time_ns / 1e6)::BIGINT AS elapsed, label,
+                   status AS "responseCode", coalesce(text, '') AS "responseMessage",
+                   trial || ' ' || thread AS "threadName", 'text' AS "dataType",
+                   CASE status WHEN 'ok' THEN 'true' ELSE 'false' END AS success,
+                   CASE status WHEN 'wrong' THEN coalesce(text, 'wrong') ELSE '' END
+                       AS "failureMessage",
+                   greatest(coalesce(response_bytes, 0), 0) AS bytes,
+                   greatest(coalesce(request_bytes, 0), 0) AS "sentBytes",
+                   threads AS "grpThreads", threads AS "allThreads", '' AS "URL",
+                   elapsed AS "Latency", 0 AS "IdleTime", 0 AS "Connect"
+            FROM calls LEFT JOIN errors USING (trial, seq)
+            WHERE phase = 'measure' ORDER BY "timeStamp", position, seq""",
+            path,
+            _CSV,
+        )
+
+
+@contextmanager
+def calls_of(analysis: Analysis, scratch: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give a database with the view `calls` over the logs of the whole trials of a run.
+
+    Its columns are PARQUET_COLUMNS, `level0` and so on (of each factor, as text), `label`,
+    `threads`, `anchor_ns` (since 1970), `begun_ns` (since the trial's start) and `time_ns`, which
+    in an open loop counts the waiting. The table `errors` holds `trial`, `seq` and `text`. What
+    does not fit into memory goes to a directory in `scratch` for as long as it is open.
+    """
+    trials = [trial.trial for cell in analysis.cells for trial in cell.trials]
+    with TemporaryDirectory(prefix=".export-", dir=scratch) as spill, duckdb.connect() as database:
+        database.execute("SET memory_limit = '1500MB'")
+        database.execute("SET enable_progress_bar = false")
+        database.execute(f"SET temp_directory = {_text(spill)}")
+        _create(database, "trials", _described(analysis, trials))
+        _create(database, "errors", _errors(trials))
+        database.execute(f"CREATE TEMP VIEW calls AS {_view(analysis, trials)}")
+        yield database
+
+
+def _view(analysis: Analysis, trials: Sequence[Trial]) -> str:
+    logs = [_text(glob.escape(str(trial.log))) for trial in trials]
+    if logs:
+        rows = f"""
+            SELECT parse_filename(parse_dirpath(filename)) AS trial, {", ".join(LOG_COLUMNS)}
+            FROM read_csv([{", ".join(logs)}], columns = {LOG_COLUMNS}, header = true, delim = ',',
+                          quote = '', escape = '', nullstr = '', auto_detect = false,
+                          filename = true)"""
+    else:
+        nothing = ", ".join(f"NULL::{kind} AS {name}" for name, kind in LOG_COLUMNS.items())
+        rows = f"SELECT NULL::VARCHAR AS trial, {nothing} WHERE false"
+    run = analysis.run
+    constant = {"run": run.name, "study": run.study, "profile": run.profile}
+    return f"""
+        SELECT {", ".join(f"{_text(value)} AS {name}" for name, value in constant.items())},
+               *, coalesce(intended_ns, start_ns) AS begun_ns,
+               coalesce(start_ns - intended_ns, 0) + elapsed_ns AS time_ns
+        FROM ({rows}) JOIN trials USING (trial)"""
+
+
+def _described(analysis: Analysis, trials: Sequence[Trial]) -> dict[str, tuple[str, list[Any]]]:
+    threads = {planned.id: planned.threads for planned in analysis.run.plan}
+    factors = analysis.run.factors
+    return {
+        "trial": ("VARCHAR", [trial.id for trial in trials]),
+        "block": ("INTEGER", [trial.block for trial in trials]),
+        "position": ("INTEGER", [trial.position for trial in trials]),
+        "attempt": ("BIGINT", [trial.attempt for trial in trials]),
+        "outcome": ("VARCHAR", [trial.outcome for trial in trials]),
+        "factors": (
+            "VARCHAR",
+            [json.dumps({n: t.factors[n] for n in factors}, ensure_ascii=False) for t in trials],
+        ),
+        "started_at": ("TIMESTAMPTZ", [trial.started_at for trial in trials]),
+        "label": ("VARCHAR", [label_of({n: t.factors[n] for n in factors}) for t in trials]),
+        "threads": ("INTEGER", [threads[trial.id] for trial in trials]),
+        "anchor_ns": ("BIGINT", [anchor_ns(trial) for trial in trials]),
+        **{
+            f"level{place}": ("VARCHAR", [level_text(trial.factors[name]) for trial in trials])
+            for place, name in enumerate(factors)
+        },
+    }
+
+
+def _errors(trials: Sequence[Trial]) -> dict[str, tuple[str, list[Any]]]:
+    found = [
+        (trial.id, error["seq"], str(error.get("text", "")))
+        for trial in trials
+        for error in _listed(trial.record.get("errors"))
+        if isinstance(error, dict) and isinstance(error.get("seq"), int)
+        if 0 <= error["seq"] < trial.calls_rows
+    ]
+    columns = (("trial", "VARCHAR"), ("seq", "BIGINT"), ("text", "VARCHAR"))
+    return {
+        name: (kind, [row[place] for row in found]) for place, (name, kind) in enumerate(columns)
+    }
+
+
+def _create(
+    database: duckdb.DuckDBPyConnection, table: str, columns: dict[str, tuple[str, list[Any]]]
+) -> None:
+    declared = ", ".join(f"{name} {kind}" for name, (kind, _) in columns.items())
+    database.execute(f"CREATE TEMP TABLE {table} ({declared})")
+    lists = ", ".join(f"unnest(?::{kind}[])" for kind, _ in columns.values())
+    database.execute(
+        f"INSERT INTO {table} SELECT {lists}", [values for _, values in columns.values()]
+    )
+
+
+def _copy(database: duckdb.DuckDBPyConnection, query: str, path: Path, options: str) -> None:
+    database.execute(f"COPY ({query}) TO {_text(str(path))} {options}")
+
+
+def anchor_ns(trial: Trial) -> int:
+    """Give the wall clock at the trial's start in ns since 1970, as its JVM read it if it did."""
+    clock = trial.record.get("clock")
+    text = clock.get("anchor_start_utc") if isinstance(clock, dict) else None
+    try:
+        instant = datetime.fromisoformat(text) if isinstance(text, str) else trial.started_at
+        since = instant - datetime(1970, 1, 1, tzinfo=UTC)
+    except (ValueError, TypeError):
+        # No instant, or one without a zone.
+        since = trial.started_at - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1000
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,269 @@
+"""A run made of imported samples: planned, sealed and recorded as a sweep would leave it."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from collect.errors import InputError
+from collect.exchange.jtl import STATUSES, JtlFile, Samples
+from collect.exchange.labels import factors_of
+from collect.files import flush
+from collect.run.directory import RESULTS
+from collect.run.plan import SCHEMA as PLAN_SCHEMA
+from collect.run.plan import PlannedTrial, plan_bytes
+from collect.run.study import CELL_COLUMNS, Level, two_alike
+from collect.run.trials import CALLS_HEADER, SCHEMA
+
+PROFILE = "imported"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_STUDY = re.compile(r"[a-z][a-z0-9-]*")
+_FACTOR = re.compile(r"[a-z][a-z0-9_]*")
+_MS = 10**6
+_DEVIATIONS = (
+    "Imported from logs of JMeter, which knows whole milliseconds: shorter times are 0.",
+    "A trial is one label of one log, not a fresh JVM: logs of one JMeter process are not forks.",
+    "Bytes are JMeter's, header and body together.",
+    "Client threads are those that JMeter had at once; they need not have made as many calls each.",
+    "No node, version or checksum was recorded.",
+)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What was made."""
+
+    directory: Path
+    trials: int
+    calls: int
+    factors: tuple[str, ...]
+    cells: int
+
+
+@dataclass(frozen=True)
+class _Part:
+    planned: PlannedTrial
+    label: str
+    file: JtlFile
+    samples: Samples
+
+
+def import_jtl(
+    files: Sequence[JtlFile],
+    name: str,
+    *,
+    study: str = "jmeter",
+    factors: Mapping[str, Level] | None = None,
+    label: str | None = None,
+) -> Imported:
+    """Make results/`name` of logs of JMeter: a block each file, a trial each label in it.
+
+    A label such as `transport=soap servers=3` names the levels of its cell; any other is a level of
+    the factor `label`, which is left out when there is one label and `factors` say what was
+    measured. `factors` are levels of every cell; `label` picks one label. Raises InputError, and
+    then leaves nothing behind.
+    """
+    directory = _free(name)
+    if not _STUDY.fullmatch(study):
+        raise InputError(f"the study {study!r} is no name; use small letters, digits and hyphens")
+    sums = [file.sha256 for file in files]
+    for place, file in enumerate(files):
+        if sums.index(file.sha256) != place:
+            raise InputError(
+                f"{file.path}: holds the very samples of {files[sums.index(file.sha256)].path}; "
+                "a copy is no replicate: give each log once"
+            )
+    parts = _plan(files, study, dict(factors or {}), label)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    part = directory.with_name(f".{name}.{os.getpid()}.part")
+    try:
+        _write(part, name, parts)
+        part.rename(directory)
+        flush(directory.parent)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    cells = {p.planned.cell for p in parts}
+    return Imported(
+        directory,
+        len(parts),
+        sum(len(p.samples) for p in parts),
+        tuple(parts[0].planned.factors),
+        len(cells),
+    )
+
+
+def _free(name: str) -> Path:
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"the run {name!r} is no name; use letters, digits, dots, hyphens and underscores"
+        )
+    directory = RESULTS / name
+    if directory.exists():
+        raise InputError(f"{directory}: is there already; choose another run name")
+    return directory
+
+
+def _plan(
+    files: Sequence[JtlFile], study: str, factors: dict[str, Level], label: str | None
+) -> list[_Part]:
+    chosen = [
+        (block, file, found, samples)
+        for block, file in enumerate(files, start=1)
+        for found, samples in file.samples.items()
+        if label in (None, found)
+    ]
+    labels = list(dict.fromkeys(found for _, _, found, _ in chosen))
+    if not labels:
+        known = dict.fromkeys(found for file in files for found in file.samples)
+        raise InputError(f"no sample has the label {label!r}; the labels are {', '.join(known)}")
+    cells = _cells(labels, factors)
+    parts = []
+    for position, (block, file, found, samples) in enumerate(chosen, start=1):
+        threads = samples.concurrency
+        each = -(-len(samples) // threads)
+        planned = PlannedTrial(
+            schema=PLAN_SCHEMA,
+            id=f"b{block:02}-t{position:03}-imported",
+            study=study,
+            profile=PROFILE,
+            block=block,
+            position=position,
+            client="jmeter",
+            factors=cells[found],
+            constants={},
+            node={},
+            calls=each,
+            warmup=0,
+            threads=threads,
+            timeout_s=1,
+            seed=0,
+            calls_in_all=0 if each * threads == len(samples) else len(samples),
+        )
+        parts.append(_Part(planned, found, file, samples))
+    return parts
+
+
+def _cells(labels: Sequence[str], factors: dict[str, Level]) -> dict[str, dict[str, Level]]:
+    named = {found: factors_of(found) for found in labels}
+    levels = [cell for cell in named.values() if cell is not None]
+    if len(levels) == len(labels) and len({frozenset(cell) for cell in levels}) == 1:
+        cells = {found: cell or {} for found, cell in named.items()}
+    elif len(labels) == 1 and factors:
+        cells = {labels[0]: {}}
+    else:
+        cells = {found: {"label": found} for found in labels}
+    for own in next(iter(cells.values())).keys() & factors.keys():
+        raise InputError(
+            f"the factor {own} is given and in the labels too ({labels[0]!r}); leave --factor away"
+        )
+    every = {found: {**cell, **factors} for found, cell in cells.items()}
+    for factor in every[labels[0]]:
+        if not _FACTOR.fullmatch(factor) or factor in ("study", *CELL_COLUMNS):
+            raise InputError(
+                f"{factor!r} cannot name a factor: use small letters, digits and underscores, "
+                "and no column of cells.csv"
+            )
+        alike = two_alike(cell[factor] for cell in every.values())
+        if alike:
+            raise InputError(
+                f"the labels give {factor} the levels {' and '.join(map(json.dumps, alike))}, "
+                "which would be one cell or look like one; give one another name in the log"
+            )
+    return every
+
+
+def _write(part: Path, name: str, parts: Sequence[_Part]) -> None:
+    for one in parts:
+        _seal(part / "trials" / one.planned.id, one)
+    plan = plan_bytes([one.planned for one in parts])
+    files = {one.file.sha256: one.file.path.name for one in parts}
+    record = {
+        "schema": SCHEMA,
+        "run": name,
+        "study": parts[0].planned.study,
+        "profile": PROFILE,
+        "seed": 0,
+        "started_at": _utc(min(min(one.samples.started_ms) for one in parts)),
+        "plan_sha256": hashlib.sha256(plan).hexdigest(),
+        "lab": {"name": "imported from JMeter", "kind": "imported"},
+        "imported": {"format": "jtl", "at": _now(), "files_by_sha256": files},
+        "deviations": list(_DEVIATIONS),
+    }
+    _put(part / "plan.jsonl", plan)
+    _put(part / "run.json", _json(record))
+    for directory in (part / "trials", part):
+        flush(directory)
+
+
+def _seal(directory: Path, part: _Part) -> None:
+    samples, planned = part.samples, part.planned
+    origin_ms = min(samples.started_ms)
+    order = sorted(range(len(samples)), key=samples.started_ms.__getitem__)
+    digest = hashlib.sha256()
+    directory.mkdir(parents=True)
+    with (directory / "calls.csv").open("wb") as log:
+        for line in _lines(samples, order, origin_ms):
+            digest.update(line)
+            log.write(line)
+    flush(directory / "calls.csv")
+    is_good = STATUSES.index("ok") in samples.status
+    ended_ms = max(map(sum, zip(samples.started_ms, samples.elapsed_ms, strict=True)))
+    kept = ("id", "study", "profile", "block", "position", "client", "factors", "constants")
+    seq_of = {place: seq for seq, place in enumerate(order)} if samples.texts else {}
+    record = {
+        "schema": SCHEMA,
+        **{key: value for key, value in asdict(planned).items() if key in (*kept, "node", "seed")},
+        "attempt": 1,
+        "outcome": "ok" if is_good else "failed",
+        "reason": "" if is_good else "no measured call was ok",
+        "started_at": _utc(origin_ms),
+        "ended_at": _utc(ended_ms),
+        "host": "not recorded",
+        "jvm": {},
+        "calls_rows": len(samples),
+        "calls_sha256": digest.hexdigest(),
+        "calls_file": "calls.csv",
+        "errors": [
+            {"seq": seq_of[place], "thread": samples.thread[place], "text": text}
+            for place, text in samples.texts.items()
+        ],
+        "imported": {"file": part.file.path.name, "label": part.label},
+    }
+    _put(directory / "trial.json", _json(record))
+    flush(directory)
+
+
+def _lines(samples: Samples, order: Sequence[int], origin_ms: int) -> Iterator[bytes]:
+    yield CALLS_HEADER.encode() + b"\n"
+    for seq, place in enumerate(order):
+        start_ns = (samples.started_ms[place] - origin_ms) * _MS
+        elapsed_ns = samples.elapsed_ms[place] * _MS
+        sizes = f"{samples.sent_bytes[place]},{samples.received_bytes[place]}"
+        status = STATUSES[samples.status[place]]
+        yield (
+            f"{seq},{samples.thread[place]},measure,,{start_ns},{elapsed_ns},{sizes},{status}\n"
+        ).encode()
+
+
+def _put(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    flush(path)
+
+
+def _json(record: Mapping[str, Any]) -> bytes:
+    return json.dumps(record, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+def _utc(since_1970_ms: int) -> str:
+    instant = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=since_1970_ms)
+    return instant.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

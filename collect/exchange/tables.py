@@ -1,0 +1,158 @@
+"""The cells of a run as tables to put into a text, and its trials as a tidy CSV."""
+
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+
+from collect.cells.analysis import Analysis
+from collect.cells.cells import Cell, cells_csv
+from collect.cells.notation import show, show_level
+from collect.run.study import level_text
+
+_NUMBERS = ("trials", "mean, ms", "95 % interval, ms", "p50, ms", "p99, ms", "failed calls")
+_LATEX = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+    # \textquotedbl is unknown in the encoding that LaTeX has unless told otherwise.
+    '"': r"\symbol{34}",
+    # At the start of a row these would be options of the end of the row before.
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    "\N{NARROW NO-BREAK SPACE}": r"\,",
+    "\N{INFINITY}": r"$\infty$",
+    "\N{LESS-THAN OR EQUAL TO}": r"$\leq$",
+    "\N{GREATER-THAN OR EQUAL TO}": r"$\geq$",
+}
+_LIGATURE = re.compile(r"([-',])(?=\1)")
+_LAST_LATIN = "\N{LATIN SMALL LETTER LONG S}"
+_KNOWN_TO_PDFLATEX = (
+    "\N{EN DASH}\N{EM DASH}\N{HORIZONTAL ELLIPSIS}\N{EURO SIGN}\N{RIGHTWARDS ARROW}"
+)
+
+
+def as_csv(analysis: Analysis) -> str:
+    """Give cells.csv."""
+    return cells_csv(analysis.run, analysis.cells)
+
+
+def trials_csv(analysis: Analysis) -> str:
+    """Give a row each whole trial: levels, block, calls, errors, mean in ms (empty if none)."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    columns = ("trial", "block", "position", "outcome", "calls", "errors", "mean_ms")
+    writer.writerow(["study", *analysis.run.factors, *columns])
+    for cell in analysis.cells:
+        levels = [level_text(level) for level in cell.levels]
+        for trial in cell.trials:
+            sealed, calls = trial.trial, trial.calls
+            mean_ms = calls.mean_ms if trial.counts else None
+            writer.writerow(
+                [
+                    *(analysis.run.study, *levels, sealed.id, sealed.block, sealed.position),
+                    *(sealed.outcome, calls.calls, calls.errors),
+                    "" if mean_ms is None else repr(mean_ms),
+                ]
+            )
+    return text.getvalue()
+
+
+def as_latex(analysis: Analysis) -> str:
+    """Give a table for the packages booktabs and longtable, numbers as the report shows them.
+
+    It begins with a comment when it holds letters that pdfLaTeX has no fonts for.
+    """
+    header, rows = _table(analysis, _latex)
+    sides = "".join(
+        "l" if any(isinstance(level, (str, bool)) for level in levels) else "r"
+        for levels in analysis.run.factors.values()
+    )
+    is_beyond = any(
+        character > _LAST_LATIN and character not in _KNOWN_TO_PDFLATEX
+        for row in rows
+        for character in "".join(row)
+    )
+    head = (r"\toprule", " & ".join(header) + r" \\", r"\midrule")
+    lines = [
+        *(
+            ["% Compile with LuaLaTeX or XeLaTeX, and a font of these letters."]
+            if is_beyond
+            else []
+        ),
+        r"{\footnotesize\setlength{\tabcolsep}{4pt}",
+        rf"\begin{{longtable}}{{{sides}{'r' * len(_NUMBERS)}}}",
+        rf"\caption{{{_latex(_caption(analysis))}}}",
+        rf"\label{{tab:{re.sub('[^A-Za-z0-9]+', '-', analysis.run.name)}}}\\",
+        *(*head, r"\endfirsthead", *head, r"\endhead"),
+        *(r"\bottomrule", r"\endlastfoot"),
+        *(" & ".join(row) + r" \\" for row in rows),
+        r"\end{longtable}}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def as_markdown(analysis: Analysis) -> str:
+    """Give a pipe table, numbers as the report shows them."""
+    header, rows = _table(analysis, _markdown)
+    count = len(analysis.run.factors)
+    rule = ["---"] * count + ["---:"] * len(_NUMBERS)
+    lines = [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
+    return "\n".join([*lines, "", _markdown(_caption(analysis))]) + "\n"
+
+
+def _caption(analysis: Analysis) -> str:
+    run = analysis.run
+    return (
+        f"Run {run.name}: study {run.study}, profile {run.profile}. Means of trial means with "
+        "Student's 95 % intervals over trials (JVM forks)."
+    )
+
+
+def _table(analysis: Analysis, escape: Callable[[str], str]) -> tuple[list[str], list[list[str]]]:
+    header = [escape(text) for text in (*analysis.run.factors, *_NUMBERS)]
+    rows = [
+        [escape(text) for text in (*map(show_level, cell.levels), *_numbers(cell))]
+        for cell in analysis.cells
+    ]
+    return header, rows
+
+
+def _numbers(cell: Cell) -> Sequence[str]:
+    failed = f"{cell.errors}" if cell.trials else ""
+    if cell.mean is None or cell.quantiles is None:
+        return str(len(cell.trials)), cell.outcome, "", "", "", failed
+    low, high = cell.mean.low, cell.mean.high
+    return (
+        str(len(cell.counted)),
+        show(cell.mean.value),
+        "no interval" if low is None or high is None else f"{show(low)} to {show(high)}",
+        show(cell.quantiles.p50_ms),
+        show(cell.quantiles.p99_ms),
+        failed,
+    )
+
+
+def _latex(text: str) -> str:
+    composed = unicodedata.normalize("NFC", _one_line(text))
+    escaped = "".join(_LATEX.get(character, character) for character in composed)
+    return _LIGATURE.sub(r"\1{}", escaped)
+
+
+def _markdown(text: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]<>|#~])", r"\\\1", _one_line(text).replace("&", "&amp;"))
+
+
+def _one_line(text: str) -> str:
+    """Give a text without line ends and control characters, which no table can hold."""
+    return "".join(
+        character if character.isprintable() or character == "\N{NARROW NO-BREAK SPACE}" else " "
+        for character in text
+    )

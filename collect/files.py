@@ -1,0 +1,80 @@
+"""Files that are either whole or absent, and the disk space that they need.
+
+A file is written beside its name, flushed to disk and renamed.
+"""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from collect.errors import InputError
+
+MIB = 1 << 20
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+class NoRoomError(InputError):
+    """A file could not be written because the disk is full; what was there before is whole."""
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path` that becomes `path` when the block ends well.
+
+    A block that raises leaves `path` as it was and no temporary file.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield temporary
+        flush(temporary)
+        temporary.replace(path)
+        flush(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write `content` to `path` so that a reader sees the old file or the new one, never a part."""
+    with beside(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def write_text(path: Path, content: str) -> None:
+    """Write `content` to `path` in UTF-8 with its line ends as they are, whole or not at all."""
+    write_bytes(path, content.encode())
+
+
+def flush(path: Path) -> None:
+    """Wait until a file or a directory is on disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def is_full(error: OSError) -> bool:
+    """Return whether a write failed for lack of space: disk, quota or file size."""
+    return error.errno in _FULL
+
+
+def free_mb(path: Path) -> int:
+    """Return the space that is free for this account where `path` is, or will be, in MiB."""
+    while not path.exists():
+        path = path.parent
+    return shutil.disk_usage(path).free // MIB
+
+
+def ask_for(path: Path, wanted_bytes: int, reserve_mb: int) -> None:
+    """Raise NoRoomError unless `wanted_bytes` fit at `path` and leave `reserve_mb` MiB free."""
+    wanted_mb = -(-wanted_bytes // MIB)
+    free = free_mb(path)
+    if free < wanted_mb + reserve_mb:
+        raise NoRoomError(
+            f"{path} has {free} MiB free, {wanted_mb} MiB are to come and {reserve_mb} MiB stay "
+            "free; make room there"
+        )

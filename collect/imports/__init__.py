@@ -1,1 +1,0 @@
-"""Measurements of other tools as runs, so that they can be laid beside ours."""

@@ -1,0 +1,1 @@
+"""A document beside a run: evidence, claims and exhibits."""

@@ -1,0 +1,290 @@
+"""Cells as claims and exhibits see them, published or measured, behind one contract."""
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Literal, Protocol
+
+from collect.cells.cells import Cell, CellTrial
+from collect.cells.notation import name_of
+from collect.run.study import Level, Setting
+from collect.stats.estimates import Estimate, Moments, mean_t, ratio_t
+
+Key = tuple[Level, ...]
+"""The levels of a cell in the order a study's module gives its factors."""
+
+Statistic = Callable[[Sequence[float]], float]
+"""A positive, dimensionless number from the values of some cells."""
+
+Quantity = Literal["time_ms", "request_bytes", "response_bytes"]
+"""What is taken of a cell: its time, or the bytes of a message's body."""
+
+OK, NOT_PLANNED = "ok", "not in this profile"
+
+
+@dataclass(frozen=True)
+class Untested:
+    """Why a statistic cannot be had."""
+
+    reason: str
+
+
+class Evidence(Protocol):
+    """What a claim is evaluated on."""
+
+    @property
+    def keys(self) -> Sequence[Key]:
+        """The cells there are, whether or not they have a time."""
+
+    def value(self, cell: Key, of: Quantity = "time_ms") -> Estimate | None:
+        """Give a quantity of a cell, None when there is none."""
+
+    def statistic(
+        self, cells: Sequence[Key], statistic: Statistic, of: Quantity = "time_ms"
+    ) -> Estimate | Untested:
+        """Give `statistic` of a quantity of `cells`, in that order, with its interval."""
+
+    def rows(
+        self, cells: Sequence[Key], of: Quantity = "time_ms"
+    ) -> Sequence[Sequence[float]] | Untested:
+        """Give a quantity of `cells`, in that order, a row for each block that has them all."""
+
+    def difference(
+        self, larger: Key, smaller: Key, of: Quantity = "time_ms"
+    ) -> Estimate | Untested:
+        """Give the difference of a quantity of two cells, in its own unit."""
+
+    def share(self, cell: Key, outcome: str) -> Estimate | Untested:
+        """Give the share of the trials of a cell that ended with `outcome`."""
+
+    def constant(self, cell: Key, name: str) -> Setting | None:
+        """Give a constant or node setting a cell ran with, None when it is not known."""
+
+    def moments(self, cell: Key) -> Moments | None:
+        """Give count, mean and variance over the calls of a cell, in ms."""
+
+
+def quotient(values: Sequence[float]) -> float:
+    """Give the first value over the second: the usual statistic of two cells."""
+    return values[0] / values[1]
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What a document prints of a cell; None where it prints nothing.
+
+    `message_bytes` is the size of the message, `moments` count, mean and variance over calls in ms.
+    """
+
+    source: str
+    time_ms: float | None = None
+    message_bytes: float | None = None
+    outcome: str = OK
+    moments: Moments | None = None
+    heap_mb: int | None = None
+
+
+@dataclass(frozen=True)
+class Published:
+    """The cells of a document: each number as printed, an interval of no length.
+
+    `reason` says why a document has no numbers when its tables or charts are lost.
+    """
+
+    cells: Mapping[Key, Printed]
+    reason: str = ""
+
+    @property
+    def keys(self) -> Sequence[Key]:
+        """The published cells in the order of the data file."""
+        return tuple(self.cells)
+
+    def value(self, cell: Key, of: Quantity = "time_ms") -> Estimate | None:
+        """Give a printed number; documents print one size of a message, that of the request."""
+        printed = self.cells.get(cell)
+        if printed is None or of == "response_bytes":
+            return None
+        value = printed.time_ms if of == "time_ms" else printed.message_bytes
+        return None if value is None else Estimate(value, value, value)
+
+    def statistic(
+        self, cells: Sequence[Key], statistic: Statistic, of: Quantity = "time_ms"
+    ) -> Estimate | Untested:
+        """Give the statistic of the printed numbers."""
+        rows = self.rows(cells, of)
+        if isinstance(rows, Untested):
+            return rows
+        result = statistic(rows[0])
+        return Estimate(result, result, result)
+
+    def rows(
+        self, cells: Sequence[Key], of: Quantity = "time_ms"
+    ) -> Sequence[Sequence[float]] | Untested:
+        """Give the printed numbers as the one block there is."""
+        values = []
+        for cell in cells:
+            value = self.value(cell, of)
+            if value is None:
+                return Untested(self._absence(cell))
+            values.append(value.value)
+        return [values]
+
+    def difference(
+        self, larger: Key, smaller: Key, of: Quantity = "time_ms"
+    ) -> Estimate | Untested:
+        """Give the difference of two printed numbers."""
+        return self.statistic([larger, smaller], lambda values: values[0] - values[1], of)
+
+    def share(self, cell: Key, outcome: str) -> Estimate | Untested:
+        """Give 1 when the document reports the outcome, else 0."""
+        if cell not in self.cells:
+            return Untested(self._absence(cell))
+        share = float(self.cells[cell].outcome == outcome)
+        return Estimate(share, share, share)
+
+    def constant(self, cell: Key, name: str) -> Setting | None:
+        """Give the memory of the machine where the document states it."""
+        printed = self.cells.get(cell)
+        is_heap = name in {"client_heap_mb", "tomcat_heap_mb"}
+        return printed.heap_mb if printed is not None and is_heap else None
+
+    def moments(self, cell: Key) -> Moments | None:
+        """Give what the document's summary table prints."""
+        return self.cells[cell].moments if cell in self.cells else None
+
+    def _absence(self, cell: Key) -> str:
+        return self.reason or f"{name_of(cell)} is not published"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The cells of a run; a statistic is taken in each block that has all its cells."""
+
+    cells: Mapping[Key, Cell]
+
+    @property
+    def keys(self) -> Sequence[Key]:
+        """The planned cells in order of levels."""
+        return tuple(self.cells)
+
+    def outcome(self, cell: Key) -> str:
+        """Give the outcome of a cell, or say that it was never planned."""
+        return self.cells[cell].outcome if cell in self.cells else NOT_PLANNED
+
+    def samples(self, cell: Key, of: Quantity = "time_ms") -> dict[int, float]:
+        """Give a quantity of each counted trial, by block."""
+        if cell not in self.cells:
+            return {}
+        taken = ((t.trial.block, _of_trial(t, of)) for t in self.cells[cell].counted)
+        return {block: value for block, value in taken if value is not None}
+
+    def value(self, cell: Key, of: Quantity = "time_ms") -> Estimate | None:
+        """Give the mean over trials with its t interval."""
+        samples = self.samples(cell, of)
+        return mean_t(list(samples.values())) if samples else None
+
+    def statistic(
+        self, cells: Sequence[Key], statistic: Statistic, of: Quantity = "time_ms"
+    ) -> Estimate | Untested:
+        """Give the geometric mean over blocks of the statistic, with the t interval of its logs.
+
+        A statistic that is not positive in every block is averaged as it is.
+        """
+        rows = self.rows(cells, of)
+        if isinstance(rows, Untested):
+            return rows
+        values = [statistic(row) for row in rows if min(row) > 0]
+        if not values:
+            return Untested("no block holds all the cells")
+        return ratio_t(values) if min(values) > 0 else mean_t(values)
+
+    def difference(
+        self, larger: Key, smaller: Key, of: Quantity = "time_ms"
+    ) -> Estimate | Untested:
+        """Give the mean over blocks of the difference, with its t interval."""
+        rows = self.rows([larger, smaller], of)
+        return rows if isinstance(rows, Untested) else mean_t([row[0] - row[1] for row in rows])
+
+    def share(self, cell: Key, outcome: str) -> Estimate | Untested:
+        """Give the share of the sealed trials; every trial is known, so without uncertainty."""
+        if cell not in self.cells or not self.cells[cell].trials:
+            return Untested(f"{name_of(cell)}: {self.outcome(cell)}")
+        trials = self.cells[cell].trials
+        outcomes = [OK if t.counts else Cell.outcome_of(t) for t in trials]
+        share = outcomes.count(outcome) / len(trials)
+        return Estimate(share, share, share, len(trials))
+
+    def constant(self, cell: Key, name: str) -> Setting | None:
+        """Give what the seals of the cell's trials say."""
+        for trial in self.cells[cell].trials if cell in self.cells else ():
+            record = trial.trial.record
+            setting: Setting | None = {**record["constants"], **record["node"]}.get(name)
+            return setting
+        return None
+
+    def moments(self, cell: Key) -> Moments | None:
+        """Give what every counted call amounts to when each is taken for a sample."""
+        return self.cells[cell].moments if cell in self.cells else None
+
+    def blocks(self, cells: Sequence[Key]) -> list[list[CellTrial]]:
+        """Give the trials of `cells` in each block where all of them count, in order of blocks."""
+        trials = [{t.trial.block: t for t in self.cells[cell].counted} for cell in cells]
+        whole = sorted(set.intersection(*(set(by_block) for by_block in trials)))
+        return [[by_block[block] for by_block in trials] for block in whole]
+
+    def rows(
+        self, cells: Sequence[Key], of: Quantity = "time_ms"
+    ) -> Sequence[Sequence[float]] | Untested:
+        """Give a quantity of the trials of `cells`, a row for each block that has them all."""
+        for cell in cells:
+            if self.outcome(cell) != OK:
+                return Untested(f"{name_of(cell)}: {self.outcome(cell)}")
+        rows = [[_of_trial(trial, of) for trial in block] for block in self.blocks(cells)]
+        whole = [[v for v in row if v is not None] for row in rows if None not in row]
+        return whole or Untested("no block holds all the cells")
+
+
+def load_published(name: str, factors: Mapping[str, type[int] | type[str]]) -> Published:
+    """Read the published numbers of a study; `factors` are the key columns and their types.
+
+    Each row names its document, figure, section and page (empty where the text has none). The
+    columns mean_ms, message_bytes, outcome, heap_mb, and count, sum_ms and variance_ms2, may be
+    absent. A mean is taken from the printed sum where there is one, which has more digits.
+    """
+    return Published(
+        {
+            tuple(kind(row[factor]) for factor, kind in factors.items()): _printed(row)
+            for row in read_published(name)
+        }
+    )
+
+
+def read_published(study: str, name: str = "published") -> list[dict[str, str]]:
+    """Return the rows of NAME.csv in the folder of a study; none when there is no such file."""
+    path = resources.files("collect.replication").joinpath("studies", study, f"{name}.csv")
+    if not path.is_file():
+        return []
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+
+
+def _printed(row: Mapping[str, str]) -> Printed:
+    def number(column: str) -> float | None:
+        return float(row[column]) if row.get(column) else None
+
+    count, total, variance = number("count"), number("sum_ms"), number("variance_ms2")
+    mean = total / count if total is not None and count else number("mean_ms")
+    has_moments = count is not None and mean is not None and variance is not None
+    return Printed(
+        source=f"{row['document']}, {row['figure']}",
+        time_ms=mean,
+        message_bytes=number("message_bytes"),
+        outcome=row.get("outcome") or OK,
+        moments=Moments(int(count), mean, variance) if has_moments else None,  # type: ignore[arg-type]
+        heap_mb=int(row["heap_mb"]) if row.get("heap_mb") else None,
+    )
+
+
+def _of_trial(trial: CellTrial, of: Quantity) -> float | None:
+    value: float | None = getattr(trial.calls, "mean_ms" if of == "time_ms" else of)
+    return value

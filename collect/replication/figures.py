@@ -1,0 +1,106 @@
+"""Figures of lines: what is printed beside what is measured, on the same axes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from collect.cells.notation import show_estimate
+from collect.replication import charts
+from collect.replication.evidence import Key
+from collect.replication.exhibits import Entry, Figure, Panel, Table, headings, over_paper
+from collect.stats.estimates import Estimate
+
+_COLUMNS = ("paper", "measured", "measured / paper")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One place on the horizontal axis of a line, printed and measured.
+
+    `labels` begin its row in the table of numbers; `cell` is what the measured number links to.
+    """
+
+    series: charts.Series
+    x: float
+    labels: Sequence[Entry]
+    printed: Estimate | None
+    own: Estimate | None
+    cell: Key
+
+
+def paired_figure(  # noqa: PLR0913 - named everywhere it is called
+    *,
+    name: str,
+    title: str,
+    caption: str,
+    quantity: str,
+    x_title: str,
+    heads: Sequence[str],
+    pairs: Sequence[Pair],
+) -> Figure:
+    """Draw the pairs as a panel each for paper and measured; a side without numbers is left out.
+
+    `quantity` is what the vertical axis shows, with its unit; `heads` are those of the labels.
+    """
+    shown = [pair for pair in pairs if pair.printed or pair.own]
+    sides = {
+        side: [_point(pair, e) for pair in shown if (e := getattr(pair, of)) is not None]
+        for side, of in (("Paper", "printed"), ("Measured", "own"))
+    }
+    has_paper = bool(sides["Paper"])
+    return Figure(
+        name=name,
+        title=title,
+        caption=caption,
+        panels=_panels(title, quantity, x_title, shown, sides),
+        data=Table(
+            title=f"The numbers of {title.partition(':')[0].lower()}",
+            caption=f"{quantity[0].upper()}{quantity[1:]}; with the 95 % interval where there is "
+            "one.",
+            heads=[headings(*heads, *(_COLUMNS if has_paper else _COLUMNS[1:2]))],
+            rows=[
+                [
+                    *pair.labels,
+                    *([Entry(estimate=pair.printed, is_published=True)] if has_paper else []),
+                    Entry(estimate=pair.own, cell=pair.cell),
+                    *([Entry(estimate=over_paper(pair.own, pair.printed))] if has_paper else []),
+                ]
+                for pair in shown
+            ],
+        ),
+    )
+
+
+def _panels(
+    title: str,
+    quantity: str,
+    x_title: str,
+    shown: Sequence[Pair],
+    sides: dict[str, list[charts.Point]],
+) -> list[Panel]:
+    points = [point for side in sides.values() for point in side]
+    if not points:
+        return []
+    places = sorted({point.x for point in points})
+    x = charts.Axis(x_title, charts.domain_of(places), places)
+    y = charts.Axis(quantity, charts.domain_of_points(points))
+    series = list({pair.series.name: pair.series for pair in shown}.values())
+    return [
+        Panel(
+            side,
+            f"{title}, {side.lower()}: {quantity} over {x_title}; the numbers stand below.",
+            charts.lines(group, series, x, y),
+        )
+        for side, group in sides.items()
+        if group
+    ]
+
+
+def _point(pair: Pair, estimate: Estimate) -> charts.Point:
+    return charts.Point(
+        pair.series.name,
+        pair.x,
+        estimate.value,
+        estimate.low,
+        estimate.high,
+        show_estimate(estimate),
+    )

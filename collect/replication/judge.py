@@ -1,0 +1,60 @@
+"""A run beside its document: the claims judged, the exhibits filled, a few sentences."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from collect.cells.analysis import Analysis
+from collect.replication.claims import Claim, Judgement, Verdict, judge
+from collect.replication.contrasts import systems_table
+from collect.replication.evidence import Measured
+from collect.replication.exhibits import Exhibit, Figure
+from collect.replication.studies import find
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """A claim with what the paper's own numbers and the run say."""
+
+    claim: Claim
+    published: Judgement
+    measured: Judgement
+
+    @property
+    def is_not_even_in_paper(self) -> bool:
+        """Whether the published numbers contradict the sentence."""
+        return self.published.verdict in {Verdict.FAILS, Verdict.DIRECTION_ONLY}
+
+
+@dataclass(frozen=True)
+class Replication:
+    """What a study's module makes of a run; empty for a study without a module."""
+
+    measured: Measured
+    claims: Sequence[JudgedClaim] = ()
+    exhibits: Sequence[Exhibit] = ()
+    summary: Sequence[str] = ()
+
+    @property
+    def figures(self) -> list[Figure]:
+        """The exhibits that are charts."""
+        return [e for e in self.exhibits if isinstance(e, Figure) and e.panels]
+
+
+def replicate(analysis: Analysis) -> Replication:
+    """Lay a run beside its document, if its study has a module for exactly these factors."""
+    module = find(analysis.run.study)
+    names = list(analysis.run.factors)
+    if module is None or set(module.factors) != set(names):
+        return Replication(Measured({cell.levels: cell for cell in analysis.cells}))
+    places = [names.index(factor) for factor in module.factors]
+    cells = {tuple(cell.levels[place] for place in places): cell for cell in analysis.cells}
+    published, measured = module.published(), Measured(cells)
+    return Replication(
+        measured,
+        [JudgedClaim(c, judge(c, published), judge(c, measured)) for c in module.claims],
+        [
+            *module.exhibits(published, measured),
+            systems_table(measured, module.factors, module.system, module.names),
+        ],
+        module.summary(published, measured),
+    )

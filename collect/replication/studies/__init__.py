@@ -1,0 +1,43 @@
+"""One module a study: its claims, its exhibits in the layout of the document, its summary.
+
+A module is all the report knows of a study. To add one, write a module with a `StudyModule` named
+`STUDY` beside this file, named as the study. A study without a module is
+reported too, with its cells and statistics alone.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pkgutil import iter_modules
+
+from collect.replication.claims import Claim
+from collect.replication.evidence import Measured, Published
+from collect.replication.exhibits import Exhibit
+
+
+@dataclass(frozen=True)
+class StudyModule:
+    """What a study adds to the report.
+
+    `factors` gives the order of levels in a key. `exhibits` and `summary` take the published
+    numbers and the measured run; a summary is a few sentences a student understands. `system` is
+    the factor whose levels are the systems compared, `names` what the report calls them.
+    """
+
+    study: str
+    factors: tuple[str, ...]
+    published: Callable[[], Published]
+    claims: Sequence[Claim]
+    exhibits: Callable[[Published, Measured], Sequence[Exhibit]]
+    summary: Callable[[Published, Measured], Sequence[str]]
+    system: str
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+def find(study: str) -> StudyModule | None:
+    """Give the module of a study, None when it has none."""
+    if not any(module.name == study for module in iter_modules(__path__)):
+        return None
+    # Alone: some of them import libraries that take a second.
+    module: StudyModule = import_module(f"{__name__}.{study}").STUDY
+    return module

@@ -1,0 +1,105 @@
+"""The harness study: the bench itself, a call that does nothing and one of a byte over HTTP."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from collect.cells.notation import show, show_level
+from collect.replication import charts
+from collect.replication.evidence import Measured, Published, Untested, quotient
+from collect.replication.exhibits import Entry, Exhibit, Figure, Table, headings, measured_entry
+from collect.replication.figures import Pair, paired_figure
+from collect.replication.studies import StudyModule
+from collect.stats.estimates import Estimate
+
+NAMES = {"noop": "nothing", "http": "one byte over HTTP"}
+
+
+def _published() -> Published:
+    return Published({}, reason="a study of our own")
+
+
+def _threads(measured: Measured) -> list[int]:
+    return sorted({int(key[1]) for key in measured.keys})
+
+
+def _exhibits(published: Published, measured: Measured) -> Sequence[Exhibit]:
+    return [_figure(measured), _table(measured)]
+
+
+def _figure(measured: Measured) -> Figure:
+    return paired_figure(
+        name="harness-times",
+        title="Time of a call by client threads",
+        caption="A call that does nothing is all bench; a byte over HTTP is the least a study over "
+        "HTTP can take. Both axes are logarithmic.",
+        quantity="time of a call in ms",
+        x_title="client threads",
+        heads=("call", "client threads"),
+        pairs=[
+            Pair(
+                charts.Series(name, hue, hue),
+                threads,
+                [Entry(name), Entry(show_level(threads), sort=threads)],
+                None,
+                measured.value((workload, threads)),
+                (workload, threads),
+            )
+            for hue, (workload, name) in enumerate(NAMES.items())
+            for threads in _threads(measured)
+        ],
+    )
+
+
+def _table(measured: Measured) -> Table:
+    rows = []
+    for threads in _threads(measured):
+        cells = [("noop", threads), ("http", threads)]
+        share = measured.statistic(cells, quotient)
+        rows.append(
+            [
+                Entry(show_level(threads), sort=threads),
+                *(_scaled(measured_entry(measured, cell), 1e3) for cell in cells),
+                Entry() if isinstance(share, Untested) else Entry(estimate=share.times(100)),
+            ]
+        )
+    return Table(
+        title="How much of a time is the bench",
+        caption="Mean time of a call in µs, and the part of a call over HTTP that is the bench. "
+        "For the other studies in this page that part stands with their precision.",
+        heads=[
+            headings(
+                "client threads", *(f"{name}, µs" for name in NAMES.values()), "nothing / HTTP, %"
+            )
+        ],
+        rows=rows,
+    )
+
+
+def _scaled(entry: Entry, factor: float) -> Entry:
+    if entry.estimate is None:
+        return entry
+    return replace(entry, estimate=entry.estimate.times(factor))
+
+
+def _summary(published: Published, measured: Measured) -> Sequence[str]:
+    sentences = []
+    for threads in _threads(measured)[:1]:
+        noop, http = (measured.value((workload, threads)) for workload in NAMES)
+        if isinstance(noop, Estimate) and isinstance(http, Estimate):
+            sentences.append(
+                f"The bench itself takes {show(1e6 * noop.value)} ns of a call; the shortest call "
+                f"over HTTP took {show(1e3 * http.value)} µs."
+            )
+    return sentences
+
+
+STUDY = StudyModule(
+    study="harness",
+    factors=("workload", "concurrency"),
+    published=_published,
+    claims=(),
+    exhibits=_exhibits,
+    summary=_summary,
+    system="workload",
+    names=NAMES,
+)

@@ -1,0 +1,214 @@
+"""The mtom study: Pericas-Geertsen, MTOM Performance in JAX-WS (document 002_…)."""
+
+from collections.abc import Sequence
+
+from collect.cells.notation import show_estimate
+from collect.replication import charts
+from collect.replication.claims import Bound, Claim, over_cells
+from collect.replication.crossing import overtaking, show_crossing
+from collect.replication.evidence import (
+    Evidence,
+    Measured,
+    Published,
+    Untested,
+    quotient,
+    read_published,
+)
+from collect.replication.exhibits import (
+    Entry,
+    Exhibit,
+    Figure,
+    Header,
+    Table,
+    headings,
+    measured_entry,
+)
+from collect.replication.figures import Pair, paired_figure
+from collect.replication.studies import StudyModule
+from collect.stats.estimates import Estimate
+
+KIB = 1024
+SMALL, LARGE = 1 * KIB, 192 * KIB
+NAMES = {"inline": "inline base64", "mtom": "MTOM"}
+BASE64_GROWTH = 4 / 3 * 78 / 76
+"""Four characters for three bytes, and a line break of two after every 76 (RFC 2045)."""
+
+
+def _published() -> Published:
+    return Published({}, reason="text only: the chart is lost")
+
+
+def _payloads(measured: Measured) -> list[int]:
+    """Give the sizes at which both encodings have a time."""
+    ran = {key for key in measured.keys if measured.value(key)}
+    sizes = {int(key[1]) for key in ran}
+    return sorted(size for size in sizes if all((name, size) in ran for name in NAMES))
+
+
+def _threshold(measured: Measured) -> Estimate | Untested:
+    """Give the crossing of the two curves in KiB."""
+    payloads = _payloads(measured)
+    pairs = [(("inline", size), ("mtom", size)) for size in payloads]
+    return overtaking(measured, [size / KIB for size in payloads], pairs)
+
+
+def _threshold_numbers(evidence: Evidence) -> Sequence[tuple[str, Estimate | Untested]]:
+    if isinstance(evidence, Measured):
+        return [("threshold", _threshold(evidence))]
+    return [("threshold", evidence.statistic([("mtom", SMALL)], lambda times: times[0]))]
+
+
+def _growth(sizes: Sequence[float]) -> float:
+    """Bytes a byte of payload takes, the same for any envelope: [large, small]."""
+    return (sizes[0] - sizes[1]) / (LARGE - SMALL)
+
+
+CLAIMS = (
+    Claim(
+        sentence="The threshold from which MTOM is faster lies between 4 and 5 K.",
+        where="text",
+        statistic="crossing of the two curves in KiB (0: MTOM always wins; ∞: never)",
+        bound=Bound(4, 5),
+        direction=Bound(1, 192),
+        numbers=_threshold_numbers,
+        note="The direction is that there is a crossing between 1 and 192 KiB at all.",
+    ),
+    Claim(
+        sentence="MTOM loses at 1 K and wins at 192 K.",
+        where="text: what a threshold means",
+        statistic="time of the loser / time of the winner",
+        bound=Bound(low=1, is_open=True),
+        numbers=over_cells(
+            [
+                ("MTOM / inline at 1 KiB", [("mtom", SMALL), ("inline", SMALL)], quotient),
+                ("inline / MTOM at 192 KiB", [("inline", LARGE), ("mtom", LARGE)], quotient),
+            ]
+        ),
+    ),
+    Claim(
+        sentence="base64 makes the data up to a third larger.",
+        where="text",
+        statistic="bytes of the message a byte of payload, inline, with line breaks",
+        bound=Bound(1, BASE64_GROWTH),
+        numbers=over_cells(
+            [("1 to 192 KiB", [("inline", LARGE), ("inline", SMALL)], _growth)], "request_bytes"
+        ),
+    ),
+)
+
+
+def _exhibits(published: Published, measured: Measured) -> Sequence[Exhibit]:
+    return [_figure(measured), _threshold_table(measured), _table(measured)]
+
+
+def _kib(size: int) -> Entry:
+    return Entry(f"{size / KIB:g}", sort=size)
+
+
+def _sizes(measured: Measured) -> list[int]:
+    return sorted({int(key[1]) for key in measured.keys})
+
+
+def _figure(measured: Measured) -> Figure:
+    return paired_figure(
+        name="mtom-latency",
+        title="Latency of inline base64 and of MTOM",
+        caption="Latency of one call with the payload there and back. The document's own chart is "
+        "lost. Both axes are logarithmic, bars are 95 % intervals.",
+        quantity="latency in ms",
+        x_title="payload, KiB",
+        heads=("encoding", "payload, KiB"),
+        pairs=[
+            Pair(
+                charts.Series(NAMES[encoding], hue, hue),
+                size / KIB,
+                [Entry(NAMES[encoding]), _kib(size)],
+                None,
+                measured.value((encoding, size)),
+                (encoding, size),
+            )
+            for hue, encoding in enumerate(NAMES)
+            for size in _sizes(measured)
+        ],
+    )
+
+
+def _threshold_table(measured: Measured) -> Table:
+    (printed,) = read_published("mtom")
+    own = _threshold(measured)
+    return Table(
+        title="The MTOM threshold",
+        caption="The payload from which MTOM is faster: where the two curves cross. In each block "
+        "the logarithm of inline over MTOM is taken at each size; its mean over blocks is made "
+        "monotone by isotonic regression, and cut at zero between the two sizes on either side, "
+        "on a logarithmic scale. The interval resamples whole blocks (percentile bootstrap, "
+        "4999 times, from three blocks on).",
+        heads=[headings("payload", "paper, KiB", "measured, KiB")],
+        rows=[
+            [
+                Entry("threshold"),
+                Entry(
+                    f"{printed['low']} to {printed['high']}",
+                    is_published=True,
+                ),
+                Entry(own.reason) if isinstance(own, Untested) else Entry(_words(measured, own)),
+            ]
+        ],
+    )
+
+
+def _words(measured: Measured, threshold: Estimate) -> str:
+    """Give the threshold with its interval; beyond the sizes measured there is no number."""
+    return show_crossing(threshold, [size / KIB for size in _payloads(measured)])
+
+
+def _table(measured: Measured) -> Table:
+    rows = []
+    for size in _sizes(measured):
+        cells = [("inline", size), ("mtom", size)]
+        row = [_kib(size)]
+        for of in ("time_ms", "request_bytes"):
+            ratio = measured.statistic(cells, quotient, of)
+            row += [measured_entry(measured, cell, of) for cell in cells]
+            row.append(Entry() if isinstance(ratio, Untested) else Entry(estimate=ratio))
+        rows.append(row)
+    return Table(
+        title="Latency and bytes",
+        caption="Latency in ms and bytes of the request's body. Inline over MTOM is above 1 where "
+        "MTOM is faster or smaller. A whole multipart message stands for MTOM.",
+        heads=[
+            [Header("payload"), Header("latency, ms", 3), Header("request, bytes", 3)],
+            headings("KiB", *("inline", "MTOM", "inline / MTOM") * 2),
+        ],
+        rows=rows,
+    )
+
+
+def _summary(published: Published, measured: Measured) -> Sequence[str]:
+    own = _threshold(measured)
+    sentences = []
+    if isinstance(own, Estimate):
+        sentences.append(
+            f"The payload from which MTOM is faster is {_words(measured, own)} KiB; in the paper "
+            "it is between 4 and 5 K."
+        )
+    for size in _payloads(measured)[-1:]:
+        ratio = measured.statistic([("inline", size), ("mtom", size)], quotient)
+        if isinstance(ratio, Estimate):
+            sentences.append(
+                f"At {size / KIB:g} KiB inline base64 took {show_estimate(ratio)} times as long as "
+                "MTOM."
+            )
+    return sentences
+
+
+STUDY = StudyModule(
+    study="mtom",
+    factors=("encoding", "payload_bytes"),
+    published=_published,
+    claims=CLAIMS,
+    exhibits=_exhibits,
+    summary=_summary,
+    system="encoding",
+    names=NAMES,
+)

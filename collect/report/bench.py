@@ -1,0 +1,42 @@
+"""What the bench itself takes of a time, from a run of the harness study."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from collect.cells.analysis import Analysis
+from collect.cells.cells import Cell
+
+STUDY = "harness"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The time of a call that does nothing in ms, by client threads; `run` measured it."""
+
+    run: str
+    noop_ms: Mapping[int, float]
+
+    def share(self, cell: Cell, threads: int) -> float | None:
+        """Give the part of a cell's mean that is the bench, at the nearest number of threads."""
+        if cell.mean is None or cell.mean.value <= 0:
+            return None
+        nearest = min(self.noop_ms, key=lambda known: abs(math.log(known / threads)))
+        return self.noop_ms[nearest] / cell.mean.value
+
+
+def find_bench(analyses: Sequence[Analysis]) -> Bench | None:
+    """Give the bench as the first run of the harness study measured it, None without one."""
+    for analysis in analyses:
+        factors = list(analysis.run.factors)
+        if analysis.run.study != STUDY or {"workload", "concurrency"} - set(factors):
+            continue
+        workload, threads = factors.index("workload"), factors.index("concurrency")
+        times = {
+            int(cell.levels[threads]): cell.mean.value
+            for cell in analysis.cells
+            if cell.levels[workload] == "noop" and cell.mean is not None
+        }
+        if times:
+            return Bench(analysis.run.name, times)
+    return None

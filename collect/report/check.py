@@ -1,0 +1,235 @@
+"""The whole proof of a run: beside its trials the plan, the nodes and what was derived."""
+
+import csv
+import hashlib
+import io
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import chain, count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from collect.cells.calls import Calls, find_bad_rows
+from collect.cells.cells import cells_csv, make_cells
+from collect.errors import quoted
+from collect.run.directory import Run
+from collect.run.fingerprint import tolerance_of
+from collect.run.nodes import by_directory, changes_between, not_seen_again, read_looks
+from collect.run.trials import Trial
+from collect.run.verify import Finding, verify_run
+from collect.sweep.status import read_status
+
+SET_ASIDE = {"refused", "stray", "duplicate"}
+"""The kinds of findings whose trials can be moved away and made again."""
+_ROUNDING_MS = 2e-6
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was found; `whole` counts the trials that are sealed, verified and countable."""
+
+    whole: int
+    findings: tuple[Finding, ...]
+
+
+def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: None) -> Proof:
+    """Check everything that the numbers of a run rest on; changes no file of the run.
+
+    Beside `missing`, `refused` and `stray` trials the findings are of the kinds `plan` (not the
+    bytes, the study or the profile that run.json states), `nodes` (not the same from the first look
+    to the last, or trials of several clients or JVMs), `duplicate` (two trials with the same
+    calls), `cells` (cells.csv is not what the trials give) and `counted` (an unsealed or refused
+    trial in what a report keeps).
+    """
+    verified = verify_run(run, progress=progress)
+    bad_rows = find_bad_rows(verified.trials)
+    refused = {finding.subject for finding in bad_rows}
+    trials = [trial for trial in verified.trials if trial.id not in refused]
+    findings = [
+        *_with_reasons(run, verified.findings),
+        *bad_rows,
+        *_of_plan(run),
+        *_of_nodes(run),
+        *_of_clients(trials),
+        *_of_duplicates(trials),
+        *_of_counted(run, trials),
+        *_of_cells(run, trials),
+    ]
+    return Proof(len(trials), tuple(findings))
+
+
+def _with_reasons(run: Run, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Say of a missing trial why the runner put it off, where it did."""
+    put_off = read_status(run).put_off
+    for finding in findings:
+        why = put_off.get(finding.subject) if finding.kind == "missing" else None
+        yield replace(finding, text=f"{finding.text} (put off: {why})") if why else finding
+
+
+def _of_plan(run: Run) -> Iterator[Finding]:
+    stated = run.provenance.get("plan_sha256")
+    found = hashlib.sha256((run.directory / "plan.jsonl").read_bytes()).hexdigest()
+    if not run.provenance:
+        yield Finding(
+            "plan",
+            "run.json",
+            "run.json: is missing, so nothing says what the run was; restore it, "
+            "or sweep again if the run never began",
+        )
+        return
+    if stated != found:
+        said = "no hash of the plan" if stated is None else f"{str(stated)[:12]}… as its SHA-256"
+        yield Finding(
+            "plan",
+            "plan.jsonl",
+            f"plan.jsonl: has the SHA-256 {found[:12]}…, run.json states {said}; "
+            "a plan never changes: restore it or plan the run again under another name",
+        )
+    for name in ("study", "profile"):
+        if run.provenance.get(name) != getattr(run, name):
+            yield Finding(
+                "plan",
+                "run.json",
+                f"run.json: states the {name} {quoted(run.provenance.get(name))}, the plan "
+                f"{quoted(getattr(run, name))}; they are of two runs: restore the wrong one",
+            )
+
+
+def _of_nodes(run: Run) -> Iterator[Finding]:
+    looks = read_looks(run.directory, run.provenance)
+    for node in not_seen_again(looks):
+        yield Finding(
+            "nodes",
+            node,
+            f"{node}: could not be looked at again at {looks[-1].at}; "
+            "sweep with the same words once it is back",
+        )
+    for change in by_directory(changes_between(looks, tolerance_of(run.provenance))):
+        yield Finding(
+            "nodes",
+            change.node,
+            f"{change.node}: {change.item} was {change.before}, at {change.at} "
+            f"{change.after}; trials before and after do not compare: "
+            "provision the nodes alike and sweep under a new name",
+        )
+
+
+def _of_clients(trials: Sequence[Trial]) -> Iterator[Finding]:
+    for what, of_trial in (("client", _host), ("JDK of the client", _jdk)):
+        seen = Counter(map(of_trial, trials))
+        if len(seen) > 1:
+            (usual, _), *others = seen.most_common()
+            for other, number in others:
+                first = next(trial.id for trial in trials if of_trial(trial) == other)
+                yield Finding(
+                    "nodes",
+                    first,
+                    f"{first}: the {what} is {other} in {number} trials and {usual} in the others; "
+                    "they do not compare: sweep under a new name",
+                )
+
+
+def _host(trial: Trial) -> str:
+    return str(trial.record.get("host"))
+
+
+def _jdk(trial: Trial) -> str:
+    jvm = trial.record.get("jvm")
+    return f"{jvm.get('vendor')} {jvm.get('version')}" if isinstance(jvm, dict) else "(none)"
+
+
+def _of_duplicates(trials: Sequence[Trial]) -> Iterator[Finding]:
+    same: dict[tuple[str, datetime], list[str]] = defaultdict(list)
+    for trial in trials:
+        if trial.calls_rows:
+            same[trial.calls_sha256.lower(), trial.started_at].append(trial.id)
+    for first, *others in same.values():
+        for other in others:
+            yield Finding(
+                "duplicate",
+                other,
+                f"{other}: has the very calls of {first}; one is a copy of the other: "
+                "set both aside and sweep again",
+            )
+
+
+def _of_counted(run: Run, trials: Sequence[Trial]) -> Iterator[Finding]:
+    for name in sorted(set(Calls(run).held) - {trial.id for trial in trials}):
+        yield Finding(
+            "counted",
+            name,
+            f"{name}: was counted by a report but is not sealed and whole; write what is derived "
+            f"anew: collect report {run.name}",
+        )
+
+
+def _of_cells(run: Run, trials: Sequence[Trial]) -> Iterator[Finding]:
+    path = run.directory / "cells.csv"
+    if not path.exists():
+        return
+    with TemporaryDirectory(prefix=".check-", dir=run.directory) as aside:
+        # From the raw logs, not from what the report kept of them.
+        calls = Calls(replace(run, directory=Path(aside)))
+        calls.update(trials)
+        wanted = cells_csv(run, make_cells(run, trials, calls))
+    again = f"write it again: collect report {run.name}"
+    expected, found = _rows(wanted), _rows(path.read_text(errors="replace"))
+    if expected[:1] != found[:1] or len(expected) != len(found):
+        yield Finding(
+            "cells",
+            "cells.csv",
+            f"cells.csv: has {len(found) - 1} rows or other columns, the trials give "
+            f"{len(expected) - 1} rows; {again}",
+        )
+        return
+    columns = expected[0]
+    for number, (want, have) in enumerate(zip(expected, found, strict=True), start=1):
+        off = [
+            f"{name} {was or '(empty)'}, the trials give {is_ or '(empty)'}"
+            for name, is_, was in zip(columns, want, have, strict=False)
+            if not _same(is_, was)
+        ]
+        if off or len(want) != len(have):
+            yield Finding(
+                "cells", f"line {number}", f"cells.csv: line {number} has {', '.join(off)}; {again}"
+            )
+
+
+def _rows(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def _same(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    try:
+        # The last digit of a sum hangs on the order of the summands.
+        return math.isclose(float(one), float(other), rel_tol=1e-9, abs_tol=_ROUNDING_MS)
+    except ValueError:
+        return False
+
+
+def set_aside(run: Run, findings: Sequence[Finding]) -> Mapping[str, Path]:
+    """Move what was refused, is stray or a copy out of trials/; give where it went, by name.
+
+    Nothing is deleted. The next sweep pulls or runs these trials again.
+    """
+    moved: dict[str, Path] = {}
+    for finding in findings:
+        source = run.trials_directory / finding.subject
+        if finding.kind not in SET_ASIDE or not source.exists():
+            continue
+        target = free_name(run.directory / "refused" / finding.subject)
+        target.parent.mkdir(exist_ok=True)
+        source.rename(target)
+        moved[finding.subject] = target
+    return moved
+
+
+def free_name(path: Path) -> Path:
+    """Give `path`, or the first of `path`.2, `path`.3 … that is not there."""
+    names = (path.with_name(f"{path.name}.{number}") for number in count(2))
+    return next(name for name in chain([path], names) if not name.exists())

@@ -1,0 +1,107 @@
+"""What differs between runs beside their times, from run.json, the plans and the trials."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from collect.cells.analysis import Analysis
+from collect.report.provenance import ABSENT
+from collect.run.fingerprint import READINGS
+
+# What tells one run from the next and no instrument from another.
+_OF_THE_RUN = {
+    *("schema", "run", "started_at", "ended_at", "study_file", "plan_sha256", "nodes"),
+}
+_OF_THE_MOMENT = {"name", "address", *READINGS}
+_PLANNED = ("study", "profile", "client", "calls", "warmup", "threads", "timeout_s")
+_LONGEST = 3
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing with its value in each run, in the order of the runs."""
+
+    subject: str
+    values: tuple[str, ...]
+
+
+def find_differences(analyses: Sequence[Analysis]) -> list[Difference]:
+    """Give everything recorded that is not the same in all runs, sorted by where it stands."""
+    described = [_describe(analysis) for analysis in analyses]
+    subjects = dict.fromkeys(subject for facts in described for subject in facts)
+    rows = [Difference(s, tuple(facts.get(s, ABSENT) for facts in described)) for s in subjects]
+    return [row for row in rows if len(set(row.values)) > 1]
+
+
+def _describe(analysis: Analysis) -> dict[str, str]:
+    provenance, plan = analysis.run.provenance, analysis.run.plan
+    facts: dict[str, str] = {}
+    for name in _PLANNED:
+        facts[f"plan: {name}"] = _several(getattr(trial, name) for trial in plan)
+    facts["plan: blocks"] = str(analysis.run.blocks)
+    for kind in ("constants", "node"):
+        for name in sorted({name for trial in plan for name in getattr(trial, kind)}):
+            values = (getattr(trial, kind).get(name, ABSENT) for trial in plan)
+            facts[f"{kind}: {name}"] = _several(values)
+    for name, value in provenance.items():
+        if name not in _OF_THE_RUN:
+            facts |= _flat(name, value)
+    facts |= _nodes(provenance.get("nodes"))
+    if provenance.get("study_file"):
+        text = str(provenance["study_file"]).encode()
+        facts["study file"] = f"SHA-256 {hashlib.sha256(text).hexdigest()[:12]}…"
+    records = [t.trial.record for cell in analysis.cells for t in cell.trials]
+    jvms = [record.get("jvm") for record in records]
+    for name in sorted({name for jvm in jvms if isinstance(jvm, dict) for name in jvm}):
+        values = (jvm.get(name, ABSENT) for jvm in jvms if isinstance(jvm, dict))
+        facts[f"jvm: {name}"] = _several(values)
+    return facts
+
+
+def _nodes(nodes: Any) -> dict[str, str]:
+    """Give each item of the nodes once: the value alone where all nodes have the same."""
+    known = [n for n in nodes if isinstance(n, dict)] if isinstance(nodes, list) else []
+    if not known:
+        return {}
+    named = {str(node.get("name")): _items(node) for node in known}
+    facts = {"nodes": ", ".join(named)}
+    for item in dict.fromkeys(item for items in named.values() for item in items):
+        values = {name: items.get(item, ABSENT) for name, items in named.items()}
+        alike = len(set(values.values())) == 1
+        facts[f"nodes: {item}"] = (
+            next(iter(values.values()))
+            if alike
+            else ", ".join(f"{name} {value}" for name, value in values.items())
+        )
+    return facts
+
+
+def _items(node: Mapping[str, Any]) -> dict[str, str]:
+    items: dict[str, str] = {}
+    for name, value in node.items():
+        if name not in _OF_THE_MOMENT:
+            items |= _flat(name, value)
+    return items
+
+
+def _flat(name: str, value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
+        return {name: _text(value)}
+    facts: dict[str, str] = {}
+    for key, inner in value.items():
+        facts |= _flat(f"{name}: {key}", inner)
+    return facts
+
+
+def _several(values: Any) -> str:
+    found = list(dict.fromkeys(_text(value) for value in values))
+    more = f" and {len(found) - _LONGEST} more" if len(found) > _LONGEST else ""
+    return " or ".join(found[:_LONGEST]) + more
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)

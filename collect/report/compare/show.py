@@ -1,0 +1,220 @@
+"""A comparison for people and programs: on the terminal, as JSON, as one HTML page."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from collect.cells.analysis import Analysis
+from collect.cells.cells import Cell
+from collect.cells.notation import show, show_estimate, show_level
+from collect.errors import InputError
+from collect.report.compare.budget import Budget
+from collect.report.compare.environment import Difference, find_differences
+from collect.report.compare.ratios import Compared, Comparison, Verdict, compare_cells
+from collect.run.directory import Run
+from collect.run.study import Level
+from collect.templates import templates_in
+
+METHOD = (
+    "The ratio is that of the geometric means of the trials (JVM forks), other run to first run, "
+    "with Welch's 95 % interval of the logs: above 1 is slower. Faster and slower are said at 5 % "
+    "over all cells together (Holm's correction), and so is what exceeds its budget."
+)
+_STYLES = {
+    Verdict.FASTER: "green",
+    Verdict.SLOWER: "yellow",
+    Verdict.BROKEN: "red",
+    Verdict.MENDED: "green",
+}
+_PIPED_WIDTH = 200
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Everything that is said of two or more runs, by their labels."""
+
+    runs: Mapping[str, Analysis]
+    compared: Compared
+    differences: Sequence[Difference]
+
+    @property
+    def has_budget(self) -> bool:
+        """Whether any cell has a budget."""
+        return any(comparison.budget is not None for comparison in self.compared.comparisons)
+
+    @property
+    def summary(self) -> list[str]:
+        """How many cells are what, a line each other run, and a last one for the budget."""
+        lines = []
+        first, *others = self.runs
+        for label in others:
+            cells = [c.verdict for c in self.compared.comparisons if c.run == label]
+            counts = [f"{cells.count(v)} {v}" for v in Verdict if v in cells]
+            lines.append(f"{label} against {first}: {len(cells)} cells, {', '.join(counts)}")
+        if self.has_budget:
+            over = len(self.compared.over)
+            lines.append(f"over budget beyond doubt: {over or 'no'} cell{'' if over == 1 else 's'}")
+        return lines
+
+
+def labels(runs: Sequence[Run]) -> list[str]:
+    """Give a name to each run: its own, with what tells it apart when two have the same."""
+    names = [run.name for run in runs]
+    if len(set(names)) == len(names):
+        return names
+    paths = [str(run.directory) for run in runs]
+    if len(set(paths)) < len(paths):
+        raise InputError(f"the run {names[-1]} is given twice; name two or more different runs")
+    return paths
+
+
+def compare(runs: Mapping[str, Analysis], budget: Budget) -> Outcome:
+    """Compare runs with the first of them; raises InputError when they have nothing in common."""
+    return Outcome(runs, compare_cells(runs, budget), find_differences(list(runs.values())))
+
+
+def print_text(outcome: Outcome) -> None:
+    """Print the cells, what only one run has, and what differs around them."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_PIPED_WIDTH)
+    others = list(outcome.runs)[1:]
+    for label in others:
+        console.print(_cells(outcome, label))
+    for absence in outcome.compared.absences:
+        console.print(Text(f"only in {absence.only_in}: {_name(absence.factors)}"))
+    console.print(_differences(outcome))
+    for line in (METHOD, *outcome.summary):
+        console.print(Text(line))
+
+
+def as_json(outcome: Outcome) -> str:
+    """Give everything as JSON: times in ms, null where there is none and a reason why."""
+    content = {
+        "runs": list(outcome.runs),
+        "method": METHOD,
+        "cells": [_record(comparison) for comparison in outcome.compared.comparisons],
+        "only_in_one": [vars(absence) for absence in outcome.compared.absences],
+        "differences": [
+            {"subject": d.subject, "values": dict(zip(outcome.runs, d.values, strict=True))}
+            for d in outcome.differences
+        ],
+        "over_budget": len(outcome.compared.over),
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def as_html(outcome: Outcome) -> str:
+    """Give one page that needs no other file and no network."""
+    environment = templates_in("report/compare")
+    environment.filters.update(show=show, level=show_level, name=_name, time=_time)
+    return environment.get_template("page.html.j2").render(
+        outcome=outcome,
+        first=next(iter(outcome.runs)),
+        others=list(outcome.runs)[1:],
+        factors=list(next(iter(outcome.runs.values())).run.factors),
+        method=METHOD,
+        place=_scale(outcome.compared.comparisons),
+    )
+
+
+def _scale(comparisons: Sequence[Comparison]) -> Any:
+    """Give a function from a ratio to its place on a log axis of 0 to 100 with 1 in the middle."""
+    ends = [
+        abs(math.log(end))
+        for c in comparisons
+        if c.ratio
+        for end in (c.ratio.low, c.ratio.value, c.ratio.high)
+        if end and math.isfinite(end)
+    ]
+    # Beyond ten times a bar says enough by touching the end.
+    widest = min(max([*ends, math.log(1.1)]), math.log(10))
+    return lambda ratio: (
+        max(2.0, min(98.0, 50 + 48 * math.log(ratio) / widest)) if ratio > 0 else 2.0
+    )
+
+
+def _cells(outcome: Outcome, label: str) -> Table:
+    first = next(iter(outcome.runs))
+    table = Table(title=Text(f"{label} against {first}"), title_justify="left")
+    comparisons = [c for c in outcome.compared.comparisons if c.run == label]
+    for factor in comparisons[0].factors:
+        table.add_column(Text(factor))
+    for name in (f"{first}, ms", f"{label}, ms", "ratio [95 % interval]", "p (Holm)"):
+        table.add_column(Text(name), justify="right")
+    table.add_column("verdict")
+    if outcome.has_budget:
+        table.add_column("budget", justify="right")
+    table.add_column("remark")
+    for c in comparisons:
+        row = [
+            *(Text(show_level(level)) for level in c.factors.values()),
+            Text(_time(c.before)),
+            Text(_time(c.after)),
+            Text(show_estimate(c.ratio) if c.ratio else ""),
+            Text("" if c.p_value is None else f"{c.p_value:.2g}"),
+            Text(c.verdict, style=_STYLES.get(c.verdict, "")),
+        ]
+        if outcome.has_budget:
+            limit = "" if c.budget is None else f"{c.budget:g}"
+            row.append(Text(limit + (" over" if c.is_over else ""), "red" if c.is_over else ""))
+        table.add_row(*row, Text(c.reason))
+    return table
+
+
+def _differences(outcome: Outcome) -> Table | Text:
+    if not outcome.differences:
+        return Text("Nothing that is recorded differs around the times.")
+    table = Table(title="What else differs", title_justify="left")
+    table.add_column("what")
+    for label in outcome.runs:
+        table.add_column(Text(label), overflow="fold")
+    for difference in outcome.differences:
+        table.add_row(Text(difference.subject), *map(Text, difference.values))
+    return table
+
+
+def _record(comparison: Comparison) -> dict[str, Any]:
+    ratio = comparison.ratio
+    return {
+        "run": comparison.run,
+        "factors": comparison.factors,
+        "first": _side(comparison.before),
+        "other": _side(comparison.after),
+        "ratio": _finite(ratio.value) if ratio else None,
+        "low": _finite(ratio.low) if ratio else None,
+        "high": _finite(ratio.high) if ratio else None,
+        "p_value": comparison.p_value,
+        "verdict": comparison.verdict,
+        "reason": comparison.reason,
+        "budget": comparison.budget,
+        "is_over_budget": comparison.is_over,
+    }
+
+
+def _side(cell: Cell) -> dict[str, Any]:
+    return {
+        "outcome": cell.outcome,
+        "mean_ms": cell.mean.value if cell.mean else None,
+        "trials": len(cell.counted),
+        "calls": cell.calls,
+        "errors": cell.errors,
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _time(cell: Cell) -> str:
+    return show(cell.mean.value) if cell.mean else cell.outcome
+
+
+def _name(factors: Mapping[str, Level]) -> str:
+    return ", ".join(f"{name} {show_level(level)}" for name, level in factors.items())

@@ -1,0 +1,278 @@
+"""What went wrong in a run and what a reader must know before the numbers."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from collect.cells.analysis import Analysis
+from collect.cells.cells import Cell
+from collect.cells.notation import name_of
+from collect.errors import InputError
+from collect.run.differences import find_odd, gather
+from collect.run.directory import Run
+from collect.run.fingerprint import OF_A_MACHINE, READINGS, flat, kind_of, tolerance_of
+from collect.run.interference import disturbances
+from collect.run.nodes import (
+    Change,
+    Look,
+    by_directory,
+    changes_between,
+    first_records,
+    not_seen_again,
+    read_looks,
+)
+
+OF_ONE_NODE = {"name", "address", "groups", *OF_A_MACHINE, *READINGS}
+"""What run.json records of a node that no two nodes share."""
+_ROLES = {"client": "client", "broker": "broker", "workers": "worker"}
+_LISTED = 8
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """One sentence with its details; grave when numbers are affected and not only their reading."""
+
+    text: str
+    details: tuple[str, ...] = ()
+    is_grave: bool = True
+
+
+def find_troubles(analysis: Analysis) -> list[Trouble]:
+    """List what went wrong, gravest first; empty when nothing did."""
+    looks = read_looks(analysis.run.directory, analysis.run.provenance)
+    return [
+        *_of_findings(analysis),
+        *_of_outcomes(analysis.cells),
+        *_of_calls(analysis.cells),
+        *_of_sharing(first_records(looks)),
+        *_of_fit(analysis.run),
+        *_of_nodes(first_records(looks), analysis.run.provenance),
+        *_of_exceptions(analysis.run.provenance),
+        *_of_changes(looks, analysis.run.provenance),
+        *_of_unseen(looks),
+        *_of_course(analysis.cells),
+        *_of_disturbances(analysis.cells),
+        *_of_attempts(analysis.cells),
+        *_of_source(analysis.run.provenance),
+    ]
+
+
+def _of_findings(analysis: Analysis) -> list[Trouble]:
+    troubles = []
+    refused, stray, missing = map(analysis.of_kind, ("refused", "stray", "missing"))
+    if refused:
+        texts = _first([finding.text for finding in refused])
+        troubles.append(Trouble(f"{_count(len(refused), 'trial')} refused and not counted.", texts))
+    if stray:
+        texts = _first([finding.text for finding in stray])
+        troubles.append(
+            Trouble(f"{_count(len(stray), 'directory', 'directories')} not of the plan.", texts)
+        )
+    if missing:
+        total = len(analysis.run.plan)
+        whole = _whole_blocks(analysis)
+        text = (
+            f"The run is not finished: {len(missing)} of {total} trials are missing. "
+            f"{whole} of {_count(analysis.run.blocks, 'block')} are whole; "
+            "means use every sealed trial, ratios the blocks that hold all their cells."
+        )
+        troubles.append(Trouble(text))
+    return troubles
+
+
+def _whole_blocks(analysis: Analysis) -> int:
+    open_blocks = {
+        planned.block
+        for planned in analysis.run.plan
+        if planned.id in {f.subject for f in analysis.findings if f.kind != "stray"}
+    }
+    return analysis.run.blocks - len(open_blocks)
+
+
+def _of_outcomes(cells: Sequence[Cell]) -> list[Trouble]:
+    details = []
+    for cell in cells:
+        bad = [t.trial for t in cell.trials if t.trial.outcome != "ok"]
+        if bad:
+            outcomes = ", ".join(
+                f"{n} {name}" for name, n in Counter(t.outcome for t in bad).items()
+            )
+            reason = bad[0].reason or "no reason recorded"
+            details.append(f"{name_of(cell.levels)}: {outcomes} of {len(cell.trials)} ({reason})")
+    if not details:
+        return []
+    return [
+        Trouble(
+            f"{_count(len(details), 'cell')} with trials that did not end well.", _first(details)
+        )
+    ]
+
+
+def _of_calls(cells: Sequence[Cell]) -> list[Trouble]:
+    details = [f"{name_of(c.levels)}: {_count(c.errors, 'call')}" for c in cells if c.errors]
+    if not details:
+        return []
+    total = sum(cell.errors for cell in cells)
+    return [
+        Trouble(f"{_count(total, 'measured call')} failed; none is in an average.", _first(details))
+    ]
+
+
+def _of_sharing(nodes: Sequence[Mapping[str, Any]]) -> list[Trouble]:
+    """Say which machines do several nodes' work, and what that means for the times."""
+    troubles = []
+    for node in nodes:
+        groups = node.get("groups")
+        roles = [_ROLES[g] for g in _ROLES if isinstance(groups, list) and g in groups]
+        if len(roles) < 2:
+            continue
+        who = "the client and the services" if "client" in roles else "the services"
+        text = (
+            f"{node.get('name', '?')} is {', '.join(roles[:-1])} and {roles[-1]} at once: {who} "
+            "on it share its processors and memory, and what passes between them crosses no "
+            "network, so the link rate has no part in it."
+        )
+        troubles.append(Trouble(text))
+    return troubles
+
+
+def _of_fit(run: Run) -> list[Trouble]:
+    workers = run.plan[0].fitted_to
+    if not workers or run.stated is None:
+        return []
+    try:
+        left_out = run.stated.profile(run.profile, workers, fit=True).left_out
+    except InputError:
+        left_out = {}
+    levels = "; ".join(f"{name} {', '.join(map(str, lv))}" for name, lv in left_out.items())
+    text = (
+        f"Left out on demand (fit=true), as the inventory had {_count(workers, 'worker')}: "
+        f"{levels or 'what needs more'}. "
+        "Claims that need it are not tested, or fail on what is there."
+    )
+    return [Trouble(text, is_grave=False)]
+
+
+def _of_nodes(nodes: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any]) -> list[Trouble]:
+    declared = {(str(e.get("node")), str(e.get("item"))) for e in _exceptions(provenance)}
+    # What is kept of the packages is their hash alone.
+    declared |= {(n, "packages_sha256") for n, i in declared if kind_of(i) == "packages"}
+    recorded = {str(node["name"]): flat(_of_the_machine(node)) for node in nodes}
+    roles = {str(node["name"]): frozenset(_listed(node, "groups")) for node in nodes}
+    odd = find_odd(recorded, roles, declared, tolerance_of(provenance))
+    details = tuple(
+        f"{found.item}: {found.value} on {', '.join(found.nodes)}; {found.others} on the others"
+        for found in gather(odd)
+    )
+    return [Trouble("The nodes were not identical.", details)] if details else []
+
+
+def _of_the_machine(node: Mapping[str, Any]) -> dict[str, Any]:
+    return {item: value for item, value in node.items() if item not in OF_ONE_NODE}
+
+
+def _listed(node: Mapping[str, Any], key: str) -> list[str]:
+    value = node.get(key)
+    return [str(one) for one in value] if isinstance(value, list) else []
+
+
+def _of_exceptions(provenance: Mapping[str, Any]) -> list[Trouble]:
+    details = [
+        f"{e.get('node')}: {e.get('item')} ({e.get('reason')})" for e in _exceptions(provenance)
+    ]
+    if not details:
+        return []
+    text = f"{_count(len(details), 'difference')} between the nodes declared beforehand."
+    return [Trouble(text, _first(details), is_grave=False)]
+
+
+def _exceptions(provenance: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    listed = provenance.get("exceptions")
+    return [e for e in listed if isinstance(e, dict)] if isinstance(listed, list) else []
+
+
+def _of_changes(looks: Sequence[Look], provenance: Mapping[str, Any]) -> list[Trouble]:
+    nodes: dict[Change, list[str]] = {}
+    for change in by_directory(changes_between(looks, tolerance_of(provenance))):
+        nodes.setdefault(replace(change, node=""), []).append(change.node)
+    details = tuple(
+        f"{', '.join(names)}: {c.item} was {c.before}, at {c.at} {c.after}"
+        for c, names in nodes.items()
+    )
+    return [Trouble("The nodes changed during the run.", details)] if details else []
+
+
+def _of_unseen(looks: Sequence[Look]) -> list[Trouble]:
+    gone = not_seen_again(looks)
+    text = f"Went away, and not known to have stayed the same: {', '.join(gone)}."
+    return [Trouble(text)] if gone else []
+
+
+def _of_course(cells: Sequence[Cell]) -> list[Trouble]:
+    drifting = [name_of(cell.levels) for cell in cells if cell.steadiness == "drifting"]
+    if not drifting:
+        return []
+    text = (
+        f"{_count(len(drifting), 'cell')} drifted while measured: the warm-up was too short there."
+    )
+    return [Trouble(text, _first(drifting), is_grave=False)]
+
+
+def _of_disturbances(cells: Sequence[Cell]) -> list[Trouble]:
+    trials = [t.trial for cell in cells for t in cell.trials]
+    disturbed = {trial.id: found for trial in trials if (found := disturbances(trial))}
+    if not disturbed:
+        return []
+    passed = Counter(
+        limit for found in disturbed.values() for limit in {one.limit for one in found}
+    )
+    limits = "; ".join(
+        f"{limit}: {count}" for limit, count in sorted(passed.items(), key=_by_count)
+    )
+    text = (
+        f"{len(disturbed)} of {_count(len(trials), 'trial')} ran beside a disturbance ({limits}); "
+        "all count."
+    )
+    details = [
+        f"{name}: {'; '.join(d.text for d in disturbed[name])}" for name in sorted(disturbed)
+    ]
+    return [Trouble(text, _first(details), is_grave=False)]
+
+
+def _by_count(counted: tuple[str, int]) -> tuple[int, str]:
+    return -counted[1], counted[0]
+
+
+def _of_attempts(cells: Sequence[Cell]) -> list[Trouble]:
+    details = []
+    for trial in (t.trial for cell in cells for t in cell.trials):
+        earlier = trial.record.get("earlier_attempts")
+        reasons = [
+            str(note.get("reason"))
+            for note in (earlier if isinstance(earlier, list) else [])
+            if isinstance(note, dict)
+        ]
+        if trial.attempt > 1:
+            told = "; ".join(reasons) or "no reason recorded"
+            details.append(f"{trial.id}: attempt {trial.attempt} ({told})")
+    if not details:
+        return []
+    text = f"{_count(len(details), 'trial')} took more than one attempt; the last one counts."
+    return [Trouble(text, _first(sorted(details)), is_grave=False)]
+
+
+def _of_source(provenance: Mapping[str, Any]) -> list[Trouble]:
+    git = provenance.get("git")
+    if isinstance(git, dict) and git.get("dirty"):
+        return [Trouble("The source had changes that were not committed.", is_grave=False)]
+    return []
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def _first(texts: Sequence[str]) -> tuple[str, ...]:
+    rest = (f"… and {len(texts) - _LISTED} more",) if len(texts) > _LISTED else ()
+    return (*texts[:_LISTED], *rest)

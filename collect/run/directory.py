@@ -1,0 +1,155 @@
+"""A run's directory on the control host: its plan, its provenance and its trials."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from collect.errors import InputError, quoted
+from collect.garbage import uncollected
+from collect.run.plan import PlannedTrial, read_plan
+from collect.run.study import Level, Study, parse_study
+from collect.strict_json import parse_json
+
+RESULTS = Path("results")
+_SHOWN = 60
+_KINDS: Mapping[str, tuple[type, str]] = {
+    **dict.fromkeys(("lab", "git", "versions"), (dict, "an object")),
+    **dict.fromkeys(("nodes", "deviations", "exceptions"), (list, "a list")),
+    **dict.fromkeys(("run", "study", "profile", "study_file"), (str, "a text")),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One study in one profile; `provenance` is run.json, empty when it is absent."""
+
+    directory: Path
+    plan: tuple[PlannedTrial, ...]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name of the run, which is that of its directory."""
+        return self.directory.name
+
+    @property
+    def study(self) -> str:
+        """The name of the study."""
+        return self.plan[0].study
+
+    @property
+    def profile(self) -> str:
+        """The name of the profile."""
+        return self.plan[0].profile
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks are planned."""
+        return max(trial.block for trial in self.plan)
+
+    @property
+    def trials_directory(self) -> Path:
+        """Where sealed trials arrive."""
+        return self.directory / "trials"
+
+    def directories(self) -> list[Path]:
+        """Everything in the trials directory, sorted, without names that begin with a dot."""
+        if not self.trials_directory.is_dir():
+            return []
+        names = sorted(path.name for path in self.trials_directory.iterdir())
+        return [self.trials_directory / name for name in names if not name.startswith(".")]
+
+    @cached_property
+    def stated(self) -> Study | None:
+        """The study file as it was when the run began; None when run.json does not hold it."""
+        try:
+            return parse_study(str(self.provenance.get("study_file", "")), self.name)
+        except InputError:
+            return None
+
+    @cached_property
+    def factors(self) -> Mapping[str, tuple[Level, ...]]:
+        """The factors in the order of the study file, each with its planned levels in order.
+
+        Numbers are ordered by size, other levels as in the study file; a factor or level that the
+        file does not know comes last, in alphabetical order.
+        """
+        known = self.stated.factors if self.stated else {}
+        planned = self.plan[0].factors
+        names = [name for name in known if name in planned]
+        names += sorted(name for name in planned if name not in known)
+        return {
+            name: tuple(
+                _sorted_levels({trial.factors[name] for trial in self.plan}, known.get(name, ()))
+            )
+            for name in names
+        }
+
+    @cached_property
+    def cells(self) -> list[tuple[Level, ...]]:
+        """Every planned cell as its levels in the order of `factors`, sorted by level."""
+        order = {
+            name: {level: index for index, level in enumerate(levels)}
+            for name, levels in self.factors.items()
+        }
+        return sorted(
+            {self.levels(trial.factors) for trial in self.plan},
+            key=lambda cell: [order[n][lv] for n, lv in zip(self.factors, cell, strict=True)],
+        )
+
+    def levels(self, factors: Mapping[str, Level]) -> tuple[Level, ...]:
+        """Give the cell of a trial as its levels in the order of `factors`."""
+        return tuple(factors[name] for name in self.factors)
+
+
+@uncollected()
+def open_run(name: str) -> Run:
+    """Open a run by its directory or by its name under results/; raises InputError."""
+    directory = Path(name)
+    if not directory.is_dir():
+        directory = RESULTS / name
+    if not directory.is_dir():
+        known = ", ".join(sorted(p.parent.name for p in RESULTS.glob("*/plan.jsonl")))
+        raise InputError(
+            f"there is no run {name!r}; give a directory or one of {known or '(none)'} in {RESULTS}"
+        )
+    if not (directory / "plan.jsonl").is_file():
+        raise InputError(
+            f"{directory}: holds no plan.jsonl, so it is no run; start one with sweep.yml"
+        )
+    return Run(
+        directory.resolve(),
+        tuple(read_plan(directory / "plan.jsonl")),
+        _object(directory / "run.json"),
+    )
+
+
+def _object(path: Path) -> Mapping[str, Any]:
+    try:
+        content = parse_json(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be used ({error}); restore or remove it") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: is not a JSON object; restore or remove it")
+    for name, (kind, word) in _KINDS.items():
+        value = content.get(name)
+        if value is not None and not isinstance(value, kind):
+            raise InputError(
+                f"{path}: {name} is {quoted(value)[:_SHOWN]}, not {word}; restore or remove it"
+            )
+    if not all(isinstance(node, dict) for node in content.get("nodes") or ()):
+        raise InputError(f"{path}: nodes holds what is no object; restore or remove it")
+    return content
+
+
+def _sorted_levels(levels: set[Level], stated: Sequence[Level]) -> list[Level]:
+    def rank(level: Level) -> tuple[int, float, str]:
+        if isinstance(level, (int, float)) and not isinstance(level, bool):
+            return (0, level, "")
+        return (1, stated.index(level) if level in stated else len(stated), str(level))
+
+    return sorted(levels, key=rank)

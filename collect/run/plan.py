@@ -1,0 +1,290 @@
+"""The plan of a run: every trial once, in randomised complete blocks."""
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Self, get_origin, get_type_hints
+
+from collect.errors import InputError, quoted
+from collect.files import write_bytes
+from collect.run.study import Cell, Level, Profile, Setting, Settings, two_alike
+from collect.strict_json import parse_json
+
+SCHEMA = 1
+_ID = re.compile(r"[a-z0-9][a-z0-9.-]*")
+_SLUG_LENGTH = 60
+_LATER = ("needs", "servers", "calls_in_all", "fitted_to")  # keys that a plan may lack
+_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class PlannedTrial:
+    """One line of plan.jsonl: one cell in one block, before it has run.
+
+    `position` counts from 1 over the plan, `timeout_s` is in seconds, `seed` has 63 bits and is the
+    same for all trials of a block. `needs` are the services that must answer, on the broker or on
+    the first `servers` workers; a plan of an earlier version needs none. `calls_in_all` is how many
+    calls all threads make together where an imported trial's made not as many each, else 0.
+    `fitted_to` is the number of workers that levels were left out for, 0 when none were.
+    """
+
+    schema: int
+    id: str
+    study: str
+    profile: str
+    block: int
+    position: int
+    client: str
+    factors: Mapping[str, Level]
+    constants: Mapping[str, Setting]
+    node: Mapping[str, Setting]
+    calls: int
+    warmup: int
+    threads: int
+    timeout_s: int
+    seed: int
+    needs: Sequence[str] = field(default_factory=list)
+    servers: int = 1
+    calls_in_all: int = 0
+    fitted_to: int = 0
+
+    @property
+    def cell(self) -> tuple[tuple[str, Level], ...]:
+        """The levels as a key, whatever the order of the factors."""
+        return tuple(sorted(self.factors.items()))
+
+    @property
+    def rows(self) -> int:
+        """How many calls the trial makes, warm-up and measured, over all its threads."""
+        return self.calls_in_all or self.threads * (self.warmup + self.calls)
+
+    def line(self) -> bytes:
+        """Give the trial as its line of plan.jsonl."""
+        record = asdict(self)
+        for name in ("calls_in_all", "fitted_to"):
+            if not record[name]:
+                del record[name]
+        text = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return text.encode() + b"\n"
+
+    @classmethod
+    def parse(cls, line: bytes) -> Self:
+        """Read one line; raises ValueError that says what is wrong with it."""
+        record = parse_json(line)
+        if not isinstance(record, dict) or record.get("schema") != SCHEMA:
+            raise ValueError(f"is not of schema {SCHEMA}")
+        kinds = _kinds()
+        absent = [name for name in kinds if name not in record and name not in _LATER]
+        if absent:
+            raise ValueError(f"lacks {', '.join(absent)}")
+        for name, kind in kinds.items():
+            if name in record and not _is_of(record[name], kind):
+                raise ValueError(f"has the {name} {quoted(record[name])[:_SHOWN]}")
+        trial = cls(**{name: record[name] for name in kinds if name in record})
+        if not _ID.fullmatch(trial.id):
+            raise ValueError(f"has the unusable id {trial.id!r}")
+        if not trial.factors:
+            raise ValueError("has no factors")
+        for name, level in trial.factors.items():
+            if not isinstance(level, (bool, int, float, str)):
+                raise ValueError(f"has the level {quoted(level)[:_SHOWN]} of {name}")  # noqa: TRY004
+        return trial
+
+
+@cache
+def _kinds() -> dict[str, Any]:
+    """Give the type of each field; found once, as a plan may have ten thousand lines."""
+    hints = get_type_hints(PlannedTrial)
+    return {name: get_origin(kind) or kind for name, kind in hints.items()}
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    """Tell whether a value of a plan is of its kind; no number of it is below zero."""
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+    return isinstance(value, dict if kind is Mapping else kind)
+
+
+def make_plan(profile: Profile, seed: int | None = None) -> list[PlannedTrial]:
+    """Expand a profile into its trials; the same profile and seed give the same trials.
+
+    Order: blocks one after the other; in a block the groups of cells that need the same node
+    settings in random order, so that nodes change as seldom as possible, and the cells of a group
+    in random order. Random numbers come from SHA-256 of the seed, the block and the levels: the
+    same on every machine and Python, and unchanged for the other cells when a level is added.
+    """
+    run_seed = profile.seed if seed is None else seed
+    cells = [(cell, profile.settings(cell)) for cell in profile.cells()]
+    total = len(cells) * profile.replicates
+    widths = (max(2, len(str(profile.replicates))), max(3, len(str(total))))
+    trials: list[PlannedTrial] = []
+    for block in range(1, profile.replicates + 1):
+        for cell, settings in _shuffled(cells, f"{run_seed}/{block}"):
+            position = len(trials) + 1
+            prefix = f"b{block:0{widths[0]}}-t{position:0{widths[1]}}"
+            trials.append(
+                PlannedTrial(
+                    schema=SCHEMA,
+                    id=f"{prefix}-{_slug(cell)}",
+                    study=profile.study,
+                    profile=profile.name,
+                    block=block,
+                    position=position,
+                    factors=cell,
+                    seed=_draw(f"{run_seed}/{block}/data") >> 1,
+                    fitted_to=profile.fitted_to,
+                    **vars(settings),
+                )
+            )
+    return trials
+
+
+def plan_bytes(trials: Sequence[PlannedTrial]) -> bytes:
+    """Give the bytes of plan.jsonl."""
+    return b"".join(trial.line() for trial in trials)
+
+
+def write_plan(path: Path, trials: Sequence[PlannedTrial]) -> bool:
+    """Write plan.jsonl; give False when the same plan is there already (the run resumes).
+
+    Raises InputError when another plan is there: a plan never changes.
+    """
+    if is_planned(path, trials):
+        return False
+    write_bytes(path, plan_bytes(trials))
+    return True
+
+
+def is_planned(path: Path, trials: Sequence[PlannedTrial]) -> bool:
+    """Tell whether `path` holds this plan; raises InputError when it holds another."""
+    if not path.exists():
+        return False
+    if path.read_bytes() == plan_bytes(trials):
+        return True
+    raise InputError(
+        f"run {_run(path)} exists with another plan: {_difference(path, trials)}; "
+        "choose another run name"
+    )
+
+
+def workers_to_fit(path: Path | None, workers: int, *, fit: bool) -> int:
+    """Give the number of workers to plan for: that of a run that left levels out, else `workers`.
+
+    So a run that began with `fit` keeps its plan when workers are added. Raises InputError when
+    it cannot go on: without `fit`, or with fewer workers than it was fitted to.
+    """
+    if path is None or not path.exists():
+        return workers
+    fitted_to = read_plan(path)[0].fitted_to
+    if not fitted_to:
+        return workers
+    left_out = f"run {_run(path)} leaves out what did not fit {fitted_to} workers"
+    if not fit:
+        raise InputError(
+            f"{left_out}; go on with it by -e fit=true (collect plan --fit), or choose another "
+            "run name for the whole profile"
+        )
+    if fitted_to > workers:
+        raise InputError(
+            f"{left_out}, and the inventory has {workers} now; put back what was taken away, or "
+            "choose another run name"
+        )
+    return fitted_to
+
+
+def _run(path: Path) -> str:
+    return path.absolute().parent.name
+
+
+def read_plan(path: Path) -> list[PlannedTrial]:
+    """Read plan.jsonl; raises InputError that names the line that cannot be used."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror}); give the directory of a run"
+        ) from error
+    trials = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            trials.append(PlannedTrial.parse(line))
+        except (ValueError, TypeError) as error:
+            raise InputError(
+                f"{path}: line {number} {error}; a plan is never edited: plan the run again"
+            ) from error
+    of_first = _common(trials[0]) if trials else {}
+    for number, trial in enumerate(trials, start=1):
+        for name, value in _common(trial).items():
+            if value != of_first[name]:
+                raise InputError(
+                    f"{path}: line {number} has the {name} {value}, line 1 {of_first[name]}; "
+                    "a plan is of one study and never edited: plan the run again"
+                )
+    for factor in trials[0].factors if trials else ():
+        alike = two_alike(trial.factors[factor] for trial in trials)
+        if alike:
+            raise InputError(
+                f"{path}: {factor} has the levels {' and '.join(map(json.dumps, alike))}, which "
+                "would be one cell or look like one; plan the run again with levels that differ"
+            )
+    twice = [trial for trial, count in Counter(trial.id for trial in trials).items() if count > 1]
+    if twice or not trials:
+        reason = f"the trial {twice[0]} is planned twice" if twice else "holds no trial"
+        raise InputError(f"{path}: {reason}; plan the run again")
+    return trials
+
+
+def _common(trial: PlannedTrial) -> dict[str, str]:
+    """Give what is the same in all lines of a plan."""
+    factors = ", ".join(sorted(trial.factors))
+    return {"study": trial.study, "profile": trial.profile, "factors": factors}
+
+
+def _shuffled(cells: Sequence[tuple[Cell, Settings]], key: str) -> list[tuple[Cell, Settings]]:
+    def rank(pair: tuple[Cell, Settings]) -> tuple[int, int]:
+        cell, settings = pair
+        return _draw(f"{key}/{_canonical(settings.node)}"), _draw(f"{key}/{_canonical(cell)}")
+
+    return sorted(cells, key=rank)
+
+
+def _canonical(mapping: Mapping[str, Setting]) -> str:
+    return json.dumps(mapping, sort_keys=True, separators=(",", ":"))
+
+
+def _draw(key: str) -> int:
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
+
+
+def _slug(cell: Cell) -> str:
+    levels = "-".join(str(level) for level in cell.values())
+    ascii_only = unicodedata.normalize("NFKD", levels).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9.]+", "-", ascii_only)[:_SLUG_LENGTH].strip("-.") or "cell"
+
+
+def _difference(path: Path, trials: Sequence[PlannedTrial]) -> str:
+    try:
+        there = read_plan(path)
+    except InputError as error:
+        return str(error)
+    for name in ("study", "profile"):
+        old, new = getattr(there[0], name), getattr(trials[0], name)
+        if old != new:
+            return f"its {name} is {old}, not {new}"
+    if there[0].fitted_to != trials[0].fitted_to:
+        return f"it leaves nothing out, and {trials[0].fitted_to} workers are too few for that"
+    if len(there) != len(trials):
+        return f"it has {len(there)} trials, not {len(trials)}"
+    for old_trial, new_trial in zip(there, trials, strict=True):
+        old_record, new_record = asdict(old_trial), asdict(new_trial)
+        changed = [name for name in old_record if old_record[name] != new_record[name]]
+        if changed:
+            old, new = (quoted(record[changed[0]]) for record in (old_record, new_record))
+            return f"{changed[0]} of trial {old_trial.position} is {old}, not {new}"
+    return "its bytes differ"

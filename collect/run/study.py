@@ -1,0 +1,496 @@
+"""Study files: read, checked against the schema, resolved to one profile."""
+
+import itertools
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from collect.errors import InputError
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator, ValidationError
+
+Level = bool | int | float | str
+Setting = Level | Sequence[Level]
+Cell = Mapping[str, Level]
+"""One level of each factor, in the order of the study file."""
+
+STUDIES = Path("playbooks/studies")
+CELL_COLUMNS = (
+    *("trials", "calls", "mean_ms", "ci95_low_ms", "ci95_high_ms", "p50_ms", "p99_ms"),
+    *("request_bytes", "response_bytes", "outcome"),
+)
+"""The columns of cells.csv after `study` and the factors."""
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "integer": (int,),
+    "number": (int, float),
+    "string": (str,),
+    "boolean": (bool,),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the trials of one cell are run; `timeout_s` in seconds, `calls` and `warmup` a thread.
+
+    `needs` are the services that must answer, on the broker or on the first `servers` workers.
+    """
+
+    client: str
+    constants: Mapping[str, Setting]
+    node: Mapping[str, Setting]
+    calls: int
+    warmup: int
+    threads: int
+    timeout_s: int
+    needs: Sequence[str]
+    servers: int
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A study in one of its profiles, every level checked against its domain.
+
+    `left_out` are the levels of each factor that a lab with `fitted_to` workers has no room for;
+    `fitted_to` is 0 when nothing was left out.
+    """
+
+    study: str
+    name: str
+    seed: int
+    replicates: int
+    grids: tuple[Mapping[str, tuple[Level, ...]], ...]
+    clients: str | Mapping[str, str]
+    constants: Mapping[str, Setting]
+    node: Mapping[str, Setting]
+    calls: int
+    warmup: int
+    threads: int | str
+    timeout_s: int
+    where: tuple[Mapping[str, Any], ...]
+    needs: Sequence[str] | Mapping[str, Any]
+    servers: int | str
+    left_out: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
+    fitted_to: int = 0
+
+    def cells(self) -> list[Cell]:
+        """Every combination of levels of every grid once, in the order of the file."""
+        found: dict[tuple[Level, ...], Cell] = {}
+        for grid in self.grids:
+            for levels in itertools.product(*grid.values()):
+                found.setdefault(levels, dict(zip(grid, levels, strict=True)))
+        return list(found.values())
+
+    def settings(self, cell: Cell) -> Settings:
+        """Resolve what a cell runs with; of the `where` entries that match it the last wins."""
+        plain: dict[str, Any] = {
+            "calls": self.calls,
+            "warmup": self.warmup,
+            "timeout_s": self.timeout_s,
+        }
+        constants = dict(self.constants)
+        for entry in self.where:
+            if all(cell[factor] in _listed(levels) for factor, levels in entry["cells"].items()):
+                plain.update({name: entry[name] for name in plain if name in entry})
+                constants.update(entry.get("constants", {}))
+        named = {**constants, **cell}
+        node = {
+            name: named.get(value, value) if isinstance(value, str) else value
+            for name, value in self.node.items()
+        }
+        return Settings(
+            client=_of_level(self.clients, cell),
+            constants=constants,
+            node=node,
+            threads=_number(self.threads, cell),
+            needs=list(_of_level(self.needs, cell)),
+            servers=_number(self.servers, cell),
+            **plain,
+        )
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study file that satisfies the schema; `label` is how messages name it."""
+
+    label: str
+    content: Mapping[str, Any]
+
+    @property
+    def factors(self) -> Mapping[str, tuple[Level, ...]]:
+        """Each factor with all its levels outside profiles, in the order of the file."""
+        levels: dict[str, dict[Level, None]] = {}
+        for grid in _grids(self.content["factors"]):
+            for factor, values in grid.items():
+                levels.setdefault(factor, {}).update(dict.fromkeys(values))
+        return {factor: tuple(values) for factor, values in levels.items()}
+
+    def profile(self, name: str, workers: int, *, fit: bool = False) -> Profile:
+        """Resolve the profile `name` for a lab with `workers` workers.
+
+        With `fit`, levels that need more workers are left out. Raises InputError when the profile
+        is unknown, a level lies outside its domain, a name refers to no factor, or nothing fits.
+        """
+        profiles = self.content["profiles"]
+        if name not in profiles:
+            raise InputError(
+                f"{self.label}: there is no profile {name!r}; choose one of {', '.join(profiles)}"
+            )
+        return _Resolver(self, name, workers, fit).resolve()
+
+
+def find_study(name: str) -> Path:
+    """Give the path of a study: `name` is a file, or the name of one in playbooks/studies."""
+    path = Path(name)
+    if path.suffix in {".yml", ".yaml"}:
+        return path
+    folders = (STUDIES, Path(__file__).parents[2] / STUDIES)
+    for folder in folders:
+        if (folder / f"{name}.yml").is_file():
+            return folder / f"{name}.yml"
+    known = sorted({file.stem for folder in folders for file in folder.glob("*.yml")})
+    raise InputError(
+        f"there is no study {name!r} in {STUDIES}; choose one of {', '.join(known) or '(none)'}, "
+        "or give the path of a study file"
+    )
+
+
+def load_study(path: Path) -> Study:
+    """Read and check a study file; raises InputError that names the file and the exact place."""
+    label = f"{path.parent.name}/{path.name}" if path.parent.name == "studies" else str(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{label}: cannot be read ({error}); check the path and that it is UTF-8"
+        ) from error
+    return parse_study(text, label)
+
+
+def parse_study(text: str, label: str) -> Study:
+    """Check the text of a study file; raises InputError that names `label` and the exact place."""
+    try:
+        content = yaml.load(text, Loader=_UniqueKeys)  # noqa: S506 - a SafeLoader underneath
+    except yaml.YAMLError as error:
+        raise InputError(f"{label}: is not valid YAML: {' '.join(str(error).split())}") from error
+    errors = sorted(_validator().iter_errors(content), key=lambda error: list(map(str, error.path)))
+    if errors:
+        raise InputError("\n".join(f"{label}: {_explain(error)}" for error in errors))
+    return Study(label, content)
+
+
+def level_text(level: Level) -> str:
+    """Give a level as it stands in cells.csv."""
+    return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+def two_alike(levels: Iterable[Level]) -> tuple[Level, Level] | None:
+    """Give two levels that differ, but not as keys of a cell or not in cells.csv; None if none do.
+
+    Such are 1 and true, 1 and 1.0, 1 and "1".
+    """
+    seen: dict[Level, Level] = {}
+    for _, level in dict.fromkeys((type(level), level) for level in levels):
+        for key in (level, level_text(level)):
+            other = seen.setdefault(key, level)
+            if type(other) is not type(level):
+                return other, level
+    return None
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML that refuses a key given twice, where the last one would silently win."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=deep)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} is given twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+@cache
+def _validator() -> "Draft202012Validator":
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 - slow, and plans need none
+
+    schema = (
+        resources.files("collect.run").joinpath("study.schema.json").read_text(encoding="utf-8")
+    )
+    return Draft202012Validator(json.loads(schema))
+
+
+def _explain(error: "ValidationError") -> str:
+    where = _path(error.absolute_path)
+    if error.validator in {"required", "additionalProperties"}:
+        message = error.message.removesuffix(" is a required property")
+        if error.validator == "required":
+            return f"{message.strip(chr(39))} is missing{f' in {where}' if where else ''}; add it"
+        return f"{where + ': ' if where else ''}{error.message}; check the spelling or remove it"
+    if error.validator == "anyOf" and error.context:
+        reasons = " or ".join(dict.fromkeys(context.message for context in error.context))
+        return f"{where}: {reasons}"
+    return f"{where or 'the file'}: {error.message}"
+
+
+def _path(parts: Sequence[str | int]) -> str:
+    path = ""
+    for part in parts:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+    return path
+
+
+def _listed(levels: Level | Sequence[Level]) -> Sequence[Level]:
+    return levels if isinstance(levels, list) else [levels]  # type: ignore[list-item]
+
+
+def _of_level(choice: Any, cell: Cell) -> Any:
+    """Give the choice itself, or what it has for the cell's level of the factor it names."""
+    return choice[level_text(cell[choice["factor"]])] if isinstance(choice, Mapping) else choice
+
+
+def _by_text(choice: Any) -> Any:
+    """Give a choice by level with its keys as text: YAML reads 1 and true as no text."""
+    if not isinstance(choice, Mapping):
+        return choice
+    return {level_text(level): chosen for level, chosen in choice.items()}
+
+
+def _number(number: int | str, cell: Cell) -> int:
+    """Give a number, or the cell's level of the factor that stands in its place."""
+    return int(cell[number]) if isinstance(number, str) else number
+
+
+def _grids(factors: Any) -> list[Mapping[str, list[Level]]]:
+    return factors if isinstance(factors, list) else [factors]
+
+
+@dataclass(frozen=True)
+class _Resolver:
+    study: Study
+    name: str
+    workers: int
+    fit: bool
+
+    def resolve(self) -> Profile:
+        grids = self._overridden_grids()
+        self._check_same_factors([grid for _, grid in grids])
+        self._check_levels_differ(grids)
+        left_out: dict[str, dict[Level, None]] = {}
+        for origin, grid in grids:
+            for factor, levels in grid.items():
+                for index, level in enumerate(levels):
+                    where = f"{origin[factor]}.{factor}[{index}]"
+                    self._check_domain(factor, level, where)
+                    if self._lacks_workers(factor, level):
+                        if not self.fit:
+                            raise self._too_few(where, level)
+                        left_out.setdefault(factor, {})[level] = None
+        stated, own = self.study.content["constants"], self._own("constants", {})
+        exceptions = self._value("where", [])
+        placed = [("constants", stated), (f"profiles.{self.name}.constants", own)]
+        for index, entry in enumerate(exceptions):
+            place = f"{self._place('where')}[{index}].constants"
+            placed.append((place, entry.get("constants", {})))
+        for place, constants in placed:
+            for constant, value in constants.items():
+                self._check_domain(constant, value, f"{place}.{constant}")
+                if self._lacks_workers(constant, value):
+                    raise self._too_few(f"{place}.{constant}", value)
+        profile = Profile(
+            study=self.study.content["study"],
+            name=self.name,
+            seed=self.study.content["seed"],
+            grids=self._fitting([grid for _, grid in grids], left_out),
+            clients=_by_text(self.study.content["clients"]),
+            constants={**stated, **own},
+            node={**self.study.content.get("node", {}), **self._own("node", {})},
+            where=tuple(exceptions),
+            threads=self._value("threads", 1),
+            needs=_by_text(self.study.content.get("needs", [])),
+            servers=self.study.content.get("servers", 1),
+            left_out={factor: tuple(levels) for factor, levels in left_out.items()},
+            fitted_to=self.workers if left_out else 0,
+            **{key: self._value(key) for key in ("replicates", "calls", "warmup", "timeout_s")},
+        )
+        self._check_names(profile)
+        return profile
+
+    def _own(self, key: str, default: Any) -> Any:
+        return self.study.content["profiles"][self.name].get(key, default)
+
+    def _value(self, key: str, default: Any = None) -> Any:
+        return self._own(key, self.study.content.get(key, default))
+
+    def _place(self, key: str) -> str:
+        return f"profiles.{self.name}.{key}" if self._own(key, None) is not None else key
+
+    def _fail(self, message: str) -> InputError:
+        return InputError(f"{self.study.label}: {message}")
+
+    def _overridden_grids(self) -> list[tuple[Mapping[str, str], Mapping[str, list[Level]]]]:
+        """Give each grid with, for each factor, the path in the file where its levels stand."""
+        listed = isinstance(self.study.content["factors"], list)
+        own = self._own("factors", {})
+        prefix = f"profiles.{self.name}.factors"
+        if isinstance(own, list):
+            return [(dict.fromkeys(grid, f"{prefix}[{i}]"), grid) for i, grid in enumerate(own)]
+        grids = _grids(self.study.content["factors"])
+        unknown = [factor for factor in own if not any(factor in grid for grid in grids)]
+        if unknown:
+            raise self._fail(
+                f"{prefix}.{unknown[0]} is no factor of this study; "
+                f"its factors are {', '.join(self.study.factors)}"
+            )
+        result: list[tuple[Mapping[str, str], Mapping[str, list[Level]]]] = []
+        for index, grid in enumerate(grids):
+            base = f"factors[{index}]" if listed else "factors"
+            origin = {factor: prefix if factor in own else base for factor in grid}
+            result.append((origin, {factor: own.get(factor, grid[factor]) for factor in grid}))
+        return result
+
+    def _check_same_factors(self, grids: Sequence[Mapping[str, list[Level]]]) -> None:
+        first = list(grids[0])
+        for index, grid in enumerate(grids[1:], start=1):
+            if list(grid) != first:
+                raise self._fail(
+                    f"factors[{index}] has the factors {', '.join(grid)}, but factors[0] has "
+                    f"{', '.join(first)}; give every grid the same factors in the same order"
+                )
+        for factor in first:
+            if factor in ("study", *CELL_COLUMNS):
+                raise self._fail(
+                    f"factors.{factor} has the name of a column of cells.csv; choose another name"
+                )
+
+    def _check_levels_differ(
+        self, grids: Sequence[tuple[Mapping[str, str], Mapping[str, list[Level]]]]
+    ) -> None:
+        for factor in grids[0][1]:
+            alike = two_alike(level for _, grid in grids for level in grid[factor])
+            if alike:
+                place = f"{grids[0][0][factor]}.{factor}"
+                first, second = map(json.dumps, alike)
+                raise self._fail(
+                    f"{place} has the levels {first} and {second}, which would be one cell or look "
+                    "like one; write them as one, or give one another name"
+                )
+
+    def _check_domain(self, factor: str, level: Level, where: str) -> None:
+        if isinstance(level, float) and not math.isfinite(level):
+            raise self._fail(f"{where} is {level}, which is no number; correct it")
+        domain = self.study.content.get("domains", {}).get(factor, {})
+        wanted = domain.get("type")
+        is_boolean = isinstance(level, bool)
+        if wanted and (
+            not isinstance(level, _TYPES[wanted]) or is_boolean != (wanted == "boolean")
+        ):
+            raise self._fail(
+                f"{where} is {level!r}, not of type {wanted}; write a level of that type"
+            )
+        if "of" in domain and level not in domain["of"]:
+            raise self._fail(
+                f"{where} is {level!r}; choose one of {', '.join(map(str, domain['of']))}"
+            )
+        for bound, beyond in (("minimum", "below"), ("maximum", "above")):
+            if bound not in domain or is_boolean or isinstance(level, str):
+                continue
+            limit = domain[bound]
+            if limit == "workers":
+                continue
+            if level < limit if bound == "minimum" else level > limit:
+                raise self._fail(
+                    f"{where} is {level}, {beyond} the {bound} of {limit}; correct the level"
+                )
+
+    def _lacks_workers(self, factor: str, level: Level) -> bool:
+        """Tell whether a level needs more workers than there are."""
+        if isinstance(level, (bool, str)):
+            return False
+        domain = self.study.content.get("domains", {}).get(factor, {})
+        is_servers = factor == self.study.content.get("servers")
+        most = domain.get("maximum") == "workers" or is_servers
+        return (most and level > self.workers) or (
+            domain.get("minimum") == "workers" and level < self.workers
+        )
+
+    def _too_few(self, where: str, level: Level) -> InputError:
+        return self._fail(
+            f"{where} is {level}, but the inventory has {self._workers()}; "
+            "add workers, lower the level, or leave it out with -e fit=true (collect plan --fit)"
+        )
+
+    def _workers(self) -> str:
+        return f"{self.workers} worker{'' if self.workers == 1 else 's'}"
+
+    def _fitting(
+        self, grids: Sequence[Mapping[str, list[Level]]], left_out: Mapping[str, Iterable[Level]]
+    ) -> tuple[Mapping[str, tuple[Level, ...]], ...]:
+        """Give the grids without what is left out; a factor without levels takes its grid along."""
+        fitting = [
+            {
+                f: tuple(lv for lv in levels if lv not in left_out.get(f, ()))
+                for f, levels in g.items()
+            }
+            for g in grids
+        ]
+        kept = tuple(grid for grid in fitting if all(grid.values()))
+        if not kept:
+            raise self._fail(
+                f"no cell of the profile {self.name} fits the inventory, which has "
+                f"{self._workers()}; add workers"
+            )
+        return kept
+
+    def _check_names(self, profile: Profile) -> None:
+        factors = profile.grids[0]
+        for key, number in (("threads", profile.threads), ("servers", profile.servers)):
+            if isinstance(number, str) and number not in factors:
+                raise self._fail(
+                    f"{self._place(key)} is {number!r}, which is no factor; "
+                    f"write a number or one of {', '.join(factors)}"
+                )
+        if isinstance(profile.servers, int) and profile.servers > self.workers:
+            raise self._fail(
+                f"servers is {profile.servers}, but the inventory has {self._workers()}; "
+                "add workers or lower it"
+            )
+        for index, entry in enumerate(profile.where):
+            for factor in entry["cells"]:
+                if factor not in factors:
+                    place = f"{self._place('where')}[{index}].cells.{factor}"
+                    raise self._fail(
+                        f"{place} is no factor of this study; its factors are {', '.join(factors)}"
+                    )
+        self._check_choice(profile, "clients", profile.clients, "client", "CLIENT")
+        self._check_choice(profile, "needs", profile.needs, "list", "[SERVICE, ...]")
+
+    def _check_choice(
+        self, profile: Profile, key: str, choice: Any, what: str, example: str
+    ) -> None:
+        """Check that a choice by level names a factor and has something for each of its levels."""
+        if not isinstance(choice, Mapping):
+            return
+        factors, chosen = profile.grids[0], choice["factor"]
+        if chosen not in factors:
+            raise self._fail(
+                f"{key}.factor is {chosen!r}, which is no factor; "
+                f"its factors are {', '.join(factors)}"
+            )
+        for level in dict.fromkeys(level for grid in profile.grids for level in grid[chosen]):
+            if level_text(level) not in choice:
+                raise self._fail(
+                    f"{key} has no {what} for {chosen} {level!r}; "
+                    f"add the line `{level_text(level)}: {example}`"
+                )

@@ -1,0 +1,248 @@
+"""Sealed trials: read, verified against their own seal and against the plan."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from collect.errors import InputError, quoted
+from collect.strict_json import parse_json
+
+if TYPE_CHECKING:
+    from collect.run.plan import PlannedTrial
+    from collect.run.study import Level
+
+SCHEMA = 1
+OUTCOMES = ("ok", "failed", "timeout", "oom")
+CALLS_HEADER = (
+    "seq,thread,phase,intended_ns,start_ns,elapsed_ns,request_bytes,response_bytes,status"
+)
+_PLANNED = (
+    *("id", "study", "profile", "block", "position"),
+    *("client", "factors", "constants", "node", "seed"),
+)
+_CHUNK = 1 << 20
+_END = ord("\n")
+_SHOWN = 60
+# Of which every instant fits into 64 bits of nanoseconds since 1970.
+_YEARS = range(1971, 2262)
+
+
+class TrialError(InputError):
+    """A trial that is not sealed, not whole or not the planned one; it must not be counted."""
+
+
+@dataclass(frozen=True)
+class Seal:
+    """What proves the calls file of a trial, at `path`, wherever it is read."""
+
+    id: str
+    path: str
+    calls_rows: int
+    calls_sha256: str
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A sealed trial: what trial.json says. Times are UTC; `record` holds every key of the file."""
+
+    directory: Path
+    id: str
+    block: int
+    position: int
+    attempt: int
+    factors: Mapping[str, Level]
+    outcome: str
+    reason: str
+    started_at: datetime
+    ended_at: datetime
+    calls_rows: int
+    calls_sha256: str
+    record: Mapping[str, Any]
+
+    @cached_property
+    def log(self) -> Path:
+        """Its calls file, packed or not."""
+        return calls_path(self.directory)
+
+    @property
+    def seal(self) -> Seal:
+        """What proves its calls."""
+        return Seal(self.id, str(self.log), self.calls_rows, self.calls_sha256)
+
+    @property
+    def seconds(self) -> float:
+        """How long the trial lasted by the wall clock, in seconds."""
+        return (self.ended_at - self.started_at).total_seconds()
+
+    @classmethod
+    def parse(cls, directory: Path, record: Any) -> Self:
+        """Check the keys that counting relies on; raises ValueError that says what is wrong."""
+        schema = record.get("schema") if isinstance(record, dict) else None
+        if schema != SCHEMA:
+            raise ValueError(f"it has schema {quoted(schema)}, this version reads schema {SCHEMA}")
+        values = {
+            "id": _typed(record, "id", str),
+            "block": _typed(record, "block", int),
+            "position": _typed(record, "position", int),
+            "attempt": _typed(record, "attempt", int),
+            "factors": _typed(record, "factors", dict),
+            "outcome": _typed(record, "outcome", str),
+            "reason": _typed(record, "reason", str),
+            "started_at": _instant(record, "started_at"),
+            "ended_at": _instant(record, "ended_at"),
+            "calls_rows": _typed(record, "calls_rows", int),
+            "calls_sha256": _typed(record, "calls_sha256", str),
+        }
+        if values["outcome"] not in OUTCOMES:
+            raise ValueError(f"it has the unknown outcome {values['outcome']!r}")
+        return cls(directory=directory, record=record, **values)
+
+
+def read_trial(directory: Path) -> Trial:
+    """Read trial.json alone; raises TrialError. The calls are not looked at: see verify_trial."""
+    path = directory / "trial.json"
+    try:
+        trial = Trial.parse(directory, parse_json(path.read_bytes()))
+    except FileNotFoundError as error:
+        raise TrialError(
+            f"{directory.name}: has no trial.json, so is not sealed; set it aside and sweep again"
+        ) from error
+    except (OSError, ValueError) as error:
+        raise TrialError(
+            f"{directory.name}: trial.json cannot be used ({error}); set it aside and sweep again"
+        ) from error
+    if trial.id != directory.name:
+        raise TrialError(
+            f"{directory.name}: trial.json is of the trial {trial.id}; "
+            "directories of trials are never renamed: set both aside and sweep again"
+        )
+    return trial
+
+
+def verify_trial(directory: Path, planned: PlannedTrial | None = None) -> Trial:
+    """Read a sealed trial and prove it whole; the one way a trial becomes countable.
+
+    Checks trial.json and that the trial is the `planned` one (see verify_seal), and that the calls
+    file has the header, the row count and the SHA-256 of the seal. The hash is of the uncompressed
+    bytes. Raises TrialError, never changes a file.
+    """
+    trial = verify_seal(directory, planned)
+    _prove(trial.seal, lambda chunk: None)
+    return trial
+
+
+def verify_seal(directory: Path, planned: PlannedTrial | None = None) -> Trial:
+    """Read trial.json and check that the trial is the `planned` one; its calls stay unproven.
+
+    Compares levels, constants, node settings and seed, and the number of calls of an ok trial.
+    Raises TrialError.
+    """
+    trial = read_trial(directory)
+    if planned is not None:
+        wanted = vars(planned)
+        for name in _PLANNED:
+            if trial.record.get(name) != wanted[name]:
+                raise TrialError(
+                    f"{trial.id}: {name} is {quoted(trial.record.get(name))} in trial.json, but "
+                    f"{quoted(wanted[name])} in the plan; it belongs to another run: "
+                    "set it aside and sweep again"
+                )
+        if trial.outcome == "ok" and trial.calls_rows != planned.rows:
+            raise TrialError(
+                f"{trial.id}: is sealed as ok with {trial.calls_rows} calls, the plan says "
+                f"{planned.rows}; calls are lost: run it again"
+            )
+    return trial
+
+
+def proven_calls(seal: Seal) -> bytes:
+    """Give the calls file, uncompressed: the very bytes that were proven against the seal.
+
+    Raises TrialError.
+    """
+    chunks: list[bytes] = []
+    _prove(seal, chunks.append)
+    return b"".join(chunks)
+
+
+def calls_path(directory: Path) -> Path:
+    """Give the calls file of a sealed trial: calls.csv, or calls.csv.gz when it was compressed."""
+    plain = directory / "calls.csv"
+    if plain.exists():
+        return plain
+    packed = directory / "calls.csv.gz"
+    return packed if packed.exists() else plain
+
+
+def _prove(seal: Seal, keep: Callable[[bytes], None]) -> None:
+    path = Path(seal.path)
+    digest = hashlib.sha256()
+    lines, head, last = 0, b"", b"\n"
+    try:
+        for chunk in _chunks(path):
+            digest.update(chunk)
+            # Five times as fast as bytes.count().
+            lines += int(np.count_nonzero(np.frombuffer(chunk, np.uint8) == _END))
+            head += chunk[: len(CALLS_HEADER) + 1 - len(head)]
+            last = chunk[-1:]
+            keep(chunk)
+    except FileNotFoundError as error:
+        raise TrialError(f"{seal.id}: has no {path.name}; set it aside and sweep again") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise TrialError(
+            f"{seal.id}: {path.name} cannot be read ({error}); set it aside and sweep again"
+        ) from error
+    if head != CALLS_HEADER.encode() + b"\n":
+        raise TrialError(
+            f"{seal.id}: {path.name} does not begin with the header of schema {SCHEMA}; "
+            "it was written by another version or torn: set it aside and sweep again"
+        )
+    rows = lines - 1
+    if last != b"\n" or rows != seal.calls_rows:
+        torn = "" if last == b"\n" else " and ends in the middle of a line"
+        raise TrialError(
+            f"{seal.id}: {path.name} has {rows} rows{torn}, trial.json says "
+            f"{seal.calls_rows}; set it aside and sweep again"
+        )
+    if digest.hexdigest() != seal.calls_sha256.lower():
+        raise TrialError(
+            f"{seal.id}: {path.name} has the SHA-256 {digest.hexdigest()[:12]}…, trial.json says "
+            f"{seal.calls_sha256[:12]}…; changed after sealing: set it aside and sweep again"
+        )
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb", buffering=0) as stream:
+        while chunk := stream.read(_CHUNK):
+            yield chunk
+
+
+def _typed(record: Mapping[str, Any], name: str, wanted: type) -> Any:
+    value = record.get(name)
+    if not isinstance(value, wanted) or isinstance(value, bool) or _is_beyond(value):
+        raise ValueError(f"{name} is {quoted(value)[:_SHOWN]}")
+    return value
+
+
+def _instant(record: Mapping[str, Any], name: str) -> datetime:
+    instant = datetime.fromisoformat(_typed(record, name, str))
+    if instant.tzinfo is None:
+        raise ValueError(f"{name} has no time zone")
+    if instant.year not in _YEARS:
+        raise ValueError(f"{name} is of the year {instant.year}")
+    return instant
+
+
+def _is_beyond(value: Any) -> bool:
+    """Tell whether a number is below zero or does not fit into 63 bits."""
+    return isinstance(value, int) and not 0 <= value < 2**63

@@ -1,0 +1,234 @@
+"""Analysis of variance of any tidy CSV: one factor, or two with their interaction."""
+
+import csv
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from statsmodels.formula.api import ols
+from statsmodels.stats.anova import anova_lm
+
+from collect.errors import InputError
+from collect.stats.estimates import Moments
+
+CONFIDENCE = 0.95
+COLUMNS = ("Source", "SS", "df", "MS", "F", "P-value", "F crit (95 %)", "Share of variation")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A row of the table; `share` is the part of the total sum of squares it explains."""
+
+    source: str
+    ss: float
+    df: int
+    ms: float | None
+    f: float | None
+    p_value: float | None
+    f_crit: float | None
+    share: float | None
+
+
+@dataclass(frozen=True)
+class Observations:
+    """A response and the levels of one or two factors, a row each."""
+
+    response: np.ndarray[tuple[int], np.dtype[np.float64]]
+    levels: tuple[tuple[str, ...], ...]
+    factors: tuple[str, ...]
+
+
+def read_observations(path: Path, response: str, factors: Sequence[str]) -> Observations:
+    """Read the columns of a CSV with a header; raises InputError that names the line and column."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.DictReader(stream, skipinitialspace=True)
+            _check_header(path, reader.fieldnames or [], (response, *factors))
+            values, levels = [], []
+            for row in reader:
+                where = f"{path}: line {reader.line_num}"
+                if None in row:
+                    raise InputError(
+                        f"{where}: has more columns than the header; write decimals with a point, "
+                        "and texts that hold a comma in quotes"
+                    )
+                values.append(_number(row[response], where, response))
+                levels.append([_level(row[f], where, f) for f in factors])
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: cannot be read ({error}); give a CSV file in UTF-8") from error
+    if not values:
+        raise InputError(f"{path}: holds no row; give at least two observations a cell")
+    return Observations(np.array(values), tuple(zip(*levels, strict=True)), tuple(factors))
+
+
+def with_moments(groups: Mapping[tuple[str, ...], Moments], factors: Sequence[str]) -> Observations:
+    """Give observations with the moments of each group, whose table is the same as theirs.
+
+    Sums of squares depend on count, mean and variance alone, so a table can be computed from a
+    printed summary, or from millions of calls.
+    """
+    response, levels = [], []
+    for group, sample in groups.items():
+        response.append(standing_for(sample))
+        levels += [group] * sample.count
+    return Observations(np.concatenate(response), tuple(zip(*levels, strict=True)), tuple(factors))
+
+
+def standing_for(sample: Moments) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Give values with the count, mean and variance of a sample, evenly spaced."""
+    spread = np.linspace(-1, 1, sample.count)
+    deviation = float(np.std(spread, ddof=1)) if sample.count > 1 else 1.0
+    return np.asarray(sample.mean + spread / deviation * (sample.variance or 0) ** 0.5)
+
+
+def anova(observations: Observations) -> list[Source]:
+    """Give the table: each factor, the interaction of two, Within and Total.
+
+    Sums of squares are of type II, the same as any other type where every cell has as many
+    observations; shares then add up to 1. Raises InputError when a factor has one level, a cell
+    has no replicate, or nothing varies.
+    """
+    _check(observations)
+    names = [f"f{number}" for number in range(len(observations.factors))]
+    frame = pd.DataFrame(dict(zip(names, observations.levels, strict=True)))
+    # Sums of squares are those about the mean; digits that all values share would cost precision.
+    frame["y"] = observations.response - observations.response.mean()
+    model = ols(f"y ~ {' * '.join(f'C({name})' for name in names)}", frame).fit()
+    table = anova_lm(model, typ=2)
+    labels = [*observations.factors, "Interaction"][: len(table) - 1]
+    total = float(((frame["y"] - frame["y"].mean()) ** 2).sum())
+    within = int(table["df"].iloc[-1])
+    rows = []
+    for label, (_, row) in zip([*labels, "Within"], table.iterrows(), strict=True):
+        ss, df = float(row["sum_sq"]), int(row["df"])
+        is_effect = label != "Within"
+        rows.append(
+            Source(
+                source=label,
+                ss=ss,
+                df=df,
+                ms=ss / df,
+                f=float(row["F"]) if is_effect else None,
+                p_value=float(row["PR(>F)"]) if is_effect else None,
+                f_crit=float(stats.f.ppf(CONFIDENCE, df, within)) if is_effect else None,
+                share=ss / total,
+            )
+        )
+    return [*rows, Source("Total", total, len(frame) - 1, None, None, None, None, None)]
+
+
+def as_json(table: Sequence[Source]) -> str:
+    """Give the table as JSON: a list of objects by column, null where a column does not apply."""
+    rows = [dict(zip(COLUMNS, astuple(row), strict=True)) for row in table]
+    return json.dumps(rows, indent=1, ensure_ascii=False)
+
+
+def as_text(table: Sequence[Source]) -> str:
+    """Give the table in aligned columns."""
+    rows = [COLUMNS, *(_texts(row) for row in table)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(COLUMNS))]
+    return "\n".join(
+        "  ".join(
+            text.ljust(width) if column == 0 else text.rjust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def _texts(row: Source) -> tuple[str, ...]:
+    def show(value: float | None, form: str) -> str:
+        return "" if value is None else format(value, form)
+
+    return (
+        row.source,
+        show(row.ss, ".6g"),
+        str(row.df),
+        show(row.ms, ".6g"),
+        show(row.f, ".6g"),
+        f"< {sys.float_info.min:.0e}" if row.p_value == 0 else show(row.p_value, ".3g"),
+        show(row.f_crit, ".4g"),
+        show(row.share, ".1%"),
+    )
+
+
+def _check(observations: Observations) -> None:
+    for factor, levels in zip(observations.factors, observations.levels, strict=True):
+        if len(set(levels)) < 2:
+            raise InputError(
+                f"factor {factor!r} has one level, {levels[0]!r}; it takes two to compare"
+            )
+        _check_spelling(factor, levels)
+    cells_of = list(zip(*observations.levels, strict=True))
+    counts = Counter(cells_of)
+    wanted = 1
+    for levels in observations.levels:
+        wanted *= len(set(levels))
+    if len(counts) < wanted:
+        raise InputError(
+            f"{wanted - len(counts)} of {wanted} combinations of levels have no observation; "
+            "complete the data or leave those levels out"
+        )
+    if len(observations.factors) == 2 and min(counts.values()) < 2:
+        cell = min(counts, key=lambda levels: counts[levels])
+        raise InputError(
+            f"{', '.join(cell)} has one observation; two factors take replicates in every cell"
+        )
+    if len(observations.response) <= len(counts):
+        raise InputError("every level has one observation; give replicates")
+    if np.ptp(observations.response) == 0:
+        raise InputError("all observations are equal; there is no variance to analyse")
+    cells: dict[tuple[str, ...], set[float]] = {}
+    for levels, value in zip(cells_of, observations.response.tolist(), strict=True):
+        cells.setdefault(levels, set()).add(value)
+    if all(len(values) == 1 for values in cells.values()):
+        raise InputError(
+            "all observations of a cell are equal, in every cell; F needs variance within cells"
+        )
+
+
+def _check_header(path: Path, header: Sequence[str], wanted: Sequence[str]) -> None:
+    for column in wanted:
+        if column not in header:
+            raise InputError(
+                f"{path}: has no column {column!r}; its columns, between commas, are "
+                f"{', '.join(header) or '(none)'}"
+            )
+        if header.count(column) > 1:
+            raise InputError(f"{path}: has the column {column!r} twice; name each column once")
+
+
+def _check_spelling(factor: str, levels: Sequence[str]) -> None:
+    spelt: dict[float, str] = {}
+    for level in dict.fromkeys(levels):
+        try:
+            first = spelt.setdefault(float(level), level)
+        except ValueError:
+            continue
+        if first != level:
+            raise InputError(
+                f"factor {factor!r} has the levels {first!r} and {level!r}, which are one number; "
+                "spell it one way"
+            )
+
+
+def _number(text: str | None, where: str, column: str) -> float:
+    try:
+        value = float(text or "")
+    except ValueError:
+        value = float("nan")
+    if not np.isfinite(value):
+        raise InputError(f"{where}: {column} is {text!r}, not a number; correct or remove the line")
+    return value
+
+
+def _level(text: str | None, where: str, column: str) -> str:
+    if text is None or not text.strip():
+        raise InputError(f"{where}: {column} is empty; correct or remove the line")
+    return text

@@ -1,0 +1,348 @@
+"""Follows a run on its client node: pulls what is sealed, makes room there, says how it goes."""
+
+import base64
+import json
+import os
+import shlex
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from collect.files import MIB, NoRoomError, ask_for, is_full, write_bytes
+from collect.run.directory import open_run
+from collect.run.plan import PlannedTrial, read_plan
+from collect.run.trials import TrialError, verify_trial
+from collect.sweep.hook import Hook, summary_of
+from collect.sweep.pull import RefusedTrialsError, accept_trials
+from collect.sweep.status import FOLLOWED, Watch
+from collect.sweep.status_page import write_page
+
+_BATCH_TRIALS = 100
+_BATCH_BYTES = 32 * MIB
+_SPEAK_S = 5.0
+_PAGE_S = 5.0
+_PULLS_OF_TORN = 2
+_RUNNING = {"active", "activating", "deactivating", "reloading"}
+
+Node = Callable[[str], bytes]
+"""Runs a shell command on the client node as root and gives what it prints."""
+
+
+class NodeSilentError(Exception):
+    """The node did not answer; it may later."""
+
+
+class SweepStoppedError(Exception):
+    """The run cannot go on by itself; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a sweep asks for; times in seconds, space in MiB.
+
+    `account` owns `source` there, and what is in it is read and removed as that account alone;
+    empty for the one that commands run as. `silence_s` is how long the node may not answer or this
+    disk may stay full, `stall_s` how long no trial may be sealed before the hook is told,
+    `reserve_mb` what stays free on this disk.
+    """
+
+    source: str
+    unit: str
+    account: str = ""
+    silence_s: float = 900.0
+    stall_s: float = 3600.0
+    reserve_mb: int = 200
+    compress: bool = False
+
+
+@dataclass
+class Follower:
+    """How far a run is on this side, and what was said of it."""
+
+    run: Path
+    node: Node
+    terms: Terms
+    say: Callable[[str], None]
+    hook: Hook | None = None
+    clock: Callable[[], float] = time.monotonic
+    state: dict[str, Any] = field(default_factory=dict)
+    pulled: int = 0
+    not_ok: int = 0
+    _proven: set[str] = field(default_factory=set)
+    _damaged: set[str] = field(default_factory=set)
+    _torn: Counter[str] = field(default_factory=Counter)
+    _refused: list[str] = field(default_factory=list)
+    _said: str = ""
+
+    def __post_init__(self) -> None:
+        """Begin with what an earlier sweep pulled."""
+        self.planned: Mapping[str, PlannedTrial] = {
+            trial.id: trial for trial in read_plan(self.run / "plan.jsonl")
+        }
+        self.here = self._sealed_here()
+        self._watch = Watch(open_run(str(self.run)))
+        self._started = self._heard = self._sealed = self.clock()
+        self._spoken = self._drawn = float("-inf")
+        self._parent = os.getppid()
+
+    def follow(self, poll_s: float = 1.0, sleep: Callable[[float], None] = time.sleep) -> None:
+        """Follow until the runner has ended and everything it sealed is here.
+
+        The hook is told. Raises SweepStoppedError when trials are open, unless the runner accounts
+        for them: the deadline came, or they are put off.
+        """
+        try:
+            while self.step():
+                sleep(poll_s)
+            self._demand_all()
+        except SweepStoppedError as stop:
+            self._end("stopped", str(stop))
+            raise
+        why = "the deadline came" if self.state.get("state") == "deadline" else "some are put off"
+        self._end("ended", f"{why}, {self.missing} trials are open" if self.missing else "")
+
+    @property
+    def missing(self) -> int:
+        """How many planned trials are not here."""
+        return len(self.planned) - len(self.here)
+
+    def step(self) -> bool:
+        """Look once; whether there is more to come. Raises SweepStoppedError."""
+        if os.getppid() != self._parent:
+            raise SweepStoppedError("the playbook of this sweep is gone; say its command again")
+        more = True
+        try:
+            more = self._look()
+            self._heard = self.clock()
+            self._speak(self.line())
+        except NodeSilentError as error:
+            self._wait(f"the node does not answer ({error}); the runner may well go on there")
+        except NoRoomError as error:
+            self._wait(f"{error}; pulling waits, sealed trials stay on the client")
+        except OSError as error:
+            if not is_full(error):
+                raise
+            self._wait(f"{self.run}: the disk is full; make room there")
+        if self.clock() - self._sealed > self.terms.stall_s:
+            self._sealed = self.clock()
+            self._tell("stalled", f"no trial was sealed for {self.terms.stall_s:.0f} s")
+        return more
+
+    def line(self) -> str:
+        """One line of progress; the ETA counts on the pace of this sweep."""
+        done, total = len(self.here), len(self.planned)
+        text = f"[{done}/{total} {100 * done // total:3d} %]"
+        if self.not_ok:
+            text += f" {self.not_ok} not ok |"
+        if self.state.get("state") == "paused":
+            text += f" paused: {self.state.get('reason')} |"
+        if self.state.get("running"):
+            text += f" {self.state['running']} runs |"
+        if self.pulled and done < total:
+            seconds = int((self.clock() - self._started) / self.pulled * (total - done))
+            text += f" ETA {seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+        return text.rstrip(" |")
+
+    def _look(self) -> bool:
+        """Ask how the run stands, pull what is new and remove there what is proven here."""
+        source = shlex.quote(self.terms.source)
+        answer = self.node(
+            f'printf "%s\\n" "$(systemctl is-active {self.terms.unit})"; '
+            + self._inside(
+                f'printf "%s\\n" "$(df --output=avail -B1M {source} | tail -n 1)" '
+                f'"$(cat {source}/state.json)"; '
+                f"cd {source}/trials && find . -mindepth 1 -printf '%s %P\\n'"
+            )
+        ).decode()
+        active, room, state, *files = [*answer.splitlines(), "", "", ""]
+        try:
+            free = int(room)
+            self.state = json.loads(state) if state else self.state
+        except ValueError as error:
+            raise NodeSilentError(f"it said {answer[:60]!r}") from error
+        self._record(free, state)
+        sizes = _sizes(files)
+        for batch in _batches(
+            {name: size for name, size in sizes.items() if name not in self.here}
+        ):
+            ask_for(self.run, sum(sizes[name] for name in batch), self.terms.reserve_mb)
+            self._pull(source, batch)
+            self._speak(self.line())
+        self._remove(source, [name for name in sizes if name in self.here])
+        if active in _RUNNING:
+            return True
+        self._draw()
+        return bool(set(sizes) - self.here - set(self._refused))
+
+    def _pull(self, source: str, names: list[str]) -> None:
+        pack = f"tar -czf - -C {source}/trials -- {shlex.join(names)} | base64 -w0"
+        packed = self.node(self._inside(pack))
+        try:
+            accept_trials(
+                base64.b64decode(packed), self.run, self.planned, compress=self.terms.compress
+            )
+        except RefusedTrialsError as error:
+            self._set_aside(source, error)
+        except TrialError as error:
+            raise NodeSilentError(str(error)) from error
+        arrived = self._sealed_here() - self.here
+        if arrived:
+            self._sealed = self.clock()
+        self.here |= arrived
+        self._proven |= arrived
+        self.pulled += len(arrived)
+        self.not_ok += sum(outcome != "ok" for outcome in self._watch.outcomes(arrived))
+
+    def _set_aside(self, source: str, error: RefusedTrialsError) -> None:
+        """Move trials that arrived torn twice out of the way there; they are open again."""
+        self._torn.update(error.ids)
+        names = [name for name in error.ids if self._torn[name] >= _PULLS_OF_TORN]
+        if names:
+            move = (
+                f"mkdir -p {source}/refused && cd {source}/trials && "
+                f"mv --backup=numbered -t ../refused -- {shlex.join(names)}; echo"
+            )
+            self.node(self._inside(move))
+            self._refused += names
+            self._speak(f"{error}\nmoved to {source}/refused on the client", now=True)
+
+    def _remove(self, source: str, names: list[str]) -> None:
+        """Remove from the node what lies here, verified and flushed to disk."""
+        for name in [name for name in names if name not in self._proven | self._damaged]:
+            try:
+                verify_trial(self.run / "trials" / name, self.planned[name])
+                self._proven.add(name)
+            except TrialError as error:
+                self._damaged.add(name)
+                self._speak(f"{error}; the client has it still", now=True)
+        gone = [name for name in names if name in self._proven]
+        for start in range(0, len(gone), _BATCH_TRIALS):
+            batch = shlex.join(gone[start : start + _BATCH_TRIALS])
+            self.node(self._inside(f"cd {source}/trials && rm -rf -- {batch}; echo"))
+
+    def _inside(self, command: str) -> str:
+        """Have a command run as the account that may do anything in the run's directory.
+
+        A symbolic link that is planted there leads no further than that account comes by itself.
+        """
+        if not self.terms.account:
+            return command
+        who = [f"--reuid={self.terms.account}", f"--regid={self.terms.account}", "--clear-groups"]
+        return f"cd / && {shlex.join(['setpriv', *who, 'sh', '-c', command])}"
+
+    def _record(self, client_free_mb: int, state: str) -> None:
+        if state:
+            write_bytes(self.run / "state.json", state.encode())
+        if self.clock() - self._drawn >= _PAGE_S:
+            content = {"schema": 1, "at": _now(), "client_free_mb": client_free_mb}
+            write_bytes(self.run / FOLLOWED, json.dumps(content).encode() + b"\n")
+            self._draw()
+
+    def _draw(self) -> None:
+        self._drawn = self.clock()
+        write_page(self.run, self._watch.look())
+
+    def _sealed_here(self) -> set[str]:
+        trials = self.run / "trials"
+        names = {path.name for path in trials.iterdir()} if trials.is_dir() else set()
+        return names & set(self.planned)
+
+    def _wait(self, why: str) -> None:
+        if self.clock() - self._heard > self.terms.silence_s:
+            raise SweepStoppedError(
+                f"{why}; after {self.terms.silence_s:.0f} s this side gives up: "
+                "run the same command again to attach to the run, what is sealed stays"
+            )
+        self._speak(f"{why}; trying again", now=True)
+
+    def _demand_all(self) -> None:
+        """Say why trials are open although the runner ended, with its own last words."""
+        word = self.state.get("state")
+        accounted = word == "deadline" or (word == "finished" and self.state.get("put_off"))
+        if not self.missing or accounted:
+            return
+        refused = f"{len(self._refused)} arrived torn and are open again; " if self._refused else ""
+        raise SweepStoppedError(
+            f"{self.missing} of {len(self.planned)} trials are open: "
+            f"{refused}{self._last_words()}; run the same command again, what is sealed stays"
+        )
+
+    def _last_words(self) -> str:
+        """Why the runner ended, as it says itself."""
+        if self.state.get("state") == "finished":
+            return "the runner has finished what it was given"
+        if self.state.get("reason"):
+            return f"the runner ended: {self.state['reason']}"
+        try:
+            words = self.node(f"journalctl -u {self.terms.unit} -n 5 -o cat").decode().split()
+        except NodeSilentError:
+            words = []
+        return f"the runner ended: {' '.join(words) or 'it left no word'}"
+
+    def _end(self, event: str, reason: str) -> None:
+        self.state.pop("running", None)
+        self._speak(self.line(), now=True)
+        if reason and event == "ended":
+            self._speak(reason, now=True)
+        self._tell(event, reason)
+
+    def _tell(self, event: str, reason: str) -> None:
+        if self.hook:
+            problem = self.hook.call(summary_of(self._watch.look(), event, reason))
+            if problem:
+                self._speak(problem, now=True)
+
+    def _speak(self, text: str, *, now: bool = False) -> None:
+        """Say it, but not twice and not too often."""
+        if text != self._said and (now or self.clock() - self._spoken >= _SPEAK_S):
+            self.say(text)
+            self._said, self._spoken = text, self.clock()
+
+
+def end_with_parent(grace_s: float = 10.0, poll_s: float = 1.0) -> None:
+    """End this process `grace_s` after its parent, even while it waits for an answer.
+
+    A playbook that was killed leaves the process that follows behind, at times in a wait that never
+    ends. Nothing is lost: what is written here is whole or absent.
+    """
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(poll_s)
+        time.sleep(grace_s)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="end-with-parent", daemon=True).start()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _sizes(lines: list[str]) -> dict[str, int]:
+    """Give the bytes of each trial's directory from lines of size and path."""
+    sizes: Counter[str] = Counter()
+    for line in filter(None, lines):
+        size, _, path = line.partition(" ")
+        sizes[path.partition("/")[0]] += int(size)
+    return dict(sorted(sizes.items()))
+
+
+def _batches(sizes: Mapping[str, int]) -> Iterator[list[str]]:
+    """Split trials into batches of bounded number and size, a large trial alone."""
+    batch: list[str] = []
+    total = 0
+    for name, size in sizes.items():
+        if batch and (len(batch) == _BATCH_TRIALS or total + size > _BATCH_BYTES):
+            yield batch
+            batch, total = [], 0
+        batch.append(name)
+        total += size
+    if batch:
+        yield batch

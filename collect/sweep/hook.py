@@ -1,0 +1,94 @@
+"""Tells a command of the user's own that a run ended or stalls, given the run's summary alone."""
+
+import json
+import os
+import shlex
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from collect.errors import InputError
+from collect.sweep.status import Status
+
+SCHEMA = 1
+_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR")
+_TIMEOUT_S = 60.0
+_SHOWN = 300
+
+
+@dataclass(frozen=True)
+class Hook:
+    """A command with its arguments as one would type it, run in `directory`; not through a shell.
+
+    It gets the summary as JSON on standard input, its gist in RACKBENCH_EVENT, RACKBENCH_RUN,
+    RACKBENCH_STATE and RACKBENCH_TEXT, the variables in `environment`, and of the caller's own only
+    what a program needs to run and those that begin with RACKBENCH_.
+    """
+
+    command: str
+    directory: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float = _TIMEOUT_S
+
+    def __post_init__(self) -> None:
+        """Refuse a command that cannot be split; raises InputError."""
+        try:
+            words = shlex.split(self.command)
+        except ValueError as error:
+            raise InputError(f"sweep_hook {self.command!r}: {error}; mend its quotes") from error
+        if not words:
+            raise InputError("sweep_hook is blank; name a command or leave it out")
+
+    def call(self, summary: Mapping[str, Any]) -> str:
+        """Run the command; give what went wrong, empty when nothing did. A sweep never fails."""
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if name in _KEPT or name.startswith("RACKBENCH_")
+        }
+        told = {f"RACKBENCH_{key.upper()}": str(summary[key]) for key in _TOLD}
+        try:
+            done = subprocess.run(
+                shlex.split(self.command),
+                cwd=self.directory,
+                input=json.dumps(summary, ensure_ascii=False).encode() + b"\n",
+                env={**inherited, **self.environment, **told},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=self.timeout_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return f"hook {self.command!r} was ended after {self.timeout_s:.0f} s; nobody was told"
+        except OSError as error:
+            return f"hook {self.command!r} cannot be run ({error.strerror}); nobody was told"
+        if done.returncode:
+            said = done.stdout.decode(errors="replace").strip()[-_SHOWN:]
+            return (
+                f"hook {self.command!r} ended with {done.returncode}: {said or 'it said nothing'}"
+            )
+        return ""
+
+
+_TOLD = ("event", "run", "state", "text")
+
+
+def summary_of(status: Status, event: str, reason: str) -> dict[str, Any]:
+    """Give what a hook is told; `event` is ended, stopped or stalled, `text` one line for a human.
+
+    The keys beside `schema`, `event`, `reason` and `text` are those of `collect status --json`.
+    """
+    text = f"{status.run} {event}: {status.sealed} of {status.total} trials sealed"
+    if status.not_ok:
+        text += f", {status.not_ok} not ok"
+    if reason:
+        text += f"; {reason}"
+    return {
+        "schema": SCHEMA,
+        "event": event,
+        "text": text,
+        **{key: value for key, value in status.as_json().items() if key != "schema"},
+        "reason": reason,
+    }

@@ -1,0 +1,192 @@
+import csv
+import io
+from statistics import mean
+
+import numpy as np
+import pytest
+from made_up_studies import changed
+from synthetic import reseal, seal, sort_times
+
+from collect.cells.analysis import analyse
+from collect.cells.cells import cells_csv
+from collect.run.study import CELL_COLUMNS
+
+
+def rows_of(analysis):
+    return list(csv.DictReader(io.StringIO(cells_csv(analysis.run, analysis.cells))))
+
+
+def raw(run):
+    """The measured ok calls in ms of every ok trial by cell, read without the code under test."""
+    found = {}
+    for planned in run.plan:
+        path = run.trials_directory / planned.id / "calls.csv"
+        times = [
+            int(row["elapsed_ns"]) / 1e6
+            for row in csv.DictReader(path.read_text().splitlines())
+            if row["phase"] == "measure" and row["status"] == "ok"
+        ]
+        found.setdefault(tuple(str(planned.factors[f]) for f in run.factors), []).append(times)
+    return found
+
+
+def test_cells_are_those_recomputed_from_the_raw_calls(run_of):
+    run = run_of()
+    by_cell = raw(run)
+    rows = rows_of(analyse(run))
+    assert list(rows[0]) == ["study", "transport", "servers", "integers", *CELL_COLUMNS]
+    assert len(rows) == len(by_cell) == 12
+    for row in rows:
+        trials = by_cell[row["transport"], row["servers"], row["integers"]]
+        calls = [time for trial in trials for time in trial]
+        assert float(row["mean_ms"]) == pytest.approx(mean(map(mean, trials)), abs=1e-6)
+        assert float(row["p50_ms"]) == pytest.approx(np.percentile(calls, 50), abs=1e-6)
+        assert float(row["p99_ms"]) == pytest.approx(np.percentile(calls, 99), abs=1e-6)
+        assert float(row["ci95_low_ms"]) < float(row["mean_ms"]) < float(row["ci95_high_ms"])
+        assert (int(row["trials"]), int(row["calls"])) == (3, 3 * run.plan[0].calls)
+        assert (row["request_bytes"], row["response_bytes"]) == ("2000", "1900")
+
+
+def test_a_failed_call_is_in_no_average(run_of, tmp_path):
+    run = run_of(until=0)
+    planned = run.plan[0]
+    times = [10.0] * planned.calls
+    times[3] = 1e6
+    seal(run.trials_directory, planned, times, statuses={3: "wrong"})
+    cell = next(c for c in analyse(run).cells if c.trials)
+    assert cell.mean.value == pytest.approx(10)
+    assert cell.quantiles.p99_ms == pytest.approx(10)
+    assert (cell.calls, cell.errors) == (planned.calls - 1, 1)
+
+
+@pytest.mark.parametrize("outcome", ["failed", "timeout", "oom"])
+def test_a_cell_that_could_not_run_is_a_row_with_its_outcome(run_of, outcome):
+    def times(planned, rng):
+        is_broken = planned.factors["transport"] == "soap" and planned.factors["servers"] == 3
+        return outcome if is_broken else sort_times(planned, rng)
+
+    rows = rows_of(analyse(run_of(times)))
+    assert len(rows) == 12
+    broken = [row for row in rows if row["transport"] == "soap" and row["servers"] == "3"]
+    for row in broken:
+        assert (row["outcome"], row["trials"], row["calls"]) == (outcome, "3", "0")
+        assert not any(row[column] for column in CELL_COLUMNS[2:9])
+    assert {row["outcome"] for row in rows if row not in broken} == {"ok"}
+
+
+def test_a_trial_that_did_not_end_well_is_in_no_average(run_of):
+    run = run_of(lambda planned, rng: [5.0] * planned.calls if planned.block > 1 else "timeout")
+    for row in rows_of(analyse(run)):
+        assert (row["outcome"], row["trials"], row["calls"]) == ("ok", "2", "16")
+        assert float(row["mean_ms"]) == 5
+
+
+def test_a_cell_of_an_open_run_is_a_row_too(run_of):
+    rows = rows_of(analyse(run_of(until=5)))
+    assert len(rows) == 12
+    assert sum(row["outcome"] == "not run" for row in rows) == 7
+    assert all(row["ci95_low_ms"] == "" for row in rows)
+
+
+def test_an_ok_trial_without_one_good_call_is_a_failed_one(run_of):
+    run = run_of(until=0)
+    planned = run.plan[0]
+    every = dict.fromkeys(range(planned.calls), "error")
+    seal(run.trials_directory, planned, [1.0] * planned.calls, statuses=every)
+    row = next(row for row in rows_of(analyse(run)) if row["outcome"] != "not run")
+    assert (row["outcome"], row["mean_ms"]) == ("failed", "")
+
+
+def test_zero_variance_and_single_calls_give_no_wrong_number(run_of):
+    study = changed(calls=1, replicates=2, profiles={"demo": {}})
+    analysis = analyse(run_of(lambda planned, rng: [4.0], study=study))
+    for cell in analysis.cells:
+        assert (cell.mean.low, cell.mean.value, cell.mean.high) == (4, 4, 4)
+        assert cell.variance is None
+        assert cell.forks_to_halve is None
+        assert cell.steadiness == "undecided"
+
+
+def test_one_trial_has_no_interval(run_of):
+    study = changed(replicates=1, profiles={"demo": {}})
+    for cell in analyse(run_of(study=study)).cells:
+        assert cell.mean.low is None
+        assert cell.calls_as_samples.low is not None
+
+
+def test_unknown_bytes_are_empty_and_not_minus_one(run_of):
+    run = run_of(until=0)
+    planned = run.plan[0]
+    directory = seal(run.trials_directory, planned, [1.0] * planned.calls)
+    reseal(directory, lambda text: text.replace(",2000,1900,", ",-1,,"))
+    row = next(row for row in rows_of(analyse(run)) if row["outcome"] == "ok")
+    assert (row["request_bytes"], row["response_bytes"]) == ("", "")
+
+
+def test_odd_levels_survive_the_csv(run_of):
+    levels = ["a b", 'say "hi", then\nleave', "Grüße, 世界", "'; DROP TABLE x; --", "=1+1"]
+    study = changed(
+        factors={"transport": levels, "servers": [1]},
+        domains={},
+        clients="any",
+        needs=[],
+        profiles={"demo": {"replicates": 2}},
+    )
+    run = run_of(lambda planned, rng: [1.0] * planned.calls, study=study)
+    rows = rows_of(analyse(run))
+    assert sorted(row["transport"] for row in rows) == sorted(levels)
+    assert {row["outcome"] for row in rows} == {"ok"}
+
+
+def test_levels_are_ordered_by_number_and_as_in_the_study_file(run_of):
+    rows = rows_of(analyse(run_of()))
+    assert [row["transport"] for row in rows] == ["soap"] * 6 + ["jms"] * 6
+    assert [row["integers"] for row in rows[:2]] == ["500", "5000"]
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        (lambda text: text.replace("measure", "measured", 1), "unknown phase"),
+        (lambda text: text.replace(",ok\n", ",fine\n", 1), "unknown status"),
+        (lambda text: text.replace("\n3,", "\n4,", 1), "gaps or repetitions"),
+        (lambda text: text.replace("\n3,", "\nthree,", 1), "cannot be read"),
+        (lambda text: text.replace(",ok\n", ",ok,more\n", 1), "cannot be read"),
+        (lambda text: text.replace(",measure,,", ",measure,,-", 1), "missing or negative"),
+        (lambda text: text.replace(",measure,,", f",measure,{2**62},", 1), "longer than a year"),
+        (lambda text: text.replace(",measure,,", f",measure,{-(2**62)},", 1), "longer than a year"),
+        (lambda text: text.replace(",ok\n", ",ok\r0,0,measure,,1,1,1,1,ok\n", 1), "cannot be read"),
+        (lambda text: text.replace(",ok\n", ",o\0k\n", 1), "unknown status"),
+        (lambda text: text.replace(",ok\n", "\n", 1), "cannot be read"),
+    ],
+)
+def test_rows_that_are_not_of_the_schema_refuse_their_trial_alone(run_of, change, part):
+    run = run_of()
+    reseal(run.trials_directory / run.plan[4].id, change)
+    analysis = analyse(run)
+    assert [finding.subject for finding in analysis.findings] == [run.plan[4].id]
+    assert part in analysis.findings[0].text
+    assert analysis.sealed == len(run.plan) - 1
+    assert all(cell.outcome == "ok" for cell in analysis.cells)
+
+
+def test_an_intended_start_counts_the_waiting(run_of):
+    run = run_of(until=0)
+    planned = run.plan[0]
+    directory = seal(run.trials_directory, planned, [1.0] * planned.calls)
+
+    def late(text):
+        head, *lines = text.splitlines()
+        cells = [line.split(",") for line in lines]
+        for row in cells:
+            row[3] = row[4]
+            row[4] = str(int(row[4]) + 2_000_000)
+        return "\n".join([head, *(",".join(row) for row in cells)]) + "\n"
+
+    reseal(directory, late)
+    cell = next(c for c in analyse(run).cells if c.trials)
+    assert cell.mean.value == pytest.approx(3)
+
+
+def test_a_directory_with_pattern_characters_is_read(run_of):
+    assert analyse(run_of(name="night [1] *{a,b}'s")).sealed == 36

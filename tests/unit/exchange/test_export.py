@@ -1,0 +1,324 @@
+import csv
+import json
+import re
+
+import duckdb
+import pytest
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_up_studies import study_of
+from synthetic import reseal, seal
+
+from collect.cells.analysis import analyse
+from collect.cells.cells import cells_csv
+from collect.cli import main
+from collect.exchange.calls import JTL_COLUMNS, PARQUET_COLUMNS
+from collect.exchange.export import FORMATS
+from collect.exchange.labels import factors_of, label_of
+
+ODD = [
+    'a b, "c" | d',
+    "Grüße & 50 % [x]",
+    "1",
+    "<b>*_#",
+    "tab\there\nline",
+    "nul\0",
+    "it's $5 {~^\\}",
+]
+
+
+@pytest.fixture
+def exported(run_of, tmp_path, capsys):
+    """Give a function that exports a run in a format and gives the file."""
+
+    def export(run, form, code=0, options=()):
+        output = tmp_path / f"out.{form}"
+        arguments = ["export", str(run.directory), "--format", form, "-o", str(output), *options]
+        assert main(arguments) == code, capsys.readouterr().err
+        return output
+
+    return export
+
+
+@pytest.fixture
+def odd_run(run_of):
+    study = study_of(
+        {"transport": ODD, "label": [3, True, 2.5]},
+        profiles={"demo": {"replicates": 1, "calls": 2, "warmup": 1}},
+    )
+    return run_of(lambda planned, rng: [1.5] * planned.calls, study=study)
+
+
+def query(sql, path, *more):
+    return duckdb.connect().execute(sql.replace("?", "$1"), [str(path), *more]).fetchall()
+
+
+def test_the_formats_offered_are_those_there_are(capsys):
+    with pytest.raises(SystemExit):
+        main(["export", "--help"])
+    printed = capsys.readouterr().out
+    assert f"{{{','.join(FORMATS)}}}" in printed
+    assert all(f"\n  {name} " in printed for name in FORMATS)
+
+
+def test_parquet_holds_every_call_of_a_run_with_its_trial(run_of, exported):
+    run = run_of()
+    path = exported(run, "parquet")
+    columns = query("SELECT name FROM parquet_schema(?) WHERE type IS NOT NULL", path)
+    assert tuple(name for (name,) in columns) == PARQUET_COLUMNS
+    for planned in run.plan[:3]:
+        lines = (run.trials_directory / planned.id / "calls.csv").read_text().splitlines()[1:]
+        rows = query(
+            "SELECT seq, thread, phase, intended_ns, start_ns, elapsed_ns, request_bytes, "
+            "response_bytes, status FROM read_parquet(?) WHERE trial = $2",
+            path,
+            planned.id,
+        )
+        assert [",".join("" if v is None else str(v) for v in row) for row in rows] == lines
+    rows = query("SELECT DISTINCT trial, block, factors, run, study FROM read_parquet(?)", path)
+    assert {
+        (name, block, json.dumps(json.loads(factors), sort_keys=True))
+        for name, block, factors, _, _ in rows
+    } == {(t.id, t.block, json.dumps(t.factors, sort_keys=True)) for t in run.plan}
+    assert {row[3:] for row in rows} == {("night", "sort")}
+
+
+def test_all_studies_export_one_schema(run_of, exported, tmp_path):
+    schemas = []
+    for study in ("sort", "overhead"):
+        run = run_of(
+            lambda planned, rng: [1.0] * planned.calls * planned.threads,
+            study=study,
+            name=study,
+            until=2,
+        )
+        path = exported(run, "parquet", options=["--force"])
+        schemas.append(query("SELECT name, type, logical_type FROM parquet_schema(?)", path)[1:])
+    assert schemas[0] == schemas[1]
+
+
+def test_csv_of_calls_and_trials_serve_the_analysis_of_variance(run_of, exported, capsys):
+    run = run_of()
+    calls = list(csv.DictReader(exported(run, "csv").open(newline="")))
+    assert len(calls) == sum(planned.rows for planned in run.plan)
+    path = exported(run, "trials")
+    trials = list(csv.DictReader(path.open(newline="")))
+    assert len(trials) == len(run.plan)
+    for trial in trials[:3]:
+        times = [
+            int(row["elapsed_ns"])
+            for row in calls
+            if row["trial"] == trial["trial"] and row["phase"] == "measure"
+        ]
+        assert float(trial["mean_ms"]) == pytest.approx(sum(times) / len(times) / 1e6)
+    capsys.readouterr()
+    assert main(["anova", str(path), "--response", "mean_ms", "--factor", "transport"]) == 0
+
+
+def test_cells_are_those_of_the_report(run_of, exported):
+    run = run_of()
+    analysis = analyse(run)
+    assert exported(run, "cells").read_text() == cells_csv(run, analysis.cells)
+
+
+def test_jtl_is_what_jmeter_writes(run_of, exported):
+    run = run_of(until=0)
+    planned = run.plan[0]
+    times = [1.4, 2.6, 1000.0, *[1.0] * (planned.calls - 3)]
+    text = 'refused, "again"\nand again'
+    seal(
+        run.trials_directory,
+        planned,
+        times,
+        statuses={1: "error", 2: "wrong"},
+        errors=[{"seq": planned.warmup + 1, "thread": 0, "text": text}],
+        clock={"anchor_start_utc": "2026-03-01T22:00:00.250Z"},
+    )
+    path = exported(run, "jtl")
+    assert path.read_text().splitlines()[0] == ",".join(JTL_COLUMNS)
+    rows = list(csv.DictReader(path.open(newline="")))
+    assert len(rows) == planned.calls
+    assert [int(row["elapsed"]) for row in rows[:3]] == [1, 3, 1000]
+    assert [row["success"] for row in rows[:4]] == ["true", "false", "false", "true"]
+    assert (rows[1]["responseCode"], rows[1]["responseMessage"]) == ("error", text)
+    assert rows[2]["failureMessage"] == "wrong"
+    assert {factors_of(row["label"])["transport"] for row in rows} == {planned.factors["transport"]}
+    warmup_ms = planned.warmup * (3 * 1.4 + 0.001)
+    anchor_ms = 1772402400250
+    assert int(rows[0]["timeStamp"]) == pytest.approx(anchor_ms + warmup_ms, abs=1)
+    for row in rows:
+        assert int(row["timeStamp"]) > 0
+        assert int(row["bytes"]) == 1900
+        assert int(row["sentBytes"]) == 2000
+        assert (row["grpThreads"], row["allThreads"]) == ("1", "1")
+
+
+def test_hdr_logs_read_back_and_add_up_to_the_cell(run_of, exported):
+    run = run_of()
+    path = exported(run, "hdr")
+    reader = HistogramLogReader(str(path), HdrHistogram(1, 10**12, 3))
+    total = {}
+    intervals = 0
+    while (histogram := reader.get_next_interval_histogram()) is not None:
+        total.setdefault(histogram.get_tag(), []).append(histogram)
+        intervals += 1
+    reader.close()
+    assert intervals == len(run.plan)
+    analysis = analyse(run)
+    assert len(total) == len(analysis.cells)
+    for cell in analysis.cells:
+        tag = label_of(dict(zip(run.factors, cell.levels, strict=True))).replace(" ", ";")
+        first, *others = total[tag]
+        for other in others:
+            first.add(other)
+        assert first.get_total_count() == cell.calls
+        assert first.get_mean_value() / 1e6 == pytest.approx(cell.moments.mean, rel=2e-3)
+        assert first.get_max_value() / 1e6 == pytest.approx(
+            max(max(course) for course in cell.courses), rel=2e-3
+        )
+
+
+def test_tables_have_a_row_a_cell_and_say_what_failed(run_of, exported):
+    def times(planned, rng):
+        return "oom" if planned.factors["servers"] == 3 else [2000.0] * planned.calls
+
+    run = run_of(times)
+    markdown = exported(run, "markdown").read_text().splitlines()
+    rows = [line for line in markdown if re.match(r"\| (soap|jms) ", line)]
+    assert len(rows) == 12
+    assert sum("| oom |  |  |  |" in row for row in rows) == 4
+    latex = exported(run, "latex").read_text()
+    assert latex.count(r" \\") == 12 + 2  # a head for the first page, one for the others
+    assert r"5\,000 & 3 & 2\,000 & 2\,000 to 2\,000 &" in latex
+    assert latex.count("oom &  &  &  & 0") == 4
+
+
+@pytest.mark.parametrize(
+    ("level", "written"),
+    [
+        ('50 % of "x"', r"50 \% of \symbol{34}x\symbol{34}"),
+        ("*a--b", r"{*}a-{}-b"),
+        ("''x``", r"'{}'x\textasciigrave{}\textasciigrave{}"),
+        (r"\end{a}[1]", r"\textbackslash{}end\{a\}{[}1{]}"),
+        ("≥ 1", r"$\geq$ 1"),
+        ("cafe\N{COMBINING ACUTE ACCENT}", "café"),
+        ("日本", "日本"),
+    ],
+)
+def test_what_latex_would_read_as_commands_is_escaped(run_of, exported, level, written):
+    """What is expected here was compiled by pdfLaTeX once, but for the last, which it refuses."""
+    profiles = {"demo": {"replicates": 1, "calls": 2, "warmup": 0}}
+    study = study_of({"kind": [level], "size": [1]}, profiles=profiles)
+    lines = exported(run_of(lambda planned, rng: [1.5, 1.5], study=study), "latex").read_text()
+    assert f"\n{written} & 1 & 1 & 1.50 &" in lines
+    assert r"\begin{longtable}{lrrrrrrr}" in lines
+    assert lines.startswith("% Compile with LuaLaTeX") == (level == "日本")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_odd_levels_survive_every_format(odd_run, exported, form):
+    path = exported(odd_run, form)
+    if form in {"csv", "trials", "cells"}:
+        rows = list(csv.DictReader(path.open(newline="", encoding="utf-8")))
+        assert {row["transport"] for row in rows} == set(ODD)
+        assert {row["label"] for row in rows} == {"3", "true", "2.5"}
+    elif form == "jtl":
+        labels = {row["label"] for row in csv.DictReader(path.open(newline=""))}
+        assert {factors_of(label)["transport"] for label in labels} == set(ODD)
+    elif form == "parquet":
+        factors = query("SELECT DISTINCT factors FROM read_parquet(?)", path)
+        assert {json.loads(text)["transport"] for (text,) in factors} == set(ODD)
+    elif form == "hdr":
+        tags = re.findall(r"(?m)^Tag=([^,\s]*),\d", path.read_text())
+        assert len(tags) == len(odd_run.plan)
+    else:
+        lines = path.read_text().splitlines()
+        ends = "|" if form == "markdown" else r"\\"
+        row_count = sum(line.endswith(ends) for line in lines)
+        assert row_count == len(odd_run.cells) + (2 if form == "markdown" else 3)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_run_without_one_trial_is_an_empty_file_of_its_format(run_of, exported, form):
+    path = exported(run_of(until=0), form)
+    if form == "parquet":
+        assert query("SELECT count(*) FROM read_parquet(?)", path) == [(0,)]
+    elif form in {"csv", "trials", "jtl"}:
+        assert len(path.read_text().splitlines()) == 1
+    else:
+        assert path.stat().st_size > 0
+
+
+def test_a_refused_trial_is_a_finding_and_in_no_export(run_of, exported, capsys):
+    run = run_of()
+    names = [planned.id for planned in run.plan]
+    log = run.trials_directory / names[0] / "calls.csv"
+    log.write_bytes(log.read_bytes()[:-3])
+    reseal(run.trials_directory / names[1], lambda text: text.replace("\n3,", "\n4,", 1))
+    path = exported(run, "csv", code=1)
+    streams = capsys.readouterr()
+    assert all(name in streams.err for name in names[:2])
+    assert {row["trial"] for row in csv.DictReader(path.open())} == set(names[2:])
+
+
+def test_a_file_that_is_there_is_replaced_only_by_force(run_of, exported, capsys, tmp_path):
+    run = run_of(until=1)
+    output = tmp_path / "out.cells"
+    output.write_text("mine")
+    exported(run, "cells", code=2)
+    assert "--force" in capsys.readouterr().err
+    assert output.read_text() == "mine"
+    assert exported(run, "cells", options=["--force"]).read_text().startswith("study,")
+
+
+def test_without_a_name_the_file_is_in_the_run(run_of, capsys):
+    run = run_of(until=1)
+    assert main(["export", str(run.directory), "--format", "markdown"]) == 0
+    assert capsys.readouterr().out.strip() == str(run.directory / "night.md")
+
+
+def test_a_factor_named_as_a_column_is_refused_where_it_would_hide_it(run_of, exported, capsys):
+    study = study_of(
+        {"thread": [1], "transport": ["a"]},
+        profiles={"demo": {"replicates": 1}},
+    )
+    run = run_of(lambda planned, rng: [1.0] * planned.calls, study=study)
+    exported(run, "csv", code=2)
+    assert "the factor thread has the name of a column" in capsys.readouterr().err
+    assert not list(run.directory.parent.parent.glob("out*"))
+    exported(run, "parquet")
+
+
+def test_a_full_disk_is_one_message_and_leaves_nothing(run_of, capsys):
+    run = run_of(until=1)
+    for form in ("parquet", "csv", "cells", "hdr"):
+        arguments = ["export", str(run.directory), "--format", form, "-o", "/dev/full/out"]
+        assert main(arguments) == 2
+        assert "/dev/full" in capsys.readouterr().err
+
+
+@given(
+    factors=st.dictionaries(
+        st.from_regex(r"[a-z][a-z0-9_]{0,5}", fullmatch=True),
+        st.one_of(
+            st.booleans(),
+            st.integers(),
+            st.floats(allow_nan=False, allow_infinity=False),
+            st.text(max_size=12),
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+@settings(derandomize=True, max_examples=200)
+def test_a_label_reads_back_as_the_cell(factors):
+    read = factors_of(label_of(factors))
+    assert read == factors
+    assert [type(level) for level in read.values()] == [type(v) for v in factors.values()]
+
+
+@pytest.mark.parametrize("label", ["", "GET /", "a=1 b", "a=1 a=2", "it's", "=1", "a b=1", "1=2"])
+def test_other_labels_are_no_cells(label):
+    assert factors_of(label) is None

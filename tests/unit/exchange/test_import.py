@@ -1,0 +1,331 @@
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collect.cells.analysis import analyse
+from collect.cli import main
+from collect.errors import InputError
+from collect.exchange.calls import JTL_COLUMNS
+from collect.exchange.jtl import read_jtl
+from collect.run.directory import open_run
+from collect.run.verify import verify_run
+
+START_MS = 1_772_402_400_000
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Runs are made in results/ of the working directory."""
+    monkeypatch.chdir(tmp_path)
+
+
+def sample(place=0, **changes):
+    """A line of a log as JMeter writes it."""
+    values = {
+        "timeStamp": START_MS + 20 * place,
+        "elapsed": 10 + place % 3,
+        "label": "GET /",
+        "responseCode": "200",
+        "responseMessage": "OK",
+        "threadName": f"users 1-{1 + place % 2}",
+        "dataType": "text",
+        "success": "true",
+        "failureMessage": "",
+        "bytes": 900,
+        "sentBytes": 120,
+        "grpThreads": 2,
+        "allThreads": 2,
+        "URL": "null",
+        "Latency": 9,
+        "IdleTime": 0,
+        "Connect": 1,
+    }
+    return {**values, **changes}
+
+
+def write(name, samples, columns=JTL_COLUMNS, **options):
+    path = Path(name)
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, columns, extrasaction="ignore", **options)
+        writer.writeheader()
+        writer.writerows(samples)
+    return path
+
+
+def three_logs():
+    for log in range(3):
+        write(f"log{log}.jtl", [sample(place, elapsed=10 + log + place % 3) for place in range(12)])
+    return ["log0.jtl", "log1.jtl", "log2.jtl"]
+
+
+def test_three_logs_are_three_trials_of_a_run_that_every_command_takes(capsys):
+    assert main(["import", "jtl", *three_logs(), "--run", "jm"]) == 0
+    assert "3 trials, 36 calls, 1 cells of label" in capsys.readouterr().out
+    run = open_run("jm")
+    (cell,) = analyse(run).cells
+    assert cell.levels == ("GET /",)
+    assert cell.samples == {1: 11, 2: 12, 3: 13}
+    assert (cell.mean.value, cell.calls, cell.errors) == (12, 36, 0)
+    assert (cell.bytes_of("request_bytes"), cell.bytes_of("response_bytes")) == (120, 900)
+    assert not verify_run(run).findings
+    assert main(["check", "jm"]) == 0
+    assert main(["export", "jm", "--format", "jtl"]) == 0
+    assert main(["report", "jm"]) == 0
+    assert "knows whole milliseconds" in Path("results/jm/report.html").read_text()
+    record = json.loads(Path("results/jm/run.json").read_text())
+    assert set(record["imported"]["files_by_sha256"].values()) == {
+        "log0.jtl",
+        "log1.jtl",
+        "log2.jtl",
+    }
+
+
+def test_errors_are_rows_and_in_no_time():
+    bad = [
+        sample(1, success="false", responseCode="500", elapsed=9999),
+        sample(
+            2,
+            success="false",
+            elapsed=9999,
+            responseCode="Non HTTP response code: java.net.SocketTimeoutException",
+        ),
+        sample(
+            3, success="false", elapsed=9999, failureMessage="Test failed: text expected, twice"
+        ),
+    ]
+    write("a.jtl", [sample(), *bad])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    run = open_run("jm")
+    (cell,) = analyse(run).cells
+    assert (cell.mean.value, cell.calls, cell.errors) == (10, 1, 3)
+    log = (cell.trials[0].trial.directory / "calls.csv").read_text().splitlines()[1:]
+    assert [line.rsplit(",", 1)[1] for line in log] == ["ok", "error", "timeout", "wrong"]
+    assert [error["text"] for error in cell.trials[0].trial.record["errors"]] == [
+        "OK",
+        "OK",
+        "Test failed: text expected, twice",
+    ]
+
+
+def test_a_log_of_errors_alone_is_a_failed_trial():
+    write("a.jtl", [sample(success="false")])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    (cell,) = analyse(open_run("jm")).cells
+    assert (cell.outcome, cell.mean) == ("failed", None)
+
+
+def test_samples_are_put_in_the_order_of_their_start():
+    write("a.jtl", [sample(place, elapsed=place) for place in (3, 0, 2, 1)])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    (trial,) = open_run("jm").directories()
+    rows = list(csv.DictReader((trial / "calls.csv").open()))
+    assert [row["seq"] for row in rows] == ["0", "1", "2", "3"]
+    assert [int(row["start_ns"]) for row in rows] == [0, 20_000_000, 40_000_000, 60_000_000]
+    assert [int(row["elapsed_ns"]) for row in rows] == [0, 1_000_000, 2_000_000, 3_000_000]
+
+
+def test_labels_are_cells(capsys):
+    for log in "ab":
+        write(
+            f"{log}.jtl",
+            [
+                sample(place, label=f"page {place % 2}, Grüße", elapsed=ord(log))
+                for place in range(6)
+            ],
+        )
+    assert main(["import", "jtl", "a.jtl", "b.jtl", "--run", "jm", "--factor", "servers=3"]) == 0
+    run = open_run("jm")
+    assert run.factors == {"label": ("page 0, Grüße", "page 1, Grüße"), "servers": (3,)}
+    assert [len(cell.counted) for cell in analyse(run).cells] == [2, 2]
+    assert (
+        main(
+            [
+                "import",
+                "jtl",
+                "a.jtl",
+                "--run",
+                "one",
+                "--label",
+                "page 1, Grüße",
+                "--factor",
+                "transport=soap",
+                "--factor",
+                "pooled=true",
+            ]
+        )
+        == 0
+    )
+    assert open_run("one").cells == [(True, "soap")]
+    assert main(["import", "jtl", "a.jtl", "--run", "none", "--label", "page 7"]) == 2
+    assert "the labels are page 0, Grüße, page 1, Grüße" in capsys.readouterr().err
+
+
+def test_our_own_run_goes_out_and_comes_back(run_of, capsys):
+    run = run_of(
+        lambda planned, rng: [3.0 + planned.block + planned.factors["servers"]] * planned.calls
+    )
+    assert main(["export", str(run.directory), "--format", "jtl", "-o", "out.jtl"]) == 0
+    assert main(["import", "jtl", "out.jtl", "--run", "back", "--study", "sort"]) == 0
+    there, back = analyse(run), analyse(open_run("back"))
+    assert dict(there.run.factors).keys() == dict(back.run.factors).keys()
+    for cell in back.cells:
+        factors = dict(zip(back.run.factors, cell.levels, strict=True))
+        twin = next(c for c in there.cells if c.levels == there.run.levels(factors))
+        assert cell.mean.value == pytest.approx(twin.mean.value)
+        assert cell.calls == twin.calls
+    capsys.readouterr()
+    assert main(["compare", str(run.directory), "back", "--json"]) == 0
+    cells = json.loads(capsys.readouterr().out)["cells"]
+    assert len(cells) == 12
+    assert {cell["verdict"] for cell in cells} == {"cannot be told"}
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_other_separators_are_seen_in_the_header(separator):
+    path = write("a.jtl", [sample(label="a,b")], delimiter=separator)
+    assert list(read_jtl(path).samples) == ["a,b"]
+
+
+def test_a_log_with_the_needed_columns_alone_has_unknown_bytes():
+    write("a.jtl", [sample()], columns=("timeStamp", "elapsed", "label", "success"))
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    (cell,) = analyse(open_run("jm")).cells
+    assert cell.bytes_of("request_bytes") is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"elapsed": "-1"}, "has the elapsed '-1', no whole number"),
+        ({"elapsed": "1.5"}, "has the elapsed '1.5'"),
+        ({"elapsed": "²"}, "has the elapsed '²'"),
+        ({"elapsed": "9" * 5000}, "which is more than"),
+        ({"elapsed": ""}, "has the elapsed ''"),
+        ({"timeStamp": "2026/03/01 22:00:00"}, "not milliseconds since 1970"),
+        ({"timeStamp": str(10**18)}, "which is more than"),
+        ({"success": "maybe"}, "neither true nor false"),
+        ({"bytes": "many"}, "has the bytes 'many'"),
+    ],
+)
+def test_a_sample_that_cannot_be_used_is_named_by_its_line(changes, part, capsys):
+    write("a.jtl", [sample(), sample(1), sample(2, **changes)])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 2
+    message = capsys.readouterr().err
+    assert "a.jtl: line 4 " in message
+    assert part in message
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        (b"", "line 1 has no column timeStamp"),
+        (b"timeStamp,elapsed,label,success\n", "holds no sample"),
+        (b"1772402400000,12,GET /,true\n", "print_field_names=true"),
+        (b"<?xml version='1.0'?><testResults/>", "output_format=csv"),
+        (b"timeStamp,elapsed,label,success\n1,1,a,true\n1,1,a", "line 3 has 3 columns"),
+        (b'timeStamp,elapsed,label,success\n1,1,"a,true\n', "line"),
+        (b"timeStamp,elapsed,label,success\n1,1,\xff,true\n", "cannot be read"),
+        (b"timeStamp,elapsed,label,label,success\n1,1,a,a,true\n", "column label twice"),
+        (b"timeStamp,elapsed,label,success\n1,1," + b"a" * 200_000 + b",true\n", "line 2"),
+    ],
+)
+def test_a_file_that_is_no_log_is_one_message_and_no_run(content, part, capsys):
+    Path("a.jtl").write_bytes(content)
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 2
+    message = capsys.readouterr().err
+    assert part in message
+    assert "Traceback" not in message
+    assert not Path("results").exists()
+
+
+def test_nothing_half_made_is_left_when_the_disk_is_full(capsys, monkeypatch):
+    def full(path, content):
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr("collect.exchange.imported._put", full)
+    assert main(["import", "jtl", *three_logs(), "--run", "jm"]) == 2
+    assert "No space left on device" in capsys.readouterr().err
+    assert not list(Path("results").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("samples", "threads", "calls"),
+    [
+        # One thread twice as fast as the other.
+        ([{"threadName": f"users 1-{1 + (place % 3 == 0)}"} for place in range(12)], 2, 6),
+        # As many threads, but one after the other.
+        ([{"threadName": f"users 1-{place}", "grpThreads": 1} for place in range(12)], 1, 12),
+        # Another group of five sends another label.
+        ([{"allThreads": 7} for _ in range(12)], 2, 6),
+        # Two engines of a distributed test, which count each for itself.
+        (
+            [{"threadName": f"10.0.0.{k % 4 // 2}:1099-users 1-{k % 2}"} for k in range(12)],
+            *(4, 3),
+        ),
+        # Names or counts alone.
+        ([{"threadName": "", "grpThreads": "", "allThreads": 3} for _ in range(12)], 3, 4),
+        ([{"grpThreads": "", "allThreads": ""} for _ in range(12)], 2, 6),
+        ([{"threadName": "", "grpThreads": "", "allThreads": ""} for _ in range(12)], 1, 12),
+        # 12 calls are not divisible by five.
+        ([{"threadName": f"users 1-{k % 5}", "grpThreads": 5} for k in range(12)], 5, 3),
+    ],
+)
+def test_client_threads_are_those_there_were_at_once(samples, threads, calls):
+    write("a.jtl", [sample(place, **changes) for place, changes in enumerate(samples)])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    run = open_run("jm")
+    (planned,) = run.plan
+    assert (planned.threads, planned.calls, planned.rows) == (threads, calls, 12)
+    assert not verify_run(run).findings
+
+
+def test_labels_whose_levels_would_be_one_cell_are_refused(capsys):
+    write("a.jtl", [sample(label="size=1"), sample(1, label="size=true")])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 2
+    assert "give size the levels 1 and true" in capsys.readouterr().err
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--run", "../x"], "is no name"),
+        (["--run", ".x"], "is no name"),
+        (["--run", "x", "--study", "A B"], "is no name"),
+        (["--run", "x", "--factor", "calls=3"], "no column of cells.csv"),
+        (["--run", "x", "--factor", "My-Factor=3"], "cannot name a factor"),
+    ],
+)
+def test_names_that_cannot_be_are_refused(options, part, capsys):
+    assert main(["import", "jtl", *three_logs(), *options]) == 2
+    assert part in capsys.readouterr().err
+    assert not Path("results").exists()
+
+
+def test_a_run_that_is_there_and_a_log_given_twice_are_refused(capsys):
+    logs = three_logs()
+    assert main(["import", "jtl", logs[0], logs[0], "--run", "jm"]) == 2
+    assert "a copy is no replicate" in capsys.readouterr().err
+    assert main(["import", "jtl", *logs, "--run", "jm"]) == 0
+    before = Path("results/jm/plan.jsonl").read_bytes()
+    assert main(["import", "jtl", logs[0], "--run", "jm"]) == 2
+    assert "choose another run name" in capsys.readouterr().err
+    assert Path("results/jm/plan.jsonl").read_bytes() == before
+
+
+@given(content=st.binary(max_size=300))
+@settings(derandomize=True, max_examples=100)
+def test_any_bytes_are_read_or_refused_without_a_traceback(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("any") / "a.jtl"
+    path.write_bytes(b"timeStamp,elapsed,label,success\n" + content)
+    try:
+        samples = read_jtl(path).samples
+    except InputError as error:
+        assert str(path) in str(error)
+    else:
+        assert all(len(found) for found in samples.values())

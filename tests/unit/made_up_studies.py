@@ -1,0 +1,19 @@
+"""Texts of study files for tests: the sort study with some keys replaced, or factors alone."""
+
+from pathlib import Path
+
+import yaml
+
+SORT = Path(__file__).parents[2] / "playbooks/studies/sort.yml"
+
+
+def changed(**changes):
+    """The text of the sort study without its exceptions and with some of its keys replaced."""
+    content = {**yaml.safe_load(SORT.read_text()), "where": [], **changes}
+    return yaml.safe_dump(content, sort_keys=False)
+
+
+def study_of(factors, **changes):
+    """The text of a study of these factors alone: one client, no services, any levels."""
+    plain = {"domains": {}, "clients": "any", "needs": [], "servers": 1}
+    return changed(factors=factors, **plain, **changes)

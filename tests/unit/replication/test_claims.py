@@ -1,0 +1,167 @@
+import pytest
+
+from collect.cells.analysis import analyse
+from collect.replication.claims import Bound, Claim, Verdict, judge
+from collect.replication.evidence import Untested
+from collect.replication.judge import replicate
+from collect.replication.studies import find
+from collect.stats.estimates import Estimate
+
+SORT = find("sort")
+PUBLISHED = SORT.published()
+BY_SENTENCE = {claim.sentence: judge(claim, PUBLISHED) for claim in SORT.claims}
+
+
+def on_paper(part):
+    (judgement,) = [j for sentence, j in BY_SENTENCE.items() if part in sentence]
+    return judgement
+
+
+def test_figure_7_is_whole_and_named():
+    assert len(PUBLISHED.keys) == 24
+    assert PUBLISHED.value(("soap", 5, 100000)).value == 1177286
+    assert {cell.source for cell in PUBLISHED.cells.values()} == {
+        "000_43a17e1ece323583.txt, Figure 7"
+    }
+
+
+def test_jms_speeds_up_24_2_times_on_paper():
+    judgement = on_paper("JMS speeds up")
+    assert judgement.verdict == Verdict.HOLDS
+    assert judgement.tested[0].value == pytest.approx(24.2, abs=0.05)
+
+
+def test_soap_does_not_speed_up_on_paper():
+    judgement = on_paper("SOAP speeds up")
+    assert judgement.verdict == Verdict.FAILS
+    assert judgement.tested[0].value == pytest.approx(0.34, abs=0.005)
+
+
+def test_soap_takes_nearly_twice_jms_in_2_of_12_cells_on_paper():
+    judgement = on_paper("nearly twice")
+    assert (judgement.holding, len(judgement.results)) == (2, 12)
+    values = [estimate.value for estimate in judgement.tested]
+    assert (min(values), max(values)) == pytest.approx((0.15, 10.8), abs=0.05)
+    assert judgement.verdict == Verdict.FAILS
+
+
+def test_growth_is_not_alike_on_paper():
+    judgement = on_paper("grow alike")
+    assert judgement.tested[0].value == pytest.approx(3.99 / 2.23, abs=0.005)
+    assert judgement.verdict == Verdict.FAILS
+
+
+def test_three_servers_are_the_slowest_only_at_500_on_paper():
+    judgement = on_paper("Three servers")
+    assert [r.label for r in judgement.results if r.verdict == Verdict.HOLDS] == ["500"]
+    assert judgement.verdict == Verdict.FAILS
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (1.6, 2.4, Verdict.HOLDS),
+        (1.5, 2.5, Verdict.HOLDS),
+        (1.4, 2.4, Verdict.INCONCLUSIVE),
+        (1.2, 2.9, Verdict.INCONCLUSIVE),
+        (2.6, 3.0, Verdict.DIRECTION_ONLY),
+        (1.1, 1.4, Verdict.DIRECTION_ONLY),
+        (0.9, 1.4, Verdict.FAILS),
+        (0.5, 0.8, Verdict.FAILS),
+        (None, None, Verdict.INCONCLUSIVE),
+    ],
+)
+def test_verdicts_follow_the_interval(low, high, verdict):
+    estimate = Estimate(2.0, low, high)
+    assert judge(claim_of(estimate), PUBLISHED).verdict == verdict
+
+
+def claim_of(*estimates):
+    return Claim(
+        sentence="",
+        where="",
+        statistic="",
+        bound=Bound(1.5, 2.5),
+        direction=Bound(low=1, is_open=True),
+        numbers=lambda evidence: [(str(i), e) for i, e in enumerate(estimates)],
+    )
+
+
+INSIDE, OUTSIDE = Estimate(2, 1.9, 2.1), Estimate(0.5, 0.4, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("estimates", "verdict"),
+    [
+        ([INSIDE, INSIDE], Verdict.HOLDS),
+        ([INSIDE, OUTSIDE], Verdict.FAILS),
+        ([INSIDE, Untested("not run")], Verdict.NOT_TESTED),
+        ([OUTSIDE, Untested("not run")], Verdict.FAILS),
+        ([INSIDE, Estimate(2, 1, 3)], Verdict.INCONCLUSIVE),
+        ([], Verdict.NOT_TESTED),
+    ],
+)
+def test_a_claim_is_as_good_as_its_worst_number(estimates, verdict):
+    assert judge(claim_of(*estimates), PUBLISHED).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("bound", "text"),
+    [
+        (Bound(low=1, is_open=True), "> 1"),
+        (Bound(low=13), "≥ 13"),
+        (Bound(high=4 / 3), "≤ 1.33333"),
+        (Bound(0.8, 1.25), "in [0.8, 1.25]"),
+    ],
+)
+def test_bounds_read_as_in_the_method(bound, text):
+    assert str(bound) == text
+
+
+def test_an_open_bound_excludes_its_limit():
+    bound = Bound(low=1, is_open=True)
+    assert 1 not in bound
+    assert bound.excludes(Estimate(1, 1, 1))
+    assert not bound.excludes(Estimate(1.0, 0.9, 1.1))
+
+
+def made_up(planned, rng):
+    """SOAP takes twice JMS, work is n², and blocks differ by a factor ratios must not see."""
+    share = planned.factors["integers"] / planned.factors["servers"]
+    time = share**2 * 1e-7 * planned.block**3
+    return [time * (2 if planned.factors["transport"] == "soap" else 1)] * planned.calls
+
+
+def test_ratios_are_taken_inside_blocks(run_of):
+    measured = replicate(analyse(run_of(made_up, profile="paper"))).measured
+    ratio = measured.statistic([("soap", 3, 500), ("jms", 3, 500)], lambda t: t[0] / t[1])
+    assert (ratio.low, ratio.value, ratio.high) == pytest.approx((2, 2, 2))
+    verdicts = [judge(claim, measured).verdict for claim in SORT.claims]
+    assert verdicts == [*[Verdict.HOLDS] * 4, Verdict.FAILS]
+
+
+def test_a_cell_that_did_not_run_is_not_tested(run_of):
+    def times(planned, rng):
+        is_broken = planned.factors == {"transport": "soap", "servers": 5, "integers": 100000}
+        return "oom" if is_broken else made_up(planned, rng)
+
+    measured = replicate(analyse(run_of(times, profile="paper"))).measured
+    judgements = {claim.sentence: judge(claim, measured) for claim in SORT.claims}
+    soap = next(j for sentence, j in judgements.items() if "SOAP speeds up" in sentence)
+    assert soap.verdict == Verdict.NOT_TESTED
+    assert "oom" in soap.results[0].estimate.reason
+
+
+def test_claims_about_levels_of_another_profile_are_not_tested(run_of):
+    measured = replicate(analyse(run_of())).measured
+    assert judge(SORT.claims[0], measured).verdict == Verdict.NOT_TESTED
+
+
+def test_claims_that_the_paper_contradicts_are_flagged(run_of):
+    claims = replicate(analyse(run_of())).claims
+    flagged = [item.claim.sentence for item in claims if item.is_not_even_in_paper]
+    assert flagged == [claim.sentence for claim in SORT.claims[1:]]
+
+
+def test_a_study_without_a_module_has_none():
+    assert find("my-own") is None

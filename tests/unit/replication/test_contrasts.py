@@ -1,0 +1,173 @@
+import json
+
+import pytest
+from synthetic import make_run, spread
+
+from collect.cells.analysis import analyse
+from collect.replication.contrasts import Sample, pairs_table, residual_table, robust_table
+from collect.replication.evidence import Untested, read_published
+from collect.replication.judge import replicate
+from collect.replication.studies import find
+from collect.report.deviations import _SOURCES, conditions_of
+from collect.report.provenance import ABSENT
+from collect.run.directory import open_run
+
+
+def table_of(replication, title):
+    (found,) = [exhibit for exhibit in replication.exhibits if exhibit.title == title]
+    return found
+
+
+def texts(row):
+    return [entry.text or (entry.estimate and entry.estimate.value) for entry in row]
+
+
+@pytest.fixture(scope="module")
+def overhead(shared_run):
+    return replicate(analyse(shared_run("overhead", "demo")))
+
+
+def test_on_paper_only_5_and_20_elements_differ(overhead):
+    rows = table_of(overhead, "Elements in pairs").rows
+    assert len(rows) == 21
+    differing = [texts(row)[:2] for row in rows if row[3].estimate.value < 0.05]
+    assert differing == [["5", "20"]]
+
+
+def test_77_percent_of_the_printed_residual_is_of_two_cells(overhead):
+    (row,) = [r for r in table_of(overhead, "Residual check").rows if r[0].text == "sizes, paper"]
+    assert row[4].sort == pytest.approx(0.77, abs=0.005)
+    assert row[5].text == "TCP, 20\u202f000 bytes; SOAP/HTTP, 15\u202f000 bytes"
+    assert row[1].text == "", "print has no residuals to test for a shape"
+
+
+def test_robust_tests_stand_beside_f_for_print_and_run(overhead):
+    rows = [texts(row) for row in table_of(overhead, "F beside robust tests").rows]
+    printed = {row[1]: row for row in rows if row[0] == "elements, paper"}
+    assert printed["F, equal variances"][2] == pytest.approx(3.16, abs=0.005)
+    assert printed["Welch"][5] < 0.05
+    assert {row[0] for row in rows} >= {"one byte, measured: trials", "sizes, paper"}
+
+
+def test_figure_5_has_the_printed_totals(overhead):
+    rows = table_of(overhead, "Figure 5: summary of the calls").rows
+    whole = {row[1].text: row for row in rows if row[0].text == "all sizes"}
+    # The last columns of Figure 6, printed: sums 1668.6 and 9088.7, variances 45.52 and 48.77.
+    assert whole["sum"][2].estimate.value == pytest.approx(1668.6, abs=0.05)
+    assert whole["sum"][4].estimate.value == pytest.approx(9088.7, abs=0.5)
+    assert whole["variance"][2].estimate.value == pytest.approx(45.52, abs=0.05)
+    assert whole["variance"][4].estimate.value == pytest.approx(48.77, abs=0.05)
+
+
+def test_few_or_equal_values_give_empty_tables_and_no_error():
+    samples = [Sample("one trial", ["a", "b"], [[1.0], [2.0]])]
+    equal = [Sample("equal", ["a", "b"], [[1.0, 1.0], [2.0, 2.0]])]
+    for sample in (samples, equal, []):
+        assert robust_table(sample).rows == []
+        assert residual_table(sample).rows == []
+        assert pairs_table("pairs", sample, "ms").rows == []
+
+
+def squared(planned, rng):
+    return spread(1e-5 * planned.factors["integers"] ** 2, planned, rng)
+
+
+@pytest.fixture(scope="module")
+def n_squared(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("squared") / "results" / "squared"
+    make_run(directory, squared)
+    return replicate(analyse(open_run(str(directory))))
+
+
+def test_growth_exponents_are_found(n_squared):
+    rows = [texts(row) for row in table_of(n_squared, "Growth exponents").rows]
+    printed = {tuple(row[:3]): row[3] for row in rows}
+    assert printed["JMS", "1", "from 50\u202f000"] == pytest.approx(1.997, abs=5e-4)
+    assert printed["SOAP", "1", "from 50\u202f000"] == pytest.approx(1.160, abs=5e-4)
+    own = [row for row in rows if row[2] == "all sizes"]
+    assert [row[4] for row in own] == pytest.approx([2] * 6, abs=0.2)
+    assert sum(row[5] == "as n²" for row in own) >= 4
+
+
+def test_equal_systems_are_not_called_different(n_squared):
+    rows = table_of(n_squared, "System against system").rows
+    assert len(rows) == 6
+    assert {row[-1].text for row in rows} == {"no difference found"}
+
+
+def test_what_is_far_apart_is_called_faster(overhead):
+    rows = [texts(row) for row in table_of(overhead, "System against system").rows]
+    assert {row[-1] for row in rows} == {"TCP"}
+    assert all(row[-2] != 0 for row in rows)
+
+
+def test_one_block_is_too_few_to_tell(run_of):
+    run = run_of(until=12)
+    rows = table_of(replicate(analyse(run)), "System against system").rows
+    assert {row[-1].text for row in rows} == {"too few trials to tell"}
+
+
+def test_efficiency_is_speed_up_for_each_server(n_squared):
+    row = table_of(n_squared, "Speed-up").rows[3]
+    for speed, efficiency in ((2, 3), (6, 7)):
+        servers = 3 if speed == 2 else 5
+        assert row[speed].estimate.value == pytest.approx(servers * row[efficiency].estimate.value)
+    assert row[2].estimate.value == pytest.approx(2627119 / 295689)
+
+
+def test_soap_overtakes_jms_where_the_printed_lines_cross(n_squared):
+    rows = [texts(row) for row in table_of(n_squared, "Where SOAP overtakes JMS").rows]
+    found = {row[0]: row[1] for row in rows}
+    assert 5000 < float(found["1"].replace("\u202f", "")) < 50000
+    assert found["5"] == "above 100\u202f000"
+
+
+def test_measured_stands_over_paper_with_its_interval(n_squared):
+    data = table_of(n_squared, "Figure 8: JMS times").data
+    assert [head.text for head in data.heads[0]][-3:] == ["paper", "measured", "measured / paper"]
+    for row in data.rows:
+        printed, own, ratio = (entry.estimate for entry in row[-3:])
+        if own is None:
+            assert ratio is None
+            continue
+        assert ratio.value == pytest.approx(own.value / printed.value)
+        assert ratio.low == pytest.approx(own.low / printed.value)
+
+
+def test_published_rows_are_one_block():
+    published = find("sort").published()
+    assert published.rows([("jms", 1, 500), ("soap", 1, 500)]) == [[2872, 3816]]
+    assert isinstance(published.rows([("jms", 2, 500)]), Untested)
+
+
+def test_every_stated_condition_can_be_compared():
+    studies = ("sort", "binding", "mtom", "overhead", "attachments")
+    rows = [row for study in studies for row in read_published(study, "conditions")]
+    assert {row["condition"] for row in rows} == set(_SOURCES)
+    assert {row["study"] for row in rows} == {"sort", "binding", "mtom", "overhead", "attachments"}
+    for row in rows:
+        assert row["document"].startswith("00")
+        assert row["stated"]
+
+
+def test_deviations_follow_from_run_json(run_of):
+    run = run_of()
+    path = run.directory / "run.json"
+    record = json.loads(path.read_text())
+    for node in record["nodes"]:
+        node["cores"] = 1
+        del node["jdk"]
+    path.write_text(json.dumps(record))
+    found = {one.name: one for one in conditions_of(analyse(open_run(str(run.directory))))}
+    assert found["cores of a node"].is_met is True
+    assert found["link, Mbit/s"].is_met is True
+    assert (found["system"].here, found["system"].is_met) == ("Debian 13", False)
+    assert (found["Java"].here, found["Java"].is_met) == (ABSENT, None)
+    assert found["messaging"].here == "OpenMQ 6.7.0"
+
+
+def test_a_run_without_provenance_has_no_invented_conditions(run_of):
+    run = run_of()
+    (run.directory / "run.json").unlink()
+    found = conditions_of(analyse(open_run(str(run.directory))))
+    assert {one.here for one in found if one.name != "link, Mbit/s"} == {ABSENT}

@@ -1,0 +1,190 @@
+import pytest
+from synthetic import overhead_times
+
+from collect.cells.analysis import analyse
+from collect.replication.claims import Verdict, judge
+from collect.replication.exhibits import Figure
+from collect.replication.judge import replicate
+from collect.replication.studies import find
+from collect.stats.anova import anova, with_moments
+from collect.stats.estimates import Estimate, Moments, share_between
+
+OVERHEAD = find("overhead")
+PUBLISHED = OVERHEAD.published()
+SOURCES = {cell.source for cell in PUBLISHED.cells.values()}
+
+
+def on(evidence, part):
+    (claim,) = [claim for claim in OVERHEAD.claims if part in claim.sentence]
+    return judge(claim, evidence)
+
+
+def values(judgement):
+    return [estimate.value for estimate in judgement.tested]
+
+
+@pytest.fixture(scope="module")
+def paper(shared_run):
+    return replicate(analyse(shared_run("overhead", "paper")))
+
+
+@pytest.fixture(scope="module")
+def demo(shared_run):
+    return replicate(analyse(shared_run("overhead", "demo")))
+
+
+def test_the_published_cells_are_whole_and_named():
+    assert len(PUBLISHED.keys) == 2 + 20 + 7
+    assert {source.split(", ")[1] for source in SOURCES} == {"Figure 3", "Figure 5", "Figure 7"}
+    assert PUBLISHED.moments(("size", "tcp", 20000, 1)) == Moments(50, 13.78, 326.2)
+
+
+def test_one_byte_takes_13_4_times_as_long_on_paper():
+    judgement = on(PUBLISHED, "over 13 times")
+    assert judgement.verdict == Verdict.HOLDS
+    assert values(judgement) == pytest.approx([13.4], abs=0.05)
+
+
+def test_printed_tables_are_judged_as_printed():
+    assert values(on(PUBLISHED, "significant at one byte")) == pytest.approx([16719 / 3.9])
+    assert values(on(PUBLISHED, "almost everything")) == pytest.approx([0.945], abs=5e-4)
+    assert values(on(PUBLISHED, "Size, protocol")) == pytest.approx(
+        [50.1 / 1.9, 1708 / 3.9, 3.2 / 1.9]
+    )
+    assert values(on(PUBLISHED, "elements is significant")) == pytest.approx([3.2 / 2.1])
+    assert values(on(PUBLISHED, "about 5 %")) == pytest.approx([0.052], abs=5e-4)
+
+
+def test_intervals_never_overlap_on_paper():
+    judgement = on(PUBLISHED, "never overlap")
+    assert judgement.holding == 10
+    assert judgement.results[-1].estimate.low > 1
+
+
+def test_the_ratio_falls_from_13_5_to_2_on_paper():
+    judgement = on(PUBLISHED, "falls from 13.5 to 2")
+    assert values(judgement) == pytest.approx([13.57 / 1.994], rel=5e-3)
+    assert judgement.verdict == Verdict.HOLDS
+
+
+def test_every_claim_holds_in_the_paper_s_own_numbers():
+    assert {judge(claim, PUBLISHED).verdict for claim in OVERHEAD.claims} == {Verdict.HOLDS}
+
+
+def test_the_overhead_is_13_to_20_ms_on_paper():
+    sizes = sorted({key[2] for key in PUBLISHED.keys if key[0] == "size"})
+    overheads = [
+        PUBLISHED.difference(("size", "soap", size, 1), ("size", "tcp", size, 1)).value
+        for size in sizes
+    ]
+    assert (round(min(overheads)), round(max(overheads))) == (13, 20)
+
+
+def table(replication, title):
+    (found,) = [e for e in replication.exhibits if e.title == title]
+    return found
+
+
+def row(exhibit, *labels):
+    (found,) = [r for r in exhibit.rows if [entry.text for entry in r[: len(labels)]] == [*labels]]
+    return [
+        entry.estimate.value if entry.estimate else entry.sort for entry in found[len(labels) :]
+    ]
+
+
+def test_the_tables_of_variance_stand_printed_and_recomputed(paper):
+    one_byte = table(paper, "Figure 3: analysis of variance")
+    assert row(one_byte, "Protocol", "paper")[:4] == [42979.7, 1, 42979.7, 16719.0]
+    assert row(one_byte, "Protocol", "paper, recomputed")[3] == pytest.approx(16724, rel=1e-3)
+    two_way = table(paper, "Figure 6: analysis of variance")
+    for source, f in (("Size", 50.10), ("Protocol", 1707.88), ("Interaction", 3.19)):
+        assert row(two_way, source, "paper, recomputed")[3] == pytest.approx(f, rel=3e-3)
+    elements = table(paper, "Figure 7: analysis of variance")
+    assert row(elements, "Elements", "paper, recomputed")[3] == pytest.approx(3.16, abs=0.01)
+
+
+def test_calls_as_samples_have_the_degrees_of_freedom_of_the_paper(paper):
+    for figure, freedom in (("3", 978), ("6", 980), ("7", 343)):
+        exhibit = table(paper, f"Figure {figure}: analysis of variance")
+        assert row(exhibit, "Within", "paper")[1] == freedom
+        assert row(exhibit, "Within", "measured: calls as samples")[1] == freedom
+    trials = row(table(paper, "Figure 6: analysis of variance"), "Within", "measured: trials")
+    assert trials[1] == 20 * (5 - 1)
+
+
+def test_the_table_of_calls_is_that_of_the_very_calls(shared_run):
+    analysis = analyse(shared_run("overhead", "paper"))
+    measured = replicate(analysis).measured
+    cells = [key for key in measured.keys if key[0] == "elements"]
+    groups = {(str(key[3]),): measured.moments(key) for key in cells}
+    from_moments = anova(with_moments(groups, ["elements"]))
+    times = {key: [t for course in measured.cells[key].courses for t in course] for key in cells}
+    grand = sum(map(sum, times.values())) / sum(map(len, times.values()))
+    between = sum(len(v) * (sum(v) / len(v) - grand) ** 2 for v in times.values())
+    total = sum((t - grand) ** 2 for v in times.values() for t in v)
+    assert (from_moments[0].ss, from_moments[-1].ss) == pytest.approx((between, total))
+
+
+def test_a_run_is_judged_on_trials(paper):
+    assert on(paper.measured, "significant at one byte").verdict == Verdict.HOLDS
+    assert on(paper.measured, "never overlap").verdict == Verdict.HOLDS
+    share = on(paper.measured, "almost everything").results[0].estimate
+    assert 0.9 < share.low < share.value < share.high <= 1
+    assert share.samples == 5
+
+
+def test_a_profile_without_all_sizes_does_not_test_what_is_about_them(demo):
+    assert on(demo.measured, "over 13 times").verdict != Verdict.NOT_TESTED
+    for part in ("Size, protocol", "never overlap", "elements is significant", "about 5 %"):
+        assert on(demo.measured, part).verdict == Verdict.NOT_TESTED, part
+    assert row(table(demo, "Figure 6: analysis of variance"), "Size", "measured: trials")[1] == 2
+
+
+def test_overlapping_intervals_are_inconclusive(run_of):
+    """With two trials an interval is so wide that both lie in it."""
+
+    def times(planned, rng):
+        level = 1.0 if planned.factors["protocol"] == "tcp" else 1.5
+        return [level * planned.block] * planned.calls
+
+    measured = replicate(analyse(run_of(times, study="overhead"))).measured
+    results = {r.label: r.verdict for r in on(measured, "never overlap").results}
+    assert results["1 bytes"] == Verdict.INCONCLUSIVE
+
+
+def test_o_of_m_and_p_is_the_difference_of_the_response_times(paper):
+    exhibit = table(paper, "Overhead O(m, p)")
+    printed, _, own, ratio = row(exhibit, "20 000".replace(" ", "\u202f"), "1")
+    assert printed == pytest.approx(27.478 - 13.78)
+    assert own == pytest.approx(1.3 + 0.02 + 2e-5 * 20000 - 0.1, rel=0.25)
+    assert ratio > 1
+    assert len(exhibit.rows) == 10 + 6
+
+
+def test_figure_4_has_the_intervals_of_the_paper(paper):
+    (figure,) = [e for e in paper.exhibits if isinstance(e, Figure)]
+    assert [panel.title for panel in figure.panels] == ["Paper", "Measured"]
+    estimate = figure.data.rows[0][2].estimate
+    assert estimate.half_width == pytest.approx(2.0096 * (0.12 / 50) ** 0.5, rel=1e-3)
+
+
+def test_a_cell_that_failed_leaves_the_other_experiments_alone(run_of):
+    def times(planned, rng):
+        is_broken = (
+            planned.factors["experiment"] == "elements" and planned.factors["elements"] == 20
+        )
+        return "failed" if is_broken else overhead_times(planned, rng)
+
+    replication = replicate(analyse(run_of(times, study="overhead")))
+    elements = table(replication, "Figure 7: analysis of variance")
+    assert "elements, soap, 20\u202f000, 20: failed" in elements.caption
+    assert {r[1].text for r in elements.rows} == {"paper", "paper, recomputed"}
+    assert len(table(replication, "Figure 3: analysis of variance").rows) == 12
+
+
+def test_a_share_takes_forks_for_samples():
+    blocks = [[Moments(50, 10 + d, 0.01), Moments(50, 11 - d, 0.01)] for d in (0, 0.2, 0.4, 0.6)]
+    unsure = share_between(blocks)
+    assert unsure.low < unsure.value < unsure.high
+    assert unsure.high - unsure.low > 0.1
+    assert share_between(blocks[:2]) == Estimate(share_between(blocks[:2]).value, samples=2)

@@ -1,0 +1,328 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_up_studies import changed, study_of
+from synthetic import make_run, reseal, seal, sort_times
+
+from collect.cells.analysis import analyse
+from collect.cli import main
+from collect.errors import InputError
+from collect.report.compare.budget import read_budget
+from collect.report.compare.environment import find_differences
+from collect.report.compare.ratios import contrast, holm
+from collect.run.directory import open_run
+
+# R's sleep (Student 1908): extra hours of sleep by drug, ten patients each.
+DRUG_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
+DRUG_2 = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
+
+
+def slower(factor, where=lambda factors: True):
+    """Times of the sort study, `factor` times as long in the cells that `where` chooses."""
+
+    def times(planned, rng):
+        scale = factor if where(planned.factors) else 1
+        return [scale * time for time in sort_times(planned, rng)]
+
+    return times
+
+
+def is_soap(factors):
+    return factors["transport"] == "soap"
+
+
+@pytest.fixture
+def compared(run_of, capsys):
+    """Give a function that compares runs and gives the exit code and the JSON."""
+
+    def compare(*runs, options=()):
+        code = main(["compare", *(str(run.directory) for run in runs), "--json", *options])
+        return code, json.loads(capsys.readouterr().out)
+
+    return compare
+
+
+def verdicts(result, where=lambda factors: True):
+    return {cell["verdict"] for cell in result["cells"] if where(cell["factors"])}
+
+
+def test_the_contrast_is_that_of_r_on_the_sleep_data():
+    """R: t.test(extra ~ group, sleep) gives t -1.8608, p 0.07939, -3.3654832 to 0.2054832."""
+    found = contrast(np.exp(DRUG_2).tolist(), np.exp(DRUG_1).tolist())
+    assert found.p_value == pytest.approx(0.07939, abs=5e-6)
+    ends = np.log([found.ratio.low, found.ratio.value, found.ratio.high])
+    assert ends == pytest.approx([-3.3654832, -1.58, 0.2054832], abs=1e-6)
+
+
+def test_holm_is_that_of_r():
+    """R: p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm") gives 0.03 0.06 0.06 0.02."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+@given(
+    before=st.lists(st.floats(1e-3, 1e6), min_size=2, max_size=8),
+    after=st.lists(st.floats(1e-3, 1e6), min_size=2, max_size=8),
+)
+@settings(derandomize=True, max_examples=100)
+def test_a_ratio_lies_in_its_interval_and_turns_round_with_the_runs(before, after):
+    there, back = contrast(before, after), contrast(after, before)
+    if isinstance(there, str):
+        assert isinstance(back, str)
+        return
+    assert there.ratio.low <= there.ratio.value * (1 + 1e-9)
+    assert there.ratio.value <= there.ratio.high * (1 + 1e-9)
+    assert there.ratio.value == pytest.approx(1 / back.ratio.value)
+    assert there.p_value == pytest.approx(back.p_value, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "part"),
+    [
+        ([1.0], [1.0, 2.0], "one trial in the first run"),
+        ([1.0, 2.0], [1.0], "one trial in the other run"),
+        ([0.0, 1.0], [1.0, 2.0], "0 ms in the first run"),
+        ([1.0, 1.0], [2.0, 2.0], "all equal"),
+    ],
+)
+def test_where_nothing_can_be_said_the_reason_is(before, after, part):
+    assert part in contrast(before, after)
+
+
+def test_a_run_without_variance_against_one_with_some_has_an_interval():
+    found = contrast([2.0, 2.0, 2.0], [3.9, 4.0, 4.1])
+    assert found.ratio.low < 2 < found.ratio.high
+    assert found.p_value < 0.01
+
+
+def test_what_got_slower_is_found_and_what_did_not_is_not(run_of, compared):
+    runs = run_of(name="a"), run_of(slower(2, is_soap), name="b")
+    code, result = compared(*runs)
+    assert code == 0
+    assert len(result["cells"]) == 12
+    assert verdicts(result, is_soap) == {"slower"}
+    assert verdicts(result, lambda factors: not is_soap(factors)) == {"cannot be told"}
+    for cell in result["cells"]:
+        assert cell["low"] < (2 if is_soap(cell["factors"]) else 1) < cell["high"]
+    code, result = compared(*reversed(runs))
+    assert verdicts(result, is_soap) == {"faster"}
+
+
+def test_chance_alone_is_not_called_slower(tmp_path):
+    """Of 20 pairs of like runs with 12 cells each, hardly one may have any verdict."""
+    told = 0
+    rng = np.random.default_rng(11)
+    for _ in range(20):
+        samples = rng.lognormal(0, 0.1, size=(12, 2, 5))
+        p_values = [contrast(list(a), list(b)).p_value for a, b in samples]
+        told += min(holm(p_values)) < 0.05
+    assert told <= 3
+
+
+@pytest.mark.parametrize(("budget", "code"), [("1.10", 1), ("3", 0), ("1.95", 0)])
+def test_a_budget_is_exceeded_only_beyond_doubt(run_of, compared, budget, code):
+    runs = run_of(name="a"), run_of(slower(2, is_soap), name="b")
+    ended, result = compared(*runs, options=["--budget", budget])
+    assert ended == code
+    assert result["over_budget"] == (6 if code else 0)
+    assert all(is_soap(cell["factors"]) for cell in result["cells"] if cell["is_over_budget"])
+
+
+def test_a_budget_file_gives_each_cell_its_own(run_of, compared, tmp_path):
+    runs = run_of(name="a"), run_of(slower(2, is_soap), name="b")
+    path = tmp_path / "budget.yml"
+    path.write_text(
+        "budget: 1.1\nwhere:\n- cells: {transport: soap}\n  budget: 9\n"
+        "- cells: {transport: soap, servers: [1, 3], integers: 500}\n  budget: 1.2\n"
+    )
+    code, result = compared(*runs, options=["--budget", str(path)])
+    assert (code, result["over_budget"]) == (1, 2)
+    over = [cell["factors"] for cell in result["cells"] if cell["is_over_budget"]]
+    assert {(f["transport"], f["integers"]) for f in over} == {("soap", 500)}
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        ("budget: -1\n", "budget: -1 is less than or equal to the minimum"),
+        ("budgets: 1\n", "'budgets' was unexpected"),
+        ("{}\n", "the file"),
+        ("where: [{cells: {transport: soap}}]\n", "'budget' is a required property"),
+        ("[", "cannot be used"),
+        ("budget: '\x00'\n", "cannot be used"),
+    ],
+)
+def test_a_budget_file_that_is_wrong_is_one_message(tmp_path, content, part):
+    path = tmp_path / "budget.yml"
+    path.write_text(content)
+    with pytest.raises(InputError, match="budget") as caught:
+        read_budget(str(path))
+    assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("budget", ["0", "-1", "nan", "inf", "nowhere.yml"])
+def test_a_budget_that_is_no_ratio_is_one_message(run_of, capsys, budget):
+    run = str(run_of(until=1).directory)
+    assert main(["compare", run, run, f"--budget={budget}"]) == 2
+    assert "budget" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("cells", ["{transports: soap}", "{transport: corba}"])
+def test_a_budget_of_no_cell_guards_nothing_and_is_refused(run_of, capsys, tmp_path, cells):
+    runs = [str(run_of(name=name).directory) for name in "ab"]
+    path = tmp_path / "budget.yml"
+    path.write_text(f"where: [{{cells: {cells}, budget: 1}}]")
+    assert main(["compare", *runs, "--budget", str(path)]) == 2
+    assert "the budget names" in capsys.readouterr().err
+
+
+def test_a_cell_that_fails_now_is_over_any_budget(run_of, compared):
+    def times(planned, rng):
+        return "oom" if is_soap(planned.factors) else sort_times(planned, rng)
+
+    runs = run_of(name="a"), run_of(times, name="b")
+    code, result = compared(*runs, options=["--budget", "100"])
+    assert (code, result["over_budget"]) == (1, 6)
+    assert verdicts(result, is_soap) == {"fails now"}
+    code, result = compared(*reversed(runs), options=["--budget", "100"])
+    assert (code, verdicts(result, is_soap)) == (0, {"runs now"})
+
+
+def test_an_open_run_has_cells_that_cannot_be_told(run_of, compared):
+    code, result = compared(run_of(name="a"), run_of(name="b", until=3), options=["--budget", "1"])
+    assert code == 0
+    assert verdicts(result) == {"cannot be told"}
+    assert {cell["reason"] for cell in result["cells"]} == {
+        "ok in the first run, not run in the other",
+        "one trial in the other run; it takes two to know how trials vary",
+    }
+
+
+def test_cells_of_one_run_only_are_named(run_of, compared):
+    other = changed(profiles={"demo": {"replicates": 2, "factors": {"integers": [500, 1000]}}})
+    _, result = compared(run_of(name="a"), run_of(name="b", study=other))
+    shared = {cell["factors"]["integers"] for cell in result["cells"]}
+    assert shared == {500}
+    named = {
+        (absence["only_in"], absence["factors"]["integers"]) for absence in result["only_in_one"]
+    }
+    assert named == {("a", 5000), ("b", 1000)}
+
+
+def test_runs_of_other_factors_cannot_be_compared(run_of, capsys):
+    runs = (
+        run_of(name="a"),
+        run_of(
+            name="b",
+            until=0,
+            study=study_of(
+                {"size": [1]},
+                threads=1,
+                where=[],
+                profiles={"demo": {"replicates": 2}},
+            ),
+        ),
+    )
+    assert main(["compare", *(str(run.directory) for run in runs)]) == 2
+    assert "compare runs of the same factors" in capsys.readouterr().err
+
+
+def test_what_failed_is_told_beside_the_ratio(run_of, compared):
+    runs = run_of(name="a"), run_of(name="b", until=35)
+    trial = runs[1].trials_directory / runs[1].plan[0].id
+    reseal(trial, lambda text: text.replace("measure", "Measure", 1).replace(",ok\n", ",error\n"))
+    reseal(trial, lambda text: text.replace("Measure", "measure"))
+    last = runs[1].plan[35]
+    seal(runs[1].trials_directory, last, [], outcome="timeout")
+    _, result = compared(*runs)
+    reasons = {json.dumps(cell["factors"]): cell["reason"] for cell in result["cells"]}
+    calls, trials = (
+        reasons[json.dumps(dict(zip(runs[1].factors, runs[1].levels(t.factors), strict=True)))]
+        for t in (runs[1].plan[0], last)
+    )
+    assert "calls that failed: 0 of 24 in the first run, 8 of 24 in the other" in calls
+    assert "trials that did not end well: 0 of 3 in the first run, 1 of 3 in the other" in trials
+
+
+def test_what_differs_in_the_environment_is_listed(run_of):
+    runs = run_of(name="a"), run_of(name="b", profile="paper", until=3)
+    path = runs[1].directory / "run.json"
+    record = json.loads(path.read_text())
+    record["versions"]["openmq"] = "6.8.0"
+    record["lab"]["link_mbit"] = 1000
+    record["nodes"][0]["kernel"] = "6.13"
+    for node in record["nodes"]:
+        node["jdk"] = "25"
+    path.write_text(json.dumps(record))
+    analyses = [analyse(open_run(str(run.directory))) for run in runs]
+    found = {row.subject: row.values for row in find_differences(analyses)}
+    assert found["versions: openmq"] == ("6.7.0", "6.8.0")
+    assert found["lab: link_mbit"] == ("100", "1000")
+    assert found["nodes: jdk"] == ("21", "25")
+    assert found["nodes: kernel"][1].startswith("client 6.13, broker 6.12.0")
+    assert found["plan: profile"] == ("demo", "paper")
+    assert not {"run", "started_at", "nodes: os", "nodes: address"} & found.keys()
+
+
+def test_a_missing_run_json_is_said_and_not_guessed(run_of):
+    runs = run_of(name="a"), run_of(name="b")
+    (runs[1].directory / "run.json").unlink()
+    analyses = [analyse(open_run(str(run.directory))) for run in runs]
+    found = {row.subject: row.values for row in find_differences(analyses)}
+    assert found["versions: openmq"] == ("6.7.0", "not recorded")
+
+
+def test_three_runs_and_the_page(run_of, tmp_path, capsys):
+    study = study_of(
+        {"transport": ["<b>a</b>", '[bold]b, "c"', "Grüße"], "servers": [1]},
+        threads=1,
+        where=[],
+        profiles={"demo": {"replicates": 3}},
+    )
+    names = [
+        str(
+            run_of(
+                lambda planned, rng, k=k: [k * t for t in rng.lognormal(0, 0.05, planned.calls)],
+                name=f"run {k} <i>",
+                study=study,
+            ).directory
+        )
+        for k in (1, 2, 3)
+    ]
+    page = tmp_path / "out" / "page.html"
+    assert main(["compare", *names, "-o", str(page), "--budget", "2.5"]) == 1
+    printed = capsys.readouterr().out
+    assert '[bold]b, "c"' in printed
+    assert "run 2 <i> against run 1 <i>: 3 cells, 3 slower" in printed
+    assert "over budget beyond doubt: 3 cells" in printed
+    text = page.read_text()
+    assert "&lt;b&gt;a&lt;/b&gt;" in text
+    assert "<b>" not in text
+    assert "<i>" not in text
+    assert "http" not in text
+    assert text.count("<svg") == 6
+
+
+def test_refused_trials_are_findings_and_in_no_ratio(run_of, capsys):
+    runs = run_of(name="a"), run_of(name="b")
+    log = runs[1].trials_directory / runs[1].plan[0].id / "calls.csv"
+    log.write_bytes(log.read_bytes()[:-3])
+    assert main(["compare", *(str(run.directory) for run in runs), "--json"]) == 1
+    streams = capsys.readouterr()
+    assert runs[1].plan[0].id in streams.err
+    assert sorted(cell["other"]["trials"] for cell in json.loads(streams.out)["cells"]) == [
+        2,
+        *[3] * 11,
+    ]
+
+
+def test_two_runs_of_one_name_are_told_apart_and_one_run_twice_is_refused(run_of, tmp_path, capsys):
+    run = run_of()
+    make_run(tmp_path / "elsewhere" / "night", sort_times)
+    other = str(tmp_path / "elsewhere" / "night")
+    assert main(["compare", str(run.directory), other]) == 0
+    assert "elsewhere/night against" in capsys.readouterr().out
+    assert main(["compare", other, other]) == 2
+    assert "given twice" in capsys.readouterr().err

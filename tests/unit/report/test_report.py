@@ -1,0 +1,409 @@
+import csv
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from browser import answer_of_browser
+from made_up_studies import changed
+from synthetic import make_run, sort_times
+
+from collect.cells.analysis import analyse
+from collect.cli import main
+from collect.replication.claims import Verdict
+from collect.replication.judge import replicate
+from collect.report import page as report_page
+from collect.report.warnings import find_troubles
+from collect.run.directory import open_run
+
+STUDIES = ("sort", "binding", "mtom", "overhead", "attachments", "harness")
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+
+
+class Page(HTMLParser):
+    """Collects what the tests ask of the page and checks that its elements nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.attributes: list[tuple[str, dict]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.attributes.append((tag, values))
+        if "id" in values:
+            self.ids.append(values["id"])
+        if tag == "a":
+            self.links.append(values.get("href", ""))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.attributes.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in {"script", "style"}:
+            self.text += data
+
+
+def report(*runs, output=None, code=0):
+    arguments = ["report", *(str(run.directory) for run in runs)]
+    assert main([*arguments, *(["-o", str(output)] if output else [])]) == code
+    path = output or runs[0].directory / "report.html"
+    return Page(path.read_text(encoding="utf-8")), path
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("paper") / "results" / "paper-sort"
+    make_run(directory, sort_times, profile="paper")
+    run = open_run(str(directory))
+    page, path = report(run)
+    return run, page, path
+
+
+def test_the_page_is_well_formed_and_asks_nothing_of_the_network(paper):
+    _, page, path = paper
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    for tag, attributes in page.attributes:
+        for name in ("src", "href"):
+            value = attributes.get(name) or ""
+            assert not re.match(r"[a-z]+:|//", value) or value == "data:,", (tag, value)
+    assert "@import" not in path.read_text(encoding="utf-8")
+    assert path.stat().st_size < 2_000_000
+
+
+def test_every_link_leads_somewhere(paper):
+    _, page, path = paper
+    for link in page.links:
+        if link.startswith("#"):
+            assert link[1:] in page.ids, link
+        else:
+            assert (path.parent / link).exists(), link
+
+
+def test_links_hold_when_trials_are_too_many_for_the_page(run_of, monkeypatch):
+    monkeypatch.setattr(report_page, "_TRIALS_IN_PAGE", 10)
+    page, path = report(run_of())
+    assert "too many for this page" in page.text
+    for link in page.links:
+        assert link[1:] in page.ids if link.startswith("#") else (path.parent / link).exists(), link
+
+
+def test_figure_7_stands_in_the_page_printed_and_measured(paper):
+    run, page, _ = paper
+    assert "Replication" in page.text
+    for printed in ("2\u202f627\u202f119", "1\u202f177\u202f286", "2\u202f128"):
+        assert printed in page.text
+    assert "Figure 7" in page.text
+    for number in (8, 9, 10, 11):
+        assert f"Figure {number}" in page.text
+        for kind in ("svg", "pdf"):
+            assert (run.directory / "charts" / f"sort-figure-{number}.{kind}").stat().st_size > 1000
+    assert "not even in the paper" in page.text
+
+
+PROBE = """<script>
+const look = (tries) => {
+  const charts = document.querySelectorAll(".chart .vega-embed").length;
+  if (charts < 8 && tries > 0) return setTimeout(look, 100, tries - 1);
+  const table = document.querySelector(".exhibit table.sortable");
+  const column = () => [...table.tBodies[0].rows].map((row) => row.cells[1].textContent);
+  const before = column();
+  const button = [...table.tHead.rows].at(-1).cells[1].querySelector("button");
+  button.click(); button.click();
+  location.hash = "#r1-c3-trials";
+  const saved = [];
+  URL.createObjectURL = (blob) => saved.push(blob) && "#";
+  for (const one of [table, document.querySelector("[data-name=cells-paper-sort]")])
+    one.parentElement.nextElementSibling.click();
+  const fits = document.documentElement.scrollWidth <= innerWidth;
+  setTimeout(async () => fetch("found", {method: "POST", body: JSON.stringify({
+    charts, fits, faults, saved: await Promise.all(saved.map((blob) => blob.text())),
+    reversed: column().reverse().join() === before.join(),
+    open: document.getElementById("r1-c3-trials").open,
+  })}), 300);
+};
+const faults = [];
+addEventListener("error", (event) => faults.push(event.message));
+addEventListener("load", () => look(400));
+</script>"""
+
+
+needs_chromium = pytest.mark.skipif(not shutil.which("chromium"), reason="no Chromium here")
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [1280, 500])
+def test_the_page_works_in_a_browser(paper, tmp_path, width):
+    """Charts become interactive, a head sorts its column, a link opens the fold it leads to."""
+    run, _, path = paper
+    found = answer_of_browser(path.read_bytes() + PROBE.encode(), tmp_path, width)
+    figure_7, cells = (list(csv.DictReader(text.splitlines())) for text in found.pop("saved"))
+    assert found == {"charts": 8, "fits": True, "faults": [], "reversed": True, "open": True}
+    assert float(figure_7[0]["5 servers, SOAP, paper"]) == 1177286
+    written = list(csv.DictReader((run.directory / "cells.csv").read_text().splitlines()))
+    for saved, cell in zip(cells, written, strict=True):
+        assert float(saved["mean, ms"]) == pytest.approx(float(cell["mean_ms"]), abs=1e-6)
+        low, high = (float(saved[f"95 % interval, {end}"]) for end in ("low", "high"))
+        assert low == pytest.approx(float(cell["ci95_low_ms"]), abs=1e-6)
+        assert high == pytest.approx(float(cell["ci95_high_ms"]), abs=1e-6)
+
+
+AXE = """<script>
+addEventListener("load", async () => {
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
+  const found = await axe.run(document, {resultTypes: ["violations"]});
+  fetch("found", {method: "POST", body: JSON.stringify(found.violations.map(
+    ({id, impact, nodes}) => ({id, impact, where: nodes.slice(0, 3).map((node) => node.html)})))});
+});
+</script>"""
+
+
+@needs_chromium
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious(shared_run, tmp_path, theme):
+    run = shared_run("mtom", "demo")
+    path = tmp_path / "lesson.html"
+    arguments = ["report", str(run.directory), "--audience", "student", "-o", str(path)]
+    assert main(arguments) == 0
+    page = path.read_text(encoding="utf-8")
+    if theme == "dark":
+        page = page.replace("@media screen and (prefers-color-scheme: dark)", "@media screen")
+    axe = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text()
+    page += "<script>" + axe.replace("</script", "<\\/script") + "</script>" + AXE
+    found = answer_of_browser(page.encode(), tmp_path, 1280)
+    assert [one for one in found if one["impact"] in {"serious", "critical"}] == []
+
+
+def test_charts_carry_their_numbers_and_words(paper):
+    _, page, path = paper
+    specs = re.findall(r'class="spec">(.*?)</script>', path.read_text(encoding="utf-8"), re.S)
+    assert len(specs) == 8
+    for spec in specs:
+        assert json.loads(spec)["layer"]
+    charts = [a for tag, a in page.attributes if tag == "div" and a.get("class") == "chart"]
+    assert len(charts) == 8
+    assert all(len(chart["aria-label"]) > 40 and chart["role"] == "img" for chart in charts)
+
+
+def test_files_have_real_colours(paper):
+    run, _, _ = paper
+    assert "var(--" not in (run.directory / "charts" / "sort-figure-8.svg").read_text()
+
+
+def test_the_same_run_gives_the_same_page(paper):
+    run, _, path = paper
+    before = path.read_bytes()
+    report(run)
+    assert path.read_bytes() == before
+
+
+def test_what_went_wrong_stands_first(run_of, capsys):
+    def times(planned, rng):
+        return "oom" if planned.factors["servers"] == 5 else sort_times(planned, rng)
+
+    run = run_of(times, until=30)
+    log = run.trials_directory / run.plan[0].id / "calls.csv"
+    log.write_text(log.read_text()[:-9])
+    page, _ = report(run, code=1)
+    head = page.text.split("In a minute")[0]
+    for part in ("1 trial refused", run.plan[0].id, "6 of 36 trials are missing", "oom"):
+        assert part in head, part
+    assert "calls.csv" in capsys.readouterr().err
+
+
+def test_nodes_that_differ_are_named_at_the_head(run_of):
+    run = run_of()
+    path = run.directory / "run.json"
+    record = json.loads(path.read_text())
+    record["nodes"][3]["kernel"] = "6.1.0"
+    path.write_text(json.dumps(record))
+    page, _ = report(run)
+    head = page.text.split("In a minute")[0]
+    assert "The nodes were not identical" in head
+    assert "6.1.0 on worker2" in head
+
+
+def test_what_was_left_out_to_fit_is_said_at_the_head(run_of):
+    run = run_of(workers=2, fit=True)
+    (trouble,) = find_troubles(analyse(run))
+    assert "as the inventory had 2 workers: servers 3, 5. Claims that need it" in trouble.text
+    verdicts = {judged.measured.verdict for judged in replicate(analyse(run)).claims}
+    assert Verdict.HOLDS not in verdicts
+    assert Verdict.NOT_TESTED in verdicts
+    assert find_troubles(analyse(run_of(name="whole", fit=True))) == []
+
+
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        (["broker", "client", "workers"], "client, broker and worker at once: the client and the"),
+        (["client", "workers"], "client and worker at once: the client and the services on it"),
+        (["broker", "workers"], "broker and worker at once: the services on it share"),
+        (["workers"], None),
+    ],
+)
+def test_a_machine_that_does_several_nodes_work_is_named_at_the_head(run_of, groups, said):
+    run = run_of()
+    record = json.loads((run.directory / "run.json").read_text())
+    record["nodes"] = [{**record["nodes"][0], "name": "box", "groups": groups}]
+    (run.directory / "run.json").write_text(json.dumps(record))
+    troubles = find_troubles(analyse(open_run(str(run.directory))))
+    assert [f"box is {said}" in t.text for t in troubles] == ([True] if said else [])
+    assert all("crosses no network" in t.text and t.is_grave for t in troubles)
+
+
+def test_one_command_writes_a_page_for_each_run_as_well(run_of, tmp_path):
+    runs = [run_of(name=name) for name in ("monday", "tuesday")]
+    output = tmp_path / "results/both/report.html"
+    asked = [str(run.directory) for run in runs]
+    assert main(["report", *asked, "--each", "-o", str(output)]) == 0
+    pages = [(run.directory / "report.html").read_text() for run in runs]
+    assert all("2 runs" not in page for page in pages)
+    assert "2 runs" in output.read_text()
+
+
+def test_jars_are_compared_between_nodes_of_a_role_alone(run_of):
+    run = run_of()
+    path = run.directory / "run.json"
+    record = json.loads(path.read_text())
+    for node in record["nodes"]:
+        node["files"] = {"/opt/app.jar": node["groups"][0]}
+        node["sysctls"] = {"net.core.somaxconn": 4096}
+    path.write_text(json.dumps(record))
+    assert "not identical" not in report(run)[0].text
+    record["nodes"][6]["files"]["/opt/app.jar"] = "other"
+    record["nodes"][0]["sysctls"]["net.core.somaxconn"] = 128
+    path.write_text(json.dumps(record))
+    head = report(run)[0].text.split("In a minute")[0]
+    assert "files /opt/app.jar: other on worker5; worker on the others" in head
+    assert "sysctls net.core.somaxconn: 128 on client" in head
+
+
+def test_an_interval_below_zero_is_drawn_on_a_logarithmic_axis(run_of):
+    run = run_of(lambda planned, rng: [5.0**planned.block] * planned.calls)
+    page, _ = report(run)
+    assert "Figure 8" in page.text
+    assert (run.directory / "cells.csv").read_text().count(",-") == 12
+
+
+def test_a_run_without_provenance_says_so(run_of):
+    run = run_of()
+    (run.directory / "run.json").unlink()
+    page, _ = report(run)
+    assert "not recorded" in page.text
+    assert "Figure 7" in page.text
+
+
+def test_several_runs_stand_in_one_page(run_of, tmp_path):
+    first, second = run_of(name="one"), run_of(name="two")
+    page, path = report(first, second, output=tmp_path / "elsewhere" / "all.html")
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    assert {"run-1", "run-2"} <= set(page.ids)
+    for link in page.links:
+        assert link.startswith("#") or (path.parent / link).exists(), link
+
+
+@pytest.fixture(scope="module")
+def everything(shared_run, tmp_path_factory):
+    """One page over a demo of each study and of the bench, as `make demo` writes it."""
+    runs = [shared_run(study, "demo") for study in STUDIES]
+    page, path = report(*runs, output=tmp_path_factory.mktemp("all") / "report.html")
+    return page, path
+
+
+def test_one_page_over_every_study_stays_small_and_whole(everything):
+    page, path = everything
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    assert path.stat().st_size < 5_000_000
+    for link in page.links:
+        assert link[1:] in page.ids if link.startswith("#") else (path.parent / link).exists(), link
+
+
+def test_the_contents_lead_to_every_study_and_exhibit(everything):
+    page, _ = everything
+    start = page.text.index("Contents")
+    contents = page.text[start : page.text.index("In a minute")]
+    for title in (
+        *("Sorting integers", "SOAP over HTTP and SOAP over JMS", "Inline base64", "overhead"),
+        *("A matrix as", "The bench itself", "Figure 7", "Table 2", "The MTOM threshold"),
+    ):
+        assert title in contents, title
+    assert {f"run-{number}" for number in range(1, 7)} <= set(page.ids)
+
+
+def test_with_the_bench_measured_its_part_stands_with_every_cell(everything):
+    page, _ = everything
+    assert page.text.count("the bench itself") >= len(STUDIES)
+    assert "(run demo-harness)" in page.text
+
+
+def test_without_the_bench_its_part_is_left_out(paper):
+    assert "the bench itself" not in paper[1].text
+
+
+def test_a_study_without_a_document_says_so(everything):
+    assert "none: a study of our own" in everything[0].text
+
+
+def test_runs_where_nothing_went_wrong_share_a_sentence(everything):
+    head = " ".join(everything[0].text.split("Contents")[0].split())
+    assert "demo-sort, demo-binding, " in head
+    assert head.count(": nothing.") == 1
+
+
+def test_a_study_of_ones_own_is_reported_without_exhibits(run_of):
+    study = changed(
+        study="mine",
+        factors={"way": ["</script>", "<b>&"], "servers": [1]},
+        domains={},
+        clients="any",
+        needs=[],
+        title="</title><script>alert(1)</script>",
+        profiles={"demo": {"replicates": 2}},
+    )
+    page, path = report(run_of(lambda planned, rng: [1.0] * planned.calls, study=study))
+    assert page.open == []
+    assert "alert(1)" in page.text
+    assert "<script>alert" not in path.read_text(encoding="utf-8")
+    assert "no claims or exhibits" in page.text
+
+
+@pytest.mark.parametrize("outcome", ["failed", "oom"])
+def test_a_run_where_nothing_worked_is_still_a_report(run_of, outcome):
+    page, _ = report(run_of(lambda planned, rng: outcome))
+    assert "12 cells with trials that did not end well" in page.text
+    assert page.open == []
+
+
+def test_an_empty_run_is_still_a_report(run_of):
+    page, _ = report(run_of(until=0))
+    assert "36 of 36 trials are missing" in page.text
+
+
+def test_one_trial_a_cell_is_inconclusive_and_has_no_interval(run_of):
+    page, _ = report(run_of(study=changed(replicates=1, profiles={"demo": {}})))
+    assert "no interval" in page.text
+    assert "inconclusive" in page.text
+
+
+def test_the_report_leaves_the_sealed_trials_alone(run_of):
+    run = run_of()
+    before = {p: p.read_bytes() for p in Path(run.trials_directory).rglob("*") if p.is_file()}
+    report(run)
+    after = {p: p.read_bytes() for p in Path(run.trials_directory).rglob("*") if p.is_file()}
+    assert after == before

@@ -1,0 +1,190 @@
+import json
+from collections import Counter
+from itertools import groupby
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_up_studies import SORT, changed
+
+from collect.cli import main
+from collect.errors import InputError
+from collect.run.plan import make_plan, plan_bytes, read_plan, write_plan
+from collect.run.study import load_study, parse_study
+
+PAPER = load_study(SORT).profile("paper", 5)
+
+
+def test_the_same_study_profile_and_seed_give_the_same_bytes():
+    again = load_study(SORT).profile("paper", 5)
+    assert plan_bytes(make_plan(PAPER)) == plan_bytes(make_plan(again))
+    assert plan_bytes(make_plan(PAPER, seed=1)) != plan_bytes(make_plan(PAPER))
+
+
+@given(seed=st.integers(0, 2**64))
+def test_every_block_holds_every_cell_once(seed):
+    plan = make_plan(PAPER, seed)
+    for _, block in groupby(plan, key=lambda trial: trial.block):
+        assert Counter(trial.cell for trial in block) == {t.cell: 1 for t in plan}
+    assert [trial.position for trial in plan] == list(range(1, len(plan) + 1))
+    assert len({trial.id for trial in plan}) == len(plan)
+
+
+def test_blocks_differ_in_order_and_share_a_seed_inside():
+    plan = make_plan(PAPER)
+    orders = {
+        block: tuple(trial.cell for trial in group)
+        for block, group in groupby(plan, key=lambda trial: trial.block)
+    }
+    assert len(set(orders.values())) == PAPER.replicates
+    assert len({(trial.block, trial.seed) for trial in plan}) == PAPER.replicates
+    assert len({trial.seed for trial in plan}) == PAPER.replicates
+    assert all(0 <= trial.seed < 2**63 for trial in plan)
+
+
+def test_a_further_level_leaves_the_order_of_the_others_alone():
+    factors = {"transport": ["soap", "jms"], "servers": [1, 3, 5]}
+    small, large = ([500, 5000], [500, 5000, 9000])
+    plans = [
+        make_plan(parse_study(changed(factors={**factors, "integers": s}), "x").profile("paper", 5))
+        for s in (small, large)
+    ]
+    kept = [trial.cell for trial in plans[1] if trial.factors["integers"] != 9000]
+    assert kept == [trial.cell for trial in plans[0]]
+
+
+def test_trials_with_the_same_node_settings_stand_together_in_a_block():
+    profile = parse_study(changed(node={"rate": "servers"}), "x").profile("paper", 5)
+    for _, block in groupby(make_plan(profile), key=lambda trial: trial.block):
+        changes = [rate for rate, _ in groupby(trial.node["rate"] for trial in block)]
+        assert len(changes) == 3
+
+
+def test_ids_are_plain_whatever_the_levels():
+    domains = {"transport": {"type": "string"}}
+    levels = ["soap", "a b/c", 'né "x", y', "日本", ".."]
+    text = changed(
+        factors={"transport": levels, "servers": [1]},
+        domains=domains,
+        clients="any-client",
+        needs=[],
+    )
+    plan = make_plan(parse_study(text, "x").profile("paper", 5))
+    assert all(set(trial.id) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-") for trial in plan)
+    assert {trial.factors["transport"] for trial in plan} == set(levels)
+
+
+def test_a_plan_is_read_back_as_it_was_written(tmp_path):
+    plan = make_plan(PAPER)
+    assert write_plan(tmp_path / "plan.jsonl", plan)
+    assert read_plan(tmp_path / "plan.jsonl") == plan
+    line = (tmp_path / "plan.jsonl").read_text().splitlines()[0]
+    assert line == json.dumps(json.loads(line), sort_keys=True, separators=(",", ":"))
+
+
+def test_a_plan_of_an_earlier_version_needs_no_service(tmp_path):
+    record = json.loads(plan_bytes(make_plan(PAPER)).splitlines()[0])
+    del record["needs"], record["servers"]
+    (tmp_path / "plan.jsonl").write_text(json.dumps(record) + "\n")
+    (trial,) = read_plan(tmp_path / "plan.jsonl")
+    assert (list(trial.needs), trial.servers) == ([], 1)
+
+
+def test_the_same_plan_resumes_and_another_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "night" / "plan.jsonl"
+    plan = make_plan(PAPER)
+    write_plan(path, plan)
+    before = path.read_bytes()
+    assert not write_plan(path, plan)
+    with pytest.raises(InputError, match=r"run night exists with another plan.*another run name"):
+        write_plan(path, make_plan(PAPER, seed=5))
+    with pytest.raises(InputError, match="its profile is paper, not demo"):
+        write_plan(path, make_plan(load_study(SORT).profile("demo", 5)))
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == ["plan.jsonl"]
+
+
+def planned(capsys, path, workers, *more):
+    """The exit code, what was printed and the plan."""
+    asked = ["plan", "sort", "--profile", "paper", "--workers", str(workers), "-o", str(path)]
+    code = main([*asked, *more])
+    printed = capsys.readouterr()
+    return code, printed.out + printed.err, path.read_bytes() if path.exists() else b""
+
+
+def test_a_fitted_run_keeps_its_plan_when_workers_are_added(tmp_path, capsys):
+    path = tmp_path / "night" / "plan.jsonl"
+    code, said, plan = planned(capsys, path, 4, "--fit")
+    assert (code, "written" in said) == (0, True)
+    assert {trial.factors["servers"] for trial in read_plan(path)} == {1, 3}
+    assert {trial.fitted_to for trial in read_plan(path)} == {4}
+    for workers in (4, 5, 9):
+        assert planned(capsys, path, workers, "--fit") == (
+            0, said.replace("written", "unchanged"), plan
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("workers", "more", "parts"),
+    [
+        (5, [], ["leaves out what did not fit 4 workers", "-e fit=true"]),
+        (4, [], ["leaves out what did not fit 4 workers", "-e fit=true"]),
+        (3, ["--fit"], ["did not fit 4 workers", "the inventory has 3 now", "another run name"]),
+    ],
+)
+def test_a_fitted_run_does_not_go_on_as_another(tmp_path, capsys, workers, more, parts):
+    path = tmp_path / "night" / "plan.jsonl"
+    _, _, plan = planned(capsys, path, 4, "--fit")
+    code, said, after = planned(capsys, path, workers, *more)
+    assert code == 2
+    assert [part for part in parts if part not in said] == []
+    assert after == plan
+
+
+def test_a_plan_that_leaves_nothing_out_is_the_plan_without_fit(tmp_path, capsys):
+    whole = planned(capsys, tmp_path / "a" / "plan.jsonl", 5)[2]
+    assert planned(capsys, tmp_path / "b" / "plan.jsonl", 5, "--fit")[2] == whole
+    assert b"fitted_to" not in whole
+    code, said, after = planned(capsys, tmp_path / "a" / "plan.jsonl", 3, "--fit")
+    assert code == 2
+    assert "it leaves nothing out, and 3 workers are too few for that" in said
+    assert after == whole
+
+
+def test_of_several_studies_all_are_planned_or_none(tmp_path, capsys):
+    paths = [tmp_path / name / "plan.jsonl" for name in ("one", "two")]
+    asked = ["--profile", "demo", "--workers", "5", *(f"-o{path}" for path in paths)]
+    assert main(["plan", "sort", "nosuch", *asked]) == 2
+    assert main(["plan", "sort", *asked]) == 2
+    assert not any(path.exists() for path in paths)
+    write_plan(paths[1], make_plan(PAPER))
+    assert main(["plan", "sort", "mtom", *asked]) == 2
+    assert not paths[0].exists()
+    paths[1].unlink()
+    assert main(["plan", "sort", "mtom", *asked]) == 0
+    assert [read_plan(path)[0].study for path in paths] == ["sort", "mtom"]
+    alone = tmp_path / "alone" / "plan.jsonl"
+    main(["plan", "mtom", "--profile", "demo", "--workers", "5", "-o", str(alone)])
+    assert alone.read_bytes() == paths[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("edit", "part"),
+    [
+        (lambda lines: [*lines, lines[0]], "is planned twice"),
+        (lambda lines: [lines[0][:-20], *lines[1:]], "line 1"),
+        (lambda lines: [lines[0].replace('"schema":1', '"schema":2'), *lines[1:]], "schema 1"),
+        (lambda lines: [], "holds no trial"),
+        (lambda lines: [*lines, "[]"], "schema 1"),
+        (
+            lambda lines: [lines[0].replace(":100000,", ':"100000",'), *lines[1:]],
+            "would be one cell",
+        ),
+    ],
+)
+def test_a_damaged_plan_is_refused(tmp_path, edit, part):
+    path = tmp_path / "plan.jsonl"
+    lines = plan_bytes(make_plan(PAPER)).decode().splitlines()
+    path.write_text("".join(f"{line}\n" for line in edit(lines)))
+    with pytest.raises(InputError, match=part):
+        read_plan(path)

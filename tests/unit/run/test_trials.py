@@ -1,0 +1,152 @@
+import gzip
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_up_studies import SORT
+from synthetic import seal
+
+from collect.run.plan import make_plan
+from collect.run.study import load_study
+from collect.run.trials import (
+    TrialError,
+    calls_path,
+    proven_calls,
+    read_trial,
+    verify_seal,
+    verify_trial,
+)
+
+PLANNED, OTHER = make_plan(load_study(SORT).profile("demo", 5))[:2]
+TIMES = [float(n) for n in range(1, PLANNED.calls + 1)]
+
+
+@pytest.fixture
+def sealed(tmp_path):
+    return seal(tmp_path, PLANNED, TIMES)
+
+
+def edit(directory, **changes):
+    path = directory / "trial.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def refusal(directory, planned=PLANNED):
+    with pytest.raises(TrialError) as caught:
+        verify_trial(directory, planned)
+    return str(caught.value)
+
+
+def test_a_sealed_trial_is_read(sealed):
+    trial = verify_trial(sealed, PLANNED)
+    assert (trial.id, trial.block, trial.outcome) == (PLANNED.id, PLANNED.block, "ok")
+    assert trial.calls_rows == PLANNED.warmup + PLANNED.calls
+    assert trial.seconds == 1.5
+
+
+def test_a_compressed_log_is_proven_by_its_uncompressed_bytes(sealed):
+    plain = sealed / "calls.csv"
+    (sealed / "calls.csv.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    plain.unlink()
+    assert calls_path(sealed).name == "calls.csv.gz"
+    assert verify_trial(sealed, PLANNED).calls_rows == PLANNED.warmup + PLANNED.calls
+    (sealed / "calls.csv.gz").write_bytes((sealed / "calls.csv.gz").read_bytes()[:-20])
+    assert "cannot be read" in refusal(sealed)
+
+
+def test_a_torn_log_is_refused(sealed):
+    path = sealed / "calls.csv"
+    path.write_bytes(path.read_bytes()[:-7])
+    assert "ends in the middle of a line" in refusal(sealed)
+
+
+def test_a_log_with_fewer_rows_is_refused(sealed):
+    path = sealed / "calls.csv"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    assert "has 12 rows, trial.json says 13" in refusal(sealed)
+
+
+def test_an_edited_log_is_refused(sealed):
+    path = sealed / "calls.csv"
+    path.write_bytes(path.read_bytes().replace(b"1000000,", b"1000001,", 1))
+    assert "changed after sealing" in refusal(sealed)
+
+
+@given(place=st.integers(0, 10_000), bit=st.integers(0, 7))
+@settings(max_examples=50)
+def test_any_flipped_bit_is_refused(tmp_path_factory, place, bit):
+    directory = seal(tmp_path_factory.mktemp("trials"), PLANNED, TIMES)
+    path = directory / "calls.csv"
+    content = bytearray(path.read_bytes())
+    content[place % len(content)] ^= 1 << bit
+    path.write_bytes(content)
+    assert refusal(directory).startswith(PLANNED.id)
+
+
+@given(content=st.binary(max_size=200))
+@settings(max_examples=50)
+def test_any_other_trial_json_is_refused_without_a_traceback(tmp_path_factory, content):
+    directory = seal(tmp_path_factory.mktemp("trials"), PLANNED, TIMES)
+    (directory / "trial.json").write_bytes(content)
+    assert "trial.json cannot be used" in refusal(directory)
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"schema": 2}, "schema 2, this version reads schema 1"),
+        ({"outcome": "fine"}, "unknown outcome 'fine'"),
+        ({"calls_rows": "13"}, 'calls_rows is "13"'),
+        ({"calls_rows": True}, "calls_rows is true"),
+        ({"started_at": "yesterday"}, "yesterday"),
+        ({"started_at": "2026-03-01T22:00:00"}, "started_at has no time zone"),
+        ({"factors": ["soap"]}, "factors is"),
+        ({"seed": 1}, "seed is 1 in trial.json"),
+        ({"constants": {}}, "constants is {} in trial.json"),
+        ({"id": OTHER.id}, f"is of the trial {OTHER.id}"),
+    ],
+)
+def test_a_seal_that_does_not_fit_is_refused(sealed, changes, part):
+    edit(sealed, **changes)
+    assert part in refusal(sealed)
+
+
+def test_a_trial_of_another_plan_is_refused(tmp_path):
+    assert "in the plan" in refusal(seal(tmp_path, OTHER, TIMES))
+
+
+def test_an_ok_trial_that_lost_calls_is_refused(tmp_path):
+    assert "calls are lost" in refusal(seal(tmp_path, PLANNED, TIMES[:-2]))
+
+
+def test_a_directory_without_a_seal_is_refused(sealed):
+    (sealed / "trial.json").unlink()
+    assert "is not sealed" in refusal(sealed)
+
+
+def test_a_missing_log_is_refused(sealed):
+    (sealed / "calls.csv").unlink()
+    assert "has no calls.csv" in refusal(sealed)
+
+
+def test_another_header_is_refused(tmp_path):
+    directory = seal(tmp_path, PLANNED, TIMES)
+    path = directory / "calls.csv"
+    path.write_text(path.read_text().replace("elapsed_ns", "elapsed_us"))
+    assert "header of schema 1" in refusal(directory)
+
+
+def test_a_seal_is_verified_without_its_log(sealed):
+    (sealed / "calls.csv").unlink()
+    assert verify_seal(sealed, PLANNED) == read_trial(sealed)
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_proven_calls_are_the_bytes_of_the_log(sealed, is_packed):
+    path = sealed / "calls.csv"
+    content = path.read_bytes()
+    if is_packed:
+        path.with_name("calls.csv.gz").write_bytes(gzip.compress(content))
+        path.unlink()
+    assert proven_calls(read_trial(sealed).seal) == content

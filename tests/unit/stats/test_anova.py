@@ -1,0 +1,253 @@
+import json
+
+import numpy as np
+import pytest
+
+from collect.cli import main
+from collect.stats.anova import Observations, anova
+
+# R's PlantGrowth (Dobson 1983): anova(lm(weight ~ group)) gives F 4.8461, p 0.01591.
+PLANTS = {
+    "ctrl": [4.17, 5.58, 5.18, 6.11, 4.50, 4.61, 5.17, 4.53, 5.33, 5.14],
+    "trt1": [4.81, 4.17, 4.41, 3.59, 5.87, 3.83, 6.03, 4.89, 4.32, 4.69],
+    "trt2": [6.31, 5.12, 5.54, 5.50, 5.37, 5.29, 4.92, 6.15, 5.80, 5.26],
+}
+# R's ToothGrowth (Crampton 1947): summary(aov(len ~ supp * factor(dose))) gives SS 205.4, 2426.4,
+# 108.3, 712.1 and F 15.572, 92.000, 4.107.
+TEETH = {
+    ("VC", "0.5"): [4.2, 11.5, 7.3, 5.8, 6.4, 10, 11.2, 11.2, 5.2, 7],
+    ("VC", "1"): [16.5, 16.5, 15.2, 17.3, 22.5, 17.3, 13.6, 14.5, 18.8, 15.5],
+    ("VC", "2"): [23.6, 18.5, 33.9, 25.5, 26.4, 32.5, 26.7, 21.5, 23.3, 29.5],
+    ("OJ", "0.5"): [15.2, 21.5, 17.6, 9.7, 14.5, 10, 8.2, 9.4, 16.5, 9.7],
+    ("OJ", "1"): [19.7, 23.3, 23.6, 26.4, 20, 25.2, 25.8, 21.2, 14.5, 27.3],
+    ("OJ", "2"): [25.5, 26.4, 22.4, 24.5, 24.8, 30.9, 26.4, 27.3, 29.4, 23],
+}
+# NIST Statistical Reference Datasets, analysis of variance: resistivity of silicon by instrument
+# (Ehrstein and Croarkin), certified F 1.18046237440255.
+RESISTIVITY = {
+    "1": [196.3052, 196.1240, 196.1890, 196.2569, 196.3403],
+    "2": [196.3042, 196.3825, 196.1669, 196.3257, 196.0422],
+    "3": [196.1303, 196.2005, 196.2889, 196.0343, 196.1811],
+    "4": [196.2795, 196.1748, 196.1494, 196.1485, 195.9885],
+    "5": [196.2119, 196.1051, 196.1850, 196.0052, 196.2090],
+}
+# The same, atomic weight of silver by instrument (Powell, Murphy and Gramlich 1982), less
+# 107.868 and in units of 1e-7: certified F 15.9467335677930.
+SILVER = {
+    "1": (
+        *(1568, 1465, 1572, 1785, 1446, 1903, 1526, 1494, 1616, 1587, 1519, 1486),
+        *(1419, 1569, 1508, 1672, 1385, 1518, 1662, 1424, 1360, 1333, 1610, 1477),
+    ),
+    "2": (
+        *(1079, 1344, 1513, 1197, 1604, 1385, 1642, 1365, 1151, 1082, 1517, 1448),
+        *(1198, 1482, 1334, 1609, 1101, 1512, 1469, 1360, 1254, 1261, 1450, 1368),
+    ),
+}
+# Menascé and Dubey, Figure 5: average and variance by message size, TCP then SOAP/HTTP, n = 50.
+FIGURE_5 = {
+    "1": (1.082, 0.12, 14.68, 2.42),
+    "100": (1.202, 0.20, 14.68, 2.07),
+    "500": (1.182, 0.15, 15.782, 2.84),
+    "1500": (1.542, 0.30, 14.60, 1.92),
+    "3000": (1.824, 0.23, 16.624, 4.20),
+    "4500": (2.322, 0.35, 17.366, 4.24),
+    "5000": (2.404, 0.37, 17.024, 30.23),
+    "10000": (3.526, 0.42, 18.826, 2.52),
+    "15000": (4.508, 0.42, 24.714, 170.35),
+    "20000": (13.78, 326.2, 27.478, 95.2),
+}
+# The same, Figure 7: average and variance by number of elements, n = 50.
+FIGURE_7 = {
+    "1": (26.398, 35.0),
+    "2": (24.514, 8.1),
+    "4": (24.756, 28.4),
+    "5": (24.234, 4.0),
+    "8": (25.196, 37.1),
+    "10": (27.80, 123.6),
+    "20": (28.582, 88.1),
+}
+
+
+def with_moments(count, mean, variance):
+    """Observations with exactly this mean and sample variance."""
+    z = np.linspace(-1, 1, count)
+    return (mean + (z - z.mean()) / z.std(ddof=1) * variance**0.5).tolist()
+
+
+def observe(groups, factors):
+    values = [value for group in groups.values() for value in group]
+    levels = [
+        level if isinstance(level, tuple) else (level,)
+        for level, group in groups.items()
+        for _ in group
+    ]
+    return Observations(np.array(values), tuple(zip(*levels, strict=True)), factors)
+
+
+def test_one_factor_is_as_in_r():
+    table = anova(observe(PLANTS, ("group",)))
+    assert [row.source for row in table] == ["group", "Within", "Total"]
+    assert (table[0].ss, table[1].ss) == pytest.approx((3.76634, 10.49209), abs=1e-5)
+    assert table[0].f == pytest.approx(4.8461, abs=1e-4)
+    assert table[0].p_value == pytest.approx(0.01591, abs=1e-5)
+    assert [row.df for row in table] == [2, 27, 29]
+
+
+def test_two_factors_are_as_in_r():
+    table = anova(observe(TEETH, ("supp", "dose")))
+    assert [row.source for row in table] == ["supp", "dose", "Interaction", "Within", "Total"]
+    assert [row.ss for row in table[:4]] == pytest.approx([205.4, 2426.4, 108.3, 712.1], abs=0.051)
+    assert [row.f for row in table[:3]] == pytest.approx([15.572, 92.000, 4.107], abs=5e-4)
+    assert sum(row.share for row in table[:4]) == pytest.approx(1)
+
+
+def test_resistivity_is_as_certified_by_nist():
+    table = anova(observe(RESISTIVITY, ("instrument",)))
+    assert table[0].f == pytest.approx(1.18046237440255, rel=1e-12)
+    assert table[0].ss == pytest.approx(5.11462616e-2, rel=1e-12)
+    assert table[1].ss == pytest.approx(2.1663656e-1, rel=1e-12)
+    assert table[0].share == pytest.approx(1.90999039051129e-1, rel=1e-12)
+    assert [row.df for row in table] == [4, 20, 24]
+
+
+def test_the_weight_of_silver_is_as_certified_by_nist():
+    """Seven digits that all values share leave nine of the others."""
+    groups = {name: [107.868 + v * 1e-7 for v in values] for name, values in SILVER.items()}
+    table = anova(observe(groups, ("instrument",)))
+    assert table[0].f == pytest.approx(15.9467335677930, rel=1e-8)
+    assert (table[0].ss, table[1].ss) == pytest.approx((3.638341875e-9, 1.04951729166667e-8))
+    assert [row.df for row in table] == [1, 46, 47]
+
+
+@pytest.mark.parametrize(
+    ("offset", "count", "certified", "digits"),
+    [
+        *((0, 21, 21, 12), (0, 201, 201, 12), (0, 2001, 2001, 12)),
+        *((1e6, 21, 21, 9), (1e6, 201, 201, 9), (1e6, 2001, 2001, 9)),
+        *((1e12, 21, 21, 4), (1e12, 201, 201, 4), (1e12, 2001, 2001, 4)),
+    ],
+)
+def test_simon_and_lesage_are_as_certified_by_nist(offset, count, certified, digits):
+    """SmLs01 to SmLs09, made up so that shared digits cost precision: a double keeps 16.
+
+    Each of nine groups has its middle once and the values a tenth beside it equally often.
+    """
+    middles = (1.4, 1.3, 1.5, 1.3, 1.5, 1.3, 1.5, 1.3, 1.5)
+    beside = [-0.1, 0.1] * (count // 2)
+    groups = {str(k): [offset + m + d for d in (0, *beside)] for k, m in enumerate(middles)}
+    table = anova(observe(groups, ("group",)))
+    assert table[0].f == pytest.approx(certified, rel=10.0**-digits)
+    assert [row.df for row in table[:2]] == [8, 9 * (count - 1)]
+
+
+def test_the_one_byte_experiment_is_recomputed():
+    """Figure 3 prints F 16 719 and a share of 94.5 %; METHOD.md recomputes 16 724."""
+    means = {"TCP": (522.9 / 490, 0.15), "SOAP": (7012.9 / 490, 4.99)}
+    groups = {name: with_moments(490, *moments) for name, moments in means.items()}
+    effect = anova(observe(groups, ("protocol",)))[0]
+    assert effect.f == pytest.approx(16724, rel=1e-3)
+    assert effect.share == pytest.approx(0.945, abs=0.001)
+    assert effect.f_crit == pytest.approx(3.9, abs=0.06)
+
+
+def test_size_and_protocol_are_recomputed():
+    """Figure 6 prints F 50.1, 1708.0, 3.2; METHOD.md recomputes 50.10, 1707.88, 3.19."""
+    groups = {
+        (size, protocol): with_moments(50, *moments)
+        for size, row in FIGURE_5.items()
+        for protocol, moments in (("tcp", row[:2]), ("soap", row[2:]))
+    }
+    table = anova(observe(groups, ("size", "protocol")))
+    assert [row.f for row in table[:3]] == pytest.approx([50.10, 1707.88, 3.19], rel=3e-3)
+    assert [row.share for row in table[:2]] == pytest.approx([0.142, 0.539], abs=0.002)
+    assert [row.df for row in table] == [9, 1, 9, 980, 999]
+
+
+def test_elements_are_recomputed():
+    """Figure 7 prints F 3.2 and 5.2 %; METHOD.md recomputes 3.16."""
+    groups = {p: with_moments(50, *moments) for p, moments in FIGURE_7.items()}
+    effect = anova(observe(groups, ("elements",)))[0]
+    assert effect.f == pytest.approx(3.16, abs=0.01)
+    assert effect.share == pytest.approx(0.052, abs=0.001)
+    assert effect.f_crit == pytest.approx(2.1, abs=0.05)
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_the_command_prints_the_table_and_json(tmp_path, capsys):
+    lines = [f"{group},{value}" for group, values in PLANTS.items() for value in values]
+    file = write(tmp_path / "plants.csv", "\ufeffgroup,weight\n" + "\n".join(lines) + "\n")
+    assert main(["anova", file, "--response", "weight", "--factor", "group"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].split()[:7] == ["Source", "SS", "df", "MS", "F", "P-value", "F"]
+    assert printed[1].split()[0] == "group"
+    assert main(["anova", file, "--response", "weight", "--factor", "group", "--json"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert table[0]["F"] == pytest.approx(4.8461, abs=1e-4)
+    assert table[2]["F"] is None
+
+
+def test_odd_names_of_columns_and_levels_are_plain_text(tmp_path, capsys):
+    rows = '"Q(""x"")","naïve, C(b)",1\n' * 2 + 'b,"naïve, C(b)",2\n' * 2
+    rows += 'b,"c~d",3\nb,"c~d",5\n"Q(""x"")",c~d,6\n"Q(""x"")",c~d,7\n'
+    file = write(tmp_path / "odd.csv", '"a+b",C(x),"y:z"\n' + rows)
+    arguments = [
+        "anova",
+        file,
+        "--response",
+        "y:z",
+        "--factor",
+        "a+b",
+        "--factor",
+        "C(x)",
+        "--json",
+    ]
+    assert main(arguments) == 0
+    names = [row["Source"] for row in json.loads(capsys.readouterr().out)]
+    assert names == ["a+b", "C(x)", "Interaction", "Within", "Total"]
+
+
+def test_spaces_after_commas_belong_to_nothing(tmp_path, capsys):
+    file = write(tmp_path / "a.csv", "a, y\nx, 1\nx, 2\nz, 4\nz, 6\n")
+    assert main(["anova", file, "--response", "y", "--factor", "a", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["F"] == pytest.approx(9.8)
+
+
+@pytest.mark.parametrize(
+    ("text", "extra", "part"),
+    [
+        ("a,b,y\n", [], "holds no row"),
+        ("a,b\nx,1\n", [], "has no column 'y'; its columns, between commas, are a, b"),
+        ("a;y\nx;1\n", [], "between commas, are a;y"),
+        ("", [], "are (none)"),
+        ("a,a,y\nx,u,1\n", [], "has the column 'a' twice"),
+        ("a,y\nx,1,5\nz,2,5\n", [], "line 2: has more columns than the header"),
+        ("a,y\n1,1\n1.0,2\n2,3\n", [], "levels '1' and '1.0', which are one number"),
+        ("a,y\nx,1\nx,1\nz,2\nz,2\n", [], "F needs variance within cells"),
+        ("a,b,y\nx,u,1\nx,u,slow\n", [], "line 3: y is 'slow', not a number"),
+        ("a,b,y\nx,u,1\nz,u,nan\n", [], "line 3: y is 'nan'"),
+        ("a,b,y\nx,u,1\n,u,2\n", [], "line 3: a is empty"),
+        ("a,b,y\nx,u,1\nz\n", [], "line 3: y is None"),
+        ("a,b,y\nx,u,1\nx,u,2\n", [], "factor 'a' has one level, 'x'"),
+        ("a,b,y\nx,u,1\nz,u,2\n", [], "every level has one observation"),
+        ("a,b,y\nx,u,1\nx,u,1\nz,u,1\n", [], "all observations are equal"),
+        ("a,b,y\nx,u,1\nx,u,2\nz,v,1\n", ["--factor", "b"], "2 of 4 combinations"),
+        ("a,b,y\nx,u,1\nx,v,2\nz,u,1\nz,v,1\n", ["--factor", "b"], "x, u has one observation"),
+        ("a,b,y\nx,u,1\n", ["--factor", "a"], "each column once"),
+        ("a,b,y\nx,u,1\n", ["--factor", "b", "--factor", "c"], "one or two factors"),
+    ],
+)
+def test_bad_input_is_one_message(tmp_path, capsys, text, extra, part):
+    file = write(tmp_path / "bad.csv", text)
+    assert main(["anova", file, "--response", "y", "--factor", "a", *extra]) == 2
+    captured = capsys.readouterr()
+    assert part in captured.err
+    assert captured.out == ""
+
+
+def test_a_file_that_is_not_there_is_one_message(capsys):
+    assert main(["anova", "nowhere.csv", "--response", "y", "--factor", "a"]) == 2
+    assert "nowhere.csv" in capsys.readouterr().err

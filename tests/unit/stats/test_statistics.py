@@ -1,0 +1,141 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collect.stats.estimates import (
+    Moments,
+    forks_to_halve,
+    mean_bca,
+    mean_t,
+    mean_t_from_moments,
+    ratio_t,
+    split_variance,
+    steadiness,
+)
+
+TIMES = st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=20)
+# Student's sleep data as the differences of R's `sleep` (Cushny and Peebles 1905).
+SLEEP = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4]
+# Strength of cloth from four looms: Montgomery, Design and Analysis of Experiments, ch. 3.
+LOOMS = [[98, 97, 99, 96], [91, 90, 93, 92], [96, 95, 97, 95], [95, 96, 99, 98]]
+
+
+def test_the_t_interval_is_that_of_r_on_the_sleep_data():
+    """R: t.test(extra ~ group, sleep, paired = TRUE) gives 0.7001142 to 2.4598858."""
+    estimate = mean_t(SLEEP)
+    assert estimate.value == pytest.approx(1.58)
+    assert estimate.low == pytest.approx(0.7001142, abs=1e-6)
+    assert estimate.high == pytest.approx(2.4598858, abs=1e-6)
+
+
+def test_the_interval_from_moments_is_that_from_the_sample():
+    other = mean_t_from_moments(Moments(len(SLEEP), np.mean(SLEEP), np.var(SLEEP, ddof=1)))
+    assert (other.low, other.high) == pytest.approx((mean_t(SLEEP).low, mean_t(SLEEP).high))
+
+
+def test_the_interval_of_a_published_cell_is_the_published_one():
+    """Menascé and Dubey, Figure 3: 1/2 95 % interval 0.0340 and 0.1979 from 490 calls."""
+    tcp, soap = (mean_t_from_moments(Moments(490, *m)) for m in ((1.07, 0.15), (14.31, 4.99)))
+    assert tcp.half_width == pytest.approx(0.0340, abs=0.0005)
+    assert soap.half_width == pytest.approx(0.1979, abs=0.0005)
+
+
+@given(sample=TIMES)
+def test_intervals_hold_the_mean_and_never_invent_certainty(sample):
+    for estimate in (mean_t(sample), mean_bca(sample)):
+        assert estimate.samples == len(sample)
+        if estimate.low is not None:
+            slack = 1e-9 * max(sample)
+            assert estimate.low - slack <= estimate.value <= estimate.high + slack
+    assert (mean_t(sample).low is None) == (len(sample) < 2)
+
+
+@given(sample=st.lists(st.floats(1, 1e6), min_size=3, max_size=12))
+def test_the_bootstrap_stays_inside_the_sample_and_is_repeatable(sample):
+    estimate = mean_bca(sample)
+    assert estimate == mean_bca(sample)
+    if estimate.low is not None:
+        assert min(sample) * (1 - 1e-9) <= estimate.low <= estimate.high
+        assert estimate.high <= max(sample) * (1 + 1e-9)
+
+
+def test_the_bootstrap_gives_no_interval_for_two_trials():
+    assert mean_bca([1.0, 2.0]).low is None
+
+
+@pytest.mark.parametrize("method", [mean_t, mean_bca])
+def test_zero_variance_is_an_interval_of_no_length(method):
+    estimate = method([5.0] * 4)
+    assert (estimate.low, estimate.value, estimate.high) == (5, 5, 5)
+
+
+@given(ratios=st.lists(st.floats(0.01, 100), min_size=2, max_size=12))
+def test_a_ratio_and_its_inverse_tell_the_same(ratios):
+    ratio, inverse = ratio_t(ratios), ratio_t([1 / r for r in ratios])
+    assert ratio.value == pytest.approx(1 / inverse.value)
+    if math.isfinite(inverse.low) and 1e-300 < inverse.low < ratio.high < 1e300:
+        assert ratio.high == pytest.approx(1 / inverse.low)
+
+
+def test_the_variance_split_is_that_of_the_textbook():
+    """Montgomery: between looms 6.96, within 1.90."""
+    split = split_variance(
+        [4] * 4, [np.mean(x) for x in LOOMS], [float(np.var(x, ddof=1)) for x in LOOMS]
+    )
+    assert split.forks_ms2 == pytest.approx(6.96, abs=0.005)
+    assert split.calls_ms2 == pytest.approx(1.90, abs=0.005)
+    assert split.share_of_forks == pytest.approx(6.96 / 8.86, abs=0.001)
+
+
+def test_there_is_no_split_without_two_forks_or_two_calls():
+    assert split_variance([5], [1.0], [0.1]) is None
+    assert split_variance([1, 1, 1], [1.0, 2.0, 3.0], [None, None, None]) is None
+    assert split_variance([3, 3], [1.0, 1.0], [0.0, 0.0]).share_of_forks is None
+
+
+def test_calls_that_explain_all_leave_nothing_to_the_forks():
+    assert split_variance([2, 2], [1.0, 1.1], [4.0, 4.0]).forks_ms2 == 0
+
+
+def test_halving_takes_about_four_times_the_forks():
+    assert forks_to_halve(list(range(100))) == pytest.approx(400, rel=0.03)
+    assert forks_to_halve(list(range(3))) < 3 * 4
+    assert forks_to_halve([1.0]) is None
+    assert forks_to_halve([2.0, 2.0]) is None
+
+
+def rows(rng, shift_at=None, shift=1.0, calls=60, trials=5):
+    base = rng.lognormal(0, 0.05, size=(trials, calls)) * 10
+    if shift_at is not None:
+        base[:, :shift_at] *= shift
+    return base.tolist()
+
+
+def test_a_level_that_changes_is_drifting_and_one_that_stays_is_steady():
+    rng = np.random.default_rng(1)
+    assert steadiness(rows(rng)) == "steady"
+    assert steadiness(rows(rng, shift_at=25, shift=1.5)) == "drifting"
+
+
+def test_one_slow_call_is_no_drift():
+    courses = rows(np.random.default_rng(2))
+    for course in courses:
+        course[30] *= 20
+    assert steadiness(courses) == "steady"
+
+
+def test_a_shift_too_small_to_matter_is_steady():
+    courses = [[10.0 + 0.001 * (k % 3) + (0.1 if k > 30 else 0) for k in range(60)]] * 3
+    assert steadiness(courses) == "steady"
+
+
+@pytest.mark.parametrize("courses", [[], [[1.0] * 7] * 9, [[]]])
+def test_too_few_calls_decide_nothing(courses):
+    assert steadiness(courses) == "undecided"
+
+
+def test_equal_times_are_steady():
+    assert steadiness([[3.0] * 20] * 2) == "steady"

@@ -1,0 +1,205 @@
+"""How far a run is: on the terminal, as JSON and as a page."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from synthetic import sort_times
+
+from collect.cli import main
+from collect.run.directory import open_run
+from collect.sweep.status import Watch, as_text, read_status
+from collect.sweep.status_page import page_of, write_page
+
+
+def state_of(run, **state):
+    (run.directory / "state.json").write_text(json.dumps(state))
+    return read_status(run)
+
+
+def test_status_counts_and_expects(run_of, capsys):
+    def times(planned, rng):
+        return "timeout" if planned.position == 3 else sort_times(planned, rng)
+
+    run = run_of(times, until=10)
+    state = {
+        "state": "running",
+        "running": run.plan[10].id,
+        "attempt": 2,
+        "since": "2026-03-01T22:05:00.000000Z",
+        "reason": "",
+    }
+    (run.directory / "state.json").write_text(json.dumps(state))
+    status = read_status(open_run(str(run.directory)))
+    assert (status.sealed, status.remaining) == (10, 26)
+    assert status.outcomes == {"ok": 9, "timeout": 1}
+    # Each made-up trial takes 1.5 s, and half a second passes before the next.
+    assert status.eta.total_seconds() == pytest.approx(26 * 2.0)
+    assert main(["status", str(run.directory)]) == 0
+    printed = capsys.readouterr().out
+    assert "sealed: 10 of 36 (9 ok, 1 timeout)" in printed
+    assert f"running: {run.plan[10].id}" in printed
+    assert "attempt 2" in printed
+
+
+def test_status_watch_ends_when_the_run_has_ended(run_of, capsys):
+    run = run_of()
+    assert main(["status", str(run.directory), "--watch", "--every", "1"]) == 0
+    assert "remaining: 0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("state", ["{", "[]", "null", '{"state": 7, "running": 3, "since": []}'])
+def test_status_copes_with_any_state_file(run_of, state):
+    run = run_of(until=1)
+    (run.directory / "state.json").write_text(state)
+    assert "sealed: 1 of 36" in as_text(read_status(run))
+
+
+def test_status_of_a_run_that_has_not_begun(run_of):
+    text = as_text(read_status(run_of(until=0)))
+    assert "state: not started" in text
+    assert "unknown until a trial is sealed" in text
+
+
+def test_status_names_what_it_cannot_read(run_of):
+    run = run_of(until=2)
+    (run.trials_directory / run.plan[1].id / "trial.json").write_text("{")
+    status = read_status(run)
+    assert (status.sealed, status.unusable) == (1, 1)
+
+
+def test_a_deadline_ends_a_run_that_is_not_finished(run_of):
+    run = run_of(until=10)
+    status = state_of(run, state="deadline", reason="no trial starts after 07:00", running=None)
+    assert status.has_ended
+    assert "state: deadline (no trial starts after 07:00)" in as_text(status)
+
+
+def test_what_waits_for_a_node_is_told_with_its_reason(run_of):
+    run = run_of(until=10)
+    waiting = [{"id": t.id, "reason": "worker3 does not answer"} for t in run.plan[9:12]]
+    status = state_of(run, state="paused", reason="worker3", put_off=waiting, thrown_away=2)
+    # The first of them was sealed in the meantime.
+    assert "put off: 2 trials: worker3 does not answer" in as_text(status)
+    assert "repeated: 2 attempts" in as_text(status)
+
+
+def test_disk_space_of_both_sides_is_told(run_of):
+    run = run_of(until=10)
+    (run.directory / "follow.json").write_text(
+        json.dumps({"schema": 1, "at": "2026-03-01T22:05:00+00:00", "client_free_mb": 4321})
+    )
+    status = state_of(run, state="running")
+    assert re.search(r"disk free: \d+ MiB here, 4321 MiB on the client", as_text(status))
+    assert status.is_unheard
+    assert "followed: not since 22:05:00 UTC" in as_text(status)
+
+
+def test_the_nodes_are_told_with_what_does_not_answer_and_since_when(run_of, capsys):
+    run = run_of(until=10)
+    since = "2026-03-01T22:05:00.000000Z"
+    up, down = {"state": "up", "since": since}, {"state": "down", "since": since}
+    nodes = {
+        "worker2": {"state": "away", "since": since, "disk_free_mb": None, "services": {}},
+        "worker1": {
+            **up,
+            "seen": since,
+            "disk_free_mb": 5000,
+            "services": {"tomcat": up, "sort-worker": down},
+        },
+        "worker3": "no node",
+    }
+    lines = as_text(state_of(run, state="running", nodes=nodes)).splitlines()
+    assert lines[-2:] == [
+        "worker1: sort-worker is down since 2026-03-01 22:05:00 UTC; tomcat answers; 5000 MiB free",
+        "worker2: away since 2026-03-01 22:05:00 UTC",
+    ]
+    page = page_of(read_status(run))
+    assert "<dt>worker2</dt><dd>away since 2026-03-01 22:05:00 UTC</dd>" in page
+    assert main(["status", str(run.directory), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["nodes"]
+    assert told["worker2"]["state"] == "away"
+    assert told["worker1"]["disk_free_mb"] == 5000
+    assert told["worker1"]["services"]["sort-worker"] == {
+        "state": "down",
+        "since": "2026-03-01T22:05:00Z",
+    }
+
+
+def test_a_run_that_is_followed_is_not_called_unheard(run_of):
+    run = run_of(until=10)
+    now = datetime.now(UTC).isoformat()
+    (run.directory / "follow.json").write_text(json.dumps({"at": now, "client_free_mb": 1}))
+    assert "followed" not in as_text(state_of(run, state="running"))
+
+
+def test_json_says_what_the_lines_say(run_of, capsys):
+    run = run_of(until=10)
+    state_of(run, state="running", running=run.plan[10].id, attempt=1, since="2026-03-01T22:05:00Z")
+    assert main(["status", str(run.directory), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["schema"], told["sealed"], told["remaining"], told["total"]) == (1, 10, 26, 36)
+    assert told["running"]["id"] == run.plan[10].id
+    assert told["running"]["factors"] == run.plan[10].factors
+    assert told["eta_s"] == 52
+    assert told["has_ended"] is False
+
+
+def test_watching_as_json_ends_with_the_run(run_of, capsys):
+    run = run_of()
+    assert main(["status", str(run.directory), "--json", "--watch"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+def test_a_sealed_trial_is_read_once_and_a_torn_one_again(run_of):
+    run = run_of(until=2)
+    watch = Watch(run)
+    torn = run.trials_directory / run.plan[1].id / "trial.json"
+    whole = torn.read_text()
+    torn.write_text("{")
+    assert (watch.look().sealed, watch.look().unusable) == (1, 1)
+    (run.trials_directory / run.plan[0].id / "trial.json").unlink()
+    torn.write_text(whole)
+    assert (watch.look().sealed, watch.look().unusable) == (2, 0)
+
+
+# The page
+
+
+def test_the_page_says_what_the_terminal_says(run_of):
+    run = run_of(until=10)
+    status = state_of(run, state="running", running=run.plan[10].id)
+    page = page_of(status)
+    for line in as_text(status).splitlines():
+        name, _, text = line.partition(": ")
+        assert f"<dt>{name}</dt><dd>{text}</dd>" in page
+    assert '<progress id="bar" max="36" value="10">' in page
+    assert '<label for="bar">' in page
+    assert '<html lang="en">' in page
+    assert not re.findall(r"(?:src|href)=", page)
+
+
+def test_a_page_reads_itself_again_only_while_the_run_goes(run_of):
+    run = run_of(until=10)
+    assert "location.reload" in page_of(state_of(run, state="running"))
+    ended = page_of(state_of(run, state="failed"))
+    assert "location.reload" not in ended
+    assert "http-equiv" not in ended
+
+
+def test_a_reason_is_text_and_no_markup(run_of):
+    page = page_of(state_of(run_of(until=1), state="failed", reason="<script>alert(1)</script>"))
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
+
+
+def test_a_page_is_replaced_whole(run_of):
+    run = run_of(until=1)
+    status = read_status(run)
+    write_page(run.directory, status)
+    before = (run.directory / "status.html").stat().st_ino
+    write_page(run.directory, status)
+    assert (run.directory / "status.html").stat().st_ino != before
+    assert not list(run.directory.glob(".status.html*"))
+    assert status.at - datetime.now(UTC) < timedelta(minutes=1)
