@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from threading import Thread
 
 from collect.cells.calls import Calls
-from collect.cells.cells import Cell, make_cells
+from collect.cells.cells import CellResult, make_cells
 from collect.garbage import uncollected
 from collect.run.directory import Run
 from collect.run.trials import Trial, verify_seal
@@ -20,7 +20,7 @@ class Analysis:
     """A run with its cells and with every finding of its verification."""
 
     run: Run
-    cells: tuple[Cell, ...]
+    cells: tuple[CellResult, ...]
     findings: tuple[Finding, ...]
 
     def of_kind(self, kind: str) -> list[Finding]:

@@ -50,7 +50,7 @@ class CellTrial:
 
 
 @dataclass(frozen=True)
-class Cell:
+class CellResult:
     """One combination of levels; times in ms, None when no trial counts.
 
     `trials` holds every verified trial in plan order, whatever its outcome; `courses` the measured
@@ -156,7 +156,7 @@ class Cell:
         return "failed" if trial.trial.outcome == "ok" else trial.trial.outcome
 
 
-def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[Cell]:
+def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResult]:
     """Group the verified trials of a run by cell; every planned cell is there, in order."""
     index = {levels: number for number, levels in enumerate(run.cells)}
     number_of = {trial.id: index[run.levels(trial.factors)] for trial in trials}
@@ -169,7 +169,7 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[Cell]:
     quantiles, courses = calls.cells(counting), calls.courses(counting)
     planned = Counter(run.levels(trial.factors) for trial in run.plan)
     return [
-        Cell(
+        CellResult(
             levels=levels,
             planned=planned[levels],
             trials=tuple(grouped[number]),
@@ -180,7 +180,7 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[Cell]:
     ]
 
 
-def cells_csv(run: Run, cells: Sequence[Cell]) -> str:
+def cells_csv(run: Run, cells: Sequence[CellResult]) -> str:
     """Give cells.csv: one row a cell, times in ms to the nanosecond, empty where there is none.
 
     `trials` counts those with the outcome of the row, `calls` the calls in the averages; the
@@ -194,12 +194,12 @@ def cells_csv(run: Run, cells: Sequence[Cell]) -> str:
     return text.getvalue()
 
 
-def write_cells(path: Path, run: Run, cells: Sequence[Cell]) -> None:
+def write_cells(path: Path, run: Run, cells: Sequence[CellResult]) -> None:
     """Write cells.csv, whole or not at all."""
     write_text(path, cells_csv(run, cells))
 
 
-def _row(cell: Cell) -> list[str]:
+def _row(cell: CellResult) -> list[str]:
     mean = cell.mean
     trials = len(cell.counted) if cell.counted else len(cell.trials)
     times: list[float | None] = [None] * 5

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 
 from collect.cells.analysis import Analysis
-from collect.cells.cells import Cell, cells_csv
+from collect.cells.cells import CellResult, cells_csv
 from collect.cells.notation import show, show_level
 from collect.run.study import level_text
 
@@ -125,7 +125,7 @@ def _table(analysis: Analysis, escape: Callable[[str], str]) -> tuple[list[str],
     return header, rows
 
 
-def _numbers(cell: Cell) -> Sequence[str]:
+def _numbers(cell: CellResult) -> Sequence[str]:
     failed = f"{cell.errors}" if cell.trials else ""
     if cell.mean is None or cell.quantiles is None:
         return str(len(cell.trials)), cell.outcome, "", "", "", failed

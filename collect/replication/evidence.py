@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Literal, Protocol
 
-from collect.cells.cells import Cell, CellTrial
+from collect.cells.cells import CellResult, CellTrial
 from collect.cells.notation import name_of
 from collect.run.study import Level, Setting
 from collect.stats.estimates import Estimate, Moments, mean_t, ratio_t
@@ -161,7 +161,7 @@ class Published:
 class Measured:
     """The cells of a run; a statistic is taken in each block that has all its cells."""
 
-    cells: Mapping[Key, Cell]
+    cells: Mapping[Key, CellResult]
 
     @property
     def keys(self) -> Sequence[Key]:
@@ -211,7 +211,7 @@ class Measured:
         if cell not in self.cells or not self.cells[cell].trials:
             return Untested(f"{name_of(cell)}: {self.outcome(cell)}")
         trials = self.cells[cell].trials
-        outcomes = [OK if t.counts else Cell.outcome_of(t) for t in trials]
+        outcomes = [OK if t.counts else CellResult.outcome_of(t) for t in trials]
         share = outcomes.count(outcome) / len(trials)
         return Estimate(share, share, share, len(trials))
 

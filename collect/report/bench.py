@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from collect.cells.analysis import Analysis
-from collect.cells.cells import Cell
+from collect.cells.cells import CellResult
 
 STUDY = "harness"
 
@@ -17,7 +17,7 @@ class Bench:
     run: str
     noop_ms: Mapping[int, float]
 
-    def share(self, cell: Cell, threads: int) -> float | None:
+    def share(self, cell: CellResult, threads: int) -> float | None:
         """Give the part of a cell's mean that is the bench, at the nearest number of threads."""
         if cell.mean is None or cell.mean.value <= 0:
             return None

@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from collect.cells.analysis import Analysis
-from collect.cells.cells import Cell, CellTrial, write_cells
+from collect.cells.cells import CellResult, CellTrial, write_cells
 from collect.cells.notation import name_of, show, show_estimate, show_level
 from collect.files import write_text
 from collect.replication import charts
@@ -71,7 +71,7 @@ class Section:
         run = self.analysis.run
         return {run.levels(planned.factors): planned.threads for planned in run.plan}
 
-    def bench_share(self, cell: Cell) -> float | None:
+    def bench_share(self, cell: CellResult) -> float | None:
         """Give the part of a cell's mean that is the bench; None without a measured bench."""
         return self.bench.share(cell, self._threads[cell.levels]) if self.bench else None
 
@@ -112,7 +112,7 @@ class Section:
         cells = enumerate(self.analysis.cells, start=1)
         return {cell.levels: f"r{self.number}-c{place}" for place, cell in cells}
 
-    def cell_anchor(self, cell: Cell) -> str:
+    def cell_anchor(self, cell: CellResult) -> str:
         """Give the anchor of a cell."""
         return self._anchors[cell.levels]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from collect.cells.analysis import Analysis
-from collect.cells.cells import Cell
+from collect.cells.cells import CellResult
 from collect.cells.notation import name_of
 from collect.errors import InputError
 from collect.run.differences import find_odd, gather
@@ -90,7 +90,7 @@ def _whole_blocks(analysis: Analysis) -> int:
     return analysis.run.blocks - len(open_blocks)
 
 
-def _of_outcomes(cells: Sequence[Cell]) -> list[Trouble]:
+def _of_outcomes(cells: Sequence[CellResult]) -> list[Trouble]:
     details = []
     for cell in cells:
         bad = [t.trial for t in cell.trials if t.trial.outcome != "ok"]
@@ -109,7 +109,7 @@ def _of_outcomes(cells: Sequence[Cell]) -> list[Trouble]:
     ]
 
 
-def _of_calls(cells: Sequence[Cell]) -> list[Trouble]:
+def _of_calls(cells: Sequence[CellResult]) -> list[Trouble]:
     details = [f"{name_of(c.levels)}: {_count(c.errors, 'call')}" for c in cells if c.errors]
     if not details:
         return []
@@ -209,7 +209,7 @@ def _of_unseen(looks: Sequence[Look]) -> list[Trouble]:
     return [Trouble(text)] if gone else []
 
 
-def _of_course(cells: Sequence[Cell]) -> list[Trouble]:
+def _of_course(cells: Sequence[CellResult]) -> list[Trouble]:
     drifting = [name_of(cell.levels) for cell in cells if cell.steadiness == "drifting"]
     if not drifting:
         return []
@@ -219,7 +219,7 @@ def _of_course(cells: Sequence[Cell]) -> list[Trouble]:
     return [Trouble(text, _first(drifting), is_grave=False)]
 
 
-def _of_disturbances(cells: Sequence[Cell]) -> list[Trouble]:
+def _of_disturbances(cells: Sequence[CellResult]) -> list[Trouble]:
     trials = [t.trial for cell in cells for t in cell.trials]
     disturbed = {trial.id: found for trial in trials if (found := disturbances(trial))}
     if not disturbed:
@@ -244,7 +244,7 @@ def _by_count(counted: tuple[str, int]) -> tuple[int, str]:
     return -counted[1], counted[0]
 
 
-def _of_attempts(cells: Sequence[Cell]) -> list[Trouble]:
+def _of_attempts(cells: Sequence[CellResult]) -> list[Trouble]:
     details = []
     for trial in (t.trial for cell in cells for t in cell.trials):
         earlier = trial.record.get("earlier_attempts")

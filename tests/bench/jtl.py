@@ -16,7 +16,7 @@ from bench_lab import said  # noqa: E402
 from jmeter_home import jmeter_home  # noqa: E402
 
 from collect.cells.analysis import analyse  # noqa: E402
-from collect.cells.cells import Cell  # noqa: E402
+from collect.cells.cells import CellResult  # noqa: E402
 from collect.cli import main as collect  # noqa: E402
 from collect.exchange.labels import label_of  # noqa: E402
 from collect.run.directory import Run, open_run  # noqa: E402
@@ -63,7 +63,7 @@ def report(home: Path, log: Path, output: Path) -> dict[str, Any]:
     return statistics
 
 
-def agree(cell: Cell, theirs: dict[str, Any]) -> bool:
+def agree(cell: CellResult, theirs: dict[str, Any]) -> bool:
     """Whether counts are the same, and means where all calls were good: JMeter averages others."""
     counts = (theirs["sampleCount"] - theirs["errorCount"], theirs["errorCount"])
     if counts != (cell.calls, cell.errors) or cell.mean is None:

@@ -10,7 +10,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from collect.cells.analysis import Analysis
-from collect.cells.cells import NOT_RUN, Cell
+from collect.cells.cells import NOT_RUN, CellResult
 from collect.errors import InputError
 from collect.report.compare.budget import Budget
 from collect.run.study import Level
@@ -51,8 +51,8 @@ class Comparison:
 
     run: str
     factors: Mapping[str, Level]
-    before: Cell
-    after: Cell
+    before: CellResult
+    after: CellResult
     verdict: Verdict
     reason: str = ""
     ratio: Estimate | None = None
@@ -143,7 +143,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def _compared(
-    label: str, analysis: Analysis, before: Cell, after: Cell, budget: Budget
+    label: str, analysis: Analysis, before: CellResult, after: CellResult, budget: Budget
 ) -> tuple[Comparison, Contrast | None]:
     factors = dict(zip(analysis.run.factors, after.levels, strict=True))
     ratio = budget.of(factors)
@@ -187,7 +187,7 @@ def _corrected(raw: Sequence[tuple[Comparison, Contrast | None]]) -> list[Compar
     return comparisons
 
 
-def _remark(before: Cell, after: Cell) -> str:
+def _remark(before: CellResult, after: CellResult) -> str:
     """Say what is in no time of two cells that ran."""
     parts = []
     for kind, left_out in (
@@ -203,7 +203,7 @@ def _remark(before: Cell, after: Cell) -> str:
     return "; ".join(parts)
 
 
-def _cells(analysis: Analysis) -> dict[tuple[tuple[str, Level], ...], Cell]:
+def _cells(analysis: Analysis) -> dict[tuple[tuple[str, Level], ...], CellResult]:
     names = list(analysis.run.factors)
     return {tuple(sorted(zip(names, c.levels, strict=True))): c for c in analysis.cells}
 

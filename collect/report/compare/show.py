@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from collect.cells.analysis import Analysis
-from collect.cells.cells import Cell
+from collect.cells.cells import CellResult
 from collect.cells.notation import show, show_estimate, show_level
 from collect.errors import InputError
 from collect.report.compare.budget import Budget
@@ -198,7 +198,7 @@ def _record(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _side(cell: Cell) -> dict[str, Any]:
+def _side(cell: CellResult) -> dict[str, Any]:
     return {
         "outcome": cell.outcome,
         "mean_ms": cell.mean.value if cell.mean else None,
@@ -212,7 +212,7 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _time(cell: Cell) -> str:
+def _time(cell: CellResult) -> str:
     return show(cell.mean.value) if cell.mean else cell.outcome
 
 
