@@ -58,7 +58,7 @@ test: .venv/ready test-packages
 	@$(MAKE) --no-print-directory test-lab
 
 test-unit: .venv/ready test-packages
-	.venv/bin/pytest tests/unit --numprocesses auto --dist loadfile
+	.venv/bin/pytest tests/unit tests/roles --numprocesses auto --dist loadfile
 
 test-java: .venv/ready
 	$(PLAY) playbooks/build.yml -e java_apps_goal=verify

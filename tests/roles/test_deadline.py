@@ -3,22 +3,18 @@
 import os
 import time
 from datetime import UTC, datetime
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import pytest
 from ansible.errors import AnsibleFilterError
+from loading import load
 
-PLUGIN = Path(__file__).parents[2] / "roles/sweep/filter_plugins/instant.py"
+PLUGIN = "roles/sweep/filter_plugins/instant.py"
 EVENING = datetime(2026, 3, 1, 21, 0, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
 def instant():
-    spec = spec_from_file_location("instant", PLUGIN)
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.instant
+    return load(PLUGIN).instant
 
 
 @pytest.fixture(autouse=True)

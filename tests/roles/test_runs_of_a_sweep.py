@@ -1,26 +1,22 @@
 """Which runs of a sweep go together, and what is said of them."""
 
 import json
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import pytest
 from ansible.errors import AnsibleFilterError
+from loading import load
 from made_up_studies import changed
 
 from collect.run.plan import make_plan, write_plan
 from collect.run.study import find_study, load_study, parse_study
 
-PLUGIN = Path(__file__).parents[2] / "roles/sweep/filter_plugins/runs.py"
+PLUGIN = "roles/sweep/filter_plugins/runs.py"
 DEMO = ("sort", "overhead", "attachments", "mtom", "binding", "harness")
 
 
 @pytest.fixture(scope="module")
 def plugin():
-    spec = spec_from_file_location("runs", PLUGIN)
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load(PLUGIN)
 
 
 @pytest.fixture

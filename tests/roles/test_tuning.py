@@ -1,13 +1,11 @@
 """What makes a node steady, against made-up trees of kernel files."""
 
 import json
-import sys
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import pytest
+from loading import load
 
-MODULE = Path(__file__).parents[2] / "roles/baseline/library/tuning.py"
+MODULE = "roles/baseline/library/tuning.py"
 CPU = "sys/devices/system/cpu"
 HUGE_PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
 ASKED = {
@@ -29,10 +27,7 @@ LATENCIES = (0, 2, 40, 170)
 
 @pytest.fixture(scope="module")
 def tuning():
-    spec = spec_from_file_location("tuning", MODULE)
-    module = sys.modules[spec.name] = module_from_spec(spec)  # its dataclasses look there
-    spec.loader.exec_module(module)
-    return module
+    return load(MODULE)
 
 
 @pytest.fixture

@@ -5,15 +5,14 @@ import sys
 import threading
 from contextlib import contextmanager
 from itertools import chain
-from pathlib import Path
 
 import pytest
 from ansible.errors import AnsibleFilterError
 from loading import load
 
-ROLE = Path(__file__).parents[2] / "roles/netboot"
-power = load(ROLE / "filter_plugins/power.py")
-install = load(ROLE / "action_plugins/install_machines.py")
+ROLE = "roles/netboot"
+power = load(f"{ROLE}/filter_plugins/power.py")
+install = load(f"{ROLE}/action_plugins/install_machines.py")
 MAC, BROADCAST = "3c:ec:ef:01:02:03", "192.168.1.255"
 IPMI = {"ipmi": "10.0.0.13", "user": "admin", "password": "s3cret"}
 REDFISH = {"redfish": "https://10.0.0.13/redfish/v1/Systems/1/", "user": "admin", "password": 's"3'}

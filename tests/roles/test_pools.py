@@ -5,24 +5,13 @@ import os
 import re
 import shutil
 import subprocess
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import pytest
 import yaml
 from ansible.errors import AnsibleFilterError
 from hypothesis import given
 from hypothesis import strategies as st
-
-ROOT = Path(__file__).parents[2]
-
-
-def load(path):
-    spec = spec_from_file_location(Path(path).stem, ROOT / path)
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
+from loading import ROOT, load
 
 bench = load("playbooks/filter_plugins/bench.py")
 kit = load("playbooks/vars_plugins/kit.py")

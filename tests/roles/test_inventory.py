@@ -3,23 +3,14 @@
 import json
 import shutil
 import subprocess
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import pytest
+from loading import ROOT, load
 
-ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "inventory/example"
 
 
-def load(path):
-    spec = spec_from_file_location(path.stem, path)
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-readiness = load(ROOT / "playbooks/filter_plugins/readiness.py")
+readiness = load("playbooks/filter_plugins/readiness.py")
 
 
 def told(*inventories, extra=()):

@@ -2,12 +2,11 @@
 
 import subprocess
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import pytest
+from loading import load
 
-MODULE = Path(__file__).parents[2] / "roles/baseline/library/packages.py"
+MODULE = "roles/baseline/library/packages.py"
 HOLD_A_LOCK = """
 import fcntl, sys
 with open(sys.argv[1], "r+b") as stream:
@@ -19,10 +18,7 @@ with open(sys.argv[1], "r+b") as stream:
 
 @pytest.fixture(scope="module")
 def packages():
-    spec = spec_from_file_location("node_packages", MODULE)
-    module = sys.modules[spec.name] = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load(MODULE)
 
 
 class Apt:

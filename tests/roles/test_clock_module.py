@@ -1,14 +1,12 @@
 """Time servers that answer or not, and the drop-in of whichever daemon is there."""
 
 import socket
-import sys
 import threading
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import pytest
+from loading import load
 
-MODULE = Path(__file__).parents[2] / "roles/baseline/library/clock.py"
+MODULE = "roles/baseline/library/clock.py"
 CHRONY, NTPSEC, TIMESYNCD = range(3)
 DEBIAN_CHRONY = (
     "confdir /etc/chrony/conf.d\npool pool.lab iburst\nsourcedir /etc/chrony/sources.d\n"
@@ -17,9 +15,7 @@ DEBIAN_CHRONY = (
 
 @pytest.fixture
 def clock(monkeypatch):
-    spec = spec_from_file_location("clock_module", MODULE)
-    module = sys.modules[spec.name] = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load(MODULE)
     monkeypatch.setattr(module, "ANSWER_S", 0.2)
     return module
 

@@ -1,11 +1,9 @@
 """Settings of a node that cannot be meant are refused in words that say what to write."""
 
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
-
 import pytest
+from loading import load
 
-PLUGIN = Path(__file__).parents[2] / "roles/baseline/filter_plugins/written.py"
+PLUGIN = "roles/baseline/filter_plugins/written.py"
 GOOD = {
     "baseline_time_servers": [],
     "baseline_time_wait_s": 120,
@@ -21,10 +19,7 @@ LINES = "# ours\ndeb [signed-by=/etc/key] http://mirror.lab/debian trixie main\n
 
 @pytest.fixture(scope="module")
 def badly_written():
-    spec = spec_from_file_location("written", PLUGIN)
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.badly_written
+    return load(PLUGIN).badly_written
 
 
 @pytest.mark.parametrize(

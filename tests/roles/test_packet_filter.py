@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import ipaddress
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from ansible.errors import AnsibleError
+from loading import load
 
-ROLES = Path(__file__).parents[2] / "roles"
-
-
-def loaded(name: str, path: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROLES / path)
-    assert spec and spec.loader
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-loaded("ansible.module_utils.probation", "probation/module_utils/probation.py")
-packets = loaded("packet_filter", "packet_filter/library/packet_filter.py")
-lookup = loaded("snippets", "packet_filter/lookup_plugins/snippets.py")
+load("roles/probation/module_utils/probation.py", "ansible.module_utils.probation")
+packets = load("roles/packet_filter/library/packet_filter.py")
+lookup = load("roles/packet_filter/lookup_plugins/snippets.py")
 
 LAB = ["10.0.0.2-10.0.0.9"]
 HERE = packets.Connection("10.0.0.1", 22)

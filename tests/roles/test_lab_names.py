@@ -1,23 +1,18 @@
 """The lab's names in /etc/hosts, against made-up trees of files."""
 
 import os
-import sys
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import pytest
+from loading import load
 
-MODULE = Path(__file__).parents[2] / "roles/baseline/library/lab_names.py"
+MODULE = "roles/baseline/library/lab_names.py"
 HOSTS = {"rack03": "10.0.0.13", "rack04": "fd00::14"}
 DEBIAN = "127.0.0.1\tlocalhost\n127.0.1.1\track03.lab rack03\n# mine\n10.9.9.9 printer p1 p2\n\n"
 
 
 @pytest.fixture(scope="module")
 def names():
-    spec = spec_from_file_location("lab_names", MODULE)
-    module = sys.modules[spec.name] = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load(MODULE)
 
 
 def put(root, name, text):

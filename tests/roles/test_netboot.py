@@ -9,15 +9,15 @@ import pytest
 from ansible.errors import AnsibleFilterError
 from loading import load
 
-ROLE = Path(__file__).parents[2] / "roles/netboot"
+ROLE = "roles/netboot"
 NETWORK, OWN = "192.168.1.0/24", "192.168.1.1"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHUnZ2bO4sGV3rZ0e9sJ6m1v6K3rG0m3d3w1T3o5nq1T me@control"
 
 
-machines = load(ROLE / "filter_plugins/machines.py")
-discover = load(ROLE / "action_plugins/discover_machines.py")
-install = load(ROLE / "action_plugins/install_machines.py")
-know = load(ROLE / "action_plugins/know_machines.py")
+machines = load(f"{ROLE}/filter_plugins/machines.py")
+discover = load(f"{ROLE}/action_plugins/discover_machines.py")
+install = load(f"{ROLE}/action_plugins/install_machines.py")
+know = load(f"{ROLE}/action_plugins/know_machines.py")
 
 
 def machine(**items):

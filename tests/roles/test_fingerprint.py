@@ -1,27 +1,17 @@
 """Nodes laid beside one another: what differs, what is within tolerance, what was declared."""
 
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
-
 import pytest
 from ansible.errors import AnsibleFilterError
+from loading import load
 
-ROLE = Path(__file__).parents[2] / "roles/fingerprint"
+ROLE = "roles/fingerprint"
 TOLERANCES = {"clock_ms": 50, "memory": 0.01, "link_share": 0.2, "rtt_ms": 2}
 GROUPS = {"client": ["client1"], "workers": ["worker1", "worker2", "worker3"]}
 
 
-def load(path):
-    """A module of the role, which is no package."""
-    spec = spec_from_file_location(Path(path).stem, ROLE / path)
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-filters = load("filter_plugins/differences.py")
-lab_addresses = load("module_utils/lab_addresses.py")
-kernel_words = load("module_utils/kernel_words.py").kernel_words
+filters = load(f"{ROLE}/filter_plugins/differences.py")
+lab_addresses = load(f"{ROLE}/module_utils/lab_addresses.py")
+kernel_words = load(f"{ROLE}/module_utils/kernel_words.py").kernel_words
 
 
 @pytest.fixture(scope="module")
