@@ -11,10 +11,7 @@ from dataclasses import dataclass
 import machine
 from labs import RUNNER, Lab
 from night import Night
-
-TOMCAT, BROKER, WORKER = (
-    f"rackbench-{name}.service" for name in ("tomcat", "broker", "sort-worker")
-)
+from services import BROKER, SORT_WORKER, TOMCAT
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ FAULTS = [
     Fault("runner killed", lambda night: kill_unit(night.lab, "client1", RUNNER)),
     Fault("trial killed", kill_trial),
     Fault("Tomcat killed", lambda night: kill_unit(night.lab, "worker1", TOMCAT)),
-    Fault("worker killed", lambda night: kill_unit(night.lab, "worker1", WORKER)),
+    Fault("worker killed", lambda night: kill_unit(night.lab, "worker1", SORT_WORKER)),
     Fault("broker killed", lambda night: kill_unit(night.lab, "broker1", BROKER)),
     Fault(
         "broker restarted",

@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable
 
 import pytest
-from faults import BROKER, TOMCAT, WORKER, kill_unit
+from faults import kill_unit
 from labs import RUNNER, Lab, Say
 from night import Night
+from services import BROKER, SORT_WORKER, TOMCAT
 
 KILLS = int(os.environ.get("RACKBENCH_KILLS", "100"))
 SEED = int(os.environ.get("RACKBENCH_SEED", time.time()))
@@ -22,7 +23,7 @@ VICTIMS: dict[str, Callable[[Night], None]] = {
         night.lab.ssh("client1", f"sudo kill -9 {night.trial_pid()}", check=False) and None
     ),
     "Tomcat": lambda night: kill_unit(night.lab, "worker1", TOMCAT),
-    "worker": lambda night: kill_unit(night.lab, "worker2", WORKER),
+    "worker": lambda night: kill_unit(night.lab, "worker2", SORT_WORKER),
     "broker": lambda night: kill_unit(night.lab, "broker1", BROKER),
 }
 

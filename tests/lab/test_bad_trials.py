@@ -11,11 +11,8 @@ import pytest
 from labs import Lab
 from messages import body, envelope
 from probe import Probe
-from test_services import serves
+from services import BROKER, LISTENER, MATRIX_WORKER, TOMCAT, serves
 from trials import Planned, Sealed, run
-
-TOMCAT, BROKER = "rackbench-tomcat.service", "rackbench-broker.service"
-LISTENER = "rackbench-hello-listener.service"
 
 HELLO = envelope('<h:hello xmlns:h="urn:rackbench:hello"><text>Hello</text></h:hello>')
 
@@ -46,7 +43,7 @@ def assert_ok(*trials: Sealed) -> None:
 
 
 @pytest.mark.journal(TOMCAT, "worker1")
-@pytest.mark.journal("rackbench-matrix-worker.service", "worker1")
+@pytest.mark.journal(MATRIX_WORKER, "worker1")
 def test_matrices_are_about_as_long_on_the_wire_as_the_papers(lab: Lab) -> None:
     sizes = (10, 50)
     kinds = ("xml", "mime", "dime", "jms")

@@ -7,7 +7,6 @@ host, a DNS name. Then `inventory/example`, filled in, provisions them, one as b
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import Any
 import machine
 import pytest
 import yaml
+from example_inventory import fill_in
 from labs import Lab, small_lab, standing
 from playbook import Player
 
@@ -108,32 +108,26 @@ def at_console(rack: Lab, name: str, script: str) -> None:
 
 @pytest.fixture(scope="module")
 def inventory(rack: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`inventory/example`, copied and filled in as its first lines say; lab.yml is left alone."""
+    """`inventory/example`, filled in for the rack."""
     mine = tmp_path_factory.mktemp("inventory") / "mylab"
-    shutil.copytree(rack.player.project.root / "inventory/example", mine)
-    hosts = yaml.safe_load((mine / "hosts.yml").read_text())
-    nodes = hosts["all"]["children"]["nodes"]
     known, jump = _ssh_files(rack, mine)
-    nodes["vars"] |= {
+    ssh = {
         "ansible_user": "debian",
         "ansible_ssh_private_key_file": str(rack.ssh_directory / "id_ed25519"),
         "ansible_ssh_common_args": f"-o UserKnownHostsFile={known} -o StrictHostKeyChecking=yes",
     }
-    machines: dict[str, dict[str, Any]] = {
+    hosts: dict[str, dict[str, Any]] = {
         name: {"ansible_host": address_of(name)} for name in OWN_NAMES
     }
-    machines["rack02"] |= {"ansible_port": PORTS["rack02"]}
-    machines["rack03"] |= {
+    hosts["rack02"] |= {"ansible_port": PORTS["rack02"]}
+    hosts["rack03"] |= {
         "ansible_user": ACCOUNTS["rack03"],
         "ansible_ssh_common_args": f"-F {jump} -o ProxyJump=debian@{address_of('rack01')}",
     }
-    machines["rack04"] = {"ansible_host": DNS_NAME}
-    groups = nodes["children"]
-    groups["client"]["hosts"] = {"rack01": machines["rack01"]}
-    groups["broker"]["hosts"] = {"rack02": machines["rack02"]}
-    groups["workers"]["hosts"] = {name: machines[name] for name in WORKERS}
-    (mine / "hosts.yml").write_text(yaml.safe_dump(hosts, sort_keys=False))
-    return mine
+    hosts["rack04"] = {"ansible_host": DNS_NAME}
+    groups = {"client": ["rack01"], "broker": ["rack02"], "workers": WORKERS}
+    members = {group: {name: hosts[name] for name in names} for group, names in groups.items()}
+    return fill_in(rack.player.project, mine, ssh, members)
 
 
 def _ssh_files(rack: Lab, directory: Path) -> tuple[Path, Path]:

@@ -32,13 +32,10 @@ from messages import (
     serialised,
 )
 from probe import Probe
+from services import BROKER, LISTENER, MATRIX_WORKER, TCP_SERVER, TOMCAT
 
 SOAP: Any = zeep  # without type hints of its own
 WORKERS = [f"worker{k}" for k in range(1, 6)]
-TOMCAT, BROKER = "rackbench-tomcat.service", "rackbench-broker.service"
-LISTENER, MATRIX_WORKER, TCP = (
-    f"rackbench-{name}.service" for name in ("hello-listener", "matrix-worker", "tcp-server")
-)
 TCP_PORT = 9100
 BOUNDARY = "of-no-part"
 TEXT = "Hello, Grüße, 你好 & <hello/>"
@@ -268,7 +265,7 @@ def received(connection: socket.socket, size: int) -> bytes:
     return content
 
 
-@pytest.mark.journal(TCP, *WORKERS)
+@pytest.mark.journal(TCP_SERVER, *WORKERS)
 @pytest.mark.parametrize("node", WORKERS)
 def test_a_socket_gets_a_frame_for_each_byte(lab: Lab, node: str) -> None:
     with connected(lab, node) as connection:
@@ -278,7 +275,7 @@ def test_a_socket_gets_a_frame_for_each_byte(lab: Lab, node: str) -> None:
             assert received(connection, 1004) == struct.pack(">i", 1000) + letters(1000).encode()
 
 
-@pytest.mark.journal(TCP, "worker1")
+@pytest.mark.journal(TCP_SERVER, "worker1")
 @pytest.mark.parametrize("size", [0, -1, 2**20 + 1])
 def test_a_size_that_no_reply_has_is_refused_in_words(lab: Lab, size: int) -> None:
     with connected(lab, "worker1") as connection:

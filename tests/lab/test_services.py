@@ -5,26 +5,28 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable
 from typing import Any
 
 import inside
 import machine
 import pytest
-import requests
 import zeep
 from labs import Lab
 from probe import Probe
+from services import (
+    BROKER,
+    LISTENER,
+    MATRIX_WORKER,
+    SORT_WORKER,
+    TCP_SERVER,
+    TOMCAT,
+    serves,
+)
 from transfer import assert_shaped
 
 WORKERS = [f"worker{k}" for k in range(1, 6)]
-TOMCAT, BROKER, WORKER = (
-    "rackbench-tomcat.service",
-    "rackbench-broker.service",
-    "rackbench-sort-worker.service",
-)
-SERVICES = [("broker1", BROKER), ("worker1", TOMCAT), ("worker1", WORKER)]
-OTHERS = [f"rackbench-{name}.service" for name in ("matrix-worker", "hello-listener", "tcp-server")]
+SERVICES = [("broker1", BROKER), ("worker1", TOMCAT), ("worker1", SORT_WORKER)]
+OTHERS = [MATRIX_WORKER, LISTENER, TCP_SERVER]
 HEALTH = "9102"
 
 on_each_service = pytest.mark.parametrize(
@@ -178,7 +180,7 @@ def test_the_administrator_needs_the_generated_password(lab: Lab) -> None:
     assert "code 1" in said
 
 
-@pytest.mark.journal(WORKER, *WORKERS)
+@pytest.mark.journal(SORT_WORKER, *WORKERS)
 @pytest.mark.parametrize(("servers", "worker"), [(1, "worker3"), (3, "worker2"), (5, "worker5")])
 def test_the_worker_that_is_named_sorts_over_jms(probe: Probe, servers: int, worker: str) -> None:
     values = integers(300)
@@ -216,7 +218,7 @@ def test_a_killed_service_comes_back(lab: Lab, probe: Probe, node: str, unit: st
 
 
 @pytest.mark.journal(TOMCAT, "worker4")
-@pytest.mark.journal(WORKER, "worker4")
+@pytest.mark.journal(SORT_WORKER, "worker4")
 def test_a_rebooted_worker_serves_again(lab: Lab, probe: Probe) -> None:
     identity = "cat /proc/sys/kernel/random/boot_id; stat -c %Y /proc/1"
     before = lab.output("worker4", identity)
@@ -239,15 +241,3 @@ def test_a_rebooted_worker_serves_again(lab: Lab, probe: Probe) -> None:
     finally:
         # Whatever came of it, the other tests get a whole lab.
         lab.play("lab.yml")
-
-
-def serves(ask: Callable[[], bool]) -> Callable[[], bool]:
-    """The same question, with no answer for no."""
-
-    def answered() -> bool:
-        try:
-            return ask()
-        except (requests.RequestException, zeep.exceptions.Error, AssertionError, KeyError):
-            return False
-
-    return answered

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import yaml
 from emulated import ACCOUNT, InsidePlayer, Machine, Network, install_tree, run
+from example_inventory import fill_in
 from labs import Say
 from machine import wait_for
 from playbook import Outcome
@@ -125,20 +125,17 @@ def _inventory(
         f"Host *\n  User {ACCOUNT}\n  IdentityFile {directory}/key\n"
         f"  UserKnownHostsFile {known_hosts}\n  StrictHostKeyChecking yes\n"
     )
-    mine = directory / "mylab"
-    shutil.copytree(project.root / "inventory/example", mine)
-    hosts = yaml.safe_load((mine / "hosts.yml").read_text())
-    nodes = hosts["all"]["children"]["nodes"]
-    nodes["vars"] |= {
+    ssh = {
         "ansible_user": ACCOUNT,
         "ansible_ssh_private_key_file": str(directory / "key"),
         "ansible_ssh_common_args": trusted,
     }
-    for group, names in {"client": ["rack01"], "broker": ["rack02"], "workers": WORKERS}.items():
-        addresses = {name: {"ansible_host": machines[name].address} for name in names}
-        nodes["children"][group]["hosts"] = addresses
-    (mine / "hosts.yml").write_text(yaml.safe_dump(hosts, sort_keys=False))
-    return mine
+    groups = {"client": ["rack01"], "broker": ["rack02"], "workers": WORKERS}
+    members = {
+        group: {name: {"ansible_host": machines[name].address} for name in names}
+        for group, names in groups.items()
+    }
+    return fill_in(project, directory / "mylab", ssh, members)
 
 
 @pytest.fixture(scope="module")

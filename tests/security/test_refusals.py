@@ -11,8 +11,8 @@ import machine
 import pytest
 from labs import Lab
 from probe import Probe
+from services import BROKER, TOMCAT
 
-TOMCAT, BROKER = "rackbench-tomcat.service", "rackbench-broker.service"
 LOGS = "/var/log/rackbench-tomcat"
 
 
