@@ -214,7 +214,7 @@ def test_who_cannot_be_started_is_told_the_server(tmp_path, monkeypatch):
         {"name": "rack03", "power": [[shell("echo off >&2; false")]]},
         {"name": "rack04", "power": []},
     ]
-    ends = install.ActionModule._follow(None, [sys.executable, "-c", server], tmp_path, machines)
+    ends = install.follow([sys.executable, "-c", server], tmp_path, machines)
     assert ends["rack04"] == "waiting"
     assert ends["rack03"].startswith("unstarted, sh said off; correct netboot_power")
     assert shown[0] == "Let these boot from the network now: rack04"

@@ -102,7 +102,14 @@ def make_run(
 
 def provenance(run: str, first: PlannedTrial, study_file: str) -> dict[str, Any]:
     """What the sweep records of a run."""
-    node = {"os": "Debian 13", "kernel": "6.12.0", "cpu_model": "a CPU", "cores": 2, "jdk": "21"}
+    node = {
+        "os": "Debian 13",
+        "kernel": "6.12.0",
+        "cpu_model": "a CPU",
+        "cores": 2,
+        "jdk": "21",
+        "memory_mb": 2048,
+    }
     names = ["client", "broker", *(f"worker{k}" for k in range(1, 6))]
     return {
         "schema": 1,
@@ -116,7 +123,7 @@ def provenance(run: str, first: PlannedTrial, study_file: str) -> dict[str, Any]
         "nodes": [
             {"name": n, "groups": [n.rstrip("12345")], "address": "10.0.0.1", **node} for n in names
         ],
-        "versions": {"openmq": "6.7.0", "tomcat": "9.0.117", "axis": "1.4", "jdk": "21"},
+        "versions": {"openmq": "6.7.0", "tomcat": "9.0.117", "axis": "1.4", "jaxws_rt": "2.3.7"},
         "artefacts": [],
         "study_file": study_file,
         "deviations": ["All nodes share the two cores of one machine."],

@@ -162,54 +162,34 @@ def start_all(machines: Sequence[Mapping[str, Any]], tell: Callable[[str, str], 
         list(pool.map(attempt, machines))
 
 
-class ActionModule(ActionBase):
-    """`install_machines`: `server` (command line), `directory` (of the state), `machines`.
-
-    Each machine has a `name` and the steps of its `power`.
-    """
-
-    def run(
-        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
-        """Serve until every machine has come to an end: `lost` (names), `why` (lines)."""
-        result = super().run(tmp, task_vars)
-        end_with_parent()
-        directory = Path(self._task.args["directory"])
-        ends = self._follow(self._task.args["server"], directory, self._task.args["machines"])
-        lost = sorted(name for name, end in ends.items() if end != "ready")
-        result.update(changed=len(lost) < len(ends), lost=lost, why=verdict(ends, directory))
-        return result
-
-    def _follow(
-        self, server: Sequence[str], directory: Path, machines: Sequence[dict[str, Any]]
-    ) -> dict[str, str]:
-        """The last state of each machine, once the server has ended."""
-        display, begun = Display(), {}
-        states = {machine["name"]: "waiting" for machine in machines}
-        usual_s = usual_seconds(directory)
-        with subprocess.Popen(
-            list(server), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as process:
-            assert process.stdin is not None  # noqa: S101
-            assert process.stdout is not None and process.stderr is not None  # noqa: S101
-            say = _Teller(process.stdin)
-            by_hand = [machine["name"] for machine in machines if not machine["power"]]
-            powered = [machine for machine in machines if machine["power"]]
-            if by_hand:
-                display.display(f"Let these boot from the network now: {', '.join(by_hand)}")
-            starter = threading.Thread(target=start_all, args=(powered, say), daemon=True)
-            starter.start()
-            for line in process.stdout:
-                event = json.loads(line)
-                if "state" in event:
-                    states[event["name"]] = ", ".join(
-                        filter(None, (event["state"], event["detail"]))
-                    )
-                display.display(line_of(event, begun, usual_s))
-            said = process.stderr.read().decode(errors="replace").strip()
-            if process.wait():
-                raise AnsibleActionFail(f"The server of the installer has ended: {said}")
-        return states
+def follow(
+    server: Sequence[str], directory: Path, machines: Sequence[dict[str, Any]]
+) -> dict[str, str]:
+    """Serve, show each change, and return the last state of each machine at the end."""
+    display, begun = Display(), {}
+    states = {machine["name"]: "waiting" for machine in machines}
+    usual_s = usual_seconds(directory)
+    with subprocess.Popen(
+        list(server), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None  # noqa: S101
+        assert process.stdout is not None and process.stderr is not None  # noqa: S101
+        say = _Teller(process.stdin)
+        by_hand = [machine["name"] for machine in machines if not machine["power"]]
+        powered = [machine for machine in machines if machine["power"]]
+        if by_hand:
+            display.display(f"Let these boot from the network now: {', '.join(by_hand)}")
+        starter = threading.Thread(target=start_all, args=(powered, say), daemon=True)
+        starter.start()
+        for line in process.stdout:
+            event = json.loads(line)
+            if "state" in event:
+                states[event["name"]] = ", ".join(filter(None, (event["state"], event["detail"])))
+            display.display(line_of(event, begun, usual_s))
+        said = process.stderr.read().decode(errors="replace").strip()
+        if process.wait():
+            raise AnsibleActionFail(f"The server of the installer has ended: {said}")
+    return states
 
 
 class _Teller:
@@ -223,3 +203,22 @@ class _Teller:
         with self._lock, suppress(OSError, ValueError):
             self._stdin.write(json.dumps({"name": name, "why": why}).encode() + b"\n")
             self._stdin.flush()
+
+
+class ActionModule(ActionBase):
+    """`install_machines`: `server` (command line), `directory` (of the state), `machines`.
+
+    Each machine has a `name` and the steps of its `power`.
+    """
+
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Serve until every machine has come to an end: `lost` (names), `why` (lines)."""
+        result = super().run(tmp, task_vars)
+        end_with_parent()
+        directory = Path(self._task.args["directory"])
+        ends = follow(self._task.args["server"], directory, self._task.args["machines"])
+        lost = sorted(name for name, end in ends.items() if end != "ready")
+        result.update(changed=len(lost) < len(ends), lost=lost, why=verdict(ends, directory))
+        return result

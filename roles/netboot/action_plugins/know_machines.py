@@ -7,7 +7,7 @@ import hashlib
 import json
 import shlex
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,16 @@ def know(machine: Mapping[str, Any], know_host: str, kept: Path) -> str:
     return ""
 
 
+def know_all(machines: Sequence[Mapping[str, Any]], know_host: str, directory: Path) -> list[str]:
+    """Take the keys of all machines at once; return a line for each that cannot be taken."""
+
+    def attempt(machine: Mapping[str, Any]) -> str:
+        return know(machine, know_host, directory / "machines" / machine["name"])
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return [line for line in pool.map(attempt, machines) if line]
+
+
 class ActionModule(ActionBase):
     """`know_machines`: `know_host` (a program), `directory` (of the state), `machines`."""
 
@@ -59,12 +69,6 @@ class ActionModule(ActionBase):
         result = super().run(tmp, task_vars)
         given = self._task.args
         machines = given["machines"]
-
-        def attempt(machine: Mapping[str, Any]) -> str:
-            kept = Path(given["directory"]) / "machines" / machine["name"]
-            return know(machine, given["know_host"], kept)
-
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            why = [line for line in pool.map(attempt, machines) if line]
+        why = know_all(machines, given["know_host"], Path(given["directory"]))
         result.update(changed=len(why) < len(machines), why=why)
         return result

@@ -1,5 +1,6 @@
 import csv
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -244,10 +245,10 @@ def test_a_file_that_is_no_log_is_one_message_and_no_run(content, part, capsys):
 
 
 def test_nothing_half_made_is_left_when_the_disk_is_full(capsys, monkeypatch):
-    def full(path, content):
-        raise OSError(28, "No space left on device", str(path))
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("collect.exchange.imported._put", full)
+    monkeypatch.setattr(os, "fsync", full)
     assert main(["import", "jtl", *three_logs(), "--run", "jm"]) == 2
     assert "No space left on device" in capsys.readouterr().err
     assert not list(Path("results").iterdir())
