@@ -85,7 +85,7 @@ class HandRun:
     def _runner(self) -> str:
         return (
             "java -Xms32m -Xmx64m -XX:+UseSerialGC -cp '/opt/rackbench/harness/*' "
-            f"org.rackbench.harness.Runner --run {self.path} --lab /etc/rackbench/lab.json "
+            f"org.rackbench.harness.runner.Runner --run {self.path} --lab /etc/rackbench/lab.json "
             f"--clients /opt/rackbench/clients --lock {self.path}/lock --group {self.path}/open"
         )
 

@@ -53,7 +53,7 @@ def test_a_step_of_the_clock_is_in_no_elapsed_time(
     step.write_text("+0\n")
     runner = subprocess.Popen(
         [
-            *("java", "-cp", f"{harness}/*", "org.rackbench.harness.Runner"),
+            *("java", "-cp", f"{harness}/*", "org.rackbench.harness.runner.Runner"),
             *("--run", run, "--lab", tmp_path / "lab.json", "--clients", clients),
             *("--lock", tmp_path / "lock"),
         ],

@@ -86,7 +86,7 @@ def run(lab: Lab, *trials: Planned, store: tuple[str, str] = ("^", "")) -> list[
         f"sed s,/etc/rackbench/jndi,{PLACE}/jndi, /etc/rackbench/lab.json >{PLACE}/lab.json; "
         f"chmod -R a+rX {PLACE}; "
         "runuser -u rackbench -- java -Xmx64m -cp '/opt/rackbench/harness/*' "
-        f"org.rackbench.harness.Runner --run {PLACE} --lab {PLACE}/lab.json "
+        f"org.rackbench.harness.runner.Runner --run {PLACE} --lab {PLACE}/lab.json "
         f"--clients /opt/rackbench/clients --lock {PLACE}/lock"
     )
     lab.output("client1", command, timeout_s=60 + sum(trial.timeout_s for trial in trials))

@@ -1,14 +1,14 @@
 package org.rackbench.clients.hellohttp;
 
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
-import org.rackbench.harness.Workload;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Setting;
 
 /**
  * The binding study over HTTP: the service Hello of the first worker's Tomcat. Factors {@code
  * message_bytes} (of the request's envelope) and {@code pooled}.
  */
-public final class HelloHttp implements Workload {
+public final class HelloHttp implements Client {
 
   private Setting setting;
   private String endpoint;
@@ -20,7 +20,7 @@ public final class HelloHttp implements Workload {
   }
 
   @Override
-  public Session session(int thread) throws Exception {
+  public Caller caller(int thread) throws Exception {
     return new HttpHellos(
         endpoint, setting.integer("message_bytes"), setting.flag("pooled"), setting.callTimeout());
   }

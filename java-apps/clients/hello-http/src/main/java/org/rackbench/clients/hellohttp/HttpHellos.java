@@ -10,15 +10,15 @@ import org.apache.axis.client.Call;
 import org.rackbench.axishttp.AxisClient;
 import org.rackbench.axishttp.KeptConnection;
 import org.rackbench.axishttp.WireBytes;
-import org.rackbench.harness.Answer;
-import org.rackbench.harness.Session;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
 import org.rackbench.hello.HelloText;
 
 /**
  * One client thread's requests. Pooled: on a connection that is open before the first of them; or
  * else each on its own, whose opening and closing are part of the call.
  */
-final class HttpHellos implements Session {
+final class HttpHellos implements Caller {
 
   private static final QName OPERATION = new QName("urn:rackbench:hello", "hello");
 

@@ -3,10 +3,10 @@ package org.rackbench.clients.hellojms;
 import java.nio.file.Path;
 import javax.jms.DeliveryMode;
 import org.rackbench.axisjms.AxisBroker;
-import org.rackbench.harness.Lab;
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
-import org.rackbench.harness.Workload;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Lab;
+import org.rackbench.harness.api.Setting;
 
 /**
  * The binding study over JMS: the service Hello behind the first worker's queue, by Axis's own JMS
@@ -14,7 +14,7 @@ import org.rackbench.harness.Workload;
  * constants {@code delivery} (persistent, non-persistent; of requests, Axis always answers
  * non-persistent) and {@code acknowledge} (dups-ok: Axis knows no other).
  */
-public final class HelloJms implements Workload {
+public final class HelloJms implements Client {
 
   private Setting setting;
   private AxisBroker broker;
@@ -40,7 +40,7 @@ public final class HelloJms implements Workload {
   }
 
   @Override
-  public Session session(int thread) throws Exception {
+  public Caller caller(int thread) throws Exception {
     return new JmsHellos(setting, broker, queue, deliveryMode);
   }
 

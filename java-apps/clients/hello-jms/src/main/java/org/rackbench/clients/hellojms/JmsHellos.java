@@ -10,16 +10,16 @@ import org.apache.axis.transport.jms.InvokeTimeoutException;
 import org.rackbench.axisjms.AxisBroker;
 import org.rackbench.axisjms.AxisJmsClient;
 import org.rackbench.axisjms.QueueTransport;
-import org.rackbench.harness.Answer;
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Setting;
 import org.rackbench.hello.HelloText;
 
 /**
  * One client thread's requests. Pooled: on a connection that is open before the first of them; or
  * else each on its own, whose opening and closing are part of the call.
  */
-final class JmsHellos implements Session {
+final class JmsHellos implements Caller {
 
   private static final QName OPERATION = new QName("urn:rackbench:hello", "hello");
 

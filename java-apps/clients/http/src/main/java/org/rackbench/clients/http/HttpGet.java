@@ -1,15 +1,15 @@
 package org.rackbench.clients.http;
 
 import java.net.URI;
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
-import org.rackbench.harness.Workload;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Setting;
 
 /**
  * The harness study's smallest real call: GET of one static byte from the first worker's Tomcat,
  * each thread on a connection of its own that is kept.
  */
-public final class HttpGet implements Workload {
+public final class HttpGet implements Client {
 
   private Setting setting;
   private URI resource;
@@ -21,7 +21,7 @@ public final class HttpGet implements Workload {
   }
 
   @Override
-  public Session session(int thread) throws Exception {
+  public Caller caller(int thread) throws Exception {
     return new KeptGets(resource, setting.callTimeout());
   }
 

@@ -9,14 +9,14 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
-import org.rackbench.harness.Answer;
-import org.rackbench.harness.Session;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
 
 /**
  * GETs on one HTTP/1.1 connection. It reads no more of HTTP than the harness study needs: a HTTP
  * library's own cost would be taken for the bench's.
  */
-final class KeptGets implements Session {
+final class KeptGets implements Caller {
 
   private static final byte[] EXPECTED = {'1'};
   private static final int LONGEST_RESPONSE = 8192;

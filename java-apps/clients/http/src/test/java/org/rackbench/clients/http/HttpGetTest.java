@@ -20,10 +20,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.rackbench.harness.Answer;
-import org.rackbench.harness.Lab;
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Setting;
+import org.rackbench.harness.trial.LabFile;
 import org.rackbench.tomcattesting.WarServer;
 
 @Timeout(60)
@@ -31,14 +31,14 @@ class HttpGetTest {
 
   @TempDir Path directory;
 
-  private Session session(String axisUrl, Duration callTimeout) throws Exception {
+  private Caller caller(String axisUrl, Duration callTimeout) throws Exception {
     Path lab =
         Files.writeString(
             directory.resolve("lab.json"),
             "{\"schema\":1,\"workers\":[{\"axis_url\":\"%s\"}]}".formatted(axisUrl));
-    HttpGet workload = new HttpGet();
-    workload.open(new Setting("t1", Map.of(), Map.of(), 42, 1, callTimeout, Lab.read(lab)));
-    return workload.session(0);
+    HttpGet client = new HttpGet();
+    client.open(new Setting("t1", Map.of(), Map.of(), 42, 1, callTimeout, LabFile.read(lab)));
+    return client.caller(0);
   }
 
   /** From the WAR that the module services has built, in a real Tomcat. */
@@ -47,11 +47,11 @@ class HttpGetTest {
     Path base = Files.createDirectory(directory.resolve("tomcat"));
     try (WarServer tomcat =
             new WarServer(base, "/axis", Path.of("../../services/target/axis.war"));
-        Session session = session(tomcat.url(), Duration.ofSeconds(30))) {
+        Caller caller = caller(tomcat.url(), Duration.ofSeconds(30))) {
       for (int seq = 0; seq < 50; seq++) {
-        session.prepare(seq);
-        session.call();
-        Answer answer = session.verify();
+        caller.prepare(seq);
+        caller.call();
+        Answer answer = caller.verify();
         assertNull(answer.problem());
         assertEquals(1, answer.responseBytes());
         assertTrue(answer.responseHeaderBytes() > 50, answer.toString());
@@ -60,9 +60,9 @@ class HttpGetTest {
   }
 
   /** Answers one connection with {@code pieces}, a packet each. */
-  private Session against(String... pieces) throws Exception {
+  private Caller against(String... pieces) throws Exception {
     ServerSocket server = new ServerSocket(0);
-    Session session = session("http://localhost:" + server.getLocalPort(), Duration.ofMillis(2000));
+    Caller caller = caller("http://localhost:" + server.getLocalPort(), Duration.ofMillis(2000));
     Thread thread =
         new Thread(
             () -> {
@@ -79,16 +79,16 @@ class HttpGetTest {
               }
             });
     thread.start();
-    session.prepare(0);
-    return session;
+    caller.prepare(0);
+    return caller;
   }
 
   @Test
   void readsAResponseInWhateverPiecesItComes() throws Exception {
-    try (Session session =
+    try (Caller caller =
         against("HTTP/1.1 200\r\nX: y\r", "\ncontent-LENGTH:  1\r\nZ: 77\r\n\r", "\n", "1")) {
-      session.call();
-      Answer answer = session.verify();
+      caller.call();
+      Answer answer = caller.verify();
       assertNull(answer.problem());
       assertEquals(1, answer.responseBytes());
     }
@@ -96,13 +96,13 @@ class HttpGetTest {
 
   @Test
   void otherStatusAndOtherBytesAreWrong() throws Exception {
-    try (Session session = against("HTTP/1.1 404\r\nContent-Length: 1\r\n\r\n1")) {
-      session.call();
-      assertEquals("the status is 'HTTP/1.1 404', not 200", session.verify().problem());
+    try (Caller caller = against("HTTP/1.1 404\r\nContent-Length: 1\r\n\r\n1")) {
+      caller.call();
+      assertEquals("the status is 'HTTP/1.1 404', not 200", caller.verify().problem());
     }
-    try (Session session = against("HTTP/1.1 200\r\nContent-Length: 2\r\n\r\n12")) {
-      session.call();
-      assertEquals("the body of 2 bytes is not the one byte expected", session.verify().problem());
+    try (Caller caller = against("HTTP/1.1 200\r\nContent-Length: 2\r\n\r\n12")) {
+      caller.call();
+      assertEquals("the body of 2 bytes is not the one byte expected", caller.verify().problem());
     }
   }
 
@@ -115,19 +115,19 @@ class HttpGetTest {
         "HTTP/1.1 200\r\nCont"
       })
   void whatIsNoAnswerIsAnError(String response) throws Exception {
-    try (Session session = against(response)) {
-      assertThrows(IOException.class, session::call);
+    try (Caller caller = against(response)) {
+      assertThrows(IOException.class, caller::call);
     }
   }
 
   @Test
   void aSilentServerIsATimeoutAndTheSessionGoesOn() throws Exception {
     try (ServerSocket silent = new ServerSocket(0);
-        Session session =
-            session("http://localhost:" + silent.getLocalPort(), Duration.ofMillis(300))) {
+        Caller caller =
+            caller("http://localhost:" + silent.getLocalPort(), Duration.ofMillis(300))) {
       for (int seq = 0; seq < 2; seq++) {
-        session.prepare(seq);
-        assertThrows(SocketTimeoutException.class, session::call);
+        caller.prepare(seq);
+        assertThrows(SocketTimeoutException.class, caller::call);
       }
     }
   }

@@ -1,8 +1,8 @@
 package org.rackbench.clients.matrixjms;
 
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
-import org.rackbench.harness.Workload;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Setting;
 import org.rackbench.messaging.Broker;
 
 /**
@@ -10,7 +10,7 @@ import org.rackbench.messaging.Broker;
  * constants {@code delivery} (persistent, non-persistent) and {@code acknowledge} (auto, client,
  * dups-ok).
  */
-public final class MatrixJms implements Workload {
+public final class MatrixJms implements Client {
 
   private Setting setting;
   private Broker broker;
@@ -26,7 +26,7 @@ public final class MatrixJms implements Workload {
   }
 
   @Override
-  public Session session(int thread) throws Exception {
+  public Caller caller(int thread) throws Exception {
     String acknowledge = setting.word("acknowledge", "auto", "client", "dups-ok");
     return new MatrixMessages(setting, broker, queue, deliveryMode, acknowledge);
   }

@@ -11,9 +11,9 @@ import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import javax.naming.NamingException;
-import org.rackbench.harness.Answer;
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Setting;
 import org.rackbench.matrix.Matrix;
 import org.rackbench.matrix.MatrixBytes;
 import org.rackbench.messaging.Broker;
@@ -23,7 +23,7 @@ import org.rackbench.messaging.QueueWorker;
  * One client thread's matrices, each a message to the worker's queue and a reply on a temporary
  * queue. The call includes the way of the matrix into and out of its bytes.
  */
-final class MatrixMessages implements Session {
+final class MatrixMessages implements Caller {
 
   private final Setting setting;
   private final Broker broker;

@@ -15,9 +15,9 @@ import org.apache.axis.client.Call;
 import org.apache.axis.transport.http.HTTPConstants;
 import org.rackbench.axishttp.AxisClient;
 import org.rackbench.axishttp.WireBytes;
-import org.rackbench.harness.Answer;
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Setting;
 import org.rackbench.matrix.Matrix;
 import org.rackbench.matrix.MatrixBytes;
 
@@ -25,7 +25,7 @@ import org.rackbench.matrix.MatrixBytes;
  * One client thread's matrices. The call includes the way of the matrix into and out of the
  * attachment, but not making it.
  */
-final class MatrixCalls implements Session {
+final class MatrixCalls implements Caller {
 
   private static final QName OPERATION = new QName("urn:rackbench:matrix", "getMatrix");
 

@@ -1,14 +1,14 @@
 package org.rackbench.clients.matrixsoap;
 
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
-import org.rackbench.harness.Workload;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Setting;
 
 /**
  * The attachments study over SOAP (Axis on Tomcat), on the first worker. Factors {@code encoding}
  * (xml, xml-multiref, mime, dime) and {@code matrix}.
  */
-public final class MatrixSoap implements Workload {
+public final class MatrixSoap implements Client {
 
   private Setting setting;
   private Encoding encoding;
@@ -24,7 +24,7 @@ public final class MatrixSoap implements Workload {
   }
 
   @Override
-  public Session session(int thread) throws Exception {
+  public Caller caller(int thread) throws Exception {
     return new MatrixCalls(setting, encoding, server);
   }
 

@@ -27,10 +27,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.rackbench.harness.Answer;
-import org.rackbench.harness.Lab;
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Setting;
+import org.rackbench.harness.trial.LabFile;
 import org.rackbench.tomcattesting.WarServer;
 
 /** The client against the WAR that the module services has built, in a real Tomcat. */
@@ -59,23 +59,23 @@ class MatrixSoapTest {
             directory.resolve("lab.json"),
             "{\"schema\":1,\"workers\":[{\"axis_url\":\"%s\"}]}".formatted(tomcat.url()));
     Map<String, Object> factors = Map.of("encoding", encoding, "matrix", n);
-    return new Setting("t1", factors, Map.of(), 42, 1, Duration.ofSeconds(120), Lab.read(lab));
+    return new Setting("t1", factors, Map.of(), 42, 1, Duration.ofSeconds(120), LabFile.read(lab));
   }
 
   private Answer call(String encoding, int n) throws Exception {
-    MatrixSoap workload = new MatrixSoap();
-    workload.open(setting(encoding, n));
-    try (Session session = workload.session(0)) {
+    MatrixSoap client = new MatrixSoap();
+    client.open(setting(encoding, n));
+    try (Caller caller = client.caller(0)) {
       Answer answer = null;
       for (int seq = 0; seq < 2; seq++) {
-        session.prepare(seq);
-        session.call();
-        answer = session.verify();
+        caller.prepare(seq);
+        caller.call();
+        answer = caller.verify();
         assertNull(answer.problem());
       }
       return answer;
     } finally {
-      workload.close();
+      client.close();
     }
   }
 
@@ -165,9 +165,9 @@ class MatrixSoapTest {
                 }
               });
       thread.start();
-      try (Session session = new MatrixCalls(setting, Encoding.XML, server)) {
-        session.prepare(0);
-        IOException e = assertThrows(IOException.class, session::call);
+      try (Caller caller = new MatrixCalls(setting, Encoding.XML, server)) {
+        caller.prepare(0);
+        IOException e = assertThrows(IOException.class, caller::call);
         assertTrue(e.getMessage().contains("out of memory"), e.getMessage());
         assertTrue(server.wasLost());
       }
@@ -186,9 +186,9 @@ class MatrixSoapTest {
 
   @Test
   void aMatrixOfNoSizeIsSaidBeforeAnyCall() throws Exception {
-    MatrixSoap workload = new MatrixSoap();
-    workload.open(setting("dime", 0));
-    RuntimeException e = assertThrows(RuntimeException.class, () -> workload.session(0));
+    MatrixSoap client = new MatrixSoap();
+    client.open(setting("dime", 0));
+    RuntimeException e = assertThrows(RuntimeException.class, () -> client.caller(0));
     assertTrue(e.getMessage().contains("correct the level 'matrix'"), e.getMessage());
   }
 }

@@ -2,11 +2,11 @@ package org.rackbench.clients.mtom;
 
 import java.util.Arrays;
 import java.util.SplittableRandom;
-import org.rackbench.harness.Answer;
-import org.rackbench.harness.Session;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
 
 /** One client thread's payloads. */
-final class Echoes implements Session {
+final class Echoes implements Caller {
 
   private static final int MAXIMUM_BYTES = 16 * 1024 * 1024;
   private static final long NEXT_CALL = 0x9e3779b97f4a7c15L;

@@ -7,16 +7,16 @@ import javax.xml.ws.BindingProvider;
 import javax.xml.ws.Service;
 import javax.xml.ws.WebServiceFeature;
 import javax.xml.ws.soap.MTOMFeature;
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
-import org.rackbench.harness.Workload;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Setting;
 
 /**
  * The mtom study on JAX-WS RI: a payload to the first worker and back. Factors {@code encoding}
  * (inline, mtom) and {@code payload_bytes}. Inline is an endpoint and a client without MTOM: with
  * it, even what stays inline is sent as a multipart.
  */
-public final class Mtom implements Workload {
+public final class Mtom implements Client {
 
   private static final String NAMESPACE = "urn:rackbench:mtom";
 
@@ -45,7 +45,7 @@ public final class Mtom implements Workload {
   }
 
   @Override
-  public Session session(int thread) {
+  public Caller caller(int thread) {
     Bodies bodies = new Bodies();
     Payload payload = service.getPort(port, Payload.class, features);
     Map<String, Object> context = ((BindingProvider) payload).getRequestContext();

@@ -26,10 +26,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.rackbench.harness.Answer;
-import org.rackbench.harness.Lab;
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Setting;
+import org.rackbench.harness.trial.LabFile;
 import org.rackbench.tomcattesting.WarServer;
 
 /** The client against the WAR that the module mtom-service has built, in a real Tomcat. */
@@ -53,26 +53,26 @@ class MtomTest {
     tomcat.close();
   }
 
-  private Session session(String url, String encoding, int payloadBytes, Duration callTimeout)
+  private Caller caller(String url, String encoding, int payloadBytes, Duration callTimeout)
       throws Exception {
     Path lab =
         Files.writeString(
             directory.resolve("lab.json"),
             "{\"schema\":1,\"workers\":[{\"axis_url\":\"%s\"}]}".formatted(url));
     Map<String, Object> factors = Map.of("encoding", encoding, "payload_bytes", payloadBytes);
-    Mtom workload = new Mtom();
-    workload.open(new Setting("t1", factors, Map.of(), 42, 1, callTimeout, Lab.read(lab)));
-    return workload.session(0);
+    Mtom client = new Mtom();
+    client.open(new Setting("t1", factors, Map.of(), 42, 1, callTimeout, LabFile.read(lab)));
+    return client.caller(0);
   }
 
   private Answer call(String encoding, int payloadBytes) throws Exception {
     String axis = tomcat.url().replace("/mtom", "/axis");
-    try (Session session = session(axis, encoding, payloadBytes, LONG)) {
+    try (Caller caller = caller(axis, encoding, payloadBytes, LONG)) {
       Answer answer = null;
       for (int seq = 0; seq < 3; seq++) {
-        session.prepare(seq);
-        session.call();
-        answer = session.verify();
+        caller.prepare(seq);
+        caller.call();
+        answer = caller.verify();
         assertNull(answer.problem());
       }
       return answer;
@@ -164,23 +164,22 @@ class MtomTest {
   void aPayloadOfNoSizeIsSaidBeforeAnyCall(int payloadBytes) {
     RuntimeException e =
         assertThrows(
-            RuntimeException.class,
-            () -> session("http://localhost:1", "mtom", payloadBytes, LONG));
+            RuntimeException.class, () -> caller("http://localhost:1", "mtom", payloadBytes, LONG));
     assertTrue(e.getMessage().contains("correct the level 'payload_bytes'"), e.getMessage());
   }
 
   @Test
   void aSilentServerIsATimeout() throws Exception {
     try (ServerSocket silent = new ServerSocket(0);
-        Session session =
-            session(
+        Caller caller =
+            caller(
                 "http://localhost:" + silent.getLocalPort(),
                 "inline",
                 10,
                 Duration.ofMillis(500))) {
       for (int seq = 0; seq < 2; seq++) {
-        session.prepare(seq);
-        Exception e = assertThrows(Exception.class, session::call);
+        caller.prepare(seq);
+        Exception e = assertThrows(Exception.class, caller::call);
         assertTrue(e.getCause() instanceof SocketTimeoutException, e.toString());
       }
     }

@@ -1,12 +1,12 @@
 package org.rackbench.clients.noop;
 
-import org.rackbench.harness.Answer;
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
-import org.rackbench.harness.Workload;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Setting;
 
 /** The harness study's loop with no call: what the bench itself costs. */
-public final class Noop implements Workload, Session {
+public final class Noop implements Client, Caller {
 
   private static final Answer RIGHT = new Answer(null, 0, 0, 0, 0);
 
@@ -14,7 +14,7 @@ public final class Noop implements Workload, Session {
   public void open(Setting setting) {}
 
   @Override
-  public Session session(int thread) {
+  public Caller caller(int thread) {
     return new Noop();
   }
 

@@ -1,14 +1,14 @@
 package org.rackbench.clients.overheadsoap;
 
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
-import org.rackbench.harness.Workload;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Setting;
 
 /**
  * The overhead study over SOAP/HTTP (Axis on Tomcat): one byte to the first worker, m bytes in p
  * elements back. Factors {@code reply_bytes} and {@code elements}.
  */
-public final class OverheadSoap implements Workload {
+public final class OverheadSoap implements Client {
 
   private Setting setting;
   private String endpoint;
@@ -20,7 +20,7 @@ public final class OverheadSoap implements Workload {
   }
 
   @Override
-  public Session session(int thread) throws Exception {
+  public Caller caller(int thread) throws Exception {
     return new SoapRequests(
         endpoint,
         setting.integer("reply_bytes"),

@@ -12,12 +12,12 @@ import org.apache.axis.constants.Use;
 import org.rackbench.axishttp.AxisClient;
 import org.rackbench.axishttp.KeptConnection;
 import org.rackbench.axishttp.WireBytes;
-import org.rackbench.harness.Answer;
-import org.rackbench.harness.Session;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
 import org.rackbench.reply.ReplyText;
 
 /** One client thread's requests on a connection that is open before the first of them. */
-final class SoapRequests implements Session {
+final class SoapRequests implements Caller {
 
   private static final QName OPERATION = new QName("urn:rackbench:reply", "reply");
 

@@ -21,10 +21,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.rackbench.harness.Answer;
-import org.rackbench.harness.Lab;
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Setting;
+import org.rackbench.harness.trial.LabFile;
 import org.rackbench.tomcattesting.WarServer;
 
 /** The client against the WAR that the module services has built, in a real Tomcat. */
@@ -47,27 +47,27 @@ class OverheadSoapTest {
     tomcat.close();
   }
 
-  private Session session(String axisUrl, int replyBytes, int elements, Duration callTimeout)
+  private Caller caller(String axisUrl, int replyBytes, int elements, Duration callTimeout)
       throws Exception {
     Path lab =
         Files.writeString(
             directory.resolve("lab.json"),
             "{\"schema\":1,\"workers\":[{\"axis_url\":\"%s\"}]}".formatted(axisUrl));
-    OverheadSoap workload = new OverheadSoap();
+    OverheadSoap client = new OverheadSoap();
     Map<String, Object> factors = Map.of("reply_bytes", replyBytes, "elements", elements);
-    workload.open(new Setting("t1", factors, Map.of(), 42, 1, callTimeout, Lab.read(lab)));
-    return workload.session(0);
+    client.open(new Setting("t1", factors, Map.of(), 42, 1, callTimeout, LabFile.read(lab)));
+    return client.caller(0);
   }
 
   @ParameterizedTest
   @CsvSource({"1, 1", "20000, 1", "20000, 20", "200000, 7"})
   void getsWhatItAskedForAndCountsBytes(int replyBytes, int elements) throws Exception {
-    try (Session session = session(tomcat.url(), replyBytes, elements, LONG)) {
+    try (Caller caller = caller(tomcat.url(), replyBytes, elements, LONG)) {
       long requestBytes = 0;
       for (int seq = 0; seq < 5; seq++) {
-        session.prepare(seq);
-        session.call();
-        Answer answer = session.verify();
+        caller.prepare(seq);
+        caller.call();
+        Answer answer = caller.verify();
         assertNull(answer.problem());
         assertTrue(answer.requestBytes() > 300 && answer.requestBytes() < 2000, answer.toString());
         assertTrue(answer.responseBytes() > replyBytes, answer.toString());
@@ -88,15 +88,15 @@ class OverheadSoapTest {
       Thread relaying = new Thread(() -> relay(relay, connections));
       relaying.start();
       String url = tomcat.url().replaceAll(":[0-9]+", ":" + relay.getLocalPort());
-      try (Session session = session(url, 100, 1, LONG)) {
+      try (Caller caller = caller(url, 100, 1, LONG)) {
         for (int i = 0; connections.get() == 0 && i < 5000; i++) {
           Thread.sleep(1);
         }
         assertEquals(1, connections.get());
         for (int seq = 0; seq < 5; seq++) {
-          session.prepare(seq);
-          session.call();
-          assertNull(session.verify().problem());
+          caller.prepare(seq);
+          caller.call();
+          assertNull(caller.verify().problem());
         }
         assertEquals(1, connections.get());
       }
@@ -131,17 +131,17 @@ class OverheadSoapTest {
   @CsvSource({"5, 0", "5, 6", "0, 1", "1048577, 1"})
   void whatNoReplyCanBeIsSaidBeforeAnyCall(int replyBytes, int elements) {
     assertThrows(
-        IllegalArgumentException.class, () -> session(tomcat.url(), replyBytes, elements, LONG));
+        IllegalArgumentException.class, () -> caller(tomcat.url(), replyBytes, elements, LONG));
   }
 
   @Test
   void aSilentServerIsATimeoutAndTheSessionGoesOn() throws Exception {
     try (ServerSocket silent = new ServerSocket(0);
-        Session session =
-            session("http://localhost:" + silent.getLocalPort(), 5, 1, Duration.ofMillis(300))) {
+        Caller caller =
+            caller("http://localhost:" + silent.getLocalPort(), 5, 1, Duration.ofMillis(300))) {
       for (int seq = 0; seq < 2; seq++) {
-        session.prepare(seq);
-        Exception e = assertThrows(Exception.class, session::call);
+        caller.prepare(seq);
+        Exception e = assertThrows(Exception.class, caller::call);
         assertTrue(isTimeout(e), e.toString());
       }
     }
@@ -154,8 +154,8 @@ class OverheadSoapTest {
   @Test
   void aLostConnectionIsOneErrorAndNeverSentAgain() throws Exception {
     try (ServerSocket dropping = new ServerSocket(0);
-        Session session =
-            session("http://localhost:" + dropping.getLocalPort(), 5, 1, Duration.ofSeconds(20))) {
+        Caller caller =
+            caller("http://localhost:" + dropping.getLocalPort(), 5, 1, Duration.ofSeconds(20))) {
       AtomicInteger connections = new AtomicInteger();
       Thread server =
           new Thread(
@@ -172,8 +172,8 @@ class OverheadSoapTest {
                 }
               });
       server.start();
-      session.prepare(0);
-      assertThrows(Exception.class, session::call);
+      caller.prepare(0);
+      assertThrows(Exception.class, caller::call);
       Thread.sleep(200);
       assertEquals(1, connections.get());
     }

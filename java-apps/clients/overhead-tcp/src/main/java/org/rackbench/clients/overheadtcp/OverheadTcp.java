@@ -1,16 +1,16 @@
 package org.rackbench.clients.overheadtcp;
 
 import java.net.InetSocketAddress;
-import org.rackbench.harness.Lab;
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
-import org.rackbench.harness.Workload;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Lab;
+import org.rackbench.harness.api.Setting;
 
 /**
  * The overhead study over plain TCP: one byte to the first worker, m bytes back. Factor {@code
  * reply_bytes}.
  */
-public final class OverheadTcp implements Workload {
+public final class OverheadTcp implements Client {
 
   private Setting setting;
   private InetSocketAddress server;
@@ -25,7 +25,7 @@ public final class OverheadTcp implements Workload {
   }
 
   @Override
-  public Session session(int thread) throws Exception {
+  public Caller caller(int thread) throws Exception {
     return new TcpRequests(server, setting.integer("reply_bytes"), setting.callTimeout());
   }
 

@@ -10,12 +10,12 @@ import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import org.rackbench.harness.Answer;
-import org.rackbench.harness.Session;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
 import org.rackbench.reply.ReplyText;
 
 /** One client thread's requests on a connection that is open before the first of them. */
-final class TcpRequests implements Session {
+final class TcpRequests implements Caller {
 
   private static final int REQUEST = '?';
   private static final int LONGEST_REFUSAL = 1000;

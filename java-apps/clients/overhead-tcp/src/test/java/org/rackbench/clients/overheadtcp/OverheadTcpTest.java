@@ -20,10 +20,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.rackbench.harness.Answer;
-import org.rackbench.harness.Lab;
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Setting;
+import org.rackbench.harness.trial.LabFile;
 import org.rackbench.reply.ReplyText;
 import org.rackbench.workers.tcp.TcpServer;
 
@@ -33,16 +33,16 @@ class OverheadTcpTest {
 
   @TempDir Path directory;
 
-  private Session session(int port, int replyBytes, Duration callTimeout) throws Exception {
+  private Caller caller(int port, int replyBytes, Duration callTimeout) throws Exception {
     Path lab =
         Files.writeString(
             directory.resolve("lab.json"),
             "{\"schema\":1,\"workers\":[{\"address\":\"127.0.0.1\",\"tcp_port\":%d}]}"
                 .formatted(port));
-    OverheadTcp workload = new OverheadTcp();
+    OverheadTcp client = new OverheadTcp();
     Map<String, Object> factors = Map.of("protocol", "tcp", "reply_bytes", replyBytes);
-    workload.open(new Setting("t1", factors, Map.of(), 42, 1, callTimeout, Lab.read(lab)));
-    return workload.session(0);
+    client.open(new Setting("t1", factors, Map.of(), 42, 1, callTimeout, LabFile.read(lab)));
+    return client.caller(0);
   }
 
   private static TcpServer serve(Duration idle) throws IOException {
@@ -65,11 +65,11 @@ class OverheadTcpTest {
   @ValueSource(ints = {1, 20_000, ReplyText.MAXIMUM_BYTES})
   void getsWhatItAskedFor(int replyBytes) throws Exception {
     try (TcpServer server = serve(Duration.ofSeconds(30));
-        Session session = session(server.port(), replyBytes, Duration.ofSeconds(30))) {
+        Caller caller = caller(server.port(), replyBytes, Duration.ofSeconds(30))) {
       for (int seq = 0; seq < 5; seq++) {
-        session.prepare(seq);
-        session.call();
-        Answer answer = session.verify();
+        caller.prepare(seq);
+        caller.call();
+        Answer answer = caller.verify();
         assertNull(answer.problem());
         assertEquals(1, answer.requestBytes());
         assertEquals(replyBytes, answer.responseBytes());
@@ -83,7 +83,7 @@ class OverheadTcpTest {
       IllegalArgumentException e =
           assertThrows(
               IllegalArgumentException.class,
-              () -> session(server.port(), ReplyText.MAXIMUM_BYTES + 1, Duration.ofSeconds(30)));
+              () -> caller(server.port(), ReplyText.MAXIMUM_BYTES + 1, Duration.ofSeconds(30)));
       assertTrue(e.getMessage().contains("is not within 1 to 1048576"), e.getMessage());
     }
   }
@@ -91,34 +91,34 @@ class OverheadTcpTest {
   @Test
   void connectsAnewAfterALostConnection() throws Exception {
     try (TcpServer server = serve(Duration.ofMillis(100));
-        Session session = session(server.port(), 5, Duration.ofSeconds(30))) {
+        Caller caller = caller(server.port(), 5, Duration.ofSeconds(30))) {
       Thread.sleep(1000);
-      session.prepare(0);
-      assertThrows(IOException.class, session::call);
-      session.prepare(1);
-      session.call();
-      assertNull(session.verify().problem());
+      caller.prepare(0);
+      assertThrows(IOException.class, caller::call);
+      caller.prepare(1);
+      caller.call();
+      assertNull(caller.verify().problem());
     }
   }
 
   @Test
   void aSilentServerIsATimeout() throws Exception {
     try (ServerSocket silent = new ServerSocket(0);
-        Session session = session(silent.getLocalPort(), 5, Duration.ofMillis(300))) {
-      session.prepare(0);
-      assertThrows(SocketTimeoutException.class, session::call);
+        Caller caller = caller(silent.getLocalPort(), 5, Duration.ofMillis(300))) {
+      caller.prepare(0);
+      assertThrows(SocketTimeoutException.class, caller::call);
     }
   }
 
   @Test
   void otherBytesAreWrong() throws Exception {
     try (ServerSocket other = new ServerSocket(0);
-        Session session = session(other.getLocalPort(), 2, Duration.ofSeconds(30));
+        Caller caller = caller(other.getLocalPort(), 2, Duration.ofSeconds(30));
         Socket peer = other.accept()) {
       peer.getOutputStream().write(new byte[] {0, 0, 0, 2, 'a', 'c'});
-      session.prepare(0);
-      session.call();
-      assertEquals("byte 1 of the reply is not what was asked for", session.verify().problem());
+      caller.prepare(0);
+      caller.call();
+      assertEquals("byte 1 of the reply is not what was asked for", caller.verify().problem());
     }
   }
 }

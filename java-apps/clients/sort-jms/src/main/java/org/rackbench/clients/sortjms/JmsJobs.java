@@ -14,9 +14,9 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import javax.naming.NamingException;
-import org.rackbench.harness.Answer;
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Setting;
 import org.rackbench.messaging.Broker;
 import org.rackbench.messaging.QueueWorker;
 import org.rackbench.messaging.SortQueues;
@@ -27,7 +27,7 @@ import org.rackbench.sorting.SortJob;
  * One client thread's jobs: N messages to the pool's queue, each for one of the pool's workers, and
  * N replies on a temporary queue.
  */
-final class JmsJobs implements Session {
+final class JmsJobs implements Caller {
 
   private final Setting setting;
   private final Broker broker;

@@ -1,16 +1,16 @@
 package org.rackbench.clients.sortjms;
 
 import java.util.List;
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
-import org.rackbench.harness.Workload;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Setting;
 import org.rackbench.messaging.Broker;
 
 /**
  * The sort study over JMS queues. Factors {@code servers} and {@code integers}; constants {@code
  * delivery} (persistent, non-persistent) and {@code acknowledge} (auto, client, dups-ok).
  */
-public final class SortJms implements Workload {
+public final class SortJms implements Client {
 
   private Setting setting;
   private Broker broker;
@@ -28,7 +28,7 @@ public final class SortJms implements Workload {
   }
 
   @Override
-  public Session session(int thread) throws Exception {
+  public Caller caller(int thread) throws Exception {
     return new JmsJobs(setting, broker, pool, deliveryMode, acknowledge);
   }
 

@@ -15,13 +15,13 @@ import org.apache.axis.Constants;
 import org.apache.axis.client.Call;
 import org.rackbench.axishttp.AxisClient;
 import org.rackbench.axishttp.WireBytes;
-import org.rackbench.harness.Answer;
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Setting;
 import org.rackbench.sorting.SortJob;
 
 /** One client thread's jobs: N requests from N threads to N servers, all parts awaited. */
-final class SoapJobs implements Session {
+final class SoapJobs implements Caller {
 
   private static final QName OPERATION = new QName("urn:rackbench:sort", "sort");
 

@@ -1,12 +1,12 @@
 package org.rackbench.clients.sortsoap;
 
 import java.util.List;
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
-import org.rackbench.harness.Workload;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Setting;
 
 /** The sort study over SOAP RPC (Axis on Tomcat). Factors {@code servers} and {@code integers}. */
-public final class SortSoap implements Workload {
+public final class SortSoap implements Client {
 
   private Setting setting;
   private List<String> endpoints;
@@ -21,7 +21,7 @@ public final class SortSoap implements Workload {
   }
 
   @Override
-  public Session session(int thread) throws Exception {
+  public Caller caller(int thread) throws Exception {
     return new SoapJobs(setting, endpoints);
   }
 

@@ -18,10 +18,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.rackbench.harness.Answer;
-import org.rackbench.harness.Lab;
-import org.rackbench.harness.Session;
-import org.rackbench.harness.Setting;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Setting;
+import org.rackbench.harness.trial.LabFile;
 import org.rackbench.tomcattesting.WarServer;
 
 /** The client against the WAR that the module services has built, in a real Tomcat. */
@@ -43,7 +43,7 @@ class SortSoapTest {
     tomcat.close();
   }
 
-  private Session session(Duration callTimeout, String... axisUrls) throws Exception {
+  private Caller caller(Duration callTimeout, String... axisUrls) throws Exception {
     String workers =
         Arrays.stream(axisUrls)
             .map("{\"axis_url\":\"%s\"}"::formatted)
@@ -52,18 +52,18 @@ class SortSoapTest {
         Files.writeString(
             directory.resolve("lab.json"), "{\"schema\":1,\"workers\":[" + workers + "]}");
     Map<String, Object> factors = Map.of("servers", axisUrls.length, "integers", 100);
-    SortSoap workload = new SortSoap();
-    workload.open(new Setting("t1", factors, Map.of(), 42, 1, callTimeout, Lab.read(lab)));
-    return workload.session(0);
+    SortSoap client = new SortSoap();
+    client.open(new Setting("t1", factors, Map.of(), 42, 1, callTimeout, LabFile.read(lab)));
+    return client.caller(0);
   }
 
   @Test
   void sortsOnAllServersAndCountsBytes() throws Exception {
-    try (Session session = session(Duration.ofSeconds(60), axis, axis, axis)) {
+    try (Caller caller = caller(Duration.ofSeconds(60), axis, axis, axis)) {
       for (int seq = 0; seq < 3; seq++) {
-        session.prepare(seq);
-        session.call();
-        Answer answer = session.verify();
+        caller.prepare(seq);
+        caller.call();
+        Answer answer = caller.verify();
         assertNull(answer.problem());
         assertTrue(answer.requestBytes() > 100 * "<i>1</i>".length(), answer.toString());
         assertTrue(answer.responseBytes() > 100 * "<i>1</i>".length(), answer.toString());
@@ -76,11 +76,11 @@ class SortSoapTest {
   @Test
   void aSilentServerIsATimeoutAndTheSessionGoesOn() throws Exception {
     try (ServerSocket silent = new ServerSocket(0);
-        Session session =
-            session(Duration.ofMillis(500), "http://localhost:" + silent.getLocalPort())) {
+        Caller caller =
+            caller(Duration.ofMillis(500), "http://localhost:" + silent.getLocalPort())) {
       for (int seq = 0; seq < 2; seq++) {
-        session.prepare(seq);
-        Exception e = assertThrows(Exception.class, session::call);
+        caller.prepare(seq);
+        Exception e = assertThrows(Exception.class, caller::call);
         assertTrue(isTimeout(e), e.toString());
       }
     }
@@ -99,9 +99,9 @@ class SortSoapTest {
     try (ServerSocket closed = new ServerSocket(0)) {
       port = closed.getLocalPort();
     }
-    try (Session session = session(Duration.ofSeconds(60), "http://localhost:" + port)) {
-      session.prepare(0);
-      Exception e = assertThrows(ExecutionException.class, session::call);
+    try (Caller caller = caller(Duration.ofSeconds(60), "http://localhost:" + port)) {
+      caller.prepare(0);
+      Exception e = assertThrows(ExecutionException.class, caller::call);
       assertTrue(e.getMessage().contains("Connection refused"), e.getMessage());
     }
   }
@@ -111,7 +111,7 @@ class SortSoapTest {
     Path lab = Files.writeString(directory.resolve("lab.json"), "{\"schema\":1,\"workers\":[]}");
     Map<String, Object> factors = Map.of("servers", 3, "integers", 100);
     Setting setting =
-        new Setting("t1", factors, Map.of(), 42, 1, Duration.ofSeconds(1), Lab.read(lab));
+        new Setting("t1", factors, Map.of(), 42, 1, Duration.ofSeconds(1), LabFile.read(lab));
     RuntimeException e = assertThrows(RuntimeException.class, () -> new SortSoap().open(setting));
     assertEquals(
         lab + ": 3 workers asked for, 0 there; lower the level or add workers", e.getMessage());

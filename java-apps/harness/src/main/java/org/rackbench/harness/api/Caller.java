@@ -1,0 +1,26 @@
+package org.rackbench.harness.api;
+
+/**
+ * One client thread's side of a {@link Client}. The harness calls {@code prepare}, {@code call},
+ * {@code verify} in this order for every call, all in the thread that made the caller. After a call
+ * that threw, {@code verify} is left out and the same caller goes on with the next {@code prepare}:
+ * a caller mends itself.
+ */
+public interface Caller extends AutoCloseable {
+
+  /** Makes the input of call {@code seq} (unique within the trial, from 0). Not timed. */
+  void prepare(long seq) throws Exception;
+
+  /**
+   * The call: the only timed part. A {@link java.util.concurrent.TimeoutException} or {@link
+   * java.net.SocketTimeoutException} anywhere in the cause chain makes the row's status {@code
+   * timeout}, any other exception {@code error}.
+   */
+  void call() throws Exception;
+
+  /** Checks the answer of the last call and says how many bytes it took. Not timed. */
+  Answer verify() throws Exception;
+
+  @Override
+  void close() throws Exception;
+}

@@ -1,0 +1,69 @@
+package org.rackbench.harness.api;
+
+import java.time.Duration;
+import java.util.Map;
+
+/**
+ * Everything a client may know of its trial.
+ *
+ * @param id the trial
+ * @param factors the cell: factor to level
+ * @param constants the study's constants
+ * @param seed seed of the trial's data; equal for all cells of a block
+ * @param threads number of client threads, each with its own session
+ * @param callTimeout longest time a call may take: constant {@code call_timeout_s}, or else the
+ *     bound of the whole trial
+ * @param lab the nodes to talk to
+ */
+public record Setting(
+    String id,
+    Map<String, Object> factors,
+    Map<String, Object> constants,
+    long seed,
+    int threads,
+    Duration callTimeout,
+    Lab lab) {
+
+  /** The whole number called {@code name}: a factor's level or else a constant. */
+  public int integer(String name) {
+    Object value = value(name);
+    if (value instanceof Number number && number.doubleValue() == number.intValue()) {
+      return number.intValue();
+    }
+    throw new IllegalArgumentException(
+        "'%s' of trial %s is %s, not a whole number; correct the study file"
+            .formatted(name, id, value));
+  }
+
+  /** Whether {@code name}, a factor or else a constant, is true. */
+  public boolean flag(String name) {
+    if (value(name) instanceof Boolean flag) {
+      return flag;
+    }
+    throw new IllegalArgumentException(
+        "'%s' of trial %s is %s, not true or false; correct the study file"
+            .formatted(name, id, value(name)));
+  }
+
+  /** The word called {@code name}, which must be one of {@code allowed}. */
+  public String word(String name, String... allowed) {
+    Object value = value(name);
+    for (String word : allowed) {
+      if (word.equals(value)) {
+        return word;
+      }
+    }
+    throw new IllegalArgumentException(
+        "'%s' of trial %s is %s; the study file must give one of %s"
+            .formatted(name, id, value, String.join(", ", allowed)));
+  }
+
+  private Object value(String name) {
+    Object value = factors.containsKey(name) ? factors.get(name) : constants.get(name);
+    if (value == null) {
+      throw new IllegalArgumentException(
+          "trial %s has no factor or constant '%s'; add it to the study file".formatted(id, name));
+    }
+    return value;
+  }
+}

@@ -1,0 +1,136 @@
+package org.rackbench.harness.runner;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.HttpURLConnection;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.rackbench.harness.trial.BadInput;
+import org.rackbench.harness.trial.ErrorText;
+import org.rackbench.harness.trial.Json;
+import org.rackbench.harness.trial.PlannedTrial;
+
+/**
+ * Asks the nodes of a trial how they are, all at once, by the health socket that every node has.
+ */
+final class Health {
+
+  private static final int CONNECT_MS = 3000;
+  private static final int READ_MS = 10_000;
+
+  /** What a node says of itself, or null and why it says nothing. */
+  private record NodeReport(Map<String, Object> report, String reason) {
+
+    boolean isThere() {
+      return report != null;
+    }
+  }
+
+  private final ServingNodes nodes;
+  private final Path run;
+  private final int freeMegabytes;
+  private final Set<String> leftOut;
+  private final ExecutorService asking = Executors.newCachedThreadPool(Health::daemon);
+
+  /**
+   * @param run the run's directory, on whose file system trials are written
+   * @param freeMegabytes room that this node and the servers must have, in MiB
+   * @param leftOut names of servers that are not used, whatever they would answer
+   */
+  Health(ServingNodes nodes, Path run, int freeMegabytes, Set<String> leftOut) {
+    this.nodes = nodes;
+    this.run = run;
+    this.freeMegabytes = freeMegabytes;
+    this.leftOut = leftOut;
+  }
+
+  /** Asks the client and every server of {@code trial} once; an answer that fails is a problem. */
+  Look look(PlannedTrial trial) throws IOException {
+    Look look = new Look(freeMegabytes);
+    long free = Files.getFileStore(run).getUsableSpace() >> 20;
+    if (free < freeMegabytes) {
+      look.problem(
+          "this node", "%s has %d MiB free, %d are asked for".formatted(run, free, freeMegabytes));
+    }
+    if (nodes.healthPort() == 0) {
+      return look;
+    }
+    Map<ServingNode, CompletableFuture<NodeReport>> asked = new LinkedHashMap<>();
+    for (ServingNode server : nodes.of(trial)) {
+      if (leftOut.contains(server.name())) {
+        look.leftOut(server);
+      } else {
+        asked.put(server, askBeside(server));
+      }
+    }
+    Optional<CompletableFuture<NodeReport>> client = nodes.client().map(this::askBeside);
+    asked.forEach(
+        (server, answer) -> {
+          if (answer.join().isThere()) {
+            look.server(server, answer.join().report());
+          } else {
+            look.unreachable(server, answer.join().reason());
+          }
+        });
+    // Without the client's report only what may have disturbed the trial is missing.
+    client
+        .map(CompletableFuture::join)
+        .filter(NodeReport::isThere)
+        .ifPresent(answer -> look.client(nodes.client().get().name(), answer.report()));
+    return look;
+  }
+
+  private CompletableFuture<NodeReport> askBeside(ServingNode server) {
+    return CompletableFuture.supplyAsync(() -> ask(server.address()), asking);
+  }
+
+  private static Thread daemon(Runnable task) {
+    Thread thread = new Thread(task, "health");
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  private NodeReport ask(String address) {
+    try {
+      HttpURLConnection connection = connection(address, "/");
+      try (InputStream answer = connection.getInputStream()) {
+        String text = new String(answer.readAllBytes(), StandardCharsets.UTF_8);
+        return new NodeReport(Json.parse(text, connection.getURL().toString()), null);
+      } finally {
+        connection.disconnect();
+      }
+    } catch (IOException | BadInput e) {
+      return new NodeReport(null, ErrorText.of(e));
+    }
+  }
+
+  /** Asks the node to restart a service if that hangs; what comes of it the next looks tell. */
+  void askForRestart(ServingNode server, String service) {
+    try {
+      HttpURLConnection connection = connection(server.address(), "/restart/" + service);
+      connection.setRequestMethod("POST");
+      System.out.printf(
+          "%s on %s: the node said %d%n", service, server.name(), connection.getResponseCode());
+      connection.disconnect();
+    } catch (IOException e) {
+      System.out.printf("%s on %s: %s%n", service, server.name(), ErrorText.of(e));
+    }
+  }
+
+  private HttpURLConnection connection(String address, String path) throws IOException {
+    URI uri = URI.create("http://%s:%d%s".formatted(address, nodes.healthPort(), path));
+    HttpURLConnection connection = (HttpURLConnection) uri.toURL().openConnection();
+    connection.setConnectTimeout(CONNECT_MS);
+    connection.setReadTimeout(READ_MS);
+    return connection;
+  }
+}

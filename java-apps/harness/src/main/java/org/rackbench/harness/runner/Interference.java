@@ -1,0 +1,41 @@
+package org.rackbench.harness.runner;
+
+import java.util.Arrays;
+import java.util.Map;
+import org.rackbench.harness.trial.Json;
+
+/** What else went on on a machine while a trial ran there, from its state before and after. */
+final class Interference {
+
+  private Interference() {}
+
+  /**
+   * Compares two {@code machine} objects of a health socket. Pairs are before and after; {@code
+   * steal_percent} of the processors' time was given to other guests of the host; {@code
+   * retransmits} are TCP segments. What the machine does not tell is null.
+   */
+  static Map<String, Object> between(Map<?, ?> before, Map<?, ?> after) {
+    Double ticks = grown("cpu_ticks", before, after);
+    Double steal = grown("steal_ticks", before, after);
+    Double retransmits = grown("retransmits", before, after);
+    return Json.of(
+        "cores", after.get("cores"),
+        "load1", pair("load1", before, after),
+        "steal_percent", ticks == null || steal == null || ticks <= 0 ? null : 100 * steal / ticks,
+        "cpu_mhz", pair("cpu_mhz", before, after),
+        "temperature_c", pair("temperature_c", before, after),
+        "retransmits", retransmits == null ? null : retransmits.longValue());
+  }
+
+  private static Object pair(String key, Map<?, ?> before, Map<?, ?> after) {
+    return before.get(key) == null || after.get(key) == null
+        ? null
+        : Arrays.asList(before.get(key), after.get(key));
+  }
+
+  private static Double grown(String key, Map<?, ?> before, Map<?, ?> after) {
+    return before.get(key) instanceof Number from && after.get(key) instanceof Number to
+        ? Double.valueOf(to.doubleValue() - from.doubleValue())
+        : null;
+  }
+}

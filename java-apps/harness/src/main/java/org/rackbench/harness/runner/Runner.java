@@ -1,0 +1,216 @@
+package org.rackbench.harness.runner;
+
+import java.io.IOException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.rackbench.harness.trial.BadInput;
+import org.rackbench.harness.trial.ErrorText;
+import org.rackbench.harness.trial.LabFile;
+import org.rackbench.harness.trial.PlannedTrial;
+
+/**
+ * Runs the trials of a plan that are not sealed yet, each in a fresh JVM, and seals them. A trial
+ * that a fault of the lab spoilt is repeated; one whose servers stay away is put off.
+ *
+ * <p>Exit status: 0 all is sealed, or stopped by SIGTERM; 2 bad input; 3 a fault of this node (no
+ * space, no permission); 4 some trials are put off; 5 no further trial starts at this hour. The
+ * same command goes on where it stopped.
+ */
+public final class Runner {
+
+  static final int OK = 0;
+  static final int BAD_INPUT = 2;
+  static final int FAULT = 3;
+  static final int PUT_OFF = 4;
+  static final int DEADLINE = 5;
+
+  private final RunnerOptions options;
+  private final List<PlannedTrial> trials;
+  private final WorkArea area;
+  private final RunState state;
+  private final Stop stop;
+  private final LabWatch watch;
+  private final Attempts attempts;
+  private final long begin = System.nanoTime();
+  private final long nanosToDeadline;
+  private final Map<String, String> putOff = new LinkedHashMap<>();
+  private int done;
+
+  private Runner(RunnerOptions options, Stop stop) throws IOException {
+    this.options = options;
+    this.stop = stop;
+    Plan plan = Plan.read(options.run().resolve("plan.jsonl"));
+    this.trials =
+        options.group() == null
+            ? plan.between(options.first(), options.last())
+            : plan.group(options.group());
+    ServingNodes nodes = new ServingNodes(LabFile.read(options.lab()));
+    for (PlannedTrial trial : trials) {
+      if (!Files.isDirectory(options.clients().resolve(trial.client()))) {
+        throw new BadInput(
+            "%s: no such client directory (trial %s); deploy the clients to this node"
+                .formatted(options.clients().resolve(trial.client()), trial.id()));
+      }
+      if (nodes.healthPort() != 0) {
+        nodes.of(trial); // refuses what no node serves
+      }
+    }
+    // Counted on from here by a clock that nobody sets.
+    this.nanosToDeadline =
+        options.until() == null
+            ? Long.MAX_VALUE
+            : TimeUnit.MILLISECONDS.toNanos(
+                Duration.between(Instant.now(), options.until()).toMillis());
+    this.area = new WorkArea(options.run());
+    int sealed = (int) plan.ids().stream().filter(area::isSealed).count();
+    this.state = new RunState(options.run(), plan.ids().size(), sealed);
+    this.watch =
+        new LabWatch(
+            new Health(nodes, options.run(), options.freeMegabytes(), options.without()),
+            state,
+            options.recoverSeconds(),
+            options.without(),
+            this::mayStart);
+    this.attempts = new Attempts(options, area, state, watch);
+  }
+
+  public static void main(String[] args) {
+    Stop stop = new Stop();
+    stop.exit(run(args, stop));
+  }
+
+  private static int run(String[] args, Stop stop) {
+    try {
+      RunnerOptions options = RunnerOptions.of(args);
+      try (RunnerLock held = RunnerLock.take(options.lock(), options.run())) {
+        return new Runner(options, stop).runTrials();
+      }
+    } catch (BadInput e) {
+      System.err.println("runner: " + e.getMessage());
+      return BAD_INPUT;
+    } catch (IOException e) {
+      System.err.println("runner: " + fault(e));
+      return FAULT;
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e); // nothing interrupts the main thread
+    }
+  }
+
+  private int runTrials() throws IOException, InterruptedException {
+    stop.whenAsked(() -> noteQuietly("stopping", "asked to stop; the running trial goes on"));
+    try {
+      List<PlannedTrial> open = open();
+      System.out.printf("%d of %d trials to run%n", open.size(), state.total());
+      runThrough(open, open.size());
+      if (!putOff.isEmpty()) {
+        runThrough(open(), open.size()); // what stayed away may be back
+      }
+      return end();
+    } catch (IOException e) {
+      noteQuietly("failed", fault(e));
+      throw e;
+    }
+  }
+
+  private List<PlannedTrial> open() {
+    return trials.stream().filter(trial -> !area.isSealed(trial.id())).toList();
+  }
+
+  private void runThrough(List<PlannedTrial> open, int all)
+      throws IOException, InterruptedException {
+    for (PlannedTrial trial : open) {
+      if (!mayStart()) {
+        return;
+      }
+      run(trial, all);
+    }
+  }
+
+  /** Attempts a trial until it is sealed, is put off, or no trial may start any more. */
+  private void run(PlannedTrial trial, int all) throws IOException, InterruptedException {
+    for (int spoilt = 0; spoilt <= options.retries(); spoilt++) {
+      Look before = watch.whenWell(trial);
+      if (!mayStart()) {
+        return;
+      } else if (before.problem() != null) {
+        putOff(trial, before.problem().text());
+        return;
+      }
+      Attempts.Made made = attempts.make(trial, before);
+      say(made, all);
+      if (made.isSealed()) {
+        if (putOff.remove(trial.id()) != null) {
+          state.putOff(putOff);
+        }
+        return;
+      }
+      if (spoilt == options.retries()) {
+        putOff(trial, "%d attempts were spoilt, the last: %s".formatted(spoilt + 1, made.fault()));
+      }
+    }
+  }
+
+  private void putOff(PlannedTrial trial, String reason) throws IOException {
+    if (!reason.equals(putOff.put(trial.id(), reason))) {
+      System.out.printf("%s put off: %s%n", trial.id(), reason);
+      state.putOff(putOff);
+    }
+  }
+
+  private void say(Attempts.Made made, int all) {
+    done += made.isSealed() ? 1 : 0;
+    long eta = (System.nanoTime() - begin) / Math.max(done, 1) * (all - done) / 1_000_000_000L;
+    System.out.printf(
+        "[%d/%d] %s; ETA %d:%02d:%02d%n",
+        done, all, made.line(), eta / 3600, eta / 60 % 60, eta % 60);
+  }
+
+  /** Says in state.json how the run stands now; gives the exit status. */
+  private int end() throws IOException {
+    List<PlannedTrial> open = open();
+    if (open.isEmpty()) {
+      state.become("finished", "");
+      return OK;
+    } else if (stop.asked()) {
+      state.become("finished", "stopped before trial %d".formatted(done + 1));
+      return OK;
+    } else if (isLate()) {
+      state.become(
+          "deadline",
+          "no trial starts after %s; %d are open".formatted(options.until(), open.size()));
+      return DEADLINE;
+    }
+    state.become(
+        "finished",
+        "%d of %d trials are put off, the first, %s: %s"
+            .formatted(open.size(), state.total(), open.get(0).id(), putOff.get(open.get(0).id())));
+    return PUT_OFF;
+  }
+
+  private boolean mayStart() {
+    return !stop.asked() && !isLate();
+  }
+
+  private boolean isLate() {
+    return System.nanoTime() - begin >= nanosToDeadline;
+  }
+
+  private void noteQuietly(String word, String reason) {
+    try {
+      state.become(word, reason);
+    } catch (IOException e) {
+      System.err.println("runner: state.json: " + fault(e));
+    }
+  }
+
+  private static String fault(IOException e) {
+    String what = e instanceof FileSystemException ? e.getMessage() : ErrorText.of(e);
+    return what + "; nothing of the open trial counts; mend this node and start the runner again";
+  }
+}

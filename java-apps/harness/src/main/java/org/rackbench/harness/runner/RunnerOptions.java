@@ -1,0 +1,132 @@
+package org.rackbench.harness.runner;
+
+import java.nio.file.Path;
+import java.time.Instant;
+import java.time.format.DateTimeParseException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.rackbench.harness.trial.BadInput;
+
+/**
+ * The runner's command line.
+ *
+ * @param first id of the first trial to run, or null for the plan's first
+ * @param last id of the last one, or null
+ * @param group file that lists the ids to run, or null for all of them
+ * @param retries how often a trial that a fault of the lab spoilt is repeated
+ * @param recoverSeconds how long to wait for what does not answer before going on without it
+ * @param without names of nodes that are not used; trials that need them are put off
+ * @param until no trial starts after it; null: no limit
+ * @param freeMegabytes room that this node and the servers must have before a trial, in MiB
+ */
+record RunnerOptions(
+    Path run,
+    Path lab,
+    Path clients,
+    Path lock,
+    String first,
+    String last,
+    Path group,
+    int retries,
+    int recoverSeconds,
+    Set<String> without,
+    Instant until,
+    int freeMegabytes) {
+
+  private static final String USAGE =
+      """
+      usage: java -cp 'HARNESS/*' org.rackbench.harness.runner.Runner --run DIR --lab FILE --clients DIR
+                  [--lock FILE] [--first ID] [--last ID] | [--group FILE]
+                  [--retries N] [--recover SECONDS] [--without NAMES] [--until INSTANT]
+                  [--free-mb N]
+        --run      directory of the run, with plan.jsonl in it
+        --lab      lab.json, handed to the clients
+        --clients  directory with one directory of jars for each client
+        --lock     lock file of this node (default /run/rackbench/runner.lock)
+        --first, --last  only the trials from one id to the other, in plan order
+        --group    only the trials whose ids the file lists, one a line
+        --retries  how often a trial that a fault of the lab spoilt is repeated (default 2)
+        --recover  how long to wait for a node or service that does not answer before the
+                   trials that need it are put off (default 600)
+        --without  nodes to leave out, their names joined by commas; the trials that need them
+                   are put off
+        --until    no trial starts after it, UTC, as 2026-03-02T06:00:00Z (default: no limit)
+        --free-mb  MiB that must be free here and on the servers before a trial (default 0)
+      exit status: 0 all is sealed, or stopped by SIGTERM; 2 bad input; 3 a fault of this node;
+        4 some trials are put off; 5 --until came first. The same command goes on.""";
+
+  private static final Set<String> NAMES =
+      Set.of(
+          "--run",
+          "--lab",
+          "--clients",
+          "--lock",
+          "--first",
+          "--last",
+          "--group",
+          "--retries",
+          "--recover",
+          "--without",
+          "--until",
+          "--free-mb");
+
+  /** Reads the command line; throws {@link BadInput} that shows the usage. */
+  static RunnerOptions of(String[] args) {
+    Map<String, String> given = new HashMap<>();
+    for (int i = 0; i < args.length; i += 2) {
+      if (!NAMES.contains(args[i]) || i + 1 == args.length) {
+        throw bad(args[i] + ": unknown option or no value for it");
+      }
+      given.put(args[i], args[i + 1]);
+    }
+    for (String needed : List.of("--run", "--lab", "--clients")) {
+      if (!given.containsKey(needed)) {
+        throw bad(needed + " is missing");
+      }
+    }
+    if (given.containsKey("--group")
+        && (given.containsKey("--first") || given.containsKey("--last"))) {
+      throw bad("--group excludes --first and --last");
+    }
+    String group = given.get("--group");
+    return new RunnerOptions(
+        path(given.get("--run")),
+        path(given.get("--lab")),
+        path(given.get("--clients")),
+        path(given.getOrDefault("--lock", "/run/rackbench/runner.lock")),
+        given.get("--first"),
+        given.get("--last"),
+        group == null ? null : path(group),
+        whole(given, "--retries", 2),
+        whole(given, "--recover", 600),
+        Set.copyOf(List.of(given.getOrDefault("--without", "").split(","))),
+        instant(given.get("--until")),
+        whole(given, "--free-mb", 0));
+  }
+
+  private static Path path(String text) {
+    return Path.of(text).toAbsolutePath().normalize();
+  }
+
+  private static int whole(Map<String, String> given, String name, int otherwise) {
+    String text = given.getOrDefault(name, Integer.toString(otherwise));
+    if (!text.matches("[0-9]{1,9}")) {
+      throw bad("%s is '%s', not a whole number >= 0".formatted(name, text));
+    }
+    return Integer.parseInt(text);
+  }
+
+  private static Instant instant(String text) {
+    try {
+      return text == null ? null : Instant.parse(text);
+    } catch (DateTimeParseException e) {
+      throw bad("--until is '%s', not an instant like 2026-03-02T06:00:00Z".formatted(text));
+    }
+  }
+
+  private static BadInput bad(String message) {
+    return new BadInput(message + "\n" + USAGE);
+  }
+}

@@ -1,0 +1,74 @@
+package org.rackbench.harness.runner;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.rackbench.harness.trial.BadInput;
+import org.rackbench.harness.trial.LabFile;
+import org.rackbench.harness.trial.PlannedTrial;
+
+/** The nodes whose health sockets the runner asks, from {@code lab.json}. */
+final class ServingNodes {
+
+  private final LabFile lab;
+
+  ServingNodes(LabFile lab) {
+    this.lab = lab;
+  }
+
+  /** Returns the TCP port of every node's health socket; 0 when the lab has none. */
+  int healthPort() {
+    return lab.value("health_port") instanceof Integer port ? port : 0;
+  }
+
+  /** Returns the client node, if the file names it. */
+  Optional<ServingNode> client() {
+    return lab.value("client") instanceof Map<?, ?> client
+        ? Optional.of(node(client, "client.", List.of()))
+        : Optional.empty();
+  }
+
+  /** Returns the broker and the workers that {@code trial} needs. */
+  List<ServingNode> of(PlannedTrial trial) {
+    List<ServingNode> nodes = new ArrayList<>();
+    Set<String> found = new HashSet<>();
+    if (lab.value("broker") instanceof Map<?, ?> broker) {
+      add(broker, "broker.", trial, nodes, found);
+    }
+    if (!found.containsAll(trial.needs())) {
+      for (Object worker : lab.workers(trial.servers())) {
+        add((Map<?, ?>) worker, "workers[].", trial, nodes, found);
+      }
+    }
+    List<String> missing = new ArrayList<>(trial.needs());
+    missing.removeAll(found);
+    if (!missing.isEmpty()) {
+      throw new BadInput(
+          "%s: no node has the service %s that trial %s needs; correct 'needs' in the study file or provision the client node again"
+              .formatted(lab, missing.get(0), trial.id()));
+    }
+    return nodes;
+  }
+
+  private void add(
+      Map<?, ?> node,
+      String where,
+      PlannedTrial trial,
+      List<ServingNode> nodes,
+      Set<String> found) {
+    List<?> offered = node.get("services") instanceof List<?> list ? list : List.of();
+    List<String> used = trial.needs().stream().filter(offered::contains).toList();
+    if (!used.isEmpty()) {
+      nodes.add(node(node, where, used));
+      found.addAll(used);
+    }
+  }
+
+  private ServingNode node(Map<?, ?> node, String where, List<String> services) {
+    return new ServingNode(
+        lab.text(node, where, "name"), lab.text(node, where, "address"), services);
+  }
+}

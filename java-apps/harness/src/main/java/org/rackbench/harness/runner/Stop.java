@@ -1,0 +1,44 @@
+package org.rackbench.harness.runner;
+
+import java.util.concurrent.CountDownLatch;
+
+/** Turns SIGTERM and SIGINT into a wish: the running trial ends, no other starts, exit 0. */
+final class Stop {
+
+  private final CountDownLatch ended = new CountDownLatch(1);
+  private volatile boolean asked;
+  private volatile int status;
+  private volatile Runnable whenAsked = () -> {};
+
+  Stop() {
+    Runtime.getRuntime().addShutdownHook(new Thread(this::await, "stop"));
+  }
+
+  boolean asked() {
+    return asked;
+  }
+
+  void whenAsked(Runnable action) {
+    whenAsked = action;
+  }
+
+  /** Ends the process with {@code exitStatus}, whether or not a signal began its end. */
+  void exit(int exitStatus) {
+    status = exitStatus;
+    ended.countDown();
+    System.exit(exitStatus);
+  }
+
+  private void await() {
+    if (ended.getCount() > 0) {
+      asked = true;
+      whenAsked.run();
+    }
+    try {
+      ended.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    Runtime.getRuntime().halt(status);
+  }
+}

@@ -1,0 +1,166 @@
+package org.rackbench.harness.runner;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import org.rackbench.harness.trial.CallLog;
+import org.rackbench.harness.trial.Json;
+import org.rackbench.harness.trial.PlannedTrial;
+import org.rackbench.harness.trial.Trial;
+import org.rackbench.harness.trial.Utc;
+
+/** Makes {@code trial.json} (schema 1) from the plan, the JVM's end and what the JVM left. */
+final class TrialRecord {
+
+  private static final String OK = "ok";
+
+  private final PlannedTrial trial;
+  private final Path attempt;
+  private final Map<String, Object> result;
+  private final String outcome;
+  private final String reason;
+
+  private TrialRecord(
+      PlannedTrial trial, Path attempt, Map<String, Object> result, String outcome, String reason) {
+    this.trial = trial;
+    this.attempt = attempt;
+    this.result = result;
+    this.outcome = outcome;
+    this.reason = reason;
+  }
+
+  /** Judges an attempt whose JVM has ended. */
+  static TrialRecord of(PlannedTrial trial, Path attempt, Fork fork, boolean ended)
+      throws IOException {
+    Map<String, Object> none = Map.of();
+    if (!ended) {
+      String reason =
+          "not done within timeout_s = %d s; the JVM was killed".formatted(trial.timeoutSeconds());
+      return new TrialRecord(trial, attempt, none, "timeout", reason);
+    }
+    switch (fork.exitStatus()) {
+      case 0 -> {
+        Map<String, Object> result = Json.read(attempt.resolve(Trial.RESULT));
+        String reason = (String) result.get("reason");
+        return new TrialRecord(trial, attempt, result, reason.isEmpty() ? OK : "failed", reason);
+      }
+      case Trial.EXIT_MEMORY -> {
+        String reason =
+            "the client's JVM ran out of memory (heap %d MiB)".formatted(trial.heapMegabytes());
+        return new TrialRecord(trial, attempt, none, "oom", reason);
+      }
+      case Trial.EXIT_IO ->
+          throw new IOException("the trial's JVM could not write its log: " + fork.lastLine());
+      default -> {
+        String words = fork.lastLine();
+        String reason =
+            "the JVM ended with status %d before it left a result%s"
+                .formatted(fork.exitStatus(), words.isEmpty() ? ", without a word" : ": " + words);
+        return new TrialRecord(trial, attempt, none, "failed", reason);
+      }
+    }
+  }
+
+  /** The same attempt, which a server's lack of memory spoilt. */
+  TrialRecord outOfMemory(String sentence) {
+    return new TrialRecord(trial, attempt, result, "oom", sentence);
+  }
+
+  String outcome() {
+    return outcome;
+  }
+
+  String reason() {
+    return reason;
+  }
+
+  /**
+   * Writes trial.json beside calls.csv, of which a bad outcome keeps the header line only.
+   *
+   * @param earlier the attempts that were thrown away, and why
+   * @param interference what went on beside, for each node; see {@link Look#interference}
+   * @param restarts of services that hung, before this attempt; see {@link Restarts#take}
+   * @param times {@code fork_ms}: the launch, the JVM and the runner's work until this call
+   */
+  void write(
+      int number,
+      List<Map<String, Object>> earlier,
+      String startedAt,
+      Fork fork,
+      Map<String, Object> interference,
+      List<Map<String, Object>> restarts,
+      Map<String, Object> times)
+      throws IOException {
+    Path calls = attempt.resolve(Trial.CALLS);
+    if (!result.containsKey("errors")) {
+      Files.writeString(calls, CallLog.HEADER);
+    }
+    byte[] rows = Files.readAllBytes(calls);
+    Map<String, Object> line = trial.line();
+    Map<String, Object> record =
+        Json.of(
+            "schema", 1,
+            "id", trial.id(),
+            "study", line.get("study"),
+            "profile", line.get("profile"),
+            "block", line.get("block"),
+            "position", line.get("position"),
+            "attempt", number,
+            "earlier_attempts", earlier,
+            "client", trial.client(),
+            "factors", line.get("factors"),
+            "constants", line.get("constants"),
+            "node", line.getOrDefault("node", Map.of()),
+            "seed", trial.seed(),
+            "outcome", outcome,
+            "reason", reason,
+            "started_at", startedAt,
+            "ended_at", Utc.now(),
+            "host", InetAddress.getLocalHost().getHostName(),
+            "jvm", result.getOrDefault("jvm", ownJvm(fork)),
+            "calls_rows", count(rows, (byte) '\n') - 1,
+            "calls_sha256", sha256(rows),
+            "calls_file", Trial.CALLS,
+            "errors", result.getOrDefault("errors", List.of()),
+            "request_header_bytes", result.get("request_header_bytes"),
+            "response_header_bytes", result.get("response_header_bytes"),
+            "clock", result.get("clock"),
+            "overhead", result.get("overhead"),
+            "gc", result.get("gc"),
+            "interference", interference,
+            "restarts", restarts,
+            "fork_ms", times);
+    Files.write(attempt.resolve("trial.json"), Json.bytes(record));
+  }
+
+  /** What is known of the JVM when it left no result: it is of the runner's own JDK. */
+  private Map<String, Object> ownJvm(Fork fork) {
+    return Json.of(
+        "version", System.getProperty("java.runtime.version"),
+        "vendor", System.getProperty("java.vendor"),
+        "options", fork.options(),
+        "heap_max_bytes", trial.heapMegabytes() * 1024L * 1024L);
+  }
+
+  private static int count(byte[] bytes, byte wanted) {
+    int count = 0;
+    for (byte b : bytes) {
+      count += b == wanted ? 1 : 0;
+    }
+    return count;
+  }
+
+  private static String sha256(byte[] bytes) {
+    try {
+      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e); // every Java platform has it
+    }
+  }
+}

@@ -1,0 +1,174 @@
+package org.rackbench.harness.runner;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.rackbench.harness.trial.Durable;
+import org.rackbench.harness.trial.Json;
+import org.rackbench.harness.trial.Trial;
+import org.rackbench.harness.trial.Utc;
+
+/**
+ * A run's {@code work/} and {@code trials/}. A trial's attempt has the directory {@code
+ * work/<id>.<attempt>}; sealing renames it to {@code trials/<id>}. What an earlier runner left in
+ * {@code work/} is emptied, but its directory stays until the next attempt's is there, so that
+ * attempts are counted over kills.
+ */
+final class WorkArea {
+
+  private static final String JVM = "jvm";
+
+  /** Why each earlier attempt was thrown away, an object a line; handed on to the next attempt. */
+  private static final String EARLIER = "earlier.jsonl";
+
+  private static final Pattern ATTEMPT = Pattern.compile("(.+)\\.([0-9]+)");
+
+  private final Path work;
+  private final Path trials;
+  private final Set<String> sealed = new HashSet<>();
+  private final Map<String, Integer> attempts = new HashMap<>();
+
+  /** Opens the directories of {@code run}, ends stale JVMs and empties stale attempts. */
+  WorkArea(Path run) throws IOException {
+    work = Files.createDirectories(run.resolve("work"));
+    trials = Files.createDirectories(run.resolve("trials"));
+    try (Stream<Path> entries = Files.list(trials)) {
+      entries.forEach(entry -> sealed.add(entry.getFileName().toString()));
+    }
+    try (Stream<Path> entries = Files.list(work)) {
+      for (Path stale : entries.toList()) {
+        clear(stale);
+      }
+    }
+  }
+
+  boolean isSealed(String id) {
+    return sealed.contains(id);
+  }
+
+  /** Makes the directory of the next attempt at {@code id}. */
+  Path begin(String id) throws IOException {
+    int last = attempts.getOrDefault(id, 0);
+    attempts.put(id, last + 1);
+    Path directory = Files.createDirectory(work.resolve(id + "." + (last + 1)));
+    Path earlier = work.resolve(id + "." + last).resolve(EARLIER);
+    if (Files.exists(earlier)) {
+      Durable.write(directory.resolve(EARLIER), Files.readAllBytes(earlier));
+    }
+    for (int old = last; old > 0; old--) {
+      Durable.remove(work.resolve(id + "." + old));
+    }
+    return directory;
+  }
+
+  int attempt(String id) {
+    return attempts.get(id);
+  }
+
+  /** Empties an attempt that does not count; its directory, with the reason, waits for the next. */
+  void throwAway(Path attempt, int number, String reason) throws IOException {
+    Path notes = attempt.resolve(EARLIER);
+    String earlier = Files.exists(notes) ? Files.readString(notes) : "";
+    try (Stream<Path> entries = Files.list(attempt)) {
+      for (Path entry : entries.filter(entry -> !entry.equals(notes)).toList()) {
+        Durable.remove(entry);
+        Files.deleteIfExists(entry);
+      }
+    }
+    Map<String, Object> note = Json.of("attempt", number, "ended_at", Utc.now(), "reason", reason);
+    Durable.replace(notes, (earlier + new String(Json.bytes(note), UTF_8)).getBytes(UTF_8));
+  }
+
+  /** The attempts before {@code attempt}, as {@link #throwAway} noted them. */
+  List<Map<String, Object>> earlier(Path attempt) throws IOException {
+    Path notes = attempt.resolve(EARLIER);
+    List<Map<String, Object>> earlier = new ArrayList<>();
+    if (Files.exists(notes)) {
+      for (String line : Files.readAllLines(notes)) {
+        earlier.add(Json.parse(line, notes.toString()));
+      }
+    }
+    return earlier;
+  }
+
+  /** Notes which JVM works in {@code attempt}, for a later runner to end it. */
+  void note(Path attempt, ProcessHandle jvm) throws IOException {
+    Files.writeString(attempt.resolve(JVM), jvm.pid() + " " + startOf(jvm));
+  }
+
+  /** Gives a complete attempt its final name; when this returns, a power cut cannot undo it. */
+  void seal(Path attempt, String id) throws IOException {
+    for (String scratch : new String[] {JVM, EARLIER, Trial.PLAN, Trial.RESULT}) {
+      Files.deleteIfExists(attempt.resolve(scratch));
+    }
+    try (Stream<Path> files = Files.list(attempt)) {
+      for (Path file : files.toList()) {
+        Durable.sync(file);
+      }
+    }
+    Durable.sync(attempt);
+    Files.move(attempt, trials.resolve(id), StandardCopyOption.ATOMIC_MOVE);
+    Durable.sync(trials);
+    sealed.add(id);
+  }
+
+  private void clear(Path stale) throws IOException {
+    Matcher name = ATTEMPT.matcher(stale.getFileName().toString());
+    endJvm(stale);
+    if (!name.matches() || isSealed(name.group(1))) {
+      Durable.remove(stale);
+      return;
+    }
+    int number = Integer.parseInt(name.group(2));
+    attempts.merge(name.group(1), number, Math::max);
+    if (earlier(stale).stream().noneMatch(note -> note.get("attempt").equals(number))) {
+      throwAway(stale, number, "the runner ended before the trial was sealed");
+    }
+  }
+
+  private static void endJvm(Path attempt) throws IOException {
+    String note;
+    try {
+      note = Files.readString(attempt.resolve(JVM));
+    } catch (NoSuchFileException e) {
+      return; // killed before the note: that JVM ends by itself when the runner's pipe closes
+    }
+    String[] pidAndStart = note.split(" ");
+    if (pidAndStart.length != 2) {
+      return;
+    }
+    ProcessHandle jvm = ProcessHandle.of(Long.parseLong(pidAndStart[0])).orElse(null);
+    if (jvm != null && startOf(jvm).equals(pidAndStart[1])) {
+      endTree(jvm);
+    }
+  }
+
+  /** Kills a process and its descendants and waits for their end. */
+  static void endTree(ProcessHandle root) {
+    Stream.concat(root.descendants().toList().stream(), Stream.of(root))
+        .map(
+            process -> {
+              process.destroyForcibly();
+              return process.onExit();
+            })
+        .forEach(CompletableFuture::join);
+  }
+
+  private static String startOf(ProcessHandle process) {
+    return process.info().startInstant().map(i -> Long.toString(i.toEpochMilli())).orElse("gone");
+  }
+}

@@ -1,0 +1,67 @@
+package org.rackbench.harness.trial;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.stream.Stream;
+
+/** Writing that survives a power cut, and removing. */
+public final class Durable {
+
+  private Durable() {}
+
+  /** Creates or replaces {@code file}; when this returns, its bytes are on the disk. */
+  public static void write(Path file, byte[] bytes) throws IOException {
+    try (FileChannel channel =
+        FileChannel.open(
+            file,
+            StandardOpenOption.CREATE,
+            StandardOpenOption.WRITE,
+            StandardOpenOption.TRUNCATE_EXISTING)) {
+      ByteBuffer buffer = ByteBuffer.wrap(bytes);
+      while (buffer.hasRemaining()) {
+        channel.write(buffer);
+      }
+      channel.force(true);
+    }
+  }
+
+  /** Replaces {@code file} in one step: a reader sees the old bytes or the new ones. */
+  public static void replace(Path file, byte[] bytes) throws IOException {
+    Path beside = file.resolveSibling(file.getFileName() + ".new");
+    write(beside, bytes);
+    Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  /** Brings a file's bytes, or a directory's entries, to the disk. */
+  public static void sync(Path path) throws IOException {
+    try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
+      channel.force(true);
+    }
+  }
+
+  /** Removes a directory and all that is in it; no error when it is not there. */
+  public static void remove(Path directory) throws IOException {
+    if (Files.isDirectory(directory)) {
+      empty(directory);
+      Files.delete(directory);
+    }
+  }
+
+  /** Removes all that is in a directory. */
+  public static void empty(Path directory) throws IOException {
+    try (Stream<Path> entries = Files.list(directory)) {
+      for (Path entry : entries.toList()) {
+        if (Files.isDirectory(entry)) {
+          remove(entry);
+        } else {
+          Files.delete(entry);
+        }
+      }
+    }
+  }
+}

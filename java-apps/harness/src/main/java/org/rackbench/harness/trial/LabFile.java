@@ -1,0 +1,79 @@
+package org.rackbench.harness.trial;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.rackbench.harness.api.Lab;
+
+/** The lab as {@code lab.json}, schema 1, describes it. Unknown keys are ignored. */
+public final class LabFile implements Lab {
+
+  private final Path file;
+  private final Map<String, Object> root;
+
+  private LabFile(Path file, Map<String, Object> root) {
+    this.file = file;
+    this.root = root;
+  }
+
+  /** Reads the file; throws {@link BadInput} when it is not a lab of schema 1. */
+  public static LabFile read(Path file) throws IOException {
+    Map<String, Object> root = Json.read(file);
+    if (!Integer.valueOf(1).equals(root.get("schema"))) {
+      throw new BadInput(
+          file + ": schema is " + root.get("schema") + ", not 1; provision the client node again");
+    }
+    return new LabFile(file, root);
+  }
+
+  @Override
+  public List<String> workers(int count, String key) {
+    List<String> values = new ArrayList<>();
+    for (Object worker : workers(count)) {
+      values.add(text(worker, "workers[].", key));
+    }
+    return values;
+  }
+
+  @Override
+  public String broker(String key) {
+    return text(root.get("broker"), "broker.", key);
+  }
+
+  /** Returns the first {@code count} workers; throws {@link BadInput} when there are fewer. */
+  public List<?> workers(int count) {
+    List<?> workers = root.get("workers") instanceof List<?> list ? list : List.of();
+    if (count < 1 || count > workers.size()) {
+      throw new BadInput(
+          "%s: %d workers asked for, %d there; lower the level or add workers"
+              .formatted(file, count, workers.size()));
+    }
+    return workers.subList(0, count);
+  }
+
+  /** Returns the value of a key of the whole file, or null. */
+  public Object value(String key) {
+    return root.get(key);
+  }
+
+  /**
+   * Returns the text called {@code key} of {@code holder}; throws {@link BadInput} without it.
+   *
+   * @param where how messages name the holder, with the dot that follows it
+   */
+  public String text(Object holder, String where, String key) {
+    if (holder instanceof Map<?, ?> map && map.get(key) != null) {
+      return map.get(key).toString();
+    }
+    throw new BadInput(
+        "%s: %s%s is missing; provision the client node again".formatted(file, where, key));
+  }
+
+  /** Returns the path of the file, for messages. */
+  @Override
+  public String toString() {
+    return file.toString();
+  }
+}

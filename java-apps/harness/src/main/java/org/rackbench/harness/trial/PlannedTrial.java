@@ -1,0 +1,111 @@
+package org.rackbench.harness.trial;
+
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+
+/**
+ * One line of {@code plan.jsonl} (schema 1).
+ *
+ * @param line the whole line, for what the runner only hands on
+ * @param calls measured calls of each client thread
+ * @param warmup warm-up calls of each client thread
+ * @param timeoutSeconds bound of the whole trial
+ */
+public record PlannedTrial(
+    Map<String, Object> line,
+    String id,
+    String client,
+    int calls,
+    int warmup,
+    int threads,
+    int timeoutSeconds,
+    long seed) {
+
+  private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9.-]*");
+  private static final int DEFAULT_HEAP_MB = 512;
+
+  /** Reads a line; {@code where} (file:line) starts the message of what is wrong with it. */
+  public static PlannedTrial of(Map<String, Object> line, String where) {
+    if (whole(line, "schema", where, 1) != 1) {
+      throw new BadInput(where + ": schema is not 1; make the plan anew with this version");
+    }
+    PlannedTrial trial =
+        new PlannedTrial(
+            line,
+            name(line, "id", where),
+            name(line, "client", where),
+            (int) whole(line, "calls", where, 1),
+            (int) whole(line, "warmup", where, 0),
+            (int) whole(line, "threads", where, 1),
+            (int) whole(line, "timeout_s", where, 1),
+            whole(line, "seed", where, Long.MIN_VALUE));
+    for (String key : List.of("factors", "constants")) {
+      if (!(line.get(key) instanceof Map)) {
+        throw new BadInput("%s: '%s' is not an object".formatted(where, key));
+      }
+    }
+    if (trial.jvmOptions() == null || trial.heapMegabytes() < 1) {
+      throw new BadInput(
+          where + ": constants.client_heap_mb must be a whole number > 0 and jvm_options a list");
+    }
+    if (trial.needs() == null || trial.servers() < 1) {
+      throw new BadInput(
+          where
+              + ": 'needs' must be a list of services and 'servers' a whole number > 0;"
+              + " make the plan anew");
+    }
+    return trial;
+  }
+
+  /** The services that must answer; none in the plan of an earlier version, null when no list. */
+  public List<String> needs() {
+    return line.getOrDefault("needs", List.of()) instanceof List<?> list
+        ? list.stream().map(Object::toString).toList()
+        : null;
+  }
+
+  /** On how many of the workers, in pool order, these services are used. */
+  public int servers() {
+    return line.getOrDefault("servers", 1) instanceof Integer servers ? servers : 0;
+  }
+
+  public Map<String, Object> object(String key) {
+    @SuppressWarnings("unchecked")
+    Map<String, Object> object = (Map<String, Object>) line.get(key);
+    return object;
+  }
+
+  /** Heap of the trial's JVM in MiB: constant {@code client_heap_mb}. */
+  public int heapMegabytes() {
+    Object heap = object("constants").getOrDefault("client_heap_mb", DEFAULT_HEAP_MB);
+    return heap instanceof Integer megabytes ? megabytes : 0;
+  }
+
+  /** Further options of the trial's JVM: constant {@code jvm_options}, null when not a list. */
+  public List<String> jvmOptions() {
+    Object options = object("constants").getOrDefault("jvm_options", List.of());
+    return options instanceof List<?> list ? list.stream().map(Object::toString).toList() : null;
+  }
+
+  private static String name(Map<String, Object> line, String key, String where) {
+    if (line.get(key) instanceof String text && NAME.matcher(text).matches()) {
+      return text;
+    }
+    throw new BadInput(
+        "%s: '%s' is %s, not a name of [a-z0-9.-]; make the plan anew"
+            .formatted(where, key, line.get(key)));
+  }
+
+  private static long whole(Map<String, Object> line, String key, String where, long minimum) {
+    Object value = line.get(key);
+    if ((value instanceof Integer || value instanceof Long)
+        && ((Number) value).longValue() >= minimum
+        && (key.equals("seed") || value instanceof Integer)) {
+      return ((Number) value).longValue();
+    }
+    throw new BadInput(
+        "%s: '%s' is %s, not a whole number >= %d; make the plan anew"
+            .formatted(where, key, value, minimum));
+  }
+}

@@ -1,0 +1,36 @@
+package org.rackbench.harness;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * Which package of the harness may know which: {@code runner} knows {@code trial} and both know
+ * {@code api}.
+ */
+class PackagesTest {
+
+  private static final Path SOURCES = Path.of("src/main/java/org/rackbench/harness");
+
+  @ParameterizedTest
+  @CsvSource({"api, trial", "api, runner", "trial, runner"})
+  void doesNotKnow(String one, String other) throws IOException {
+    List<Path> files;
+    try (Stream<Path> walk = Files.walk(SOURCES.resolve(one))) {
+      files = walk.filter(Files::isRegularFile).toList();
+    }
+    assertFalse(files.isEmpty());
+    for (Path file : files) {
+      assertTrue(
+          !Files.readString(file).contains("org.rackbench.harness." + other),
+          () -> file + " names the package " + other);
+    }
+  }
+}

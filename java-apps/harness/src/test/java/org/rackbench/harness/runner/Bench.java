@@ -1,0 +1,180 @@
+package org.rackbench.harness.runner;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import java.util.jar.JarEntry;
+import java.util.jar.JarOutputStream;
+import java.util.stream.Stream;
+import org.rackbench.harness.trial.Json;
+
+/** A run directory, a client directory with {@link Puppet} in it, and real runner processes. */
+final class Bench {
+
+  static final String CLIENT = "puppet";
+
+  final Path root;
+  final Path run;
+  final Path lock;
+
+  Bench(Path root) throws Exception {
+    this.root = root;
+    this.run = Files.createDirectories(root.resolve("runs/demo"));
+    this.lock = root.resolve("runner.lock");
+    Files.writeString(root.resolve("lab.json"), "{\"schema\":1,\"workers\":[]}");
+    Path client = Files.createDirectories(root.resolve("clients/" + CLIENT));
+    for (String entry : System.getProperty("java.class.path").split(":")) {
+      Path path = Path.of(entry);
+      if (entry.endsWith("test-classes") || entry.endsWith("target/classes")) {
+        jar(path, client.resolve(path.getFileName() + ".jar"));
+      } else if (entry.contains("jackson")) {
+        Files.copy(path, client.resolve(path.getFileName()));
+      }
+    }
+  }
+
+  private static void jar(Path classes, Path jar) throws IOException {
+    try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar));
+        Stream<Path> files = Files.walk(classes)) {
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        out.putNextEntry(new JarEntry(classes.relativize(file).toString()));
+        Files.copy(file, out);
+      }
+    }
+  }
+
+  /** Appends a trial of two warm-up and five measured calls in which the puppet plays a part. */
+  void plan(String id, String part, Map<String, Object> more) throws IOException {
+    Map<String, Object> line =
+        Json.of(
+            "schema",
+            1,
+            "id",
+            id,
+            "study",
+            "test",
+            "profile",
+            "demo",
+            "block",
+            1,
+            "position",
+            1,
+            "client",
+            CLIENT,
+            "factors",
+            Map.of("part", part),
+            "constants",
+            new TreeMap<>(Map.of("client_heap_mb", 32, "call_timeout_s", 0.2)),
+            "node",
+            Map.of("link_mbit", 100),
+            "calls",
+            5,
+            "warmup",
+            2,
+            "threads",
+            1,
+            "timeout_s",
+            60,
+            "seed",
+            1L << 62);
+    line.putAll(more);
+    appendPlan(new String(Json.bytes(line)));
+  }
+
+  void plan(String id, String part) throws IOException {
+    plan(id, part, Map.of());
+  }
+
+  void appendPlan(String text) throws IOException {
+    Path plan = run.resolve("plan.jsonl");
+    Files.writeString(plan, Files.exists(plan) ? Files.readString(plan) + text : text);
+  }
+
+  /** The command of a runner over this run. */
+  List<String> command(String... more) {
+    List<String> command =
+        new ArrayList<>(
+            List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx64m",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Runner.class.getName(),
+                "--run",
+                run.toString(),
+                "--lab",
+                root.resolve("lab.json").toString(),
+                "--clients",
+                root.resolve("clients").toString(),
+                "--lock",
+                lock.toString()));
+    command.addAll(List.of(more));
+    return command;
+  }
+
+  Process start(String... more) throws IOException {
+    return new ProcessBuilder(command(more))
+        .redirectErrorStream(true)
+        .redirectOutput(root.resolve("runner.out").toFile())
+        .start();
+  }
+
+  /** Runs a runner to its end. */
+  Ended runner(String... more) throws Exception {
+    return end(start(more));
+  }
+
+  Ended end(Process runner) throws Exception {
+    assertTrue(runner.waitFor(2, TimeUnit.MINUTES), "the runner hangs");
+    return new Ended(runner.exitValue(), Files.readString(root.resolve("runner.out")));
+  }
+
+  record Ended(int status, String output) {}
+
+  Path sealed(String id) {
+    return run.resolve("trials/" + id);
+  }
+
+  Map<String, Object> trial(String id) throws IOException {
+    return Json.read(sealed(id).resolve("trial.json"));
+  }
+
+  Map<String, Object> state() throws IOException {
+    return Json.read(run.resolve("state.json"));
+  }
+
+  List<String> calls(String id) throws IOException {
+    return Files.readAllLines(sealed(id).resolve("calls.csv"));
+  }
+
+  /** Waits until the puppet of some trial has said that it is in a call; gives its JVM. */
+  ProcessHandle puppet() throws Exception {
+    Path said = root.resolve("puppet.pid");
+    await(() -> Files.exists(said) && !Files.readString(said).isEmpty());
+    long pid = Long.parseLong(Files.readString(said));
+    Files.delete(said);
+    return ProcessHandle.of(pid).orElseThrow();
+  }
+
+  static void await(Callable<Boolean> condition) throws Exception {
+    long end = System.nanoTime() + TimeUnit.MINUTES.toNanos(1);
+    while (!condition.call()) {
+      assertTrue(System.nanoTime() < end, "waited in vain");
+      Thread.sleep(20);
+    }
+  }
+
+  /** Sends a signal that ProcessHandle cannot send; the shell has a kill of its own. */
+  static void signal(String name, long pid) throws Exception {
+    assertEquals(0, new ProcessBuilder("sh", "-c", "kill -" + name + " " + pid).start().waitFor());
+  }
+}

@@ -1,0 +1,148 @@
+package org.rackbench.harness.runner;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.rackbench.harness.trial.Json;
+
+/** A broker and two workers as their health sockets tell it; worker k is at 127.0.0.k. */
+final class Nodes implements AutoCloseable {
+
+  private final Map<String, Map<String, Object>> services = new TreeMap<>();
+  private final Map<String, HttpServer> sockets = new TreeMap<>();
+  private final int port;
+  private volatile boolean flapping;
+  private volatile boolean restarting;
+  private int invocations;
+
+  /** Starts all sockets and describes the lab in {@code lab}. */
+  Nodes(Path lab) throws IOException {
+    try (ServerSocket free = new ServerSocket(0)) {
+      port = free.getLocalPort();
+    }
+    for (int worker = 1; worker <= 2; worker++) {
+      begin("tomcat on worker" + worker);
+      begin("sort-worker on worker" + worker);
+      open("worker" + worker);
+    }
+    List<Object> workers = new ArrayList<>();
+    for (String name : List.of("worker1", "worker2")) {
+      workers.add(
+          Json.of(
+              "name", name,
+              "address", address(name),
+              "services", List.of("tomcat", "sort-worker")));
+    }
+    Files.write(
+        lab,
+        Json.bytes(
+            Json.of(
+                "schema",
+                1,
+                "health_port",
+                port,
+                "client",
+                Map.of("name", "worker1", "address", address("worker1")),
+                "workers",
+                workers)));
+  }
+
+  /** The node answers from now on. */
+  synchronized void open(String node) throws IOException {
+    HttpServer socket = HttpServer.create(new InetSocketAddress(address(node), port), 0);
+    socket.createContext("/", exchange -> answer(node, exchange));
+    socket.start();
+    sockets.put(node, socket);
+  }
+
+  /** The node goes away. */
+  synchronized void shut(String node) {
+    sockets.remove(node).stop(0);
+  }
+
+  /** A {@code service on node} is there, as if just started. */
+  synchronized void begin(String service) {
+    Map<String, Object> known = services.computeIfAbsent(service, name -> new TreeMap<>());
+    known.put("state", "up");
+    known.put("invocation", "start-" + ++invocations);
+    known.putIfAbsent("ends", 0);
+  }
+
+  /** It ends: {@code how} is systemd's result, code and status. */
+  synchronized void end(String service, String how) {
+    Map<String, Object> known = services.get(service);
+    String[] words = how.split(" ");
+    known.put(
+        "ended",
+        Json.of(
+            "invocation", known.get("invocation"),
+            "result", words[0],
+            "code", words[1],
+            "status", words[2]));
+    known.put("ends", (int) known.get("ends") + 1);
+    known.put("state", "down");
+    known.put("invocation", null);
+  }
+
+  synchronized void silence(String service) {
+    services.get(service).put("state", "silent");
+  }
+
+  /** Every service ends before every request from now on, and is started again. */
+  void flap() {
+    flapping = true;
+  }
+
+  /** A service is restarted from now on when its node is asked for that. */
+  void restart() {
+    restarting = true;
+  }
+
+  private synchronized void answer(String node, HttpExchange exchange) throws IOException {
+    String path = exchange.getRequestURI().getPath();
+    if (restarting && path.startsWith("/restart/")) {
+      String service = path.substring("/restart/".length()) + " on " + node;
+      end(service, "signal killed KILL");
+      begin(service);
+    }
+    Map<String, Object> mine = new TreeMap<>();
+    for (String service : List.of("tomcat", "sort-worker")) {
+      if (flapping) {
+        end(service + " on " + node, "signal killed KILL");
+        begin(service + " on " + node);
+      }
+      mine.put(service, services.get(service + " on " + node));
+    }
+    byte[] body =
+        Json.bytes(
+            Json.of(
+                "schema",
+                1,
+                "services",
+                mine,
+                "disk_free_mb",
+                5000,
+                "machine",
+                Map.of("load1", 0.5, "cpu_ticks", 100, "steal_ticks", 1)));
+    exchange.sendResponseHeaders(200, body.length);
+    exchange.getResponseBody().write(body);
+    exchange.close();
+  }
+
+  private static String address(String node) {
+    return "127.0.0." + node.substring(node.length() - 1);
+  }
+
+  @Override
+  public synchronized void close() {
+    sockets.values().forEach(socket -> socket.stop(0));
+  }
+}

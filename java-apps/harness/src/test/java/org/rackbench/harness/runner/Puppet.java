@@ -1,0 +1,122 @@
+package org.rackbench.harness.runner;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeoutException;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Setting;
+
+/** A client of which the factor {@code part} says how it behaves. */
+public final class Puppet implements Client, Caller {
+
+  private String part;
+  private long seq;
+
+  @Override
+  public void open(Setting setting) throws IOException {
+    part =
+        setting.word(
+            "part",
+            "ok",
+            "mixed",
+            "all-wrong",
+            "set-up",
+            "memory",
+            "hang",
+            "hang-once",
+            "chatty",
+            "error");
+    if (part.equals("set-up")) {
+      throw new IOException("no server there");
+    } else if (part.equals("error")) {
+      throw new NoClassDefFoundError("a.missing.Jar");
+    }
+  }
+
+  @Override
+  public Caller caller(int thread) {
+    return this;
+  }
+
+  @Override
+  public void prepare(long call) {
+    seq = call;
+  }
+
+  @Override
+  public void call() throws Exception {
+    switch (part) {
+      case "memory" -> eatMemory();
+      case "hang" -> hang();
+      case "hang-once" -> hangOnce();
+      case "chatty" -> System.out.println("said by the client");
+      case "mixed" -> failAt3And4();
+      default -> {}
+    }
+  }
+
+  private void failAt3And4() throws Exception {
+    if (seq == 3) {
+      throw new IOException("refused", new TimeoutException("late"));
+    } else if (seq == 4) {
+      throw new IllegalStateException("a fault");
+    }
+  }
+
+  private static void eatMemory() {
+    List<byte[]> eaten = new ArrayList<>();
+    while (true) {
+      eaten.add(new byte[1 << 20]);
+    }
+  }
+
+  /** Hangs for ever, with a child process of its own. */
+  private static void hang() throws Exception {
+    long child = new ProcessBuilder("sleep", "1000").start().pid();
+    Files.writeString(runnersDirectory().resolve("child.pid"), Long.toString(child));
+    say();
+    Thread.sleep(1_000_000);
+  }
+
+  /** Hangs until the test has made the file {@code go}. */
+  private static void hangOnce() throws Exception {
+    Path go = runnersDirectory().resolve("go");
+    if (!Files.exists(go)) {
+      say();
+    }
+    while (!Files.exists(go)) {
+      Thread.sleep(10);
+    }
+  }
+
+  private static void say() throws IOException {
+    Path said = runnersDirectory().resolve("puppet.pid");
+    Path beside = said.resolveSibling("puppet.new");
+    Files.writeString(beside, Long.toString(ProcessHandle.current().pid()));
+    Files.move(beside, said);
+  }
+
+  /** The class path's entries are ROOT/clients/puppet/JAR. */
+  private static Path runnersDirectory() {
+    Path jar = Path.of(System.getProperty("java.class.path").split(":")[0]);
+    return jar.getParent().getParent().getParent();
+  }
+
+  @Override
+  public Answer verify() {
+    boolean wrong = part.equals("all-wrong") || part.equals("mixed") && seq == 5;
+    return new Answer(wrong ? "not what was sent" : null, 10, 20, 3, Answer.UNKNOWN);
+  }
+
+  @Override
+  public void close() throws IOException {
+    if (part.equals("chatty")) {
+      throw new IOException("cannot close");
+    }
+  }
+}

@@ -1,0 +1,146 @@
+package org.rackbench.harness.runner;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.rackbench.harness.trial.CallLog;
+
+/** What becomes of a trial, by real runner processes and real trial JVMs. */
+class RunnerOutcomeTest {
+
+  @TempDir Path root;
+  private Bench bench;
+
+  @BeforeEach
+  void makeBench() throws Exception {
+    bench = new Bench(root);
+  }
+
+  @Test
+  void sealsAGoodTrialWithItsLog() throws Exception {
+    bench.plan("t1-ok", "ok");
+    Bench.Ended runner = bench.runner();
+    assertEquals(0, runner.status(), runner.output());
+    List<String> calls = bench.calls("t1-ok");
+    assertEquals(CallLog.HEADER.strip(), calls.get(0));
+    assertEquals(8, calls.size());
+    assertTrue(calls.get(1).matches("0,0,warmup,,[0-9]+,[0-9]+,10,20,ok"), calls.get(1));
+    assertTrue(calls.get(3).startsWith("2,0,measure,,"), calls.get(3));
+    Map<String, Object> trial = bench.trial("t1-ok");
+    assertEquals("ok", trial.get("outcome"));
+    assertEquals("", trial.get("reason"));
+    assertEquals(7, trial.get("calls_rows"));
+    assertEquals(1, trial.get("attempt"));
+    assertEquals(1L << 62, trial.get("seed"));
+    assertEquals(Map.of("link_mbit", 100), trial.get("node"));
+    assertEquals(3.0, trial.get("request_header_bytes"));
+    assertEquals(null, trial.get("response_header_bytes"));
+    byte[] bytes = Files.readAllBytes(bench.sealed("t1-ok").resolve("calls.csv"));
+    byte[] digest = MessageDigest.getInstance("SHA-256").digest(bytes);
+    assertEquals(HexFormat.of().formatHex(digest), trial.get("calls_sha256"));
+    assertTrue(trial.get("started_at").toString().matches("....-..-..T..:..:..\\.[0-9]{6}Z"));
+    assertEquals(List.of("calls.csv", "trial.json"), names("t1-ok"));
+    assertEquals("finished", bench.state().get("state"));
+    assertEquals(1, bench.state().get("sealed"));
+  }
+
+  @Test
+  void failedCallsAreRows() throws Exception {
+    bench.plan("t1", "mixed");
+    bench.runner();
+    List<String> calls = bench.calls("t1");
+    assertTrue(calls.get(4).endsWith(",timeout"), calls.get(4));
+    assertTrue(calls.get(5).endsWith(",error"), calls.get(5));
+    assertTrue(calls.get(6).endsWith(",wrong"), calls.get(6));
+    assertTrue(calls.get(7).endsWith(",ok"), calls.get(7));
+    assertEquals("ok", bench.trial("t1").get("outcome"));
+    String errors = bench.trial("t1").get("errors").toString();
+    assertTrue(errors.contains("seq=4") && errors.contains("a fault"), errors);
+  }
+
+  @Test
+  void eachThreadMakesAllItsCalls() throws Exception {
+    bench.plan("t1", "ok", Map.of("threads", 30));
+    bench.runner();
+    List<String> calls = bench.calls("t1");
+    assertEquals(1 + 30 * 7, calls.size());
+    assertTrue(calls.get(1 + 31).startsWith("31,1,warmup,"), calls.get(32));
+    assertTrue(calls.get(1 + 60).startsWith("60,0,measure,"), calls.get(61));
+  }
+
+  @Test
+  void aBadTrialIsAnOutcomeAndTheRunGoesOn() throws Exception {
+    bench.plan("t1", "set-up");
+    bench.plan("t2", "all-wrong");
+    bench.plan("t3", "memory");
+    bench.plan("t4", "ok", Map.of("constants", Map.of("jvm_options", List.of("-XX:NoSuch"))));
+    bench.plan("t5", "ok", Map.of("constants", new TreeMap<>(Map.of("call_timeout_s", "soon"))));
+    bench.plan("t6", "error");
+    bench.plan("t7", "ok");
+    Bench.Ended runner = bench.runner();
+    assertEquals(0, runner.status(), runner.output());
+    assertOutcome("t1", "failed", "set-up failed: IOException: no server there");
+    assertOutcome("t2", "failed", "no measured call was ok");
+    assertEquals(7, bench.trial("t2").get("calls_rows"));
+    assertOutcome("t3", "oom", "heap 32 MiB");
+    assertOutcome("t4", "failed", "status 1 before it left a result");
+    assertTrue(names("t4").contains("trial.log"));
+    assertOutcome("t5", "failed", "call_timeout_s is soon");
+    assertOutcome("t6", "failed", "NoClassDefFoundError: a.missing.Jar");
+    assertOutcome("t7", "ok", "");
+    assertEquals(0, bench.trial("t3").get("calls_rows"));
+    assertEquals(List.of(CallLog.HEADER.strip()), bench.calls("t3"));
+  }
+
+  @Test
+  void aHangingTrialIsEndedAtItsBoundWithItsChildren() throws Exception {
+    bench.plan("t1", "hang", Map.of("timeout_s", 2));
+    Bench.Ended runner = bench.runner();
+    assertEquals(0, runner.status(), runner.output());
+    assertOutcome("t1", "timeout", "timeout_s = 2 s");
+    long child = Long.parseLong(Files.readString(root.resolve("child.pid")));
+    assertFalse(ProcessHandle.of(child).map(ProcessHandle::isAlive).orElse(false));
+  }
+
+  @Test
+  void aKilledJvmIsAFailedTrial() throws Exception {
+    bench.plan("t1", "hang-once");
+    Process runner = bench.start();
+    bench.puppet().destroyForcibly();
+    assertEquals(0, bench.end(runner).status());
+    assertOutcome("t1", "failed", "status 137");
+  }
+
+  @Test
+  void keepsWhatTheClientPrinted() throws Exception {
+    bench.plan("t1", "chatty");
+    bench.runner();
+    String log = Files.readString(bench.sealed("t1").resolve("trial.log"));
+    assertTrue(log.startsWith("said by the client"), log);
+    assertTrue(log.contains("closing: IOException: cannot close"), log);
+    assertOutcome("t1", "ok", "");
+  }
+
+  private void assertOutcome(String id, String outcome, String reason) throws Exception {
+    assertEquals(outcome, bench.trial(id).get("outcome"));
+    String found = bench.trial(id).get("reason").toString();
+    assertTrue(found.contains(reason), found);
+  }
+
+  private List<String> names(String id) throws Exception {
+    try (var files = Files.list(bench.sealed(id))) {
+      return files.map(file -> file.getFileName().toString()).sorted().toList();
+    }
+  }
+}
