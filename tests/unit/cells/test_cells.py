@@ -81,6 +81,27 @@ def test_a_trial_that_did_not_end_well_is_in_no_average(run_of):
         assert float(row["mean_ms"]) == 5
 
 
+@pytest.mark.parametrize("outcome", ["failed", "timeout", "oom"])
+def test_good_calls_of_a_trial_that_did_not_end_well_are_in_no_average(run_of, outcome):
+    run = run_of(lambda planned, rng: [5.0] * planned.calls, until=24)
+    for planned in run.plan[24:]:
+        seal(run.trials_directory, planned, [900.0] * planned.calls, outcome=outcome)
+    for cell in analyse(run).cells:
+        assert (cell.outcome, len(cell.trials), len(cell.counted)) == ("ok", 3, 2)
+        assert (cell.mean.value, cell.quantiles.p99_ms) == (5, 5)
+        assert cell.calls == 2 * run.plan[0].calls
+
+
+@pytest.mark.parametrize("outcome", ["failed", "timeout", "oom"])
+def test_a_cell_whose_trials_all_ended_badly_has_no_times_although_calls_were_good(run_of, outcome):
+    run = run_of(until=0)
+    for planned in run.plan:
+        seal(run.trials_directory, planned, [900.0] * planned.calls, outcome=outcome)
+    for row in rows_of(analyse(run)):
+        assert (row["outcome"], row["trials"], row["calls"]) == (outcome, "3", "0")
+        assert not any(row[column] for column in CELL_COLUMNS[2:9])
+
+
 def test_a_cell_of_an_open_run_is_a_row_too(run_of):
     rows = rows_of(analyse(run_of(until=5)))
     assert len(rows) == 12

@@ -90,6 +90,31 @@ def test_the_variance_split_is_that_of_the_textbook():
     assert split.share_of_forks == pytest.approx(6.96 / 8.86, abs=0.001)
 
 
+def test_the_variance_split_weighs_forks_by_their_calls():
+    """Three forks of 3, 1 and 2 calls, by hand: 1 2 3, 10 and 4 8."""
+    split = split_variance([3, 1, 2], [2.0, 10.0, 6.0], [1.0, None, 8.0])
+    within = (2 * 1 + 1 * 8) / (2 + 1)
+    assert split.calls_ms2 == pytest.approx(within)
+    assert split.forks_ms2 == pytest.approx(16 - within * (1 / 3 + 1 / 1 + 1 / 2) / 3)
+
+
+def test_the_variance_split_of_unequal_forks_is_unbiased():
+    rng = np.random.default_rng(4)
+    counts = [2, 3, 5, 40]
+    splits = []
+    for _ in range(4000):
+        forks = [rng.normal(rng.normal(100, 5), 3, size=count) for count in counts]
+        splits.append(
+            split_variance(
+                counts,
+                [float(np.mean(times)) for times in forks],
+                [float(np.var(times, ddof=1)) for times in forks],
+            )
+        )
+    assert np.mean([split.calls_ms2 for split in splits]) == pytest.approx(9, rel=0.02)
+    assert np.mean([split.forks_ms2 for split in splits]) == pytest.approx(25, rel=0.04)
+
+
 def test_there_is_no_split_without_two_forks_or_two_calls():
     assert split_variance([5], [1.0], [0.1]) is None
     assert split_variance([1, 1, 1], [1.0, 2.0, 3.0], [None, None, None]) is None
