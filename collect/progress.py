@@ -1,4 +1,4 @@
-"""How far a long command is: a bar with the time left on a terminal, plain lines when piped."""
+"""Progress of a long command: a bar on a terminal, plain lines otherwise, both with time left."""
 
 import sys
 import time
@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from collect.time_left import in_words
+
 Advance = Callable[[int, int], None]
-"""Is told how many of how many are done."""
+"""Takes how many items are done and how many there are in all."""
 
 _QUIET_S = 10.0
 
@@ -32,13 +34,15 @@ def progress() -> Iterator[Callable[[str], Advance]]:
 
 
 def _plain(name: str) -> Advance:
-    """Write a line when the task takes long: every ten seconds, and never for a quick one."""
-    last = time.monotonic()
+    """Write a line every ten seconds, so that a quick task writes none."""
+    began = last = time.monotonic()
 
     def advance(done: int, total: int) -> None:
         nonlocal last
-        if time.monotonic() - last >= _QUIET_S:
-            last = time.monotonic()
-            print(f"{name}: {done} of {total}", file=sys.stderr)
+        now = time.monotonic()
+        if now - last >= _QUIET_S:
+            last = now
+            left_s = (now - began) / max(done, 1) * (total - done)
+            print(f"{name}: {done} of {total}, {in_words(left_s)} to go", file=sys.stderr)
 
     return advance

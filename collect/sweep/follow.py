@@ -21,6 +21,7 @@ from collect.sweep.hook import Hook, summary_of
 from collect.sweep.pull import RefusedTrialsError, accept_trials
 from collect.sweep.status import FOLLOWED, Watch
 from collect.sweep.status_page import write_page
+from collect.time_left import in_words
 
 _BATCH_TRIALS = 100
 _BATCH_BYTES = 32 * MIB
@@ -86,7 +87,7 @@ class Follower:
         }
         self.here = self._sealed_here()
         self._watch = Watch(open_run(str(self.run)))
-        self._started = self._heard = self._sealed = self.clock()
+        self._heard = self._sealed = self.clock()
         self._spoken = self._drawn = float("-inf")
         self._parent = os.getppid()
 
@@ -119,7 +120,7 @@ class Follower:
         try:
             more = self._look()
             self._heard = self.clock()
-            self._speak(self.line())
+            self._speak_progress()
         except NodeSilentError as error:
             self._wait(f"the node does not answer ({error}); the runner may well go on there")
         except NoRoomError as error:
@@ -134,7 +135,7 @@ class Follower:
         return more
 
     def line(self) -> str:
-        """One line of progress; the ETA counts on the pace of this sweep."""
+        """Return one line of progress, with the time left as `collect status` estimates it."""
         done, total = len(self.here), len(self.planned)
         text = f"[{done}/{total} {100 * done // total:3d} %]"
         if self.not_ok:
@@ -143,9 +144,9 @@ class Follower:
             text += f" paused: {self.state.get('reason')} |"
         if self.state.get("running"):
             text += f" {self.state['running']} runs |"
-        if self.pulled and done < total:
-            seconds = int((self.clock() - self._started) / self.pulled * (total - done))
-            text += f" ETA {seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+        left = self._watch.look().eta if done < total else None
+        if left is not None:
+            text += f" {in_words(left.total_seconds())} to go"
         return text.rstrip(" |")
 
     def _look(self) -> bool:
@@ -172,7 +173,7 @@ class Follower:
         ):
             ask_for(self.run, sum(sizes[name] for name in batch), self.terms.reserve_mb)
             self._pull(source, batch)
-            self._speak(self.line())
+            self._speak_progress()
         self._remove(source, [name for name in sizes if name in self.here])
         if active in _RUNNING:
             return True
@@ -209,7 +210,7 @@ class Follower:
             )
             self.node(self._inside(move))
             self._refused += names
-            self._speak(f"{error}\nmoved to {source}/refused on the client", now=True)
+            self._speak(f"{error}\nmoved to {source}/refused on the client")
 
     def _remove(self, source: str, names: list[str]) -> None:
         """Remove from the node what lies here, verified and flushed to disk."""
@@ -219,7 +220,7 @@ class Follower:
                 self._proven.add(name)
             except TrialError as error:
                 self._damaged.add(name)
-                self._speak(f"{error}; the client has it still", now=True)
+                self._speak(f"{error}; the client has it still")
         gone = [name for name in names if name in self._proven]
         for start in range(0, len(gone), _BATCH_TRIALS):
             batch = shlex.join(gone[start : start + _BATCH_TRIALS])
@@ -258,7 +259,7 @@ class Follower:
                 f"{why}; after {self.terms.silence_s:.0f} s this side gives up: "
                 "run the same command again to attach to the run, what is sealed stays"
             )
-        self._speak(f"{why}; trying again", now=True)
+        self._speak(f"{why}; trying again")
 
     def _demand_all(self) -> None:
         """Say why trials are open although the runner ended, with its own last words."""
@@ -286,20 +287,25 @@ class Follower:
 
     def _end(self, event: str, reason: str) -> None:
         self.state.pop("running", None)
-        self._speak(self.line(), now=True)
+        self._speak(self.line())
         if reason and event == "ended":
-            self._speak(reason, now=True)
+            self._speak(reason)
         self._tell(event, reason)
 
     def _tell(self, event: str, reason: str) -> None:
         if self.hook:
             problem = self.hook.call(summary_of(self._watch.look(), event, reason))
             if problem:
-                self._speak(problem, now=True)
+                self._speak(problem)
 
-    def _speak(self, text: str, *, now: bool = False) -> None:
-        """Say it, but not twice and not too often."""
-        if text != self._said and (now or self.clock() - self._spoken >= _SPEAK_S):
+    def _speak_progress(self) -> None:
+        """Say the line of progress when nothing was said for a while."""
+        if self.clock() - self._spoken >= _SPEAK_S:
+            self._speak(self.line())
+
+    def _speak(self, text: str) -> None:
+        """Say it, unless it is what was said last."""
+        if text != self._said:
             self.say(text)
             self._said, self._spoken = text, self.clock()
 

@@ -4,11 +4,11 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from statistics import mean, median
+from statistics import median
 from typing import Any
 
 from rich.console import Console, Group
@@ -21,6 +21,7 @@ from collect.files import free_mb
 from collect.run.directory import Run, open_run
 from collect.run.plan import PlannedTrial
 from collect.run.trials import OUTCOMES, Trial, TrialError, read_trial
+from collect.time_left import in_words, of_kinds
 
 ENDED = {"finished", "failed", "deadline"}
 """The words of state.json after which a run goes on only when it is started again."""
@@ -253,7 +254,7 @@ def lines_of(status: Status) -> list[tuple[str, str]]:
         text = "; ".join(f"{count} trials: {reason}" for reason, count in reasons.most_common())
         lines.append(("put off", text))
     if status.remaining:
-        lines.append(("time left", _duration(status.eta)))
+        lines.append(("time left", _time_left(status.eta)))
     client = "" if status.client_free_mb is None else f", {status.client_free_mb} MiB on the client"
     lines.append(("disk free", f"{status.control_free_mb} MiB here{client}"))
     lines += [(name, _health(node)) for name, node in status.nodes.items()]
@@ -290,34 +291,29 @@ def _view(status: Status) -> Group:
     return Group(table, ProgressBar(total=status.total, completed=status.sealed, width=60))
 
 
-def _duration(left: timedelta | None) -> str:
+def _time_left(left: timedelta | None) -> str:
     if left is None:
         return "unknown until a trial is sealed"
-    minutes, seconds = divmod(round(left.total_seconds()), 60)
-    hours, minutes = divmod(minutes, 60)
-    end = datetime.now(UTC) + left
-    return f"about {hours}:{minutes:02}:{seconds:02}, until {end:%Y-%m-%d %H:%M} UTC"
+    return f"{in_words(left.total_seconds())}, until {datetime.now(UTC) + left:%Y-%m-%d %H:%M} UTC"
 
 
 def _eta(
-    remaining: list[PlannedTrial], sealed: list[tuple[PlannedTrial, Trial]]
+    remaining: Sequence[PlannedTrial], sealed: Sequence[tuple[PlannedTrial, Trial]]
 ) -> timedelta | None:
-    """Expect of each trial what its cell has taken so far, and the usual pause before it."""
-    if not sealed:
-        return None
-    by_cell: dict[Any, list[float]] = {}
+    """Return how long the rest takes: each trial what its cell took, and the usual pause."""
+    taken: dict[Any, list[float]] = {}
     for planned, trial in sealed:
-        by_cell.setdefault(planned.cell, []).append(trial.seconds)
-    overall = mean(trial.seconds for _, trial in sealed)
+        taken.setdefault(planned.cell, []).append(trial.seconds)
+    trials_s = of_kinds((trial.cell for trial in remaining), taken)
+    if trials_s is None:
+        return None
     ordered = sorted((trial for _, trial in sealed), key=lambda trial: trial.started_at)
     pauses = [
         (after.started_at - before.ended_at).total_seconds() for before, after in pairwise(ordered)
     ]
     # The median: a run that rested over the day is not expected to rest before every trial.
-    pause = max(0.0, median(pauses)) if pauses else 0.0
-    return timedelta(
-        seconds=sum(mean(by_cell.get(trial.cell, [overall])) + pause for trial in remaining)
-    )
+    pause_s = max(0.0, median(pauses)) if pauses else 0.0
+    return timedelta(seconds=trials_s + pause_s * len(remaining))
 
 
 def _object(run: Run, name: str) -> Mapping[str, Any]:
