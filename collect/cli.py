@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TextIO, TypeAlias
 
 from collect.errors import InputError
+from collect.exchange.formats import FORMATS
 from collect.files import write_text
 from collect.progress import progress
 from collect.run.directory import Run, open_run
@@ -410,20 +411,13 @@ def _add_export(commands: Commands) -> None:
         commands,
         _export,
         "write a run for other tools",
-        """\
+        f"""\
 Write a run for other tools, from its sealed and verified trials alone; a refused
 trial is a finding and is left out. The file appears whole or not at all. One that
 is there already is only replaced with --force.
 
 formats:
-  parquet   all calls, warm-up too, with one schema for all studies (levels as JSON)
-  csv       all calls, a column each factor
-  trials    CSV with the mean of each trial, the samples of every interval
-  cells     CSV with a row each cell, as cells.csv
-  jtl       measured calls for JMeter, which knows whole milliseconds only
-  hdr       HdrHistogram log: a histogram of each trial in ns, tagged by its cell
-  latex     the cells as a table for the packages booktabs and longtable
-  markdown  the cells as a pipe table
+{_formats()}
 
 examples:
   collect export monday --format parquet
@@ -433,8 +427,7 @@ examples:
     parser.add_argument(
         "run_name", metavar="RUN", help="a run's directory, or its name in results/"
     )
-    formats = ("parquet", "csv", "trials", "cells", "jtl", "hdr", "latex", "markdown")
-    parser.add_argument("--format", required=True, choices=formats, help="see below")
+    parser.add_argument("--format", required=True, choices=FORMATS, help="see below")
     parser.add_argument(
         "-o",
         "--output",
@@ -442,6 +435,10 @@ examples:
         help="the file (default: named after the run, in its directory)",
     )
     parser.add_argument("--force", action="store_true", help="replace the file if it is there")
+
+
+def _formats() -> str:
+    return "\n".join(f"  {name:<9} {form.summary}" for name, form in FORMATS.items())
 
 
 def _export(options: argparse.Namespace) -> int:

@@ -16,10 +16,12 @@ from collect.cells.analysis import Analysis
 from collect.errors import InputError
 from collect.exchange.labels import label_of
 from collect.run.study import level_text
-from collect.run.trials import CALLS_HEADER, Trial
+from collect.run.trials import CALLS_HEADER, CALLS_WORDS, Trial
 
-_TYPES = {"phase": "VARCHAR", "status": "VARCHAR"}
-LOG_COLUMNS = {name: _TYPES.get(name, "BIGINT") for name in CALLS_HEADER.split(",")}
+LOG_COLUMNS = {
+    name: "VARCHAR" if name in CALLS_WORDS else "BIGINT" for name in CALLS_HEADER.split(",")
+}
+"""The columns of calls.csv with their types in SQL."""
 PARQUET_COLUMNS = (
     *("run", "study", "profile", "trial", "block", "position", "attempt", "outcome"),
     *("factors", "started_at", *LOG_COLUMNS),
@@ -45,7 +47,7 @@ def write_parquet(analysis: Analysis, path: Path) -> None:
         )
 
 
-def write_calls_csv(analysis: Analysis, path: Path) -> None:
+def write_csv(analysis: Analysis, path: Path) -> None:
     """Write every call of every whole trial, with a column each factor."""
     factors = list(analysis.run.factors)
     others = ("study", "trial", "block", "position", "outcome", *LOG_COLUMNS)

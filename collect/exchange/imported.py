@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from collect.errors import InputError
-from collect.exchange.jtl import STATUSES, JtlFile, Samples
+from collect.exchange.jtl import JtlFile, Samples
 from collect.exchange.labels import factors_of
 from collect.files import flush
 from collect.run.directory import RESULTS
 from collect.run.plan import SCHEMA as PLAN_SCHEMA
 from collect.run.plan import PlannedTrial, plan_bytes
 from collect.run.study import CELL_COLUMNS, Level, two_alike
-from collect.run.trials import CALLS_HEADER, SCHEMA
+from collect.run.trials import CALLS_HEADER, PLANNED_KEYS, SCHEMA, STATUSES
 
 PROFILE = "imported"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -214,11 +214,10 @@ def _seal(directory: Path, part: _Part) -> None:
     flush(directory / "calls.csv")
     is_good = STATUSES.index("ok") in samples.status
     ended_ms = max(map(sum, zip(samples.started_ms, samples.elapsed_ms, strict=True)))
-    kept = ("id", "study", "profile", "block", "position", "client", "factors", "constants")
     seq_of = {place: seq for seq, place in enumerate(order)} if samples.texts else {}
     record = {
         "schema": SCHEMA,
-        **{key: value for key, value in asdict(planned).items() if key in (*kept, "node", "seed")},
+        **{key: value for key, value in asdict(planned).items() if key in PLANNED_KEYS},
         "attempt": 1,
         "outcome": "ok" if is_good else "failed",
         "reason": "" if is_good else "no measured call was ok",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from collect.errors import InputError
+from collect.run.trials import STATUSES
 
 NEEDED = ("timeStamp", "elapsed", "label", "success")
 _SEPARATORS = ",;\t"
@@ -19,7 +20,6 @@ _LATEST_MS = 9 * 10**12
 _ERROR_TEXTS = 100
 # In a distributed test JMeter puts the engine before the name of the thread.
 _REMOTE = re.compile(r"[^\s:]+:\d+-")
-STATUSES = ("ok", "error", "wrong", "timeout")
 
 
 @dataclass

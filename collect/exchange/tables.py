@@ -1,10 +1,10 @@
-"""The cells of a run as tables to put into a text, and its trials as a tidy CSV."""
+"""Exports the cells of a run as tables for a document, and its trials as a tidy CSV."""
 
 import csv
-import io
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult, cells_csv
@@ -39,36 +39,35 @@ _KNOWN_TO_PDFLATEX = (
 )
 
 
-def as_csv(analysis: Analysis) -> str:
-    """Give cells.csv."""
-    return cells_csv(analysis.run, analysis.cells)
+def write_csv(analysis: Analysis, path: Path) -> None:
+    """Write cells.csv."""
+    path.write_text(cells_csv(analysis.run, analysis.cells), encoding="utf-8")
 
 
-def trials_csv(analysis: Analysis) -> str:
-    """Give a row each whole trial: levels, block, calls, errors, mean in ms (empty if none)."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+def write_trials(analysis: Analysis, path: Path) -> None:
+    """Write a CSV row for each whole trial; `mean_ms` is empty where the trial does not count."""
     columns = ("trial", "block", "position", "outcome", "calls", "errors", "mean_ms")
-    writer.writerow(["study", *analysis.run.factors, *columns])
-    for cell in analysis.cells:
-        levels = [level_text(level) for level in cell.levels]
-        for trial in cell.trials:
-            sealed, calls = trial.trial, trial.calls
-            mean_ms = calls.mean_ms if trial.counts else None
-            writer.writerow(
-                [
-                    *(analysis.run.study, *levels, sealed.id, sealed.block, sealed.position),
-                    *(sealed.outcome, calls.calls, calls.errors),
-                    "" if mean_ms is None else repr(mean_ms),
-                ]
-            )
-    return text.getvalue()
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["study", *analysis.run.factors, *columns])
+        for cell in analysis.cells:
+            levels = [level_text(level) for level in cell.levels]
+            for trial in cell.trials:
+                sealed, calls = trial.trial, trial.calls
+                mean_ms = calls.mean_ms if trial.counts else None
+                writer.writerow(
+                    [
+                        *(analysis.run.study, *levels, sealed.id, sealed.block, sealed.position),
+                        *(sealed.outcome, calls.calls, calls.errors),
+                        "" if mean_ms is None else repr(mean_ms),
+                    ]
+                )
 
 
-def as_latex(analysis: Analysis) -> str:
-    """Give a table for the packages booktabs and longtable, numbers as the report shows them.
+def write_latex(analysis: Analysis, path: Path) -> None:
+    """Write a table for the packages booktabs and longtable, numbers as the report shows them.
 
-    It begins with a comment when it holds letters that pdfLaTeX has no fonts for.
+    The file begins with a comment when it holds letters that pdfLaTeX has no fonts for.
     """
     header, rows = _table(analysis, _latex)
     sides = "".join(
@@ -96,16 +95,17 @@ def as_latex(analysis: Analysis) -> str:
         *(" & ".join(row) + r" \\" for row in rows),
         r"\end{longtable}}",
     ]
-    return "\n".join(lines) + "\n"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def as_markdown(analysis: Analysis) -> str:
-    """Give a pipe table, numbers as the report shows them."""
+def write_markdown(analysis: Analysis, path: Path) -> None:
+    """Write a pipe table, numbers as the report shows them."""
     header, rows = _table(analysis, _markdown)
     count = len(analysis.run.factors)
     rule = ["---"] * count + ["---:"] * len(_NUMBERS)
     lines = [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
-    return "\n".join([*lines, "", _markdown(_caption(analysis))]) + "\n"
+    text = "\n".join([*lines, "", _markdown(_caption(analysis))]) + "\n"
+    path.write_text(text, encoding="utf-8")
 
 
 def _caption(analysis: Analysis) -> str:
@@ -151,7 +151,7 @@ def _markdown(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Give a text without line ends and control characters, which no table can hold."""
+    """Return a text without line ends and control characters, which no table can hold."""
     return "".join(
         character if character.isprintable() or character == "\N{NARROW NO-BREAK SPACE}" else " "
         for character in text

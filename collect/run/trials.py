@@ -26,10 +26,15 @@ OUTCOMES = ("ok", "failed", "timeout", "oom")
 CALLS_HEADER = (
     "seq,thread,phase,intended_ns,start_ns,elapsed_ns,request_bytes,response_bytes,status"
 )
-_PLANNED = (
+PHASES = ("warmup", "measure")
+STATUSES = ("ok", "error", "wrong", "timeout")
+CALLS_WORDS = {"phase": PHASES, "status": STATUSES}
+"""The columns of calls.csv that hold one of a few words; all others hold whole numbers."""
+PLANNED_KEYS = (
     *("id", "study", "profile", "block", "position"),
     *("client", "factors", "constants", "node", "seed"),
 )
+"""The keys that trial.json takes from its line of plan.jsonl."""
 _CHUNK = 1 << 20
 _END = ord("\n")
 _SHOWN = 60
@@ -150,7 +155,7 @@ def verify_seal(directory: Path, planned: PlannedTrial | None = None) -> Trial:
     trial = read_trial(directory)
     if planned is not None:
         wanted = vars(planned)
-        for name in _PLANNED:
+        for name in PLANNED_KEYS:
             if trial.record.get(name) != wanted[name]:
                 raise TrialError(
                     f"{trial.id}: {name} is {quoted(trial.record.get(name))} in trial.json, but "

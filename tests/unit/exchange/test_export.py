@@ -15,7 +15,7 @@ from collect.cells.analysis import analyse
 from collect.cells.cells import cells_csv
 from collect.cli import main
 from collect.exchange.calls import JTL_COLUMNS, PARQUET_COLUMNS
-from collect.exchange.export import FORMATS
+from collect.exchange.formats import FORMATS
 from collect.exchange.labels import factors_of, label_of
 
 ODD = [

@@ -1,0 +1,58 @@
+"""The formats in which a run is exported: one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from collect.cells.analysis import Analysis
+
+
+@dataclass(frozen=True)
+class Format:
+    """What a format holds, how its files end, and the function of this package that writes one.
+
+    The function is named, not imported: its module is slow to import, and `collect export --help`
+    needs the summary alone.
+    """
+
+    summary: str
+    suffix: str
+    writer: str
+
+    def write(self, analysis: Analysis, path: Path) -> None:
+        """Write a run in this format."""
+        resolve_name(f"collect.exchange.{self.writer}")(analysis, path)
+
+
+FORMATS: Mapping[str, Format] = {
+    "parquet": Format(
+        "all calls, warm-up too, with one schema for all studies (levels as JSON)",
+        ".parquet",
+        "calls:write_parquet",
+    ),
+    "csv": Format("all calls, with a column for each factor", ".calls.csv", "calls:write_csv"),
+    "trials": Format(
+        "CSV with the mean of each trial, the samples of every interval",
+        ".trials.csv",
+        "tables:write_trials",
+    ),
+    "cells": Format("CSV with a row for each cell, as cells.csv", ".cells.csv", "tables:write_csv"),
+    "jtl": Format("measured calls for JMeter, in whole milliseconds", ".jtl", "calls:write_jtl"),
+    "hdr": Format(
+        "HdrHistogram log: a histogram of each trial in ns, tagged by its cell",
+        ".hlog",
+        "hdr:write_hdr",
+    ),
+    "latex": Format(
+        "the cells as a table for the packages booktabs and longtable",
+        ".tex",
+        "tables:write_latex",
+    ),
+    "markdown": Format("the cells as a pipe table", ".md", "tables:write_markdown"),
+}
