@@ -11,6 +11,7 @@ from typing import TextIO, TypeAlias
 from collect.errors import InputError
 from collect.exchange.formats import FORMATS
 from collect.files import write_text
+from collect.printable import console
 from collect.progress import progress
 from collect.run.directory import Run, open_run
 from collect.run.plan import (
@@ -342,10 +343,13 @@ def _anova(options: argparse.Namespace) -> int:
     columns = [options.response, *options.factor]
     if len(options.factor) > 2 or len(set(columns)) < len(columns):
         raise InputError("give one or two factors, each column once")
-    from collect.stats.anova import anova, as_json, as_text, read_observations  # noqa: PLC0415 - slow
+    from collect.stats.anova import anova, as_json, as_table, read_observations  # noqa: PLC0415 - slow
 
     table = anova(read_observations(options.file, options.response, options.factor))
-    print((as_json if options.json else as_text)(table))
+    if options.json:
+        print(as_json(table))
+    else:
+        console().print(as_table(table))
     return GOOD
 
 

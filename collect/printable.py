@@ -1,10 +1,21 @@
-"""Text of other machines, made fit for a terminal."""
+"""What is printed on a terminal: a console for tables, and text that other machines sent."""
+
+from rich.console import Console
+
+_PIPED_WIDTH = 200
+
+
+def console() -> Console:
+    """Return a console for standard output; when that is no terminal, wide enough for any table."""
+    terminal = Console()
+    return terminal if terminal.is_terminal else Console(width=_PIPED_WIDTH)
 
 
 def printable(text: str, most: int = 300) -> str:
-    """One line of it: white space as single blanks, `?` for what would steer a terminal.
+    """Return a text as one line that is safe to print.
 
-    What is longer than `most` characters is cut, and ends with an ellipsis then.
+    White space becomes single blanks, characters that would control a terminal become `?`, and a
+    text of more than `most` characters is cut and ends with an ellipsis.
     """
     line = "".join(
         letter if letter.isprintable() else "?" for letter in " ".join(text[: 4 * most].split())

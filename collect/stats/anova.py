@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from rich.table import Table
+from rich.text import Text
 from scipy import stats
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
@@ -129,17 +131,14 @@ def as_json(table: Sequence[Source]) -> str:
     return json.dumps(rows, indent=1, ensure_ascii=False)
 
 
-def as_text(table: Sequence[Source]) -> str:
-    """Give the table in aligned columns."""
-    rows = [COLUMNS, *(_texts(row) for row in table)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(COLUMNS))]
-    return "\n".join(
-        "  ".join(
-            text.ljust(width) if column == 0 else text.rjust(width)
-            for column, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
+def as_table(table: Sequence[Source]) -> Table:
+    """Return the table for a terminal."""
+    shown = Table(box=None, pad_edge=False, header_style="")
+    for name in COLUMNS:
+        shown.add_column(name, justify="left" if name == COLUMNS[0] else "right", no_wrap=True)
+    for row in table:
+        shown.add_row(*map(Text, _texts(row)))
+    return shown
 
 
 def _texts(row: Source) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -14,6 +13,7 @@ from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult
 from collect.cells.notation import show, show_estimate, show_level
 from collect.errors import InputError
+from collect.printable import console
 from collect.report.compare.budget import Budget
 from collect.report.compare.environment import Difference, find_differences
 from collect.report.compare.ratios import Compared, Comparison, Verdict, compare_cells
@@ -32,7 +32,6 @@ _STYLES = {
     Verdict.BROKEN: "red",
     Verdict.MENDED: "green",
 }
-_PIPED_WIDTH = 200
 
 
 @dataclass(frozen=True)
@@ -81,17 +80,14 @@ def compare(runs: Mapping[str, Analysis], budget: Budget) -> Outcome:
 
 def print_text(outcome: Outcome) -> None:
     """Print the cells, what only one run has, and what differs around them."""
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_PIPED_WIDTH)
-    others = list(outcome.runs)[1:]
-    for label in others:
-        console.print(_cells(outcome, label))
+    out = console()
+    for label in list(outcome.runs)[1:]:
+        out.print(_cells(outcome, label))
     for absence in outcome.compared.absences:
-        console.print(Text(f"only in {absence.only_in}: {_name(absence.factors)}"))
-    console.print(_differences(outcome))
+        out.print(Text(f"only in {absence.only_in}: {_name(absence.factors)}"))
+    out.print(_differences(outcome))
     for line in (METHOD, *outcome.summary):
-        console.print(Text(line))
+        out.print(Text(line))
 
 
 def as_json(outcome: Outcome) -> str:
