@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment
 from markupsafe import Markup
 
 from collect.cells.analysis import Analysis
@@ -17,13 +18,14 @@ from collect.cells.notation import name_of, show, show_estimate, show_level
 from collect.files import write_text
 from collect.replication import charts
 from collect.replication.evidence import Key
-from collect.replication.exhibits import Figure
+from collect.replication.exhibits import Figure, headings
 from collect.replication.judge import Replication, replicate
 from collect.replication.lessons import Lesson, lessons_of
 from collect.report.bench import Bench, find_bench
 from collect.report.deviations import Condition, conditions_of
 from collect.report.provenance import Fact, facts_of, nodes_of, settings_of
-from collect.report.warnings import Trouble, find_troubles
+from collect.report.warnings import ReportWarning, find_warnings
+from collect.run.directory import Run
 from collect.run.study import Level
 from collect.stats.estimates import Estimate
 from collect.templates import templates_in
@@ -46,15 +48,25 @@ class Section:
     is_lesson: bool = False
 
     @property
+    def run(self) -> Run:
+        """The run."""
+        return self.analysis.run
+
+    @property
+    def anchor(self) -> str:
+        """What the anchors of this section begin with."""
+        return f"r{self.number}"
+
+    @property
     def title(self) -> str:
         """The title of the study, or its name."""
-        stated = self.analysis.run.stated
-        return str(stated.content["title"]) if stated else self.analysis.run.study
+        stated = self.run.stated
+        return str(stated.content["title"]) if stated else self.run.study
 
     @cached_property
-    def troubles(self) -> list[Trouble]:
+    def warnings(self) -> list[ReportWarning]:
         """What went wrong."""
-        return find_troubles(self.analysis)
+        return find_warnings(self.analysis)
 
     @property
     def facts(self) -> list[Fact]:
@@ -64,11 +76,11 @@ class Section:
     @property
     def nodes(self) -> tuple[list[str], list[list[str]]]:
         """The nodes as a table."""
-        return nodes_of(self.analysis.run.provenance)
+        return nodes_of(self.run.provenance)
 
     @cached_property
     def _threads(self) -> Mapping[tuple[Level, ...], int]:
-        run = self.analysis.run
+        run = self.run
         return {run.levels(planned.factors): planned.threads for planned in run.plan}
 
     def bench_share(self, cell: CellResult) -> float | None:
@@ -83,7 +95,7 @@ class Section:
     @property
     def choices(self) -> Mapping[str, str]:
         """The conditions nobody stated."""
-        stated = self.analysis.run.stated
+        stated = self.run.stated
         return stated.content.get("our_choice", {}) if stated else {}
 
     @cached_property
@@ -94,13 +106,13 @@ class Section:
     @property
     def deviations(self) -> list[str]:
         """What else the run recorded as different from the document's conditions."""
-        stated = self.analysis.run.provenance.get("deviations", [])
+        stated = self.run.provenance.get("deviations", [])
         return [d if isinstance(d, str) else json.dumps(d, ensure_ascii=False) for d in stated]
 
     @property
     def lessons(self) -> Mapping[str, Lesson]:
         """The lessons by title of the exhibit; none for a researcher."""
-        return lessons_of(self.analysis.run.study) if self.is_lesson else {}
+        return lessons_of(self.run.study) if self.is_lesson else {}
 
     @property
     def lists_trials(self) -> bool:
@@ -110,7 +122,7 @@ class Section:
     @cached_property
     def _anchors(self) -> Mapping[tuple[Level, ...], str]:
         cells = enumerate(self.analysis.cells, start=1)
-        return {cell.levels: f"r{self.number}-c{place}" for place, cell in cells}
+        return {cell.levels: f"{self.anchor}-c{place}" for place, cell in cells}
 
     def cell_anchor(self, cell: CellResult) -> str:
         """Give the anchor of a cell."""
@@ -156,36 +168,44 @@ def write_report(
     return answers
 
 
-def _render_answers(sections: Sequence[Section], page: str) -> str:
-    # Markdown for a teacher to read or print, not markup for a browser.
-    environment = templates_in("report", is_markup=False)
-    return environment.get_template("answers.md.j2").render(
-        sections=sections, page=page, slug=_slug
-    )
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-
-
 def _render(sections: Sequence[Section]) -> str:
-    environment = templates_in("report")
-    environment.filters.update(show=show, estimate=show_estimate, level=show_level, key=name_of)
+    environment = _templates(is_markup=True)
+    environment.globals["headings"] = headings
+    environment.filters.update(
+        show=show,
+        estimate=show_estimate,
+        level=show_level,
+        key=name_of,
+        spec=charts.page_spec,
+        svg=lambda spec: Markup(charts.page_svg(spec)),  # noqa: S704 - drawn by ourselves
+        inline_json=_inline_json,
+    )
     environment.tests.update(
         figure=lambda exhibit: isinstance(exhibit, Figure),
         estimate=lambda value: isinstance(value, Estimate),
     )
     has_charts = any(section.replication.figures for section in sections)
-    template = environment.get_template("page.html.j2")
-    return template.render(
+    return environment.get_template("page.html.j2").render(
         sections=sections,
         palettes={"light": charts.LIGHT, "dark": charts.DARK},
-        spec_of=charts.page_spec,
-        svg=lambda spec: Markup(charts.page_svg(spec)),  # noqa: S704 - drawn by ourselves
-        inline=_inline_json,
         vega=_inline_script(charts.script()) if has_charts else "",
-        slug=_slug,
     )
+
+
+def _render_answers(sections: Sequence[Section], page: str) -> str:
+    # Markdown for a teacher to read or print, not markup for a browser.
+    template = _templates(is_markup=False).get_template("answers.md.j2")
+    return template.render(sections=sections, page=page)
+
+
+def _templates(*, is_markup: bool) -> Environment:
+    environment = templates_in("report", is_markup=is_markup)
+    environment.filters["slug"] = _slug
+    return environment
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def _inline_json(value: Mapping[str, Any]) -> Markup:

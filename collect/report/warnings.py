@@ -30,7 +30,7 @@ _LISTED = 8
 
 
 @dataclass(frozen=True)
-class Trouble:
+class ReportWarning:
     """One sentence with its details; grave when numbers are affected and not only their reading."""
 
     text: str
@@ -38,7 +38,7 @@ class Trouble:
     is_grave: bool = True
 
 
-def find_troubles(analysis: Analysis) -> list[Trouble]:
+def find_warnings(analysis: Analysis) -> list[ReportWarning]:
     """List what went wrong, gravest first; empty when nothing did."""
     looks = read_looks(analysis.run.directory, analysis.run.provenance)
     return [
@@ -51,23 +51,27 @@ def find_troubles(analysis: Analysis) -> list[Trouble]:
         *_of_exceptions(analysis.run.provenance),
         *_of_changes(looks, analysis.run.provenance),
         *_of_unseen(looks),
-        *_of_course(analysis.cells),
+        *_of_drift(analysis.cells),
         *_of_disturbances(analysis.cells),
         *_of_attempts(analysis.cells),
         *_of_source(analysis.run.provenance),
     ]
 
 
-def _of_findings(analysis: Analysis) -> list[Trouble]:
-    troubles = []
+def _of_findings(analysis: Analysis) -> list[ReportWarning]:
+    warnings = []
     refused, stray, missing = map(analysis.of_kind, ("refused", "stray", "missing"))
     if refused:
         texts = _first([finding.text for finding in refused])
-        troubles.append(Trouble(f"{_count(len(refused), 'trial')} refused and not counted.", texts))
+        warnings.append(
+            ReportWarning(f"{_count(len(refused), 'trial')} refused and not counted.", texts)
+        )
     if stray:
         texts = _first([finding.text for finding in stray])
-        troubles.append(
-            Trouble(f"{_count(len(stray), 'directory', 'directories')} not of the plan.", texts)
+        warnings.append(
+            ReportWarning(
+                f"{_count(len(stray), 'directory', 'directories')} not of the plan.", texts
+            )
         )
     if missing:
         total = len(analysis.run.plan)
@@ -77,8 +81,8 @@ def _of_findings(analysis: Analysis) -> list[Trouble]:
             f"{whole} of {_count(analysis.run.blocks, 'block')} are whole; "
             "means use every sealed trial, ratios the blocks that hold all their cells."
         )
-        troubles.append(Trouble(text))
-    return troubles
+        warnings.append(ReportWarning(text))
+    return warnings
 
 
 def _whole_blocks(analysis: Analysis) -> int:
@@ -90,7 +94,7 @@ def _whole_blocks(analysis: Analysis) -> int:
     return analysis.run.blocks - len(open_blocks)
 
 
-def _of_outcomes(cells: Sequence[CellResult]) -> list[Trouble]:
+def _of_outcomes(cells: Sequence[CellResult]) -> list[ReportWarning]:
     details = []
     for cell in cells:
         bad = [t.trial for t in cell.trials if t.trial.outcome != "ok"]
@@ -103,25 +107,27 @@ def _of_outcomes(cells: Sequence[CellResult]) -> list[Trouble]:
     if not details:
         return []
     return [
-        Trouble(
+        ReportWarning(
             f"{_count(len(details), 'cell')} with trials that did not end well.", _first(details)
         )
     ]
 
 
-def _of_calls(cells: Sequence[CellResult]) -> list[Trouble]:
+def _of_calls(cells: Sequence[CellResult]) -> list[ReportWarning]:
     details = [f"{name_of(c.levels)}: {_count(c.errors, 'call')}" for c in cells if c.errors]
     if not details:
         return []
     total = sum(cell.errors for cell in cells)
     return [
-        Trouble(f"{_count(total, 'measured call')} failed; none is in an average.", _first(details))
+        ReportWarning(
+            f"{_count(total, 'measured call')} failed; none is in an average.", _first(details)
+        )
     ]
 
 
-def _of_sharing(nodes: Sequence[Mapping[str, Any]]) -> list[Trouble]:
+def _of_sharing(nodes: Sequence[Mapping[str, Any]]) -> list[ReportWarning]:
     """Say which machines do several nodes' work, and what that means for the times."""
-    troubles = []
+    warnings = []
     for node in nodes:
         groups = node.get("groups")
         roles = [_ROLES[g] for g in _ROLES if isinstance(groups, list) and g in groups]
@@ -133,11 +139,11 @@ def _of_sharing(nodes: Sequence[Mapping[str, Any]]) -> list[Trouble]:
             "on it share its processors and memory, and what passes between them crosses no "
             "network, so the link rate has no part in it."
         )
-        troubles.append(Trouble(text))
-    return troubles
+        warnings.append(ReportWarning(text))
+    return warnings
 
 
-def _of_fit(run: Run) -> list[Trouble]:
+def _of_fit(run: Run) -> list[ReportWarning]:
     workers = run.plan[0].fitted_to
     if not workers or run.stated is None:
         return []
@@ -151,10 +157,12 @@ def _of_fit(run: Run) -> list[Trouble]:
         f"{levels or 'what needs more'}. "
         "Claims that need it are not tested, or fail on what is there."
     )
-    return [Trouble(text, is_grave=False)]
+    return [ReportWarning(text, is_grave=False)]
 
 
-def _of_nodes(nodes: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any]) -> list[Trouble]:
+def _of_nodes(
+    nodes: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any]
+) -> list[ReportWarning]:
     declared = {(str(e.get("node")), str(e.get("item"))) for e in _exceptions(provenance)}
     # What is kept of the packages is their hash alone.
     declared |= {(n, "packages_sha256") for n, i in declared if kind_of(i) == "packages"}
@@ -165,7 +173,7 @@ def _of_nodes(nodes: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any])
         f"{found.item}: {found.value} on {', '.join(found.nodes)}; {found.others} on the others"
         for found in gather(odd)
     )
-    return [Trouble("The nodes were not identical.", details)] if details else []
+    return [ReportWarning("The nodes were not identical.", details)] if details else []
 
 
 def _of_the_machine(node: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,14 +185,14 @@ def _listed(node: Mapping[str, Any], key: str) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list) else []
 
 
-def _of_exceptions(provenance: Mapping[str, Any]) -> list[Trouble]:
+def _of_exceptions(provenance: Mapping[str, Any]) -> list[ReportWarning]:
     details = [
         f"{e.get('node')}: {e.get('item')} ({e.get('reason')})" for e in _exceptions(provenance)
     ]
     if not details:
         return []
     text = f"{_count(len(details), 'difference')} between the nodes declared beforehand."
-    return [Trouble(text, _first(details), is_grave=False)]
+    return [ReportWarning(text, _first(details), is_grave=False)]
 
 
 def _exceptions(provenance: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -192,7 +200,7 @@ def _exceptions(provenance: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [e for e in listed if isinstance(e, dict)] if isinstance(listed, list) else []
 
 
-def _of_changes(looks: Sequence[Look], provenance: Mapping[str, Any]) -> list[Trouble]:
+def _of_changes(looks: Sequence[Look], provenance: Mapping[str, Any]) -> list[ReportWarning]:
     nodes: dict[Change, list[str]] = {}
     for change in by_directory(changes_between(looks, tolerance_of(provenance))):
         nodes.setdefault(replace(change, node=""), []).append(change.node)
@@ -200,26 +208,26 @@ def _of_changes(looks: Sequence[Look], provenance: Mapping[str, Any]) -> list[Tr
         f"{', '.join(names)}: {c.item} was {c.before}, at {c.at} {c.after}"
         for c, names in nodes.items()
     )
-    return [Trouble("The nodes changed during the run.", details)] if details else []
+    return [ReportWarning("The nodes changed during the run.", details)] if details else []
 
 
-def _of_unseen(looks: Sequence[Look]) -> list[Trouble]:
+def _of_unseen(looks: Sequence[Look]) -> list[ReportWarning]:
     gone = not_seen_again(looks)
     text = f"Went away, and not known to have stayed the same: {', '.join(gone)}."
-    return [Trouble(text)] if gone else []
+    return [ReportWarning(text)] if gone else []
 
 
-def _of_course(cells: Sequence[CellResult]) -> list[Trouble]:
+def _of_drift(cells: Sequence[CellResult]) -> list[ReportWarning]:
     drifting = [name_of(cell.levels) for cell in cells if cell.steadiness == "drifting"]
     if not drifting:
         return []
     text = (
         f"{_count(len(drifting), 'cell')} drifted while measured: the warm-up was too short there."
     )
-    return [Trouble(text, _first(drifting), is_grave=False)]
+    return [ReportWarning(text, _first(drifting), is_grave=False)]
 
 
-def _of_disturbances(cells: Sequence[CellResult]) -> list[Trouble]:
+def _of_disturbances(cells: Sequence[CellResult]) -> list[ReportWarning]:
     trials = [t.trial for cell in cells for t in cell.trials]
     disturbed = {trial.id: found for trial in trials if (found := disturbances(trial))}
     if not disturbed:
@@ -237,14 +245,14 @@ def _of_disturbances(cells: Sequence[CellResult]) -> list[Trouble]:
     details = [
         f"{name}: {'; '.join(d.text for d in disturbed[name])}" for name in sorted(disturbed)
     ]
-    return [Trouble(text, _first(details), is_grave=False)]
+    return [ReportWarning(text, _first(details), is_grave=False)]
 
 
 def _by_count(counted: tuple[str, int]) -> tuple[int, str]:
     return -counted[1], counted[0]
 
 
-def _of_attempts(cells: Sequence[CellResult]) -> list[Trouble]:
+def _of_attempts(cells: Sequence[CellResult]) -> list[ReportWarning]:
     details = []
     for trial in (t.trial for cell in cells for t in cell.trials):
         earlier = trial.record.get("earlier_attempts")
@@ -259,13 +267,13 @@ def _of_attempts(cells: Sequence[CellResult]) -> list[Trouble]:
     if not details:
         return []
     text = f"{_count(len(details), 'trial')} took more than one attempt; the last one counts."
-    return [Trouble(text, _first(sorted(details)), is_grave=False)]
+    return [ReportWarning(text, _first(sorted(details)), is_grave=False)]
 
 
-def _of_source(provenance: Mapping[str, Any]) -> list[Trouble]:
+def _of_source(provenance: Mapping[str, Any]) -> list[ReportWarning]:
     git = provenance.get("git")
     if isinstance(git, dict) and git.get("dirty"):
-        return [Trouble("The source had changes that were not committed.", is_grave=False)]
+        return [ReportWarning("The source had changes that were not committed.", is_grave=False)]
     return []
 
 

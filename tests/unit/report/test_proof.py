@@ -172,32 +172,32 @@ def test_readings_of_the_moment_are_no_change(run):
 
 
 def test_a_changed_node_stands_at_the_head_of_the_report(run):
-    from collect.report.warnings import find_troubles  # noqa: PLC0415 - slow to import
+    from collect.report.warnings import find_warnings  # noqa: PLC0415 - slow to import
 
     look(run, jdk="22")
-    troubles = find_troubles(analyse(open_run(str(run.directory))))
-    assert "The nodes changed during the run." in [trouble.text for trouble in troubles]
+    warnings = find_warnings(analyse(open_run(str(run.directory))))
+    assert "The nodes changed during the run." in [warning.text for warning in warnings]
 
 
 def test_a_declared_difference_is_told_with_its_reason_and_is_no_alarm(run):
-    from collect.report.warnings import find_troubles  # noqa: PLC0415 - slow to import
+    from collect.report.warnings import find_warnings  # noqa: PLC0415 - slow to import
 
     record = json.loads((run.directory / "run.json").read_text())
     record["nodes"][2]["jdk"] = "21.0.9"
     (run.directory / "run.json").write_text(json.dumps(record))
     grave = "The nodes were not identical."
-    assert grave in [t.text for t in find_troubles(analyse(open_run(str(run.directory))))]
+    assert grave in [t.text for t in find_warnings(analyse(open_run(str(run.directory))))]
     exception = {"node": "worker1", "item": "jdk", "reason": "waits for its rebuild"}
     edit_json(run.directory / "run.json", exceptions=[exception])
-    troubles = find_troubles(analyse(open_run(str(run.directory))))
-    assert grave not in [t.text for t in troubles]
-    told = next(t for t in troubles if "declared" in t.text)
+    warnings = find_warnings(analyse(open_run(str(run.directory))))
+    assert grave not in [t.text for t in warnings]
+    told = next(t for t in warnings if "declared" in t.text)
     assert told.details == ("worker1: jdk (waits for its rebuild)",)
     assert not told.is_grave
 
 
 def test_a_declared_kind_covers_each_of_its_items(run):
-    from collect.report.warnings import find_troubles  # noqa: PLC0415 - slow to import
+    from collect.report.warnings import find_warnings  # noqa: PLC0415 - slow to import
 
     record = json.loads((run.directory / "run.json").read_text())
     for node in record["nodes"]:
@@ -207,7 +207,7 @@ def test_a_declared_kind_covers_each_of_its_items(run):
     (run.directory / "run.json").write_text(json.dumps(record))
     (alarm,) = [
         t
-        for t in find_troubles(analyse(open_run(str(run.directory))))
+        for t in find_warnings(analyse(open_run(str(run.directory))))
         if t.text == "The nodes were not identical."
     ]
     assert all(detail.startswith("jdk: ") for detail in alarm.details)
@@ -222,14 +222,14 @@ def test_a_node_that_was_left_out_is_not_missed(run):
 
 
 def test_a_node_that_went_away_is_found_until_it_is_seen_again(run):
-    from collect.report.warnings import find_troubles  # noqa: PLC0415 - slow to import
+    from collect.report.warnings import find_warnings  # noqa: PLC0415 - slow to import
 
     look(run, without=["worker1"])
     kind, subject, text = only(run)
     assert (kind, subject) == ("nodes", "worker1")
     assert "could not be looked at again at 2026-03-02T06:00:00Z; sweep with the same" in text
-    troubles = find_troubles(analyse(open_run(str(run.directory))))
-    assert [t.text for t in troubles if "worker1" in t.text and t.is_grave]
+    warnings = find_warnings(analyse(open_run(str(run.directory))))
+    assert [t.text for t in warnings if "worker1" in t.text and t.is_grave]
     look(run, at="2026-03-03T06:00:00Z")
     assert findings(run) == []
 

@@ -16,7 +16,7 @@ from collect.cli import main
 from collect.replication.claims import Verdict
 from collect.replication.judge import replicate
 from collect.report import page as report_page
-from collect.report.warnings import find_troubles
+from collect.report.warnings import find_warnings
 from collect.run.directory import open_run
 
 STUDIES = ("sort", "binding", "mtom", "overhead", "attachments", "harness")
@@ -238,12 +238,12 @@ def test_nodes_that_differ_are_named_at_the_head(run_of):
 
 def test_what_was_left_out_to_fit_is_said_at_the_head(run_of):
     run = run_of(workers=2, fit=True)
-    (trouble,) = find_troubles(analyse(run))
-    assert "as the inventory had 2 workers: servers 3, 5. Claims that need it" in trouble.text
+    (warning,) = find_warnings(analyse(run))
+    assert "as the inventory had 2 workers: servers 3, 5. Claims that need it" in warning.text
     verdicts = {judged.measured.verdict for judged in replicate(analyse(run)).claims}
     assert Verdict.HOLDS not in verdicts
     assert Verdict.NOT_TESTED in verdicts
-    assert find_troubles(analyse(run_of(name="whole", fit=True))) == []
+    assert find_warnings(analyse(run_of(name="whole", fit=True))) == []
 
 
 @pytest.mark.parametrize(
@@ -260,9 +260,9 @@ def test_a_machine_that_does_several_nodes_work_is_named_at_the_head(run_of, gro
     record = json.loads((run.directory / "run.json").read_text())
     record["nodes"] = [{**record["nodes"][0], "name": "box", "groups": groups}]
     (run.directory / "run.json").write_text(json.dumps(record))
-    troubles = find_troubles(analyse(open_run(str(run.directory))))
-    assert [f"box is {said}" in t.text for t in troubles] == ([True] if said else [])
-    assert all("crosses no network" in t.text and t.is_grave for t in troubles)
+    warnings = find_warnings(analyse(open_run(str(run.directory))))
+    assert [f"box is {said}" in t.text for t in warnings] == ([True] if said else [])
+    assert all("crosses no network" in t.text and t.is_grave for t in warnings)
 
 
 def test_one_command_writes_a_page_for_each_run_as_well(run_of, tmp_path):
