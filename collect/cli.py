@@ -35,7 +35,7 @@ _LISTED = 20
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one subcommand and give its exit code; bad input is one message, never a traceback."""
+    """Run one subcommand and return its exit code; bad input is one message, not a traceback."""
     options = _parser().parse_args(arguments)
     try:
         code: int = options.run(options)
@@ -55,16 +55,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         duckdb = sys.modules.get("duckdb")
         if duckdb is None or not isinstance(error, duckdb.Error):
             raise
-        # Such as a full disk, which DuckDB does not say as an OSError.
+        # For example a full disk, for which DuckDB does not raise an OSError.
         reason = str(error).partition("\n")[0]
-        print(f"collect: the calls cannot be read or kept ({reason})", file=sys.stderr)
+        print(
+            f"collect: the calls cannot be read or exported ({reason}); correct that and run the "
+            "same command again",
+            file=sys.stderr,
+        )
         return BAD_INPUT
     return code
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="collect", description="Plan sweeps and read what they left.", epilog=EXIT_CODES
+        prog="collect", description="Plan sweeps and analyse their results.", epilog=EXIT_CODES
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_plan(commands)
@@ -99,9 +103,9 @@ def _add_plan(commands: Commands) -> None:
         """\
 Expand a study into its trials, in randomised complete blocks. The same study,
 profile, seed and number of workers give the same bytes; a plan never changes.
-With --fit, levels that need more workers than there are are left out, the report
-says which, and a run that began so keeps its plan when workers are added. Of
-several studies, each with its own -o, all are planned or none is.
+With --fit, levels that need more workers than --workers are left out and the
+report names them; a run that began so keeps its plan when workers are added.
+Several studies, each with its own -o, are planned together or not at all.
 
 examples:
   collect plan sort --profile demo --workers 5
@@ -137,10 +141,10 @@ def _plan(options: argparse.Namespace) -> int:
     outputs: list[Path] = options.output or []
     if outputs and len(outputs) != len(options.studies):
         raise InputError(
-            f"{len(options.studies)} studies and {len(outputs)} outputs; give each study its -o"
+            f"{len(options.studies)} studies but {len(outputs)} outputs; give each study one -o"
         )
     if not outputs and len(options.studies) > 1:
-        raise InputError("several studies make several plans; give each study its -o")
+        raise InputError("several studies make several plans; give each study one -o")
     plans = [_planned(options, *pair) for pair in zip_longest(options.studies, outputs)]
     if not outputs:
         sys.stdout.write(plan_bytes(plans[0]).decode())
@@ -167,11 +171,11 @@ def _add_check(commands: Commands) -> None:
     parser = _command(
         commands,
         _check,
-        "prove that a run is whole",
+        "prove that a run is complete and unchanged",
         """\
-Prove a run: the plan is the one it began with; every trial of it is sealed once
-with the right hash, row count and rows; nothing else is counted; the nodes were
-the same from start to end; cells.csv is what the trials give. Each finding says
+Prove a run: its plan is the one it began with; every planned trial is sealed once,
+with the right hash, row count and rows; no other trial is counted; the nodes were
+the same from start to end; cells.csv follows from the trials. Each finding says
 what is wrong, why, and what to do. No file is changed.
 
 examples:
@@ -185,7 +189,7 @@ examples:
     parser.add_argument(
         "--set-aside",
         action="store_true",
-        help="move refused, stray and copied trials to RUN/refused, for the next sweep to redo",
+        help="move refused, stray and copied trials to RUN/refused; the next sweep repeats them",
     )
 
 
@@ -200,7 +204,7 @@ def _check(options: argparse.Namespace) -> int:
         for name, target in set_aside(run, proof.findings).items():
             print(f"set aside: {name} is now {target}")
     elif any(finding.kind in SET_ASIDE for finding in proof.findings):
-        print(f"to set aside what is not whole: collect check {options.run_name} --set-aside")
+        print(f"to set these trials aside: collect check {options.run_name} --set-aside")
     print(
         f"{run.name}: {proof.whole} of {len(run.plan)} trials sealed and verified; "
         f"{len(proof.findings) or 'no'} finding{'' if len(proof.findings) == 1 else 's'}"
@@ -223,11 +227,11 @@ def _add_report(commands: Commands) -> None:
         _report,
         "write one report over one or more runs",
         """\
-Write one self-contained HTML file over one or more runs of any studies, with
-cells.csv and charts (SVG, PDF) in each run's directory. Logs that an earlier
-report has read are not read again. Refused trials are findings. For
-students each exhibit says what it asks and what to look for, with questions; the
-answers go into a file of their own, REPORT-answers.md, for the teacher.
+Write one self-contained HTML file over one or more runs of any studies, and
+cells.csv and charts (SVG, PDF) into each run's directory. Logs that an earlier
+report has read are not read again. Refused trials are findings. With --audience
+student each exhibit also says what it asks and what to look for, with questions;
+the answers go into a separate file for the teacher, REPORT-answers.md.
 
 examples:
   collect report demo-sort
@@ -250,7 +254,7 @@ examples:
         "--audience",
         choices=("researcher", "student"),
         default="researcher",
-        help="for whom it is (default: researcher)",
+        help="who will read it (default: researcher)",
     )
 
 
@@ -285,11 +289,11 @@ def _add_status(commands: Commands) -> None:
     parser = _command(
         commands,
         _status,
-        "say how far a run is",
+        "show how far a run is",
         """\
-Say how far a run is: trials done, failed and remaining, what is running now, how
-long the rest will take, judged by the trials that are sealed, what waits for a
-node, and the disk space left here and on the client.
+Show how far a run is: trials done, failed and remaining; what is running now; how
+long the rest will take, estimated from the sealed trials; which trials wait for a
+node; and the free disk space here and on the client.
 
 examples:
   collect status night
@@ -300,7 +304,7 @@ examples:
         "run_name", metavar="RUN", help="a run's directory, or its name in results/"
     )
     parser.add_argument("--watch", action="store_true", help="show it again until the run ends")
-    parser.add_argument("--json", action="store_true", help="print one JSON object a look")
+    parser.add_argument("--json", action="store_true", help="print one JSON object each time")
     parser.add_argument(
         "--every", type=_positive, default=2, metavar="SECONDS", help="how often (default: 2)"
     )
@@ -318,10 +322,10 @@ def _add_anova(commands: Commands) -> None:
         _anova,
         "analysis of variance of a tidy CSV",
         """\
-Analysis of variance of any CSV with one observation a line: one factor, or two
+Analysis of variance of any CSV with one observation per line: one factor, or two
 with replication and their interaction. Share is the part of the total sum of
 squares that a source explains. Sums of squares are of type II: where cells have
-not as many observations each, shares need not add up to 100 %.
+unequal numbers of observations, the shares need not add up to 100 %.
 
 examples:
   collect anova times.csv --response time_ms --factor protocol
@@ -334,7 +338,7 @@ examples:
         required=True,
         action="append",
         metavar="COL",
-        help="a column of levels; give it once or twice",
+        help="a column of levels; may be given twice",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
@@ -342,7 +346,10 @@ examples:
 def _anova(options: argparse.Namespace) -> int:
     columns = [options.response, *options.factor]
     if len(options.factor) > 2 or len(set(columns)) < len(columns):
-        raise InputError("give one or two factors, each column once")
+        raise InputError(
+            "there are more than two factors, or a column is named twice; "
+            "name one or two factors, and each column once"
+        )
     from collect.stats.anova import anova, as_json, as_table, read_observations  # noqa: PLC0415 - slow
 
     table = anova(read_observations(options.file, options.response, options.factor))
@@ -357,16 +364,16 @@ def _add_compare(commands: Commands) -> None:
     parser = _command(
         commands,
         _compare,
-        "say what got faster or slower between runs",
+        "show what got faster or slower between runs",
         """\
 Compare two or more runs of the same factors with the first of them: the ratio of
-each cell with its interval, what got faster, slower or cannot be told, corrected
-for being many cells, and what else differs (run.json, plans, JVMs). Exit code 1
-when a cell exceeds its budget beyond doubt, or fails now and has one, or when a
-trial is refused; 2 when the runs cannot be compared.
+each cell with its interval; whether the cell got faster or slower or this cannot
+be told, corrected for the number of cells; and what else differs (run.json, plans,
+JVMs). Exit code 1 when a cell exceeds its budget beyond doubt, when a cell with a
+budget fails now, or when a trial is refused; 2 when the runs cannot be compared.
 
-A budget is how many times as long as in the first run a cell may take: a ratio
-for all of them, or a YAML file, where the last entry that matches a cell wins:
+A budget says how many times as long as in the first run a cell may take: one ratio
+for all cells, or a YAML file, where the last entry that matches a cell wins:
 
   budget: 1.10
   where:
@@ -378,7 +385,7 @@ examples:
   collect compare jdk17 jdk21 jdk25 -o results/jdks.html
   collect compare reference today --budget 1.10 --json""",
     )
-    parser.add_argument("first", metavar="A", help="the run the others are compared with")
+    parser.add_argument("first", metavar="A", help="the run that the others are compared with")
     parser.add_argument("others", metavar="B", nargs="+", help="runs: directories, or names")
     parser.add_argument("--budget", metavar="RATIO|FILE", help="a ratio, or a YAML file of them")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
@@ -416,9 +423,9 @@ def _add_export(commands: Commands) -> None:
         _export,
         "write a run for other tools",
         f"""\
-Write a run for other tools, from its sealed and verified trials alone; a refused
-trial is a finding and is left out. The file appears whole or not at all. One that
-is there already is only replaced with --force.
+Write a run for other tools, from its sealed and verified trials only; a refused
+trial is a finding and is left out. The file is written completely or not at all. A
+file that exists is replaced only with --force.
 
 formats:
 {_formats()}
@@ -438,7 +445,7 @@ examples:
         type=Path,
         help="the file (default: named after the run, in its directory)",
     )
-    parser.add_argument("--force", action="store_true", help="replace the file if it is there")
+    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
 
 
 def _formats() -> str:
@@ -471,8 +478,8 @@ work on it. jtl is the CSV log of JMeter: each file is a block (a replicate), ea
 label in it a trial. A label such as `transport=soap servers=3` names the levels of
 its cell, as `collect export --format jtl` writes it; any other label is a level of
 the factor `label`, unless there is one label and --factor says what was measured.
-timeStamp is taken as the start, as JMeter writes it. A log that cannot be used is
-named with its line, and no run is made.
+timeStamp is read as the start of a call, which is what JMeter writes by default. If
+a log cannot be used, the message names it and the line, and no run is made.
 
 examples:
   collect import jtl monday.jtl tuesday.jtl --run jmeter
@@ -517,7 +524,7 @@ def _factor(text: str) -> tuple[str, Level]:
 
     name, equals, level = text.partition("=")
     if not equals or not name:
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=LEVEL")
+        raise argparse.ArgumentTypeError(f"{text!r} does not have the form NAME=LEVEL")
     return name, parse_level(level)
 
 

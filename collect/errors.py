@@ -1,4 +1,4 @@
-"""What stops a command: bad usage or input, told in one message."""
+"""Errors that stop a command: bad usage or input, reported in one message."""
 
 import json
 from typing import Any
@@ -12,5 +12,5 @@ class InputError(Exception):
 
 
 def quoted(value: Any) -> str:
-    """Give a value from a JSON file as messages show it."""
+    """Return a value from a JSON file as messages show it."""
     return json.dumps(value, ensure_ascii=False)

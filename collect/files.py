@@ -1,6 +1,6 @@
-"""Files that are either whole or absent, and the disk space that they need.
+"""Writes files so that each is whole or absent, and checks the disk space they need.
 
-A file is written beside its name, flushed to disk and renamed.
+A file is written under a temporary name in the same directory, flushed to disk and renamed.
 """
 
 import errno
@@ -17,14 +17,14 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class NoRoomError(InputError):
-    """A file could not be written because the disk is full; what was there before is whole."""
+    """A file could not be written because the disk is full; an earlier version of it is intact."""
 
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path` that becomes `path` when the block ends well.
+    """Yield a temporary path beside `path`, which is renamed to `path` when the block succeeds.
 
-    A block that raises leaves `path` as it was and no temporary file.
+    When the block raises, `path` stays as it was and the temporary file is removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -38,13 +38,13 @@ def beside(path: Path) -> Iterator[Path]:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write `content` to `path` so that a reader sees the old file or the new one, never a part."""
+    """Write `content` to `path`; a reader sees the old file or the new one, never a part of it."""
     with beside(path) as temporary:
         temporary.write_bytes(content)
 
 
 def write_text(path: Path, content: str) -> None:
-    """Write `content` to `path` in UTF-8 with its line ends as they are, whole or not at all."""
+    """Write `content` to `path` as write_bytes does: in UTF-8, with its line ends unchanged."""
     write_bytes(path, content.encode())
 
 
@@ -63,7 +63,7 @@ def is_full(error: OSError) -> bool:
 
 
 def free_mb(path: Path) -> int:
-    """Return the space that is free for this account where `path` is, or will be, in MiB."""
+    """Return the MiB free for this account on the file system of `path`, which need not exist."""
     while not path.exists():
         path = path.parent
     return shutil.disk_usage(path).free // MIB
@@ -75,6 +75,6 @@ def ask_for(path: Path, wanted_bytes: int, reserve_mb: int) -> None:
     free = free_mb(path)
     if free < wanted_mb + reserve_mb:
         raise NoRoomError(
-            f"{path} has {free} MiB free, {wanted_mb} MiB are to come and {reserve_mb} MiB stay "
-            "free; make room there"
+            f"{path}: has {free} MiB free, but {wanted_mb} MiB are needed and {reserve_mb} MiB "
+            "must stay free; make room there"
         )

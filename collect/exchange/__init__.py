@@ -1,1 +1,1 @@
-"""The formats of other tools, in and out."""
+"""Export to and import from the formats of other tools."""

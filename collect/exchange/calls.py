@@ -1,5 +1,5 @@
-"""The calls of a run as rows: Parquet, CSV and the log of JMeter, written by DuckDB."""
-# ruff: noqa: S608 - what is put into SQL here is our own constants and quoted names
+"""Exports the calls of a run as Parquet, CSV and a log of JMeter, by DuckDB."""
+# ruff: noqa: S608 - only our own constants and quoted names are put into SQL here
 
 import glob
 import json
@@ -48,14 +48,14 @@ def write_parquet(analysis: Analysis, path: Path) -> None:
 
 
 def write_csv(analysis: Analysis, path: Path) -> None:
-    """Write every call of every whole trial, with a column each factor."""
+    """Write every call of every whole trial, with a column for each factor."""
     factors = list(analysis.run.factors)
     others = ("study", "trial", "block", "position", "outcome", *LOG_COLUMNS)
     twice = sorted(set(factors) & set(others))
     if twice:
         raise InputError(
             f"{analysis.run.name}: the factor {twice[0]} has the name of a column of the log; "
-            "export parquet, where the levels are in a column of their own"
+            "export parquet instead, which has one column for all levels"
         )
     levels = [f"level{place} AS {_name(factor)}" for place, factor in enumerate(factors)]
     columns = ", ".join([others[0], *levels, *others[1:]])
@@ -67,7 +67,7 @@ def write_jtl(analysis: Analysis, path: Path) -> None:
     """Write the measured calls as JMeter does: JTL_COLUMNS, times rounded to whole milliseconds.
 
     `timeStamp` is the start, from the wall-clock anchor of the trial; `bytes` and `sentBytes` are
-    those of the bodies, 0 where unknown. The label reads back as the cell.
+    those of the bodies, 0 where unknown. `collect import` reads the cell from the label.
     """
     with calls_of(analysis, path.parent) as database:
         _copy(
@@ -93,12 +93,12 @@ def write_jtl(analysis: Analysis, path: Path) -> None:
 
 @contextmanager
 def calls_of(analysis: Analysis, scratch: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a database with the view `calls` over the logs of the whole trials of a run.
+    """Open a database with the view `calls` over the logs of the whole trials of a run.
 
     Its columns are PARQUET_COLUMNS, `level0` and so on (of each factor, as text), `label`,
     `threads`, `anchor_ns` (since 1970), `begun_ns` (since the trial's start) and `time_ns`, which
-    in an open loop counts the waiting. The table `errors` holds `trial`, `seq` and `text`. What
-    does not fit into memory goes to a directory in `scratch` for as long as it is open.
+    in an open loop includes the waiting. The table `errors` holds `trial`, `seq` and `text`. While
+    the database is open, it keeps what does not fit into memory in a directory in `scratch`.
     """
     trials = [trial.trial for cell in analysis.cells for trial in cell.trials]
     with TemporaryDirectory(prefix=".export-", dir=scratch) as spill, duckdb.connect() as database:
@@ -185,7 +185,7 @@ def _copy(database: duckdb.DuckDBPyConnection, query: str, path: Path, options: 
 
 
 def anchor_ns(trial: Trial) -> int:
-    """Give the wall clock at the trial's start in ns since 1970, as its JVM read it if it did."""
+    """Return the wall clock at the trial's start in ns since 1970, by its JVM's clock if known."""
     clock = trial.record.get("clock")
     text = clock.get("anchor_start_utc") if isinstance(clock, dict) else None
     try:

@@ -1,4 +1,4 @@
-"""The measured times of a run as an HdrHistogram log, an interval histogram each trial."""
+"""Exports the measured times of a run as an HdrHistogram log, one histogram for each trial."""
 
 from itertools import groupby
 from pathlib import Path
@@ -17,10 +17,10 @@ _TAG_SAFE = " =.:;'()/@"
 
 
 def write_hdr(analysis: Analysis, path: Path) -> None:
-    """Write a histogram of each trial's measured ok calls in ns, three significant digits.
+    """Write a histogram of each trial's measured ok calls in ns, with three significant digits.
 
-    Log format 1.2; the tag of a line is the cell, percent-encoded where the format needs it, so
-    that the lines of a cell can be added up. A trial without such a call has no line.
+    The log has format 1.2. The tag of a line is the cell, percent-encoded where the format needs
+    it, so that the lines of a cell can be added up. A trial without such a call has no line.
     """
     trials = {t.trial.id: t.trial for cell in analysis.cells for t in cell.trials}
     with calls_of(analysis, path.parent) as database, path.open("w", encoding="utf-8") as log:
@@ -59,5 +59,5 @@ def write_hdr(analysis: Analysis, path: Path) -> None:
 
 def _tag(analysis: Analysis, trial: Trial) -> str:
     label = label_of({name: trial.factors[name] for name in analysis.run.factors})
-    # The format knows no quoting: commas, spaces and line ends would end the tag.
+    # The format has no quotation marks: a comma, a space or a line end would end the tag.
     return quote(label.replace(" ", ";"), safe=_TAG_SAFE)

@@ -1,4 +1,4 @@
-"""A run made of imported samples: planned, sealed and recorded as a sweep would leave it."""
+"""Makes a run of imported samples: planned, sealed and recorded like one that was swept."""
 
 import hashlib
 import json
@@ -27,10 +27,10 @@ _STUDY = re.compile(r"[a-z][a-z0-9-]*")
 _FACTOR = re.compile(r"[a-z][a-z0-9_]*")
 _MS = 10**6
 _DEVIATIONS = (
-    "Imported from logs of JMeter, which knows whole milliseconds: shorter times are 0.",
+    "Imported from logs of JMeter, which knows whole milliseconds only: shorter times are 0.",
     "A trial is one label of one log, not a fresh JVM: logs of one JMeter process are not forks.",
-    "Bytes are JMeter's, header and body together.",
-    "Client threads are those that JMeter had at once; they need not have made as many calls each.",
+    "Bytes are those that JMeter counted, header and body together.",
+    "Client threads are those that JMeter had at once; their numbers of calls may differ.",
     "No node, version or checksum was recorded.",
 )
 
@@ -62,22 +62,24 @@ def import_jtl(
     factors: Mapping[str, Level] | None = None,
     label: str | None = None,
 ) -> Imported:
-    """Make results/`name` of logs of JMeter: a block each file, a trial each label in it.
+    """Make results/`name` of logs of JMeter: each file is a block, each label in it a trial.
 
-    A label such as `transport=soap servers=3` names the levels of its cell; any other is a level of
-    the factor `label`, which is left out when there is one label and `factors` say what was
-    measured. `factors` are levels of every cell; `label` picks one label. Raises InputError, and
-    then leaves nothing behind.
+    A label such as `transport=soap servers=3` names the levels of its cell; any other label is a
+    level of the factor `label`. That factor is left out when there is one label and `factors` say
+    what was measured. `factors` are levels of every cell; `label` selects one label. When it raises
+    InputError, no file is left behind.
     """
     directory = _free(name)
     if not _STUDY.fullmatch(study):
-        raise InputError(f"the study {study!r} is no name; use small letters, digits and hyphens")
+        raise InputError(
+            f"the study {study!r} is not a valid name; use small letters, digits and hyphens"
+        )
     sums = [file.sha256 for file in files]
     for place, file in enumerate(files):
         if sums.index(file.sha256) != place:
             raise InputError(
-                f"{file.path}: holds the very samples of {files[sums.index(file.sha256)].path}; "
-                "a copy is no replicate: give each log once"
+                f"{file.path}: holds the same samples as {files[sums.index(file.sha256)].path}; "
+                "a copy is not a replicate: name each log once"
             )
     parts = _plan(files, study, dict(factors or {}), label)
     directory.parent.mkdir(parents=True, exist_ok=True)
@@ -101,11 +103,12 @@ def import_jtl(
 def _free(name: str) -> Path:
     if not _NAME.fullmatch(name):
         raise InputError(
-            f"the run {name!r} is no name; use letters, digits, dots, hyphens and underscores"
+            f"the run {name!r} is not a valid name; "
+            "use letters, digits, dots, hyphens and underscores"
         )
     directory = RESULTS / name
     if directory.exists():
-        raise InputError(f"{directory}: is there already; choose another run name")
+        raise InputError(f"{directory}: exists already; choose another run name")
     return directory
 
 
@@ -160,7 +163,8 @@ def _cells(labels: Sequence[str], factors: dict[str, Level]) -> dict[str, dict[s
         cells = {found: {"label": found} for found in labels}
     for own in next(iter(cells.values())).keys() & factors.keys():
         raise InputError(
-            f"the factor {own} is given and in the labels too ({labels[0]!r}); leave --factor away"
+            f"the factor {own} is given by --factor and by the labels ({labels[0]!r}); "
+            "leave out --factor"
         )
     every = {found: {**cell, **factors} for found, cell in cells.items()}
     for factor in every[labels[0]]:
@@ -173,7 +177,7 @@ def _cells(labels: Sequence[str], factors: dict[str, Level]) -> dict[str, dict[s
         if alike:
             raise InputError(
                 f"the labels give {factor} the levels {' and '.join(map(json.dumps, alike))}, "
-                "which would be one cell or look like one; give one another name in the log"
+                "which would be one cell or look like one; rename one of them in the log"
             )
     return every
 

@@ -1,4 +1,4 @@
-"""The CSV log of JMeter, read strictly: a sample that cannot be used stops the reading."""
+"""Reads the CSV log of JMeter strictly: a sample that cannot be used refuses the log."""
 
 import csv
 import hashlib
@@ -15,7 +15,7 @@ from collect.run.trials import STATUSES
 NEEDED = ("timeStamp", "elapsed", "label", "success")
 _SEPARATORS = ",;\t"
 _LONGEST_MS = 10**12
-# So that a time in ns since 1970 fits into 64 bits.
+# The latest time at which the ns since 1970 fit into 64 bits.
 _LATEST_MS = 9 * 10**12
 _ERROR_TEXTS = 100
 # In a distributed test JMeter puts the engine before the name of the thread.
@@ -24,11 +24,12 @@ _REMOTE = re.compile(r"[^\s:]+:\d+-")
 
 @dataclass
 class Samples:
-    """The samples of one label in one file, a column each; times in ms since 1970 and in ms.
+    """The samples of one label in one file, by column.
 
-    `status` indexes STATUSES; bytes are -1 where the log has none. `texts` says of the first
-    hundred failed samples why, by their place. `threads` numbers the threads of each engine by
-    name, `active` has the most threads an engine says it had at once, 0 where the log does not say.
+    `started_ms` counts from 1970. `status` is a place in STATUSES; bytes are -1 where the log has
+    none. `texts` has the reasons of the first hundred failed samples, by their place. `threads`
+    numbers the threads of each engine by name; `active` has the most threads that an engine says it
+    had at once, 0 where the log does not say.
     """
 
     started_ms: "array[int]" = field(default_factory=lambda: array("q"))
@@ -49,7 +50,7 @@ class Samples:
     def concurrency(self) -> int:
         """How many threads there were at once: those named, but no more than the engine had.
 
-        A thread that ends and one that starts later have two names and were never two at once.
+        A thread that ended and one that started later have two names but did not run at once.
         """
         named = Counter(engine for engine, name in self.threads if name)
         return sum(
@@ -68,16 +69,16 @@ class JtlFile:
 
 
 def read_jtl(path: Path) -> JtlFile:
-    """Read a log; raises InputError that names the line and what to do about it."""
+    """Read a log; raises InputError, which names the line and the next step."""
     try:
         with path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
         with path.open(encoding="utf-8-sig", newline="") as text:
             samples = _samples(path, text)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); give a CSV log in UTF-8") from error
+        raise InputError(f"{path}: cannot be read ({error}); name a CSV log in UTF-8") from error
     if not samples:
-        raise InputError(f"{path}: holds no sample; give the log of a test that ran")
+        raise InputError(f"{path}: holds no sample; name the log of a test that ran")
     return JtlFile(path, digest, samples)
 
 
@@ -133,7 +134,7 @@ def _add(samples: Samples, row: Mapping[str, str]) -> None:
     remote = _REMOTE.match(name)
     engine = remote[0] if remote else ""
     samples.thread.append(samples.threads.setdefault((engine, name), len(samples.threads)))
-    # Those of the group before those of all groups, which need not send this label.
+    # The threads of the group if known; those of all groups need not all send this label.
     active = max(_size(row, "grpThreads"), 0) or max(_size(row, "allThreads"), 0)
     samples.active[engine] = max(samples.active.get(engine, 0), active)
     if status != "ok" and len(samples.texts) < _ERROR_TEXTS:
@@ -152,7 +153,7 @@ def _status(row: Mapping[str, str]) -> str:
         return code
     if "timeout" in f"{code} {row.get('responseMessage', '')}".lower():
         return "timeout"
-    # JMeter fills it when an assertion refuses an answer.
+    # JMeter fills failureMessage when an assertion refuses an answer.
     return "wrong" if row.get("failureMessage") else "error"
 
 

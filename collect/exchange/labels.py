@@ -1,4 +1,4 @@
-"""Cells as labels of samplers: the form in which other load drivers name what they measured."""
+"""Cells as labels, which is how other load generators name what they measured."""
 
 import json
 import math
@@ -9,12 +9,12 @@ from collect.run.study import Level
 
 
 def label_of(factors: Mapping[str, Level]) -> str:
-    """Give a cell as a label such as `transport=soap servers=3`; `factors_of` reads it."""
+    """Return a cell as a label such as `transport=soap servers=3`; `factors_of` reads it."""
     return " ".join(f"{name}={shlex.quote(_written(level))}" for name, level in factors.items())
 
 
 def factors_of(label: str) -> dict[str, Level] | None:
-    """Give the levels that a label of this form names, None for any other label."""
+    """Return the levels that a label of this form names, None for any other label."""
     try:
         words = shlex.split(label)
     except ValueError:
@@ -29,12 +29,12 @@ def factors_of(label: str) -> dict[str, Level] | None:
 
 
 def parse_level(text: str) -> Level:
-    """Give a level from text: a number, true or false, or a string; in quotes always a string."""
+    """Return the level that a text means: a number, true or false, else (or quoted) a string."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    # What Python alone reads as infinite or as no number is a name.
+    # NaN and Infinity, which Python reads as numbers but JSON does not have, are strings here.
     is_number = isinstance(value, (int, float)) and math.isfinite(value)
     return value if is_number or isinstance(value, str) else text
 

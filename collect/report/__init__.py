@@ -1,1 +1,1 @@
-"""The report: one HTML file that asks nothing of the network, and charts as SVG and PDF files."""
+"""The report: one HTML file that needs no network, and charts as SVG and PDF files."""

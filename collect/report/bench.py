@@ -1,4 +1,4 @@
-"""What the bench itself takes of a time, from a run of the harness study."""
+"""How much of a measured time is the bench itself, from a run of the harness study."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,13 +12,13 @@ STUDY = "harness"
 
 @dataclass(frozen=True)
 class Bench:
-    """The time of a call that does nothing in ms, by client threads; `run` measured it."""
+    """The time in ms of a call that does nothing, by client threads, as `run` measured it."""
 
     run: str
     noop_ms: Mapping[int, float]
 
     def share(self, cell: CellResult, threads: int) -> float | None:
-        """Give the part of a cell's mean that is the bench, at the nearest number of threads."""
+        """Return the share of the bench in a cell's mean, at the nearest number of threads."""
         if cell.mean is None or cell.mean.value <= 0:
             return None
         nearest = min(self.noop_ms, key=lambda known: abs(math.log(known / threads)))
@@ -26,7 +26,7 @@ class Bench:
 
 
 def find_bench(analyses: Sequence[Analysis]) -> Bench | None:
-    """Give the bench as the first run of the harness study measured it, None without one."""
+    """Return the bench as the first run of the harness study measured it; None without one."""
     for analysis in analyses:
         factors = list(analysis.run.factors)
         if analysis.run.study != STUDY or {"workload", "concurrency"} - set(factors):

@@ -1,4 +1,4 @@
-"""The whole proof of a run: beside its trials the plan, the nodes and what was derived."""
+"""The proof of a whole run: its trials, its plan, its nodes and the files made from them."""
 
 import csv
 import hashlib
@@ -23,13 +23,13 @@ from collect.run.verify import Finding, verify_run
 from collect.sweep.status import read_status
 
 SET_ASIDE = {"refused", "stray", "duplicate"}
-"""The kinds of findings whose trials can be moved away and made again."""
+"""The kinds of findings whose trials can be moved away and run again."""
 _ROUNDING_MS = 2e-6
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What was found; `whole` counts the trials that are sealed, verified and countable."""
+    """The findings of a check; `whole` counts the trials that are sealed, verified and count."""
 
     whole: int
     findings: tuple[Finding, ...]
@@ -38,11 +38,11 @@ class Proof:
 def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: None) -> Proof:
     """Check everything that the numbers of a run rest on; changes no file of the run.
 
-    Beside `missing`, `refused` and `stray` trials the findings are of the kinds `plan` (not the
-    bytes, the study or the profile that run.json states), `nodes` (not the same from the first look
-    to the last, or trials of several clients or JVMs), `duplicate` (two trials with the same
-    calls), `cells` (cells.csv is not what the trials give) and `counted` (an unsealed or refused
-    trial in what a report keeps).
+    Besides `missing`, `refused` and `stray` trials there are these kinds of findings: `plan` (the
+    plan has other bytes, another study or another profile than run.json states), `nodes` (the nodes
+    changed between the first look and the last, or trials ran on several clients or JVMs),
+    `duplicate` (two trials have the same calls), `cells` (cells.csv does not follow from the
+    trials) and `counted` (a report has kept numbers of an unsealed or refused trial).
     """
     verified = verify_run(run, progress=progress)
     bad_rows = find_bad_rows(verified.trials)
@@ -62,7 +62,7 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
 
 
 def _with_reasons(run: Run, findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Say of a missing trial why the runner put it off, where it did."""
+    """Add to the finding of a missing trial why the runner put it off."""
     put_off = read_status(run).put_off
     for finding in findings:
         why = put_off.get(finding.subject) if finding.kind == "missing" else None
@@ -76,7 +76,7 @@ def _of_plan(run: Run) -> Iterator[Finding]:
         yield Finding(
             "plan",
             "run.json",
-            "run.json: is missing, so nothing says what the run was; restore it, "
+            "run.json: is missing, so it is not known what was run; restore it, "
             "or sweep again if the run never began",
         )
         return
@@ -94,7 +94,7 @@ def _of_plan(run: Run) -> Iterator[Finding]:
                 "plan",
                 "run.json",
                 f"run.json: states the {name} {quoted(run.provenance.get(name))}, the plan "
-                f"{quoted(getattr(run, name))}; they are of two runs: restore the wrong one",
+                f"{quoted(getattr(run, name))}; they belong to two runs: restore the wrong one",
             )
 
 
@@ -104,15 +104,15 @@ def _of_nodes(run: Run) -> Iterator[Finding]:
         yield Finding(
             "nodes",
             node,
-            f"{node}: could not be looked at again at {looks[-1].at}; "
-            "sweep with the same words once it is back",
+            f"{node}: did not answer when the nodes were compared again at {looks[-1].at}; "
+            "run the same sweep command again once it is back",
         )
     for change in by_directory(changes_between(looks, tolerance_of(run.provenance))):
         yield Finding(
             "nodes",
             change.node,
             f"{change.node}: {change.item} was {change.before}, at {change.at} "
-            f"{change.after}; trials before and after do not compare: "
+            f"{change.after}; trials before and after it cannot be compared: "
             "provision the nodes alike and sweep under a new name",
         )
 
@@ -128,7 +128,7 @@ def _of_clients(trials: Sequence[Trial]) -> Iterator[Finding]:
                     "nodes",
                     first,
                     f"{first}: the {what} is {other} in {number} trials and {usual} in the others; "
-                    "they do not compare: sweep under a new name",
+                    "they cannot be compared: sweep under a new name",
                 )
 
 
@@ -151,7 +151,7 @@ def _of_duplicates(trials: Sequence[Trial]) -> Iterator[Finding]:
             yield Finding(
                 "duplicate",
                 other,
-                f"{other}: has the very calls of {first}; one is a copy of the other: "
+                f"{other}: has the same calls as {first}; one is a copy of the other: "
                 "set both aside and sweep again",
             )
 
@@ -161,8 +161,8 @@ def _of_counted(run: Run, trials: Sequence[Trial]) -> Iterator[Finding]:
         yield Finding(
             "counted",
             name,
-            f"{name}: was counted by a report but is not sealed and whole; write what is derived "
-            f"anew: collect report {run.name}",
+            f"{name}: was counted by a report but is not sealed and whole; "
+            f"write the report again: collect report {run.name}",
         )
 
 
@@ -206,16 +206,16 @@ def _same(one: str, other: str) -> bool:
     if one == other:
         return True
     try:
-        # The last digit of a sum hangs on the order of the summands.
+        # The last digit of a sum depends on the order of the summands.
         return math.isclose(float(one), float(other), rel_tol=1e-9, abs_tol=_ROUNDING_MS)
     except ValueError:
         return False
 
 
 def set_aside(run: Run, findings: Sequence[Finding]) -> Mapping[str, Path]:
-    """Move what was refused, is stray or a copy out of trials/; give where it went, by name.
+    """Move refused, stray and copied trials out of trials/; return their new paths by name.
 
-    Nothing is deleted. The next sweep pulls or runs these trials again.
+    Nothing is deleted. The next sweep pulls these trials again or runs them again.
     """
     moved: dict[str, Path] = {}
     for finding in findings:
@@ -230,6 +230,6 @@ def set_aside(run: Run, findings: Sequence[Finding]) -> Mapping[str, Path]:
 
 
 def free_name(path: Path) -> Path:
-    """Give `path`, or the first of `path`.2, `path`.3 … that is not there."""
+    """Return `path`, or the first of `path`.2, `path`.3 … that does not exist."""
     names = (path.with_name(f"{path.name}.{number}") for number in count(2))
     return next(name for name in chain([path], names) if not name.exists())

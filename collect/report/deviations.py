@@ -10,14 +10,14 @@ from collect.replication.evidence import read_published
 from collect.report.provenance import ABSENT, link_of
 
 _NEAR = 0.1
-"""A part by which a number may differ and still count as stated: 1.96 GB of memory is 2 GB."""
+"""By what part a number may differ and still count as stated: 1.96 GB of memory count as 2 GB."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition as the document states it and as the run had it; `is_met` when they agree.
+    """A condition as the document states it and as the run had it.
 
-    It is None where the run does not record the condition.
+    `is_met` says whether they agree; None when the run does not record the condition.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Condition:
 
 
 def conditions_of(analysis: Analysis) -> list[Condition]:
-    """Lay what the document states of its machines and programs beside what run.json records."""
+    """Return each condition that the document states, with what run.json records of it."""
     here = {name: find(analysis) for name, find in _SOURCES.items()}
     found = []
     for row in read_published(analysis.run.study, "conditions"):
@@ -46,7 +46,7 @@ def conditions_of(analysis: Analysis) -> list[Condition]:
 
 
 def _is_near(text: str, stated: str) -> bool:
-    """Tell whether every number of a text is near the stated one; words are never the same."""
+    """Return whether every number of a text is near the stated one; False for words."""
     try:
         wanted = float(stated)
         numbers = [float(part) for part in text.split(" and ")]
@@ -71,7 +71,7 @@ def _of_nodes(key: str) -> Callable[[Analysis], str]:
 
 
 def _version(*keys: str) -> Callable[[Analysis], str]:
-    """Give what some programs are called, each with its version."""
+    """Return a function that names these programs, each with its version."""
 
     def find(analysis: Analysis) -> str:
         versions = analysis.run.provenance.get("versions")

@@ -1,4 +1,4 @@
-"""From analysed runs to the page: what the template needs, computed and named."""
+"""Writes the page over analysed runs: computes and names what the templates show."""
 
 import json
 import os
@@ -35,9 +35,10 @@ _TRIALS_IN_PAGE = 3000
 
 @dataclass(frozen=True)
 class Section:
-    """One run in the report; `number` makes its anchors unique, `base` is the way to its files.
+    """One run in the report.
 
-    `is_lesson` adds to each exhibit what a student is to find in it.
+    `number` makes its anchors unique, `base` is the path from the page to the files of the run.
+    `is_lesson` adds to each exhibit what a student should find in it.
     """
 
     number: int
@@ -84,7 +85,7 @@ class Section:
         return {run.levels(planned.factors): planned.threads for planned in run.plan}
 
     def bench_share(self, cell: CellResult) -> float | None:
-        """Give the part of a cell's mean that is the bench; None without a measured bench."""
+        """Return the share of the bench in a cell's mean; None when no run measured the bench."""
         return self.bench.share(cell, self._threads[cell.levels]) if self.bench else None
 
     @cached_property
@@ -94,13 +95,13 @@ class Section:
 
     @property
     def choices(self) -> Mapping[str, str]:
-        """The conditions nobody stated."""
+        """What the study chose where the document states nothing, with the reasons."""
         stated = self.run.stated
         return stated.content.get("our_choice", {}) if stated else {}
 
     @cached_property
     def conditions(self) -> list[Condition]:
-        """What the document states of its conditions, beside those of this run."""
+        """The conditions that the document states, each with that of this run."""
         return conditions_of(self.analysis)
 
     @property
@@ -116,7 +117,7 @@ class Section:
 
     @property
     def lists_trials(self) -> bool:
-        """Whether the trials are few enough to stand in the page."""
+        """Whether the trials are few enough to be listed in the page."""
         return self.analysis.sealed <= _TRIALS_IN_PAGE
 
     @cached_property
@@ -125,29 +126,29 @@ class Section:
         return {cell.levels: f"{self.anchor}-c{place}" for place, cell in cells}
 
     def cell_anchor(self, cell: CellResult) -> str:
-        """Give the anchor of a cell."""
+        """Return the anchor of a cell."""
         return self._anchors[cell.levels]
 
     def key_anchor(self, key: Key | None) -> str | None:
-        """Give the anchor of a cell by its key in an exhibit; None when the run has none."""
+        """Return the anchor of a cell of an exhibit; None when the run has no such cell."""
         cell = self.replication.measured.cells.get(key) if key else None
         return None if cell is None else self.cell_anchor(cell)
 
     def file(self, trial: CellTrial, name: str) -> str:
-        """Give the way from the page to a file of a trial."""
+        """Return the path from the page to a file of a trial."""
         return f"{self.base}trials/{trial.trial.id}/{name}"
 
     def calls_file(self, trial: CellTrial) -> str:
-        """Give the way from the page to the raw log of a trial."""
+        """Return the path from the page to the raw log of a trial."""
         return self.file(trial, trial.trial.log.name)
 
 
 def write_report(
     analyses: Sequence[Analysis], output: Path, *, is_lesson: bool = False
 ) -> Path | None:
-    """Write cells.csv and charts of each run, then the page over all of them.
+    """Write cells.csv and the charts of each run, then the page over all of them.
 
-    A lesson has questions in the page and their answers in a file beside it, whose path is given.
+    A lesson has questions in the page; the answers are in a file beside it, whose path is returned.
     """
     sections, bench = [], find_bench(analyses)
     for number, analysis in enumerate(analyses, start=1):

@@ -1,4 +1,4 @@
-"""What was run where, as recorded in run.json; what is absent is said to be absent."""
+"""What was run where, as recorded in run.json; what was not recorded is shown as such."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,14 +31,14 @@ _HASH_LENGTH = 12
 
 @dataclass(frozen=True)
 class Fact:
-    """A line of the head of a run."""
+    """One line of the facts at the head of a run."""
 
     name: str
     text: str
 
 
 def facts_of(analysis: Analysis) -> list[Fact]:
-    """Say what was run, when, where, on what and from which source."""
+    """Return what was run, when, where, on what and from which source."""
     run, provenance = analysis.run, analysis.run.provenance
     source = run.stated.content.get("source") if run.stated else None
     none = "none: a study of our own" if run.stated else ABSENT
@@ -73,7 +73,7 @@ def facts_of(analysis: Analysis) -> list[Fact]:
 
 
 def nodes_of(provenance: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Give the column heads and rows of the nodes; columns nobody recorded are left out."""
+    """Return the column names and the rows of the nodes, without columns that no node has."""
     nodes = provenance.get("nodes")
     described = [n for n in nodes if isinstance(n, dict)] if isinstance(nodes, list) else []
     keys = [key for key in _NODE_COLUMNS if any(node.get(key) is not None for node in described)]
@@ -96,7 +96,7 @@ def _mapping(provenance: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def settings_of(analysis: Analysis) -> dict[str, str]:
-    """Give the constants and node settings of a run; values that differ by cell are all named."""
+    """Return the constants and node settings of a run, with all values where cells differ."""
     return {**_settings(analysis, "constants"), **_settings(analysis, "node")}
 
 
@@ -109,7 +109,7 @@ def _settings(analysis: Analysis, kind: str) -> dict[str, str]:
 
 
 def link_of(analysis: Analysis) -> str:
-    """Give the rate of the link in Mbit/s, as the trials were planned or as the lab has it."""
+    """Return the rate of the link in Mbit/s: that of the plan, else that of the lab."""
     lab = _mapping(analysis.run.provenance, "lab")
     rate = _settings(analysis, "node").get("link_mbit", lab.get("link_mbit"))
     return ABSENT if rate is None else str(rate)

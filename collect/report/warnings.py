@@ -1,4 +1,4 @@
-"""What went wrong in a run and what a reader must know before the numbers."""
+"""What went wrong in a run, and what a reader must know before reading its numbers."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,16 +22,17 @@ from collect.run.nodes import (
     not_seen_again,
     read_looks,
 )
+from collect.run.study import level_text
 
 OF_ONE_NODE = {"name", "address", "groups", *OF_A_MACHINE, *READINGS}
-"""What run.json records of a node that no two nodes share."""
+"""The items of a node in run.json in which any two nodes differ."""
 _ROLES = {"client": "client", "broker": "broker", "workers": "worker"}
 _LISTED = 8
 
 
 @dataclass(frozen=True)
 class ReportWarning:
-    """One sentence with its details; grave when numbers are affected and not only their reading."""
+    """One sentence with its details; `is_grave` when it affects the numbers themselves."""
 
     text: str
     details: tuple[str, ...] = ()
@@ -39,7 +40,7 @@ class ReportWarning:
 
 
 def find_warnings(analysis: Analysis) -> list[ReportWarning]:
-    """List what went wrong, gravest first; empty when nothing did."""
+    """Return what went wrong, the gravest first; empty when nothing did."""
     looks = read_looks(analysis.run.directory, analysis.run.provenance)
     return [
         *_of_findings(analysis),
@@ -78,8 +79,8 @@ def _of_findings(analysis: Analysis) -> list[ReportWarning]:
         whole = _whole_blocks(analysis)
         text = (
             f"The run is not finished: {len(missing)} of {total} trials are missing. "
-            f"{whole} of {_count(analysis.run.blocks, 'block')} are whole; "
-            "means use every sealed trial, ratios the blocks that hold all their cells."
+            f"{whole} of {_count(analysis.run.blocks, 'block')} are complete; "
+            "means use every sealed trial, ratios only blocks that hold both of their cells."
         )
         warnings.append(ReportWarning(text))
     return warnings
@@ -126,7 +127,7 @@ def _of_calls(cells: Sequence[CellResult]) -> list[ReportWarning]:
 
 
 def _of_sharing(nodes: Sequence[Mapping[str, Any]]) -> list[ReportWarning]:
-    """Say which machines do several nodes' work, and what that means for the times."""
+    """Return a warning for each machine that is several nodes at once, with the consequence."""
     warnings = []
     for node in nodes:
         groups = node.get("groups")
@@ -137,7 +138,7 @@ def _of_sharing(nodes: Sequence[Mapping[str, Any]]) -> list[ReportWarning]:
         text = (
             f"{node.get('name', '?')} is {', '.join(roles[:-1])} and {roles[-1]} at once: {who} "
             "on it share its processors and memory, and what passes between them crosses no "
-            "network, so the link rate has no part in it."
+            "network, so the link rate does not limit it."
         )
         warnings.append(ReportWarning(text))
     return warnings
@@ -151,11 +152,11 @@ def _of_fit(run: Run) -> list[ReportWarning]:
         left_out = run.stated.profile(run.profile, workers, fit=True).left_out
     except InputError:
         left_out = {}
-    levels = "; ".join(f"{name} {', '.join(map(str, lv))}" for name, lv in left_out.items())
+    levels = "; ".join(f"{name} {', '.join(map(level_text, lv))}" for name, lv in left_out.items())
     text = (
-        f"Left out on demand (fit=true), as the inventory had {_count(workers, 'worker')}: "
-        f"{levels or 'what needs more'}. "
-        "Claims that need it are not tested, or fail on what is there."
+        f"Left out on request (fit=true), as the inventory had {_count(workers, 'worker')}: "
+        f"{levels or 'levels that need more'}. "
+        "Claims that need these levels are not tested, or fail on the levels that were run."
     )
     return [ReportWarning(text, is_grave=False)]
 
@@ -164,7 +165,7 @@ def _of_nodes(
     nodes: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any]
 ) -> list[ReportWarning]:
     declared = {(str(e.get("node")), str(e.get("item"))) for e in _exceptions(provenance)}
-    # What is kept of the packages is their hash alone.
+    # Of the packages, run.json holds the hash alone.
     declared |= {(n, "packages_sha256") for n, i in declared if kind_of(i) == "packages"}
     recorded = {str(node["name"]): flat(_of_the_machine(node)) for node in nodes}
     roles = {str(node["name"]): frozenset(_listed(node, "groups")) for node in nodes}
@@ -213,7 +214,7 @@ def _of_changes(looks: Sequence[Look], provenance: Mapping[str, Any]) -> list[Re
 
 def _of_unseen(looks: Sequence[Look]) -> list[ReportWarning]:
     gone = not_seen_again(looks)
-    text = f"Went away, and not known to have stayed the same: {', '.join(gone)}."
+    text = f"Did not answer at the end, so may have changed during the run: {', '.join(gone)}."
     return [ReportWarning(text)] if gone else []
 
 
@@ -239,8 +240,8 @@ def _of_disturbances(cells: Sequence[CellResult]) -> list[ReportWarning]:
         f"{limit}: {count}" for limit, count in sorted(passed.items(), key=_by_count)
     )
     text = (
-        f"{len(disturbed)} of {_count(len(trials), 'trial')} ran beside a disturbance ({limits}); "
-        "all count."
+        f"{len(disturbed)} of {_count(len(trials), 'trial')} ran during a disturbance ({limits}); "
+        "all of them count."
     )
     details = [
         f"{name}: {'; '.join(d.text for d in disturbed[name])}" for name in sorted(disturbed)

@@ -1,1 +1,1 @@
-"""While a run runs: sealed trials arrive, its status is told, a command of the user's is called."""
+"""What happens while a run runs: trials are pulled, its status is shown, a hook is called."""

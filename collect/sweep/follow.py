@@ -1,4 +1,4 @@
-"""Follows a run on its client node: pulls what is sealed, makes room there, says how it goes."""
+"""Follows a run on its client node: pulls sealed trials, removes them there, reports progress."""
 
 import base64
 import json
@@ -31,7 +31,7 @@ _PULLS_OF_TORN = 2
 _RUNNING = {"active", "activating", "deactivating", "reloading"}
 
 Node = Callable[[str], bytes]
-"""Runs a shell command on the client node as root and gives what it prints."""
+"""Runs a shell command on the client node as root and returns what it prints."""
 
 
 class NodeSilentError(Exception):
@@ -39,17 +39,18 @@ class NodeSilentError(Exception):
 
 
 class SweepStoppedError(Exception):
-    """The run cannot go on by itself; the message says why and what to do."""
+    """The run cannot go on without help; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a sweep asks for; times in seconds, space in MiB.
+    """The settings of a sweep; times are in seconds, space is in MiB.
 
-    `account` owns `source` there, and what is in it is read and removed as that account alone;
-    empty for the one that commands run as. `silence_s` is how long the node may not answer or this
-    disk may stay full, `stall_s` how long no trial may be sealed before the hook is told,
-    `reserve_mb` what stays free on this disk.
+    `source` is the run's directory on the client. `account` owns it, and its files are read and
+    removed as that account only; empty for the account that commands run as. `silence_s` is how
+    long the node may not answer, or this disk may stay full, before the sweep gives up; `stall_s`
+    how long no trial may be sealed before the hook is told; `reserve_mb` what stays free on this
+    disk.
     """
 
     source: str
@@ -63,7 +64,7 @@ class Terms:
 
 @dataclass
 class Follower:
-    """How far a run is on this side, and what was said of it."""
+    """Follows one run: what has been pulled so far, and what was said last."""
 
     run: Path
     node: Node
@@ -81,7 +82,7 @@ class Follower:
     _said: str = ""
 
     def __post_init__(self) -> None:
-        """Begin with what an earlier sweep pulled."""
+        """Begin with the trials that an earlier sweep pulled."""
         self.planned: Mapping[str, PlannedTrial] = {
             trial.id: trial for trial in read_plan(self.run / "plan.jsonl")
         }
@@ -92,10 +93,10 @@ class Follower:
         self._parent = os.getppid()
 
     def follow(self, poll_s: float = 1.0, sleep: Callable[[float], None] = time.sleep) -> None:
-        """Follow until the runner has ended and everything it sealed is here.
+        """Follow until the runner has ended and everything it sealed is here; tell the hook.
 
-        The hook is told. Raises SweepStoppedError when trials are open, unless the runner accounts
-        for them: the deadline came, or they are put off.
+        Raises SweepStoppedError when trials are open, unless the runner gives the reason: the
+        deadline came, or the trials are put off.
         """
         try:
             while self.step():
@@ -109,20 +110,20 @@ class Follower:
 
     @property
     def missing(self) -> int:
-        """How many planned trials are not here."""
+        """How many planned trials have not been pulled."""
         return len(self.planned) - len(self.here)
 
     def step(self) -> bool:
-        """Look once; whether there is more to come. Raises SweepStoppedError."""
+        """Look once; return whether more is to come. Raises SweepStoppedError."""
         if os.getppid() != self._parent:
-            raise SweepStoppedError("the playbook of this sweep is gone; say its command again")
+            raise SweepStoppedError("the playbook of this sweep has ended; run its command again")
         more = True
         try:
             more = self._look()
             self._heard = self.clock()
             self._speak_progress()
         except NodeSilentError as error:
-            self._wait(f"the node does not answer ({error}); the runner may well go on there")
+            self._wait(f"the node does not answer ({error}); the runner there may still go on")
         except NoRoomError as error:
             self._wait(f"{error}; pulling waits, sealed trials stay on the client")
         except OSError as error:
@@ -150,7 +151,7 @@ class Follower:
         return text.rstrip(" |")
 
     def _look(self) -> bool:
-        """Ask how the run stands, pull what is new and remove there what is proven here."""
+        """Ask for the state of the run, pull new trials, remove there what is verified here."""
         source = shlex.quote(self.terms.source)
         answer = self.node(
             f'printf "%s\\n" "$(systemctl is-active {self.terms.unit})"; '
@@ -200,7 +201,7 @@ class Follower:
         self.not_ok += sum(outcome != "ok" for outcome in self._watch.outcomes(arrived))
 
     def _set_aside(self, source: str, error: RefusedTrialsError) -> None:
-        """Move trials that arrived torn twice out of the way there; they are open again."""
+        """Move trials that arrived torn twice aside on the client, so that they are open again."""
         self._torn.update(error.ids)
         names = [name for name in error.ids if self._torn[name] >= _PULLS_OF_TORN]
         if names:
@@ -213,23 +214,23 @@ class Follower:
             self._speak(f"{error}\nmoved to {source}/refused on the client")
 
     def _remove(self, source: str, names: list[str]) -> None:
-        """Remove from the node what lies here, verified and flushed to disk."""
+        """Remove from the node the trials that are here, verified and flushed to disk."""
         for name in [name for name in names if name not in self._proven | self._damaged]:
             try:
                 verify_trial(self.run / "trials" / name, self.planned[name])
                 self._proven.add(name)
             except TrialError as error:
                 self._damaged.add(name)
-                self._speak(f"{error}; the client has it still")
+                self._speak(f"{error}; the client still has it")
         gone = [name for name in names if name in self._proven]
         for start in range(0, len(gone), _BATCH_TRIALS):
             batch = shlex.join(gone[start : start + _BATCH_TRIALS])
             self.node(self._inside(f"cd {source}/trials && rm -rf -- {batch}; echo"))
 
     def _inside(self, command: str) -> str:
-        """Have a command run as the account that may do anything in the run's directory.
+        """Return a command that runs the given one as the account that owns the run's directory.
 
-        A symbolic link that is planted there leads no further than that account comes by itself.
+        A symbolic link planted there then reaches no file that the account could not reach anyway.
         """
         if not self.terms.account:
             return command
@@ -256,13 +257,13 @@ class Follower:
     def _wait(self, why: str) -> None:
         if self.clock() - self._heard > self.terms.silence_s:
             raise SweepStoppedError(
-                f"{why}; after {self.terms.silence_s:.0f} s this side gives up: "
-                "run the same command again to attach to the run, what is sealed stays"
+                f"{why}; gives up after {self.terms.silence_s:.0f} s: "
+                "run the same command again to attach to the run; sealed trials are kept"
             )
         self._speak(f"{why}; trying again")
 
     def _demand_all(self) -> None:
-        """Say why trials are open although the runner ended, with its own last words."""
+        """Raise SweepStoppedError when trials are open and the runner did not say why."""
         word = self.state.get("state")
         accounted = word == "deadline" or (word == "finished" and self.state.get("put_off"))
         if not self.missing or accounted:
@@ -270,20 +271,20 @@ class Follower:
         refused = f"{len(self._refused)} arrived torn and are open again; " if self._refused else ""
         raise SweepStoppedError(
             f"{self.missing} of {len(self.planned)} trials are open: "
-            f"{refused}{self._last_words()}; run the same command again, what is sealed stays"
+            f"{refused}{self._last_words()}; run the same command again, sealed trials are kept"
         )
 
     def _last_words(self) -> str:
-        """Why the runner ended, as it says itself."""
+        """Return why the runner ended, by its own state or its journal."""
         if self.state.get("state") == "finished":
-            return "the runner has finished what it was given"
+            return "the runner has finished all trials that it was given"
         if self.state.get("reason"):
             return f"the runner ended: {self.state['reason']}"
         try:
             words = self.node(f"journalctl -u {self.terms.unit} -n 5 -o cat").decode().split()
         except NodeSilentError:
             words = []
-        return f"the runner ended: {' '.join(words) or 'it left no word'}"
+        return f"the runner ended: {' '.join(words) or 'its journal is empty'}"
 
     def _end(self, event: str, reason: str) -> None:
         self.state.pop("running", None)
@@ -299,12 +300,12 @@ class Follower:
                 self._speak(problem)
 
     def _speak_progress(self) -> None:
-        """Say the line of progress when nothing was said for a while."""
+        """Say the line of progress unless something was said in the last few seconds."""
         if self.clock() - self._spoken >= _SPEAK_S:
             self._speak(self.line())
 
     def _speak(self, text: str) -> None:
-        """Say it, unless it is what was said last."""
+        """Say a text, unless it is the text that was said last."""
         if text != self._said:
             self.say(text)
             self._said, self._spoken = text, self.clock()
@@ -313,8 +314,8 @@ class Follower:
 def end_with_parent(grace_s: float = 10.0, poll_s: float = 1.0) -> None:
     """End this process `grace_s` after its parent, even while it waits for an answer.
 
-    A playbook that was killed leaves the process that follows behind, at times in a wait that never
-    ends. Nothing is lost: what is written here is whole or absent.
+    When a playbook is killed, the process that follows the run is left behind and may wait for
+    ever. Ending it loses nothing: every file written here is whole or absent.
     """
     parent = os.getppid()
 
@@ -332,7 +333,7 @@ def _now() -> str:
 
 
 def _sizes(lines: list[str]) -> dict[str, int]:
-    """Give the bytes of each trial's directory from lines of size and path."""
+    """Return the bytes of each trial's directory from lines of size and path."""
     sizes: Counter[str] = Counter()
     for line in filter(None, lines):
         size, _, path = line.partition(" ")
@@ -341,7 +342,7 @@ def _sizes(lines: list[str]) -> dict[str, int]:
 
 
 def _batches(sizes: Mapping[str, int]) -> Iterator[list[str]]:
-    """Split trials into batches of bounded number and size, a large trial alone."""
+    """Split trials into batches of bounded number and size; a large trial is a batch of its own."""
     batch: list[str] = []
     total = 0
     for name, size in sizes.items():

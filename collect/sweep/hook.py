@@ -1,4 +1,4 @@
-"""Tells a command of the user's own that a run ended or stalls, given the run's summary alone."""
+"""Calls a command of the user with the summary of a run when the run ends, stops or stalls."""
 
 import json
 import os
@@ -20,11 +20,11 @@ _SHOWN = 300
 
 @dataclass(frozen=True)
 class Hook:
-    """A command with its arguments as one would type it, run in `directory`; not through a shell.
+    """A command line, run in `directory` and not through a shell.
 
-    It gets the summary as JSON on standard input, its gist in RACKBENCH_EVENT, RACKBENCH_RUN,
-    RACKBENCH_STATE and RACKBENCH_TEXT, the variables in `environment`, and of the caller's own only
-    what a program needs to run and those that begin with RACKBENCH_.
+    It gets the summary as JSON on standard input, and in its environment RACKBENCH_EVENT,
+    RACKBENCH_RUN, RACKBENCH_STATE, RACKBENCH_TEXT and the variables in `environment`. Of the
+    caller's variables it gets those that programs need to run and those named RACKBENCH_….
     """
 
     command: str
@@ -33,16 +33,18 @@ class Hook:
     timeout_s: float = _TIMEOUT_S
 
     def __post_init__(self) -> None:
-        """Refuse a command that cannot be split; raises InputError."""
+        """Raise InputError for a command that is empty or cannot be split into words."""
         try:
             words = shlex.split(self.command)
         except ValueError as error:
-            raise InputError(f"sweep_hook {self.command!r}: {error}; mend its quotes") from error
+            raise InputError(
+                f"sweep_hook {self.command!r}: {error}; correct its quotation marks"
+            ) from error
         if not words:
             raise InputError("sweep_hook is blank; name a command or leave it out")
 
     def call(self, summary: Mapping[str, Any]) -> str:
-        """Run the command; give what went wrong, empty when nothing did. A sweep never fails."""
+        """Run the command; return what went wrong, or an empty text. It never fails the sweep."""
         inherited = {
             name: value
             for name, value in os.environ.items()
@@ -76,9 +78,9 @@ _TOLD = ("event", "run", "state", "text")
 
 
 def summary_of(status: Status, event: str, reason: str) -> dict[str, Any]:
-    """Give what a hook is told; `event` is ended, stopped or stalled, `text` one line for a human.
+    """Return what a hook is told; `event` is ended, stopped or stalled, `text` a line for people.
 
-    The keys beside `schema`, `event`, `reason` and `text` are those of `collect status --json`.
+    All keys but `schema`, `event`, `reason` and `text` are those of `collect status --json`.
     """
     text = f"{status.run} {event}: {status.sealed} of {status.total} trials sealed"
     if status.not_ok:

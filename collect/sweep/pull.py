@@ -1,4 +1,4 @@
-"""Sealed trials that arrive from the client node: proven whole, then given their name here."""
+"""Takes in sealed trials from the client node: each is verified, then renamed into place."""
 
 import fcntl
 import gzip
@@ -19,10 +19,10 @@ _LOCK = ".pull.lock"
 
 
 class RefusedTrialsError(TrialError):
-    """Trials that arrived torn or were never planned; `ids` names them, the others are in."""
+    """Trials that arrived torn or were never planned, by `ids`; all others were accepted."""
 
     def __init__(self, errors: Mapping[str, TrialError]) -> None:
-        """Say of each trial why it was refused."""
+        """Take the reason for each refused trial."""
         super().__init__("\n".join(map(str, errors.values())))
         self.ids = tuple(errors)
 
@@ -30,15 +30,16 @@ class RefusedTrialsError(TrialError):
 def accept_trials(
     archive: bytes, run: Path, planned: Mapping[str, PlannedTrial], *, compress: bool = False
 ) -> list[Trial]:
-    """Unpack a tar.gz of trial directories into `run`/trials; give the trials, oldest first.
+    """Unpack a tar.gz of trial directories into `run`/trials; return the trials, oldest first.
 
-    Each one is unpacked beside, verified against its seal and its line of the plan, flushed to disk
-    and renamed, so that a killed pull leaves nothing that counts. A trial that is here already is
-    never touched. `compress` makes calls.csv.gz of calls.csv before the rename. One process at a
-    time does this; a second one waits. Raises RefusedTrialsError, after the others were accepted,
-    for trials that are torn, hold anything but files, or were never planned; TrialError for an
-    archive that broke off or reaches outside; NoRoomError when the disk is full, with nothing of
-    the open trial left.
+    Each trial is unpacked elsewhere, verified against its seal and its line of the plan, flushed to
+    disk and then renamed, so that a killed pull leaves nothing that counts. A trial that exists
+    here is never changed. `compress` turns calls.csv into calls.csv.gz before the rename. Only one
+    process does this at a time; another one waits.
+
+    Raises RefusedTrialsError for trials that are torn, hold anything but files, or were never
+    planned, after all others were accepted; TrialError for an archive that is cut short or has
+    paths outside of it; NoRoomError when the disk is full, and then leaves no part of a trial.
     """
     incoming = run / INCOMING
     with _alone(run):
@@ -75,7 +76,7 @@ def _accept(
     accepted: list[Trial] = []
     refused = {
         PurePosixPath(member.name).parts[0]: TrialError(
-            f"{member.name}: is neither a file nor a directory; a trial has nothing else in it"
+            f"{member.name}: is neither a file nor a directory, and a trial holds nothing else"
         )
         for member in others
     }
@@ -115,7 +116,7 @@ def _compress(path: Path) -> None:
 
 @contextmanager
 def _alone(run: Path) -> Iterator[None]:
-    """Hold the lock of a run's pulls; it ends with the process, however that ends."""
+    """Hold the lock of a run's pulls; the system releases it however the process ends."""
     run.mkdir(parents=True, exist_ok=True)
     with (run / _LOCK).open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -20,22 +20,23 @@ from rich.text import Text
 from collect.files import free_mb
 from collect.run.directory import Run, open_run
 from collect.run.plan import PlannedTrial
+from collect.run.study import level_text
 from collect.run.trials import OUTCOMES, Trial, TrialError, read_trial
 from collect.time_left import in_words, of_kinds
 
 ENDED = {"finished", "failed", "deadline"}
 """The words of state.json after which a run goes on only when it is started again."""
 FOLLOWED = "follow.json"
-"""What the side that pulls last saw of the client: `at` in UTC and `client_free_mb` in MiB."""
+"""What the control side last saw of the client: `at` in UTC and `client_free_mb` in MiB."""
 _UNHEARD = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class NodeState:
-    """How a node was when the runner last asked it; `since` is when it was first found so.
+    """The state of a node when the runner last asked it, and since when it has been so.
 
-    `state` is "up" or "away", `services` holds the state of each service (up, silent or down)
-    and since when, room is in MiB.
+    `state` is "up" or "away"; `services` holds the state of each service (up, silent or down) and
+    since when.
     """
 
     state: str
@@ -45,7 +46,7 @@ class NodeState:
     services: Mapping[str, tuple[str, datetime | None]]
 
     def as_json(self) -> dict[str, Any]:
-        """Give the node as `collect status --json` prints it."""
+        """Return the node as `collect status --json` prints it."""
         return {
             "state": self.state,
             "since": _text(self.since),
@@ -60,11 +61,12 @@ class NodeState:
 
 @dataclass(frozen=True)
 class Status:
-    """A run at one moment; `eta` is None until a trial is sealed. Hashes are not checked here.
+    """A run at one moment; hashes are not checked here.
 
-    `put_off` has the reasons of trials that wait for a node, by trial; `thrown_away` counts the
-    attempts that a fault of the lab spoilt. `nodes` are those the runner has asked so far, by name.
-    Room is in MiB, that of the client as last seen.
+    `eta` is the time left, None until a trial is sealed. `put_off` has the reasons of trials that
+    wait for a node, by trial; `thrown_away` counts the attempts that a fault of the lab spoilt.
+    `nodes` are those that the runner has asked so far, by name. `client_free_mb` is what was free
+    on the client when it was last seen, at `seen`.
     """
 
     run: str
@@ -102,16 +104,16 @@ class Status:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more will come without a new start."""
+        """Whether no further trial will be sealed unless the sweep is started again."""
         return self.remaining == 0 or self.state in ENDED
 
     @property
     def is_unheard(self) -> bool:
-        """Whether the sweep should be followed now, but nobody has looked for a minute."""
+        """Whether the run goes on, but no sweep has followed it for a minute."""
         return not self.has_ended and self.seen is not None and self.at - self.seen > _UNHEARD
 
     def as_json(self) -> dict[str, Any]:
-        """Give the status as `collect status --json` prints it, schema 1."""
+        """Return the status as `collect status --json` prints it, schema 1."""
         current = self.current
         return {
             "schema": 1,
@@ -143,7 +145,7 @@ class Status:
 
 
 class Watch:
-    """Looks at a run again and again; a sealed trial is read once."""
+    """Reads the status of a run again and again; each sealed trial is read only once."""
 
     def __init__(self, run: Run) -> None:
         """Read nothing yet."""
@@ -191,7 +193,7 @@ class Watch:
         )
 
     def outcomes(self, names: Iterable[str]) -> list[str]:
-        """Give the outcomes of trials that are sealed here."""
+        """Return the outcomes of those of the trials that are sealed here."""
         self.look()
         return [self._sealed[name].outcome for name in names if name in self._sealed]
 
@@ -225,12 +227,12 @@ def show_status(name: str, every_s: int | None = None, *, as_json: bool = False)
 
 
 def as_text(status: Status) -> str:
-    """Give the status as plain lines."""
+    """Return the status as plain lines."""
     return "\n".join(f"{name}: {text}" for name, text in lines_of(status))
 
 
 def lines_of(status: Status) -> list[tuple[str, str]]:
-    """Give the status as names and texts for people."""
+    """Return the status as names and texts for people."""
     outcomes = ", ".join(f"{count} {name}" for name, count in status.outcomes.items())
     lines = [
         ("run", status.run),
@@ -243,7 +245,8 @@ def lines_of(status: Status) -> list[tuple[str, str]]:
             ("unusable", f"{status.unusable} directories; see `collect check {status.run}`")
         )
     if status.current:
-        levels = ", ".join(f"{name} {level}" for name, level in status.current.factors.items())
+        factors = status.current.factors.items()
+        levels = ", ".join(f"{name} {level_text(level)}" for name, level in factors)
         again = f", attempt {status.attempt}" if (status.attempt or 1) > 1 else ""
         since = f", since {status.since:%H:%M:%S} UTC" if status.since else ""
         lines.append(("running", f"{status.current.id} ({levels}{again}{since})"))
@@ -260,13 +263,16 @@ def lines_of(status: Status) -> list[tuple[str, str]]:
     lines += [(name, _health(node)) for name, node in status.nodes.items()]
     if status.is_unheard and status.seen:
         lines.append(
-            ("followed", f"not since {status.seen:%H:%M:%S} UTC; say the same sweep to attach")
+            (
+                "followed",
+                f"not since {status.seen:%H:%M:%S} UTC; run the same sweep command to attach",
+            )
         )
     return lines
 
 
 def _health(node: NodeState) -> str:
-    """Say which services of a node answer, since when others do not, and its room."""
+    """Return in words which services of a node answer, which do not, and its free disk space."""
     if node.state != "up":
         return f"{node.state}{_since(node.since)}"
     bad = [
@@ -317,7 +323,7 @@ def _eta(
 
 
 def _object(run: Run, name: str) -> Mapping[str, Any]:
-    """Read a small JSON file that says how a run goes; empty where it is missing or unusable."""
+    """Read a small JSON file about the progress of a run; empty if it is missing or unusable."""
     try:
         content = json.loads((run.directory / name).read_bytes())
     except FileNotFoundError:
@@ -329,14 +335,14 @@ def _object(run: Run, name: str) -> Mapping[str, Any]:
 
 
 def _put_off(listed: Any, remaining: set[str]) -> dict[str, str]:
-    """Give the reasons of open trials that the runner has put off, by trial."""
+    """Return the reasons of open trials that the runner has put off, by trial."""
     entries = [entry for entry in listed if isinstance(entry, dict)] if listed else []
     named = ((str(entry.get("id")), str(entry.get("reason") or "no reason")) for entry in entries)
     return {name: reason for name, reason in named if name in remaining}
 
 
 def _nodes(told: Any) -> dict[str, NodeState]:
-    """Give what the runner tells of the nodes; what is no node is left out."""
+    """Return what the runner says of the nodes, without entries that are not nodes."""
     nodes = told if isinstance(told, dict) else {}
     return {name: _node(node) for name, node in sorted(nodes.items()) if isinstance(node, dict)}
 

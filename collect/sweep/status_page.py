@@ -1,4 +1,4 @@
-"""status.html: how far a run is, in one small file that reads itself again and needs no other."""
+"""status.html: how far a run is, in one small file that reloads itself and needs no other file."""
 
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,7 @@ def write_page(run: Path, status: Status) -> None:
 
 
 def page_of(status: Status) -> str:
-    """Give the page; one of a run that has ended does not read itself again."""
+    """Return the page; that of a run that has ended does not reload itself."""
     return _template().render(status=status, lines=lines_of(status), every_s=_EVERY_S)
 
 

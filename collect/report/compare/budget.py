@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from collect.errors import InputError
-from collect.run.study import Level
+from collect.run.study import Level, level_text
 
 _RATIO = {"type": "number", "exclusiveMinimum": 0}
 _LEVEL = {"type": ["integer", "number", "string", "boolean"]}
@@ -45,13 +45,13 @@ _SCHEMA = {
 
 @dataclass(frozen=True)
 class Budget:
-    """A ratio for every cell, None for no limit, and `where` entries of which the last wins."""
+    """A ratio for every cell, None for no limit; the last entry of `where` that matches wins."""
 
     every: float | None = None
     where: Sequence[tuple[Mapping[str, Sequence[Level]], float]] = ()
 
     def of(self, factors: Mapping[str, Level]) -> float | None:
-        """Give the budget of a cell; None when it has none."""
+        """Return the budget of a cell; None when it has none."""
         chosen = self.every
         for cells, ratio in self.where:
             if all(factors[name] in levels for name, levels in cells.items()):
@@ -59,24 +59,24 @@ class Budget:
         return chosen
 
     def check(self, factors: Mapping[str, Sequence[Level]]) -> None:
-        """Raise InputError for an entry that fits no cell, which would be a guard of nothing."""
+        """Raise InputError for an entry that matches no cell and so would never be checked."""
         for cells, _ in self.where:
             for name, levels in cells.items():
                 if name not in factors:
                     raise InputError(
-                        f"the budget names {name}, which is no factor of these runs; "
-                        f"their factors are {', '.join(factors)}"
+                        f"the budget names {name}, which is not a factor of these runs; "
+                        f"use one of their factors: {', '.join(factors)}"
                     )
                 unknown = [level for level in levels if level not in factors[name]]
                 if unknown:
                     raise InputError(
                         f"the budget names the level {unknown[0]!r} of {name}, which is in no run; "
-                        f"the levels are {', '.join(map(str, factors[name]))}"
+                        f"use one of its levels: {', '.join(map(level_text, factors[name]))}"
                     )
 
 
 def read_budget(text: str) -> Budget:
-    """Give the budget of a command line: a ratio such as 1.10, or the path of a YAML file.
+    """Return the budget that a command line names: a ratio such as 1.10, or a YAML file.
 
     The file holds `budget: RATIO` for every cell, and `where:` as in study files, a list of
     `{cells: {FACTOR: LEVELS}, budget: RATIO}`. Raises InputError.
@@ -86,7 +86,7 @@ def read_budget(text: str) -> Budget:
     except ValueError:
         return _read_file(Path(text))
     if not (isfinite(ratio) and ratio > 0):
-        raise InputError(f"the budget {text} is no ratio; give a number above 0, such as 1.10")
+        raise InputError(f"the budget {text} is not a ratio; give a number above 0, such as 1.10")
     return Budget(ratio)
 
 

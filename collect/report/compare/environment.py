@@ -1,4 +1,4 @@
-"""What differs between runs beside their times, from run.json, the plans and the trials."""
+"""What differs between runs besides their times, from run.json, the plans and the trials."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from collect.cells.analysis import Analysis
 from collect.report.provenance import ABSENT
 from collect.run.fingerprint import READINGS
 
-# What tells one run from the next and no instrument from another.
+# What differs from run to run although nothing about the bench differs.
 _OF_THE_RUN = {
     *("schema", "run", "started_at", "ended_at", "study_file", "plan_sha256", "nodes"),
 }
@@ -28,7 +28,7 @@ class Difference:
 
 
 def find_differences(analyses: Sequence[Analysis]) -> list[Difference]:
-    """Give everything recorded that is not the same in all runs, sorted by where it stands."""
+    """Return everything recorded that is not the same in all runs, in the order of the records."""
     described = [_describe(analysis) for analysis in analyses]
     subjects = dict.fromkeys(subject for facts in described for subject in facts)
     rows = [Difference(s, tuple(facts.get(s, ABSENT) for facts in described)) for s in subjects]
@@ -61,7 +61,7 @@ def _describe(analysis: Analysis) -> dict[str, str]:
 
 
 def _nodes(nodes: Any) -> dict[str, str]:
-    """Give each item of the nodes once: the value alone where all nodes have the same."""
+    """Return each item of the nodes once: one value where all nodes have the same."""
     known = [n for n in nodes if isinstance(n, dict)] if isinstance(nodes, list) else []
     if not known:
         return {}

@@ -1,4 +1,4 @@
-"""Each cell of a run against the same cell of the first run."""
+"""Compares each cell of a run with the same cell of the first run."""
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
@@ -21,7 +21,7 @@ _ROUNDING = 1e-12
 
 
 class Verdict(StrEnum):
-    """What can be said of a cell."""
+    """What the comparison says of a cell."""
 
     FASTER = "faster"
     SLOWER = "slower"
@@ -111,21 +111,22 @@ def compare_cells(runs: Mapping[str, Analysis], budget: Budget) -> Compared:
 def contrast(
     before: Sequence[float], after: Sequence[float], budget: float | None = None
 ) -> Contrast | str:
-    """Compare trial means in ms; gives the reason in words when they allow no statement.
+    """Compare trial means in ms; return the reason in words when they allow no statement.
 
-    The ratio after/before of geometric means, with Welch's t interval of the logs: fork means vary
-    by factors rather than by summands, and need not vary alike in both runs.
+    The contrast is the ratio after/before of geometric means with Welch's t interval of the logs:
+    the means of forks vary by factors rather than by summands, and need not vary equally in both
+    runs.
     """
     for name, sample in (("first", before), ("other", after)):
         if len(sample) < 2:
-            return f"one trial in the {name} run; it takes two to know how trials vary"
+            return f"one trial in the {name} run; at least two are needed to know how trials vary"
         if min(sample) <= 0 or not np.isfinite(sample).all():
             return f"a mean of {min(sample):g} ms in the {name} run; ratios need times above zero"
     logs = [np.log(np.asarray(sample, dtype=float)) for sample in (after, before)]
     difference = float(np.mean(logs[0]) - np.mean(logs[1]))
     if max(np.ptp(log) for log in logs) <= _ROUNDING:
-        return "the trials of each run are all equal; nothing is known of how they vary"
-    # A run without variance loses digits in SciPy's moments, which then say zero, as they should.
+        return "the trials of each run are all equal; it is not known how they vary"
+    # Of a run without variance SciPy warns that digits are lost; its result of zero is right.
     with warnings.catch_warnings(), np.errstate(over="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)
         welch = stats.ttest_ind(*logs, equal_var=False)
@@ -188,7 +189,7 @@ def _corrected(raw: Sequence[tuple[Comparison, Contrast | None]]) -> list[Compar
 
 
 def _remark(before: CellResult, after: CellResult) -> str:
-    """Say what is in no time of two cells that ran."""
+    """Return in words which trials and calls of two cells are left out of their times."""
     parts = []
     for kind, left_out in (
         (

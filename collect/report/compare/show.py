@@ -36,7 +36,7 @@ _STYLES = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """Everything that is said of two or more runs, by their labels."""
+    """The result of a comparison of two or more runs, by their labels."""
 
     runs: Mapping[str, Analysis]
     compared: Compared
@@ -63,7 +63,7 @@ class Outcome:
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
-    """Give a name to each run: its own, with what tells it apart when two have the same."""
+    """Return a label for each run: its name, or its path when two runs have the same name."""
     names = [run.name for run in runs]
     if len(set(names)) == len(names):
         return names
@@ -91,7 +91,7 @@ def print_text(outcome: Outcome) -> None:
 
 
 def as_json(outcome: Outcome) -> str:
-    """Give everything as JSON: times in ms, null where there is none and a reason why."""
+    """Return everything as JSON: times in ms, null where there is none, with the reason."""
     content = {
         "runs": list(outcome.runs),
         "method": METHOD,
@@ -107,7 +107,7 @@ def as_json(outcome: Outcome) -> str:
 
 
 def as_html(outcome: Outcome) -> str:
-    """Give one page that needs no other file and no network."""
+    """Return one HTML page that needs no other file and no network."""
     environment = templates_in("report/compare")
     environment.filters.update(show=show, level=show_level, name=_name, time=_time)
     return environment.get_template("page.html.j2").render(
@@ -121,7 +121,7 @@ def as_html(outcome: Outcome) -> str:
 
 
 def _scale(comparisons: Sequence[Comparison]) -> Any:
-    """Give a function from a ratio to its place on a log axis of 0 to 100 with 1 in the middle."""
+    """Return a function that places a ratio on a logarithmic axis of 0 to 100, with 1 at 50."""
     ends = [
         abs(math.log(end))
         for c in comparisons
@@ -129,7 +129,7 @@ def _scale(comparisons: Sequence[Comparison]) -> Any:
         for end in (c.ratio.low, c.ratio.value, c.ratio.high)
         if end and math.isfinite(end)
     ]
-    # Beyond ten times a bar says enough by touching the end.
+    # An interval that reaches beyond ten times is drawn to the end of the axis.
     widest = min(max([*ends, math.log(1.1)]), math.log(10))
     return lambda ratio: (
         max(2.0, min(98.0, 50 + 48 * math.log(ratio) / widest)) if ratio > 0 else 2.0
@@ -166,7 +166,7 @@ def _cells(outcome: Outcome, label: str) -> Table:
 
 def _differences(outcome: Outcome) -> Table | Text:
     if not outcome.differences:
-        return Text("Nothing that is recorded differs around the times.")
+        return Text("Nothing else that is recorded differs between the runs.")
     table = Table(title="What else differs", title_justify="left")
     table.add_column("what")
     for label in outcome.runs:

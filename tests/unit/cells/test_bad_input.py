@@ -206,7 +206,7 @@ def test_a_run_with_one_trial_and_one_call_says_what_it_cannot(run_of, capsys, t
     (cell,) = analyse(runs[0]).cells
     assert (cell.mean.value, cell.mean.low, cell.variance) == (4, None, None)
     assert main(["compare", *(str(run.directory) for run in runs)]) == 0
-    assert "it takes two to know" in " ".join(capsys.readouterr().out.split())
+    assert "at least two are needed to know" in " ".join(capsys.readouterr().out.split())
     output = tmp_path / "x.md"
     assert main(["export", str(runs[0].directory), "--format", "markdown", "-o", str(output)]) == 0
     assert "no interval" in output.read_text()

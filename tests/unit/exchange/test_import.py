@@ -295,9 +295,9 @@ def test_labels_whose_levels_would_be_one_cell_are_refused(capsys):
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        (["--run", "../x"], "is no name"),
-        (["--run", ".x"], "is no name"),
-        (["--run", "x", "--study", "A B"], "is no name"),
+        (["--run", "../x"], "is not a valid name"),
+        (["--run", ".x"], "is not a valid name"),
+        (["--run", "x", "--study", "A B"], "is not a valid name"),
         (["--run", "x", "--factor", "calls=3"], "no column of cells.csv"),
         (["--run", "x", "--factor", "My-Factor=3"], "cannot name a factor"),
     ],
@@ -311,7 +311,7 @@ def test_names_that_cannot_be_are_refused(options, part, capsys):
 def test_a_run_that_is_there_and_a_log_given_twice_are_refused(capsys):
     logs = three_logs()
     assert main(["import", "jtl", logs[0], logs[0], "--run", "jm"]) == 2
-    assert "a copy is no replicate" in capsys.readouterr().err
+    assert "a copy is not a replicate" in capsys.readouterr().err
     assert main(["import", "jtl", *logs, "--run", "jm"]) == 0
     before = Path("results/jm/plan.jsonl").read_bytes()
     assert main(["import", "jtl", logs[0], "--run", "jm"]) == 2

@@ -196,7 +196,7 @@ def test_an_open_run_has_cells_that_cannot_be_told(run_of, compared):
     assert verdicts(result) == {"cannot be told"}
     assert {cell["reason"] for cell in result["cells"]} == {
         "ok in the first run, not run in the other",
-        "one trial in the other run; it takes two to know how trials vary",
+        "one trial in the other run; at least two are needed to know how trials vary",
     }
 
 

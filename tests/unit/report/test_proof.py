@@ -138,7 +138,7 @@ def test_a_copy_under_the_name_of_another_trial_is_found(run_of):
     edit_json(trial_json(run, 1), started_at=first["started_at"])
     kind, subject, text = only(run)
     assert (kind, subject) == ("duplicate", other["id"])
-    assert f"the very calls of {first['id']}" in text
+    assert f"the same calls as {first['id']}" in text
 
 
 def test_trials_without_a_call_are_no_copies_of_each_other(run_of):
@@ -227,7 +227,10 @@ def test_a_node_that_went_away_is_found_until_it_is_seen_again(run):
     look(run, without=["worker1"])
     kind, subject, text = only(run)
     assert (kind, subject) == ("nodes", "worker1")
-    assert "could not be looked at again at 2026-03-02T06:00:00Z; sweep with the same" in text
+    assert (
+        "did not answer when the nodes were compared again at 2026-03-02T06:00:00Z; run the same"
+        in text
+    )
     warnings = find_warnings(analyse(open_run(str(run.directory))))
     assert [t.text for t in warnings if "worker1" in t.text and t.is_grave]
     look(run, at="2026-03-03T06:00:00Z")

@@ -6,7 +6,7 @@ import pytest
 from synthetic import make_run, seal, sort_times
 
 from collect.cells.analysis import analyse
-from collect.report.warnings import find_troubles
+from collect.report.warnings import find_warnings
 from collect.run.directory import open_run
 from collect.run.interference import disturbances
 from collect.run.plan import read_plan
@@ -97,10 +97,10 @@ def test_the_report_lists_both(tmp_path):
         interference={name: {**CALM, "steal_percent": 2.5} for name in ("client1", "worker1")},
         restarts=[{"at": "2026-03-01T22:05:00.000000Z", "service": "tomcat on worker1"}],
     )
-    told = {t.text: t for t in find_troubles(analyse(open_run(str(directory))))}
-    beside = next(t for text, t in told.items() if "beside a disturbance" in text)
+    told = {t.text: t for t in find_warnings(analyse(open_run(str(directory))))}
+    beside = next(t for text, t in told.items() if "during a disturbance" in text)
     assert beside.text == (
-        "2 of 5 trials ran beside a disturbance (stolen time over 2 %: 2; a service restarted "
+        "2 of 5 trials ran during a disturbance (stolen time over 2 %: 2; a service restarted "
         "before it: 1); all count."
     )
     again = next(t for text, t in told.items() if "took more than one attempt" in text)

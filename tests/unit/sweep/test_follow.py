@@ -157,7 +157,7 @@ def test_an_earlier_pull_is_verified_before_the_node_lets_go(follower_of, client
     follower = follower_of()
     follow(follower)
     assert client.trials == {first}
-    assert [text for text in follower.said if "the client has it still" in text]
+    assert [text for text in follower.said if "the client still has it" in text]
 
 
 def test_a_torn_trial_is_set_aside_there_and_open_again(follower_of, client, here):
@@ -197,7 +197,7 @@ def test_an_answer_that_is_none_is_asked_for_again(follower_of, client, torn):
 
 def test_a_node_that_stays_silent_is_given_up(follower_of, client):
     client.silent = True
-    with pytest.raises(SweepStoppedError, match="gives up: run the same command again"):
+    with pytest.raises(SweepStoppedError, match="gives up after 60 s: run the same command again"):
         follow(follower_of(silence_s=60))
 
 
