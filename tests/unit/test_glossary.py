@@ -1,0 +1,29 @@
+"""The glossary names the keys and columns of our files as they are spelt there."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+from collect.run.plan import PlannedTrial
+from collect.run.study import CELL_COLUMNS
+from collect.run.trials import CALLS_HEADER, Trial
+
+GLOSSARY = Path("docs/glossary.md")
+IN_FILES = {
+    *(field.name for kind in (PlannedTrial, Trial) for field in fields(kind)),
+    *CALLS_HEADER.split(","),
+    *CELL_COLUMNS,
+}
+
+
+def test_what_the_glossary_calls_a_name_in_files_is_one():
+    rows = [line.split("|") for line in GLOSSARY.read_text(encoding="utf-8").splitlines()]
+    named = {name for row in rows if len(row) > 3 for name in re.findall(r"`(\w+)`", row[2])}
+    assert len(named) > 25
+    assert named <= IN_FILES, named - IN_FILES
+
+
+def test_every_column_of_a_cell_and_a_call_is_in_the_glossary():
+    text = GLOSSARY.read_text(encoding="utf-8")
+    columns = {*CELL_COLUMNS, *CALLS_HEADER.split(",")} - {"seq", "phase", "start_ns", "trials"}
+    assert {name for name in columns if not re.search(rf"`?\b{name}\b", text)} == set()
