@@ -137,7 +137,7 @@ except NoRoomError as error:
 def test_room_is_asked_for_what_comes_and_what_stays(tmp_path, monkeypatch):
     monkeypatch.setattr("collect.files.free_mb", lambda path: 300)
     ask_for(tmp_path, 100 << 20, 200)
-    with pytest.raises(NoRoomError, match="300 MiB free, 101 MiB are to come and 200 MiB stay"):
+    with pytest.raises(NoRoomError, match="300 MiB free, but 101 MiB are needed and 200 MiB"):
         ask_for(tmp_path, (100 << 20) + 1, 200)
 
 
@@ -236,7 +236,7 @@ def test_trials_that_are_put_off_are_accounted_for(follower_of, client):
 def test_a_follower_without_its_playbook_ends(follower_of, monkeypatch):
     follower = follower_of()
     monkeypatch.setattr(os, "getppid", lambda: 1)
-    with pytest.raises(SweepStoppedError, match="say its command again"):
+    with pytest.raises(SweepStoppedError, match="run its command again"):
         follower.step()
 
 
