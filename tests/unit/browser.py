@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def served(page):
-    """Serve a page on loopback; give its address and the queue of what it posts."""
+    """Serve a page on loopback; yield its address and the queue of what it posts."""
     posted = queue.Queue()
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -38,7 +38,7 @@ def served(page):
 
 
 def answer_of_browser(page, directory, width):
-    """Open a page in Chromium and give what it posts."""
+    """Open a page in Chromium and return what it posts."""
     flags = [
         *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
         *("--disable-background-networking", "--disable-component-update", "--disable-sync"),

@@ -31,7 +31,7 @@ ODD = [
 
 @pytest.fixture
 def exported(run_of, tmp_path, capsys):
-    """Give a function that exports a run in a format and gives the file."""
+    """Return a function that exports a run in a format and returns the file."""
 
     def export(run, form, code=0, options=()):
         output = tmp_path / f"out.{form}"

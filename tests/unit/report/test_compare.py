@@ -36,7 +36,7 @@ def is_soap(factors):
 
 @pytest.fixture
 def compared(run_of, capsys):
-    """Give a function that compares runs and gives the exit code and the JSON."""
+    """Return a function that compares runs and returns the exit code and the JSON."""
 
     def compare(*runs, options=()):
         code = main(["compare", *(str(run.directory) for run in runs), "--json", *options])

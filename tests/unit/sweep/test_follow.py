@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -76,6 +77,14 @@ def test_what_is_proven_here_is_removed_there(follower_of, here, client, capsys)
     assert main(["check", str(here)]) == 0
     assert "36 of 36" in capsys.readouterr().out
     assert "36 of 36 trials sealed" in (here / "status.html").read_text()
+
+
+def test_the_line_of_progress_has_the_time_left(follower_of, client):
+    for name in sorted(client.trials)[6:]:
+        shutil.rmtree(client.directory / "trials" / name)
+    follower = follower_of()
+    follower.step()
+    assert re.fullmatch(r"\[6/36  16 %\] about \d+ (s|min) to go", follower.said[-1])
 
 
 def test_a_trial_stays_there_until_it_is_here(follower_of, client, here):

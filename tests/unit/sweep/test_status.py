@@ -96,6 +96,17 @@ def test_disk_space_of_both_sides_is_told(run_of):
     assert "followed: not since 22:05:00 UTC" in as_text(status)
 
 
+def test_a_run_that_has_ended_need_not_be_followed(run_of):
+    run = run_of(until=10)
+    (run.directory / "follow.json").write_text(
+        json.dumps({"schema": 1, "at": "2026-03-01T22:05:00+00:00", "client_free_mb": 4321})
+    )
+    status = state_of(run, state="finished")
+    assert status.has_ended
+    assert not status.is_unheard
+    assert "followed" not in as_text(status)
+
+
 def test_the_nodes_are_told_with_what_does_not_answer_and_since_when(run_of, capsys):
     run = run_of(until=10)
     since = "2026-03-01T22:05:00.000000Z"
