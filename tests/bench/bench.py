@@ -66,13 +66,14 @@ def render(rows: list[Row]) -> str:
 
 Written by `make bench`. Times are of one run on one machine; compare the ratios.
 
-The cost of a trial outside its JVM is the wall time of the runner minus that of the JVMs, divided by
-the number of trials; the other tools run `true` on the node instead. For `http` only the time counts
-during which all threads make calls. wrk uses one thread for each connection, as the others do, and
-corrects its percentiles for coordinated omission; *corrected* means that ours are corrected in the
-same way. In a closed loop the mean is threads / rate. A p50 far below the mean shows that some calls
-wait much longer than others for one of the cores that client and server share here. They wait inside
-the calls, not between them, as the last line of each group shows.
+The cost of a trial outside its JVM is the wall time of the runner minus that of the JVMs,
+divided by the number of trials; the other tools run `true` on the node instead. For `http` only
+the time counts during which all threads make calls. wrk uses one thread for each connection, as
+the others do, and corrects its percentiles for coordinated omission; *corrected* means that ours
+are corrected in the same way. In a closed loop the mean is threads / rate. A p50 far below the
+mean shows that some calls wait much longer than others for one of the cores that client and
+server share here. They wait inside the calls, not between them, as the last line of each group
+shows.
 
 - Date: {datetime.datetime.now(datetime.UTC).date()}
 - Machine: {os.cpu_count()} cores, {model}, Linux {platform.release()}
