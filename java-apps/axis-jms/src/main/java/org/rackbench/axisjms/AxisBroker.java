@@ -1,69 +1,41 @@
 package org.rackbench.axisjms;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.HashMap;
-import java.util.Hashtable;
-import java.util.Map;
 import javax.jms.Connection;
 import javax.jms.ConnectionFactory;
 import javax.jms.JMSException;
-import javax.naming.Context;
-import javax.naming.InitialContext;
 import javax.naming.NamingException;
 import org.apache.axis.components.jms.JMSVendorAdapterFactory;
 import org.apache.axis.components.jms.JNDIVendorAdapter;
 import org.apache.axis.transport.jms.JMSConnector;
 import org.apache.axis.transport.jms.JMSConnectorFactory;
 import org.apache.axis.transport.jms.JMSConstants;
+import org.rackbench.workloads.program.BrokerAccount;
 
-/**
- * The broker as Axis's JMS transport finds it: administered objects in a JNDI file store and an
- * account.
- *
- * @param jndiUrl directory of the {@code .bindings} file, as a file: URL
- * @param connectionFactory JNDI name of the connection factory
- * @param passwordFile file whose first line is the password of {@code username}
- */
-public record AxisBroker(
-    String jndiUrl, String connectionFactory, String username, Path passwordFile) {
-
-  private static final String FILE_STORE = "com.sun.jndi.fscontext.RefFSContextFactory";
-
-  public String password() throws IOException {
-    return Files.readString(passwordFile).lines().findFirst().orElse("");
-  }
+/** The broker as Axis's JMS transport (javax.jms) uses it. */
+public record AxisBroker(BrokerAccount account) {
 
   /** Opens a connection without Axis, not started yet. */
   public Connection connect() throws JMSException, NamingException, IOException {
-    Context context =
-        new InitialContext(
-            new Hashtable<>(
-                Map.of(
-                    Context.INITIAL_CONTEXT_FACTORY, FILE_STORE, Context.PROVIDER_URL, jndiUrl)));
-    try {
-      return ((ConnectionFactory) context.lookup(connectionFactory))
-          .createConnection(username, password());
-    } finally {
-      context.close();
-    }
+    String password = account.password();
+    return account
+        .lookup(ConnectionFactory.class, account.connectionFactory())
+        .createConnection(account.username(), password);
   }
 
-  /** What Axis needs to find the connection factory. */
+  /** Returns what Axis needs to find the connection factory. */
   public HashMap<String, Object> factoryProperties() {
-    HashMap<String, Object> properties = new HashMap<>();
-    properties.put(Context.INITIAL_CONTEXT_FACTORY, FILE_STORE);
-    properties.put(Context.PROVIDER_URL, jndiUrl);
-    properties.put(JNDIVendorAdapter.CONNECTION_FACTORY_JNDI_NAME, connectionFactory);
+    HashMap<String, Object> properties = new HashMap<>(account.jndi());
+    properties.put(JNDIVendorAdapter.CONNECTION_FACTORY_JNDI_NAME, account.connectionFactory());
     return properties;
   }
 
   /**
-   * What Axis needs to know of its connections.
+   * Returns what Axis needs to know of its connections.
    *
-   * @param sessions sessions to send with, each for one message at a time
-   * @param timeoutMillis longest time that Axis waits for one of them
+   * @param sessions number of sessions to send with, each for one message at a time
+   * @param timeoutMillis longest time in milliseconds that Axis waits for one of them
    */
   public static HashMap<String, Object> connectorProperties(int sessions, long timeoutMillis) {
     HashMap<String, Object> properties = new HashMap<>();
@@ -79,8 +51,8 @@ public record AxisBroker(
         JMSConnectorFactory.createClientConnector(
             connectorProperties(1, timeoutMillis),
             factoryProperties(),
-            username,
-            password(),
+            account.username(),
+            account.password(),
             JMSVendorAdapterFactory.getJMSVendorAdapter(JMSConstants.JNDI_VENDOR_ID));
     connector.start();
     return connector;

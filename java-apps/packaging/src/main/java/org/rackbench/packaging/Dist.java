@@ -15,8 +15,9 @@ import java.util.stream.Stream;
 
 /**
  * Last step of the build: checks every third-party file against its pin and, when all are right,
- * writes dist. What a module has staged in {@code target/stage} goes into its archive, so a new
- * client or worker needs no line here.
+ * writes dist. Each program that a module under {@code clients} or {@code workers} names in its
+ * {@code programs.properties} gets a directory with all jars of that module's {@code target/stage},
+ * so a new client or worker needs no line here.
  */
 public final class Dist {
 
@@ -24,13 +25,13 @@ public final class Dist {
 
   private final Path root;
   private final Path dist;
-  private final List<String> modules = new ArrayList<>();
+  private final List<Path> modules = new ArrayList<>();
 
   private Dist(Path root, Path dist) throws IOException {
     this.root = root;
     this.dist = dist;
     for (Path pom : files(root, path -> path.endsWith("pom.xml"))) {
-      modules.add(pom.getParent().getFileName().toString());
+      modules.add(pom.getParent());
     }
   }
 
@@ -48,16 +49,24 @@ public final class Dist {
   }
 
   private List<Path> thirdParty() throws IOException {
-    return files(
-        root,
-        path ->
-            (path.getParent().endsWith(STAGE) || path.getParent().endsWith("WEB-INF/lib"))
-                && !isOurs(path.toString()));
+    List<Path> found = new ArrayList<>();
+    for (Path module : modules) {
+      Path target = module.resolve("target");
+      if (Files.isDirectory(target)) {
+        found.addAll(
+            files(
+                target,
+                path ->
+                    (path.getParent().endsWith(STAGE) || path.getParent().endsWith("WEB-INF/lib"))
+                        && !isOurs(path.toString())));
+      }
+    }
+    return found;
   }
 
   private boolean isOurs(String path) {
     String name = path.substring(path.lastIndexOf('/') + 1);
-    return modules.stream().anyMatch(module -> name.matches(module + "-[0-9.]+jar"));
+    return modules.stream().anyMatch(module -> name.matches(module.getFileName() + "-[0-9.]+jar"));
   }
 
   private void write() throws IOException {
@@ -71,10 +80,11 @@ public final class Dist {
     put("harness.tar.gz", out -> TarGz.write(out, staged("harness", "")));
     for (String kind : List.of("clients", "workers")) {
       Map<String, byte[]> entries = new TreeMap<>();
-      for (Path pom : files(root.resolve(kind), path -> path.endsWith("pom.xml"))) {
-        String name = pom.getParent().getFileName().toString();
-        if (!name.equals(kind)) {
-          entries.putAll(staged(kind + "/" + name, name + "/"));
+      for (Path module : modules) {
+        if (module.startsWith(root.resolve(kind))) {
+          for (String program : new Programs(module).names()) {
+            entries.putAll(staged(root.relativize(module).toString(), program + "/"));
+          }
         }
       }
       put(kind + ".tar.gz", out -> TarGz.write(out, entries));

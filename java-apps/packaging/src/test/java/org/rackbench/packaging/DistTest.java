@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
@@ -121,6 +122,19 @@ class DistTest {
       }
     }
     assertEquals(List.of("worker/z.jar", "unpacked"), names);
+  }
+
+  @Test
+  void namesTheProgramsOfAModule() throws IOException {
+    Path classes = Files.createDirectories(root.resolve("src/main/java/a"));
+    Files.createFile(classes.resolve("One.java"));
+    Path file = root.resolve("src/main/resources/META-INF/rackbench/programs.properties");
+    Files.createDirectories(file.getParent());
+    Files.writeString(file, "# comment\none = a.One\nfirst = a.One\n");
+    assertEquals(Set.of("first", "one"), new Programs(root).names());
+    Files.writeString(file, "one = a.One\ntwo = a.Two\n");
+    IOException e = assertThrows(IOException.class, () -> new Programs(root).names());
+    assertTrue(e.getMessage().contains("two is a.Two, of which there is no source file"));
   }
 
   private static byte[] plain(byte[] archive) throws IOException {

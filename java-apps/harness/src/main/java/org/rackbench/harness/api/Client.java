@@ -1,8 +1,9 @@
 package org.rackbench.harness.api;
 
 /**
- * What a client program adds to the harness. Each client directory holds exactly one, named in
- * {@code META-INF/services/org.rackbench.harness.Client}. One instance serves one trial.
+ * A client program: what sends the requests of a study. Its class is named in {@code
+ * META-INF/rackbench/programs.properties} of its module, has a public constructor without
+ * arguments, and one instance of it serves one trial.
  */
 public interface Client extends AutoCloseable {
 

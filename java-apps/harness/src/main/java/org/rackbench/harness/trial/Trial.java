@@ -5,11 +5,8 @@ import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.ServiceLoader;
 import java.util.concurrent.CountDownLatch;
 import org.rackbench.harness.api.Client;
 import org.rackbench.harness.api.Setting;
@@ -115,7 +112,7 @@ public final class Trial {
   }
 
   private void measure() throws Exception {
-    Client client = onlyClient();
+    Client client = ClientPrograms.named(plan.client());
     try {
       client.open(setting);
       new MeasuringLoop(client, log, plan.threads(), plan.warmup(), plan.calls(), () -> countGc(-1))
@@ -131,17 +128,6 @@ public final class Trial {
     result.put("request_header_bytes", log.meanRequestHeaderBytes());
     result.put("response_header_bytes", log.meanResponseHeaderBytes());
     result.put("gc", Json.of("count", gcCount, "millis", gcMillis));
-  }
-
-  private static Client onlyClient() {
-    List<Client> found = new ArrayList<>();
-    ServiceLoader.load(Client.class).forEach(found::add);
-    if (found.size() != 1) {
-      throw new IllegalStateException(
-          "the client's jars name %d clients in META-INF/services, not one"
-              .formatted(found.size()));
-    }
-    return found.get(0);
   }
 
   private static Duration callTimeout(PlannedTrial plan) {

@@ -1,0 +1,99 @@
+package org.rackbench.clients.axis;
+
+import java.io.IOException;
+import java.time.Duration;
+import javax.xml.namespace.QName;
+import javax.xml.rpc.ParameterMode;
+import javax.xml.rpc.ServiceException;
+import org.apache.axis.Constants;
+import org.apache.axis.client.Call;
+import org.rackbench.clients.axis.http.AxisClient;
+import org.rackbench.clients.axis.http.KeptConnection;
+import org.rackbench.clients.axis.http.WireBytes;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.workloads.hello.HelloText;
+
+/**
+ * One client thread's requests. Pooled: on a connection that is open before the first of them; or
+ * else each on its own, whose opening and closing are part of the call.
+ */
+final class HelloHttpCaller implements Caller {
+
+  private static final QName OPERATION = new QName("urn:rackbench:hello", "hello");
+
+  private final KeptConnection connection;
+  private final boolean pooled;
+  private final int messageBytes;
+  private final Call call;
+  private final String text;
+  private String answer;
+
+  HelloHttpCaller(String endpoint, int messageBytes, boolean pooled, Duration timeout)
+      throws ServiceException, IOException {
+    this.messageBytes = messageBytes;
+    this.pooled = pooled;
+    connection = new KeptConnection(endpoint, timeout);
+    call = (Call) AxisClient.keptService().createCall();
+    call.setTargetEndpointAddress(endpoint);
+    call.setOperationName(OPERATION);
+    call.addParameter("text", Constants.XSD_STRING, ParameterMode.IN);
+    call.setReturnType(Constants.XSD_STRING);
+    call.setTimeout(Math.toIntExact(timeout.toMillis()));
+    call.setProperty(KeptConnection.PROPERTY, connection);
+    text = HelloText.filling(messageBytes, emptyBytes());
+  }
+
+  /** Length of an envelope with no text: said by a request, which also tries the service. */
+  private long emptyBytes() throws IOException {
+    connection.open();
+    say("");
+    long bytes = connection.wire().requestBody();
+    connection.close();
+    return bytes;
+  }
+
+  private String say(String words) throws IOException {
+    try {
+      return (String) call.invoke(new Object[] {words});
+    } catch (IOException | RuntimeException e) {
+      connection.close(); // the next prepare opens it anew
+      throw e;
+    }
+  }
+
+  @Override
+  public void prepare(long seq) throws IOException {
+    answer = null;
+    if (pooled) {
+      connection.open();
+    }
+  }
+
+  @Override
+  public void call() throws IOException {
+    if (pooled) {
+      answer = say(text);
+    } else {
+      connection.open();
+      answer = say(text);
+      connection.close();
+    }
+  }
+
+  @Override
+  public Answer verify() {
+    WireBytes wire = connection.wire();
+    return new Answer(
+        HelloText.problem(answer, text, wire.requestBody(), messageBytes),
+        wire.requestBody(),
+        wire.responseBody(),
+        wire.requestHeader(),
+        wire.responseHeader());
+  }
+
+  @Override
+  public void close() {
+    connection.close();
+  }
+}

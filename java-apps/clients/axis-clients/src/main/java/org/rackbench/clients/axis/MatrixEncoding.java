@@ -1,0 +1,30 @@
+package org.rackbench.clients.axis;
+
+import java.util.Locale;
+import org.apache.axis.client.Call;
+
+/** How a matrix travels: the study's levels. */
+enum MatrixEncoding {
+  XML("Matrix", false, null),
+  XML_MULTIREF("MatrixMultiRef", true, null),
+  MIME("MatrixAttachment", true, Call.ATTACHMENT_ENCAPSULATION_FORMAT_MIME),
+  DIME("MatrixAttachment", true, Call.ATTACHMENT_ENCAPSULATION_FORMAT_DIME);
+
+  final String service;
+  final boolean axisDefaults;
+  final String attachment;
+
+  /**
+   * @param axisDefaults multi-references and a type with each element
+   * @param attachment Axis's name for the format of attachments, or null for none
+   */
+  MatrixEncoding(String service, boolean axisDefaults, String attachment) {
+    this.service = service;
+    this.axisDefaults = axisDefaults;
+    this.attachment = attachment;
+  }
+
+  static MatrixEncoding of(String level) {
+    return valueOf(level.toUpperCase(Locale.ROOT).replace('-', '_'));
+  }
+}

@@ -1,0 +1,90 @@
+package org.rackbench.clients.axis;
+
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.SocketException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+
+/** The service, which may run out of memory, end, and be started again by its supervisor. */
+final class RestartingService {
+
+  private static final Duration RESTART = Duration.ofSeconds(60);
+  private static final Duration LOOK = Duration.ofSeconds(5);
+  private static final int PAUSE_MILLIS = 200;
+
+  // what Axis says when the connection ends before any answer: HTTP status 0, no message
+  private static final String NO_ANSWER = "(0)null";
+
+  private final String endpoint;
+  private volatile boolean lost;
+
+  RestartingService(String endpoint) {
+    this.endpoint = endpoint;
+  }
+
+  String endpoint() {
+    return endpoint;
+  }
+
+  boolean wasLost() {
+    return lost;
+  }
+
+  /** Returns when the service shows its WSDL; throws IOException when it does not in a minute. */
+  void awaitHealthy() throws IOException, InterruptedException {
+    HttpClient http =
+        HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(LOOK).build();
+    HttpRequest look = HttpRequest.newBuilder(URI.create(endpoint + "?wsdl")).timeout(LOOK).build();
+    long end = System.nanoTime() + RESTART.toNanos();
+    while (true) {
+      String trouble;
+      try {
+        int status = http.send(look, BodyHandlers.discarding()).statusCode();
+        if (status == 200) {
+          return;
+        }
+        trouble = "HTTP status " + status;
+      } catch (IOException e) {
+        trouble = e.toString();
+      }
+      if (System.nanoTime() > end) {
+        throw new IOException(
+            "%s has not been healthy for %d s (%s); look at Tomcat's journal on that worker"
+                .formatted(endpoint, RESTART.toSeconds(), trouble));
+      }
+      Thread.sleep(PAUSE_MILLIS);
+    }
+  }
+
+  /**
+   * Says it when a call failed for want of memory: throws OutOfMemoryError when the server has
+   * answered so, IOException when it is gone, as it is after running out of memory.
+   */
+  void explain(Exception failure) throws IOException {
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      String text = cause.toString();
+      if (text.contains("OutOfMemoryError") || text.contains("Java heap space")) {
+        String reason = "the server is out of memory: " + text;
+        System.err.println(reason);
+        throw new OutOfMemoryError(reason);
+      }
+      if (cause instanceof ConnectException) {
+        lost = true;
+        throw new IOException(
+            endpoint + " is not there; it may be starting again, look at its journal", failure);
+      }
+      if (cause instanceof SocketException || text.contains(NO_ANSWER)) {
+        lost = true;
+        throw new IOException(
+            endpoint
+                + " broke off the call, as a server does that is out of memory and starts again: "
+                + text,
+            failure);
+      }
+    }
+  }
+}

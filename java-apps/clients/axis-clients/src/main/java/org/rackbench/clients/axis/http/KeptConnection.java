@@ -1,0 +1,143 @@
+package org.rackbench.clients.axis.http;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.URI;
+import java.time.Duration;
+import org.apache.commons.httpclient.HostConfiguration;
+import org.apache.commons.httpclient.HttpConnection;
+import org.apache.commons.httpclient.HttpConnectionManager;
+import org.apache.commons.httpclient.params.HttpConnectionManagerParams;
+import org.apache.commons.httpclient.params.HttpConnectionParams;
+import org.apache.commons.httpclient.protocol.Protocol;
+import org.apache.commons.httpclient.protocol.ProtocolSocketFactory;
+
+/**
+ * One HTTP/1.1 connection, of one thread, to one server: opened when told to, not by a call, and
+ * kept from call to call. Its bytes are counted.
+ */
+public final class KeptConnection implements HttpConnectionManager, AutoCloseable {
+
+  /** Name of the {@code Call} property that holds the connection. */
+  public static final String PROPERTY = "org.rackbench.kept-connection";
+
+  private final WireBytes wire = new WireBytes();
+  private final HttpConnection connection;
+  private HttpConnectionManagerParams parameters = new HttpConnectionManagerParams();
+
+  /**
+   * @param timeout for connecting and for each read
+   */
+  public KeptConnection(String url, Duration timeout) {
+    URI uri = URI.create(url);
+    int port = uri.getPort() < 0 ? 80 : uri.getPort();
+    Protocol protocol = new Protocol("http", new CountingFactory(), port);
+    connection = new HttpConnection(uri.getHost(), port, protocol);
+    int millis = Math.toIntExact(timeout.toMillis());
+    parameters.setConnectionTimeout(millis);
+    parameters.setSoTimeout(millis);
+    parameters.setTcpNoDelay(true);
+    // HttpClient would look before each request whether the peer has closed: a read of 1 ms.
+    parameters.setStaleCheckingEnabled(false);
+    connection.getParams().setDefaults(parameters);
+  }
+
+  /** Opens the connection unless it is open, and sets the count of bytes to nothing. */
+  public void open() throws IOException {
+    finishLastResponse();
+    wire.reset();
+    if (!connection.isOpen()) {
+      connection.open();
+    }
+  }
+
+  /** Bytes since {@link #open}, of one exchange. */
+  public WireBytes wire() {
+    return wire;
+  }
+
+  /**
+   * Ends the connection, as a call that failed must: what is left of its answer is not the next.
+   */
+  @Override
+  public void close() {
+    connection.setLastResponseInputStream(null);
+    connection.close();
+  }
+
+  private void finishLastResponse() throws IOException {
+    InputStream response = connection.getLastResponseInputStream();
+    if (response != null) {
+      connection.setLastResponseInputStream(null);
+      response.close(); // reads to its end
+    }
+  }
+
+  @Override
+  public HttpConnection getConnectionWithTimeout(HostConfiguration host, long millis) {
+    connection.setHttpConnectionManager(this);
+    return connection;
+  }
+
+  @Override
+  public HttpConnection getConnection(HostConfiguration host) {
+    return getConnectionWithTimeout(host, 0);
+  }
+
+  @Override
+  @Deprecated
+  public HttpConnection getConnection(HostConfiguration host, long millis) {
+    return getConnectionWithTimeout(host, millis);
+  }
+
+  @Override
+  public void releaseConnection(HttpConnection released) {
+    // it has one user
+  }
+
+  @Override
+  public void closeIdleConnections(long millis) {
+    // it stays open until close
+  }
+
+  @Override
+  public HttpConnectionManagerParams getParams() {
+    return parameters;
+  }
+
+  @Override
+  public void setParams(HttpConnectionManagerParams params) {
+    parameters = params;
+  }
+
+  private final class CountingFactory implements ProtocolSocketFactory {
+
+    @Override
+    public Socket createSocket(
+        String host, int port, InetAddress from, int fromPort, HttpConnectionParams params)
+        throws IOException {
+      Socket socket = new Socket();
+      try {
+        socket.connect(new InetSocketAddress(host, port), params.getConnectionTimeout());
+        return new CountingSocket(socket, wire);
+      } catch (IOException | RuntimeException e) {
+        socket.close();
+        throw e;
+      }
+    }
+
+    @Override
+    public Socket createSocket(String host, int port, InetAddress from, int fromPort)
+        throws IOException {
+      return createSocket(host, port);
+    }
+
+    @Override
+    public Socket createSocket(String host, int port) throws IOException {
+      return createSocket(host, port, null, 0, connection.getParams());
+    }
+  }
+}

@@ -1,0 +1,119 @@
+package org.rackbench.clients.axis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Setting;
+import org.rackbench.harness.trial.LabFile;
+import org.rackbench.tomcattesting.WarServer;
+
+/** The client against the WAR that the module services has built, in a real Tomcat. */
+class SortSoapTest {
+
+  @TempDir static Path base;
+  @TempDir Path directory;
+  private static WarServer tomcat;
+  private static String axis;
+
+  @BeforeAll
+  static void startTomcat() throws Exception {
+    tomcat = new WarServer(base, "/axis", Path.of("../../services/target/axis.war"));
+    axis = tomcat.url();
+  }
+
+  @AfterAll
+  static void stopTomcat() throws Exception {
+    tomcat.close();
+  }
+
+  private Caller caller(Duration callTimeout, String... axisUrls) throws Exception {
+    String workers =
+        Arrays.stream(axisUrls)
+            .map("{\"axis_url\":\"%s\"}"::formatted)
+            .collect(Collectors.joining(","));
+    Path lab =
+        Files.writeString(
+            directory.resolve("lab.json"), "{\"schema\":1,\"workers\":[" + workers + "]}");
+    Map<String, Object> factors = Map.of("servers", axisUrls.length, "integers", 100);
+    SortSoap client = new SortSoap();
+    client.open(new Setting("t1", factors, Map.of(), 42, 1, callTimeout, LabFile.read(lab)));
+    return client.caller(0);
+  }
+
+  @Test
+  void sortsOnAllServersAndCountsBytes() throws Exception {
+    try (Caller caller = caller(Duration.ofSeconds(60), axis, axis, axis)) {
+      for (int seq = 0; seq < 3; seq++) {
+        caller.prepare(seq);
+        caller.call();
+        Answer answer = caller.verify();
+        assertNull(answer.problem());
+        assertTrue(answer.requestBytes() > 100 * "<i>1</i>".length(), answer.toString());
+        assertTrue(answer.responseBytes() > 100 * "<i>1</i>".length(), answer.toString());
+        assertTrue(answer.requestHeaderBytes() > 3 * 100, answer.toString());
+        assertTrue(answer.responseHeaderBytes() > 3 * 50, answer.toString());
+      }
+    }
+  }
+
+  @Test
+  void aSilentServerIsATimeoutAndTheSessionGoesOn() throws Exception {
+    try (ServerSocket silent = new ServerSocket(0);
+        Caller caller =
+            caller(Duration.ofMillis(500), "http://localhost:" + silent.getLocalPort())) {
+      for (int seq = 0; seq < 2; seq++) {
+        caller.prepare(seq);
+        Exception e = assertThrows(Exception.class, caller::call);
+        assertTrue(isTimeout(e), e.toString());
+      }
+    }
+  }
+
+  private static boolean isTimeout(Throwable e) {
+    return e != null
+        && (e instanceof TimeoutException
+            || e instanceof java.net.SocketTimeoutException
+            || isTimeout(e.getCause()));
+  }
+
+  @Test
+  void aMissingServerIsAnError() throws Exception {
+    int port;
+    try (ServerSocket closed = new ServerSocket(0)) {
+      port = closed.getLocalPort();
+    }
+    try (Caller caller = caller(Duration.ofSeconds(60), "http://localhost:" + port)) {
+      caller.prepare(0);
+      Exception e = assertThrows(ExecutionException.class, caller::call);
+      assertTrue(e.getMessage().contains("Connection refused"), e.getMessage());
+    }
+  }
+
+  @Test
+  void moreServersThanWorkersIsSaid() throws Exception {
+    Path lab = Files.writeString(directory.resolve("lab.json"), "{\"schema\":1,\"workers\":[]}");
+    Map<String, Object> factors = Map.of("servers", 3, "integers", 100);
+    Setting setting =
+        new Setting("t1", factors, Map.of(), 42, 1, Duration.ofSeconds(1), LabFile.read(lab));
+    RuntimeException e = assertThrows(RuntimeException.class, () -> new SortSoap().open(setting));
+    assertEquals(
+        lab + ": 3 workers asked for, 0 there; lower the level or add workers", e.getMessage());
+  }
+}

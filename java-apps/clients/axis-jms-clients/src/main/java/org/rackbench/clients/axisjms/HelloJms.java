@@ -1,0 +1,44 @@
+package org.rackbench.clients.axisjms;
+
+import javax.jms.DeliveryMode;
+import org.rackbench.axisjms.AxisBroker;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Lab;
+import org.rackbench.harness.api.Setting;
+import org.rackbench.workloads.program.BrokerAccount;
+
+/**
+ * The binding study over JMS: the service Hello behind the first worker's queue, by Axis's own JMS
+ * transport. Factors {@code message_bytes} (of the request's envelope) and {@code pooled};
+ * constants {@code delivery} (persistent, non-persistent; of requests, Axis always answers
+ * non-persistent) and {@code acknowledge} (dups-ok: Axis knows no other).
+ */
+public final class HelloJms implements Client {
+
+  private Setting setting;
+  private AxisBroker broker;
+  private String queue;
+  private int deliveryMode;
+
+  @Override
+  public void open(Setting trial) {
+    Lab lab = trial.lab();
+    setting = trial;
+    broker = new AxisBroker(BrokerAccount.of(lab::broker));
+    queue = lab.workers(1, "hello_queue").get(0);
+    trial.word("acknowledge", "dups-ok");
+    deliveryMode =
+        trial.word("delivery", "persistent", "non-persistent").equals("persistent")
+            ? DeliveryMode.PERSISTENT
+            : DeliveryMode.NON_PERSISTENT;
+  }
+
+  @Override
+  public Caller caller(int thread) throws Exception {
+    return new HelloJmsCaller(setting, broker, queue, deliveryMode);
+  }
+
+  @Override
+  public void close() {}
+}

@@ -1,0 +1,120 @@
+package org.rackbench.clients.axisjms;
+
+import java.util.concurrent.TimeoutException;
+import javax.xml.namespace.QName;
+import javax.xml.rpc.ParameterMode;
+import org.apache.axis.AxisFault;
+import org.apache.axis.Constants;
+import org.apache.axis.client.Call;
+import org.apache.axis.transport.jms.InvokeTimeoutException;
+import org.rackbench.axisjms.AxisBroker;
+import org.rackbench.axisjms.AxisJmsClient;
+import org.rackbench.axisjms.QueueTransport;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Setting;
+import org.rackbench.workloads.hello.HelloText;
+
+/**
+ * One client thread's requests. Pooled: on a connection that is open before the first of them; or
+ * else each on its own, whose opening and closing are part of the call.
+ */
+final class HelloJmsCaller implements Caller {
+
+  private static final QName OPERATION = new QName("urn:rackbench:hello", "hello");
+
+  private final AxisBroker broker;
+  private final String queue;
+  private final int millis;
+  private final boolean pooled;
+  private final int messageBytes;
+  private final QueueTransport transport;
+  private final Call call;
+  private final String text;
+  private String answer;
+
+  HelloJmsCaller(Setting setting, AxisBroker broker, String queue, int deliveryMode)
+      throws Exception {
+    this.broker = broker;
+    this.queue = queue;
+    this.millis = Math.toIntExact(setting.callTimeout().toMillis());
+    this.pooled = setting.flag("pooled");
+    this.messageBytes = setting.integer("message_bytes");
+    transport = new QueueTransport(queue, deliveryMode, millis);
+    call = (Call) AxisJmsClient.service().createCall();
+    call.setTransport(transport);
+    call.setOperationName(OPERATION);
+    call.addParameter("text", Constants.XSD_STRING, ParameterMode.IN);
+    call.setReturnType(Constants.XSD_STRING);
+    call.setTimeout(millis);
+    text = HelloText.filling(messageBytes, emptyBytes());
+  }
+
+  /** Length of an envelope with no text: said by a request, which also tries the service. */
+  private long emptyBytes() throws Exception {
+    transport.open(broker, millis);
+    say("");
+    if (!pooled) {
+      transport.close();
+    }
+    return requestBytes();
+  }
+
+  private String say(String words) throws Exception {
+    try {
+      return (String) call.invoke(new Object[] {words});
+    } catch (AxisFault e) {
+      transport.close(); // the next prepare opens it anew
+      for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+        if (cause instanceof InvokeTimeoutException) {
+          TimeoutException timeout =
+              new TimeoutException(
+                  "no answer to %s within %d ms; look at the journal of rackbench-hello-listener"
+                      .formatted(queue, millis));
+          timeout.initCause(e);
+          throw timeout;
+        }
+      }
+      throw e;
+    }
+  }
+
+  private long requestBytes() throws AxisFault {
+    return call.getMessageContext().getRequestMessage().getContentLength();
+  }
+
+  @Override
+  public void prepare(long seq) throws Exception {
+    answer = null;
+    if (pooled && !transport.isOpen()) {
+      transport.open(broker, millis);
+    }
+  }
+
+  @Override
+  public void call() throws Exception {
+    if (pooled) {
+      answer = say(text);
+    } else {
+      transport.open(broker, millis);
+      answer = say(text);
+      transport.close();
+    }
+  }
+
+  @Override
+  public Answer verify() throws AxisFault {
+    long requestBytes = requestBytes();
+    return new Answer(
+        HelloText.problem(answer, text, requestBytes, messageBytes),
+        requestBytes,
+        transport.answerBytes(),
+        Answer.UNKNOWN,
+        Answer.UNKNOWN);
+  }
+
+  @Override
+  public void close() {
+    transport.close();
+  }
+}

@@ -1,0 +1,175 @@
+package org.rackbench.clients.jakartajms;
+
+import jakarta.jms.BytesMessage;
+import jakarta.jms.Connection;
+import jakarta.jms.JMSException;
+import jakarta.jms.Message;
+import jakarta.jms.MessageConsumer;
+import jakarta.jms.MessageProducer;
+import jakarta.jms.Session;
+import jakarta.jms.TemporaryQueue;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import javax.naming.NamingException;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Setting;
+import org.rackbench.jakartajms.JakartaBroker;
+import org.rackbench.jakartajms.QueueWorker;
+import org.rackbench.workloads.program.BrokerAccount;
+
+/**
+ * One client thread's requests to one queue, and their replies on a temporary queue of its own. A
+ * call sends all its requests and then waits for as many replies. Constants {@code delivery}
+ * (persistent, non-persistent) and {@code acknowledge} (auto, client, dups-ok).
+ */
+abstract class QueueCaller implements Caller {
+
+  private final Setting setting;
+  private final JakartaBroker broker;
+  private final String queue;
+  private final int deliveryMode;
+  private final int acknowledgeMode;
+  private Connection connection;
+  private Session session;
+  private MessageProducer requests;
+  private MessageConsumer replies;
+  private TemporaryQueue replyQueue;
+  private long requestBytes;
+  private long responseBytes;
+
+  /**
+   * @param queue JNDI name of the queue that the requests go to
+   */
+  QueueCaller(Setting setting, String queue) {
+    this.setting = setting;
+    this.broker = new JakartaBroker(BrokerAccount.of(setting.lab()::broker));
+    this.queue = queue;
+    this.deliveryMode =
+        JakartaBroker.deliveryMode(setting.word("delivery", "persistent", "non-persistent"));
+    this.acknowledgeMode =
+        JakartaBroker.acknowledgeMode(setting.word("acknowledge", "auto", "client", "dups-ok"));
+  }
+
+  /** Makes the input of a call. */
+  abstract void makeInput(long seq);
+
+  /** Sends the requests of a call with {@link #send} and returns how many replies are awaited. */
+  abstract int sendAll() throws JMSException, IOException;
+
+  /**
+   * Returns which request of the call under way a reply with this correlation id answers, counted
+   * from 0; -1 when it belongs to an earlier call.
+   */
+  abstract int awaited(String correlationId);
+
+  /** Takes over the body of the reply to the request {@code number}. */
+  abstract void take(int number, Message reply, byte[] body) throws JMSException, IOException;
+
+  /** Returns the message of a call that was not answered within {@code timeout}. */
+  abstract String overdue(Duration timeout);
+
+  /** Returns what is wrong with the answer, or null. */
+  abstract String problem();
+
+  @Override
+  public final void prepare(long seq) throws Exception {
+    if (connection == null) {
+      connect();
+    }
+    requestBytes = 0;
+    responseBytes = 0;
+    makeInput(seq);
+  }
+
+  @Override
+  public final void call() throws Exception {
+    try {
+      long end = System.nanoTime() + setting.callTimeout().toNanos();
+      int awaited = sendAll();
+      while (awaited > 0) {
+        awaited -= receive(end) ? 1 : 0;
+      }
+    } catch (JMSException e) {
+      disconnect(); // the next prepare connects anew
+      throw e;
+    }
+  }
+
+  /** Returns a request with this body, to be sent with {@link #send}. */
+  final BytesMessage request(byte[] body, String correlationId) throws JMSException {
+    BytesMessage request = session.createBytesMessage();
+    request.writeBytes(body);
+    request.setJMSReplyTo(replyQueue);
+    request.setJMSCorrelationID(correlationId);
+    requestBytes += body.length;
+    return request;
+  }
+
+  final void send(BytesMessage request) throws JMSException {
+    requests.send(request);
+  }
+
+  /** Takes one reply; false when it belongs to an earlier call that was given up. */
+  private boolean receive(long end) throws JMSException, TimeoutException, IOException {
+    long millis = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
+    Message reply = millis > 0 ? replies.receive(millis) : null;
+    if (reply == null) {
+      throw new TimeoutException(overdue(setting.callTimeout()));
+    }
+    if (acknowledgeMode == Session.CLIENT_ACKNOWLEDGE) {
+      reply.acknowledge();
+    }
+    int number = awaited(reply.getJMSCorrelationID());
+    if (number < 0) {
+      return false;
+    }
+    if (reply.propertyExists(QueueWorker.ERROR)) {
+      throw new IOException("a worker refused: " + reply.getStringProperty(QueueWorker.ERROR));
+    }
+    BytesMessage message = (BytesMessage) reply;
+    byte[] body = new byte[(int) message.getBodyLength()];
+    message.readBytes(body);
+    take(number, reply, body);
+    responseBytes += body.length;
+    return true;
+  }
+
+  @Override
+  public final Answer verify() {
+    return new Answer(problem(), requestBytes, responseBytes, Answer.UNKNOWN, Answer.UNKNOWN);
+  }
+
+  @Override
+  public final void close() {
+    disconnect();
+  }
+
+  /**
+   * Connects; the constructor of a subclass does so last, so that a trial without a broker fails.
+   */
+  final void connect() throws JMSException, NamingException, IOException {
+    connection = broker.connect();
+    session = connection.createSession(false, acknowledgeMode);
+    requests = session.createProducer(broker.queue(queue));
+    requests.setDeliveryMode(deliveryMode);
+    // the broker drops the requests of a call that was given up
+    requests.setTimeToLive(setting.callTimeout().toMillis());
+    replyQueue = session.createTemporaryQueue();
+    replies = session.createConsumer(replyQueue);
+    connection.start();
+  }
+
+  private void disconnect() {
+    try {
+      if (connection != null) {
+        connection.close();
+      }
+    } catch (JMSException e) {
+      System.err.println("closing the connection: " + e.getMessage());
+    }
+    connection = null;
+  }
+}

@@ -1,0 +1,82 @@
+package org.rackbench.clients.jakartajms;
+
+import jakarta.jms.BytesMessage;
+import jakarta.jms.JMSException;
+import jakarta.jms.Message;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import javax.naming.NamingException;
+import org.rackbench.harness.api.Setting;
+import org.rackbench.jakartajms.QueueWorker;
+import org.rackbench.workloads.sorting.IntBytes;
+import org.rackbench.workloads.sorting.SortJob;
+import org.rackbench.workloads.sorting.SortQueues;
+
+/** One client thread's jobs: one request to the pool's queue for each of the pool's workers. */
+final class SortJmsCaller extends QueueCaller {
+
+  private final List<String> pool;
+  private final int integers;
+  private final long seed;
+  private SortJob job;
+  private long seq;
+  private int[][] answers;
+  private Set<String> workers;
+
+  /**
+   * @param pool names of the workers, in the order of the parts
+   */
+  SortJmsCaller(Setting setting, List<String> pool)
+      throws JMSException, NamingException, IOException {
+    super(setting, SortQueues.pool(pool.size()));
+    this.pool = pool;
+    this.integers = setting.integer("integers");
+    this.seed = setting.seed();
+    connect();
+  }
+
+  @Override
+  void makeInput(long call) {
+    seq = call;
+    job = new SortJob(seed, call, integers, pool.size());
+    answers = new int[pool.size()][];
+    workers = new HashSet<>();
+  }
+
+  @Override
+  int sendAll() throws JMSException {
+    for (int part = 0; part < pool.size(); part++) {
+      BytesMessage request = request(IntBytes.encode(job.parts()[part]), seq + "-" + part);
+      request.setStringProperty(SortQueues.WORKER, pool.get(part));
+      send(request);
+    }
+    return pool.size();
+  }
+
+  @Override
+  int awaited(String correlationId) {
+    String[] id = correlationId.split("-");
+    return Long.parseLong(id[0]) == seq ? Integer.parseInt(id[1]) : -1;
+  }
+
+  @Override
+  void take(int number, Message reply, byte[] body) throws JMSException {
+    answers[number] = IntBytes.decode(body);
+    workers.add(reply.getStringProperty(QueueWorker.WORKER));
+  }
+
+  @Override
+  String overdue(Duration timeout) {
+    return "%d of %d parts came back within %s".formatted(workers.size(), pool.size(), timeout);
+  }
+
+  @Override
+  String problem() {
+    return workers.size() < pool.size()
+        ? "%d parts were sorted by %s alone".formatted(pool.size(), workers)
+        : job.problem(answers);
+  }
+}

@@ -1,0 +1,145 @@
+package org.rackbench.workers.hello;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import javax.jms.Connection;
+import javax.jms.JMSException;
+import javax.naming.NamingException;
+import org.apache.axis.server.AxisServer;
+import org.apache.axis.transport.jms.SimpleJMSListener;
+import org.rackbench.axisjms.AxisBroker;
+import org.rackbench.axisserver.Descriptions;
+import org.rackbench.axisserver.GuardedParserFactory;
+import org.rackbench.workloads.program.Arguments;
+import org.rackbench.workloads.program.Backoff;
+import org.rackbench.workloads.program.BrokerAccount;
+import org.rackbench.workloads.program.ReadyFile;
+
+/**
+ * The service {@code Hello} behind a queue: Axis's own JMS listener. It waits for a broker that is
+ * not there yet; when it loses one it ends, to be started again, since Axis's listener does not say
+ * whether it has found the broker anew.
+ */
+public final class HelloListener {
+
+  static final String USAGE =
+      """
+      usage: java -cp 'hello-listener/*' org.rackbench.workers.hello.HelloListener --queue NAME
+                  --jndi-url URL --username USER --password-file FILE
+                  [--connection-factory NAME] [--ready-file FILE]""";
+
+  private static final int REPLY_SESSIONS = 16;
+  private static final long REPLY_TIMEOUT_MILLIS = 60_000;
+  private static final int LOST_BROKER = 3;
+
+  private final String queue;
+  private final AxisBroker broker;
+  private final ReadyFile readyFile;
+
+  private HelloListener(String queue, AxisBroker broker, ReadyFile readyFile) {
+    this.queue = queue;
+    this.broker = broker;
+    this.readyFile = readyFile;
+  }
+
+  /** Exit status 2: bad usage; 3: the broker is lost; 0: ended by a signal. */
+  public static void main(String[] args) throws InterruptedException {
+    System.setProperty("axis.ServerConfigFile", "hello-listener.wsdd");
+    GuardedParserFactory.install();
+    try {
+      listener(args).run();
+    } catch (IllegalArgumentException e) {
+      System.err.println("hello-listener: " + e.getMessage() + "\n" + USAGE);
+      System.exit(2);
+    }
+  }
+
+  static HelloListener listener(String[] args) {
+    List<String> options = new ArrayList<>(List.of(BrokerAccount.OPTIONS));
+    options.addAll(List.of("--queue", ReadyFile.OPTION));
+    Arguments arguments = Arguments.parse(args, options.toArray(String[]::new));
+    return new HelloListener(
+        arguments.text("--queue"),
+        new AxisBroker(BrokerAccount.of(arguments)),
+        ReadyFile.of(arguments));
+  }
+
+  private void run() throws InterruptedException {
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> end(0), "stop"));
+    CountDownLatch lost = new CountDownLatch(1);
+    awaitBroker(lost);
+    try {
+      listen();
+      lost.await();
+    } catch (Exception e) {
+      log("cannot listen: " + e); // Axis keeps what it has opened so far: only an end closes it
+      Thread.sleep(Backoff.LONGEST_MILLIS / 2);
+    }
+    end(LOST_BROKER);
+  }
+
+  private void awaitBroker(CountDownLatch lost) throws InterruptedException {
+    Backoff backoff = new Backoff();
+    while (true) {
+      try {
+        watch(lost);
+        return;
+      } catch (JMSException | NamingException | IOException | RuntimeException e) {
+        log("cannot reach the broker: " + e.getMessage());
+      }
+      backoff.pause();
+    }
+  }
+
+  /** A connection of our own that says when the broker is gone, which Axis's do not. */
+  private void watch(CountDownLatch lost) throws JMSException, NamingException, IOException {
+    Connection connection = broker.connect();
+    connection.setExceptionListener(
+        e -> {
+          log("lost the broker: " + e.getMessage());
+          lost.countDown();
+        });
+    connection.start();
+  }
+
+  private void listen() throws Exception {
+    Descriptions.complete(Engine.shared());
+    new SimpleJMSListener(
+            AxisBroker.connectorProperties(REPLY_SESSIONS, REPLY_TIMEOUT_MILLIS),
+            broker.factoryProperties(),
+            queue,
+            broker.account().username(),
+            broker.account().password(),
+            true /* a thread for each request */)
+        .start();
+    readyFile.write(queue);
+    log("ready");
+  }
+
+  private void end(int status) {
+    try {
+      readyFile.remove();
+    } catch (IOException e) {
+      log(e.toString());
+    }
+    Runtime.getRuntime().halt(status);
+  }
+
+  /** The one engine of all of Axis's listeners, which only their own kind may see. */
+  private abstract static class Engine extends SimpleJMSListener {
+
+    private Engine() throws Exception {
+      super(null, null, null, null, null, false);
+    }
+
+    static AxisServer shared() {
+      return getAxisServer();
+    }
+  }
+
+  private void log(String line) {
+    System.out.println(queue + ": " + line);
+  }
+}

@@ -1,0 +1,112 @@
+package org.rackbench.workers.tcp;
+
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import org.rackbench.workloads.reply.ReplyText;
+
+/**
+ * What is said with one client. Numbers are 4 bytes, big endian. The client sends the reply size m
+ * once. From then on each byte it sends asks for a reply: m, then m bytes. A server that refuses
+ * sends -n, then n bytes of UTF-8 text, and closes.
+ */
+final class Conversation {
+
+  private static final int DRAIN_MILLIS = 100;
+  private static final int DRAIN_BYTES = 64 * 1024;
+
+  private final Socket socket;
+  private final long began = System.nanoTime();
+  private volatile long lastMove = began;
+  private volatile boolean silent = true;
+
+  Conversation(Socket socket) {
+    this.socket = socket;
+  }
+
+  void run() {
+    try (socket) {
+      socket.setTcpNoDelay(true);
+      InputStream in = socket.getInputStream();
+      int size = new DataInputStream(in).readInt();
+      silent = false;
+      lastMove = System.nanoTime();
+      byte[] frame;
+      try {
+        frame = frame(ReplyText.bytes(size));
+      } catch (IllegalArgumentException e) {
+        refuse(e.getMessage());
+        return;
+      }
+      OutputStream out = socket.getOutputStream();
+      while (in.read() >= 0) {
+        lastMove = System.nanoTime();
+        out.write(frame);
+        lastMove = System.nanoTime();
+      }
+    } catch (IOException e) {
+      // the client left, in the middle of a frame perhaps: nobody is there to be told
+    }
+  }
+
+  private static byte[] frame(byte[] reply) {
+    return ByteBuffer.allocate(Integer.BYTES + reply.length)
+        .putInt(reply.length)
+        .put(reply)
+        .array();
+  }
+
+  /** Tells the client why, as far as it listens. */
+  void refuse(String reason) {
+    byte[] text = reason.getBytes(StandardCharsets.UTF_8);
+    System.out.println("refused " + socket.getRemoteSocketAddress() + ": " + reason);
+    try (socket) {
+      socket
+          .getOutputStream()
+          .write(
+              ByteBuffer.allocate(Integer.BYTES + text.length)
+                  .putInt(-text.length)
+                  .put(text)
+                  .array());
+      socket.shutdownOutput();
+      drain();
+    } catch (IOException e) {
+      // the client left before it could be told
+    }
+  }
+
+  /** Closing with bytes unread would reset the connection and take the refusal away. */
+  private void drain() throws IOException {
+    socket.setSoTimeout(DRAIN_MILLIS);
+    socket.getInputStream().skipNBytes(DRAIN_BYTES); // or until the client closes or is silent
+  }
+
+  /** Whether the client has not yet said which replies it wants. */
+  boolean isSilent() {
+    return silent;
+  }
+
+  /** When the client came, to compare: {@link System#nanoTime}. */
+  long began() {
+    return began;
+  }
+
+  void closeIfIdle(Duration bound) {
+    if (System.nanoTime() - lastMove > bound.toNanos()) {
+      close();
+    }
+  }
+
+  void close() {
+    try {
+      socket.close();
+    } catch (IOException e) {
+      System.err.println("closing a client: " + e.getMessage());
+    }
+  }
+}

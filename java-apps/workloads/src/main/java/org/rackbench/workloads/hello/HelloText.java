@@ -1,0 +1,38 @@
+package org.rackbench.workloads.hello;
+
+/** "HelloHelloHello…", as long as makes a request's envelope the size that the study asks for. */
+public final class HelloText {
+
+  private static final String WORD = "Hello";
+
+  /** Largest envelope in bytes that a client sends. */
+  public static final int MAXIMUM_BYTES = 16 * 1024 * 1024;
+
+  private HelloText() {}
+
+  /**
+   * The text that fills an envelope.
+   *
+   * @param messageBytes wanted size of the whole envelope
+   * @param emptyBytes size of the envelope with a text of no length
+   */
+  public static String filling(int messageBytes, long emptyBytes) {
+    long length = messageBytes - emptyBytes;
+    if (length < 1 || messageBytes > MAXIMUM_BYTES) {
+      throw new IllegalArgumentException(
+          "a message of %d bytes is not within %d, the envelope's own, to %d; correct the level 'message_bytes'"
+              .formatted(messageBytes, emptyBytes + 1, MAXIMUM_BYTES));
+    }
+    return WORD.repeat((int) (length / WORD.length() + 1)).substring(0, (int) length);
+  }
+
+  /** What is wrong with an exchange, or null. */
+  public static String problem(String answer, String text, long requestBytes, int messageBytes) {
+    if (!text.equals(answer)) {
+      return "the answer is not what was said";
+    }
+    return requestBytes == messageBytes
+        ? null
+        : "the request was %d bytes, not %d".formatted(requestBytes, messageBytes);
+  }
+}

@@ -1,0 +1,57 @@
+package org.rackbench.workloads.matrix;
+
+import java.util.Arrays;
+import java.util.SplittableRandom;
+
+/** The square matrices of the attachments study (004, section 3.1): {@code float[n][n]}. */
+public final class Matrices {
+
+  private static final long NEXT_CALL = 0x9e3779b97f4a7c15L;
+
+  private Matrices() {}
+
+  /** Returns {@code n}; throws IllegalArgumentException for a size that no client may ask for. */
+  public static int checkedSize(int n) {
+    if (n < 1 || n > MatrixBytes.MAXIMUM) {
+      throw new IllegalArgumentException(
+          "a matrix of %d² is not within 1² to %d²; correct the level 'matrix'"
+              .formatted(n, MatrixBytes.MAXIMUM));
+    }
+    return n;
+  }
+
+  /**
+   * Returns uniform numbers in [0, 1), our choice: the paper does not say which.
+   *
+   * @param n number of rows and of columns
+   * @param seed seed of the trial
+   * @param seq call within the trial; the same seed and seq give the same matrix
+   */
+  public static float[][] random(int n, long seed, long seq) {
+    SplittableRandom random = new SplittableRandom(seed + seq * NEXT_CALL);
+    float[][] matrix = new float[n][n];
+    for (float[] row : matrix) {
+      for (int i = 0; i < n; i++) {
+        row[i] = random.nextInt(1 << 24) / (float) (1 << 24);
+      }
+    }
+    return matrix;
+  }
+
+  /** Returns what is wrong with an answer, compared bit for bit, or null. */
+  public static String problem(float[][] answer, float[][] expected) {
+    if (answer == null) {
+      return "the answer is no matrix";
+    }
+    if (answer.length != expected.length) {
+      return "the answer has %d rows, not %d".formatted(answer.length, expected.length);
+    }
+    for (int i = 0; i < expected.length; i++) {
+      // equal for floats only with equal bits, but for NaN, of which there is none
+      if (!Arrays.equals(answer[i], expected[i])) {
+        return "row %d of the answer is not what was sent".formatted(i);
+      }
+    }
+    return null;
+  }
+}
