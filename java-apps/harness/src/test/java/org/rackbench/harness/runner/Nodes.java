@@ -22,6 +22,7 @@ final class Nodes implements AutoCloseable {
   private volatile boolean flapping;
   private volatile boolean restarting;
   private int invocations;
+  private final Map<String, Integer> requestsLeft = new TreeMap<>();
 
   /** Starts all sockets and describes the lab in {@code lab}. */
   Nodes(Path lab) throws IOException {
@@ -101,6 +102,11 @@ final class Nodes implements AutoCloseable {
     flapping = true;
   }
 
+  /** Tomcat of {@code node} ends and begins anew right before the node is asked that often. */
+  synchronized void restartBeforeRequest(String node, int request) {
+    requestsLeft.put(node, request);
+  }
+
   /** A service is restarted from now on when its node is asked for that. */
   void restart() {
     restarting = true;
@@ -112,6 +118,10 @@ final class Nodes implements AutoCloseable {
       String service = path.substring("/restart/".length()) + " on " + node;
       end(service, "signal killed KILL");
       begin(service);
+    }
+    if (requestsLeft.merge(node, -1, Integer::sum) == 0) {
+      end("tomcat on " + node, "signal killed KILL");
+      begin("tomcat on " + node);
     }
     Map<String, Object> mine = new TreeMap<>();
     for (String service : List.of("tomcat", "sort-worker")) {

@@ -30,9 +30,15 @@ public final class Puppet implements Client, Caller {
             "hang",
             "hang-once",
             "chatty",
+            "tell-timeout",
+            "collect-first",
             "error");
     if (part.equals("set-up")) {
       throw new IOException("no server there");
+    } else if (part.equals("tell-timeout")) {
+      System.out.println(setting.callTimeout());
+    } else if (part.equals("collect-first")) {
+      System.gc();
     } else if (part.equals("error")) {
       throw new NoClassDefFoundError("a.missing.Jar");
     }

@@ -147,6 +147,7 @@ class RunnerHealthTest {
     List<?> putOff = (List<?>) bench.state().get("put_off");
     assertEquals(2, putOff.size());
     assertTrue(putOff.get(1).toString().contains("id=t3"), putOff.toString());
+    assertEquals(2, ended.output().split("paused: worker2").length, "not waited for once alone");
 
     nodes.open("worker2");
     ended = bench.runner("--recover", "1");
@@ -205,6 +206,16 @@ class RunnerHealthTest {
     assertEquals(2, bench.trial("t1").get("attempt"));
     String earlier = bench.trial("t1").get("earlier_attempts").toString();
     assertTrue(earlier.contains("worker1 does not answer"), earlier);
+  }
+
+  @Test
+  void anEndThatIsNotedOnlyAfterTheTrialFailedSpoilsIt() throws Exception {
+    bench.plan("t1", "all-wrong", TOMCATS);
+    nodes.restartBeforeRequest("worker2", 3); // asked before the trial, after it, and once more
+    Bench.Ended ended = bench.runner();
+    assertEquals(0, ended.status(), ended.output());
+    assertEquals("failed", bench.trial("t1").get("outcome"));
+    assertEquals(2, bench.trial("t1").get("attempt"), ended.output());
   }
 
   @Test

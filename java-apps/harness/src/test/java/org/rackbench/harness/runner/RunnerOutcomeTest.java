@@ -123,6 +123,21 @@ class RunnerOutcomeTest {
   }
 
   @Test
+  void theTimeoutOfACallIsInSeconds() throws Exception {
+    bench.plan("t1", "tell-timeout");
+    bench.runner();
+    String log = Files.readString(bench.sealed("t1").resolve("trial.log"));
+    assertTrue(log.startsWith("PT0.2S"), log);
+  }
+
+  @Test
+  void collectionsBeforeTheMeasuringAreNotCounted() throws Exception {
+    bench.plan("t1", "collect-first");
+    bench.runner();
+    assertEquals(0, ((Map<?, ?>) bench.trial("t1").get("gc")).get("count"));
+  }
+
+  @Test
   void keepsWhatTheClientPrinted() throws Exception {
     bench.plan("t1", "chatty");
     bench.runner();

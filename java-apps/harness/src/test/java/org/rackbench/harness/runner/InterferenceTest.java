@@ -1,0 +1,31 @@
+package org.rackbench.harness.runner;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class InterferenceTest {
+
+  @Test
+  void stealIsInPercentOfTheProcessorsTime() {
+    Map<String, Object> found =
+        Interference.between(
+            Map.of("cpu_ticks", 100, "steal_ticks", 1, "retransmits", 7, "load1", 0.5),
+            Map.of("cpu_ticks", 200, "steal_ticks", 11, "retransmits", 9, "load1", 1.5));
+    assertEquals(10.0, found.get("steal_percent"));
+    assertEquals(2L, found.get("retransmits"));
+    assertEquals(List.of(0.5, 1.5), found.get("load1"));
+  }
+
+  @Test
+  void whatTheMachineDoesNotTellIsNull() {
+    Map<String, Object> same = Map.of("cpu_ticks", 100, "steal_ticks", 1);
+    Map<String, Object> found = Interference.between(same, same);
+    assertNull(found.get("steal_percent"));
+    assertNull(found.get("retransmits"));
+    assertNull(found.get("load1"));
+  }
+}

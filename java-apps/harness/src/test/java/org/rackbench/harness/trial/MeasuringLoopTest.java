@@ -1,0 +1,111 @@
+package org.rackbench.harness.trial;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.SocketTimeoutException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Setting;
+
+@Timeout(60)
+class MeasuringLoopTest {
+
+  private static final Answer RIGHT = new Answer(null, 0, 0, 0, 0);
+
+  @TempDir Path directory;
+
+  /** A client whose callers do nothing, each step to be overridden. */
+  private static class Quiet implements Client, Caller {
+
+    @Override
+    public void open(Setting setting) {}
+
+    @Override
+    public Caller caller(int thread) {
+      return this;
+    }
+
+    @Override
+    public void prepare(long seq) throws Exception {}
+
+    @Override
+    public void call() throws Exception {}
+
+    @Override
+    public Answer verify() throws Exception {
+      return RIGHT;
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  @Test
+  void onlyTheCallIsTimed() throws Exception {
+    Client slowBesides =
+        new Quiet() {
+          @Override
+          public void prepare(long seq) throws Exception {
+            Thread.sleep(50);
+          }
+
+          @Override
+          public Answer verify() throws Exception {
+            Thread.sleep(50);
+            return RIGHT;
+          }
+        };
+    CallLog log = new CallLog(1, 0, 5);
+    new MeasuringLoop(slowBesides, log, 1, 0, 5, () -> {}).run();
+    assertTrue(log.medianNanos() < TimeUnit.MILLISECONDS.toNanos(50), log.medianNanos() + " ns");
+  }
+
+  @Test
+  void noThreadMeasuresBeforeAllAreWarm() throws Exception {
+    Queue<Long> order = new ConcurrentLinkedQueue<>();
+    Client oneSlow =
+        new Quiet() {
+          @Override
+          public void prepare(long seq) throws Exception {
+            Thread.sleep(seq % 2 == 1 ? 20 : 0); // thread 1
+            order.add(seq);
+          }
+        };
+    List<Boolean> isWarm = new ArrayList<>();
+    MeasuringLoop loop =
+        new MeasuringLoop(
+            oneSlow, new CallLog(2, 5, 5), 2, 5, 5, () -> isWarm.add(order.size() == 10));
+    loop.run();
+    assertEquals(List.of(true), isWarm);
+    assertEquals(20, order.size());
+    assertTrue(order.stream().limit(10).allMatch(seq -> seq < 10), order.toString());
+  }
+
+  @Test
+  void aTimeoutOfASocketIsATimeout() throws Exception {
+    Client silent =
+        new Quiet() {
+          @Override
+          public void call() throws Exception {
+            throw new IllegalStateException(new SocketTimeoutException("Read timed out"));
+          }
+        };
+    CallLog log = new CallLog(1, 0, 1);
+    new MeasuringLoop(silent, log, 1, 0, 1, () -> {}).run();
+    Path file = directory.resolve("calls.csv");
+    log.write(file, 0);
+    assertTrue(Files.readAllLines(file).get(1).endsWith(",timeout"));
+  }
+}
