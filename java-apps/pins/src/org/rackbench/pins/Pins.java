@@ -17,10 +17,7 @@ import org.eclipse.aether.RepositoryEvent;
 import org.eclipse.aether.artifact.Artifact;
 
 /**
- * Proves each file that Maven resolves, plug-ins and what they need first of all, before Maven uses
- * it. {@code -Drackbench.pins=FILE} names the list: a line each of SHA-256 and coordinates. With
- * {@code -Drackbench.pins.add=true} what is not in the list is added to it at the end; what is there
- * with another SHA-256 ends the build all the same.
+ * Checks each file that Maven resolves, plug-ins and their dependencies first of all, before Maven uses it. {@code -Drackbench.pins=FILE} names the list: a line each of SHA-256 and coordinates. With {@code -Drackbench.pins.add=true} files that are not in the list are added to it at the end; a file with another SHA-256 than listed ends the build all the same.
  */
 public final class Pins extends AbstractEventSpy {
 
@@ -85,7 +82,9 @@ public final class Pins extends AbstractEventSpy {
     }
   }
 
-  /** Ends Maven at once: it goes on after an exception of a listener, and a plug-in may catch any. */
+  /**
+   * Ends Maven at once. An exception would not do: Maven goes on after an exception of a listener, and a plug-in may catch any.
+   */
   private static void stop(String problem) {
     System.err.println("[ERROR] " + problem);
     Runtime.getRuntime().halt(1);

@@ -4,7 +4,7 @@ import org.apache.axis.AxisFault;
 import org.apache.axis.MessageContext;
 import org.apache.axis.transport.jms.JMSSender;
 
-/** Axis's JMS sender. Axis makes it by its name in client-config.wsdd. */
+/** Axis's JMS sender. Axis creates it by its name in client-config.wsdd. */
 public final class QueueSender extends JMSSender {
 
   private static final long serialVersionUID = 1;

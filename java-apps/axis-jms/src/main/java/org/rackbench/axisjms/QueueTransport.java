@@ -11,8 +11,8 @@ import org.apache.axis.transport.jms.JMSConnectorManager;
 import org.apache.axis.transport.jms.JMSConstants;
 
 /**
- * Hands one thread's connection to Axis's JMS sender. Axis's own JMSTransport shares connections
- * between all threads and never closes one, so that the study's levels could not be told apart.
+ * Gives Axis's JMS sender the connection of one thread. Axis's own JMSTransport shares connections
+ * between all threads and never closes one, so that the levels of the study would be alike.
  */
 public final class QueueTransport extends Transport implements AutoCloseable {
 
@@ -70,7 +70,7 @@ public final class QueueTransport extends Transport implements AutoCloseable {
     return answerBytes;
   }
 
-  /** Ends the connection; Axis does so in a thread of its own. */
+  /** Closes the connection; Axis does so in a thread of its own. */
   @Override
   public void close() {
     if (connector != null) {

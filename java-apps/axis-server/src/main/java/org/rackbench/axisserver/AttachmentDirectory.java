@@ -7,9 +7,9 @@ import java.nio.file.Path;
 import org.apache.axis.AxisFault;
 
 /**
- * Where Axis lays the attachments of one request that are over 16 KB. Axis itself deletes none of
- * them before the JVM ends, and so many requests would fill the disk. Requests that keep files at
- * once are bounded in number, and each by the length of a request.
+ * The directory for those attachments of one request that are over 16 KB. Axis itself deletes none
+ * of them before the JVM ends, so that requests would fill the disk. The number of requests that
+ * keep files at one time is limited, and the length of each request is limited elsewhere.
  */
 final class AttachmentDirectory implements AutoCloseable {
 

@@ -25,7 +25,7 @@ public final class ConcurrentRpcProvider extends RPCProvider {
 
   private static final long serialVersionUID = 1;
 
-  /** What the request has attached is gone from the disk when it is answered. */
+  /** Answers the request and then deletes the files of its attachments. */
   @Override
   public void invoke(MessageContext context) throws AxisFault {
     if (!hasAttachments(context)) {

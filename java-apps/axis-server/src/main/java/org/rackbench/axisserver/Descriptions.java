@@ -7,15 +7,15 @@ import org.apache.axis.MessageContext;
 import org.apache.axis.description.ServiceDesc;
 import org.apache.axis.server.AxisServer;
 
-/** What Axis knows of the services' classes. */
+/** What Axis knows of the classes of the services. */
 public final class Descriptions {
 
   private Descriptions() {}
 
   /**
-   * Describes every service before the first request. Axis does so in the first one and calls a
-   * description initialised as soon as it is begun: a second request at once gets half of it, or a
-   * ConcurrentModificationException.
+   * Describes every service before the first request. Axis itself does so in the first request and
+   * marks a description as initialised when it has only begun: a second request at the same time
+   * gets half of it, or a ConcurrentModificationException.
    */
   public static void complete(AxisServer engine) throws AxisFault {
     MessageContext context = new MessageContext(engine);

@@ -12,17 +12,21 @@ import org.xml.sax.SAXParseException;
 import org.xml.sax.helpers.DefaultHandler;
 
 /**
- * Stands between the parser and Axis and refuses what would cost Axis far more than it cost to
- * send. A small envelope can make Axis 1.4 fill any heap: by the position of one element in an
- * array, by arrays whose length it believes, by one long row that many others refer to. Nesting and
- * declarations of namespaces take it time that grows with their square.
+ * A filter between the parser and Axis. It refuses envelopes that would cost Axis far more than
+ * they cost to send. A small envelope can make Axis 1.4 fill any heap: by the position of one
+ * element in an array, by arrays whose declared length it believes, or by one long row that many
+ * others refer to. The time for nesting and for namespace declarations grows with the square of
+ * their number.
  */
 final class EnvelopeGuard extends DefaultHandler {
 
   static final int MAXIMUM_DEPTH = 100;
   static final int MAXIMUM_ATTRIBUTES = 100;
 
-  /** Elements of arrays that may be promised and not there yet; a matrix of 2000 x 2000. */
+  /**
+   * Largest number of array elements that may be declared without being sent; enough for a matrix
+   * of 2000 x 2000.
+   */
   static final long MAXIMUM_PROMISED = 4_000_000;
 
   static final int MAXIMUM_REFERENCES = 16;

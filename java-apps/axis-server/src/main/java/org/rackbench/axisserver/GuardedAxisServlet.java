@@ -4,7 +4,10 @@ import javax.servlet.ServletException;
 import org.apache.axis.AxisFault;
 import org.apache.axis.transport.http.AxisServlet;
 
-/** Axis behind HTTP with guarded parsers, its services described before the first request. */
+/**
+ * Axis behind HTTP, with guarded parsers and with services that are described before the first
+ * request.
+ */
 public final class GuardedAxisServlet extends AxisServlet {
 
   private static final long serialVersionUID = 1;

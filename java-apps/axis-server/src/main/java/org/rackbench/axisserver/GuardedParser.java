@@ -10,7 +10,7 @@ import org.xml.sax.SAXNotSupportedException;
 import org.xml.sax.XMLReader;
 import org.xml.sax.helpers.DefaultHandler;
 
-/** The JDK's parser with an {@link EnvelopeGuard} before whoever reads. */
+/** The JDK's parser with an {@link EnvelopeGuard} between it and its reader. */
 final class GuardedParser extends SAXParser {
 
   private final SAXParser parser;

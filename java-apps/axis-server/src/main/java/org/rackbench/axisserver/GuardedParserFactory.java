@@ -8,7 +8,9 @@ import org.xml.sax.SAXException;
 import org.xml.sax.SAXNotRecognizedException;
 import org.xml.sax.SAXNotSupportedException;
 
-/** Makes the parsers that Axis reads requests with: no DOCTYPE, and bounds on the rest. */
+/**
+ * Makes the parsers that Axis reads requests with: they refuse a DOCTYPE and limit everything else.
+ */
 public final class GuardedParserFactory extends SAXParserFactory {
 
   private static final String NO_DOCTYPE = "http://apache.org/xml/features/disallow-doctype-decl";
@@ -16,7 +18,7 @@ public final class GuardedParserFactory extends SAXParserFactory {
 
   private final SAXParserFactory jdk = SAXParserFactory.newDefaultInstance();
 
-  /** Has Axis, of which there is one in a class loader, use guarded parsers from now on. */
+  /** Makes Axis, which exists once in a class loader, use guarded parsers from now on. */
   public static void install() {
     String before = System.getProperty(PROPERTY);
     XMLUtils.initSAXFactory(GuardedParserFactory.class.getName(), true, false);

@@ -1,9 +1,9 @@
 package org.rackbench.jakartajms;
 
-/** What a worker makes of a request. */
+/** What a worker does with a request. */
 public interface BytesService {
 
-  /** From the body of a request to the body of its reply. */
+  /** Returns the body of the reply to a request with this body. */
   byte[] answer(byte[] body) throws Refused;
 
   /** The request itself is wrong: sending it again would not help. */

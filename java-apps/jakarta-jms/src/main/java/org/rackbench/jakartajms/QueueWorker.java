@@ -19,9 +19,9 @@ import org.rackbench.workloads.program.BrokerAccount;
 import org.rackbench.workloads.program.ReadyFile;
 
 /**
- * Answers the requests of its queues, one at a time, until it is told to stop. A lost broker is
- * looked for again and again. A request counts as taken only after its reply is sent, so a worker
- * that dies leaves it to another.
+ * Answers the requests of its queues, one at a time, until it is told to stop. When it loses the
+ * broker it tries to connect again. A request is acknowledged only after its reply is sent, so that
+ * a request of a worker that dies goes to another.
  */
 public final class QueueWorker {
 
@@ -96,7 +96,7 @@ public final class QueueWorker {
         service);
   }
 
-  /** Listens until the JVM is told to end, and then lets the request in work be answered. */
+  /** Listens until the JVM is told to end, and then finishes the request that it is working on. */
   public void run() {
     Thread main = Thread.currentThread();
     Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(main), "stop"));
@@ -215,7 +215,7 @@ public final class QueueWorker {
     current = null;
   }
 
-  /** Ends {@link #run}; closing the connection there waits for the request in work. */
+  /** Ends {@link #run}; closing the connection there waits for the request being answered. */
   private void stop(Thread main) {
     stopping = true;
     main.interrupt();

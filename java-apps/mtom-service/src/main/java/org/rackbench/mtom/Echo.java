@@ -2,10 +2,10 @@ package org.rackbench.mtom;
 
 import javax.xml.ws.WebServiceException;
 
-/** What both services do: the payload goes back as it came. */
+/** What both services do: return the payload as it came. */
 final class Echo {
 
-  /** Longest payload in bytes that is taken. */
+  /** Longest payload in bytes that is accepted. */
   static final int MAXIMUM_BYTES = 16 * 1024 * 1024;
 
   private Echo() {}

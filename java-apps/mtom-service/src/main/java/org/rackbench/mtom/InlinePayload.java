@@ -5,7 +5,10 @@ import javax.jws.WebParam;
 import javax.jws.WebResult;
 import javax.jws.WebService;
 
-/** The payload as base64 in the envelope: no MTOM at all, as with it even that is a multipart. */
+/**
+ * The service that returns the payload as base64 in the envelope. MTOM is off: with it, even an
+ * inline payload is sent as a multipart.
+ */
 @WebService(
     name = "Payload",
     serviceName = "PayloadService",

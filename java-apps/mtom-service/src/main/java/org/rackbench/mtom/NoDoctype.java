@@ -9,7 +9,7 @@ import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamReader;
 import javax.xml.stream.util.StreamReaderDelegate;
 
-/** Has this application's JAX-WS refuse a DOCTYPE, which it skips unread when left to itself. */
+/** Makes the JAX-WS of this application refuse a DOCTYPE, which it skips by default. */
 public class NoDoctype implements ServletContextListener {
 
   @Override

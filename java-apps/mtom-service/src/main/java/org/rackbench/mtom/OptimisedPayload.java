@@ -6,7 +6,7 @@ import javax.jws.WebResult;
 import javax.jws.WebService;
 import javax.xml.ws.soap.MTOM;
 
-/** The payload in a part of its own, however short it is. */
+/** The service that returns the payload in a part of its own, however short it is. */
 @MTOM(threshold = 0)
 @WebService(
     name = "Payload",

@@ -6,13 +6,13 @@ import java.util.function.LongSupplier;
 import javax.servlet.ReadListener;
 import javax.servlet.ServletInputStream;
 
-/** A request's body, as far as it stays within bounds. */
+/** The body of a request, with limits on its length, its parts and its speed. */
 final class BoundedStream extends ServletInputStream {
 
-  /** As much is read for the sake of a sender who is to read why it was refused. */
+  /** So many bytes of a refused body are read, in order that the sender can read the refusal. */
   static final long MOST_DRAINED = 128L << 20;
 
-  /** Who is slower than this for longer than the grace holds a thread that others need. */
+  /** A sender slower than this after the grace would hold a thread that others need. */
   private static final long BYTES_A_SECOND = 1024;
 
   private static final long GRACE_SECONDS = 5;
@@ -26,7 +26,7 @@ final class BoundedStream extends ServletInputStream {
   private boolean broken;
 
   /**
-   * @param parts what a multipart has to keep to, null for another body
+   * @param parts limits of the parts of a multipart body, null for another body
    * @param nanoTime a clock that only goes forward
    */
   BoundedStream(
@@ -55,7 +55,7 @@ final class BoundedStream extends ServletInputStream {
     return count;
   }
 
-  /** Reads what is left of a body, up to MOST_DRAINED and while it comes fast enough. */
+  /** Reads the rest of a body, up to MOST_DRAINED and as long as it comes fast enough. */
   void drain() {
     if (broken || isFinished()) {
       return;

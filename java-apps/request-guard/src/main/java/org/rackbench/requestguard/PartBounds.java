@@ -3,7 +3,7 @@ package org.rackbench.requestguard;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 
-/** What the parts of a multipart have to keep to, seen as its bytes pass. */
+/** Limits of the parts of a multipart body, checked while its bytes pass. */
 final class PartBounds {
 
   static final int MAXIMUM_PARTS = 100;
@@ -22,7 +22,7 @@ final class PartBounds {
     marker = ("--" + boundary).getBytes(StandardCharsets.ISO_8859_1);
   }
 
-  /** Takes note of the next bytes; throws IOException when they go too far. */
+  /** Looks at the next bytes; throws IOException when they exceed a limit. */
   void see(byte[] bytes, int offset, int length) throws IOException {
     for (int i = offset; i < offset + length; i++) {
       if (inHeaders) {

@@ -13,13 +13,13 @@ import javax.servlet.http.HttpServletRequestWrapper;
 import javax.servlet.http.HttpServletResponse;
 
 /**
- * Bounds what one request may cost before a SOAP stack reads it: its length, as announced and as it
- * comes; its parts, if it has several; the time that it takes to come. A compressed body is not
- * taken at all.
+ * Limits what one request may cost before a SOAP stack reads it: its length, as announced and as
+ * received; its parts, if it has several; and the time it takes to arrive. Compressed bodies are
+ * refused.
  */
 public final class RequestGuard implements Filter {
 
-  /** A SOAP stack needs many times the length of a request. */
+  /** A SOAP stack needs many times the length of a request in heap. */
   private static final int HEAP_SHARE = 16;
 
   private static final Pattern BOUNDARY =
@@ -45,7 +45,7 @@ public final class RequestGuard implements Filter {
     }
   }
 
-  /** The status of the answer to a request that is not read at all, or 0. */
+  /** Returns the status that answers a request which is not read at all, or 0. */
   private int refusal(HttpServletRequest request) {
     if (request.getContentLengthLong() > maximumBytes) {
       return HttpServletResponse.SC_REQUEST_ENTITY_TOO_LARGE;

@@ -9,9 +9,9 @@ import org.apache.axis.Constants;
 import org.rackbench.workloads.matrix.MatrixBytes;
 
 /**
- * The service {@code MatrixAttachmentService} (004, section 3.1): the matrix as a serialised object
- * in an attachment, answered in the format, MIME or DIME, of the request. As standard SOAP does, it
- * makes a {@code float[][]} of what comes and a message of it again.
+ * The service {@code MatrixAttachment} (004, section 3.1): the matrix is a serialised object in an
+ * attachment, and the answer has the format of the request, MIME or DIME. As the standard SOAP
+ * service does, it turns the request into a {@code float[][]} and that into a message again.
  */
 public final class MatrixAttachmentService {
 

@@ -1,7 +1,7 @@
 package org.rackbench.services;
 
 /**
- * The service {@code MatrixService} (004, section 3.1): standard SOAP. Under the name {@code
+ * The service {@code Matrix} (004, section 3.1): standard SOAP. Under the name {@code
  * MatrixMultiRef} it answers with Axis's defaults.
  */
 public final class MatrixService {

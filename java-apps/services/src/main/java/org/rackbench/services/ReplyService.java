@@ -5,17 +5,20 @@ import org.apache.axis.AxisFault;
 import org.apache.axis.Constants;
 import org.rackbench.workloads.reply.ReplyText;
 
-/** The service {@code ReplyService} of the overhead study: a reply of so many bytes in elements. */
+/**
+ * The service {@code Reply} of the overhead study: a reply of a given number of bytes in a given
+ * number of elements.
+ */
 public final class ReplyService {
 
   private static final QName CLIENT = new QName(Constants.URI_SOAP11_ENV, "Client");
 
   /**
-   * Answers at once; the time is the protocol's.
+   * Returns the reply without delay, so that the time of a call is the protocol's.
    *
-   * @param request one byte, to be as long as the request over TCP; its content is of no matter
+   * @param request one byte, as long as the request over TCP; its content is ignored
    * @param replyBytes 1 to {@link ReplyText#MAXIMUM_BYTES}
-   * @param elements 1 to {@code replyBytes}, {@link ReplyText#MAXIMUM_ELEMENTS} at most
+   * @param elements 1 to {@code replyBytes}, at most {@link ReplyText#MAXIMUM_ELEMENTS}
    */
   public String[] reply(String request, int replyBytes, int elements) throws AxisFault {
     try {

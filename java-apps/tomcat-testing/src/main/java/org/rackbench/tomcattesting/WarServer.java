@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import org.apache.catalina.LifecycleException;
 import org.apache.catalina.startup.Tomcat;
 
-/** Tomcat in this JVM, with one application that the build has packaged, on a free port. */
+/** A Tomcat in this JVM, with one application that the build has packaged, on a free port. */
 public final class WarServer implements AutoCloseable {
 
   private final Tomcat tomcat = new Tomcat();
@@ -30,7 +30,7 @@ public final class WarServer implements AutoCloseable {
     url = "http://localhost:" + tomcat.getConnector().getLocalPort() + context;
   }
 
-  /** Address of the application, without a slash at its end. */
+  /** Returns the address of the application, without a slash at its end. */
   public String url() {
     return url;
   }

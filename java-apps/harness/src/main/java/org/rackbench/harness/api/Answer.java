@@ -16,6 +16,6 @@ public record Answer(
     long requestHeaderBytes,
     long responseHeaderBytes) {
 
-  /** The transport does not let its header bytes be seen. */
+  /** The transport does not show its header bytes. */
   public static final long UNKNOWN = -1;
 }

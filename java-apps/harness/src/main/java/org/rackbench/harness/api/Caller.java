@@ -1,10 +1,10 @@
 package org.rackbench.harness.api;
 
 /**
- * One client thread's side of a {@link Client}. The harness calls {@code prepare}, {@code call},
- * {@code verify} in this order for every call, all in the thread that made the caller. After a call
- * that threw, {@code verify} is left out and the same caller goes on with the next {@code prepare}:
- * a caller mends itself.
+ * One client thread's side of a {@link Client}. For every call the harness calls {@code prepare},
+ * {@code call} and {@code verify} in this order, all in the thread that made the caller. After a
+ * call that threw, {@code verify} is left out and the same caller goes on with the next {@code
+ * prepare}, which must mend what the failed call broke, such as a closed connection.
  */
 public interface Caller extends AutoCloseable {
 
@@ -18,7 +18,9 @@ public interface Caller extends AutoCloseable {
    */
   void call() throws Exception;
 
-  /** Checks the answer of the last call and says how many bytes it took. Not timed. */
+  /**
+   * Checks the answer of the last call and returns what is wrong with it and its sizes. Not timed.
+   */
   Answer verify() throws Exception;
 
   @Override

@@ -13,7 +13,11 @@ public interface Client extends AutoCloseable {
    */
   void open(Setting setting) throws Exception;
 
-  /** Makes the caller of one client thread, in that thread and before timing. Not timed. */
+  /**
+   * Returns the caller of one client thread. Called in that thread, before timing. Not timed.
+   *
+   * @param thread number of the thread, from 0
+   */
   Caller caller(int thread) throws Exception;
 
   @Override

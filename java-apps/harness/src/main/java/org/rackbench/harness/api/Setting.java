@@ -6,11 +6,11 @@ import java.util.Map;
 /**
  * Everything a client may know of its trial.
  *
- * @param id the trial
- * @param factors the cell: factor to level
+ * @param id id of the trial
+ * @param factors the cell: level by factor
  * @param constants the study's constants
  * @param seed seed of the trial's data; equal for all cells of a block
- * @param threads number of client threads, each with its own session
+ * @param threads number of client threads, each with its own caller
  * @param callTimeout longest time a call may take: constant {@code call_timeout_s}, or else the
  *     bound of the whole trial
  * @param lab the nodes to talk to
@@ -24,7 +24,7 @@ public record Setting(
     Duration callTimeout,
     Lab lab) {
 
-  /** The whole number called {@code name}: a factor's level or else a constant. */
+  /** Returns the whole number called {@code name}: a factor's level or else a constant. */
   public int integer(String name) {
     Object value = value(name);
     if (value instanceof Number number && number.doubleValue() == number.intValue()) {
@@ -35,7 +35,7 @@ public record Setting(
             .formatted(name, id, value));
   }
 
-  /** Whether {@code name}, a factor or else a constant, is true. */
+  /** Returns whether {@code name}, a factor or else a constant, is true. */
   public boolean flag(String name) {
     if (value(name) instanceof Boolean flag) {
       return flag;
@@ -45,7 +45,7 @@ public record Setting(
             .formatted(name, id, value(name)));
   }
 
-  /** The word called {@code name}, which must be one of {@code allowed}. */
+  /** Returns the word called {@code name}, which must be one of {@code allowed}. */
   public String word(String name, String... allowed) {
     Object value = value(name);
     for (String word : allowed) {

@@ -10,12 +10,15 @@ import org.rackbench.harness.trial.Trial;
 import org.rackbench.harness.trial.Utc;
 
 /**
- * Makes attempts at trials: forks the JVM, looks at the servers before and after, and either seals
- * what came of it or throws it away because a fault of the lab spoilt it.
+ * Makes attempts at trials: starts the JVM, asks the servers how they are before and after, and
+ * either seals the result or throws it away when a fault of the lab spoilt it.
  */
 final class Attempts {
 
-  /** What ends a service may reach its client before systemd has noted the end. */
+  /**
+   * Pause in milliseconds before the second look: a client may notice the end of a service before
+   * systemd has recorded it.
+   */
   private static final int SECOND_LOOK_MS = 1000;
 
   private final RunnerOptions options;
@@ -31,15 +34,19 @@ final class Attempts {
   }
 
   /**
-   * What came of an attempt.
+   * The result of an attempt.
    *
    * @param isSealed false when it was thrown away
-   * @param line what to show for it
+   * @param line the line to print for it
    * @param fault why it was thrown away, or ""
    */
   record Made(boolean isSealed, String line, String fault) {}
 
-  /** Makes one attempt at {@code trial}, whose servers were well in {@code before}. */
+  /**
+   * Makes one attempt at {@code trial} and returns its result.
+   *
+   * @param before a look at the servers, all of them well
+   */
   Made make(PlannedTrial trial, Look before) throws IOException, InterruptedException {
     final long begin = before.began();
     final String startedAt = Utc.now();

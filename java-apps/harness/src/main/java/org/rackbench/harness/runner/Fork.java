@@ -15,10 +15,13 @@ import org.rackbench.harness.trial.Trial;
 /** The JVM of one attempt, from its start to its end. */
 final class Fork {
 
-  /** What the JVM printed; sealed with the trial unless it is empty. */
+  /** File with what the JVM printed; it is sealed with the trial unless it is empty. */
   static final String LOG = "trial.log";
 
-  /** Rare enough not to disturb what is measured. */
+  /**
+   * Seconds between questions whether the wait is in vain; so rare that they do not disturb the
+   * calls.
+   */
   private static final int PATIENCE_S = 30;
 
   private static final int TAIL_BYTES = 2000;
@@ -64,11 +67,11 @@ final class Fork {
   }
 
   /**
-   * Waits for the JVM's end; kills the JVM and its descendants at the bound, or when it waits in
-   * vain. True: it ended by itself.
+   * Waits for the end of the JVM. Kills it and its descendants when the bound is reached or when
+   * waiting is in vain. Returns whether it ended by itself.
    *
    * @param seconds the bound
-   * @param isVain asked now and then, first after {@link #PATIENCE_S}
+   * @param isVain asked every {@link #PATIENCE_S} seconds whether the trial cannot succeed any more
    */
   boolean await(int seconds, BooleanSupplier isVain) throws InterruptedException {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
@@ -87,7 +90,7 @@ final class Fork {
     return process.exitValue();
   }
 
-  /** The last line that the JVM printed, or "". */
+  /** Returns the last line that the JVM printed, or "". */
   String lastLine() throws IOException {
     byte[] bytes = Files.readAllBytes(attempt.resolve(LOG));
     int from = Math.max(0, bytes.length - TAIL_BYTES);

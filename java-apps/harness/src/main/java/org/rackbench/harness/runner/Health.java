@@ -20,14 +20,14 @@ import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.PlannedTrial;
 
 /**
- * Asks the nodes of a trial how they are, all at once, by the health socket that every node has.
+ * Asks the nodes of a trial, all at once, how they are; every node has a health socket for that.
  */
 final class Health {
 
   private static final int CONNECT_MS = 3000;
   private static final int READ_MS = 10_000;
 
-  /** What a node says of itself, or null and why it says nothing. */
+  /** What a node reports of itself; without a report, the reason why there is none. */
   private record NodeReport(Map<String, Object> report, String reason) {
 
     boolean isThere() {
@@ -53,7 +53,10 @@ final class Health {
     this.leftOut = leftOut;
   }
 
-  /** Asks the client and every server of {@code trial} once; an answer that fails is a problem. */
+  /**
+   * Asks the client and every server of {@code trial} once. A server that does not answer is a
+   * problem of the look.
+   */
   Look look(PlannedTrial trial) throws IOException {
     Look look = new Look(freeMegabytes);
     long free = Files.getFileStore(run).getUsableSpace() >> 20;
@@ -113,7 +116,9 @@ final class Health {
     }
   }
 
-  /** Asks the node to restart a service if that hangs; what comes of it the next looks tell. */
+  /**
+   * Asks the node to restart a service if it hangs. Whether it did so is seen in the next looks.
+   */
   void askForRestart(ServingNode server, String service) {
     try {
       HttpURLConnection connection = connection(server.address(), "/restart/" + service);

@@ -4,15 +4,16 @@ import java.util.Arrays;
 import java.util.Map;
 import org.rackbench.harness.trial.Json;
 
-/** What else went on on a machine while a trial ran there, from its state before and after. */
+/** What else happened on a machine while a trial ran there, from its state before and after. */
 final class Interference {
 
   private Interference() {}
 
   /**
-   * Compares two {@code machine} objects of a health socket. Pairs are before and after; {@code
-   * steal_percent} of the processors' time was given to other guests of the host; {@code
-   * retransmits} are TCP segments. What the machine does not tell is null.
+   * Returns the differences of two {@code machine} objects of a health socket. Pairs are the values
+   * before and after; {@code steal_percent} is the share of the processors' time that the host gave
+   * to other guests; {@code retransmits} counts TCP segments. A value that the machine does not
+   * report is null.
    */
   static Map<String, Object> between(Map<?, ?> before, Map<?, ?> after) {
     Double ticks = grown("cpu_ticks", before, after);

@@ -10,9 +10,9 @@ import java.util.function.BooleanSupplier;
 import org.rackbench.harness.trial.PlannedTrial;
 
 /**
- * Waits for nodes and services that do not answer, for as long as was declared, and remembers which
- * of them stayed away. systemd starts a service again that has ended; for one that hangs the runner
- * asks, see {@link Restarts}.
+ * Waits for nodes and services that do not answer, up to a time limit, and remembers which of them
+ * stayed away. systemd restarts a service that has ended; for one that hangs the runner asks, see
+ * {@link Restarts}.
  */
 final class LabWatch {
 
@@ -26,9 +26,9 @@ final class LabWatch {
   private final Restarts restarts;
 
   /**
-   * @param recoverSeconds how long a node or service is waited for, once
+   * @param recoverSeconds longest time that a node or service is waited for, once
    * @param leftOut names of nodes that are not waited for at all
-   * @param mayStart false when no further trial is wanted, which ends the waiting
+   * @param mayStart returns false when no further trial is wanted, which ends the waiting
    */
   LabWatch(
       Health health,
@@ -50,22 +50,25 @@ final class LabWatch {
     return look;
   }
 
-  /** The restarts since this was asked last, see {@link Restarts#take}. */
+  /** Returns the restarts since the last time this was called, see {@link Restarts#take}. */
   List<Map<String, Object>> restarts() {
     return restarts.take();
   }
 
-  /** Looks a second time, unless the first look already missed a node. */
+  /** Looks a second time, unless the first look already missed a node. Returns the last look. */
   Look lookAgain(PlannedTrial trial, Look first) throws IOException {
     return first.problem() == null ? look(trial) : first;
   }
 
-  /** Looks, and if need be waits until the trial may start; else its problem says why not. */
+  /**
+   * Looks, and waits if need be until the trial may start. Returns the last look; if it has a
+   * problem, the trial may not start.
+   */
   Look whenWell(PlannedTrial trial) throws IOException, InterruptedException {
     return whenWell(trial, look(trial));
   }
 
-  /** The same from a first {@code look} on. */
+  /** Does the same, beginning with a {@code look} that was made already. */
   Look whenWell(PlannedTrial trial, Look look) throws IOException, InterruptedException {
     away.removeIf(look::isWell);
     if (look.problem() == null || look.isHinderedBy(away)) {
@@ -94,7 +97,7 @@ final class LabWatch {
     return last;
   }
 
-  /** Whether something that {@code before} saw at work has ended or does not answer. */
+  /** Returns whether something that was at work in {@code before} has ended or does not answer. */
   boolean isDisturbed(PlannedTrial trial, Look before) {
     try {
       return !trial.needs().isEmpty() && !look(trial).missed(before).isEmpty();

@@ -9,27 +9,33 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * How the nodes of a trial were at one moment, in the words of their health sockets (schema 1, see
+ * The state of the nodes of a trial at one moment, as their health sockets report it (schema 1, see
  * the role {@code health}).
  */
 final class Look {
 
-  /** How a JVM ends under ExitOnOutOfMemoryError; the kernel's own end of it is a result. */
+  /**
+   * How a JVM ends under ExitOnOutOfMemoryError. {@code oom-kill} is the result when the kernel
+   * ends a process for want of memory.
+   */
   private static final String MEMORY_STATUS = "exited 3";
 
   private static final String MEMORY_RESULT = "oom-kill";
 
   /**
-   * What keeps a trial from starting.
+   * A reason why a trial cannot start.
    *
-   * @param subject node or {@code service on node}: the same as long as it stays away
+   * @param subject the node or {@code service on node} that it is about
+   * @param text the reason in a sentence
    */
   record Problem(String subject, String text) {}
 
   /** A service that runs on its node but does not answer. */
   record Silent(ServingNode server, String name, Object invocation) {}
 
-  /** How a service that a trial needs is; {@code invocation} is null when it is not started. */
+  /**
+   * The state of a service that a trial needs; {@code invocation} is null when it is not started.
+   */
   private record Service(String name, Object state, Object invocation, int ends, Map<?, ?> ended) {
 
     boolean ranOutOfMemory() {
@@ -55,7 +61,7 @@ final class Look {
     this.freeMegabytes = freeMegabytes;
   }
 
-  /** When the look began, in the nanoseconds of this JVM. */
+  /** Returns when the look began, in nanoseconds as of {@link System#nanoTime}. */
   long began() {
     return began;
   }
@@ -78,7 +84,7 @@ final class Look {
         "%s (%s) does not answer: %s".formatted(server.name(), server.address(), reason));
   }
 
-  /** The sweep goes on without {@code server}, whatever it would answer. */
+  /** Notes that the sweep does not use {@code server}. */
   void leftOut(ServingNode server) {
     isServed = false;
     problem(server.name(), server.name() + " is left out of this sweep");
@@ -115,45 +121,57 @@ final class Look {
     }
   }
 
-  /** What keeps the trial from starting, or null. */
+  /** Returns a reason why the trial cannot start, or null. */
   Problem problem() {
     return problems.isEmpty() ? null : problems.get(0);
   }
 
-  /** Whether one of these nodes or services on nodes keeps the trial from starting. */
+  /** Returns whether one of these nodes, or services on nodes, keeps the trial from starting. */
   boolean isHinderedBy(Set<String> subjects) {
     return problems.stream().anyMatch(problem -> subjects.contains(problem.subject));
   }
 
-  /** Whether every service that the trial needs answers, whatever else is the matter. */
+  /**
+   * Returns whether every service that the trial needs answers, whatever other problems there are.
+   */
   boolean isServed() {
     return isServed;
   }
 
-  /** What each node that was asked said, by its name; empty when it did not answer. */
+  /**
+   * Returns the report of each node that was asked, by its name; empty when the node did not
+   * answer.
+   */
   Map<String, Map<String, Object>> reports() {
     return reports;
   }
 
-  /** The services that are started but do not answer, by {@code service on node}. */
+  /** Returns the services that are started but do not answer, by {@code service on node}. */
   Map<String, Silent> silent() {
     return silent;
   }
 
-  /** systemd's id of the start of a {@code service on node}; null when it is not known. */
+  /**
+   * Returns systemd's id of the present start of a {@code service on node}; null when it is not
+   * known.
+   */
   Object invocation(String subject) {
     return services.containsKey(subject) ? services.get(subject).invocation : null;
   }
 
-  /** Whether {@code subject}, a node or a {@code service on node}, was looked at and is well. */
+  /**
+   * Returns whether {@code subject}, a node or a {@code service on node}, was asked and has no
+   * problem.
+   */
   boolean isWell(String subject) {
     boolean seen = machines.containsKey(subject) || services.containsKey(subject);
     return seen && problems.stream().noneMatch(problem -> problem.subject.equals(subject));
   }
 
   /**
-   * What this look misses of what was at work {@code before}, in a sentence, or "". A service that
-   * runs on but does not answer is not missed: it may have much to do still.
+   * Returns which nodes and services that were at work in {@code before} have gone away, in a
+   * sentence, or "". A service that runs but does not answer has not gone away: it may still be
+   * busy with a long request.
    */
   String missed(Look before) {
     List<String> missed = new ArrayList<>();
@@ -163,7 +181,7 @@ final class Look {
     return String.join(", ", missed);
   }
 
-  /** Which service ran out of memory since {@code before}, in a sentence, or "". */
+  /** Returns which service ran out of memory since {@code before}, in a sentence, or "". */
   String memory(Look before) {
     return ended(before)
         .filter(service -> service.ends > before.services.get(service.name).ends)
@@ -181,7 +199,10 @@ final class Look {
                 !Objects.equals(service.invocation, before.services.get(service.name).invocation));
   }
 
-  /** What disturbed each machine between {@code before} and this look; see {@link Interference}. */
+  /**
+   * Returns what disturbed each machine between {@code before} and this look; see {@link
+   * Interference}.
+   */
   Map<String, Object> interference(Look before) {
     Map<String, Object> found = new LinkedHashMap<>();
     machines.forEach(
@@ -193,7 +214,7 @@ final class Look {
     return found;
   }
 
-  /** {@code value} where it is an object of JSON, else an empty one. */
+  /** Returns {@code value} if it is a JSON object, else an empty one. */
   static Map<?, ?> object(Object value) {
     return value instanceof Map<?, ?> map ? map : Map.of();
   }

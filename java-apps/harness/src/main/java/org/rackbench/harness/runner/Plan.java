@@ -53,7 +53,9 @@ final class Plan {
     return List.copyOf(trials.values());
   }
 
-  /** The trials from {@code first} to {@code last} in plan order; null means the plan's end. */
+  /**
+   * Returns the trials from {@code first} to {@code last} in plan order; null means the plan's end.
+   */
   List<PlannedTrial> between(String first, String last) {
     List<PlannedTrial> all = all();
     int from = first == null ? 0 : position(first);
@@ -64,7 +66,7 @@ final class Plan {
     return all.subList(from, to + 1);
   }
 
-  /** The trials whose ids {@code group} lists, one a line, in plan order. */
+  /** Returns the trials whose ids the file {@code group} lists, one a line, in plan order. */
   List<PlannedTrial> group(Path group) throws IOException {
     Set<String> wanted = new HashSet<>();
     List<String> lines;

@@ -9,14 +9,15 @@ import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.Utc;
 
 /**
- * Has services restarted that run on but do not answer. The runner only asks, while no trial runs
- * and after a silence; the node itself judges whether the service hangs (role {@code health}).
+ * Asks for the restart of services that run but do not answer. The runner only asks, while no trial
+ * runs, and after the service has been silent for a while; the node itself decides whether the
+ * service hangs (role {@code health}).
  */
 final class Restarts {
 
   private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-  /** Longer than the node takes to judge. */
+  /** Longer than the node takes to decide. */
   private static final long AGAIN_NANOS = TimeUnit.SECONDS.toNanos(30);
 
   private final Health health;
@@ -28,7 +29,10 @@ final class Restarts {
     this.health = health;
   }
 
-  /** Asks for the restart of what has been silent for a while, as {@code look} found it. */
+  /**
+   * Asks for the restart of each service that has been silent for {@link #PATIENCE_NANOS} in the
+   * looks until {@code look}.
+   */
   void consider(Look look) {
     note(look);
     nextRequest.keySet().retainAll(look.silent().keySet());
@@ -61,7 +65,10 @@ final class Restarts {
             });
   }
 
-  /** The restarts since this was asked last: {@code at} in UTC and {@code service on node}. */
+  /**
+   * Returns the restarts since the last time this was called: {@code at} in UTC and {@code service
+   * on node}.
+   */
   List<Map<String, Object>> take() {
     List<Map<String, Object>> taken = List.copyOf(made);
     made.clear();

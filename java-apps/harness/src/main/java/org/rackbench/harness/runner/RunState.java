@@ -11,8 +11,8 @@ import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.Utc;
 
 /**
- * {@code state.json}: how far the runner is, for whoever follows the run. Not a record: what counts
- * is what is sealed.
+ * {@code state.json}: the progress of the run, for people and programs that follow it. It is no
+ * record of results: only sealed trials count.
  */
 final class RunState {
 
@@ -59,7 +59,7 @@ final class RunState {
             null);
   }
 
-  /** How many trials are planned. */
+  /** Returns how many trials are planned. */
   int total() {
     return (int) state.get("total");
   }
@@ -81,9 +81,10 @@ final class RunState {
   }
 
   /**
-   * Counts what a trial cost outside its JVM, this file included; shown from the next event on.
+   * Adds the time that a trial cost outside its JVM, writing this file included. It is shown from
+   * the next event on.
    *
-   * @param nanos time of the runner on the trial while its JVM did not run
+   * @param nanos nanoseconds that the runner spent on the trial while its JVM did not run
    */
   synchronized void outside(long nanos) {
     outsideNanos = Arrays.copyOf(outsideNanos, outsideNanos.length + 1);
@@ -103,7 +104,8 @@ final class RunState {
   }
 
   /**
-   * Keeps how the nodes are; written at once when one of them changed, else with what comes next.
+   * Keeps the state of the nodes. It is written at once when one of them changed, else with the
+   * next event.
    */
   synchronized void saw(Look look) throws IOException {
     if (nodes.takeOver(look)) {
@@ -111,7 +113,11 @@ final class RunState {
     }
   }
 
-  /** Says which trials cannot run for now, as id and reason. */
+  /**
+   * Records which trials cannot run for now.
+   *
+   * @param reasons the reason by id of the trial
+   */
   synchronized void putOff(Map<String, String> reasons) throws IOException {
     List<Object> list = new ArrayList<>();
     reasons.forEach((id, reason) -> list.add(Json.of("id", id, "reason", reason)));
@@ -120,8 +126,8 @@ final class RunState {
   }
 
   /**
-   * Says what the runner is: {@code running}, {@code paused}, {@code stopping}, {@code finished},
-   * {@code deadline} or {@code failed}, and why.
+   * Records the state of the runner: {@code running}, {@code paused}, {@code stopping}, {@code
+   * finished}, {@code deadline} or {@code failed}, and why.
    */
   synchronized void become(String word, String reason) throws IOException {
     state.put("state", word);

@@ -18,9 +18,9 @@ import org.rackbench.harness.trial.PlannedTrial;
  * Runs the trials of a plan that are not sealed yet, each in a fresh JVM, and seals them. A trial
  * that a fault of the lab spoilt is repeated; one whose servers stay away is put off.
  *
- * <p>Exit status: 0 all is sealed, or stopped by SIGTERM; 2 bad input; 3 a fault of this node (no
- * space, no permission); 4 some trials are put off; 5 no further trial starts at this hour. The
- * same command goes on where it stopped.
+ * <p>Exit status: 0 all trials are sealed, or SIGTERM stopped the runner; 2 bad input; 3 a fault of
+ * this node (no space, no permission); 4 some trials are put off; 5 {@code --until} has come. The
+ * same command continues where it stopped.
  */
 public final class Runner {
 
@@ -132,7 +132,7 @@ public final class Runner {
     }
   }
 
-  /** Attempts a trial until it is sealed, is put off, or no trial may start any more. */
+  /** Makes attempts at a trial until it is sealed, is put off, or no trial may start any more. */
   private void run(PlannedTrial trial, int all) throws IOException, InterruptedException {
     for (int spoilt = 0; spoilt <= options.retries(); spoilt++) {
       Look before = watch.whenWell(trial);
@@ -171,7 +171,7 @@ public final class Runner {
         done, all, made.line(), eta / 3600, eta / 60 % 60, eta % 60);
   }
 
-  /** Says in state.json how the run stands now; gives the exit status. */
+  /** Records in state.json how the run ended and returns the exit status. */
   private int end() throws IOException {
     List<PlannedTrial> open = open();
     if (open.isEmpty()) {

@@ -2,7 +2,10 @@ package org.rackbench.harness.runner;
 
 import java.util.concurrent.CountDownLatch;
 
-/** Turns SIGTERM and SIGINT into a wish: the running trial ends, no other starts, exit 0. */
+/**
+ * Makes SIGTERM and SIGINT a request: the running trial ends, no other starts, the exit status is
+ * 0.
+ */
 final class Stop {
 
   private final CountDownLatch ended = new CountDownLatch(1);

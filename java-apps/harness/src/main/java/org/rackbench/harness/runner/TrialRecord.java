@@ -35,7 +35,11 @@ final class TrialRecord {
     this.reason = reason;
   }
 
-  /** Judges an attempt whose JVM has ended. */
+  /**
+   * Returns the record of an attempt whose JVM has ended.
+   *
+   * @param ended false when the JVM was killed at its bound
+   */
   static TrialRecord of(PlannedTrial trial, Path attempt, Fork fork, boolean ended)
       throws IOException {
     Map<String, Object> none = Map.of();
@@ -67,7 +71,7 @@ final class TrialRecord {
     }
   }
 
-  /** The same attempt, which a server's lack of memory spoilt. */
+  /** Returns the record of the same attempt when a server's lack of memory spoilt it. */
   TrialRecord outOfMemory(String sentence) {
     return new TrialRecord(trial, attempt, result, "oom", sentence);
   }
@@ -81,12 +85,16 @@ final class TrialRecord {
   }
 
   /**
-   * Writes trial.json beside calls.csv, of which a bad outcome keeps the header line only.
+   * Writes trial.json. Beside it, calls.csv keeps only its header line after a bad outcome.
    *
+   * @param number number of the attempt, from 1
    * @param earlier the attempts that were thrown away, and why
-   * @param interference what went on beside, for each node; see {@link Look#interference}
-   * @param restarts of services that hung, before this attempt; see {@link Restarts#take}
-   * @param times {@code fork_ms}: the launch, the JVM and the runner's work until this call
+   * @param startedAt UTC
+   * @param fork the JVM of the attempt
+   * @param interference what else happened on each node; see {@link Look#interference}
+   * @param restarts of services that hung before this attempt; see {@link Restarts#take}
+   * @param times {@code fork_ms}: milliseconds of the launch, of the JVM and of the work of the
+   *     runner until this call
    */
   void write(
       int number,
@@ -139,7 +147,7 @@ final class TrialRecord {
     Files.write(attempt.resolve("trial.json"), Json.bytes(record));
   }
 
-  /** What is known of the JVM when it left no result: it is of the runner's own JDK. */
+  /** Returns what is known of a JVM that left no result: it is of the same JDK as the runner. */
   private Map<String, Object> ownJvm(Fork fork) {
     return Json.of(
         "version", System.getProperty("java.runtime.version"),

@@ -23,16 +23,19 @@ import org.rackbench.harness.trial.Trial;
 import org.rackbench.harness.trial.Utc;
 
 /**
- * A run's {@code work/} and {@code trials/}. A trial's attempt has the directory {@code
- * work/<id>.<attempt>}; sealing renames it to {@code trials/<id>}. What an earlier runner left in
- * {@code work/} is emptied, but its directory stays until the next attempt's is there, so that
- * attempts are counted over kills.
+ * A run's {@code work/} and {@code trials/}. An attempt at a trial has the directory {@code
+ * work/<id>.<attempt>}; sealing renames it to {@code trials/<id>}. The attempts that an earlier
+ * runner left in {@code work/} are emptied. Their directories stay until the next attempt has its
+ * own, so that attempts are numbered across kills of the runner.
  */
 final class WorkArea {
 
   private static final String JVM = "jvm";
 
-  /** Why each earlier attempt was thrown away, an object a line; handed on to the next attempt. */
+  /**
+   * Why each earlier attempt was thrown away, a JSON object a line; it is copied to the next
+   * attempt.
+   */
   private static final String EARLIER = "earlier.jsonl";
 
   private static final Pattern ATTEMPT = Pattern.compile("(.+)\\.([0-9]+)");
@@ -42,7 +45,10 @@ final class WorkArea {
   private final Set<String> sealed = new HashSet<>();
   private final Map<String, Integer> attempts = new HashMap<>();
 
-  /** Opens the directories of {@code run}, ends stale JVMs and empties stale attempts. */
+  /**
+   * Opens the directories of {@code run}, kills the JVMs that an earlier runner left and empties
+   * its attempts.
+   */
   WorkArea(Path run) throws IOException {
     work = Files.createDirectories(run.resolve("work"));
     trials = Files.createDirectories(run.resolve("trials"));
@@ -60,7 +66,7 @@ final class WorkArea {
     return sealed.contains(id);
   }
 
-  /** Makes the directory of the next attempt at {@code id}. */
+  /** Makes and returns the directory of the next attempt at {@code id}. */
   Path begin(String id) throws IOException {
     int last = attempts.getOrDefault(id, 0);
     attempts.put(id, last + 1);
@@ -79,7 +85,10 @@ final class WorkArea {
     return attempts.get(id);
   }
 
-  /** Empties an attempt that does not count; its directory, with the reason, waits for the next. */
+  /**
+   * Empties an attempt that does not count. Its directory stays, with the reason in it, until the
+   * next attempt.
+   */
   void throwAway(Path attempt, int number, String reason) throws IOException {
     Path notes = attempt.resolve(EARLIER);
     String earlier = Files.exists(notes) ? Files.readString(notes) : "";
@@ -93,7 +102,7 @@ final class WorkArea {
     Durable.replace(notes, (earlier + new String(Json.bytes(note), UTF_8)).getBytes(UTF_8));
   }
 
-  /** The attempts before {@code attempt}, as {@link #throwAway} noted them. */
+  /** Returns the attempts before {@code attempt}, as {@link #throwAway} recorded them. */
   List<Map<String, Object>> earlier(Path attempt) throws IOException {
     Path notes = attempt.resolve(EARLIER);
     List<Map<String, Object>> earlier = new ArrayList<>();
@@ -105,7 +114,7 @@ final class WorkArea {
     return earlier;
   }
 
-  /** Notes which JVM works in {@code attempt}, for a later runner to end it. */
+  /** Records which JVM works in {@code attempt}, so that a later runner can kill it. */
   void note(Path attempt, ProcessHandle jvm) throws IOException {
     Files.writeString(attempt.resolve(JVM), jvm.pid() + " " + startOf(jvm));
   }

@@ -14,8 +14,8 @@ import java.util.Map;
 import org.rackbench.harness.api.Answer;
 
 /**
- * The calls of a trial in arrays made before timing, indexed by seq. Threads write disjoint
- * elements; the arrays are read once all threads have been joined.
+ * The calls of a trial, in arrays that are made before timing and indexed by seq. Each thread
+ * writes elements of its own; the arrays are read after all threads have ended.
  */
 public final class CallLog {
 
@@ -58,7 +58,12 @@ public final class CallLog {
     this.status = new Status[rows];
   }
 
-  /** The timed part's only store: {@code System.nanoTime()} before and after the call. */
+  /**
+   * Stores the time of a call; nothing else is stored while the clock runs.
+   *
+   * @param before {@code System.nanoTime()} before the call
+   * @param after {@code System.nanoTime()} after it
+   */
   void time(int seq, long before, long after) {
     start[seq] = before;
     elapsed[seq] = after - before;
@@ -101,7 +106,7 @@ public final class CallLog {
     return count;
   }
 
-  /** Median of the measured calls' nanoseconds, good or bad. */
+  /** Returns the median of the nanoseconds of the measured calls, good or bad. */
   long medianNanos() {
     long[] measured = Arrays.copyOfRange(elapsed, warmupRows, elapsed.length);
     Arrays.sort(measured);

@@ -9,12 +9,12 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.stream.Stream;
 
-/** Writing that survives a power cut, and removing. */
+/** Writes files so that they survive a power cut, and removes them. */
 public final class Durable {
 
   private Durable() {}
 
-  /** Creates or replaces {@code file}; when this returns, its bytes are on the disk. */
+  /** Creates or replaces {@code file}. Its bytes are on the disk when this returns. */
   public static void write(Path file, byte[] bytes) throws IOException {
     try (FileChannel channel =
         FileChannel.open(
@@ -37,7 +37,7 @@ public final class Durable {
     Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE);
   }
 
-  /** Brings a file's bytes, or a directory's entries, to the disk. */
+  /** Writes a file's bytes, or a directory's entries, to the disk. */
   public static void sync(Path path) throws IOException {
     try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
       channel.force(true);

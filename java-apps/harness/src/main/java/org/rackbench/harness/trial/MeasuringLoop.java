@@ -11,12 +11,15 @@ import org.rackbench.harness.api.Client;
 
 /**
  * The closed loop: every client thread sends its next request when its last one has returned. All
- * threads finish their warm-up calls before any starts to measure. A thread's i-th call has seq
- * {@code i * threads + thread}.
+ * threads finish their warm-up calls before any of them starts to measure. The i-th call of a
+ * thread has the seq {@code i * threads + thread}.
  */
 final class MeasuringLoop {
 
-  /** Phase 0 ends when all callers are there, phase 1 when all are warm. */
+  /**
+   * The number of the phase that ends when all threads are warm; phase 0 ends when all callers are
+   * made.
+   */
   private static final int WARM = 1;
 
   private static final int TRACES = 3;
@@ -53,7 +56,7 @@ final class MeasuringLoop {
         };
   }
 
-  /** Runs all calls; throws what kept a caller from being made. */
+  /** Runs all calls. Throws the exception that kept a caller from being made. */
   void run() throws Exception {
     List<Thread> clients = new ArrayList<>();
     for (int i = 0; i < threads; i++) {
@@ -91,7 +94,10 @@ final class MeasuringLoop {
     }
   }
 
-  /** Closes what has made its calls: they stand, whatever the close says. */
+  /**
+   * Closes a client or caller after its calls; an exception is only printed, because the calls
+   * count.
+   */
   static void close(AutoCloseable done) {
     try {
       if (done != null) {
@@ -130,7 +136,10 @@ final class MeasuringLoop {
     }
   }
 
-  /** Out of memory is an outcome of the trial: no call after it can be trusted. */
+  /**
+   * Ends the JVM if {@code e} is lack of memory, which is an outcome of the trial: no call after it
+   * can be trusted.
+   */
   static void exitOnMemory(Throwable e) {
     for (Throwable cause = e; cause != null; cause = cause.getCause()) {
       if (cause instanceof OutOfMemoryError) {

@@ -6,7 +6,7 @@ import org.rackbench.harness.api.Client;
 import org.rackbench.harness.api.Setting;
 
 /**
- * What the harness itself costs in this JVM, measured with a client that does nothing.
+ * The cost of the harness itself in this JVM, measured with a client that does nothing.
  *
  * @param timerNanos mean nanoseconds of one {@code System.nanoTime()}
  * @param noopCallNanos median nanoseconds that the loop logs for a call that does nothing

@@ -25,7 +25,11 @@ public record PlannedTrial(
   private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9.-]*");
   private static final int DEFAULT_HEAP_MB = 512;
 
-  /** Reads a line; {@code where} (file:line) starts the message of what is wrong with it. */
+  /**
+   * Returns the trial of a line.
+   *
+   * @param where file:line, the beginning of the message about an error in it
+   */
   public static PlannedTrial of(Map<String, Object> line, String where) {
     if (whole(line, "schema", where, 1) != 1) {
       throw new BadInput(where + ": schema is not 1; make the plan anew with this version");
@@ -58,14 +62,17 @@ public record PlannedTrial(
     return trial;
   }
 
-  /** The services that must answer; none in the plan of an earlier version, null when no list. */
+  /**
+   * Returns the services that must answer. The plans of earlier versions have none; null when it is
+   * not a list.
+   */
   public List<String> needs() {
     return line.getOrDefault("needs", List.of()) instanceof List<?> list
         ? list.stream().map(Object::toString).toList()
         : null;
   }
 
-  /** On how many of the workers, in pool order, these services are used. */
+  /** Returns on how many of the workers, in pool order, these services are used. */
   public int servers() {
     return line.getOrDefault("servers", 1) instanceof Integer servers ? servers : 0;
   }
@@ -76,13 +83,16 @@ public record PlannedTrial(
     return object;
   }
 
-  /** Heap of the trial's JVM in MiB: constant {@code client_heap_mb}. */
+  /** Returns the heap of the trial's JVM in MiB: constant {@code client_heap_mb}. */
   public int heapMegabytes() {
     Object heap = object("constants").getOrDefault("client_heap_mb", DEFAULT_HEAP_MB);
     return heap instanceof Integer megabytes ? megabytes : 0;
   }
 
-  /** Further options of the trial's JVM: constant {@code jvm_options}, null when not a list. */
+  /**
+   * Returns further options of the trial's JVM: constant {@code jvm_options}; null when it is not a
+   * list.
+   */
   public List<String> jvmOptions() {
     Object options = object("constants").getOrDefault("jvm_options", List.of());
     return options instanceof List<?> list ? list.stream().map(Object::toString).toList() : null;

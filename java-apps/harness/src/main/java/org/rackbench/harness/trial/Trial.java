@@ -12,9 +12,9 @@ import org.rackbench.harness.api.Client;
 import org.rackbench.harness.api.Setting;
 
 /**
- * Main of the JVM the runner forks for one trial. It reads {@link #PLAN} from its work directory
- * and leaves {@link #CALLS} and {@link #RESULT} there. What it says on its output ends up in the
- * trial's log.
+ * The main class of the JVM that the runner starts for one trial. It reads {@link #PLAN} from its
+ * work directory and leaves {@link #CALLS} and {@link #RESULT} there. What it prints is kept as the
+ * log of the trial.
  */
 public final class Trial {
 
@@ -43,7 +43,8 @@ public final class Trial {
   }
 
   /**
-   * Arguments: the work directory, the lab file. Standard input stays open while the runner lives.
+   * Takes the work directory and the lab file as arguments. The runner keeps standard input open
+   * while it lives.
    */
   public static void main(String[] args) {
     watchRunner();
@@ -153,7 +154,7 @@ public final class Trial {
         "heap_max_bytes", Runtime.getRuntime().maxMemory());
   }
 
-  /** The pipe's other end closes when the runner dies, however it dies. */
+  /** Ends this JVM when the runner has died: only then is the end of standard input reached. */
   private static void watchRunner() {
     Thread watch =
         new Thread(
@@ -172,7 +173,10 @@ public final class Trial {
     watch.start();
   }
 
-  /** On a stop the runner lets the running trial end; so a signal to the whole group must not. */
+  /**
+   * Ignores SIGTERM. A runner that is asked to stop lets the running trial end, and a signal to the
+   * whole process group reaches this JVM too.
+   */
   private static void finishDespiteSigterm() {
     CountDownLatch never = new CountDownLatch(1);
     Runtime.getRuntime()

@@ -1,6 +1,9 @@
 package org.rackbench.workloads.hello;
 
-/** "HelloHelloHello…", as long as makes a request's envelope the size that the study asks for. */
+/**
+ * The text "HelloHelloHello…", just long enough to make the envelope of a request as large as the
+ * study asks for.
+ */
 public final class HelloText {
 
   private static final String WORD = "Hello";
@@ -11,10 +14,10 @@ public final class HelloText {
   private HelloText() {}
 
   /**
-   * The text that fills an envelope.
+   * Returns the text that fills an envelope.
    *
    * @param messageBytes wanted size of the whole envelope
-   * @param emptyBytes size of the envelope with a text of no length
+   * @param emptyBytes size of the envelope with an empty text
    */
   public static String filling(int messageBytes, long emptyBytes) {
     long length = messageBytes - emptyBytes;
@@ -26,7 +29,7 @@ public final class HelloText {
     return WORD.repeat((int) (length / WORD.length() + 1)).substring(0, (int) length);
   }
 
-  /** What is wrong with an exchange, or null. */
+  /** Returns what is wrong with a call, or null. */
   public static String problem(String answer, String text, long requestBytes, int messageBytes) {
     if (!text.equals(answer)) {
       return "the answer is not what was said";

@@ -25,7 +25,7 @@ public final class MatrixBytes {
 
   private MatrixBytes() {}
 
-  /** Bytes of a matrix of n² numbers. */
+  /** Returns the number of bytes of a matrix of n² numbers. */
   public static long length(int n) {
     return (long) Float.BYTES * n * n + (long) ROW_BYTES * n + FLAT_BYTES;
   }
@@ -53,7 +53,9 @@ public final class MatrixBytes {
     }
   }
 
-  /** Whoever may send a serialised object may have any class loaded, but for this. */
+  /**
+   * Allows nothing but matrices: a sender of a serialised object could otherwise load any class.
+   */
   private static Status onlyMatrix(ObjectInputFilter.FilterInfo info) {
     Class<?> type = info.serialClass();
     boolean matrix = type == null || type == float[][].class || type == float[].class;

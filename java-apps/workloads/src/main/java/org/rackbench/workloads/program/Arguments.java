@@ -4,7 +4,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 
-/** A command line of {@code --name value} pairs. All it throws has a message for the user. */
+/** A command line of {@code --name value} pairs. The message of each exception is for the user. */
 public final class Arguments {
 
   private final Map<String, String> given;
@@ -14,8 +14,8 @@ public final class Arguments {
   }
 
   /**
-   * Throws IllegalArgumentException for a name that is none of {@code names}, given twice or
-   * without a value.
+   * Reads a command line. Throws IllegalArgumentException for a name that is not in {@code names},
+   * is given twice or has no value.
    */
   public static Arguments parse(String[] args, String... names) {
     Set<String> known = Set.of(names);
@@ -42,7 +42,7 @@ public final class Arguments {
     return given.getOrDefault(name, otherwise);
   }
 
-  /** A whole number within 1 to {@code most}. */
+  /** Returns a whole number from 1 to {@code most}. */
   public int number(String name, int most) {
     return number(name, text(name), most);
   }

@@ -4,9 +4,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * The reply of the overhead study (003, section 2.2): m bytes in p elements. Its content is of no
- * matter there; here it is known, so that the client can tell a wrong answer. Byte i is the letter
- * at i modulo 26, which is one byte in XML too.
+ * The reply of the overhead study (003, section 2.2): m bytes in p elements. The study does not
+ * care about its content; here it is known, so that the client can find a wrong answer. Byte i is
+ * the letter number i modulo 26, which takes one byte in XML too.
  */
 public final class ReplyText {
 
@@ -21,7 +21,7 @@ public final class ReplyText {
   private ReplyText() {}
 
   /**
-   * A reply in one piece; throws IllegalArgumentException for a size out of 1..{@link
+   * Returns a reply in one piece; throws IllegalArgumentException for a size out of 1..{@link
    * #MAXIMUM_BYTES}.
    */
   public static byte[] bytes(int size) {
@@ -34,9 +34,9 @@ public final class ReplyText {
   }
 
   /**
-   * A reply in {@code elements} pieces, the first of which are one byte longer if need be; throws
-   * IllegalArgumentException for a size out of bounds and for elements not in 1..size or over
-   * {@link #MAXIMUM_ELEMENTS}.
+   * Returns a reply in {@code elements} pieces, the first of which are one byte longer if need be.
+   * Throws IllegalArgumentException for a size out of bounds and for elements not in 1..size or
+   * over {@link #MAXIMUM_ELEMENTS}.
    */
   public static String[] elements(int size, int elements) {
     check(size, elements);
@@ -66,13 +66,13 @@ public final class ReplyText {
     }
   }
 
-  /** What is wrong with a reply in one piece, or null. */
+  /** Returns what is wrong with a reply in one piece, or null. */
   public static String problem(byte[] reply, byte[] expected) {
     int at = Arrays.mismatch(reply, expected);
     return at < 0 ? null : different(reply.length, expected.length, "byte", at);
   }
 
-  /** What is wrong with a reply in several pieces, or null. */
+  /** Returns what is wrong with a reply in several pieces, or null. */
   public static String problem(String[] reply, String[] expected) {
     int at = Arrays.mismatch(reply, expected);
     return at < 0 ? null : different(reply.length, expected.length, "element", at);

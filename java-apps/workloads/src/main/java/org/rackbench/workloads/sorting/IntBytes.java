@@ -13,7 +13,7 @@ public final class IntBytes {
     return bytes;
   }
 
-  /** The integers of a body; its length must be a multiple of four. */
+  /** Returns the integers of a body, whose length must be a multiple of four. */
   public static int[] decode(byte[] bytes) {
     if (bytes.length % Integer.BYTES != 0) {
       throw new IllegalArgumentException(

@@ -35,7 +35,7 @@ public final class SortJob {
     return parts;
   }
 
-  /** Merges the answers; null when that is the sorted input, or else what is wrong. */
+  /** Returns what is wrong with the answers, or null when they merge to the sorted input. */
   public String problem(int[][] answers) {
     for (int k = 0; k < parts.length; k++) {
       if (answers[k] == null || answers[k].length != parts[k].length) {

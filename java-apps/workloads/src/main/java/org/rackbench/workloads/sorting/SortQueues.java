@@ -8,16 +8,20 @@ public final class SortQueues {
 
   private SortQueues() {}
 
-  /** JNDI name of the queue for the jobs of {@code servers} workers; all workers listen on it. */
+  /**
+   * Returns the JNDI name of the queue for the jobs of {@code servers} workers; all workers listen
+   * on it.
+   */
   public static String pool(int servers) {
     return "sort.pool" + servers;
   }
 
   /**
-   * Selector of one worker: what is for it, and what names no worker, so that nothing stays in the
-   * queue. Who belongs to a pool is so the client's choice alone, and a worker more or less changes
-   * nothing on the others. Without it a fast worker takes two parts of a job before a slow one has
-   * asked for its first (seen with OpenMQ, even at a consumer flow limit of one).
+   * Returns the selector of one worker: it takes the messages for this worker and those that name
+   * no worker, so that none stays in the queue. The client alone decides which workers form a pool;
+   * adding a worker changes nothing on the others. Without the selector a fast worker takes two
+   * parts of a job before a slow one has asked for its first (seen with OpenMQ, even at a consumer
+   * flow limit of one).
    */
   public static String selector(String worker) {
     return "%s = '%s' OR %s IS NULL".formatted(WORKER, worker.replace("'", "''"), WORKER);

@@ -22,8 +22,8 @@ import org.rackbench.workloads.matrix.Matrices;
 import org.rackbench.workloads.matrix.MatrixBytes;
 
 /**
- * One client thread's matrices. The call includes the way of the matrix into and out of the
- * attachment, but not making it.
+ * One client thread's matrices. The call includes turning the matrix into an attachment and back,
+ * but not making it.
  */
 final class MatrixSoapCaller implements Caller {
 
@@ -110,7 +110,7 @@ final class MatrixSoapCaller implements Caller {
     deleteResponse();
   }
 
-  /** Axis keeps what it received in a file, and in one more with each call. */
+  /** Deletes the received attachment: Axis keeps it in a file, and in one more with each call. */
   private void deleteResponse() {
     if (response != null && response.getDataSource() instanceof ManagedMemoryDataSource received) {
       received.delete();

@@ -9,7 +9,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 
-/** The service, which may run out of memory, end, and be started again by its supervisor. */
+/** A service that may run out of memory, end, and be restarted by its supervisor. */
 final class RestartingService {
 
   private static final Duration RESTART = Duration.ofSeconds(60);
@@ -34,7 +34,10 @@ final class RestartingService {
     return lost;
   }
 
-  /** Returns when the service shows its WSDL; throws IOException when it does not in a minute. */
+  /**
+   * Waits until the service shows its WSDL; throws IOException when it does not within {@link
+   * #RESTART}.
+   */
   void awaitHealthy() throws IOException, InterruptedException {
     HttpClient http =
         HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(LOOK).build();
@@ -61,8 +64,8 @@ final class RestartingService {
   }
 
   /**
-   * Says it when a call failed for want of memory: throws OutOfMemoryError when the server has
-   * answered so, IOException when it is gone, as it is after running out of memory.
+   * Throws OutOfMemoryError when the server answered that it is out of memory, and IOException when
+   * it is gone, as it is after running out of memory. Returns otherwise.
    */
   void explain(Exception failure) throws IOException {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {

@@ -20,7 +20,10 @@ import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Setting;
 import org.rackbench.workloads.sorting.SortJob;
 
-/** One client thread's jobs: N requests from N threads to N servers, all parts awaited. */
+/**
+ * One client thread's jobs: N requests from N threads to N servers; the job ends when all parts are
+ * there.
+ */
 final class SortSoapCaller implements Caller {
 
   private static final QName OPERATION = new QName("urn:rackbench:sort", "sort");

@@ -16,8 +16,8 @@ import org.rackbench.harness.api.Setting;
 import org.rackbench.workloads.hello.HelloText;
 
 /**
- * One client thread's requests. Pooled: on a connection that is open before the first of them; or
- * else each on its own, whose opening and closing are part of the call.
+ * One client thread's requests. Pooled: on one connection, which is open before the first of them.
+ * Else each on a connection of its own, whose opening and closing are part of the call.
  */
 final class HelloJmsCaller implements Caller {
 
@@ -50,7 +50,10 @@ final class HelloJmsCaller implements Caller {
     text = HelloText.filling(messageBytes, emptyBytes());
   }
 
-  /** Length of an envelope with no text: said by a request, which also tries the service. */
+  /**
+   * Returns the length of an envelope with an empty text. It sends such a request, which also tries
+   * the service.
+   */
   private long emptyBytes() throws Exception {
     transport.open(broker, millis);
     say("");

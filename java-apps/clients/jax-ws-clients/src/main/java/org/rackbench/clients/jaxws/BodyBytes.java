@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 
-/** Bytes of the two HTTP bodies of one call. Used by one thread at a time. */
+/** Counts the bytes of the two HTTP bodies of one call. Used by one thread at a time. */
 final class BodyBytes {
 
   /** Name of the request context's property that holds them. */

@@ -18,9 +18,9 @@ import org.rackbench.workloads.program.BrokerAccount;
 import org.rackbench.workloads.program.ReadyFile;
 
 /**
- * The service {@code Hello} behind a queue: Axis's own JMS listener. It waits for a broker that is
- * not there yet; when it loses one it ends, to be started again, since Axis's listener does not say
- * whether it has found the broker anew.
+ * The service {@code Hello} behind a queue, by Axis's own JMS listener. It waits for a broker that
+ * is not there yet. When it loses the broker it ends, so that its unit restarts it: Axis's listener
+ * does not report whether it has reconnected.
  */
 public final class HelloListener {
 
@@ -93,7 +93,9 @@ public final class HelloListener {
     }
   }
 
-  /** A connection of our own that says when the broker is gone, which Axis's do not. */
+  /**
+   * Opens a connection that reports the loss of the broker, which Axis's own connections do not.
+   */
   private void watch(CountDownLatch lost) throws JMSException, NamingException, IOException {
     Connection connection = broker.connect();
     connection.setExceptionListener(
@@ -127,7 +129,7 @@ public final class HelloListener {
     Runtime.getRuntime().halt(status);
   }
 
-  /** The one engine of all of Axis's listeners, which only their own kind may see. */
+  /** Gives access to the one engine of all of Axis's listeners, which only subclasses may see. */
   private abstract static class Engine extends SimpleJMSListener {
 
     private Engine() throws Exception {

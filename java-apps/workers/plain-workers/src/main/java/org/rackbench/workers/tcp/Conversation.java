@@ -11,9 +11,9 @@ import java.time.Duration;
 import org.rackbench.workloads.reply.ReplyText;
 
 /**
- * What is said with one client. Numbers are 4 bytes, big endian. The client sends the reply size m
- * once. From then on each byte it sends asks for a reply: m, then m bytes. A server that refuses
- * sends -n, then n bytes of UTF-8 text, and closes.
+ * The exchange with one client. Numbers are 4 bytes, big endian. The client sends the reply size m
+ * once. From then on each byte that it sends asks for a reply: m, then m bytes. A server that
+ * refuses sends -n, then n bytes of UTF-8 text, and closes.
  */
 final class Conversation {
 
@@ -61,7 +61,7 @@ final class Conversation {
         .array();
   }
 
-  /** Tells the client why, as far as it listens. */
+  /** Sends the reason of a refusal and closes the connection. */
   void refuse(String reason) {
     byte[] text = reason.getBytes(StandardCharsets.UTF_8);
     System.out.println("refused " + socket.getRemoteSocketAddress() + ": " + reason);
@@ -80,18 +80,21 @@ final class Conversation {
     }
   }
 
-  /** Closing with bytes unread would reset the connection and take the refusal away. */
+  /**
+   * Reads and drops what the client has sent: closing with bytes unread would reset the connection
+   * and lose the refusal.
+   */
   private void drain() throws IOException {
     socket.setSoTimeout(DRAIN_MILLIS);
     socket.getInputStream().skipNBytes(DRAIN_BYTES); // or until the client closes or is silent
   }
 
-  /** Whether the client has not yet said which replies it wants. */
+  /** Returns whether the client has not yet sent the reply size that it wants. */
   boolean isSilent() {
     return silent;
   }
 
-  /** When the client came, to compare: {@link System#nanoTime}. */
+  /** Returns when the client connected, in nanoseconds as of {@link System#nanoTime}. */
   long began() {
     return began;
   }

@@ -19,11 +19,12 @@ import org.rackbench.workloads.program.Arguments;
 import org.rackbench.workloads.program.ReadyFile;
 
 /**
- * Plain TCP, the yardstick of the overhead study. A client says once which reply size it wants and
- * then asks with single bytes, so that a request is the paper's one byte; see {@link Conversation}
- * for the frames. Clients are bounded in number and in how long they may keep silent or not take
- * their reply. When all places are taken, a client that has not said what it wants makes room for
- * another, so that a crowd of silent ones keeps nobody out.
+ * Plain TCP, which the overhead study compares SOAP with. A client sends once which reply size it
+ * wants and then asks with single bytes, so that a request is one byte as in the paper; see {@link
+ * Conversation} for the frames. The number of clients is limited, and so is the time for which they
+ * may be silent or not take their reply. When all places are taken, the client that has been
+ * connected longest without asking for a size is disconnected for the next one, so that silent
+ * clients keep nobody out.
  */
 public final class TcpServer implements AutoCloseable {
 
@@ -138,7 +139,10 @@ public final class TcpServer implements AutoCloseable {
     thread.start();
   }
 
-  /** Leaves the client that has been silent longest since it came, if there is one. */
+  /**
+   * Disconnects the client that has been silent longest since it came. Returns whether there was
+   * one.
+   */
   private boolean makeRoom() {
     Conversation silent =
         conversations.stream()
@@ -153,7 +157,10 @@ public final class TcpServer implements AutoCloseable {
     return true;
   }
 
-  /** Not on the thread that accepts: a refusal waits for the client a little. */
+  /**
+   * Refuses a client on another thread than the accepting one: a refusal waits for the client a
+   * little.
+   */
   private void refuse(Conversation conversation) {
     try {
       refusals.execute(
@@ -180,7 +187,10 @@ public final class TcpServer implements AutoCloseable {
         });
   }
 
-  /** A read could have a timeout of its own, a write to a client that takes nothing cannot. */
+  /**
+   * Disconnects idle clients. A read could have a timeout of its own; a write to a client that
+   * takes nothing cannot.
+   */
   private void sweep() {
     try {
       while (!socket.isClosed()) {
