@@ -16,9 +16,10 @@ import javax.naming.Context;
 import javax.naming.InitialContext;
 
 /**
- * Sends one queue messages that no worker expects, and waits so many milliseconds for each answer.
- * Prints a line for each: its name, and the answer's error, "answered", "silence" or "refused" by
- * the broker.
+ * Sends messages that no worker expects to the queue named first. The second argument is another
+ * worker's queue, the third the longest time in milliseconds to wait for each answer. Prints a line
+ * for each message: its name, and the error in the answer, "answered", "silence", or "refused" when
+ * the broker did not take it.
  */
 public final class JmsGarbage {
 
@@ -93,7 +94,7 @@ public final class JmsGarbage {
     return message;
   }
 
-  /** The type marks that these have their own place for answers. */
+  /** Returns a message whose answer goes elsewhere; its JMS type marks it, so that nobody waits. */
   private static Message replyTo(Session session, Queue replies) throws JMSException {
     BytesMessage message = bytes(session, 7);
     message.setJMSReplyTo(replies);

@@ -135,7 +135,7 @@ class OverheadSoapTest {
   }
 
   @Test
-  void aSilentServerIsATimeoutAndTheSessionGoesOn() throws Exception {
+  void aSilentServerIsATimeoutAndTheCallerGoesOn() throws Exception {
     try (ServerSocket silent = new ServerSocket(0);
         Caller caller =
             caller("http://localhost:" + silent.getLocalPort(), 5, 1, Duration.ofMillis(300))) {

@@ -74,7 +74,7 @@ class SortSoapTest {
   }
 
   @Test
-  void aSilentServerIsATimeoutAndTheSessionGoesOn() throws Exception {
+  void aSilentServerIsATimeoutAndTheCallerGoesOn() throws Exception {
     try (ServerSocket silent = new ServerSocket(0);
         Caller caller =
             caller(Duration.ofMillis(500), "http://localhost:" + silent.getLocalPort())) {

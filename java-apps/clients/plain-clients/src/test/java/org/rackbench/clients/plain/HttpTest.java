@@ -121,7 +121,7 @@ class HttpTest {
   }
 
   @Test
-  void aSilentServerIsATimeoutAndTheSessionGoesOn() throws Exception {
+  void aSilentServerIsATimeoutAndTheCallerGoesOn() throws Exception {
     try (ServerSocket silent = new ServerSocket(0);
         Caller caller =
             caller("http://localhost:" + silent.getLocalPort(), Duration.ofMillis(300))) {
