@@ -1,232 +1,142 @@
-"""What was read of each trial of a run, kept in its directory so that it is not read again.
+"""What was counted of each log, kept in the run's directory so that the log is not read again.
 
-Derived, so it is never believed: every file is proven by its SHA-256, every trial by its stamp, and
-what does not fit is read from the raw log again. `cache.json` names the files that belong together;
-the others are never changed once it does.
+The cache is derived and never trusted: a file in it is used only when its digest, the trial, and
+the size and time of the log all fit. Otherwise the raw log is read again.
 """
 
 import hashlib
-import json
-import secrets
+import os
+import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, fields
-from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyarrow import ipc
 
-from collect.cells.logs import filled
-from collect.cells.summaries import Measured, TrialSummary
-from collect.files import write_text
+from collect.cells.summaries import CountedCalls, TrialSummary
 from collect.run.trials import Trial
 
-# Another number whenever the files, or what is computed from a log, are no longer the same.
-LAYOUT = 3
 DIRECTORY = ".cache"
-_MANIFEST = "cache.json"
-_TIME = np.dtype("<i8")
-_MOST_PARTS = 50
-_KEPT_S = 3600
-_NUMBERS = [field.name for field in fields(TrialSummary)]
+# Raised whenever the format of the files, or what is computed from a log, changes.
+LAYOUT = 4
+_DIGEST_BYTES = hashlib.sha256().digest_size
+# A file that was begun longer ago was left by a process that was killed.
+_LONGEST_WRITE_S = 3600
+_NUMBERS = {
+    field.name: pa.int64() if field.name in {"calls", "errors"} else pa.float64()
+    for field in fields(TrialSummary)
+}
 _SCHEMA = pa.schema(
     [
         ("trial", pa.string()),
-        ("sha256", pa.string()),
-        ("bytes", pa.int64()),
-        ("changed_ns", pa.int64()),
-        ("part", pa.string()),
-        ("begin", pa.int64()),
-        *((name, pa.int64() if name in {"calls", "errors"} else pa.float64()) for name in _NUMBERS),
+        ("calls_sha256", pa.string()),
+        ("log_bytes", pa.int64()),
+        ("log_changed_ns", pa.int64()),
+        *_NUMBERS.items(),
         ("course_ms", pa.list_(pa.float64())),
-    ]
+        ("times_ns", pa.list_(pa.int64())),
+    ],
+    metadata={"layout": str(LAYOUT)},
 )
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """What tells whether a log was read before: SHA-256 of its seal, bytes, time of change."""
+    """What tells, without opening it, whether a log is the one that was read."""
 
-    sha256: str
-    bytes: int
-    changed_ns: int
+    trial: str
+    calls_sha256: str
+    log_bytes: int
+    log_changed_ns: int
 
     @classmethod
-    def of(cls, trial: Trial) -> "Stamp | None":
-        """Look at the log of a trial without opening it; None when there is none."""
+    def of(cls, trial: Trial) -> Self | None:
+        """Return the stamp of a trial's log as it is now; None when there is no log."""
         try:
             status = trial.log.stat()
         except OSError:
             return None
-        return cls(trial.calls_sha256.lower(), status.st_size, status.st_mtime_ns)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What is held of one trial; its times are in the file `part` from the number `begin` on."""
-
-    stamp: Stamp
-    summary: TrialSummary
-    course_ms: NDArray[np.float64]
-    part: str
-    begin: int
+        return cls(trial.id, trial.calls_sha256.lower(), status.st_size, status.st_mtime_ns)
 
 
 class Cache:
-    """The cache of one run; `entries` are by trial."""
+    """The cache of one run: a file for each log that has calls, named by the log's SHA-256.
+
+    A file is a SHA-256 digest and the Arrow stream, of one row, that it is the digest of.
+    """
 
     def __init__(self, run: Path) -> None:
-        """Open what is there and fits; nothing is there when in doubt."""
+        """Use the directory of the cache in `run`; nothing is read yet."""
         self._directory = run / DIRECTORY
-        self._proofs: dict[str, str] = {}
-        self.entries: dict[str, Entry] = {}
-        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
-            self._open()
 
-    def times(self, entries: Sequence[Entry]) -> NDArray[np.int64]:
-        """Give the counted times of trials in ns, one after the other, each in order of starts."""
-        ends = np.cumsum([0, *(entry.summary.calls for entry in entries)])
-        times = np.empty(ends[-1], _TIME)
-        room = times.data.cast("B")
-        with ExitStack() as stack:
-            streams = {
-                part: stack.enter_context((self._directory / part).open("rb", buffering=0))
-                for part in {entry.part for entry in entries}
-            }
-            for entry, begin, end in zip(entries, ends[:-1], ends[1:], strict=True):
-                stream = streams[entry.part]
-                stream.seek(entry.begin * _TIME.itemsize)
-                stream.readinto(room[begin * _TIME.itemsize : end * _TIME.itemsize])
-        return times
+    def ids(self) -> set[str]:
+        """Return the ids of the trials that are held."""
+        if not self._directory.is_dir():
+            return set()
+        rows = (_row(path) for path in self._directory.glob("*.arrow"))
+        return {row.column("trial")[0].as_py() for row in rows if row is not None}
 
-    def replace(
-        self, kept: Mapping[str, Entry], fresh: Iterable[tuple[str, Stamp, Measured]]
-    ) -> None:
-        """Make the cache hold `kept`, which it holds already, and `fresh`, and nothing else.
-
-        `fresh` is gone through once and never held as a whole; `kept` may still grow meanwhile.
-        """
-        self._directory.mkdir(exist_ok=True)
-        if too_many := len(self._proofs) > _MOST_PARTS:
-            fresh = chain(fresh, self._again(kept))
-        name = secrets.token_hex(8)
-        part, index = (self._directory / f"{name}.{kind}" for kind in ("times", "arrow"))
-        try:
-            added, proof = _write(part, fresh)
-            proofs = {**self._proofs, part.name: proof}
-            entries = added if too_many else {**kept, **added}
-            used = {entry.part for entry in entries.values()}
-            self._close(index, entries, {name: proofs[name] for name in used})
-        except BaseException:
-            for path in (part, index):
-                path.unlink(missing_ok=True)
-            raise
-
-    def _again(self, kept: Mapping[str, Entry]) -> Iterator[tuple[str, Stamp, Measured]]:
-        for name, entry in kept.items():
-            measured = Measured(entry.summary, entry.course_ms, self.times([entry]))
-            yield name, entry.stamp, measured
-
-    def _open(self) -> None:
-        manifest = json.loads((self._directory / _MANIFEST).read_bytes())
-        if manifest["layout"] != LAYOUT:
-            return
-        index, wanted = manifest["index"]
-        if self._proof(index) != wanted:
-            return
-        proofs = {
-            name: proof for name, proof in manifest["parts"].items() if self._proof(name) == proof
-        }
-        with pa.OSFile(str(self._directory / index)) as file:
-            rows = ipc.open_file(file).read_all()
-        if rows.schema != _SCHEMA:
-            return
-        courses = rows.column("course_ms")
-        entries = {}
-        for place, row in enumerate(rows.drop_columns(["course_ms"]).to_pylist()):
-            if row["part"] in proofs:
-                stamp = Stamp(row["sha256"], row["bytes"], row["changed_ns"])
-                summary = TrialSummary(*(row[name] for name in _NUMBERS))
-                course = filled(courses[place].values, np.float64, np.nan)
-                entries[row["trial"]] = Entry(stamp, summary, course, row["part"], row["begin"])
-        self._proofs, self.entries = proofs, entries
-
-    def _close(self, index: Path, entries: Mapping[str, Entry], proofs: Mapping[str, str]) -> None:
-        columns: dict[str, Sequence[Any]] = {
-            "trial": list(entries),
-            "sha256": [entry.stamp.sha256 for entry in entries.values()],
-            "bytes": [entry.stamp.bytes for entry in entries.values()],
-            "changed_ns": [entry.stamp.changed_ns for entry in entries.values()],
-            "part": [entry.part for entry in entries.values()],
-            "begin": [entry.begin for entry in entries.values()],
-            **{
-                name: [getattr(entry.summary, name) for entry in entries.values()]
-                for name in _NUMBERS
-            },
-            "course_ms": [entry.course_ms for entry in entries.values()],
-        }
-        arrays = [_array(columns[field.name], field.type) for field in _SCHEMA]
-        table = pa.Table.from_arrays(arrays, schema=_SCHEMA)
-        with pa.OSFile(str(index), "wb") as file, ipc.new_file(file, _SCHEMA) as writer:
-            writer.write_table(table)
-        proof = self._proof(index.name)
-        manifest = {"layout": LAYOUT, "index": [index.name, proof], "parts": proofs}
-        write_text(self._directory / _MANIFEST, json.dumps(manifest))
-        self._proofs, self.entries = dict(proofs), dict(entries)
-        self._clean({_MANIFEST, index.name, *proofs})
-
-    def _proof(self, name: str) -> str | None:
-        try:
-            with (self._directory / name).open("rb") as stream:
-                return hashlib.file_digest(stream, "sha256").hexdigest()
-        except OSError:
+    def read(self, stamp: Stamp) -> CountedCalls | None:
+        """Return what is held of a log; None when it is absent, damaged or of another log."""
+        row = _row(self._path(stamp.calls_sha256))
+        if row is None or Stamp(**_values(row, Stamp)) != stamp:
             return None
+        course, times = (row.column(name).combine_chunks() for name in ("course_ms", "times_ns"))
+        return CountedCalls(
+            TrialSummary(**_values(row, TrialSummary)),
+            course.flatten().to_numpy(),
+            times.flatten().to_numpy(),
+        )
 
-    def _clean(self, used: set[str]) -> None:
-        """Remove what no manifest names, but for what another report may be reading."""
-        for path in self._directory.iterdir():
+    def write(self, stamp: Stamp, counted: CountedCalls) -> None:
+        """Hold what was counted of a log; `stamp` was taken before the log was read."""
+        values = {**vars(stamp), **vars(counted.summary), **vars(counted)}
+        sink = pa.BufferOutputStream()
+        with ipc.new_stream(sink, _SCHEMA) as writer:
+            writer.write_batch(pa.RecordBatch.from_pylist([values], schema=_SCHEMA))
+        content = sink.getvalue()
+        self._directory.mkdir(exist_ok=True)
+        path = self._path(stamp.calls_sha256)
+        temporary = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.part")
+        try:
+            with temporary.open("wb") as stream:
+                stream.write(hashlib.sha256(content).digest())
+                stream.write(content)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def keep(self, hashes: Iterable[str]) -> None:
+        """Remove everything but what is held of the logs with these hashes or is being written."""
+        kept = {self._path(calls_sha256).name for calls_sha256 in hashes}
+        for path in self._directory.iterdir() if self._directory.is_dir() else ():
             with suppress(OSError):
-                if path.name not in used and path.stat().st_mtime < time.time() - _KEPT_S:
+                is_young = path.stat().st_mtime > time.time() - _LONGEST_WRITE_S
+                is_being_written = path.suffix == ".part" and is_young
+                if path.name not in kept and not is_being_written:
                     path.unlink()
 
-
-def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Give a column of the index; what Arrow has for it loads pandas first."""
-    if pa.types.is_list(kind):
-        numbers = np.concatenate([np.empty(0), *values])
-        items = pa.Array.from_buffers(kind.value_type, len(numbers), [None, pa.py_buffer(numbers)])
-        return pa.Array.from_buffers(kind, len(values), [None, _ends(values)], children=[items])
-    if pa.types.is_string(kind):
-        texts = [text.encode() for text in values]
-        buffers = [None, _ends(texts), pa.py_buffer(b"".join(texts))]
-        return pa.Array.from_buffers(kind, len(values), buffers)
-    is_there = np.array([value is not None for value in values], bool)
-    numbers = np.array([value or 0 for value in values], kind.to_pandas_dtype())
-    buffers = [pa.py_buffer(np.packbits(is_there, bitorder="little")), pa.py_buffer(numbers)]
-    return pa.Array.from_buffers(kind, len(values), buffers)
+    def _path(self, calls_sha256: str) -> Path:
+        return self._directory / f"{calls_sha256.lower()}.arrow"
 
 
-def _ends(values: Sequence[Sized]) -> pa.Buffer:
-    return pa.py_buffer(np.cumsum([0, *map(len, values)], dtype=np.int32))
+def _row(path: Path) -> pa.Table | None:
+    """Return the one row of a file whose digest and schema fit; None otherwise."""
+    try:
+        content = path.read_bytes()
+        digest, stream = content[:_DIGEST_BYTES], memoryview(content)[_DIGEST_BYTES:]
+        if hashlib.sha256(stream).digest() != digest:
+            return None
+        row = ipc.open_stream(stream).read_all()
+    except (OSError, pa.ArrowException):
+        return None
+    return row if row.schema.equals(_SCHEMA, check_metadata=True) and len(row) == 1 else None
 
 
-def _write(
-    part: Path, fresh: Iterable[tuple[str, Stamp, Measured]]
-) -> tuple[dict[str, Entry], str]:
-    """Write the times of trials to a new file; give their entries and the proof of the file."""
-    entries = {}
-    digest = hashlib.sha256()
-    begin = 0
-    with part.open("wb") as stream:
-        for name, stamp, measured in fresh:
-            content = np.ascontiguousarray(measured.times_ns, _TIME).data
-            digest.update(content)
-            stream.write(content)
-            entries[name] = Entry(stamp, measured.summary, measured.course_ms, part.name, begin)
-            begin += len(measured.times_ns)
-    return entries, digest.hexdigest()
+def _values(row: pa.Table, kind: type[Any]) -> dict[str, Any]:
+    """Return the values of the fields of a dataclass."""
+    return {field.name: row.column(field.name)[0].as_py() for field in fields(kind)}

@@ -1,20 +1,23 @@
 """The measured calls of a run: each raw log read once, then summarised by trial and by cell."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain, islice
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from collect.cells.cache import Cache, Entry, Stamp
-from collect.cells.logs import Logs, map_logs
-from collect.cells.summaries import Measured, TrialSummary, measure
+from collect.cells.cache import Cache, Stamp
+from collect.cells.logs import read_log
+from collect.cells.summaries import CountedCalls, TrialSummary, count_calls
 from collect.run.directory import Run
 from collect.run.trials import Trial, TrialError
 from collect.run.verify import Finding
+
+Progress = Callable[[int, int], None]
+"""Is told how many trials of how many are done."""
 
 
 @dataclass(frozen=True)
@@ -27,98 +30,105 @@ class CellQuantiles:
     variance_ms2: float | None
 
 
+@dataclass(frozen=True)
 class Calls:
-    """The calls of the trials of one run, read and proven at most once: see collect.cache."""
+    """The counted calls of trials whose logs were proven, by trial, at eight bytes a call.
 
-    def __init__(self, run: Run) -> None:
-        """Look at what is in the cache; nothing is read from raw logs yet."""
-        self._run = run
-        self._cache = Cache(run.directory)
+    `findings` says of each trial whose log is refused why; its calls are left out.
+    """
 
-    @property
-    def held(self) -> Collection[str]:
-        """The trials whose calls are held."""
-        return self._cache.entries.keys()
+    counted: Mapping[str, CountedCalls]
+    findings: tuple[Finding, ...]
 
-    def update(
-        self, trials: Iterable[Trial], progress: Callable[[int], None] = lambda done: None
-    ) -> list[Finding]:
-        """Hold the calls of `trials` and no other; read and prove only the logs not held yet.
-
-        Returns a finding for each trial whose log is not that of its seal or whose rows are not of
-        the schema; they are left out. `trials` is gone through once, while the logs of the first
-        are read already; `progress` is told how many trials are done.
-        """
-        held = self._cache.entries
-        kept: dict[str, Entry] = {}
-        stamps: dict[str, Stamp | None] = {}
-        findings: list[Finding] = []
-
-        def unread() -> Iterator[Trial]:
-            for trial in trials:
-                # Before the log is read: one that changes meanwhile must be read again.
-                stamps[trial.id] = stamp = Stamp.of(trial)
-                if trial.id in held and held[trial.id].stamp == stamp:
-                    kept[trial.id] = held[trial.id]
-                else:
-                    yield trial
-
-        def read() -> Iterator[tuple[str, Stamp, Measured]]:
-            rows = sum(planned.rows for planned in self._run.plan if planned.id not in held)
-            results = map_logs(unread(), measure, rows)
-            for done, (trial, measured) in enumerate(results, start=1):
-                stamp = stamps[trial.id]
-                if isinstance(measured, TrialError):
-                    findings.append(Finding("refused", trial.id, str(measured)))
-                elif stamp is not None:
-                    yield trial.id, stamp, measured
-                progress(len(kept) + done)
-
-        fresh = read()
-        first = list(islice(fresh, 1))
-        if first or len(kept) < len(held):
-            self._cache.replace(kept, chain(first, fresh))
-        return findings
+    def of(self, trials: Iterable[Trial]) -> list[Trial]:
+        """Return those of the trials whose calls are held."""
+        return [trial for trial in trials if trial.id in self.counted]
 
     def trials(self) -> Mapping[str, TrialSummary]:
-        """Summarise each trial."""
-        return {name: entry.summary for name, entry in self._cache.entries.items()}
+        """Return the summary of each trial."""
+        return {name: counted.summary for name, counted in self.counted.items()}
+
+    def courses(self, trials: Iterable[str]) -> Mapping[str, NDArray[np.float64]]:
+        """Return the measured times of each trial in ms in order, as at most 200 means."""
+        return {name: self.counted[name].course_ms for name in trials}
 
     def cells(self, cell_of: Mapping[str, int]) -> Mapping[int, CellQuantiles]:
-        """Summarise the calls of each cell; `cell_of` maps the trials that count to their cells.
-
-        Memory holds the times of the largest cells, one for each core, at eight bytes a call.
-        """
-        grouped: dict[int, list[Entry]] = {}
+        """Return the quantiles of each cell; `cell_of` maps trials that count to their cells."""
+        grouped: dict[int, list[CountedCalls]] = {}
         for name, cell in cell_of.items():
-            grouped.setdefault(cell, []).append(self._cache.entries[name])
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-            return dict(zip(grouped, pool.map(self._summarise, grouped.values()), strict=True))
-
-    def courses(self, cell_of: Mapping[str, int]) -> Mapping[str, NDArray[np.float64]]:
-        """Give the measured times of each trial in ms in order, as at most 200 means."""
-        return {name: self._cache.entries[name].course_ms for name in cell_of}
-
-    def _summarise(self, entries: Sequence[Entry]) -> CellQuantiles:
-        count = np.array([entry.summary.calls for entry in entries])
-        mean = np.array([entry.summary.mean_ms for entry in entries])
-        variance = np.array([entry.summary.variance_ms2 or 0.0 for entry in entries])
-        times = self._cache.times(entries)
-        total = len(times)
-        p50, p99 = np.quantile(times, [0.5, 0.99], overwrite_input=True) / 1e6
-        overall = float(count @ mean) / total
-        squares = float((count - 1) @ variance + count @ (mean - overall) ** 2)
-        return CellQuantiles(
-            float(p50), float(p99), overall, squares / (total - 1) if total > 1 else None
-        )
+            grouped.setdefault(cell, []).append(self.counted[name])
+        return {cell: _quantiles(members) for cell, members in grouped.items()}
 
 
-def find_bad_rows(trials: Sequence[Trial]) -> list[Finding]:
-    """Give a finding for each trial whose rows are not those of its seal or not of the schema."""
-    logs = map_logs(trials, _nothing, sum(trial.calls_rows for trial in trials))
-    return [Finding("refused", t.id, str(e)) for t, e in logs if isinstance(e, TrialError)]
+def read_calls(
+    run: Run, trials: Sequence[Trial], progress: Progress = lambda done, total: None
+) -> Calls:
+    """Prove and read the logs of trials; what the cache of the run holds of them is not read again.
+
+    Afterwards the cache holds these trials and no others.
+    """
+    cache = Cache(run.directory)
+    calls = _read(trials, partial(_cached, cache), progress)
+    cache.keep(trial.calls_sha256 for trial in calls.of(trials))
+    return calls
 
 
-def _nothing(logs: Logs) -> list[None]:
-    """Keep nothing of logs: that they can be read is all that is asked."""
-    return [None] * len(logs.ends)
+def prove_calls(trials: Sequence[Trial], progress: Progress = lambda done, total: None) -> Calls:
+    """Prove and read the logs of trials, each from its raw log."""
+    return _read(trials, _count, progress)
+
+
+def _read(
+    trials: Sequence[Trial],
+    count: Callable[[Trial], CountedCalls | TrialError],
+    progress: Progress,
+) -> Calls:
+    counted: dict[str, CountedCalls] = {}
+    findings: list[Finding] = []
+    # Hashing and parsing release the interpreter's lock, so threads use every core.
+    pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+    try:
+        results = zip(trials, pool.map(count, trials), strict=True)
+        for done, (trial, result) in enumerate(results, start=1):
+            if isinstance(result, TrialError):
+                findings.append(Finding("refused", trial.id, str(result)))
+            else:
+                counted[trial.id] = result
+            progress(done, len(trials))
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return Calls(counted, tuple(findings))
+
+
+def _count(trial: Trial) -> CountedCalls | TrialError:
+    try:
+        return count_calls(read_log(trial.seal))
+    except TrialError as error:
+        return error
+
+
+def _cached(cache: Cache, trial: Trial) -> CountedCalls | TrialError:
+    # Before the log is read: a log that changes meanwhile must be read again.
+    stamp = Stamp.of(trial)
+    held = cache.read(stamp) if stamp else None
+    if held is not None:
+        return held
+    counted = _count(trial)
+    # All logs without calls have the same hash, so one file cannot stand for each of them.
+    if stamp and trial.calls_rows and isinstance(counted, CountedCalls):
+        cache.write(stamp, counted)
+    return counted
+
+
+def _quantiles(members: Sequence[CountedCalls]) -> CellQuantiles:
+    count = np.array([member.summary.calls for member in members])
+    mean = np.array([member.summary.mean_ms for member in members])
+    variance = np.array([member.summary.variance_ms2 or 0.0 for member in members])
+    times = np.concatenate([member.times_ns for member in members])
+    total = len(times)
+    p50, p99 = np.quantile(times, [0.5, 0.99], overwrite_input=True) / 1e6
+    overall = float(count @ mean) / total
+    squares = float((count - 1) @ variance + count @ (mean - overall) ** 2)
+    return CellQuantiles(
+        float(p50), float(p99), overall, squares / (total - 1) if total > 1 else None
+    )

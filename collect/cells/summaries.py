@@ -1,14 +1,12 @@
-"""One trial's log in a few numbers."""
+"""One trial's log reduced to what the cells need."""
 
-import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from collect.cells.logs import MISSING, PHASES, STATUSES, Columns, Logs
+from collect.cells.logs import MISSING, PHASES, STATUSES, Columns
 from collect.stats.estimates import Moments
 
 _MEASURE, _OK = PHASES.index("measure"), STATUSES.index("ok")
@@ -36,11 +34,11 @@ class TrialSummary:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What is kept of a log: its summary, the course of its times and the times themselves.
+class CountedCalls:
+    """The calls of one log that count: their summary, their course and each of their times.
 
-    `course_ms` holds the times in order of their starts as at most 200 means; `times_ns` every
-    counted time, int64, in the same order.
+    `course_ms` holds the times in the order of their starts as at most 200 means; `times_ns` holds
+    every time, int64, in the same order.
     """
 
     summary: TrialSummary
@@ -48,97 +46,57 @@ class Measured:
     times_ns: NDArray[np.int64]
 
 
-def measure(logs: Logs) -> list[Measured]:
-    """Summarise the measured calls of each log; only those with status ok count."""
-    columns = logs.columns
+def count_calls(columns: Columns) -> CountedCalls:
+    """Return the measured calls of a log; only those with status ok count."""
     measured, good = columns["phase"] == _MEASURE, columns["status"] == _OK
     rows = np.flatnonzero(measured & good)
-    calls = _shares(rows, logs)
-    _sort_by_start(rows, calls, columns)
-    times_ns = _times(columns)[rows]
+    start = columns["start_ns"][rows]
+    if (np.diff(start) <= 0).any():
+        rows = rows[np.lexsort((columns["seq"][rows], start))]
+    times_ns = _times(columns, rows)
     times = times_ns.astype(np.float64)
-    mean = _quotients(_sums(times, calls), calls)
-    squares = _sums(np.square(times - np.repeat(mean, calls)), calls)
-    numbers: dict[str, NDArray[Any]] = {
-        "calls": calls,
-        "errors": _shares(np.flatnonzero(measured & ~good), logs),
-        "mean_ms": mean / _NS_A_MS,
-        "variance_ms2": _quotients(squares, calls - 1) / _NS_A_MS**2,
-        "request_bytes": _mean_sizes(columns["request_bytes"][rows], calls),
-        "response_bytes": _mean_sizes(columns["response_bytes"][rows], calls),
-    }
-    ends = np.cumsum(calls)
-    summaries = (
-        TrialSummary(**dict(zip(numbers, values, strict=True)))
-        for values in zip(*map(_with_none, numbers.values()), strict=True)
+    calls = len(times)
+    mean = variance = None
+    if calls:
+        mean = _sum(times) / calls
+    if mean is not None and calls > 1:
+        variance = _sum(np.square(times - mean)) / (calls - 1)
+    summary = TrialSummary(
+        calls=calls,
+        errors=int(np.count_nonzero(measured & ~good)),
+        mean_ms=None if mean is None else mean / _NS_A_MS,
+        variance_ms2=None if variance is None else variance / _NS_A_MS**2,
+        request_bytes=_mean_size(columns["request_bytes"][rows]),
+        response_bytes=_mean_size(columns["response_bytes"][rows]),
     )
-    return [
-        Measured(summary, _course(times[begin:end]), times_ns[begin:end])
-        for summary, begin, end in zip(summaries, ends - calls, ends, strict=True)
-    ]
+    return CountedCalls(summary, _course(times), times_ns)
 
 
-def _shares(rows: NDArray[np.intp], logs: Logs) -> NDArray[np.int64]:
-    """Count how many of the rows are of each log."""
-    return np.diff(np.searchsorted(rows, logs.ends), prepend=0)
+def _times(columns: Columns, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+    """Return the times from the intended start where there is one, so that waiting counts."""
+    intended = columns["intended_ns"][rows]
+    waited = np.where(intended == MISSING, 0, columns["start_ns"][rows] - intended)
+    times: NDArray[np.int64] = waited + columns["elapsed_ns"][rows]
+    return times
 
 
-def _sort_by_start(rows: NDArray[np.intp], calls: NDArray[np.int64], columns: Columns) -> None:
-    """Put the rows of each log in the order of their starts."""
-    start, seq = columns["start_ns"][rows], columns["seq"][rows]
-    ends = np.cumsum(calls)
-    is_late = np.diff(start, prepend=start[:1] - 1) <= 0
-    is_late[(ends - calls)[calls > 0]] = False
-    # Each on its own: to sort them all at once takes six times as long.
-    for log in np.unique(np.searchsorted(ends, np.flatnonzero(is_late), "right")):
-        part = slice(ends[log] - calls[log], ends[log])
-        rows[part] = rows[part][np.lexsort((seq[part], start[part]))]
-
-
-def _times(columns: Columns) -> NDArray[np.int64]:
-    """Give the times from the intended start where there is one, so that waiting is not hidden."""
-    intended, elapsed = columns["intended_ns"], columns["elapsed_ns"]
-    is_open = intended != MISSING
-    if not is_open.any():
-        return elapsed
-    return np.where(is_open, columns["start_ns"] - intended, 0) + elapsed
-
-
-def _sums(values: NDArray[Any], counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Add up the values of each log, of which there are `counts`, one after the other."""
-    sums = np.zeros(len(counts))
-    if len(values):
-        # What holds nothing would be given the value of the next.
-        sums[counts > 0] = np.add.reduceat(
-            values, (np.cumsum(counts) - counts)[counts > 0], dtype=np.float64
-        )
-    return sums
-
-
-def _quotients(sums: NDArray[np.float64], counts: NDArray[Any]) -> NDArray[np.float64]:
-    """Divide, where there is anything; NaN elsewhere."""
-    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-
-
-def _mean_sizes(sizes: NDArray[np.int64], calls: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Give the means of the known sizes; a client writes unknown as below zero."""
-    is_known = sizes >= 0
-    return _quotients(_sums(np.where(is_known, sizes, 0), calls), _sums(is_known, calls))
-
-
-def _with_none(numbers: NDArray[Any]) -> list[Any]:
-    return [None if math.isnan(number) else number for number in numbers.tolist()]
+def _mean_size(sizes: NDArray[np.int64]) -> float | None:
+    """Return the mean of the known sizes; a client writes an unknown size as a negative number."""
+    known = sizes[sizes >= 0]
+    return float(known.sum() / len(known)) if len(known) else None
 
 
 def _course(times: NDArray[np.float64]) -> NDArray[np.float64]:
     if len(times) <= _BUCKETS:
         return times / _NS_A_MS
-    begins, lengths = _buckets(len(times))
-    sums: NDArray[np.float64] = np.add.reduceat(times, begins)
-    return sums / lengths / _NS_A_MS
+    bounds = -(-np.arange(_BUCKETS + 1) * len(times) // _BUCKETS)
+    sums: NDArray[np.float64] = np.add.reduceat(times, bounds[:-1])
+    return sums / np.diff(bounds) / _NS_A_MS
 
 
-@lru_cache(maxsize=64)
-def _buckets(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    bounds = -(-np.arange(_BUCKETS + 1) * count // _BUCKETS)
-    return bounds[:-1], np.diff(bounds)
+def _sum(values: NDArray[Any]) -> float:
+    """Return the sum in the order of additions of earlier versions, which gives the same digits.
+
+    `np.sum` adds in another order and may differ in the last digit.
+    """
+    return float(np.add.reduceat(values, [0])[0])

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from collect.cells.calls import Calls, find_bad_rows
+from collect.cells.cache import Cache
+from collect.cells.calls import Calls, prove_calls
 from collect.cells.cells import cells_csv, make_cells
 from collect.errors import quoted
 from collect.run.directory import Run
@@ -44,19 +44,19 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
     `duplicate` (two trials have the same calls), `cells` (cells.csv does not follow from the
     trials) and `counted` (a report has kept numbers of an unsealed or refused trial).
     """
-    verified = verify_run(run, progress=progress)
-    bad_rows = find_bad_rows(verified.trials)
-    refused = {finding.subject for finding in bad_rows}
-    trials = [trial for trial in verified.trials if trial.id not in refused]
+    verified = verify_run(run)
+    # From the raw logs, not from what a report kept of them.
+    calls = prove_calls(verified.trials, progress)
+    trials = calls.of(verified.trials)
     findings = [
         *_with_reasons(run, verified.findings),
-        *bad_rows,
+        *calls.findings,
         *_of_plan(run),
         *_of_nodes(run),
         *_of_clients(trials),
         *_of_duplicates(trials),
         *_of_counted(run, trials),
-        *_of_cells(run, trials),
+        *_of_cells(run, trials, calls),
     ]
     return Proof(len(trials), tuple(findings))
 
@@ -157,7 +157,7 @@ def _of_duplicates(trials: Sequence[Trial]) -> Iterator[Finding]:
 
 
 def _of_counted(run: Run, trials: Sequence[Trial]) -> Iterator[Finding]:
-    for name in sorted(set(Calls(run).held) - {trial.id for trial in trials}):
+    for name in sorted(Cache(run.directory).ids() - {trial.id for trial in trials}):
         yield Finding(
             "counted",
             name,
@@ -166,15 +166,11 @@ def _of_counted(run: Run, trials: Sequence[Trial]) -> Iterator[Finding]:
         )
 
 
-def _of_cells(run: Run, trials: Sequence[Trial]) -> Iterator[Finding]:
+def _of_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Finding]:
     path = run.directory / "cells.csv"
     if not path.exists():
         return
-    with TemporaryDirectory(prefix=".check-", dir=run.directory) as aside:
-        # From the raw logs, not from what the report kept of them.
-        calls = Calls(replace(run, directory=Path(aside)))
-        calls.update(trials)
-        wanted = cells_csv(run, make_cells(run, trials, calls))
+    wanted = cells_csv(run, make_cells(run, trials, calls))
     again = f"write it again: collect report {run.name}"
     expected, found = _rows(wanted), _rows(path.read_text(errors="replace"))
     if expected[:1] != found[:1] or len(expected) != len(found):

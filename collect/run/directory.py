@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from collect.errors import InputError, quoted
-from collect.garbage import uncollected
 from collect.run.plan import PlannedTrial, read_plan
 from collect.run.study import Level, Study, parse_study
 from collect.strict_json import parse_json
@@ -104,7 +103,6 @@ class Run:
         return tuple(factors[name] for name in self.factors)
 
 
-@uncollected()
 def open_run(name: str) -> Run:
     """Open a run by its directory or by its name under results/; raises InputError."""
     directory = Path(name)

@@ -1,10 +1,9 @@
-"""The proof of a run: every planned trial sealed once, whole, and nothing else counted."""
+"""The proof of a run's seals: every planned trial is sealed once, and nothing else is there."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from collect.run.directory import Run
-from collect.run.trials import Trial, TrialError, verify_trial
+from collect.run.trials import Trial, TrialError, verify_seal
 
 KINDS = ("plan", "nodes", "refused", "duplicate", "stray", "counted", "cells", "missing")
 """The kinds of findings in the order they are listed."""
@@ -21,45 +20,30 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verified:
-    """The trials of a run that may be counted, in plan order, and what was found beside them."""
+    """The trials of a run whose seals are good, in plan order, and what was found beside them."""
 
     trials: tuple[Trial, ...]
     findings: tuple[Finding, ...]
 
 
-def verify_run(
-    run: Run,
-    verify: Callable[..., Trial] = verify_trial,
-    progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Verified:
-    """Verify every trial of the plan that has a directory; list what is missing, refused or stray.
+def verify_run(run: Run) -> Verified:
+    """Verify the seal of every trial of the plan; list what is missing, refused or stray.
 
-    `verify` takes a directory and the planned trial and raises TrialError; `progress` is told how
-    many trials of how many are done.
+    The logs stay unproven: see collect.cells.calls.
     """
-    trials, findings = [], []
-    for done, found in enumerate(verify_each(run, verify), start=1):
-        if isinstance(found, Finding):
-            findings.append(found)
-        else:
-            trials.append(found)
-        progress(min(done, len(run.plan)), len(run.plan))
-    return Verified(tuple(trials), tuple(findings))
-
-
-def verify_each(run: Run, verify: Callable[..., Trial] = verify_trial) -> Iterator[Trial | Finding]:
-    """Give for each trial of the plan the trial or what is wrong with it, then what is stray."""
     present = {path.name: path for path in run.directories()}
+    trials, findings = [], []
     for planned in run.plan:
         directory = present.pop(planned.id, None)
         if directory is None:
             text = f"{planned.id}: is not sealed yet; sweep again to run it"
-            yield Finding("missing", planned.id, text)
+            findings.append(Finding("missing", planned.id, text))
             continue
         try:
-            yield verify(directory, planned)
+            trials.append(verify_seal(directory, planned))
         except TrialError as error:
-            yield Finding("refused", planned.id, str(error))
+            findings.append(Finding("refused", planned.id, str(error)))
     for name in present:
         text = f"{name}: is in trials/ but not in the plan, so not counted; set it aside"
-        yield Finding("stray", name, text)
+        findings.append(Finding("stray", name, text))
+    return Verified(tuple(trials), tuple(findings))

@@ -4,7 +4,6 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -90,11 +89,6 @@ def mean_t_from_moments(sample: Moments) -> Estimate:
         return Estimate(mean, samples=count)
     half = _t_quantile(count - 1) * (sample.variance / count) ** 0.5
     return Estimate(mean, mean - half, mean + half, count)
-
-
-def load() -> None:
-    """Load what the intervals need, which takes a quarter of a second when it is first used."""
-    import_module("scipy.special")
 
 
 def _t_quantile(freedom: int) -> float:

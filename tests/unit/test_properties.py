@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from made_up_studies import SORT
 from synthetic import reseal, seal
 
-from collect.cells.calls import find_bad_rows
+from collect.cells.calls import prove_calls
 from collect.errors import InputError
 from collect.report.compare.ratios import holm
 from collect.run.directory import Run
@@ -204,6 +204,6 @@ def test_any_rows_of_a_log_are_counted_or_refused(tmp_path_factory, rows):
     run = Run(directory, (planned,))
     verified = verify_run(run)
     assert len(verified.trials) == 1
-    for finding in find_bad_rows(verified.trials):
+    for finding in prove_calls(verified.trials).findings:
         assert finding.subject == planned.id
         assert "calls.csv" in finding.text

@@ -1,45 +1,25 @@
-"""Reading: each log once, the same numbers as a slow reader, and a cache that is never believed."""
+"""Reading: the same numbers as a slow reader, and a cache that is never trusted."""
 
 import csv
-import errno
+import gzip
 import io
 import os
 import shutil
 import statistics
-import subprocess
-import sys
-from pathlib import Path
+import time
 
 import numpy as np
 import pytest
-from synthetic import reseal, seal, sort_times
+from synthetic import reseal, seal
 
-from collect.cells import cache, calls, logs
+from collect.cells import logs
 from collect.cells.analysis import analyse
+from collect.cells.cache import DIRECTORY, Cache
+from collect.cells.calls import prove_calls
 from collect.cells.cells import cells_csv
-from collect.cells.summaries import measure
+from collect.cells.summaries import count_calls
 from collect.run.directory import open_run
-from collect.run.trials import CALLS_HEADER, TrialError, read_trial
-
-_opened: list[str] = []
-sys.addaudithook(lambda event, args: _opened.append(str(args[0])) if event == "open" else None)
-
-
-@pytest.fixture
-def opened():
-    """Give a function that gives the ids of the trials whose logs were opened, and forgets them."""
-
-    def take():
-        names = [Path(path).parent.name for path in _opened if path.endswith("calls.csv")]
-        _opened.clear()
-        return names
-
-    return take
-
-
-@pytest.fixture(params=[1, 2000, logs._BATCH_BYTES])
-def _any_batch(request, monkeypatch):
-    monkeypatch.setattr(logs, "_BATCH_BYTES", request.param)
+from collect.run.trials import CALLS_HEADER, read_trial
 
 
 def table_of(run):
@@ -62,8 +42,24 @@ def messy(text, rng):
     return "\n".join([CALLS_HEADER, *(",".join(row) for row in rows)]) + "\n"
 
 
-def row_counts(read):
-    return np.diff(read.ends, prepend=0).tolist()
+def read_again(run):
+    """Return the trials whose logs another analysis reads: it refuses them when all are spoilt.
+
+    The spoilt logs are those of a copy, and keep their size and time of change.
+    """
+    copy = run.directory.with_name("spoilt")
+    shutil.copytree(run.directory, copy)
+    for log in copy.glob("trials/*/calls.csv"):
+        status = log.stat()
+        log.write_bytes(bytes(status.st_size))
+        os.utime(log, ns=(status.st_atime_ns, status.st_mtime_ns))
+    findings = analyse(open_run(str(copy))).findings
+    shutil.rmtree(copy)
+    return {finding.subject for finding in findings if finding.kind == "refused"}
+
+
+def ids(run, until=None):
+    return {planned.id for planned in run.plan[:until]}
 
 
 def slow_reading(run):
@@ -84,7 +80,6 @@ def slow_reading(run):
     return found
 
 
-@pytest.mark.usefixtures("_any_batch")
 def test_numbers_are_those_of_a_slow_reader(run_of):
     rng = np.random.default_rng(3)
     run = run_of()
@@ -116,198 +111,169 @@ def test_a_long_course_is_two_hundred_means_in_order():
     columns = {name: np.zeros(1001, np.int64) for name in CALLS_HEADER.split(",")}
     columns |= {
         "seq": np.arange(1001),
-        "phase": np.ones(1001, np.int8),
-        "status": np.zeros(1001, np.int8),
+        "phase": np.ones(1001, np.int32),
+        "status": np.zeros(1001, np.int32),
         "intended_ns": np.full(1001, logs.MISSING),
         "start_ns": np.arange(1001)[::-1],
         "elapsed_ns": np.arange(1001)[::-1] * 10**6,
     }
-    (measured,) = measure(logs.Logs(columns, np.array([1001])))
     places = np.arange(1001)
     wanted = [places[places * 200 // 1001 == bucket].mean() for bucket in range(200)]
-    assert list(measured.course_ms) == pytest.approx(wanted)
+    assert list(count_calls(columns).course_ms) == pytest.approx(wanted)
 
 
-@pytest.mark.usefixtures("_any_batch")
 def test_bad_logs_are_refused_alone_and_in_order(run_of):
     run = run_of()
-    trials = [read_trial(run.trials_directory / planned.id) for planned in run.plan]
-    torn, odd, gone = (trials[place].directory for place in (3, 5, 9))
+    torn, odd, gone = (run.trials_directory / run.plan[place].id for place in (3, 5, 9))
     (torn / "calls.csv").write_bytes((torn / "calls.csv").read_bytes()[:-4])
     reseal(odd, lambda text: text.replace(",ok\n", ",ok,more\n", 1))
-    trials[5] = read_trial(odd)
     (gone / "calls.csv").unlink()
-    results = list(logs.map_logs(trials, row_counts, 0))
-    assert [trial for trial, _ in results] == trials
-    refused = {trial.id for trial, result in results if isinstance(result, TrialError)}
-    assert refused == {torn.name, odd.name, gone.name}
-    assert all(n == t.calls_rows for t, n in results if t.id not in refused)
+    trials = [read_trial(run.trials_directory / planned.id) for planned in run.plan]
+    calls = prove_calls(trials)
+    assert [finding.subject for finding in calls.findings] == [torn.name, odd.name, gone.name]
+    assert list(calls.counted) == [
+        trial.id for place, trial in enumerate(trials) if place not in {3, 5, 9}
+    ]
 
 
 def test_a_log_without_calls_is_read(run_of):
     run = run_of(lambda planned, rng: "oom")
     trials = [read_trial(run.trials_directory / planned.id) for planned in run.plan]
-    assert [rows for _, rows in logs.map_logs(trials, row_counts, 0)] == [0] * 36
+    calls = prove_calls(trials)
+    assert not calls.findings
+    assert {summary.calls for summary in calls.trials().values()} == {0}
 
 
-def test_one_more_trial_is_the_only_one_read(run_of, opened):
+def test_packed_logs_give_the_same_cells(run_of):
+    run, packed = run_of(), run_of(name="packed")
+    for log in packed.directory.glob("trials/*/calls.csv"):
+        log.with_name("calls.csv.gz").write_bytes(gzip.compress(log.read_bytes()))
+        log.unlink()
+    assert table_of(packed) == table_of(run)
+
+
+def test_one_more_trial_is_the_only_one_read(run_of):
     run = run_of(until=35)
-    opened()
+    assert read_again(run) == ids(run, 35)
     first = analyse(run)
-    assert sorted(opened()) == sorted(planned.id for planned in run.plan[:35])
     new = run.plan[35]
     seal(run.trials_directory, new, [7.0] * new.calls)
-    opened()
+    assert read_again(run) == {new.id}
     second = analyse(open_run(str(run.directory)))
-    assert opened() == [new.id]
     assert second.sealed == first.sealed + 1
     touched = run.levels(new.factors)
     for before, after in zip(first.cells, second.cells, strict=True):
         assert (before.samples == after.samples) == (before.levels != touched)
     again = table_of(run)
-    assert opened() == []
-    shutil.rmtree(run.directory / cache.DIRECTORY)
+    assert read_again(run) == set()
+    shutil.rmtree(run.directory / DIRECTORY)
     assert table_of(run) == again
 
 
-def test_reading_loads_no_pandas(run_of):
-    # Arrow loads it unasked, in a fifth of a second, where it is given lists or asked for NumPy.
-    code = """
-import sys
-from collect.cells.analysis import analyse
-from collect.run.directory import open_run
-for _ in range(2):
-    assert analyse(open_run(sys.argv[1])).sealed == 36
-assert "pandas" not in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", code, str(run_of().directory)], check=True)
-
-
-def test_a_run_without_a_good_call_is_held_too(run_of, opened):
-    run = run_of(lambda planned, rng: "oom")
-    before = table_of(run)
-    opened()
-    assert table_of(run) == before
-    assert opened() == []
-
-
-def test_a_changed_log_is_read_again_and_refused(run_of, opened):
+def test_a_changed_log_is_read_again_and_refused(run_of):
     run = run_of()
     analyse(run)
     path = run.trials_directory / run.plan[0].id / "calls.csv"
     path.write_text(path.read_text().replace(",ok", ",oK", 1))
-    opened()
     analysis = analyse(run)
-    assert opened() == [run.plan[0].id]
-    assert [finding.kind for finding in analysis.findings] == ["refused"]
+    assert [(f.kind, f.subject) for f in analysis.findings] == [("refused", run.plan[0].id)]
     assert analysis.sealed == len(run.plan) - 1
 
 
-def test_a_log_with_another_seal_is_read_again(run_of, opened):
+def test_a_log_with_another_seal_is_read_again(run_of):
     run = run_of()
     analyse(run)
     directory = run.trials_directory / run.plan[0].id
     status = (directory / "calls.csv").stat()
     reseal(directory, lambda text: text.replace(",2000,", ",3000,"))
     os.utime(directory / "calls.csv", ns=(status.st_atime_ns, status.st_mtime_ns))
-    opened()
-    table_of(run)
-    assert opened() == [run.plan[0].id]
+    cells = analyse(run).cells
+    (trial,) = (t for cell in cells for t in cell.trials if t.trial.id == run.plan[0].id)
+    assert trial.calls.request_bytes == 3000
 
 
-def spoil(path, place):
-    content = bytearray(path.read_bytes())
-    content[place * len(content) // 100] ^= 1
-    path.write_bytes(content)
-
-
-@pytest.mark.parametrize("kind", ["json", "arrow", "times"])
-@pytest.mark.parametrize("place", [0, 30, 60, 99])
-def test_a_spoilt_cache_is_made_again(run_of, opened, kind, place):
+@pytest.mark.parametrize("place", range(0, 100, 9))
+def test_a_spoilt_file_of_the_cache_is_made_again(run_of, place):
     run = run_of()
     before = table_of(run)
-    (file,) = (run.directory / cache.DIRECTORY).glob(f"*.{kind}")
-    spoil(file, place)
-    opened()
+    spoilt = {}
+    for trial in (run.plan[7].id, run.plan[20].id):
+        sha256 = read_trial(run.trials_directory / trial).calls_sha256
+        path = run.directory / DIRECTORY / f"{sha256}.arrow"
+        content = bytearray(path.read_bytes())
+        content[place * len(content) // 100] ^= 1
+        spoilt[path] = bytes(content)
+        path.write_bytes(content)
+    assert read_again(run) == {run.plan[7].id, run.plan[20].id}
     assert table_of(run) == before
-    assert len(opened()) == len(run.plan)
-    assert table_of(run) == before
-    assert opened() == []
+    assert not any(path.read_bytes() == content for path, content in spoilt.items())
+    assert read_again(run) == set()
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"null", b'{"layout": 2, "index": 3}'])
-def test_a_useless_manifest_is_made_again(run_of, content):
+@pytest.mark.parametrize("content", [b"", b"\0" * 32, b"\0" * 1000])
+def test_a_useless_file_of_the_cache_is_made_again(run_of, content):
     run = run_of()
     before = table_of(run)
-    (run.directory / cache.DIRECTORY / "cache.json").write_bytes(content)
+    for path in (run.directory / DIRECTORY).iterdir():
+        path.write_bytes(content)
     assert table_of(run) == before
+    assert read_again(run) == set()
 
 
-def test_the_cache_of_another_run_is_not_believed(run_of, opened):
+def test_the_cache_of_another_run_is_not_trusted(run_of):
     run, other = run_of(), run_of(lambda planned, rng: [1.0] * planned.calls, name="other")
     expected = table_of(run)
     table_of(other)
-    shutil.rmtree(run.directory / cache.DIRECTORY)
-    shutil.copytree(other.directory / cache.DIRECTORY, run.directory / cache.DIRECTORY)
-    opened()
+    wrong = sorted((other.directory / DIRECTORY).iterdir())
+    right = sorted((run.directory / DIRECTORY).iterdir())
+    for mine, theirs in zip(right, wrong * len(right), strict=False):
+        shutil.copyfile(theirs, mine)
+    assert read_again(run) == ids(run)
     assert table_of(run) == expected
-    assert len(opened()) == len(run.plan)
 
 
-def test_a_lost_part_costs_its_own_trials_alone(run_of, opened):
-    run = run_of(until=35)
+def test_the_cache_of_an_earlier_version_goes(run_of):
+    run = run_of()
+    directory = run.directory / DIRECTORY
+    directory.mkdir()
+    for name in ("cache.json", "0123456789abcdef.times", "0123456789abcdef.arrow"):
+        (directory / name).write_text('{"layout": 3}')
+    before = table_of(run)
+    assert {path.suffix for path in directory.iterdir()} == {".arrow"}
+    assert len(list(directory.iterdir())) == len(run.plan)
+    assert table_of(run) == before
+
+
+def test_what_a_killed_report_began_to_write_goes_and_what_another_writes_stays(run_of):
+    run = run_of()
     analyse(run)
-    (first,) = (run.directory / cache.DIRECTORY).glob("*.times")
-    seal(run.trials_directory, run.plan[35], [7.0] * run.plan[35].calls)
-    expected = table_of(run)
-    (second,) = set((run.directory / cache.DIRECTORY).glob("*.times")) - {first}
-    second.unlink()
-    opened()
+    left, young = (run.directory / DIRECTORY / f"{name}.part" for name in ("left", "young"))
+    for path in (left, young):
+        path.write_bytes(b"a part")
+    yesterday = time.time() - 86_400
+    os.utime(left, (yesterday, yesterday))
+    analyse(run)
+    assert (left.exists(), young.exists()) == (False, True)
+
+
+def test_a_reading_that_breaks_off_costs_nothing_but_time(run_of):
+    run = run_of()
+
+    def break_off(done, total):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        analyse(run, break_off)
+    expected = cells_csv(run, analyse(run).cells)
+    shutil.rmtree(run.directory / DIRECTORY)
     assert table_of(run) == expected
-    assert opened() == [run.plan[35].id]
-
-
-def test_many_parts_become_one_without_reading_logs(run_of, opened, monkeypatch):
-    monkeypatch.setattr(cache, "_MOST_PARTS", 3)
-    monkeypatch.setattr(cache, "_KEPT_S", -1)
-    run = run_of(until=10)
-    analyse(run)
-    for planned in run.plan[10:15]:
-        seal(run.trials_directory, planned, sort_times(planned, np.random.default_rng(1)))
-        opened()
-        analysis = analyse(run)
-        assert opened() == [planned.id]
-    assert len(list((run.directory / cache.DIRECTORY).glob("*.times"))) <= 4
-    expected = cells_csv(run, analysis.cells)
-    shutil.rmtree(run.directory / cache.DIRECTORY)
-    assert cells_csv(run, analyse(run).cells) == expected
-
-
-def test_a_reading_that_breaks_off_leaves_the_cache_as_it_was(run_of, opened, monkeypatch):
-    run = run_of(until=30)
-    analyse(run)
-    directory = run.directory / cache.DIRECTORY
-    before = {path.name: path.read_bytes() for path in directory.iterdir()}
-    for planned in run.plan[30:]:
-        seal(run.trials_directory, planned, [7.0] * planned.calls)
-
-    def break_off(trials, function, rows):
-        yield from list(logs.map_logs(trials, function, rows))[:3]
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(calls, "map_logs", break_off)
-        with pytest.raises(OSError, match="No space left"):
-            analyse(run)
-    assert {path.name: path.read_bytes() for path in directory.iterdir()} == before
-    opened()
-    assert analyse(run).sealed == len(run.plan)
-    assert opened() == [planned.id for planned in run.plan[30:]]
 
 
 def test_a_trial_that_goes_away_leaves_the_cache(run_of):
     run = run_of()
     analyse(run)
+    assert Cache(run.directory).ids() == ids(run)
     (run.trials_directory / run.plan[0].id).rename(run.directory / "elsewhere")
     assert analyse(run).sealed == len(run.plan) - 1
-    assert run.plan[0].id not in cache.Cache(run.directory).entries
+    assert Cache(run.directory).ids() == ids(run) - {run.plan[0].id}

@@ -13,7 +13,6 @@ from collect.errors import InputError
 from collect.exchange.calls import JTL_COLUMNS
 from collect.exchange.jtl import read_jtl
 from collect.run.directory import open_run
-from collect.run.verify import verify_run
 
 START_MS = 1_772_402_400_000
 
@@ -72,7 +71,6 @@ def test_three_logs_are_three_trials_of_a_run_that_every_command_takes(capsys):
     assert cell.samples == {1: 11, 2: 12, 3: 13}
     assert (cell.mean.value, cell.calls, cell.errors) == (12, 36, 0)
     assert (cell.bytes_of("request_bytes"), cell.bytes_of("response_bytes")) == (120, 900)
-    assert not verify_run(run).findings
     assert main(["check", "jm"]) == 0
     assert main(["export", "jm", "--format", "jtl"]) == 0
     assert main(["report", "jm"]) == 0
@@ -282,7 +280,7 @@ def test_client_threads_are_those_there_were_at_once(samples, threads, calls):
     run = open_run("jm")
     (planned,) = run.plan
     assert (planned.threads, planned.calls, planned.rows) == (threads, calls, 12)
-    assert not verify_run(run).findings
+    assert not analyse(run).findings
 
 
 def test_labels_whose_levels_would_be_one_cell_are_refused(capsys):
