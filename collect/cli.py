@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import TextIO, TypeAlias
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from collect.errors import InputError
 from collect.exchange.formats import FORMATS
@@ -25,6 +25,9 @@ from collect.run.plan import (
 from collect.run.study import Level, find_study, load_study
 from collect.run.verify import KINDS, Finding
 from collect.sweep.status import show_status
+
+if TYPE_CHECKING:
+    from collect.cells.analysis import Analysis
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Action: TypeAlias = Callable[[argparse.Namespace], int]
@@ -259,25 +262,35 @@ examples:
 
 
 def _report(options: argparse.Namespace) -> int:
-    # Slow to import, and no other command needs them.
-    from collect.cells.analysis import analyse  # noqa: PLC0415
-    from collect.report.page import write_report  # noqa: PLC0415
+    from collect.report.page import write_report  # noqa: PLC0415 - slow to import
 
     runs = [open_run(name) for name in options.runs]
     output = options.output or _default_report(runs)
-    with progress() as show:
-        analyses = [analyse(run, show(f"{run.name}: trials verified")) for run in runs]
+    analyses = _analyse(runs)
     is_lesson = options.audience == "student"
     if options.each:
         for run, analysis in zip(runs, analyses, strict=True):
             write_report([analysis], _default_report([run]), is_lesson=is_lesson)
     answers = write_report(analyses, output, is_lesson=is_lesson)
-    findings = [f for a in analyses for f in a.findings if f.kind != "missing"]
-    _print_findings(findings, sys.stderr)
+    refused = _print_refused(analyses)
     if answers is not None:
         print(answers)
     print(output)
-    return FINDINGS if findings else GOOD
+    return FINDINGS if refused else GOOD
+
+
+def _analyse(runs: Sequence[Run]) -> list["Analysis"]:
+    from collect.cells.analysis import analyse  # noqa: PLC0415 - slow to import
+
+    with progress() as show:
+        return [analyse(run, show(f"{run.name}: trials verified")) for run in runs]
+
+
+def _print_refused(analyses: Sequence["Analysis"]) -> bool:
+    """Print the findings that are not missing trials; return whether there is one."""
+    findings = [f for a in analyses for f in a.findings if f.kind != "missing"]
+    _print_findings(findings, sys.stderr)
+    return bool(findings)
 
 
 def _default_report(runs: Sequence[Run]) -> Path:
@@ -396,18 +409,15 @@ examples:
 
 def _compare(options: argparse.Namespace) -> int:
     # Slow to import, and no other command needs them.
-    from collect.cells.analysis import analyse  # noqa: PLC0415
     from collect.report.compare.budget import Budget, read_budget  # noqa: PLC0415
     from collect.report.compare.show import as_html, as_json, compare, labels, print_text  # noqa: PLC0415
 
     budget = read_budget(options.budget) if options.budget else Budget()
     runs = [open_run(name) for name in (options.first, *options.others)]
     names = labels(runs)
-    with progress() as show:
-        analyses = [analyse(run, show(f"{run.name}: trials verified")) for run in runs]
+    analyses = _analyse(runs)
     outcome = compare(dict(zip(names, analyses, strict=True)), budget)
-    refused = [f for a in analyses for f in a.findings if f.kind != "missing"]
-    _print_findings(refused, sys.stderr)
+    refused = _print_refused(analyses)
     if options.output is not None:
         write_text(options.output, as_html(outcome))
     if options.json:
@@ -453,18 +463,13 @@ def _formats() -> str:
 
 
 def _export(options: argparse.Namespace) -> int:
-    # Slow to import, and no other command needs them.
-    from collect.cells.analysis import analyse  # noqa: PLC0415
-    from collect.exchange.export import export  # noqa: PLC0415
+    from collect.exchange.export import export  # noqa: PLC0415 - slow to import
 
-    run = open_run(options.run_name)
-    with progress() as show:
-        analysis = analyse(run, show(f"{run.name}: trials verified"))
+    (analysis,) = _analyse([open_run(options.run_name)])
     path = export(analysis, options.format, options.output, replace=options.force)
-    findings = [f for f in analysis.findings if f.kind != "missing"]
-    _print_findings(findings, sys.stderr)
+    refused = _print_refused([analysis])
     print(path)
-    return FINDINGS if findings else GOOD
+    return FINDINGS if refused else GOOD
 
 
 def _add_import(commands: Commands) -> None:
