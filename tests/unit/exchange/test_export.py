@@ -55,6 +55,14 @@ def query(sql, path, *more):
     return duckdb.connect().execute(sql.replace("?", "$1"), [str(path), *more]).fetchall()
 
 
+def histograms(path):
+    """Return the histograms of an HdrHistogram log."""
+    reader = HistogramLogReader(str(path), HdrHistogram(1, 10**12, 3))
+    found = list(iter(reader.get_next_interval_histogram, None))
+    reader.close()
+    return found
+
+
 def test_the_formats_offered_are_those_there_are(capsys):
     with pytest.raises(SystemExit):
         main(["export", "--help"])
@@ -158,14 +166,11 @@ def test_jtl_is_what_jmeter_writes(run_of, exported):
 def test_hdr_logs_read_back_and_add_up_to_the_cell(run_of, exported):
     run = run_of()
     path = exported(run, "hdr")
-    reader = HistogramLogReader(str(path), HdrHistogram(1, 10**12, 3))
     total = {}
-    intervals = 0
-    while (histogram := reader.get_next_interval_histogram()) is not None:
+    intervals = histograms(path)
+    for histogram in intervals:
         total.setdefault(histogram.get_tag(), []).append(histogram)
-        intervals += 1
-    reader.close()
-    assert intervals == len(run.plan)
+    assert len(intervals) == len(run.plan)
     analysis = analyse(run)
     assert len(total) == len(analysis.cells)
     for cell in analysis.cells:
@@ -178,6 +183,38 @@ def test_hdr_logs_read_back_and_add_up_to_the_cell(run_of, exported):
         assert first.get_max_value() / 1e6 == pytest.approx(
             max(max(course) for course in cell.courses), rel=2e-3
         )
+
+
+def test_a_histogram_holds_no_failed_call(run_of, exported):
+    run = run_of(until=0)
+    planned = run.plan[0]
+    times = [1.0, 900.0] + [1.0] * (planned.calls - 2)
+    seal(run.trials_directory, planned, times, statuses={1: "error"})
+    (histogram,) = histograms(exported(run, "hdr"))
+    assert histogram.get_total_count() == planned.calls - 1
+    assert histogram.get_max_value() / 1e6 == pytest.approx(1.0, rel=2e-3)
+
+
+def test_the_wait_of_an_open_loop_is_in_the_times_for_jmeter_and_hdr(run_of, exported):
+    run = run_of(lambda planned, rng: [2.0] * planned.calls, until=1)
+    directory = run.trials_directory / run.plan[0].id
+
+    def start_late(text):
+        header, *lines = text.splitlines()
+        rows = [line.split(",") for line in lines]
+        for row in rows:
+            row[3] = str(int(row[4]) - 5_000_000) if row[2] == "measure" else ""
+        return "\n".join([header, *map(",".join, rows), ""])
+
+    before = list(csv.DictReader(exported(run, "jtl").open(newline="")))
+    reseal(directory, start_late)
+    after = list(csv.DictReader(exported(run, "jtl", options=["--force"]).open(newline="")))
+    assert {row["elapsed"] for row in before} == {"2"}
+    assert {row["elapsed"] for row in after} == {"7"}
+    waits = {int(b["timeStamp"]) - int(a["timeStamp"]) for b, a in zip(before, after, strict=True)}
+    assert waits == {5}
+    (histogram,) = histograms(exported(run, "hdr"))
+    assert histogram.get_max_value() / 1e6 == pytest.approx(7.0, rel=2e-3)
 
 
 def test_tables_have_a_row_a_cell_and_say_what_failed(run_of, exported):
