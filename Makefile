@@ -16,12 +16,13 @@ ANSIBLE_ENV = $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) \
   ANSIBLE_STRATEGY_PLUGINS=$(firstword $(wildcard .venv/lib/python3*/site-packages/ansible_mitogen/plugins/strategy)) \
   ANSIBLE_DEPRECATION_WARNINGS=false)
 
-.PHONY: help demo test test-java test-unit test-lab test-security test-faults test-netboot test-rack test-packages lint \
+.PHONY: help demo test test-long test-java test-unit test-lab test-security test-faults test-netboot test-rack test-packages lint \
   bench bench-collect bench-jtl bench-scale build demo-site demo-sweep bundle lab-up lab-down site verify clean
 
 help:
 	@echo 'make demo       make the virtual lab, provision it, run the demo profiles, write the report'
-	@echo 'make test       every test; makes its own lab and removes it'
+	@echo 'make test       every test in its short form; makes its own lab and removes it'
+	@echo 'make test-long  every test in its long form, for a night: the four below'
 	@echo 'make lab-up     make the virtual lab          make lab-down   remove it'
 	@echo 'make site       provision INVENTORY           make verify     compare its nodes'
 	@echo 'make bundle     pack the Debian packages for nodes without Internet'
@@ -53,18 +54,32 @@ demo-site:
 demo-sweep:
 	@$(PLAY) playbooks/demo.yml
 
+# What labs are made of is built first; what needs no lab runs where the labs' tests wait. The output
+# of what runs beside is shown whole at its end.
+TEST_BESIDE = $(MAKE) --no-print-directory --jobs=2 --output-sync=target
 test: .venv/ready test-packages
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint test-java test-unit
-	@$(MAKE) --no-print-directory test-lab
+	@.venv/bin/python -m collect.steps \
+	  'checking the style and testing Java' 150 '$(TEST_BESIDE) lint test-java' \
+	  'testing in labs, and Python beside' 1050 '$(TEST_BESIDE) UNIT_PROCESSES=1 test-lab test-unit'
 
+# Every test in its long form.
+test-long: .venv/ready test-packages
+	@.venv/bin/python -m collect.steps \
+	  'attacking the services' 2700 '$(MAKE) --no-print-directory test-security' \
+	  'killing, cutting and filling' 2400 '$(MAKE) --no-print-directory test-faults' \
+	  'installing over the network' 3000 '$(MAKE) --no-print-directory test-netboot' \
+	  'provisioning emulated machines' 14400 '$(MAKE) --no-print-directory test-rack'
+
+UNIT_PROCESSES ?= auto
 test-unit: .venv/ready test-packages
-	.venv/bin/pytest tests/unit tests/roles --numprocesses auto --dist loadfile
+	.venv/bin/pytest tests/unit tests/roles --numprocesses $(UNIT_PROCESSES) --dist loadfile
 
 test-java: .venv/ready
 	$(PLAY) playbooks/build.yml -e java_apps_goal=verify
 
+# With "+", make passes the output on as it comes, although it runs beside others.
 test-lab: .venv/ready test-packages
-	.venv/bin/pytest tests/lab tests/netboot tests/security tests/faults --durations=25
+	+.venv/bin/pytest tests/lab tests/netboot tests/security tests/faults --durations=25
 
 # The long form: a link cut for a minute, and 100 kills at random.
 test-faults: .venv/ready test-packages
