@@ -127,6 +127,17 @@ def test_samples_are_put_in_the_order_of_their_start():
     assert [int(row["elapsed_ns"]) for row in rows] == [0, 1_000_000, 2_000_000, 3_000_000]
 
 
+def test_the_text_of_an_error_stays_with_its_sample():
+    failed = sample(1, success="false", failureMessage="too late")
+    write("a.jtl", [sample(3), sample(2), failed, sample(0)])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    (trial,) = open_run("jm").directories()
+    rows = list(csv.DictReader((trial / "calls.csv").open()))
+    (error,) = json.loads((trial / "trial.json").read_text())["errors"]
+    assert error["text"] == "too late"
+    assert [row["seq"] for row in rows if row["status"] != "ok"] == [str(error["seq"])]
+
+
 def test_labels_are_cells(capsys):
     for log in "ab":
         write(

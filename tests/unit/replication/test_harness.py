@@ -37,6 +37,8 @@ def test_a_share_is_taken_at_the_nearest_number_of_threads(analysis):
     bench = Bench("x", {1: 0.001, 30: 0.002})
     assert bench.share(cell, 1) == pytest.approx(0.001 / cell.mean.value)
     assert bench.share(cell, 100) == pytest.approx(0.002 / cell.mean.value)
+    # By ratio: ten threads are three times less than thirty, and ten times more than one.
+    assert bench.share(cell, 10) == pytest.approx(0.002 / cell.mean.value)
 
 
 def test_a_bench_that_failed_is_none(run_of):

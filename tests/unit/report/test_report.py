@@ -16,6 +16,8 @@ from collect.cli import main
 from collect.replication.claims import Verdict
 from collect.replication.judge import replicate
 from collect.report import page as report_page
+from collect.report.deviations import conditions_of
+from collect.report.provenance import link_of
 from collect.report.warnings import find_warnings
 from collect.run.directory import open_run
 
@@ -219,7 +221,14 @@ def test_what_went_wrong_stands_first(run_of, capsys):
     log.write_text(log.read_text()[:-9])
     page, _ = report(run, code=1)
     head = page.text.split("In a minute")[0]
-    for part in ("1 trial refused", run.plan[0].id, "6 of 36 trials are missing", "oom"):
+    for part in (
+        "1 trial refused",
+        run.plan[0].id,
+        "6 of 36 trials are missing",
+        # The first of three lacks the refused trial, the last one the missing ones.
+        "1 of 3 blocks are complete",
+        "oom",
+    ):
         assert part in head, part
     assert "calls.csv" in capsys.readouterr().err
 
@@ -234,6 +243,25 @@ def test_nodes_that_differ_are_named_at_the_head(run_of):
     head = page.text.split("In a minute")[0]
     assert "The nodes were not identical" in head
     assert "6.1.0 on worker2" in head
+
+
+def test_the_link_rate_is_that_of_the_plan_else_that_of_the_lab(run_of):
+    planned = run_of(study=changed(node={"link_mbit": 10}), until=1)
+    assert link_of(analyse(planned)) == "10"
+    left_as_it_is = run_of(study=changed(node={}), until=1, name="other")
+    assert link_of(analyse(left_as_it_is)) == "100"
+
+
+@pytest.mark.parametrize(("memory_mb", "is_met"), [(1900, True), (1800, False), (2300, False)])
+def test_a_number_within_ten_percent_counts_as_stated(run_of, memory_mb, is_met):
+    run = run_of(lambda planned, rng: [1.0] * planned.calls, study="mtom", until=1)
+    path = run.directory / "run.json"
+    record = json.loads(path.read_text())
+    for node in record["nodes"]:
+        node["memory_mb"] = memory_mb
+    path.write_text(json.dumps(record))
+    found = {one.name: one for one in conditions_of(analyse(open_run(str(run.directory))))}
+    assert found["memory of a node, MB"].is_met is is_met
 
 
 def test_what_was_left_out_to_fit_is_said_at_the_head(run_of):
