@@ -12,6 +12,7 @@ from ansible.errors import AnsibleError
 from loading import load
 
 load("roles/probation/module_utils/probation.py", "ansible.module_utils.probation")
+load("roles/probation/module_utils/ssh_session.py", "ansible.module_utils.ssh_session")
 packets = load("roles/packet_filter/library/packet_filter.py")
 lookup = load("roles/packet_filter/lookup_plugins/snippets.py")
 

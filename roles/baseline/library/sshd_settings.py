@@ -26,14 +26,20 @@ pending:
   returned: when tried
 """
 
-import os  # noqa: E402
 import subprocess  # noqa: E402
 import time  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.probation import Probation, ProbationError, run  # noqa: E402
+from ansible.module_utils.probation import (  # noqa: E402
+    OPTIONS,
+    Probation,
+    ProbationError,
+    exit_with,
+    run,
+    write,
+)
 
 SETTINGS = Path("/etc/ssh/sshd_config.d/00-rackbench.conf")
 UNIT = "ssh.service"
@@ -75,18 +81,6 @@ def bound() -> bool:
     return any(line.split()[1] == str(SETTINGS) for line in mounts)
 
 
-def write(text: str) -> None:
-    """Write the file so that a power cut leaves the old one or the new one."""
-    # Not *.conf, which sshd would read.
-    beside = SETTINGS.with_name(f".{SETTINGS.name}.new")
-    with beside.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.chmod(0o644)
-    beside.rename(SETTINGS)
-
-
 class Settings:
     """The node's sshd on its way from the settings before to those asked for."""
 
@@ -118,7 +112,7 @@ class Settings:
                 f"{SETTINGS.parent} there, and run it again."
             )
             return {**answer, "pending": True, "what": "sshd", "next_step": next_step}
-        write(text)
+        write(SETTINGS, text)
         reload()
         return answer
 
@@ -139,22 +133,18 @@ class Settings:
         made = "" if SETTINGS.exists() else f"rm -f {SETTINGS}; "
         # What sshd works by is what the file says again, whether it is bound over by now or not.
         undo = f"if mountpoint -q {SETTINGS}; then umount {SETTINGS}; fi; {made}{RELOAD}"
-        self.probation.arm(self.params["seconds"], undo)
-        try:
+        with self.probation.armed(self.params["seconds"], undo):
             SETTINGS.touch()
             run("mount", "--bind", str(self.new), str(SETTINGS))
             run("/usr/sbin/sshd", "-t")
             reload()
-        except (ProbationError, OSError) as error:
-            self.probation.undo_now()
-            raise ProbationError(str(error)) from error
 
     def kept(self) -> dict[str, Any]:
         """Write down what was tried, for the next boot; sshd works by it already."""
         self.probation.keep()
         text = text_of(SETTINGS)
         run("umount", str(SETTINGS))
-        write(text)
+        write(SETTINGS, text)
         self.probation.end()
         return {"changed": True}
 
@@ -172,18 +162,11 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "content": {"type": "str", "required": True},
-            "seconds": {"type": "int", "default": 0},
-            "state": {"choices": ["tried", "kept", "undone"], "default": "tried"},
+            **OPTIONS,
         },
         supports_check_mode=True,
     )
-    node = Settings(module)
-    steps = {"tried": node.tried, "kept": node.kept, "undone": node.undone}
-    try:
-        answer = steps[module.params["state"]]()
-    except (ProbationError, OSError) as error:
-        module.fail_json(msg=str(error))
-    module.exit_json(**answer)
+    exit_with(module, Settings(module))
 
 
 if __name__ == "__main__":

@@ -65,6 +65,7 @@ from pathlib import Path  # noqa: E402
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
 from ansible.module_utils.kernel_words import kernel_words  # noqa: E402
 from ansible.module_utils.lab_addresses import CONTROL, Roles, plain  # noqa: E402
+from ansible.module_utils.ssh_session import ssh_session  # noqa: E402
 
 CONNECTIONS = 5
 TRANSFERS = 3
@@ -362,26 +363,11 @@ def files(patterns: list[str], but: list[str], roles: Roles) -> dict[str, str]:
     }
 
 
-def ssh_peer() -> str | None:
-    """Where the SSH connection comes from that this process hangs on; sudo hides it from itself."""
-    pid = os.getpid()
-    while pid > 1:
-        try:
-            variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-            status = Path(f"/proc/{pid}/status").read_text()
-        except OSError:
-            return None
-        for variable in variables:
-            if variable.startswith(b"SSH_CONNECTION="):
-                return variable.decode().partition("=")[2].split()[0]
-        pid = int(status.partition("\nPPid:")[2].split()[0])
-    return None
-
-
 def roles_from(params: dict) -> Roles:
     """The roles of addresses as asked, and of the one that Ansible comes from."""
-    peer = ssh_peer()
-    return Roles({**({peer: CONTROL} if peer else {}), **params["roles"]}, params["own"])
+    session = ssh_session()
+    control = {session.peer: CONTROL} if session else {}
+    return Roles({**control, **params["roles"]}, params["own"])
 
 
 def main() -> None:

@@ -65,7 +65,6 @@ pending:
 """
 
 import ipaddress  # noqa: E402
-import os  # noqa: E402
 import re  # noqa: E402
 import subprocess  # noqa: E402
 from collections.abc import Iterator, Mapping  # noqa: E402
@@ -74,7 +73,15 @@ from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.probation import Probation, ProbationError, run  # noqa: E402
+from ansible.module_utils.probation import (  # noqa: E402
+    OPTIONS,
+    Probation,
+    ProbationError,
+    exit_with,
+    run,
+    write,
+)
+from ansible.module_utils.ssh_session import ssh_session  # noqa: E402
 
 RULES = Path("/etc/rackbench/packet-filter.nft")
 UNIT = Path("/etc/systemd/system/packet-filter.service")
@@ -110,7 +117,7 @@ table {table} {{
 """
 
 
-class FilterError(Exception):
+class FilterError(ProbationError):
     """The filter cannot be as asked; the text names the thing, the reason and the next step."""
 
 
@@ -123,23 +130,9 @@ class Connection:
 
 
 def connection() -> Connection | None:
-    """The SSH connection that this process hangs on, or None.
-
-    sudo hides it from the process itself, not from those above it.
-    """
-    pid = os.getpid()
-    while pid > 1:
-        try:
-            variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-            status = Path(f"/proc/{pid}/status").read_text()
-        except OSError:
-            return None
-        for variable in variables:
-            if variable.startswith(b"SSH_CONNECTION="):
-                peer, _, _, port = variable.decode().partition("=")[2].split()
-                return Connection(plain(peer), int(port))
-        pid = int(status.partition("\nPPid:")[2].split()[0])
-    return None
+    """Return the SSH connection that this process was started by, or None."""
+    session = ssh_session()
+    return Connection(plain(session.peer), session.port) if session else None
 
 
 def plain(peer: str) -> str:
@@ -405,17 +398,6 @@ def differs(path: Path, text: str) -> bool:
     return not path.is_file() or path.read_text() != text
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file so that a power cut leaves the old one or the new one."""
-    beside = path.with_name(f".{path.name}.new")
-    with beside.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.chmod(0o644)
-    beside.rename(path)
-
-
 class Filter:
     """The node's filter on its way from the rules before to the rules asked for."""
 
@@ -467,12 +449,8 @@ class Filter:
         self.probation.clear()
         self.before.write_text(ROOM + now)
         self.new.write_text(rules)
-        self.probation.arm(self.params["seconds"], f"nft --file {self.before}")
-        try:
+        with self.probation.armed(self.params["seconds"], f"nft --file {self.before}"):
             run("nft", "--file", str(self.new))
-        except ProbationError:
-            self.probation.undo_now()
-            raise
 
     def kept(self) -> dict[str, Any]:
         """Write down what was tried, for the next boot."""
@@ -518,20 +496,11 @@ def main() -> None:
             "snippets": {"type": "dict", "default": {}},
             "shut_out": {"type": "bool", "default": False},
             "unit": {"type": "str", "required": True},
-            "seconds": {"type": "int", "default": 0},
-            "state": {"choices": ["tried", "kept", "undone"], "default": "tried"},
+            **OPTIONS,
         },
         supports_check_mode=True,
     )
-    node = Filter(module)
-    steps = {"tried": node.tried, "kept": node.kept, "undone": node.undone}
-    try:
-        answer = steps[module.params["state"]]()
-    except (FilterError, ProbationError) as error:
-        module.fail_json(msg=str(error))
-    for note in answer.get("notes", []):
-        module.warn(note)
-    module.exit_json(**answer)
+    exit_with(module, Filter(module))
 
 
 if __name__ == "__main__":

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Protocol
+
+from ansible.module_utils.basic import AnsibleModule
 
 # Gone after a boot, as the settings that are tried are.
 PLACE = Path("/run/rackbench-probation")
 GRACE_S = 30
+
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "seconds": {"type": "int", "default": 0},
+    "state": {"choices": ["tried", "kept", "undone"], "default": "tried"},
+}
+"""The options that every module has whose settings are tried on probation."""
+
+Answer = dict[str, Any]
 
 
 class ProbationError(Exception):
@@ -25,6 +39,43 @@ def run(*argv: str, stdin: str | None = None) -> str:
     if done.returncode:
         raise ProbationError(f"{' '.join(argv)} failed: {(done.stderr or done.stdout).strip()}")
     return done.stdout
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file so that a power cut leaves the old one or the new one."""
+    # A name that begins with a dot and ends otherwise: no service reads it.
+    beside = path.with_name(f".{path.name}.new")
+    with beside.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.chmod(0o644)
+    beside.rename(path)
+
+
+class OnProbation(Protocol):
+    """Settings of a node, with a method for each state."""
+
+    def tried(self) -> Answer:
+        """Bring new settings into effect until they are kept or taken back."""
+
+    def kept(self) -> Answer:
+        """Write down what was tried, so that a boot finds it."""
+
+    def undone(self) -> Answer:
+        """Wait until the settings before are in effect again, and check that they are."""
+
+
+def exit_with(module: AnsibleModule, settings: OnProbation) -> None:
+    """Do what the module's `state` asks, and end the module with the answer and its notes."""
+    steps = {"tried": settings.tried, "kept": settings.kept, "undone": settings.undone}
+    try:
+        answer = steps[module.params["state"]]()
+    except (ProbationError, OSError) as error:
+        module.fail_json(msg=str(error))
+    for note in answer.get("notes", []):
+        module.warn(note)
+    module.exit_json(**answer)
 
 
 class Probation:
@@ -51,8 +102,20 @@ class Probation:
         shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.mkdir(parents=True, mode=0o700)
 
-    def arm(self, seconds: int, undo: str) -> None:
-        """Let systemd run this shell text after so many seconds, unless they are kept before."""
+    @contextmanager
+    def armed(self, seconds: int, undo: str) -> Iterator[None]:
+        """Let systemd run `undo`, a shell text, after so many seconds unless settings are kept.
+
+        The block brings the settings into effect; where it fails they are taken back at once.
+        """
+        self._arm(seconds, undo)
+        try:
+            yield
+        except (ProbationError, OSError):
+            self.undo_now()
+            raise
+
+    def _arm(self, seconds: int, undo: str) -> None:
         undoing, undone = self._undoing, self._undone
         script = f"mv {self._open} {undoing} && {{ {undo}; }} && mv {undoing} {undone}"
         # fmt: off
