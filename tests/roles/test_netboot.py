@@ -13,6 +13,7 @@ NETWORK, OWN = "192.168.1.0/24", "192.168.1.1"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHUnZ2bO4sGV3rZ0e9sJ6m1v6K3rG0m3d3w1T3o5nq1T me@control"
 
 
+archives = load(f"{ROLE}/filter_plugins/apt_archives.py")
 machines = load(f"{ROLE}/filter_plugins/machines.py")
 discover = load(f"{ROLE}/action_plugins/discover_machines.py")
 install = load(f"{ROLE}/action_plugins/install_machines.py")
@@ -317,3 +318,40 @@ def test_a_change_is_told_with_the_time_that_is_left(tmp_path):
     assert install.line_of(event, begun, usual).endswith("packages (about 2 min to go)")
     assert install.line_of(event, begun, None).endswith("rack03: installing, packages")
     assert install.usual_seconds(tmp_path / "none") is None
+
+
+APT = ["Debian http://deb.lab/debian/", "Debian-Security http://sec.lab/debian-security/"]
+
+
+def test_archives_are_served_from_where_apt_gets_them_or_from_the_mirrors_that_were_named():
+    debian, security = "http://deb.lab/debian/", ["http://sec.lab/debian-security/"]
+    assert archives.served(APT, []) == {"debian": [debian], "debian-security": security}
+    assert archives.served(APT[:1], []) == {"debian": [debian]}
+    mirrors = ["http://one.lab/debian", "http://two.lab/debian"]
+    assert archives.served(APT[1:], mirrors) == {"debian": mirrors, "debian-security": security}
+
+
+def test_a_machine_gets_the_sources_that_were_given_or_those_it_has_a_way_to():
+    assert archives.sources(APT, "trixie", "", None) == []
+    assert archives.sources(APT, "trixie", "10.0.0.1", None) == [
+        "deb http://deb.lab/debian/ trixie main",
+        "deb http://deb.lab/debian/ trixie-updates main",
+        "deb http://sec.lab/debian-security/ trixie-security main",
+    ]
+    assert len(archives.sources(APT[:1], "trixie", "10.0.0.1", None)) == 2
+    given = ["deb http://mine.lab/debian trixie main"]
+    assert archives.sources(APT, "trixie", "", given) == given
+    assert archives.sources(APT, "trixie", "10.0.0.1", []) == []
+
+
+def test_the_server_is_told_of_each_machine_by_its_card():
+    of = {"name": "rack03", "mac": "52:54:00:00:00:01", "address": "10.0.0.13", "port": 22}
+    assert machines.plan_of([{**of, "token": "t", "key": "k", "power": "secret"}], "/state") == {
+        "52:54:00:00:00:01": {
+            "name": "rack03",
+            "address": "10.0.0.13",
+            "port": 22,
+            "directory": "/state/machines/rack03",
+            "token": "t",
+        }
+    }

@@ -139,6 +139,17 @@ def served_files(
     ]
 
 
+def plan_of(machines: Sequence[Machine], directory: str) -> dict[str, dict[str, Any]]:
+    """Return what the server knows of each machine, by its MAC address."""
+    return {
+        machine["mac"]: {
+            "directory": f"{directory}/machines/{machine['name']}",
+            **{key: machine[key] for key in ("name", "address", "port", "token")},
+        }
+        for machine in machines
+    }
+
+
 def interface_problems(
     interface: str, network: Mapping[str, Any], despite: str, routes: str, interfaces: Sequence[str]
 ) -> list[str]:
@@ -340,6 +351,7 @@ class FilterModule:
             "netboot_with_tokens": with_tokens,
             "netboot_served_directories": served_directories,
             "netboot_served_files": served_files,
+            "netboot_plan": plan_of,
             "netboot_interface_problems": interface_problems,
             "netboot_network_problems": network_problems,
             "netboot_machine_problems": machine_problems,
