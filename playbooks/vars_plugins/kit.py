@@ -8,8 +8,6 @@ short_description: Adds the kit's own variables to every inventory
 description:
   - Gives the group C(all) the variables of C(playbooks/vars), so that an inventory holds nothing
     of the kit's. Whatever the inventory itself sets wins.
-  - Gives it also C(study_servers), every number of servers that a file of C(playbooks/studies)
-    names in any of its profiles, in order.
   - Gives each of the C(nodes) its C(ansible_host) and C(node_address) as plain text, and the group
     C(all) all of them as C(ssh_addresses) and C(node_addresses). They are worked out once, when the
     inventory is read; a task that read them from every node's variables would take time for each
@@ -23,15 +21,13 @@ options:
     choices: [inventory]
 """
 
-import contextlib  # noqa: E402
 import ipaddress  # noqa: E402
 import socket  # noqa: E402
-from collections.abc import Iterator, Mapping  # noqa: E402
+from collections.abc import Mapping  # noqa: E402
 from concurrent.futures import ThreadPoolExecutor  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
-import yaml  # noqa: E402
 from ansible.errors import AnsibleError  # noqa: E402
 from ansible.inventory.group import Group, InventoryObjectType  # noqa: E402
 from ansible.inventory.host import Host  # noqa: E402
@@ -45,7 +41,6 @@ Values = dict[str, Any]
 
 PLAYBOOKS = Path(__file__).resolve().parents[1]
 LOOKUPS_AT_ONCE = 32
-YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 OWN = ("ansible_host", "node_address")
 
 
@@ -66,29 +61,6 @@ def looked_up(name: str) -> str:
         return plain(socket.gethostbyname(name))
     except OSError:
         return name
-
-
-def numbers_of_servers(studies: Path) -> list[int]:
-    """Every number that the studies of a directory give C(servers), as a level or a constant.
-
-    A file that cannot be read names none: who sweeps it is told why.
-    """
-    found: set[int] = set()
-    for file in studies.glob("*.y*ml"):
-        with contextlib.suppress(OSError, ValueError, yaml.YAMLError):
-            found.update(_servers_in(yaml.load(file.read_bytes(), Loader=YAML)))  # noqa: S506 - a safe one
-    return sorted(found)
-
-
-def _servers_in(node: Any) -> Iterator[int]:
-    if isinstance(node, list):
-        yield from (n for item in node for n in _servers_in(item))
-    elif isinstance(node, dict):
-        levels = node.get("servers")
-        for level in levels if isinstance(levels, list) else [levels]:
-            if type(level) is int and level > 0:
-                yield level
-        yield from _servers_in(list(node.values()))
 
 
 def everybody(group: Group) -> Group:
@@ -137,7 +109,6 @@ class VarsModule(BaseVarsPlugin):  # type: ignore[misc]
             for file in sorted((PLAYBOOKS / "vars").glob("*.yml")):
                 self._kit |= loader.load_from_file(str(file), trusted_as_template=True)
             self._kit["rackbench_root"] = plain(PLAYBOOKS.parent)
-            self._kit["study_servers"] = numbers_of_servers(PLAYBOOKS / "studies")
         return self._kit
 
     def _nodes(self, loader: DataLoader, path: str, every: Group) -> dict[str, Values]:

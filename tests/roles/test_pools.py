@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from loading import ROOT, load
 
 bench = load("playbooks/filter_plugins/bench.py")
-kit = load("playbooks/vars_plugins/kit.py")
+pools = load("playbooks/lookup_plugins/study_servers.py")
 provisioned = load("roles/sweep/filter_plugins/provisioned.py")
 objects = load("roles/jms_client/filter_plugins/administered_objects.py")
 
@@ -70,7 +70,7 @@ def test_pools_are_the_sizes_that_any_study_names_anywhere(tmp_path):
         "profiles: {night: {factors: [{servers: 7}, {servers: [3, 12]}]}}\n"
     )
     (tmp_path / "b.yaml").write_text("constants: {servers: 4}\nlist: [[{servers: 5}], 6]\n")
-    assert kit.numbers_of_servers(tmp_path) == [1, 3, 4, 5, 7, 9, 12]
+    assert pools.numbers_of_servers(tmp_path) == [1, 3, 4, 5, 7, 9, 12]
 
 
 def test_what_is_no_number_of_servers_makes_no_pool(tmp_path):
@@ -79,12 +79,12 @@ def test_what_is_no_number_of_servers_makes_no_pool(tmp_path):
     (tmp_path / "bytes.yml").write_bytes(b"\xff\xfe\x00servers: 3")
     (tmp_path / "empty.yml").write_text("")
     (tmp_path / "notes.txt").write_text("servers: 3\n")
-    assert kit.numbers_of_servers(tmp_path) == []
-    assert kit.numbers_of_servers(tmp_path / "absent") == []
+    assert pools.numbers_of_servers(tmp_path) == []
+    assert pools.numbers_of_servers(tmp_path / "absent") == []
 
 
 def test_the_kits_own_studies_need_five_pools():
-    assert kit.numbers_of_servers(ROOT / "playbooks/studies") == [1, 2, 3, 4, 5]
+    assert pools.numbers_of_servers(ROOT / "playbooks/studies") == [1, 2, 3, 4, 5]
 
 
 # What a node is given

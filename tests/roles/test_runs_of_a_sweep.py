@@ -10,6 +10,7 @@ from made_up_studies import changed
 from collect.run.plan import make_plan, write_plan
 from collect.run.study import find_study, load_study, parse_study
 
+sweep = load("playbooks/filter_plugins/sweep.py")
 PLUGIN = "roles/sweep/filter_plugins/runs.py"
 DEMO = ("sort", "overhead", "attachments", "mtom", "binding", "harness")
 
@@ -69,3 +70,39 @@ def test_what_is_put_off_is_told_with_the_run_if_there_are_several(plugin, runs,
     assert plugin.put_off(runs, str(tmp_path)) == ["demo-mtom: worker3 is away"]
     assert plugin.put_off(runs[3:4], str(tmp_path)) == ["worker3 is away"]
     assert plugin.put_off(runs[:3], str(tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    ("studies", "name", "runs"),
+    [
+        ("sort", "", {"sort-demo": "sort"}),
+        ("sort", "monday", {"monday": "sort"}),
+        (" sort, mtom,,sort", "", {"sort-demo": "sort", "mtom-demo": "mtom"}),
+        ("mtom,sort", "monday", {"monday-mtom": "mtom", "monday-sort": "sort"}),
+        (" , ", "monday", {}),
+    ],
+)
+def test_runs_are_called_by_the_name_that_was_given_or_by_study_and_profile(studies, name, runs):
+    found = sweep.named(studies, "demo", name)
+    assert found == [{"study": study, "run": run} for run, study in runs.items()]
+
+
+HOSTVARS = {
+    "rack02": {
+        "node_address": "10.0.0.2",
+        "group_names": ["broker", "nodes", "sweep_uses", "workers"],
+        "fingerprint_taken": {"fingerprint": {"os": "Debian", "packages": {"a": "1"}}},
+    },
+    "rack03": {"fingerprint_taken": {"unreachable": True}},
+    "rack04": {},
+}
+
+
+def test_a_node_is_recorded_with_its_part_in_the_bench_and_without_its_long_list_of_packages():
+    assert sweep.nodes_of(HOSTVARS, ["rack02"]) == [
+        {"name": "rack02", "address": "10.0.0.2", "groups": ["broker", "workers"], "os": "Debian"}
+    ]
+
+
+def test_a_node_without_a_fingerprint_is_gone():
+    assert sweep.gone(HOSTVARS, ["rack04", "rack02", "rack03"]) == ["rack04", "rack03"]

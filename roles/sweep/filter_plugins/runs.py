@@ -1,4 +1,4 @@
-"""The runs of a sweep: by what they ask of the nodes, and what of them is put off."""
+"""The runs of a sweep: what they ask of the nodes, and what of them is put off."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DEAREST_FIRST = ("tomcat_heap_mb", "link_mbit")  # a heap costs a restart, a li
 def settings(
     runs: Sequence[Mapping[str, str]], root: str, attached: str = ""
 ) -> list[dict[str, Any]]:
-    """Give each setting of the nodes once, with the runs that ask for it.
+    """Return each setting of the nodes once, with the runs that ask for it.
 
     `attached` is the run that the runner is at now: its setting comes first, and its
     `is_attached` is true. Else runs keep their order, so far as nodes are set as seldom as can be.
@@ -41,7 +41,7 @@ def settings(
 
 
 def _setting(plan: Path) -> dict[str, Any]:
-    """Give what all trials of a plan ask of the nodes."""
+    """Return what all trials of a plan ask of the nodes."""
     try:
         nodes = {json.dumps(dict(trial.node), sort_keys=True) for trial in read_plan(plan)}
     except InputError as error:
@@ -56,7 +56,7 @@ def _setting(plan: Path) -> dict[str, Any]:
 
 
 def put_off(runs: Sequence[Mapping[str, str]], root: str) -> list[str]:
-    """Give why trials are put off, for each run with such; with its name if there are several."""
+    """Return why trials are put off, a text for each run with such; named if there are several."""
     reasons = {}
     for run in runs:
         try:
@@ -72,8 +72,8 @@ def put_off(runs: Sequence[Mapping[str, str]], root: str) -> list[str]:
 
 
 class FilterModule:
-    """Makes `sweep_settings` and `sweep_put_off` known to templates."""
+    """The filters of this file."""
 
     def filters(self) -> dict[str, Any]:
-        """Name the filters."""
+        """Return the filters by the names that templates use."""
         return {"sweep_settings": settings, "sweep_put_off": put_off}

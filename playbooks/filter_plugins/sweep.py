@@ -1,0 +1,72 @@
+"""What a sweep's command line names, and what a run records of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+EXAMPLES = r"""
+- name: Show which runs `-e study=sort,overhead -e run=monday` means
+  ansible.builtin.debug:
+    msg: "{{ 'sort,overhead' | sweep_runs('demo', 'monday') }}"  # monday-sort and monday-overhead
+
+- name: Show what is recorded of the nodes that could be read
+  ansible.builtin.debug:
+    msg: "{{ hostvars | sweep_nodes(groups['nodes'] | reject('in', gone)) }}"
+  vars:
+    gone: "{{ hostvars | sweep_gone(groups['nodes']) }}"
+"""
+
+OF_EVERY_NODE = ("nodes", "sweep_uses")
+"""Groups that say nothing of a node's part in the bench."""
+
+NOT_RECORDED = ("packages",)
+"""Items of a fingerprint that are too long to record; `packages_sha256` stands for them."""
+
+Values = Mapping[str, Any]
+
+
+def named(studies: str, profile: str, name: str = "") -> list[dict[str, str]]:
+    """Return the run of each study, in the order of the command line, as `study` and `run`.
+
+    `studies` are names with commas between them. A single run has the name that was given, each of
+    several begins with it; without a name, a run is called by its study and profile.
+    """
+    known = dict.fromkeys(study for part in str(studies).split(",") if (study := part.strip()))
+    if not name:
+        return [{"study": study, "run": f"{study}-{profile}"} for study in known]
+    if len(known) == 1:
+        return [{"study": study, "run": name} for study in known]
+    return [{"study": study, "run": f"{name}-{study}"} for study in known]
+
+
+def nodes_of(hostvars: Mapping[str, Values], names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return what a run records of these nodes: name, address, groups and fingerprint."""
+    return [
+        {
+            "name": name,
+            "address": hostvars[name]["node_address"],
+            "groups": sorted(set(hostvars[name]["group_names"]) - set(OF_EVERY_NODE)),
+            **{
+                item: value
+                for item, value in hostvars[name]["fingerprint_taken"]["fingerprint"].items()
+                if item not in NOT_RECORDED
+            },
+        }
+        for name in names
+    ]
+
+
+def gone(hostvars: Mapping[str, Values], names: Sequence[str]) -> list[str]:
+    """Return the names of the nodes whose last fingerprint could not be taken."""
+    return [
+        name for name in names if "fingerprint" not in hostvars[name].get("fingerprint_taken", {})
+    ]
+
+
+class FilterModule:
+    """The filters of this file."""
+
+    def filters(self) -> dict[str, Any]:
+        """Return the filters by the names that templates use."""
+        return {"sweep_runs": named, "sweep_nodes": nodes_of, "sweep_gone": gone}
