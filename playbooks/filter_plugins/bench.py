@@ -6,6 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+EXAMPLES = r"""
+- name: Show a worker's queue, and what its clients are told of it
+  ansible.builtin.debug:
+    msg:
+      - "{{ 'rack-03' | queue_of('matrix') }}"  # matrix.rack_2d03
+      - "{{ {'rack-03': '192.168.1.13'} | workers_of(['rack-03'], ['tomcat'], 8080, 9100) }}"
+"""
+
 
 def queue_of(worker: str, kind: str) -> str:
     """The name of a worker's own queue of a kind; two workers never share one.

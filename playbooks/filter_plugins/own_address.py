@@ -5,6 +5,12 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 
+EXAMPLES = r"""
+- name: Show by which address a node sees this machine
+  ansible.builtin.debug:
+    msg: "{{ '192.168.1.13' | own_address_towards }}"
+"""
+
 ANY_PORT = 9
 
 

@@ -8,6 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+EXAMPLES = r"""
+- name: Refuse an inventory that cannot be a bench
+  ansible.builtin.fail:
+    msg: "{{ hostvars | ill_written(groups, inventory_dir) }}"
+  when: hostvars | ill_written(groups, inventory_dir) | length > 0
+
+- name: Show which nodes are not ready, by the answers that they gave
+  ansible.builtin.debug:
+    msg: "{{ hostvars | not_ready(groups['nodes']) }}"
+"""
+
 GROUPS = ("client", "broker", "workers")
 COPIES = ("group_vars/all/bench.yml", "group_vars/all/control.yml", "resolved.yml")
 """Files of the kit that inventories held as copies before the kit kept them itself."""

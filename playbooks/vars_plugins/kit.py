@@ -37,6 +37,16 @@ from ansible.plugins.vars import BaseVarsPlugin  # noqa: E402
 from ansible.template import Templar, trust_as_template  # noqa: E402
 from ansible.utils.vars import combine_vars, load_extra_vars  # noqa: E402
 
+EXAMPLES = r"""
+# ansible.cfg
+# [defaults]
+# vars_plugins = playbooks/vars_plugins
+# vars_plugins_enabled = kit, host_group_vars
+- name: Show the address of a node that the plug-in has looked up
+  ansible.builtin.debug:
+    msg: "{{ node_addresses['rack03'] }}"
+"""
+
 Values = dict[str, Any]
 
 PLAYBOOKS = Path(__file__).resolve().parents[1]

@@ -6,6 +6,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+EXAMPLES = r"""
+- name: Refuse settings that cannot be
+  ansible.builtin.assert:
+    that: settings | badly_written | length == 0
+"""
+
 SERVER = re.compile(r"[A-Za-z0-9.:_-]+")
 PROXY = re.compile(r"https?://[^\s\";]+")
 LINE = re.compile(r"deb(-src)?\s+(\[[^]]*\]\s+)?\S+:\S+\s+\S+")

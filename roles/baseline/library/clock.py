@@ -18,6 +18,13 @@ options:
   wait_s: {description: How long the clock may take to be right, type: int, default: 120}
 """
 
+EXAMPLES = r"""
+- name: Let the node take its time from one server
+  clock:
+    servers: [192.168.1.1]
+    wait_s: 60
+"""
+
 RETURN = r"""
 daemon:
   description: The unit that keeps time, empty where none is installed.

@@ -20,6 +20,17 @@ options:
   root: {description: Where the node's files begin, type: path, default: /}
 """
 
+EXAMPLES = r"""
+- name: Let two names resolve
+  lab_names:
+    hosts: {rack01: 192.168.1.11, rack02: 192.168.1.12}
+    own: rack01
+
+- name: Leave the file as it was found
+  lab_names:
+    state: absent
+"""
+
 RETURN = r"""
 changes:
   description: The files that were changed.

@@ -17,6 +17,13 @@ options:
   sources: {description: The one file of sources to use; empty for the node's own, default: ""}
 """
 
+EXAMPLES = r"""
+- name: Install curl once apt is free
+  packages:
+    names: [curl]
+    wait_s: 300
+"""
+
 RETURN = r"""
 raised:
   description: Held packages that an installation needed in another version.

@@ -19,6 +19,16 @@ options:
     default: tried
 """
 
+EXAMPLES = r"""
+- name: Shut sshd to passwords, unless a new connection fails
+  probation:
+    module: sshd_settings
+    seconds: 30
+    arguments:
+      content: |
+        PasswordAuthentication no
+"""
+
 RETURN = r"""
 pending:
   description: Whether the settings are taken back unless they are kept.

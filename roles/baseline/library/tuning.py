@@ -46,6 +46,20 @@ options:
   root: {description: Where the node's files begin, type: path, default: /}
 """
 
+EXAMPLES = r"""
+- name: Make the node steady
+  tuning:
+    governor: performance
+    turbo: false
+    swap: false
+    units_off: [apt-daily.timer]
+    hold: ["*"]
+
+- name: Put the node back as it was found
+  tuning:
+    state: reset
+"""
+
 RETURN = r"""
 settings:
   description: What was set or put back.

@@ -13,6 +13,18 @@ from ansible.errors import AnsibleFilterError
 from collect.run.differences import Row, find_odd, gather
 from collect.run.fingerprint import ABSENT, OF_A_MACHINE, READINGS, flat, kind_of
 
+EXAMPLES = r"""
+- name: Show what differs between two nodes
+  ansible.builtin.debug:
+    msg: "{{ taken | fingerprint_differences({}, tolerances) | as_table }}"
+  vars:
+    tolerances: {clock_ms: 50, memory: 0.01, link_share: 0.2, rtt_ms: 2}
+
+- name: Show what each address counts as
+  ansible.builtin.debug:
+    msg: "{{ {'rack03': '192.168.1.13'} | fingerprint_roles({'workers': ['rack03']}, []) }}"
+"""
+
 # The packages themselves are compared.
 DIGESTS = frozenset({"packages_sha256"})
 NOT_COMPARED = READINGS | OF_A_MACHINE | DIGESTS

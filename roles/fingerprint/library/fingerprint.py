@@ -40,6 +40,15 @@ options:
     default: {}
 """
 
+EXAMPLES = r"""
+- name: Take the fingerprint
+  fingerprint:
+    address: 192.168.1.11
+    files: [/etc/rackbench/**/*]
+    sysctls: [net.ipv4.tcp_congestion_control]
+  register: taken
+"""
+
 RETURN = r"""
 fingerprint:
   description: The items, by name.

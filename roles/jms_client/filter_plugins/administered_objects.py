@@ -7,6 +7,14 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
+EXAMPLES = r"""
+- name: Write a store with two queues
+  ansible.builtin.copy:
+    content: "{{ sample | jms_client_bindings(['sort.pool1', 'sort.pool3']) }}"
+    dest: /etc/rackbench/jndi/.bindings
+    mode: "0644"
+"""
+
 SAMPLE = "sample"
 """The sample's only queue, by its JNDI name and by its name on the broker."""
 

@@ -7,6 +7,12 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
+EXAMPLES = r"""
+- name: Show the words of the arguments
+  ansible.builtin.debug:
+    msg: "{{ '-o ProxyJump=me@gateway' | known_host_words }}"  # ['-o', 'ProxyJump=me@gateway']
+"""
+
 
 def words(text: str) -> list[str]:
     """Split as Ansible's own SSH connection does: quotes hold words together, nothing is run.

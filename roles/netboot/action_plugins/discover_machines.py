@@ -17,6 +17,25 @@ from ansible.utils.display import Display
 
 from collect.sweep.follow import end_with_parent
 
+DOCUMENTATION = r"""
+module: discover_machines
+short_description: Lists the machines that ask for an address
+options:
+  listener: {description: A DHCP server that is silent, type: list, elements: str, required: true}
+  seconds: {description: How long to listen, type: int, required: true}
+  vendors: {description: The registry of vendors of network cards, type: path, required: true}
+  known: {description: Names of machines by their MAC addresses, type: dict, required: true}
+"""
+
+EXAMPLES = r"""
+- name: Listen
+  discover_machines:
+    listener: [dnsmasq, --keep-in-foreground, --conf-file=/tmp/dnsmasq.conf]
+    seconds: 300
+    vendors: /usr/share/ieee-data/oui.txt
+    known: {"52:54:00:00:00:01": rack03}
+"""
+
 # The architectures of RFC 4578 and its registry, as firmware names them.
 ARCHITECTURES = {0: "BIOS x86", 6: "UEFI x86", 7: "UEFI x86-64", 9: "UEFI x86-64", 11: "UEFI ARM64"}
 

@@ -22,6 +22,30 @@ from ansible.utils.display import Display
 from collect.printable import printable
 from collect.sweep.follow import end_with_parent
 
+DOCUMENTATION = r"""
+module: install_machines
+short_description: Runs the server of the installer until each machine is installed or given up
+description:
+  - Starts the server, makes the machines boot from the network side by side, shows how far each is,
+    and ends the server.
+options:
+  server: {description: Command that serves, type: list, elements: str, required: true}
+  directory: {description: The state of the role, type: path, required: true}
+  machines:
+    description: The machines with the commands that start them, from the filter C(netboot_starts).
+    type: list
+    elements: dict
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Install the machines
+  install_machines:
+    server: [python3, files/serve.py, /home/me/.local/state/netboot/plan.json]
+    directory: /home/me/.local/state/netboot
+    machines: "{{ served | netboot_starts('192.168.1.255') }}"
+"""
+
 LOG_LINES = 12
 LOG_LETTERS = 300
 POWER_S = 40

@@ -16,6 +16,27 @@ from ansible.plugins.action import ActionBase
 
 from collect.printable import printable
 
+DOCUMENTATION = r"""
+module: know_machines
+short_description: Takes the host keys that installed machines reported into known_hosts
+options:
+  know_host: {description: The script that takes one key, type: path, required: true}
+  directory: {description: The state of the role, type: path, required: true}
+  machines:
+    description: Name, address, port and SSH arguments of each machine.
+    type: list
+    elements: dict
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Know the machines that reported their host keys
+  know_machines:
+    know_host: roles/known_host/files/know_host
+    directory: /home/me/.local/state/netboot
+    machines: [{name: rack03, address: 192.168.1.13, port: 22, ssh_args: ""}]
+"""
+
 AT_ONCE = 16
 KNOWN_S = 60
 

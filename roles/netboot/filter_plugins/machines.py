@@ -14,6 +14,37 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
+EXAMPLES = r"""
+- name: Refuse machines that are not fully described
+  ansible.builtin.fail:
+    msg: "{{ problems }}"
+  vars:
+    machines: "{{ groups['nodes'] | netboot_machines(hostvars) }}"
+    problems: >-
+      {{ interface | netboot_interface_problems(network, '', routes, ansible_facts['interfaces'])
+         + cable | netboot_network_problems([], '', [])
+         + machines | netboot_machine_problems(cable, '192.168.1.2') }}
+  when: problems | length > 0
+
+- name: Show what would be installed where
+  ansible.builtin.debug:
+    msg: "{{ machines | netboot_table(['rack03']) }}"
+
+- name: Write what is served
+  tree:
+    directories: "{{ served | netboot_served_directories(directory, owner) }}"
+    files: "{{ served | netboot_served_files(directory, owner) }}"
+  vars:
+    served: "{{ machines | netboot_with_tokens(directory) }}"
+
+- name: Show what the server is told, which machines reported, and how SSH reaches all
+  ansible.builtin.debug:
+    msg:
+      - "{{ served | netboot_plan(directory) }}"
+      - "{{ directory | netboot_installed(known=false) }}"
+      - "{{ machines | netboot_places }}"
+"""
+
 Machine = Mapping[str, Any]
 
 _MAC = re.compile(r"([0-9a-f]{2}:){5}[0-9a-f]{2}")

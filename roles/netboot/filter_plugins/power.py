@@ -9,6 +9,21 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
+EXAMPLES = r"""
+- name: Refuse machines that cannot be started from here
+  ansible.builtin.fail:
+    msg: "{{ machines | netboot_power_problems }}"
+  when: machines | netboot_power_problems | length > 0
+
+- name: Get the tools that start them
+  ansible.builtin.apt:
+    name: "{{ machines | netboot_power_packages }}"
+
+- name: Show how many can be started
+  ansible.builtin.debug:
+    msg: "{{ machines | netboot_starts('192.168.1.255') | length }}"
+"""
+
 Command = dict[str, Any]
 
 _URL = re.compile(r"https?://[^\s/]\S*")

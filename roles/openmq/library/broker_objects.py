@@ -21,6 +21,18 @@ options:
   store: {description: Directory of the store, type: path, required: true}
 """
 
+EXAMPLES = r"""
+- name: Create the queues that are missing
+  broker_objects:
+    home: /opt/rackbench/openmq-0123456789ab/mq
+    admin_port: 7678
+    passfile: /etc/rackbench/openmq/admin.passfile
+    queues: [sort.pool1, sort.pool3]
+    queue_settings: {maxNumActiveConsumers: -1}
+    factory: {imqAddressList: "mq://192.168.1.12:7676/jms"}
+    store: /etc/rackbench/openmq/objects
+"""
+
 RETURN = r"""
 created:
   description: The queues that were missing.

@@ -49,6 +49,18 @@ options:
     default: tried
 """
 
+EXAMPLES = r"""
+- name: Let in two ports from the lab, and SSH from one machine
+  probation:
+    module: packet_filter
+    seconds: 30
+    arguments:
+      lab: [192.168.1.11-192.168.1.40]
+      ports: [8080, 9102]
+      ssh_from: [192.168.1.2]
+      unit: "{{ lookup('ansible.builtin.file', 'packet-filter.service') }}"
+"""
+
 RETURN = r"""
 rules:
   description: What nftables was told.

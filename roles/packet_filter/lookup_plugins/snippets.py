@@ -8,6 +8,25 @@ from typing import Any
 from ansible.errors import AnsibleError
 from ansible.plugins.lookup import LookupBase
 
+DOCUMENTATION = r"""
+name: snippets
+short_description: Returns the site's own rules of nftables by the names of their files
+options:
+  _terms:
+    description:
+      - The directory that the site named, or an empty text, and the directory of the inventory.
+      - Where no directory is named, C(nftables.d) beside the inventory is read if it is there.
+    type: list
+    elements: str
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Show the site's own rules
+  ansible.builtin.debug:
+    msg: "{{ lookup('snippets', '', inventory_dir) }}"
+"""
+
 # Beside the inventory, where nothing has to be set for it.
 DIRECTORY = "nftables.d"
 KIND = "*.nft"

@@ -9,6 +9,26 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleE
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import connection_loader
 
+DOCUMENTATION = r"""
+module: probation
+short_description: Tries settings of a node and keeps them only if a new connection gets in
+description:
+  - Calls a module with C(state=tried), opens a new SSH connection to the node, and calls the module
+    with C(state=kept), or with C(state=undone) where no connection got through.
+options:
+  module: {description: The module that makes the settings, type: str, required: true}
+  arguments: {description: Its other arguments, type: dict, required: true}
+  seconds: {description: Time for the new connection, 1 to 3600, type: int, default: 30}
+"""
+
+EXAMPLES = r"""
+- name: Let in what the table of ports names
+  probation:
+    module: packet_filter
+    seconds: 30
+    arguments: {lab: [10.0.0.2-10.0.0.9], ports: [8080], unit: "{{ unit }}"}
+"""
+
 Values = dict[str, Any]
 
 PAUSE_S = 0.5

@@ -19,6 +19,42 @@ from collect.sweep.follow import (
 )
 from collect.sweep.hook import Hook
 
+DOCUMENTATION = r"""
+module: follow_run
+short_description: Follows the runner and pulls sealed trials
+description:
+  - Pulls each trial that the runner on the client node seals, proves it, flushes it to disk and
+    removes it there, until the runner ends.
+options:
+  source: {description: Directory of the run on the client node, type: path, required: true}
+  results: {description: Directory of the run on the control host, type: path, required: true}
+  unit: {description: Unit of the runner, type: str, required: true}
+  account: {description: Account that owns the trials there, type: str, required: true}
+  silence_s: {description: Seconds that the client node may not answer, type: float, required: true}
+  stall_s: {description: Seconds without a trial that are a stall, type: float, required: true}
+  reserve_mb: {description: Free space here below which pulling waits, type: int, required: true}
+  compress: {description: Whether logs are kept as calls.csv.gz, type: bool, required: true}
+  hook: {description: Command that learns of its end, or empty, type: str, required: true}
+  hook_directory: {description: Directory that it runs in, type: path, required: true}
+  hook_environment: {description: Its further environment variables, type: dict, required: true}
+"""
+
+EXAMPLES = r"""
+- name: Follow the runner and pull what is sealed
+  follow_run:
+    source: /var/lib/rackbench/runs/sort-demo
+    results: results/sort-demo
+    unit: rackbench-runner.service
+    account: rackbench
+    silence_s: 900
+    stall_s: 3600
+    reserve_mb: 200
+    compress: false
+    hook: ""
+    hook_directory: .
+    hook_environment: {}
+"""
+
 
 class ActionModule(ActionBase):
     """`follow_run`: `results` (here), `hook`, `hook_directory`, `hook_environment` and Terms."""

@@ -8,6 +8,12 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
+EXAMPLES = r"""
+- name: Show when six o'clock is next, in UTC
+  ansible.builtin.debug:
+    msg: "{{ '06:00' | sweep_instant }}"
+"""
+
 
 def instant(text: str, now: datetime | None = None) -> str:
     """Give a deadline in UTC, as 2026-03-02T06:00:00Z.

@@ -6,6 +6,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+EXAMPLES = r"""
+- name: Show what a run lacks
+  ansible.builtin.debug:
+    msg: "{{ lab | not_provisioned([lookup('ansible.builtin.file', 'plan.jsonl')], ['rack03']) }}"
+"""
+
 POOLED = "sort-jms"
 """The client program whose jobs go through the queue of a pool."""
 

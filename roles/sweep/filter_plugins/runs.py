@@ -12,6 +12,19 @@ from ansible.errors import AnsibleFilterError
 from collect.errors import InputError
 from collect.run.plan import read_plan
 
+EXAMPLES = r"""
+- name: Show how often the nodes are set
+  ansible.builtin.debug:
+    msg: "{{ runs | sweep_settings('/home/me/rackbench') | length }}"
+  vars:
+    runs: [{study: sort, run: monday-sort}, {study: mtom, run: monday-mtom}]
+
+- name: Stop if trials are put off
+  ansible.builtin.fail:
+    msg: "{{ runs | sweep_put_off('/home/me/rackbench') }}"
+  when: runs | sweep_put_off('/home/me/rackbench') | length > 0
+"""
+
 _DEAREST_FIRST = ("tomcat_heap_mb", "link_mbit")  # a heap costs a restart, a link one command
 
 

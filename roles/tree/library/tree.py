@@ -40,6 +40,16 @@ options:
       mode: {description: Its permissions, type: str, default: "0644"}
 """
 
+EXAMPLES = r"""
+- name: Write the probes and the unit
+  tree:
+    directories:
+      - {path: /etc/rackbench}
+    files:
+      - {path: /etc/rackbench/probes.json, template: probes.json.j2}
+      - {path: /etc/rackbench/token, secret: "{{ token }}", mode: "0600"}
+"""
+
 RETURN = r"""
 changes:
   description: The paths that were made or changed.

@@ -38,6 +38,26 @@ options:
       boot_timeout_s: {description: Seconds until a node must answer, type: int, required: true}
 """
 
+EXAMPLES = r"""
+- name: Remove a lab
+  virtual_lab:
+    state: down
+    lab:
+      name: two
+      root: /var/lib/rackbench/labs/two
+      image: /var/cache/rackbench/images/trixie
+      bridge: two-0
+      prefix: 10.99.0
+      nodes: {one: 10.99.0.11, other: 10.99.0.12}
+      user: rack
+      link_mbit: 100
+      link_burst_bytes: 3200
+      memory_mb: 2048
+      disk_mb: 500
+      internet: false
+      boot_timeout_s: 90
+"""
+
 RETURN = r"""
 host_keys:
   description: The public SSH host key of each node.

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+EXAMPLES = r"""
+- name: Write a unit for each program
+  tree:
+    files: "{{ [{'name': 'tcp-server', 'heap_mb': 48}] | worker_programs_units }}"
+"""
+
 
 def units(programs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """One file for each program, from the role's template of a unit."""
