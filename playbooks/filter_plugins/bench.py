@@ -16,7 +16,7 @@ EXAMPLES = r"""
 
 
 def queue_of(worker: str, kind: str) -> str:
-    """The name of a worker's own queue of a kind; two workers never share one.
+    """Return the name of a worker's own queue of a kind; two workers never share one.
 
     OpenMQ takes letters, digits, dots and underscores in a name. What a node's name has beside
     letters and digits is written as an underscore and two hexadecimal digits a byte.
@@ -32,7 +32,7 @@ def workers_of(
     tomcat_port: int | str,
     tcp_port: int | str,
 ) -> list[dict[str, Any]]:
-    """The workers as lab.json tells its clients of them, in the order of `names`."""
+    """Return the workers as lab.json tells its clients of them, in the order of `names`."""
     return [
         {
             "name": name,
@@ -51,5 +51,5 @@ class FilterModule:
     """The filters of playbooks/vars/bench.yml."""
 
     def filters(self) -> dict[str, Any]:
-        """By the name templates use."""
+        """Return by the name templates use."""
         return {"queue_of": queue_of, "workers_of": workers_of}

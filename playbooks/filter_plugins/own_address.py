@@ -15,7 +15,10 @@ ANY_PORT = 9
 
 
 def own_address_towards(address: str) -> str:
-    """The address of this machine on its way to another; empty where it knows no way there."""
+    """Return the address of this machine on its way to another.
+
+    Empty where it knows no way there.
+    """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as way:
         try:
@@ -29,5 +32,5 @@ class FilterModule:
     """Names the filter."""
 
     def filters(self) -> dict[str, Callable[..., str]]:
-        """The filter of this file."""
+        """Return the filter by the name that templates use."""
         return {"own_address_towards": own_address_towards}

@@ -29,7 +29,7 @@ Values = Mapping[str, Any]
 def ill_written(
     hostvars: Mapping[str, Values], groups: Mapping[str, Sequence[str]], directory: str = ""
 ) -> list[str]:
-    """What is wrong with the inventory itself, told without asking any node.
+    """Return what is wrong with the inventory itself, told without asking any node.
 
     `directory` is where the inventory lies; empty for one that is no directory.
     """
@@ -101,7 +101,7 @@ def not_ready(
     left_out: Sequence[str] = (),
     free_mb: int = 1500,
 ) -> list[str]:
-    """What the nodes' answers (`validate_answer`) say against a run.
+    """Return what the nodes' answers (`validate_answer`) say against a run.
 
     A sweep can go on without the nodes of `may_go`; `left_out` says without which it does, by name
     or with the word `unreachable`. `free_mb` is the room in MiB that a node needs on its root file
@@ -144,7 +144,7 @@ def _unreachable(name: str, label: str, answer: Values, *, way_out: bool) -> str
 
 
 def _unfit(label: str, node: Values, answer: Values, free_mb: int) -> Iterator[str]:
-    """What a node that answered lacks; it answers one fact a line, `word value…`."""
+    """Yield what a node that answered lacks; it answers one fact a line, `word value…`."""
     lines = str(answer.get("stdout", "")).splitlines()
     facts = dict(line.strip().partition(" ")[::2] for line in lines)
     if "can-sudo" not in facts:
@@ -174,5 +174,5 @@ class FilterModule:
     """The filters of validate.yml."""
 
     def filters(self) -> dict[str, Any]:
-        """By the name templates use."""
+        """Return by the name templates use."""
         return {"ill_written": ill_written, "not_ready": not_ready}

@@ -55,7 +55,7 @@ OWN = ("ansible_host", "node_address")
 
 
 def is_address(text: str) -> bool:
-    """Whether this is an address and not a name."""
+    """Return whether this is an address and not a name."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -64,7 +64,7 @@ def is_address(text: str) -> bool:
 
 
 def looked_up(name: str) -> str:
-    """The IPv4 address of a name, or the name itself where nobody knows it."""
+    """Return the IPv4 address of a name, or the name itself where nobody knows it."""
     if is_address(name):
         return name
     try:
@@ -74,7 +74,7 @@ def looked_up(name: str) -> str:
 
 
 def everybody(group: Group) -> Group:
-    """The group `all`, above any group."""
+    """Return the group `all`, above any group."""
     return next((g for g in group.get_ancestors() if g.name == "all"), group)
 
 
@@ -96,7 +96,7 @@ class VarsModule(BaseVarsPlugin):  # type: ignore[misc]
         self._resolved: dict[str, tuple[Group, dict[str, Values]]] = {}
 
     def get_vars(self, loader: DataLoader, path: str, entities: Any) -> Values:
-        """The variables of one group or node, as far as the inventory at `path` tells them."""
+        """Return the variables of groups or nodes, so far as the inventory at `path` has them."""
         found: Values = {}
         for entity in entities if isinstance(entities, list) else [entities]:
             if entity.base_type is InventoryObjectType.HOST:
@@ -122,7 +122,10 @@ class VarsModule(BaseVarsPlugin):  # type: ignore[misc]
         return self._kit
 
     def _nodes(self, loader: DataLoader, path: str, every: Group) -> dict[str, Values]:
-        """By node `ansible_host` and `node_address`; nothing where this path does not tell all."""
+        """Return by node `ansible_host` and `node_address`.
+
+        Nothing where this path does not tell all.
+        """
         known, resolved = self._resolved.get(path, (None, {}))
         if known is not every:
             nodes = next((g for g in every.get_descendants() if g.name == "nodes"), None)
@@ -156,7 +159,7 @@ class VarsModule(BaseVarsPlugin):  # type: ignore[misc]
         return texts
 
     def _group_values(self, loader: DataLoader, path: str, groups: list[Group]) -> Values:
-        """What kit and inventory say of these groups."""
+        """Return what kit and inventory say of these groups."""
         values = dict(self._of_the_kit(loader))
         for group in groups:
             values = combine_vars(values, group.vars)
@@ -167,19 +170,22 @@ class VarsModule(BaseVarsPlugin):  # type: ignore[misc]
 
 
 def files_of(loader: DataLoader, path: str, entities: list[Any]) -> Values:
-    """What group_vars and host_vars beside an inventory hold."""
+    """Return what group_vars and host_vars beside an inventory hold."""
     values: Values = vars_loader.get("host_group_vars").get_vars(loader, path, entities)
     return values
 
 
 def own_texts(loader: DataLoader, values: Mapping[str, Any], name: str) -> Values:
-    """A node's two addresses as text; raises AnsibleError where a variable is not known yet."""
+    """Return a node's two addresses as text.
+
+    Raises AnsibleError where a variable is not known yet.
+    """
     templar = Templar(loader, variables={"ansible_host": name, **values})
     return {key: plain(templar.template(templar.available_variables[key])) for key in OWN}
 
 
 def plain(value: object) -> str:
-    """A value as text; marked as the inventory's own where nothing is left to fill in."""
+    """Return a value as text; marked as the inventory's own where nothing is left to fill in."""
     text = str(value)
     trusted: str = trust_as_template(text)
     return text if "{" in text else trusted

@@ -18,7 +18,7 @@ LINE = re.compile(r"deb(-src)?\s+(\[[^]]*\]\s+)?\S+:\S+\s+\S+")
 
 
 def badly_written(settings: Mapping[str, Any]) -> list[str]:
-    """Each setting that cannot be, with the reason and what to write."""
+    """Return each setting that cannot be, with the reason and what to write."""
     servers, sources = settings["baseline_time_servers"], settings["baseline_apt_sources"]
     proxy = settings["baseline_apt_proxy"]
     found = []
@@ -46,17 +46,17 @@ def badly_written(settings: Mapping[str, Any]) -> list[str]:
 
 
 def is_server(value: object) -> bool:
-    """Whether this may be the name or address of a time server."""
+    """Return whether this may be the name or address of a time server."""
     return isinstance(value, str) and bool(SERVER.fullmatch(value))
 
 
 def is_count(value: object) -> bool:
-    """Whether this is a whole number of one or more."""
+    """Return whether this is a whole number of one or more."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def are_sources(text: str) -> bool:
-    """Whether this reads as apt's sources, in paragraphs or a line each."""
+    """Return whether this reads as apt's sources, in paragraphs or a line each."""
     lines = [line.strip() for line in text.splitlines()]
     meant = [line for line in lines if line and not line.startswith("#")]
     if any(line.startswith("Types:") for line in meant):
@@ -68,5 +68,5 @@ class FilterModule:
     """Names the filter."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """The filter of this file."""
+        """Return the filter by the name that templates use."""
         return {"badly_written": badly_written}

@@ -1,11 +1,11 @@
 #!/usr/bin/python
-"""Gives the node's own time daemon its servers, and waits until the clock is right."""
+"""Sets the servers of the node's own time daemon, and waits until the clock is right."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: clock
-short_description: Gives the node's own time daemon its servers
+short_description: Sets the servers of the node's own time daemon
 description:
   - chrony, ntpsec or systemd-timesyncd, whichever is there, gets a drop-in and is not replaced.
   - With servers it waits until the clock is set by one of them.
@@ -64,22 +64,22 @@ class Daemon:
 
 
 def lines(servers: list[str]) -> str:
-    """A line a server, as chrony and ntpsec read it."""
+    """Return a line a server, as chrony and ntpsec read it."""
     return "".join(f"server {server} iburst prefer\n" for server in servers)
 
 
 def said(*argv: str) -> str:
-    """What a command prints; nothing when it fails."""
+    """Return what a command prints; nothing when it fails."""
     return subprocess.run(argv, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def kernel_is_told() -> bool:
-    """Whether the daemon has told the kernel that the clock is right."""
+    """Return whether the daemon has told the kernel that the clock is right."""
     return said("timedatectl", "show", "-p", "NTPSynchronized", "--value") == "yes"
 
 
 def chrony_is_right() -> bool:
-    """Whether chrony follows a source."""
+    """Return whether chrony follows a source."""
     return (
         subprocess.run(["chronyc", "waitsync", "1"], capture_output=True, check=False).returncode
         == 0
@@ -87,7 +87,7 @@ def chrony_is_right() -> bool:
 
 
 def timesyncd_is_right() -> bool:
-    """Whether timesyncd has heard a server since it was started, and set the clock."""
+    """Return whether timesyncd has heard a server since it was started, and set the clock."""
     heard = said("timedatectl", "show-timesync", "-p", "NTPMessage", "--value")
     return bool(heard) and kernel_is_told()
 
@@ -119,7 +119,7 @@ DAEMONS = (
 
 
 def installed() -> tuple[Daemon | None, bool]:
-    """The daemon that keeps time here, a running one before others, and whether it is on."""
+    """Return the daemon that keeps time here, a running one before others, and whether it is on."""
     found = []
     for daemon in DAEMONS:
         shown = said("systemctl", "show", "-p", "LoadState,UnitFileState,ActiveState", daemon.unit)
@@ -134,7 +134,7 @@ def installed() -> tuple[Daemon | None, bool]:
 
 
 def refusal(server: str) -> str:
-    """Why a server is of no use to this node; empty when it gives the time."""
+    """Return why a server is of no use to this node; empty when it gives the time."""
     if not re.fullmatch(r"[A-Za-z0-9.:_-]+", server):
         return f"{server!r} is no name and no address"
     try:
@@ -157,7 +157,10 @@ def refusal(server: str) -> str:
 
 
 def drop_in_of(root: Path, daemon: Daemon) -> Path:
-    """Where the drop-in goes; raises OSError where the daemon's own file would not read it."""
+    """Return where the drop-in goes.
+
+    Raises OSError where the daemon's own file would not read it.
+    """
     own = root / "etc/chrony/chrony.conf"
     if daemon.unit == "chrony.service" and own.exists():
         text = own.read_text()
@@ -182,7 +185,7 @@ def place(path: Path, text: str) -> None:
 
 
 def settle(wait_s: int, is_right: Callable[[], bool]) -> bool:
-    """Whether the clock is right before time is up."""
+    """Return whether the clock is right before time is up."""
     end = time.monotonic() + wait_s
     while not is_right():
         if time.monotonic() >= end:

@@ -62,20 +62,23 @@ MANAGES = re.compile(r"^\s*manage_etc_hosts:\s*['\"]?(\w+)", re.M)
 
 
 def block_of(hosts: Mapping[str, str], own: str, called: str) -> str:
-    """The block; what the node calls itself is another name of its own address."""
+    """Return the block; what the node calls itself is another name of its own address."""
     own_names = f"{own} {called}" if called else own
     lines = (f"{address} {own_names if name == own else name}\n" for name, address in hosts.items())
     return f"{BEGIN}{''.join(lines)}{END}"
 
 
 def also_called(hosts: Mapping[str, str], own: str, node_name: str) -> str:
-    """What the node calls itself, where that is another name than the lab's; empty if it is not."""
+    """Return what the node calls itself, where that is another name than the lab's.
+
+    Empty if it is not.
+    """
     usable = HOST_NAME.fullmatch(node_name) and node_name.partition(".")[0] != "localhost"
     return node_name if own in hosts and usable and node_name not in hosts else ""
 
 
 def put_first(text: str, block: str) -> str:
-    """The text with the block before all but the line that tells cloud-init a template's kind."""
+    """Return the text with the block first, after the line that marks a cloud-init template."""
     rest = BLOCK.sub("", text)
     head, line_end, tail = (
         rest.partition("\n") if rest.startswith("## template") else ("", "", rest)
@@ -84,13 +87,13 @@ def put_first(text: str, block: str) -> str:
 
 
 def backups(root: Path) -> list[Path]:
-    """What an earlier version kept of the file it replaced, the oldest first."""
+    """Return what an earlier version kept of the file it replaced, the oldest first."""
     kept = [path for path in (root / "etc").glob("hosts.*~") if BACKUP.fullmatch(path.name)]
     return sorted(kept, key=lambda path: path.stat().st_mtime)
 
 
 def before_the_kit(root: Path) -> tuple[str, list[Path]]:
-    """The file without anything of the kit's, and the backups that are of no use any more."""
+    """Return the file without the kit's names, and the backups that are not needed any more."""
     text = read(root / HOSTS)
     if not REPLACED.fullmatch(text):
         return BLOCK.sub("", text), []
@@ -99,12 +102,15 @@ def before_the_kit(root: Path) -> tuple[str, list[Path]]:
 
 
 def read(path: Path) -> str:
-    """A file as it is, whatever it holds; nothing where there is none."""
+    """Return a file as it is, whatever it holds; nothing where there is none."""
     return path.read_bytes().decode(errors="surrogateescape") if path.exists() else ""
 
 
 def rewritten_at_boot(root: Path) -> bool:
-    """Whether cloud-init writes the whole file at each boot; the last that says so counts."""
+    """Return whether cloud-init writes the whole file at each boot.
+
+    The last that says so counts.
+    """
     cloud = root / "etc/cloud"
     if (cloud / "cloud-init.disabled").exists():
         return False
@@ -126,7 +132,7 @@ def foreign(text: str, hosts: Mapping[str, str]) -> list[str]:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether this is an address of the node alone; Debian gives it one by its own name."""
+    """Return whether this is an address of the node alone; Debian gives it one by its own name."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
@@ -134,7 +140,10 @@ def is_loopback(address: str) -> bool:
 
 
 def wanted_files(root: Path, block: str) -> tuple[dict[Path, str], list[Path]]:
-    """What each file is to hold, and backups that go; raises OSError where a boot would undo it."""
+    """Return what each file is to hold, and backups that go.
+
+    Raises OSError where a boot would undo it.
+    """
     rest, useless = before_the_kit(root)
     files = {root / HOSTS: put_first(rest, block)}
     template = root / TEMPLATE
@@ -184,7 +193,7 @@ def main() -> None:
 
 
 def shown(path: Path, text: str) -> dict[str, str]:
-    """What `--diff` shows."""
+    """Return what `--diff` shows."""
     before = read(path).encode(errors="surrogateescape").decode(errors="replace")
     after = text.encode(errors="surrogateescape").decode(errors="replace")
     name = str(path)

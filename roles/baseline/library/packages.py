@@ -57,7 +57,7 @@ LOOK_EVERY_S = 0.3
 
 
 def holder(path: Path) -> str:
-    """The process that holds a lock of apt's, empty where none does.
+    """Return the process that holds a lock of apt's, empty where none does.
 
     apt takes POSIX locks; those of flock(1) do not keep it from anything.
     """
@@ -72,7 +72,7 @@ def holder(path: Path) -> str:
 
 
 def owner(inode: int) -> str:
-    """The name and number of the process that locks a file, as far as the kernel tells."""
+    """Return the name and number of the process that locks a file, as far as the kernel tells."""
     for line in Path("/proc/locks").read_text().splitlines():
         _, _, _, _, pid, file, *_ = line.replace("-> ", "").split()
         if file.endswith(f":{inode}"):
@@ -82,7 +82,7 @@ def owner(inode: int) -> str:
 
 
 def in_use(root: Path) -> Iterator[str]:
-    """What uses apt now."""
+    """Yield what uses apt now."""
     shown = subprocess.run(
         ["systemctl", "show", "--property=Id,ActiveState", *UPKEEP],
         capture_output=True,
@@ -123,7 +123,7 @@ class Apt:
             self._options += [word for option in own for word in ("-o", option)]
 
     def run(self, *words: str) -> str:
-        """What apt-get prints; raises OSError with its own words when it fails."""
+        """Return what apt-get prints; raises OSError with its own words when it fails."""
         done = subprocess.run(
             ["apt-get", *self._options, *words],
             capture_output=True,
@@ -151,7 +151,7 @@ class Apt:
 
 
 def complaint(text: str) -> str:
-    """The lines that say what went wrong."""
+    """Return the lines that say what went wrong."""
     lines = text.splitlines()
     bad = [line for line in lines if line.startswith(("E:", "W: Failed", "dpkg: error"))]
     unmet = [line.strip() for line in lines if "Depends:" in line]

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Give sshd settings that are read before all others, and never lose the way in by them."""
+"""Writes settings that sshd reads before all others, without shutting out the control host."""
 
 from __future__ import annotations
 
@@ -60,12 +60,15 @@ ARGUMENTS = 45
 
 
 def text_of(path: Path) -> str:
-    """A file's text; none when it is missing."""
+    """Return a file's text; none when it is missing."""
     return path.read_text() if path.is_file() else ""
 
 
 def program() -> str:
-    """What is other each time that sshd's first process begins anew; nothing when it is away."""
+    """Return what is other each time that sshd's first process begins anew.
+
+    Nothing when it is away.
+    """
     pid = run("systemctl", "show", "--property=MainPID", "--value", UNIT).strip()
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
@@ -86,7 +89,7 @@ def reload() -> None:
 
 
 def bound() -> bool:
-    """Whether something is bound over the file."""
+    """Return whether something is bound over the file."""
     mounts = Path("/proc/self/mounts").read_text().splitlines()
     return any(line.split()[1] == str(SETTINGS) for line in mounts)
 

@@ -122,7 +122,7 @@ class Left:
 
 
 def command(*argv: str, given: str | None = None) -> str:
-    """What a command prints; raises OSError with what it said when it fails."""
+    """Return what a command prints; raises OSError with what it said when it fails."""
     done = subprocess.run(argv, input=given, capture_output=True, text=True, check=False)
     if done.returncode:
         raise OSError(f"{' '.join(argv)}: {(done.stderr or done.stdout).strip()}")
@@ -130,19 +130,19 @@ def command(*argv: str, given: str | None = None) -> str:
 
 
 def in_container(root: Path) -> bool:
-    """Whether the kernel is somebody else's."""
+    """Return whether the kernel is somebody else's."""
     return (root / "run/systemd/container").exists()
 
 
 def chosen(path: Path) -> str:
-    """A kernel setting's value: the bracketed word of a choice, or all of it."""
+    """Return a kernel setting's value: the bracketed word of a choice, or all of it."""
     text = path.read_text().strip()
     bracketed = re.search(r"\[(.+?)\]", text)
     return bracketed[1] if bracketed else text
 
 
 def governor(root: Path, wanted: str) -> dict[Path, str] | Left:
-    """The governor of every core."""
+    """Return the governor of every core."""
     paths = sorted((root / CPU).glob("cpu[0-9]*/cpufreq/scaling_governor"))
     if not paths:
         return Left("governor", "this machine offers no frequency governor")
@@ -153,7 +153,7 @@ def governor(root: Path, wanted: str) -> dict[Path, str] | Left:
 
 
 def turbo(root: Path, wanted: bool) -> dict[Path, str] | Left:
-    """The one switch of turbo, which drivers name differently."""
+    """Return the one switch of turbo, which drivers name differently."""
     without, with_boost = root / CPU / "intel_pstate/no_turbo", root / CPU / "cpufreq/boost"
     if without.exists():
         return {without: str(int(not wanted))}
@@ -171,7 +171,7 @@ def huge_pages(root: Path, wanted: str) -> dict[Path, str] | Left:
 
 
 def idle_states(root: Path, most_us: int) -> dict[Path, str] | Left:
-    """The switch of each idle state; those quick enough are as they were found."""
+    """Return the switch of each idle state; those quick enough are as they were found."""
     found = read_record(root).get("files", {})
     files = {}
     for path in sorted((root / CPU).glob("cpu[0-9]*/cpuidle/state[0-9]*/disable")):
@@ -181,7 +181,10 @@ def idle_states(root: Path, most_us: int) -> dict[Path, str] | Left:
 
 
 def numbers(text: str) -> set[int]:
-    """The numbers of a list as the kernel writes it, `0-3,8`; raises ValueError for others."""
+    """Return the numbers of a list as the kernel writes it, `0-3,8`.
+
+    Raises ValueError for others.
+    """
     if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", text):
         raise ValueError(f"{text!r} is no list such as 0-3,8")
     found: set[int] = set()
@@ -194,7 +197,7 @@ def numbers(text: str) -> set[int]:
 
 
 def listed(found: set[int]) -> str:
-    """The shortest list of these numbers, as the kernel writes it."""
+    """Return the shortest list of these numbers, as the kernel writes it."""
     parts: list[list[int]] = []
     for number in sorted(found):
         if parts and parts[-1][-1] == number - 1:
@@ -205,7 +208,7 @@ def listed(found: set[int]) -> str:
 
 
 def there(root: Path, name: str, asked: str | None, online: str, what: str) -> Iterator[str]:
-    """Why a list of processors or memory nodes cannot be on this machine."""
+    """Yield why a list of processors or memory nodes cannot be on this machine."""
     try:
         wanted = numbers(asked) if asked else set()
     except ValueError as error:
@@ -219,7 +222,7 @@ def there(root: Path, name: str, asked: str | None, online: str, what: str) -> I
 
 
 def refusals(root: Path, params: Mapping[str, Any]) -> list[str]:
-    """What is asked of this machine and cannot be, whatever is done to it."""
+    """Return what is asked of this machine and cannot be, whatever is done to it."""
     cpus = f"{CPU}/online"
     found = [
         *there(root, "irq_cpus", params["irq_cpus"], cpus, "the processors"),
@@ -242,12 +245,15 @@ def mask(cpus: set[int]) -> str:
 
 
 def same_mask(one: str, other: str) -> bool:
-    """Whether two masks name the same processors; the kernel writes as many digits as it likes."""
+    """Return whether two masks name the same processors.
+
+    The kernel writes as many digits as it likes.
+    """
     return int(one.replace(",", ""), 16) == int(other.replace(",", ""), 16)
 
 
 def can_move(path: Path) -> bool:
-    """Whether the kernel lets this interrupt move: it takes back what it says, or refuses."""
+    """Return whether this interrupt can be moved: the kernel accepts its own value again."""
     if not path.stat().st_mode & 0o222:
         return False
     try:
@@ -258,7 +264,7 @@ def can_move(path: Path) -> bool:
 
 
 def interrupt_steps(root: Path, params: Mapping[str, Any]) -> Iterator[Step | Left]:
-    """Every interrupt that can be moved, those that are yet to come, and both at boot."""
+    """Yield every interrupt that can be moved, those that are yet to come, and both at boot."""
     if not params["irq_cpus"]:
         return
     if in_container(root) or not (root / INTERRUPTS).exists():
@@ -292,7 +298,10 @@ def interrupts_back(found: Mapping[str, str]) -> None:
 
 
 def placement_steps(root: Path, params: Mapping[str, Any]) -> Iterator[Step | Left]:
-    """The processors and the memory of the kit's services; they alone are restarted for it."""
+    """Yield the processors and the memory of the kit's services.
+
+    They alone are restarted for it.
+    """
     cpus, numa = params["service_cpus"], params["service_numa"]
     if cpus is None and numa is None:
         return
@@ -337,7 +346,7 @@ def unplace(root: Path) -> None:
 
 
 def name_steps(root: Path, params: Mapping[str, Any]) -> Iterator[Step]:
-    """What the node is called."""
+    """Yield what the node is called."""
     wanted, path = params["hostname"], root / HOST_NAME
     was = path.read_text() if path.exists() else ""
     if wanted and was.strip() != wanted:
@@ -484,7 +493,7 @@ def release(found: Mapping[str, str]) -> None:
 
 
 def plan(root: Path, params: Mapping[str, Any]) -> tuple[list[Step], dict[str, str]]:
-    """What there is to do, and what is left with its reason."""
+    """Return what there is to do, and what is left with its reason."""
     found = [
         *kernel_steps(root, params),
         *interrupt_steps(root, params),
@@ -519,7 +528,7 @@ def tune(root: Path, params: Mapping[str, Any], *, check: bool) -> tuple[list[st
 
 
 def read_record(root: Path) -> dict[str, dict[str, Any]]:
-    """How the node was found; empty when nothing was changed."""
+    """Return how the node was found; empty when nothing was changed."""
     record = root / RECORD
     return json.loads(record.read_text()) if record.exists() else {}
 

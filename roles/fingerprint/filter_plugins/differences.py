@@ -42,7 +42,10 @@ def clocks_off(fingerprints: Mapping[str, Mapping[str, Any]], tolerance: float) 
 
 
 def limit_of(taken: Mapping[str, Any]) -> float:
-    """The rate that a node's shaper or else its hardware allows in Mbit/s; 0 where neither does."""
+    """Return the rate that a node's shaper or else its hardware allows in Mbit/s.
+
+    0 where neither does.
+    """
     speed = taken.get("link_speed_mbit") if taken.get("link_driver") else None
     return max(0.0, float(taken.get("link_shaped_mbit") or speed or 0))
 
@@ -83,7 +86,10 @@ def links_off(
 
 
 def declared(exceptions: Any, nodes: Set[str]) -> dict[tuple[str, str], str]:
-    """The reasons of the declared exceptions by node and item; refuse one that is not whole."""
+    """Return the reasons of the declared exceptions by node and item.
+
+    Refuse one that is not whole.
+    """
     reasons = {}
     for exception in exceptions or []:
         parts = exception if isinstance(exception, Mapping) else {}
@@ -102,7 +108,7 @@ def declared(exceptions: Any, nodes: Set[str]) -> dict[tuple[str, str], str]:
 
 
 def roles_of(groups: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
-    """The groups of each node."""
+    """Return the groups of each node."""
     roles: dict[str, set[str]] = defaultdict(set)
     for group, members in groups.items():
         for name in members:
@@ -115,7 +121,7 @@ def fingerprint_roles(
     groups: Mapping[str, Sequence[str]],
     control: Sequence[str],
 ) -> dict[str, str]:
-    """What each address of a lab counts as: the roles of its node, or the control host's word.
+    """Return what each address counts as: the roles of its node, or the control host's word.
 
     `addresses` by node name, one or several a node, `groups` as role and nodes.
     """
@@ -136,7 +142,7 @@ def fingerprint_differences(
     exceptions: Sequence[Mapping[str, str]] = (),
     but: Sequence[str] = (),
 ) -> list[dict[str, str]]:
-    """Rows of item, node, value and what the others have; none when the nodes are the same.
+    """Return rows of item, node, value and what the others have; none when the nodes are the same.
 
     `fingerprints` by node name, `groups` as role and nodes. `tolerances` holds `clock_ms`,
     `memory` and `link_share` (parts of the middle node's) and `rtt_ms`. What `exceptions` declare
@@ -178,7 +184,7 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Any]:
-        """By the name templates use."""
+        """Return by the name templates use."""
         return {
             "fingerprint_differences": fingerprint_differences,
             "fingerprint_roles": fingerprint_roles,

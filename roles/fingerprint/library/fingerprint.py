@@ -85,7 +85,7 @@ NO_LATENCY_US = 2_000_000_000
 
 
 def read(path: str) -> str | None:
-    """A small file's text, or None where it is not there or may not be read."""
+    """Return a small file's text, or None where it is not there or may not be read."""
     try:
         return Path(path).read_text().strip()
     except OSError:
@@ -93,7 +93,7 @@ def read(path: str) -> str | None:
 
 
 def output(*argv: str) -> str | None:
-    """What a command prints, or None where it is missing or fails."""
+    """Return what a command prints, or None where it is missing or fails."""
     if not shutil.which(argv[0]):
         return None
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
@@ -101,7 +101,7 @@ def output(*argv: str) -> str | None:
 
 
 def several(paths: Iterable[Path]) -> str | None:
-    """The different texts of files of one kind, as one item."""
+    """Return the different texts of files of one kind, as one item."""
     return ", ".join(sorted({text for path in paths if (text := read(str(path)))})) or None
 
 
@@ -135,7 +135,7 @@ def memory() -> dict[str, object]:
 
 
 def idle() -> dict[str, object]:
-    """How deep the processors may sleep: driver, governor, states and the latency that is asked.
+    """Return how deep processors may sleep: driver, governor, states, latency that is asked for.
 
     A state that is off on some processors alone is named with their number.
     """
@@ -155,7 +155,7 @@ def idle() -> dict[str, object]:
 
 
 def idle_latency() -> int | None:
-    """The longest time to wake up that any program asks for, in µs; None where none does."""
+    """Return the longest time to wake up that any program asks for, in µs; None where none does."""
     try:
         (latency,) = struct.unpack("=i", Path("/dev/cpu_dma_latency").read_bytes()[:4])
     except (OSError, struct.error):
@@ -164,7 +164,7 @@ def idle_latency() -> int | None:
 
 
 def interrupts(device: str | None) -> dict[str, object]:
-    """Which processors serve interrupts: as a rule, and those of the card of the lab's link.
+    """Return which processors serve interrupts: as a rule, and those of the card of the lab's link.
 
     Their numbers are each machine's own; how many go where is not. irqbalance moves them.
     """
@@ -180,7 +180,7 @@ def interrupts(device: str | None) -> dict[str, object]:
 
 
 def time_source() -> str | None:
-    """Who sets the clock; None where that cannot be told. Asks without starting anything."""
+    """Return who sets the clock; None where that cannot be told. Asks without starting anything."""
     if output("systemd-detect-virt", "--container"):
         return "host's clock"
     if tracking := output("chronyc", "-n", "-c", "tracking"):
@@ -195,7 +195,7 @@ def time_source() -> str | None:
 
 
 def link(address: str) -> dict[str, object]:
-    """The link that carries the lab's address: driver, speed, duplex, MTU and shaped rate."""
+    """Return the link of the lab's address: driver, speed, duplex, MTU and shaped rate."""
     for entry in json.loads(output("ip", "-json", "address", "show") or "[]"):
         if plain(address) in (plain(info["local"]) for info in entry["addr_info"]):
             device = f"/sys/class/net/{entry['ifname']}"
@@ -216,7 +216,10 @@ def link(address: str) -> dict[str, object]:
 
 
 def disk() -> dict[str, object]:
-    """What the root file system lies on; a container's or a network's has no device of its own."""
+    """Return what the root file system lies on.
+
+    A container's or a network's has no device of its own.
+    """
     number = Path("/").stat().st_dev
     entry = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve()
     device = entry.parent if (entry / "partition").exists() else entry
@@ -256,14 +259,14 @@ def reach(peer: str) -> socket.socket:
 
 
 def connect_seconds(peer: str) -> float:
-    """How long one TCP connect takes, which is one round trip."""
+    """Return how long one TCP connect takes, which is one round trip."""
     began = time.perf_counter()
     reach(peer).close()
     return time.perf_counter() - began
 
 
 def transfer_mbit(peer: str) -> float:
-    """The rate of one transfer from its first block on."""
+    """Return the rate of one transfer from its first block on."""
     with reach(peer) as connection:
         connection.sendall(b"GET /stream HTTP/1.0\r\n\r\n")
         if not connection.recv(BLOCK_BYTES):
@@ -291,7 +294,7 @@ def jvms(roles: Roles) -> dict[str, str]:
 
 
 def placement(process: Path) -> str:
-    """Where a process may run and have its memory, and by which policy."""
+    """Return where a process may run and have its memory, and by which policy."""
     status = dict(re.findall(r"^(\w+):\s*(.*)$", read(f"{process}/status") or "", re.M))
     cpus, nodes = status.get("Cpus_allowed_list"), status.get("Mems_allowed_list")
     try:
@@ -303,7 +306,10 @@ def placement(process: Path) -> str:
 
 
 def flags_of(process: Path) -> list[str]:
-    """The flags of a JVM as it tells them itself; if its account has no name, as it was begun."""
+    """Return the flags of a JVM as it tells them itself.
+
+    If its account has no name, as it was begun.
+    """
     for data in (process / "root/tmp").glob(f"hsperfdata_*/{process.name}"):
         return performance_data(data.read_bytes()).get("java.rt.vmArgs", "").split()
     command = (read(f"{process}/cmdline") or "").split("\0")
@@ -311,7 +317,7 @@ def flags_of(process: Path) -> list[str]:
 
 
 def command_flags(command: list[str]) -> list[str]:
-    """The flags of a JVM's command line, up to its main class."""
+    """Return the flags of a JVM's command line, up to its main class."""
     flags, arguments = [], iter(command[1:])
     for argument in arguments:
         if argument in {"-cp", "-classpath", "--class-path"}:
@@ -324,7 +330,7 @@ def command_flags(command: list[str]) -> list[str]:
 
 
 def performance_data(data: bytes) -> dict[str, str]:
-    """The texts in a HotSpot performance data file (`jvmstat` format 2)."""
+    """Return the texts in a HotSpot performance data file (`jvmstat` format 2)."""
     if data[:4] != b"\xca\xfe\xc0\xc0":
         return {}
     order = "<" if data[4] else ">"
@@ -344,7 +350,7 @@ def performance_data(data: bytes) -> dict[str, str]:
 
 
 def packages() -> dict[str, object]:
-    """Every installed package with its version, and their hash."""
+    """Return every installed package with its version, and their hash."""
     form = "${db:Status-Status} ${Package} ${Version}\n"
     listed = (output("dpkg-query", "-W", "-f", form) or "").splitlines()
     installed = sorted(row.partition(" ")[2] for row in listed if row.startswith("installed "))
@@ -355,7 +361,10 @@ def packages() -> dict[str, object]:
 
 
 def digest(path: Path, roles: Roles) -> str:
-    """A file's SHA-256; in a setting, addresses of the lab count as what they are to the node."""
+    """Return a file's SHA-256.
+
+    In a setting, addresses of the lab count as what they are to the node.
+    """
     content = path.read_bytes()
     if path.is_relative_to("/etc"):
         content = roles.neutral(content.decode("latin-1")).encode("latin-1")
@@ -373,7 +382,7 @@ def files(patterns: list[str], but: list[str], roles: Roles) -> dict[str, str]:
 
 
 def roles_from(params: dict) -> Roles:
-    """The roles of addresses as asked, and of the one that Ansible comes from."""
+    """Return the roles of addresses as asked, and of the one that Ansible comes from."""
     session = ssh_session()
     control = {session.peer: CONTROL} if session else {}
     return Roles({**control, **params["roles"]}, params["own"])

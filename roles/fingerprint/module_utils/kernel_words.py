@@ -35,7 +35,7 @@ NAMING = {"ip", "hostname", "systemd.hostname", "nfsroot"}
 
 
 def kernel_words(line: str, name: str) -> dict[str, str]:
-    """The words of a kernel's command line by parameter, those of the same one in their order.
+    """Return the words of a kernel's command line by parameter, those of one in their order.
 
     `name` is the machine's own. What names a disk, a volume, a serial port or the machine says only
     what kind of name it is. A word that follows itself at once counts once. What stands after `--`
@@ -56,7 +56,7 @@ def kernel_words(line: str, name: str) -> dict[str, str]:
 
 
 def neutral(word: str, parameter: str, name: str) -> str:
-    """One word without the names that no two machines share."""
+    """Return one word without the names that no two machines share."""
     for pattern, instead in DISK_NAMES:
         word = pattern.sub(instead, word)
     if parameter in NAMING and name:

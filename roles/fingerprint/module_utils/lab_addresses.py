@@ -24,7 +24,7 @@ CONTROL = "control"
 
 
 def plain(address: str) -> str | None:
-    """An address as it is always spelt, or None for what is none or names more than one."""
+    """Return an address as it is always spelt, or None for what is none or names more than one."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -33,7 +33,7 @@ def plain(address: str) -> str | None:
 
 
 def alone(place: str) -> str | None:
-    """The one address that a place is, or None."""
+    """Return the one address that a place is, or None."""
     address, _, length = place.partition("/")
     return plain(address) if length in {"", "32" if "." in address else "128"} else None
 
@@ -47,7 +47,7 @@ class Roles:
         self._own = {known: word for address, word in own.items() if (known := plain(address))}
 
     def neutral(self, text: str) -> str:
-        """The text with the word for its role in each address' place.
+        """Return the text with the word for its role in each address' place.
 
         Where several stand together, as in the list of all nodes, they are sorted by role, and
         the node's own counts by its role too: such a list is the same on every node of a lab.

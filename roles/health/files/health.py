@@ -38,7 +38,7 @@ LISTENING = 3
 
 
 def services(address: str, probes: dict) -> dict:
-    """Every service of the kit that is installed here."""
+    """Return every service of the kit that is installed here."""
     units = sorted(path.stem for path in UNITS.glob(f"{PREFIX}*.service") if path.stem not in OWN)
     stopped = _stopped()
     return {
@@ -50,7 +50,7 @@ def services(address: str, probes: dict) -> dict:
 
 
 def service(unit: str, address: str, probe: dict | None, *, stopped: bool) -> dict:
-    """Whether a service runs and answers, since when, and how it ended last."""
+    """Return whether a service runs and answers, since when, and how it ended last."""
     link = INVOCATIONS / f"invocation:{unit}.service"
     invocation = since = None
     with suppress(OSError):  # systemd removes the link when the unit ends
@@ -70,7 +70,7 @@ def service(unit: str, address: str, probe: dict | None, *, stopped: bool) -> di
 
 
 def _answers(address: str, probe: dict) -> bool:
-    """Whether the probe's text is in what the service says."""
+    """Return whether the probe's text is in what the service says."""
     said = b""
     expected = probe["expect"].encode()
     try:
@@ -112,7 +112,7 @@ def judge(unit: str, address: str, probe: dict | None) -> str:
 
 
 def _stopped() -> set[str]:
-    """The units with a process that a signal has stopped."""
+    """Return the units with a process that a signal has stopped."""
     return {
         unit
         for stat in Path("/proc").glob("[0-9]*/stat")
@@ -129,7 +129,7 @@ def _ticks(unit: str) -> int:
 
 
 def _is_busy(unit: str) -> bool:
-    """Whether a thread of the unit runs, or would if a processor or a disk were free."""
+    """Return whether a thread of the unit runs, or would if a processor or a disk were free."""
     return any(
         _fields(thread)[:1] in (["R"], ["D"])
         for process in _processes(unit)
@@ -142,7 +142,7 @@ def _processes(unit: str) -> list[Path]:
 
 
 def _fields(stat: Path) -> list[str]:
-    """What /proc says of a process, from its state on."""
+    """Return what /proc says of a process, from its state on."""
     return _text(stat).rpartition(")")[2].split()
 
 
@@ -151,7 +151,10 @@ def _units(stat: Path) -> list[str]:
 
 
 def machine() -> dict:
-    """What may disturb a trial; ticks and retransmits count from boot, None is not readable."""
+    """Return what may disturb a trial.
+
+    Ticks and retransmits count from boot, None is not readable.
+    """
     ticks = [int(word) for word in (_lines(Path("/proc/stat")) or ["cpu"])[0].split()[1:9]]
     load = (_lines(Path("/proc/loadavg")) or [""])[0].split()
     rates = [float(rate) for rate in re.findall(r"cpu MHz\s*: (.*)", _text(Path("/proc/cpuinfo")))]
@@ -181,7 +184,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _text(path: Path) -> str:
-    """A file's text, or nothing when it cannot be read."""
+    """Return a file's text, or nothing when it cannot be read."""
     try:
         return path.read_text()
     except OSError:
@@ -193,7 +196,7 @@ def _utc(seconds: float) -> str:
 
 
 def report(address: str, probes: dict) -> dict:
-    """The answer to a request that came in on `address`."""
+    """Return the answer to a request that came in on `address`."""
     room = os.statvfs("/var/lib")
     return {
         "schema": SCHEMA,

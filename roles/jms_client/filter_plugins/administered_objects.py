@@ -20,7 +20,7 @@ SAMPLE = "sample"
 
 
 def bindings(sample: str, queues: Iterable[str]) -> str:
-    """The text of a `.bindings` file: the sample's connection factory and each of these queues.
+    """Return the text of a `.bindings` file with the sample's connection factory and the queues.
 
     Names are letters, digits, dots and underscores, so that nothing in them needs a backslash.
     Raises AnsibleFilterError where the sample holds no queue to copy.
@@ -44,5 +44,5 @@ class FilterModule:
     """The filter of the role."""
 
     def filters(self) -> dict[str, Any]:
-        """By the name templates use."""
+        """Return by the name templates use."""
         return {"jms_client_bindings": bindings}

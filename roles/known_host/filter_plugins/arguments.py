@@ -32,5 +32,5 @@ class FilterModule:
     """Makes `known_host_words` known to templates."""
 
     def filters(self) -> dict[str, Any]:
-        """Name the filter."""
+        """Return the filter by the name that templates use."""
         return {"known_host_words": words}

@@ -66,7 +66,7 @@ def vendors_of(file: Path) -> dict[str, str]:
 
 
 def vendor_of(mac: str, vendors: Mapping[str, str]) -> str:
-    """Who made a network card."""
+    """Return who made a network card."""
     if int(mac[:2], 16) & 2:
         return "no vendor: an address made by software"
     return vendors.get(mac.replace(":", "").upper()[:6], "unknown vendor")
@@ -78,7 +78,10 @@ def seen_machines(
     now: Callable[[], str],
     tell: Callable[[Seen], None],
 ) -> list[Seen]:
-    """The machines in dnsmasq's log, in the order they asked; `tell` hears of each at once."""
+    """Return the machines in dnsmasq's log, in the order they asked.
+
+    `tell` hears of each at once.
+    """
     machines: dict[str, Seen] = {}
     classes: dict[str, str] = {}
     for line in lines:
@@ -96,7 +99,7 @@ def seen_machines(
 
 
 def inventory_lines(machines: Sequence[Seen], known: Mapping[str, str]) -> str:
-    """The machines as they belong into an inventory; `known` are names by MAC address."""
+    """Return the machines as they belong into an inventory; `known` are names by MAC address."""
     lines = []
     for number, machine in enumerate((m for m in machines if m.mac not in known), 1):
         lines += [

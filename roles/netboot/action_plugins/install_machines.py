@@ -63,7 +63,7 @@ class UnstartedError(Exception):
 
 
 def usual_seconds(directory: Path) -> float | None:
-    """How long installs took here before, in the middle; None before the first."""
+    """Return how long installs took here before, in the middle; None before the first."""
     took = [
         json.loads(file.read_text()).get("took_s")
         for file in (directory / "machines").glob("*/installed.json")
@@ -73,7 +73,7 @@ def usual_seconds(directory: Path) -> float | None:
 
 
 def line_of(event: dict[str, Any], begun: dict[str, float], usual_s: float | None) -> str:
-    """One change as a line: time, machine, state, detail, and how long yet where that is known.
+    """Return one change as a line: time, machine, state, detail, and the time left if known.
 
     `begun` remembers when each machine began to load the installer.
     """
@@ -91,7 +91,7 @@ def line_of(event: dict[str, Any], begun: dict[str, float], usual_s: float | Non
 
 
 def verdict(ends: dict[str, str], directory: Path) -> list[str]:
-    """What became of the machines that are not ready, and where to look."""
+    """Return what became of the machines that are not ready, and where to look."""
     lines = []
     for name, end in sorted(ends.items()):
         if end == "ready":

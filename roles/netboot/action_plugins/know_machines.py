@@ -42,7 +42,7 @@ KNOWN_S = 60
 
 
 def fingerprint(key: str) -> str:
-    """The SHA256 fingerprint of a public SSH key, as ssh-keygen prints it."""
+    """Return the SHA256 fingerprint of a public SSH key, as ssh-keygen prints it."""
     digest = hashlib.sha256(base64.b64decode(key.split()[1])).digest()
     return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
 

@@ -46,7 +46,7 @@ class Archives:
         self._numbers = itertools.count()
 
     def file(self, path: str, address: str) -> Path | None:
-        """The file of an archive for who asks, or None where the archive has none."""
+        """Return the file of an archive for who asks, or None where the archive has none."""
         place = _FILE.fullmatch(path)
         if place is None or place.group(1) not in self._plan.archives or "/../" in path:
             return None

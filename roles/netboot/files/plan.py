@@ -73,5 +73,5 @@ def read_plan(path: Path) -> Plan:
 
 
 def offer_of(directory: Path) -> Path:
-    """The file that remembers that a machine was given its boot script."""
+    """Return the file that remembers that a machine was given its boot script."""
     return directory / "offered"

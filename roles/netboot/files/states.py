@@ -94,7 +94,10 @@ class Machines:
             self._to(machine, "unstarted", why, come_from=("waiting",))
 
     def boot_script(self, mac: str, address: str) -> str | None:
-        """What iPXE shall do on the machine with this card, at this address; None for no card."""
+        """Return what iPXE shall do on the machine with this card, at this address.
+
+        None for no card.
+        """
         if not _MAC.fullmatch(mac):
             return None
         machine = self._plan.machines.get(mac)
@@ -119,7 +122,7 @@ class Machines:
         return (machine.directory / "boot.ipxe").read_text()
 
     def file(self, token: str, name: str, address: str) -> Path | None:
-        """One of the files of the machine that holds this token, for that machine alone."""
+        """Return one of the files of the machine that holds this token, for that machine alone."""
         with self._lock:
             machine = self._installing(token, address)
             if machine is None or name not in MACHINE_FILES:
@@ -130,7 +133,7 @@ class Machines:
             return machine.directory / name
 
     def holds(self, token: str, address: str) -> bool:
-        """Whether a token is that of the machine at this address, which installs."""
+        """Return whether a token is that of the machine at this address, which installs."""
         return self._installing(token, address) is not None
 
     def report(self, token: str, what: str, text: str, address: str) -> bool:
@@ -171,7 +174,7 @@ class Machines:
             self._to(machine, "installing", STEPS[step.group(1)], come_from=BEFORE)
 
     def installs_at(self, address: str) -> bool:
-        """Whether a machine that was given the installer has this address and is not done."""
+        """Return whether a machine that has the installer and is not done has this address."""
         machine = self._by_address.get(address)
         return bool(machine and machine.offered and machine.state not in DONE)
 
@@ -192,7 +195,7 @@ class Machines:
         return any(machine.state not in ENDS for machine in machines)
 
     def _installing(self, token: str, address: str) -> Machine | None:
-        """The machine that holds a token, where it asks from its own address and may."""
+        """Return the machine that holds a token, where it asks from its own address and may."""
         machine = self._by_token.get(token)
         if machine is None or not machine.offered or machine.state in DONE:
             return None
@@ -202,14 +205,14 @@ class Machines:
         return machine
 
     def _boots_at(self, machine: Machine, address: str) -> bool:
-        """Whether a machine's firmware asks from here."""
+        """Return whether a machine's firmware asks from here."""
         card = neighbour(address)
         if self._plan.proxy:
             return card == machine.mac
         return address == machine.address and card in ("", machine.mac)
 
     def _local(self, mac: str, reason: str) -> str:
-        """The script that lets a machine boot from its disk, in another way each time it asks."""
+        """Return the script that boots from the disk, by another way each time that it is asked."""
         with self._lock:
             if len(self._sent_away) >= REMEMBERED:
                 self._sent_away.clear()
@@ -248,12 +251,15 @@ class Machines:
 
 
 def step_of(item: str) -> str:
-    """A step of Debian's installer in words, where it has some."""
+    """Return a step of Debian's installer in words, where it has some."""
     return STEPS.get(item, item)
 
 
 def neighbour(address: str, table: Path = NEIGHBOURS) -> str:
-    """The card that answers for an address on the cable; empty where the kernel knows none."""
+    """Return the card that answers for an address on the cable.
+
+    Empty where the kernel knows none.
+    """
     for row in table.read_text().splitlines()[1:]:
         fields = row.split()
         if fields[0] == address and fields[2] != "0x0":
@@ -262,7 +268,7 @@ def neighbour(address: str, table: Path = NEIGHBOURS) -> str:
 
 
 def shown_keys(machines: Iterable[Machine]) -> dict[str, set[str]]:
-    """The host keys that machines' SSH servers show, by address; all are asked at once."""
+    """Return the host keys that machines' SSH servers show, by address; all are asked at once."""
     ports: dict[int, list[str]] = defaultdict(list)
     for machine in machines:
         ports[machine.port].append(machine.address)

@@ -55,7 +55,7 @@ _KEY = re.compile(r"(ssh|ecdsa|sk)-\S+ [A-Za-z0-9+/=]+( [^'\n]*)?")
 
 
 def inventory_machines(nodes: Sequence[str], hostvars: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The machines among the nodes: those whose `netboot_mac` is known, as the role wants them.
+    """Return the nodes whose `netboot_mac` is known, as the role takes them.
 
     Each file with a public key is read once. Raises AnsibleFilterError, which names machine, reason
     and next step, for values of a wrong type.
@@ -110,13 +110,13 @@ def _of_types(of: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _yes(value: Any) -> bool | None:
-    """A truth value as an inventory in YAML or INI writes it; None for anything else."""
+    """Return a truth value as an inventory in YAML or INI writes it; None for anything else."""
     words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
     return words.get(str(value).lower())
 
 
 def _first_line(file: Path) -> str:
-    """What a file of one line holds; nothing without it."""
+    """Return what a file of one line holds; nothing without it."""
     try:
         return file.read_text().strip()
     except (OSError, ValueError):
@@ -124,7 +124,7 @@ def _first_line(file: Path) -> str:
 
 
 def with_tokens(machines: Sequence[Machine], directory: str) -> list[dict[str, Any]]:
-    """The machines, each with its `token`, which is made on first use and kept for one install."""
+    """Return the machines, each with a `token` that is made once and kept for one install."""
     return [
         {**machine, "token": _token(Path(directory) / "machines" / machine["name"] / "token")}
         for machine in machines
@@ -143,7 +143,7 @@ def _token(file: Path) -> str:
 def served_directories(
     machines: Sequence[Machine], directory: str, owner: Mapping[str, str]
 ) -> list[dict[str, str]]:
-    """The directories of the state, for the module tree."""
+    """Return the directories of the state, for the module tree."""
     paths = [directory, *(f"{directory}/machines/{machine['name']}" for machine in machines)]
     return [{"path": path, "mode": "0700", **owner} for path in paths]
 
@@ -151,7 +151,7 @@ def served_directories(
 def served_files(
     machines: Sequence[Machine], directory: str, owner: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """The files that are served and the plan, for the module tree."""
+    """Return the files that are served and the plan, for the module tree."""
     common = [(directory, name, {}) for name in ("dnsmasq.conf", "plan.json")]
     own = [
         (f"{directory}/machines/{machine['name']}", name, {"machine": machine})
@@ -184,7 +184,7 @@ def plan_of(machines: Sequence[Machine], directory: str) -> dict[str, dict[str, 
 def interface_problems(
     interface: str, network: Mapping[str, Any], despite: str, routes: str, interfaces: Sequence[str]
 ) -> list[str]:
-    """Why DHCP must not be served on an interface.
+    """Return why DHCP must not be served on an interface.
 
     `network` is Ansible's fact of its IPv4 address, `despite` the interface that may carry the
     default route, `routes` what `ip -json route show default` printed, a line for each family.
@@ -210,7 +210,7 @@ def interface_problems(
 def network_problems(
     network: str, addresses: Sequence[Any], gateway: Any, nameservers: Sequence[Any]
 ) -> list[str]:
-    """What is wrong with netboot_range, netboot_gateway and netboot_nameservers."""
+    """Return what is wrong with netboot_range, netboot_gateway and netboot_nameservers."""
     inside = ipaddress.ip_network(network)
     problems = []
     first_and_last = [_address(address) for address in addresses]
@@ -246,7 +246,9 @@ def _address(text: Any) -> ipaddress.IPv4Address | None:
 def machine_problems(
     machines: Sequence[Machine], network: str, own: str, again: Sequence[str] = ()
 ) -> list[str]:
-    """What is wrong with machines; each line names the machine, the reason and the next step.
+    """Return what is wrong with machines.
+
+    Each line names the machine, the reason and the next step.
 
     `network` is the interface's network (`192.168.1.0/24`), `own` the control host's address there,
     `again` the names that are to be installed once more. Machines that are not to be installed may
@@ -337,7 +339,7 @@ def _of_disk(disk: Any) -> Iterable[str]:
 
 
 def machine_table(machines: Sequence[Machine], chosen: Sequence[str]) -> str:
-    """What would be installed where, for a terminal."""
+    """Return what would be installed where, for a terminal."""
     rows = [("machine", "", "MAC address", "address", "disk")]
     for machine in machines:
         what = "ERASE AND INSTALL" if machine["name"] in chosen else "leave alone"
@@ -352,14 +354,14 @@ def machine_table(machines: Sequence[Machine], chosen: Sequence[str]) -> str:
 
 
 def _rule(disk: Mapping[str, Any]) -> str:
-    """A disk's rule in words."""
+    """Return a disk's rule in words."""
     low, high = disk.get("min_gb"), disk.get("max_gb")
     bounds = [f"from {low} GB"] * (low is not None) + [f"to {high} GB"] * (high is not None)
     return " ".join([str(disk.get("name") or "the only one"), *bounds]) if disk else "(none named)"
 
 
 def installed_machines(directory: str, *, known: bool = True) -> list[str]:
-    """The names of machines that reported success, by what was kept below the state's directory.
+    """Return the names of machines that reported success, as the state's directory has them.
 
     Without those whose host keys are `known`, if so asked.
     """
@@ -368,7 +370,7 @@ def installed_machines(directory: str, *, known: bool = True) -> list[str]:
 
 
 def places(machines: Sequence[Machine]) -> list[dict[str, Any]]:
-    """How SSH reaches machines: what may be shown of them."""
+    """Return how SSH reaches machines: what may be shown of them."""
     return [{key: of[key] for key in ("name", "address", "port", "ssh_args")} for of in machines]
 
 
@@ -376,7 +378,7 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Any]:
-        """By the name templates use."""
+        """Return by the name templates use."""
         return {
             "netboot_machines": inventory_machines,
             "netboot_with_tokens": with_tokens,

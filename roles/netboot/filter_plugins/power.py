@@ -39,7 +39,10 @@ _MUST_BE = (
 
 
 def power_problems(machines: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The machines whose netboot_power is none; without what it holds, which may be a password."""
+    """Return the machines whose netboot_power is none.
+
+    Without what it holds, which may be a password.
+    """
     return [
         f"{machine['name']}: netboot_power {_MUST_BE}"
         for machine in machines
@@ -65,7 +68,7 @@ def _is_known(power: Any) -> bool:
 def power_commands(
     power: Mapping[str, Any] | str, mac: str, broadcast: str, *, uefi: bool = False
 ) -> list[list[Command]]:
-    """The steps that let a machine boot from the network: commands of which one must succeed.
+    """Return the steps that boot a machine from the network, with commands of which one must work.
 
     Each is `argv`, `environment`, `stdin`, and `json` where the answer must be JSON or empty. All
     of a step are run: what is off cannot be reset, what is on not switched on, and what was just
@@ -131,7 +134,7 @@ def machine_starts(machines: Sequence[Mapping[str, Any]], broadcast: str) -> lis
 
 
 def power_packages(machines: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The Debian packages that start these machines."""
+    """Return the Debian packages that start these machines."""
     kinds = {kind for machine in machines for kind in _kinds(machine["power"])}
     tools = {"wake": "wakeonlan", "ipmi": "ipmitool", "redfish": "curl"}
     return [package for kind, package in tools.items() if kind in kinds]
@@ -145,7 +148,7 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Any]:
-        """By the name templates use."""
+        """Return by the name templates use."""
         return {
             "netboot_starts": machine_starts,
             "netboot_power_packages": power_packages,

@@ -66,7 +66,7 @@ class ToolError(Exception):
 
 
 def run(home: str, tool: str, *arguments: str) -> str:
-    """What a tool of OpenMQ prints."""
+    """Return what a tool of OpenMQ prints."""
     done = subprocess.run(
         ["sh", f"{home}/bin/{tool}", *arguments],
         env={**os.environ, "IMQ_JAVAHOME": "/usr", "JAVA_TOOL_OPTIONS": SHORT_LIVED},
@@ -95,7 +95,7 @@ class Broker:
         self._account = ["-b", address, "-u", "admin", "-passfile", wanted["passfile"]]
 
     def queues(self) -> set[str]:
-        """The names of its queues."""
+        """Return the names of its queues."""
         listed = self._command("list", "dst", "-t", "q")
         return set(re.findall(r"(?m)^(\S+) +Queue ", listed))
 
@@ -113,7 +113,7 @@ class Broker:
 
 
 def store_is_of(store: Path, inputs: str) -> bool:
-    """Whether the store was made from these inputs."""
+    """Return whether the store was made from these inputs."""
     try:
         return (store / ".bindings").is_file() and (store / "inputs").read_text() == inputs
     except OSError:

@@ -148,13 +148,13 @@ def connection() -> Connection | None:
 
 
 def plain(peer: str) -> str:
-    """An address without its zone, and as IPv4 where it is."""
+    """Return an address without its zone, and as IPv4 where it is."""
     address = ipaddress.ip_address(peer.partition("%")[0])
     return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def sessions(tables: str) -> Iterator[Connection]:
-    """Every established TCP connection of the kernel's tables."""
+    """Yield every established TCP connection of the kernel's tables."""
     for line in tables.splitlines():
         words = line.split()
         if len(words) > 3 and words[3] == "01":
@@ -164,19 +164,19 @@ def sessions(tables: str) -> Iterator[Connection]:
 
 
 def address_of(digits: str) -> str:
-    """An address of /proc/net/tcp, where each four bytes stand in the machine's own order."""
+    """Return an address of /proc/net/tcp, whose words of four bytes are in machine order."""
     words = [bytes.fromhex(digits[at : at + 8])[::-1] for at in range(0, len(digits), 8)]
     return str(ipaddress.ip_address(b"".join(words)))
 
 
 def sessions_here() -> list[Connection]:
-    """Every established TCP connection of this node."""
+    """Return every established TCP connection of this node."""
     tables = (Path(f"/proc/net/{name}") for name in ("tcp", "tcp6"))
     return list(sessions("\n".join(table.read_text() for table in tables if table.exists())))
 
 
 def let_in_now(table: str, ports: list[int]) -> list[Connection]:
-    """The connections to these ports that the table, as the kernel holds it, would let in again."""
+    """Return the connections to these ports that the kernel's table would let in again."""
     found = {one for one in sessions_here() if one.port in ports}
     if "@ssh4 " not in table:
         return list(found)
@@ -184,14 +184,14 @@ def let_in_now(table: str, ports: list[int]) -> list[Connection]:
 
 
 def is_member(peer: str) -> bool:
-    """Whether an address is in the set of those that may reach SSH."""
+    """Return whether an address is in the set of those that may reach SSH."""
     version = ipaddress.ip_address(peer).version
     asked = ["nft", "get", "element", *TABLE.split(), f"ssh{version}", f"{{ {peer} }}"]
     return subprocess.run(asked, capture_output=True, check=False).returncode == 0
 
 
 def sshd_ports() -> list[int]:
-    """The ports that sshd is set to; none when it does not say."""
+    """Return the ports that sshd is set to; none when it does not say."""
     try:
         told = subprocess.run(
             ["/usr/sbin/sshd", "-T"], capture_output=True, text=True, check=False
@@ -202,7 +202,7 @@ def sshd_ports() -> list[int]:
 
 
 def bounds(text: str) -> tuple[ipaddress._BaseAddress, ipaddress._BaseAddress]:
-    """The first and last address of an address, a network or a range."""
+    """Return the first and last address of an address, a network or a range."""
     first, dash, last = text.partition("-")
     try:
         if dash:
@@ -223,7 +223,7 @@ def bounds(text: str) -> tuple[ipaddress._BaseAddress, ipaddress._BaseAddress]:
 
 
 def no_address(text: str, reason: str) -> str:
-    """What to say of something that should be an address."""
+    """Return what to say of something that should be an address."""
     return (
         f"{text!r} is no address, network or range ({reason}); correct the inventory, which takes "
         "10.0.0.5, 10.0.0.0/24, 10.0.0.5-10.0.0.9 and IPv6 alike, and no names"
@@ -231,7 +231,7 @@ def no_address(text: str, reason: str) -> str:
 
 
 def holds(places: list[str], address: str) -> bool:
-    """Whether an address is in one of these places."""
+    """Return whether an address is in one of these places."""
     wanted = ipaddress.ip_address(address)
     return any(
         low.version == wanted.version and low <= wanted <= high for low, high in map(bounds, places)
@@ -239,13 +239,13 @@ def holds(places: list[str], address: str) -> bool:
 
 
 def ranges(places: list[str], version: int) -> str:
-    """The addresses of one family, as elements of a set."""
+    """Return the addresses of one family, as elements of a set."""
     pairs = sorted({pair for pair in map(bounds, places) if pair[0].version == version})
     return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in pairs)
 
 
 def members(name: str, places: list[str]) -> str:
-    """A set of the addresses of each family."""
+    """Return a set of the addresses of each family."""
     text = ""
     for version in (4, 6):
         elements = ranges(places, version)
@@ -256,7 +256,7 @@ def members(name: str, places: list[str]) -> str:
 
 
 def checked(port: object) -> int:
-    """A port's number; refuses what is none."""
+    """Return a port's number; refuses what is none."""
     try:
         number = int(str(port))
     except ValueError:
@@ -305,12 +305,12 @@ def more_door(given: Mapping[str, Any]) -> str:
 
 
 def snippet(name: str, text: str) -> str:
-    """The site's own rules out of one file."""
+    """Return the site's own rules out of one file."""
     return f"        # from {name}\n{text.rstrip()}\n"
 
 
 def rules_of(params: Mapping[str, Any], ssh_ports: list[int]) -> str:
-    """The ruleset."""
+    """Return the ruleset."""
     if params["ports"] and not params["lab"]:
         raise FilterError(
             "packet_filter_lab is empty, so no node could reach another; name the nodes in "
@@ -328,14 +328,14 @@ def rules_of(params: Mapping[str, Any], ssh_ports: list[int]) -> str:
 
 
 def control_line(places: list[str]) -> str:
-    """What to write into lab.yml so that SSH comes in from these places."""
+    """Return what to write into lab.yml so that SSH comes in from these places."""
     return "rackbench_control: [" + ", ".join(f'"{place}"' for place in places) + "]"
 
 
 def shut_out(
     params: Mapping[str, Any], here: Connection | None, others: list[Connection], ports: list[int]
 ) -> list[str]:
-    """What these rules would shut out that is let in now, each with the line that lets it in."""
+    """Return what these rules would newly shut out, each with the line that lets it in."""
     named = params["ssh_from"]
     found = []
     if here and here.port not in ports:
@@ -365,7 +365,7 @@ def shut_out(
 
 
 def what_is_let_in(here: Connection | None, ports: list[int]) -> str:
-    """The warning that nobody was named."""
+    """Return the warning that nobody was named."""
     listed = ", ".join(map(str, ports))
     example = control_line([here.peer if here else "192.168.1.2"])
     return (
@@ -375,12 +375,12 @@ def what_is_let_in(here: Connection | None, ports: list[int]) -> str:
 
 
 def listing_of(rules: str) -> str:
-    """How the kernel lists these rules, asked in an empty network; refuses wrong ones."""
+    """Return how the kernel lists these rules, asked in an empty network; refuses wrong ones."""
     return run("unshare", "--net", "sh", "-c", f"nft --file - && {LIST}", stdin=rules)
 
 
 def refusal(params: Mapping[str, Any], ports: list[int], error: ProbationError) -> str:
-    """Which of the site's own files nftables does not take, and what it says of it."""
+    """Return which of the site's own files nftables does not take, and what it says of it."""
     for name, text in sorted(params["snippets"].items()):
         rules = rules_of({**params, "snippets": {name: text}}, ports)
         try:
@@ -395,18 +395,18 @@ def refusal(params: Mapping[str, Any], ports: list[int], error: ProbationError) 
 
 
 def by_its_lines(name: str, rules: str, told: str) -> str:
-    """What nftables says of the rules, with the lines of the file whose text they hold."""
+    """Return what nftables says of the rules, with the lines of the file whose text they hold."""
     above = rules.partition(f"# from {name}\n")[0].count("\n") + 1
     return re.sub(r"/dev/stdin:(\d+)", lambda at: f"{name}:{int(at[1]) - above}", told)
 
 
 def held() -> str:
-    """The kit's table as the kernel holds it, or nothing."""
+    """Return the kit's table as the kernel holds it, or nothing."""
     return subprocess.run(LIST.split(), capture_output=True, text=True, check=False).stdout
 
 
 def differs(path: Path, text: str) -> bool:
-    """Whether a file is missing or other than this."""
+    """Return whether a file is missing or other than this."""
     return not path.is_file() or path.read_text() != text
 
 
@@ -489,7 +489,7 @@ class Filter:
 
 
 def enabled() -> bool:
-    """Whether the unit loads the rules at boot."""
+    """Return whether the unit loads the rules at boot."""
     asked = ["systemctl", "is-enabled", "--quiet", UNIT.name]
     return subprocess.run(asked, check=False).returncode == 0
 

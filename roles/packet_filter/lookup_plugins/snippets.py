@@ -33,7 +33,10 @@ KIND = "*.nft"
 
 
 def snippets(directory: Path) -> dict[str, str]:
-    """The text of each file of rules by its name; OSError or UnicodeError for unreadable ones."""
+    """Return the text of each file of rules by its name.
+
+    OSError or UnicodeError for unreadable ones.
+    """
     return {file.name: file.read_text(encoding="utf-8") for file in sorted(directory.glob(KIND))}
 
 
@@ -43,7 +46,10 @@ class LookupModule(LookupBase):  # type: ignore[misc]
     def run(
         self, terms: list[str], variables: dict[str, Any] | None = None, **_: Any
     ) -> list[dict[str, str]]:
-        """One dictionary; an AnsibleError names a directory or file that is not as it must be."""
+        """Return one dictionary.
+
+        An AnsibleError names a directory or file that is not as it must be.
+        """
         named, inventory = terms
         directory = Path(named).expanduser() if named else Path(inventory, DIRECTORY)
         if not named and not (inventory and directory.exists()):

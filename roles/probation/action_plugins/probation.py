@@ -44,7 +44,7 @@ class ActionModule(ActionBase):
     """`probation`: `module` with its `arguments`, and `seconds` for a new connection."""
 
     def run(self, tmp: str | None = None, task_vars: Values | None = None) -> Values:
-        """What the module says, or how the way in was lost and what the node made of it."""
+        """Return what the module says, or how the way in was lost and what the node made of it."""
         super().run(tmp, task_vars)
         self._variables = task_vars or {}
         seconds = self._seconds()
@@ -93,7 +93,7 @@ class ActionModule(ActionBase):
         return why_not
 
     def _attempt(self, seconds: int) -> str:
-        """Nothing, or why no connection came about within so many seconds."""
+        """Return nothing, or why no connection came about within so many seconds."""
         connection = self._connection_of_its_own(seconds)
         try:
             code, _, errors = connection.exec_command("true", sudoable=False)
@@ -142,5 +142,5 @@ class ActionModule(ActionBase):
 
 
 def warnings_of(answer: Values) -> Values:
-    """The warnings of a module's answer, which the answer of another must not hide."""
+    """Return the warnings of a module's answer, which the answer of another must not hide."""
     return {"warnings": answer["warnings"]} if "warnings" in answer else {}

@@ -94,7 +94,7 @@ class ActionModule(ActionBase):
         return result
 
     def _node(self, command: str) -> bytes:
-        """What a command prints on the node."""
+        """Return what a command prints on the node."""
         try:
             answer = self._low_level_execute_command(f"{{ {command}; }} 2>/dev/null")
         except AnsibleConnectionFailure as error:

@@ -16,7 +16,7 @@ EXAMPLES = r"""
 
 
 def instant(text: str, now: datetime | None = None) -> str:
-    """Give a deadline in UTC, as 2026-03-02T06:00:00Z.
+    """Return a deadline in UTC, as 2026-03-02T06:00:00Z.
 
     `text` is HH:MM by this machine's clock, the next time it shows that, or an ISO 8601 date and
     time, local when it names no zone. Raises AnsibleFilterError.
@@ -43,5 +43,5 @@ class FilterModule:
     """Makes `sweep_instant` known to templates."""
 
     def filters(self) -> dict[str, Any]:
-        """Name the filter."""
+        """Return the filter by the name that templates use."""
         return {"sweep_instant": instant}

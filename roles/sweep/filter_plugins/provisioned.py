@@ -19,7 +19,7 @@ POOLED = "sort-jms"
 def not_provisioned(
     lab: Mapping[str, Any], plans: Iterable[str], workers: Sequence[str]
 ) -> list[str]:
-    """What is missing for some runs, one text each.
+    """Return what is missing for some runs, one text each.
 
     `lab` is lab.json as it lies on the client node, empty where there is none; `plans` are the
     contents of the runs' plan.jsonl; `workers` are the inventory's.
@@ -47,5 +47,5 @@ class FilterModule:
     """Makes `not_provisioned` known to templates."""
 
     def filters(self) -> dict[str, Any]:
-        """Name the filter."""
+        """Return the filter by the name that templates use."""
         return {"not_provisioned": not_provisioned}

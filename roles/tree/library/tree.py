@@ -69,7 +69,9 @@ from ansible.module_utils.basic import AnsibleModule  # noqa: E402
 
 
 def account_above(path: Path) -> int:
-    """The first account beside root that owns a directory on the way to `path`; root when none.
+    """Return the first account beside root that owns a directory on the way to `path`.
+
+    Root when none.
 
     Root's own directories are followed as they are: nobody else can have planted a link in them.
     """

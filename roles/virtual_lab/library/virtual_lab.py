@@ -117,22 +117,22 @@ class Lab:
 
     @property
     def gateway(self) -> str:
-        """The control host's own address on the bridge."""
+        """Return the control host's own address on the bridge."""
         return f"{self.prefix}.1"
 
     @property
     def network(self) -> ipaddress.IPv4Network:
-        """The lab's network."""
+        """Return the lab's network."""
         return ipaddress.IPv4Network(f"{self.prefix}.0/24")
 
     @property
     def mark(self) -> str:
-        """The bridge's alias; a bridge without it is somebody else's."""
+        """Return the bridge's alias; a bridge without it is somebody else's."""
         return f"rackbench lab {self.name}"
 
     @property
     def table(self) -> str:
-        """The name of the lab's nftables table."""
+        """Return the name of the lab's nftables table."""
         return "rackbench_" + re.sub(r"[^a-z0-9]", "_", self.name)
 
 
@@ -146,32 +146,32 @@ class Node:
 
     @property
     def directory(self) -> Path:
-        """Where the node keeps its own layer of the file system, its console log and its keys."""
+        """Return the directory of the node's file system layer, its console log and its keys."""
         return self.lab.root / "nodes" / self.name
 
     @property
     def tree(self) -> Path:
-        """Where the node's file system is mounted."""
+        """Return where the node's file system is mounted."""
         return self.directory / "tree"
 
     @property
     def uuid(self) -> str:
-        """The identity by which the node's first process is found again."""
+        """Return the identity by which the node's first process is found again."""
         return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{self.name}.{self.lab.name}.rackbench"))
 
     @property
     def unit(self) -> str:
-        """The unit's name on hosts that run systemd."""
+        """Return the unit's name on hosts that run systemd."""
         return f"rackbench-{self.lab.name}-{self.name}.service"
 
     @property
     def key(self) -> str:
-        """The name of the node's network and, on hosts without systemd, of its control groups."""
+        """Return the name of the node's network and, without systemd, of its control groups."""
         return f"rackbench-{self.lab.name}-{self.name}"
 
     @property
     def link(self) -> str:
-        """The name of this host's end of the node's link; the node's own end is host0."""
+        """Return the name of this host's end of the node's link; the node's own end is host0."""
         return f"rb{self.uuid[:8]}"
 
 
@@ -187,12 +187,12 @@ def run(*argv: str, stdin: str | None = None) -> str:
 
 
 def links() -> list[dict[str, Any]]:
-    """All links of this machine with their addresses."""
+    """Return all links of this machine with their addresses."""
     return json.loads(run("ip", "-json", "-details", "address", "show"))
 
 
 def bridge_of(lab: Lab) -> dict[str, Any] | None:
-    """The lab's bridge, or None; refuse a link of that name which is not ours."""
+    """Return the lab's bridge, or None; refuse a link of that name which is not ours."""
     for link in links():
         if link["ifname"] == lab.bridge:
             if link.get("ifalias") != lab.mark:
@@ -205,7 +205,7 @@ def bridge_of(lab: Lab) -> dict[str, Any] | None:
 
 
 def init_of(nodes: list[Node]) -> dict[str, int]:
-    """The process id of the first process of each node that runs, by node name."""
+    """Return the process id of the first process of each node that runs, by node name."""
     names = {f"container_uuid={node.uuid}".encode(): node.name for node in nodes}
     found: dict[str, int] = {}
     for entry in Path("/proc").iterdir():
@@ -224,7 +224,7 @@ def init_of(nodes: list[Node]) -> dict[str, int]:
 
 
 def supervisors_of(node: Node) -> list[int]:
-    """The process ids of systemd-nspawn for this node, alive or half-started."""
+    """Return the process ids of systemd-nspawn for this node, alive or half-started."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -238,7 +238,7 @@ def supervisors_of(node: Node) -> list[int]:
 
 
 def mounts_under(path: Path) -> list[str]:
-    """The mount points at or below a path, innermost first."""
+    """Return the mount points at or below a path, innermost first."""
     lines = Path("/proc/self/mounts").read_text().splitlines()
     points = [line.split()[1].encode().decode("unicode_escape") for line in lines]
     inside = [point for point in points if point == str(path) or point.startswith(f"{path}/")]
@@ -348,7 +348,7 @@ def make_bridge(lab: Lab) -> bool:
 
 
 def firewall_tables() -> set[str]:
-    """The names of this machine's nftables tables of family ip."""
+    """Return the names of this machine's nftables tables of family ip."""
     listed = json.loads(run("nft", "--json", "list", "tables"))["nftables"]
     return {row["table"]["name"] for row in listed if row.get("table", {}).get("family") == "ip"}
 
@@ -390,7 +390,7 @@ def write(path: Path, text: str, mode: int, owner: int = 0) -> None:
 
 
 def host_key(node: Node) -> Path:
-    """The node's private SSH host key, made before it boots so that no first contact is trusted."""
+    """Return the node's private SSH host key, made before its first boot and so known then."""
     key = node.directory / "ssh_host_ed25519_key"
     if not key.exists() or not key.with_suffix(".pub").exists():
         key.unlink(missing_ok=True)
@@ -411,7 +411,7 @@ def mount_tree(node: Node) -> None:
 
 
 def configure_tree(node: Node) -> None:
-    """Give the node its name, address, keys and the one account that may log in."""
+    """Set the node's name, address, keys and the one account that may log in."""
     lab, etc = node.lab, node.tree / "etc"
     key = host_key(node)
     account = (node.tree / "etc/passwd").read_text()
@@ -436,7 +436,7 @@ def configure_tree(node: Node) -> None:
 
 
 def cgroups_of(node: Node) -> dict[str, Path]:
-    """The node's own control groups on a host without systemd, by kind of hierarchy.
+    """Return the node's own control groups on a host without systemd, by kind of hierarchy.
 
     Each node needs a group of its own in every hierarchy its systemd manages: two that shared one
     would end each other's services.
@@ -536,13 +536,13 @@ def boot(node: Node) -> None:
 
 
 def unit_failed(node: Node) -> bool:
-    """Whether systemd still lists the unit of an earlier boot, which would bar a new one."""
+    """Return whether systemd still lists the unit of an earlier boot, which would bar a new one."""
     asked = subprocess.run(["systemctl", "is-failed", "--quiet", node.unit], check=False)
     return asked.returncode == 0
 
 
 def console_tail(node: Node) -> str:
-    """The last lines of the node's console, for an error's text."""
+    """Return the last lines of the node's console, for an error's text."""
     try:
         text = (node.directory / "console.log").read_text(errors="replace")
     except OSError:
@@ -551,7 +551,7 @@ def console_tail(node: Node) -> str:
 
 
 def answers(address: str) -> bool:
-    """Whether an SSH server greets us there."""
+    """Return whether an SSH server greets us there."""
     try:
         with socket.create_connection((address, 22), timeout=1) as connection:
             connection.settimeout(2)
@@ -579,7 +579,7 @@ def await_boot(node: Node) -> None:
 
 
 def shaped(listing: str, lab: Lab) -> bool:
-    """Whether a qdisc listing already has the lab's rate."""
+    """Return whether a qdisc listing already has the lab's rate."""
     rates = [row for row in json.loads(listing or "[]") if row["kind"] == "tbf"]
     if not lab.link_mbit:
         return not rates
@@ -588,7 +588,7 @@ def shaped(listing: str, lab: Lab) -> bool:
 
 
 def make_link(node: Node) -> bool:
-    """Give the node a network of its own, linked to the bridge; both outlive its reboots."""
+    """Make the node's own network, linked to the bridge; both outlive its reboots."""
     here = [link for link in links() if link["ifname"] == node.link]
     whole = here and here[0].get("master") == node.lab.bridge
     if whole and Path(NAMESPACES, node.key).exists():
@@ -691,7 +691,7 @@ def up(lab: Lab, nodes: list[Node], left_out: list[str]) -> tuple[bool, dict[str
 
 
 def known_nodes(lab: Lab) -> list[Node]:
-    """The nodes that have a directory, whatever the inventory says now."""
+    """Return the nodes that have a directory, whatever the inventory says now."""
     directory = lab.root / "nodes"
     return [Node(lab, path.name, "") for path in sorted(directory.glob("*"))]
 

@@ -13,7 +13,7 @@ EXAMPLES = r"""
 
 
 def units(programs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One file for each program, from the role's template of a unit."""
+    """Return one file for each program, from the role's template of a unit."""
     return [
         {
             "path": f"/etc/systemd/system/rackbench-{program['name']}.service",
@@ -28,5 +28,5 @@ class FilterModule:
     """The filter of the role."""
 
     def filters(self) -> dict[str, Any]:
-        """By the name templates use."""
+        """Return by the name templates use."""
         return {"worker_programs_units": units}
