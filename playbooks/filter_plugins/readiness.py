@@ -131,7 +131,7 @@ def _unreachable(name: str, label: str, answer: Values, *, way_out: bool) -> str
         return (
             f"{label} shows another host key than known_hosts has. If it is a new machine, read "
             "the fingerprint of its key at its console "
-            "(ssh-keygen -l -f /etc/ssh/ssh_host_ed25519_key.pub) and say "
+            "(ssh-keygen -l -f /etc/ssh/ssh_host_ed25519_key.pub) and run "
             f"playbooks/replace_node.yml -e node={name} -e fingerprint=SHA256:…; if not, something "
             "else answers there"
         )

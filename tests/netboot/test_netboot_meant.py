@@ -31,7 +31,7 @@ def test_check_mode_shows_what_would_be_installed_where(boots: Boots) -> None:
 def test_nothing_begins_before_all_machines_are_confirmed(boots: Boots, confirm: str) -> None:
     outcome = netboot(boots, confirm=confirm)
     assert outcome.code == 2
-    assert "say -e confirm=bios1,uefi1" in outcome.flat
+    assert "add -e confirm=bios1,uefi1" in outcome.flat
     assert not boots.state.exists()
 
 

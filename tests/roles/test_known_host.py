@@ -58,7 +58,7 @@ def test_words_reach_ssh_as_they_were_quoted(tmp_path):
     assert "Connection refused" in said.read_text()
 
 
-def test_quotes_that_do_not_close_are_refused_with_the_line_to_mend(tmp_path):
+def test_quotes_that_do_not_close_are_refused_with_the_line_to_correct(tmp_path):
     done = know(tmp_path, "-o 'User=a")
     assert done.returncode == 2
-    assert "mend ansible_ssh_common_args in the inventory" in " ".join(done.stdout.split())
+    assert "correct ansible_ssh_common_args in the inventory" in " ".join(done.stdout.split())

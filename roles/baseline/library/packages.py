@@ -194,7 +194,7 @@ def main() -> None:
     if user := settle(wait_s, lambda: in_use(Path("/"))):
         module.fail_json(
             msg=f"apt is in use for more than {wait_s} s: {user}. Wait for its end or stop it"
-            " there, then say the same again; baseline_apt_wait_s is how long to wait"
+            " there, then run the same again; baseline_apt_wait_s is how long to wait"
         )
     try:
         apt = Apt(wait_s, module.params["sources"])

@@ -317,7 +317,7 @@ def placement_steps(root: Path, params: Mapping[str, Any]) -> Iterator[Step | Le
     if not stale and all(path.exists() and path.read_text() == files[path] for path in wanted):
         return
     if command("systemctl", "list-units", "--no-legend", "--state=active,activating", RUNNER):
-        yield Left("placement", "a sweep runs on this node; say site.yml again at its end")
+        yield Left("placement", "a sweep runs on this node; run site.yml again at its end")
         return
     yield Step("placement", "placement", {}, lambda: place_services(wanted, stale))
 

@@ -96,7 +96,7 @@ def declared(exceptions: Any, nodes: Set[str]) -> dict[tuple[str, str], str]:
         node, item, reason = (str(parts.get(key) or "") for key in ("node", "item", "reason"))
         if not (node and item and reason.strip()):
             raise AnsibleFilterError(
-                f"fingerprint_exceptions: {exception} lacks node, item or reason; say all three, "
+                f"fingerprint_exceptions: {exception} lacks node, item or reason; write all three, "
                 "the report shows the reason"
             )
         if node not in nodes:

@@ -23,7 +23,7 @@ def words(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError as error:
         raise AnsibleFilterError(
-            f"the arguments for ssh {text!r} cannot be split ({error}); mend "
+            f"the arguments for ssh {text!r} cannot be split ({error}); correct "
             "ansible_ssh_common_args in the inventory"
         ) from None
 

@@ -63,7 +63,7 @@ def know(machine: Mapping[str, Any], know_host: str, kept: Path) -> str:
             timeout=KNOWN_S,
         )
     except subprocess.TimeoutExpired:
-        return f"{machine['name']} shows no host key within {KNOWN_S} s; say the command again"
+        return f"{machine['name']} shows no host key within {KNOWN_S} s; run the command again"
     if done.returncode:
         return printable(done.stderr, 600)
     (kept / "known").touch(mode=0o600)
