@@ -29,13 +29,13 @@ _raw:
   elements: list
 """
 
-import contextlib  # noqa: E402
-from collections.abc import Iterator  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
-import yaml  # noqa: E402
-from ansible.plugins.lookup import LookupBase  # noqa: E402
+import yaml
+from ansible.plugins.lookup import LookupBase
 
 STUDIES = Path(__file__).resolve().parents[1] / "studies"
 YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

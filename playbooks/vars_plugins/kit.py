@@ -21,21 +21,21 @@ options:
     choices: [inventory]
 """
 
-import ipaddress  # noqa: E402
-import socket  # noqa: E402
-from collections.abc import Mapping  # noqa: E402
-from concurrent.futures import ThreadPoolExecutor  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
+import ipaddress
+import socket
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
-from ansible.errors import AnsibleError  # noqa: E402
-from ansible.inventory.group import Group, InventoryObjectType  # noqa: E402
-from ansible.inventory.host import Host  # noqa: E402
-from ansible.parsing.dataloader import DataLoader  # noqa: E402
-from ansible.plugins.loader import vars_loader  # noqa: E402
-from ansible.plugins.vars import BaseVarsPlugin  # noqa: E402
-from ansible.template import Templar, trust_as_template  # noqa: E402
-from ansible.utils.vars import combine_vars, load_extra_vars  # noqa: E402
+from ansible.errors import AnsibleError
+from ansible.inventory.group import Group, InventoryObjectType
+from ansible.inventory.host import Host
+from ansible.parsing.dataloader import DataLoader
+from ansible.plugins.loader import vars_loader
+from ansible.plugins.vars import BaseVarsPlugin
+from ansible.template import Templar, trust_as_template
+from ansible.utils.vars import combine_vars, load_extra_vars
 
 EXAMPLES = r"""
 # ansible.cfg

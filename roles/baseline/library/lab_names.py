@@ -38,13 +38,13 @@ changes:
   returned: always
 """
 
-import ipaddress  # noqa: E402
-import re  # noqa: E402
-import tempfile  # noqa: E402
-from collections.abc import Mapping  # noqa: E402
-from pathlib import Path  # noqa: E402
+import ipaddress
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
 
-from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+from ansible.module_utils.basic import AnsibleModule
 
 BEGIN = "# BEGIN rackbench: the lab's names; playbooks/reset.yml takes them out\n"
 END = "# END rackbench\n"

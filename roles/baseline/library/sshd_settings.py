@@ -36,13 +36,13 @@ pending:
   returned: when tried
 """
 
-import subprocess  # noqa: E402
-import time  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.probation import (  # noqa: E402
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.probation import (
     OPTIONS,
     Probation,
     ProbationError,

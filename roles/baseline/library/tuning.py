@@ -71,18 +71,18 @@ left:
   returned: always
 """
 
-import json  # noqa: E402
-import os  # noqa: E402
-import re  # noqa: E402
-import socket  # noqa: E402
-import subprocess  # noqa: E402
-from collections.abc import Callable, Iterator, Mapping  # noqa: E402
-from dataclasses import dataclass  # noqa: E402
-from fnmatch import fnmatchcase  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
+import json
+import os
+import re
+import socket
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+from ansible.module_utils.basic import AnsibleModule
 
 RECORD = "etc/rackbench/found.json"
 AT_BOOT = "etc/tmpfiles.d/rackbench-tuning.conf"

@@ -56,25 +56,25 @@ fingerprint:
   returned: always
 """
 
-import fnmatch  # noqa: E402
-import hashlib  # noqa: E402
-import json  # noqa: E402
-import os  # noqa: E402
-import platform  # noqa: E402
-import re  # noqa: E402
-import shutil  # noqa: E402
-import socket  # noqa: E402
-import struct  # noqa: E402
-import subprocess  # noqa: E402
-import time  # noqa: E402
-from collections import Counter  # noqa: E402
-from collections.abc import Iterable  # noqa: E402
-from pathlib import Path  # noqa: E402
+import fnmatch
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
 
-from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.kernel_words import kernel_words  # noqa: E402
-from ansible.module_utils.lab_addresses import CONTROL, Roles, plain  # noqa: E402
-from ansible.module_utils.ssh_session import ssh_session  # noqa: E402
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.kernel_words import kernel_words
+from ansible.module_utils.lab_addresses import CONTROL, Roles, plain
+from ansible.module_utils.ssh_session import ssh_session
 
 CONNECTIONS = 5
 TRANSFERS = 3

@@ -76,16 +76,16 @@ pending:
   returned: when tried
 """
 
-import ipaddress  # noqa: E402
-import re  # noqa: E402
-import subprocess  # noqa: E402
-from collections.abc import Iterator, Mapping  # noqa: E402
-from dataclasses import dataclass  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
+import ipaddress
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-from ansible.module_utils.probation import (  # noqa: E402
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.probation import (
     OPTIONS,
     Probation,
     ProbationError,
@@ -93,7 +93,7 @@ from ansible.module_utils.probation import (  # noqa: E402
     run,
     write,
 )
-from ansible.module_utils.ssh_session import ssh_session  # noqa: E402
+from ansible.module_utils.ssh_session import ssh_session
 
 RULES = Path("/etc/rackbench/packet-filter.nft")
 UNIT = Path("/etc/systemd/system/packet-filter.service")

@@ -65,23 +65,23 @@ host_keys:
   returned: when state is up
 """
 
-import concurrent.futures  # noqa: E402
-import contextlib  # noqa: E402
-import ipaddress  # noqa: E402
-import json  # noqa: E402
-import os  # noqa: E402
-import re  # noqa: E402
-import shutil  # noqa: E402
-import signal  # noqa: E402
-import socket  # noqa: E402
-import subprocess  # noqa: E402
-import time  # noqa: E402
-import uuid  # noqa: E402
-from dataclasses import dataclass  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
+import concurrent.futures
+import contextlib
+import ipaddress
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule  # noqa: E402
+from ansible.module_utils.basic import AnsibleModule
 
 NAMESPACES = Path("/run/netns")
 IP_FORWARD = Path("/proc/sys/net/ipv4/ip_forward")
