@@ -1,0 +1,90 @@
+"""What modules on probation share: the session that they run in, and how they end."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from loading import ROOT, load
+
+probation = load("roles/probation/module_utils/probation.py", "ansible.module_utils.probation")
+SESSION = ROOT / "roles/probation/module_utils/ssh_session.py"
+ASK = f"import runpy; print(runpy.run_path({str(SESSION)!r})['ssh_session']())"
+
+
+def session_below(shell, **environment):
+    """Return what a process without SSH's variables finds that this shell text starts."""
+    known = {key: value for key, value in os.environ.items() if not key.startswith("SSH_")}
+    done = subprocess.run(
+        ["sh", "-c", shell, sys.executable, ASK],
+        env={**known, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def test_the_session_is_found_although_sudo_takes_it_from_the_process_itself():
+    below_sudo = 'env -u SSH_CONNECTION "$0" -c "$1"; exit'
+    found = session_below(below_sudo, SSH_CONNECTION="fe80::1%eth0 50000 fe80::2 2222")
+    assert found == "Session(peer='fe80::1%eth0', port=2222)"
+
+
+class EndedError(Exception):
+    """A module has ended."""
+
+
+class Module:
+    """A module of Ansible that notes how it ended."""
+
+    def __init__(self, state):
+        self.params = {"state": state}
+        self.warnings = []
+
+    def warn(self, text):
+        self.warnings.append(text)
+
+    def exit_json(self, **answer):
+        raise EndedError(answer)
+
+    def fail_json(self, **answer):
+        raise EndedError({"failed": True, **answer})
+
+
+class Settings:
+    """Settings that are tried with a note, cannot be kept, and meet an unreadable file."""
+
+    def tried(self):
+        return {"changed": True, "notes": ["everybody is let in"]}
+
+    def kept(self):
+        raise probation.ProbationError("the node had gone back already")
+
+    def undone(self):
+        raise PermissionError(13, "Permission denied", "/etc/ssh")
+
+
+@pytest.mark.parametrize(
+    ("state", "ended", "warnings"),
+    [
+        ("tried", {"changed": True, "notes": ["everybody is let in"]}, ["everybody is let in"]),
+        ("kept", {"failed": True, "msg": "the node had gone back already"}, []),
+        ("undone", {"failed": True, "msg": "[Errno 13] Permission denied: '/etc/ssh'"}, []),
+    ],
+)
+def test_a_module_ends_with_the_answer_of_its_state_or_with_the_reason(state, ended, warnings):
+    module = Module(state)
+    with pytest.raises(EndedError) as end:
+        probation.exit_with(module, Settings())
+    assert end.value.args[0] == ended
+    assert module.warnings == warnings
+
+
+def test_a_file_is_written_whole_and_nothing_is_left_beside_it(tmp_path):
+    file = tmp_path / "rules.nft"
+    file.write_text("before\n")
+    probation.write(file, "after\n")
+    assert file.read_text() == "after\n"
+    assert file.stat().st_mode & 0o777 == 0o644
+    assert list(tmp_path.iterdir()) == [file]
