@@ -60,7 +60,7 @@ def test_a_sweep_of_a_part_of_the_nodes_is_refused_and_names_the_others(tmp_path
     assert code == 2
     names = re.search(r"--limit leaves out (.*?), and a sweep", said).group(1)
     assert set(names.split(", ")) == left_out
-    assert "say -e without=NODE" in said
+    assert "add -e without=NODE" in said
 
 
 def test_a_node_that_is_not_ready_is_refused_although_the_control_host_is_left_out(tmp_path):
