@@ -183,6 +183,21 @@ def test_a_torn_trial_is_set_aside_there_and_open_again(follower_of, client, her
     assert [text for text in follower.said if f"{torn}: calls.csv has" in text]
 
 
+def test_a_trial_that_arrived_torn_once_is_pulled_again(follower_of, client, here):
+    torn = sorted(client.trials)[4]
+    log = client.directory / "trials" / torn / "calls.csv"
+    whole = log.read_bytes()
+    log.write_bytes(whole[:-7])
+    follower = follower_of()
+    assert follower.step()
+    assert client.trials == {torn}
+    log.write_bytes(whole)
+    client.end()
+    follow(follower)
+    assert len(sealed(here)) == 36
+    assert not (client.directory / "refused").exists()
+
+
 def test_a_node_that_is_silent_for_a_while_is_asked_again(follower_of, client, here):
     follower = follower_of(silence_s=60)
     client.silent = True

@@ -47,6 +47,20 @@ def call(name, directory, summary, **environment):
     return Hook(str(HOOKS / name), directory, environment).call(summary)
 
 
+def test_a_hook_gets_no_variable_of_the_caller_but_those_it_needs(tmp_path, summary, monkeypatch):
+    monkeypatch.setenv("VAULT_PASSWORD", "secret")
+    monkeypatch.setenv("RACKBENCH_MAIL_TO", "me@lab.example")
+    hook = tmp_path / "hook"
+    hook.write_text(f"#!/bin/sh\nenv >{tmp_path}/seen\n")
+    hook.chmod(0o755)
+    assert Hook(str(hook), tmp_path, {"OWN": "1"}).call(summary) == ""
+    seen = dict(line.split("=", 1) for line in (tmp_path / "seen").read_text().splitlines())
+    assert "VAULT_PASSWORD" not in seen
+    assert seen["PATH"] == os.environ["PATH"]
+    assert (seen["RACKBENCH_MAIL_TO"], seen["OWN"]) == ("me@lab.example", "1")
+    assert (seen["RACKBENCH_EVENT"], seen["RACKBENCH_RUN"]) == ("stalled", "night")
+
+
 @pytest.mark.parametrize("mailer", ["sendmail", "msmtp"])
 def test_mail_goes_to_whoever_was_named(tmp_path, summary, monkeypatch, mailer):
     stub = tmp_path / "bin" / mailer

@@ -62,6 +62,18 @@ def test_status_of_a_run_that_has_not_begun(run_of):
     assert "unknown until a trial is sealed" in text
 
 
+def test_a_rest_over_the_day_is_not_expected_before_every_trial(run_of):
+    run = run_of(until=10)
+    for planned in run.plan[5:10]:
+        path = run.trials_directory / planned.id / "trial.json"
+        record = json.loads(path.read_text())
+        for key in ("started_at", "ended_at"):
+            later = datetime.fromisoformat(record[key]) + timedelta(hours=8)
+            record[key] = later.isoformat()
+        path.write_text(json.dumps(record))
+    assert read_status(run).eta.total_seconds() == pytest.approx(26 * 2.0)
+
+
 def test_status_names_what_it_cannot_read(run_of):
     run = run_of(until=2)
     (run.trials_directory / run.plan[1].id / "trial.json").write_text("{")
