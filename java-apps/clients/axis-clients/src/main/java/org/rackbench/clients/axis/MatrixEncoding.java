@@ -3,7 +3,7 @@ package org.rackbench.clients.axis;
 import java.util.Locale;
 import org.apache.axis.client.Call;
 
-/** How a matrix travels: the study's levels. */
+/** The encodings of a matrix: the levels of the study. */
 enum MatrixEncoding {
   XML("Matrix", false, null),
   XML_MULTIREF("MatrixMultiRef", true, null),

@@ -29,7 +29,9 @@ public final class MatrixSoap implements Client {
     return new MatrixSoapCaller(setting, encoding, server);
   }
 
-  /** Waits for a server that this trial has brought down, so that the next trial finds it. */
+  /**
+   * Waits until a server that this trial has brought down is back, so that the next trial finds it.
+   */
   @Override
   public void close() throws Exception {
     if (server.wasLost()) {

@@ -60,7 +60,10 @@ final class MatrixSoapCaller implements Caller {
     sendInChunks();
   }
 
-  /** Axis 1.4 announces 12 bytes too few for each MiB of a DIME attachment; chunks need no sum. */
+  /**
+   * Makes Axis send in chunks: the Content-Length that Axis 1.4 announces is 12 bytes short for
+   * each MiB of a DIME attachment.
+   */
   private void sendInChunks() {
     Hashtable<String, String> headers = new Hashtable<>();
     headers.put(HTTPConstants.HEADER_TRANSFER_ENCODING, "chunked");

@@ -112,7 +112,10 @@ abstract class QueueCaller implements Caller {
     requests.send(request);
   }
 
-  /** Takes one reply; false when it belongs to an earlier call that was given up. */
+  /**
+   * Takes one reply. Returns whether it belongs to this call; a reply to an earlier call that was
+   * given up does not.
+   */
   private boolean receive(long end) throws JMSException, TimeoutException, IOException {
     long millis = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
     Message reply = millis > 0 ? replies.receive(millis) : null;

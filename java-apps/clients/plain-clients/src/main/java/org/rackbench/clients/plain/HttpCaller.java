@@ -13,8 +13,8 @@ import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
 
 /**
- * GETs on one HTTP/1.1 connection. It reads no more of HTTP than the harness study needs: a HTTP
- * library's own cost would be taken for the bench's.
+ * GETs on one HTTP/1.1 connection. It implements no more of HTTP than the harness study needs: the
+ * cost of an HTTP library would be taken for the bench's.
  */
 final class HttpCaller implements Caller {
 

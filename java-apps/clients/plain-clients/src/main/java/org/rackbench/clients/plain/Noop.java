@@ -5,7 +5,9 @@ import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Client;
 import org.rackbench.harness.api.Setting;
 
-/** The harness study's loop with no call: what the bench itself costs. */
+/**
+ * The client of the harness study whose calls do nothing: it measures the cost of the bench itself.
+ */
 public final class Noop implements Client, Caller {
 
   private static final Answer RIGHT = new Answer(null, 0, 0, 0, 0);

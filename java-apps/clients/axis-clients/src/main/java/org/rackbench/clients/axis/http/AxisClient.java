@@ -4,18 +4,19 @@ import org.apache.axis.AxisEngine;
 import org.apache.axis.client.Service;
 import org.apache.axis.configuration.FileProvider;
 
-/** Axis as a client over HTTP: as it comes, only that the bytes on the wire are counted. */
+/** Axis as a client over HTTP, unchanged but for counting the bytes on the wire. */
 public final class AxisClient {
 
   private AxisClient() {}
 
   /**
-   * A service whose calls count into the {@link WireBytes} set as their property of that name. Not
-   * to be shared between threads: Axis 1.4 then throws ConcurrentModificationException at times.
+   * Returns a service whose calls count into the {@link WireBytes} set as their property of that
+   * name. It must not be shared between threads: Axis 1.4 then throws
+   * ConcurrentModificationException at times.
    *
-   * @param multiRefs Axis's default, true, sends each number as an element of its own, referred to
-   *     by another: some 220 bytes and a multiple of that in heap for each
-   * @param xsiTypes Axis's default, true, says the type of each element
+   * @param multiRefs Axis's default is true: each number is an element of its own, which another
+   *     element refers to; this takes some 220 bytes a number, and a multiple of that in heap
+   * @param xsiTypes Axis's default is true: each element names its type
    */
   public static Service service(boolean multiRefs, boolean xsiTypes) {
     Service service = service("client-config.wsdd");
@@ -25,8 +26,8 @@ public final class AxisClient {
   }
 
   /**
-   * A service whose calls go over the {@link KeptConnection} set as their property of that name, by
-   * Axis's own sender over Commons HttpClient. Multi-references are off.
+   * Returns a service whose calls use the {@link KeptConnection} set as their property of that
+   * name, by Axis's own sender over Commons HttpClient. Multi-references are off.
    */
   public static Service keptService() {
     Service service = service("kept-config.wsdd");

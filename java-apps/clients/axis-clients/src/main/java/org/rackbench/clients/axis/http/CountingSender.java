@@ -6,7 +6,10 @@ import org.apache.axis.components.net.BooleanHolder;
 import org.apache.axis.transport.http.HTTPSender;
 import org.apache.axis.transport.http.SocketHolder;
 
-/** Axis's HTTP sender on a socket that counts. Axis makes it by its name in client-config.wsdd. */
+/**
+ * Axis's HTTP sender on a socket that counts bytes. Axis creates it by its name in
+ * client-config.wsdd.
+ */
 public final class CountingSender extends HTTPSender {
 
   @Override

@@ -8,7 +8,10 @@ import java.io.OutputStream;
 import java.net.Socket;
 import java.net.SocketException;
 
-/** What Axis's HTTP senders use of a connected socket, counting what passes. */
+/**
+ * Those methods of a connected socket that Axis's HTTP senders use; the bytes that pass are
+ * counted.
+ */
 final class CountingSocket extends Socket {
 
   private final Socket socket;

@@ -16,7 +16,7 @@ import org.apache.commons.httpclient.protocol.Protocol;
 import org.apache.commons.httpclient.protocol.ProtocolSocketFactory;
 
 /**
- * One HTTP/1.1 connection, of one thread, to one server: opened when told to, not by a call, and
+ * One HTTP/1.1 connection of one thread to one server. It is opened explicitly, not by a call, and
  * kept from call to call. Its bytes are counted.
  */
 public final class KeptConnection implements HttpConnectionManager, AutoCloseable {
@@ -29,6 +29,7 @@ public final class KeptConnection implements HttpConnectionManager, AutoCloseabl
   private HttpConnectionManagerParams parameters = new HttpConnectionManagerParams();
 
   /**
+   * @param url address of the service
    * @param timeout for connecting and for each read
    */
   public KeptConnection(String url, Duration timeout) {
@@ -45,7 +46,7 @@ public final class KeptConnection implements HttpConnectionManager, AutoCloseabl
     connection.getParams().setDefaults(parameters);
   }
 
-  /** Opens the connection unless it is open, and sets the count of bytes to nothing. */
+  /** Opens the connection unless it is open, and sets the count of bytes to zero. */
   public void open() throws IOException {
     finishLastResponse();
     wire.reset();
@@ -54,13 +55,14 @@ public final class KeptConnection implements HttpConnectionManager, AutoCloseabl
     }
   }
 
-  /** Bytes since {@link #open}, of one exchange. */
+  /** Returns the bytes of one exchange, counted since {@link #open}. */
   public WireBytes wire() {
     return wire;
   }
 
   /**
-   * Ends the connection, as a call that failed must: what is left of its answer is not the next.
+   * Closes the connection. A call that failed must do so: the rest of its answer would be taken for
+   * the next one.
    */
   @Override
   public void close() {

@@ -10,8 +10,8 @@ import org.apache.commons.httpclient.HttpMethodRetryHandler;
 import org.apache.commons.httpclient.params.HttpMethodParams;
 
 /**
- * Axis's sender over Commons HttpClient, on the call's own {@link KeptConnection}. Axis makes it by
- * its name in kept-config.wsdd.
+ * Axis's sender over Commons HttpClient, on the {@link KeptConnection} of the call. Axis creates it
+ * by its name in kept-config.wsdd.
  */
 public final class KeptSender extends CommonsHTTPSender {
 

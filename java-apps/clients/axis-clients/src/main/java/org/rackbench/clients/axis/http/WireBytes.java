@@ -3,8 +3,8 @@ package org.rackbench.clients.axis.http;
 import java.util.Locale;
 
 /**
- * Bytes of one HTTP exchange as they went over the socket. The frames of chunked transfer count
- * with the header: a body is as long as its message, however it was sent. Used by one thread at a
+ * The bytes of one HTTP exchange as they pass the socket. The frames of chunked transfer count as
+ * header, so that a body is as long as its message, however it is sent. Used by one thread at a
  * time.
  */
 public final class WireBytes {
@@ -31,7 +31,7 @@ public final class WireBytes {
     return response.body;
   }
 
-  /** Counts from nothing again, with the head of a message to come. */
+  /** Sets the counts to zero; the head of a message comes next. */
   public void reset() {
     request.reset();
     response.reset();
@@ -46,7 +46,10 @@ public final class WireBytes {
     TRAILER
   }
 
-  /** Tells the head of a message, up to and with its empty line, and its chunks from the body. */
+  /**
+   * Tells the head of a message, up to and including its empty line, and its chunk frames from the
+   * body.
+   */
   static final class Direction {
 
     private static final int HEXADECIMAL = 16;
