@@ -171,7 +171,7 @@ def _cells(labels: Sequence[str], factors: dict[str, Level]) -> dict[str, dict[s
         if not _FACTOR.fullmatch(factor) or factor in ("study", *CELL_COLUMNS):
             raise InputError(
                 f"{factor!r} cannot name a factor: use small letters, digits and underscores, "
-                "and no column of cells.csv"
+                "and not the name of a column of cells.csv"
             )
         alike = two_alike(cell[factor] for cell in every.values())
         if alike:

@@ -71,7 +71,7 @@ def _of_findings(analysis: Analysis) -> list[ReportWarning]:
         texts = _first([finding.text for finding in stray])
         warnings.append(
             ReportWarning(
-                f"{_count(len(stray), 'directory', 'directories')} not of the plan.", texts
+                f"{_count(len(stray), 'directory', 'directories')} not in the plan.", texts
             )
         )
     if missing:

@@ -144,7 +144,7 @@ class Follower:
         if self.state.get("state") == "paused":
             text += f" paused: {self.state.get('reason')} |"
         if self.state.get("running"):
-            text += f" {self.state['running']} runs |"
+            text += f" running {self.state['running']} |"
         left = self._watch.look().eta if done < total else None
         if left is not None:
             text += f" {in_words(left.total_seconds())} to go"
