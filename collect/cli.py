@@ -13,6 +13,7 @@ from collect.exchange.formats import FORMATS
 from collect.files import write_text
 from collect.printable import console
 from collect.progress import progress
+from collect.run.cell import Level
 from collect.run.directory import Run, open_run
 from collect.run.plan import (
     PlannedTrial,
@@ -22,7 +23,7 @@ from collect.run.plan import (
     workers_to_fit,
     write_plan,
 )
-from collect.run.study import Level, find_study, load_study
+from collect.run.study import find_study, load_study
 from collect.run.verify import KINDS, Finding
 from collect.sweep.status import show_status
 
@@ -156,7 +157,7 @@ def _plan(options: argparse.Namespace) -> int:
         is_planned(output, trials)  # of all of them, before the first is written
     for output, trials in zip(outputs, plans, strict=True):
         fresh = write_plan(output, trials)
-        cells, blocks = len({trial.cell for trial in trials}), trials[-1].block
+        cells, blocks = len({trial.factors for trial in trials}), trials[-1].block
         print(
             f"{output}: {len(trials)} trials ({cells} cells x {blocks} blocks), "
             f"{'written' if fresh else 'unchanged'}"

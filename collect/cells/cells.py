@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from collect.cells.calls import Calls, CellQuantiles
 from collect.cells.summaries import TrialSummary
 from collect.files import write_text
+from collect.run.cell import Cell, level_text
 from collect.run.directory import Run
-from collect.run.study import CELL_COLUMNS, Level, level_text
+from collect.run.study import CELL_COLUMNS
 from collect.run.trials import Trial
 from collect.stats.estimates import (
     Estimate,
@@ -57,7 +58,7 @@ class CellResult:
     times of those that count.
     """
 
-    levels: tuple[Level, ...]
+    cell: Cell
     planned: int
     trials: tuple[CellTrial, ...]
     quantiles: CellQuantiles | None
@@ -158,8 +159,9 @@ class CellResult:
 
 def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResult]:
     """Group the verified trials of a run by cell; every planned cell is there, in order."""
-    index = {levels: number for number, levels in enumerate(run.cells)}
-    number_of = {trial.id: index[run.levels(trial.factors)] for trial in trials}
+    index = {cell: number for number, cell in enumerate(run.cells)}
+    cell_of = {planned.id: planned.factors for planned in run.plan}
+    number_of = {trial.id: index[cell_of[trial.id]] for trial in trials}
     summaries = calls.trials()
     grouped: list[list[CellTrial]] = [[] for _ in index]
     for trial in trials:
@@ -167,16 +169,16 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResu
         grouped[number_of[trial.id]].append(CellTrial(trial, summary))
     counting = {t.trial.id: number_of[t.trial.id] for group in grouped for t in group if t.counts}
     quantiles, courses = calls.cells(counting), calls.courses(counting)
-    planned = Counter(run.levels(trial.factors) for trial in run.plan)
+    planned = Counter(cell_of.values())
     return [
         CellResult(
-            levels=levels,
-            planned=planned[levels],
+            cell=cell,
+            planned=planned[cell],
             trials=tuple(grouped[number]),
             quantiles=quantiles.get(number),
             courses=tuple(courses[t.trial.id] for t in grouped[number] if t.counts),
         )
-        for levels, number in index.items()
+        for cell, number in index.items()
     ]
 
 
@@ -189,8 +191,8 @@ def cells_csv(run: Run, cells: Sequence[CellResult]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["study", *run.factors, *CELL_COLUMNS])
-    for cell in cells:
-        writer.writerow([run.study, *map(level_text, cell.levels), *_row(cell)])
+    for result in cells:
+        writer.writerow([run.study, *map(level_text, result.cell.levels), *_row(result)])
     return text.getvalue()
 
 

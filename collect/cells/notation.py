@@ -1,9 +1,8 @@
 """How numbers and levels are written for people: three digits that matter, thousands apart."""
 
 import math
-from collections.abc import Sequence
 
-from collect.run.study import Level, level_text
+from collect.run.cell import Cell, Level, level_text
 from collect.stats.estimates import Estimate
 
 _THIN = "\N{NARROW NO-BREAK SPACE}"
@@ -29,9 +28,9 @@ def show_estimate(estimate: Estimate) -> str:
     return f"{show(estimate.value)} [{show(estimate.low)}, {show(estimate.high)}]"
 
 
-def name_of(cell: Sequence[Level]) -> str:
-    """Give the levels of a cell as text."""
-    return ", ".join(show_level(level) for level in cell)
+def name_of(cell: Cell) -> str:
+    """Return the levels of a cell as text."""
+    return ", ".join(map(show_level, cell.levels))
 
 
 def show_level(level: Level) -> str:

@@ -15,7 +15,7 @@ import duckdb
 from collect.cells.analysis import Analysis
 from collect.errors import InputError
 from collect.exchange.labels import label_of
-from collect.run.study import level_text
+from collect.run.cell import level_text
 from collect.run.trials import CALLS_HEADER, CALLS_WORDS, Trial
 
 LOG_COLUMNS = {
@@ -142,10 +142,10 @@ def _described(analysis: Analysis, trials: Sequence[Trial]) -> dict[str, tuple[s
         "outcome": ("VARCHAR", [trial.outcome for trial in trials]),
         "factors": (
             "VARCHAR",
-            [json.dumps({n: t.factors[n] for n in factors}, ensure_ascii=False) for t in trials],
+            [json.dumps(dict(trial.factors), ensure_ascii=False) for trial in trials],
         ),
         "started_at": ("TIMESTAMPTZ", [trial.started_at for trial in trials]),
-        "label": ("VARCHAR", [label_of({n: t.factors[n] for n in factors}) for t in trials]),
+        "label": ("VARCHAR", [label_of(trial.factors) for trial in trials]),
         "threads": ("INTEGER", [threads[trial.id] for trial in trials]),
         "anchor_ns": ("BIGINT", [anchor_ns(trial) for trial in trials]),
         **{

@@ -53,11 +53,11 @@ def write_hdr(analysis: Analysis, path: Path) -> None:
                 most = time_ns
             start, end = spans[name]
             payload = histogram.encode().decode("ascii")
-            tag = _tag(analysis, trials[name])
+            tag = _tag(trials[name])
             log.write(f"Tag={tag},{start:.3f},{end - start:.3f},{most / 1e6:.6f},{payload}\n")
 
 
-def _tag(analysis: Analysis, trial: Trial) -> str:
-    label = label_of({name: trial.factors[name] for name in analysis.run.factors})
+def _tag(trial: Trial) -> str:
+    label = label_of(trial.factors)
     # The format has no quotation marks: a comma, a space or a line end would end the tag.
     return quote(label.replace(" ", ";"), safe=_TAG_SAFE)

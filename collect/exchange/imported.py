@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ from collect.errors import InputError
 from collect.exchange.jtl import JtlFile, Samples
 from collect.exchange.labels import factors_of
 from collect.files import flush
+from collect.run.cell import Cell, Level
 from collect.run.directory import RESULTS
 from collect.run.plan import SCHEMA as PLAN_SCHEMA
 from collect.run.plan import PlannedTrial, plan_bytes
-from collect.run.study import CELL_COLUMNS, Level, two_alike
+from collect.run.study import CELL_COLUMNS, two_alike
 from collect.run.trials import CALLS_HEADER, PLANNED_KEYS, SCHEMA, STATUSES
 
 PROFILE = "imported"
@@ -90,7 +91,7 @@ def import_jtl(
         flush(directory.parent)
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    cells = {p.planned.cell for p in parts}
+    cells = {p.planned.factors for p in parts}
     return Imported(
         directory,
         len(parts),
@@ -152,7 +153,7 @@ def _plan(
     return parts
 
 
-def _cells(labels: Sequence[str], factors: dict[str, Level]) -> dict[str, dict[str, Level]]:
+def _cells(labels: Sequence[str], factors: dict[str, Level]) -> dict[str, Cell]:
     named = {found: factors_of(found) for found in labels}
     levels = [cell for cell in named.values() if cell is not None]
     if len(levels) == len(labels) and len({frozenset(cell) for cell in levels}) == 1:
@@ -166,7 +167,7 @@ def _cells(labels: Sequence[str], factors: dict[str, Level]) -> dict[str, dict[s
             f"the factor {own} is given by --factor and by the labels ({labels[0]!r}); "
             "leave out --factor"
         )
-    every = {found: {**cell, **factors} for found, cell in cells.items()}
+    every = {found: Cell(sorted({**cell, **factors}.items())) for found, cell in cells.items()}
     for factor in every[labels[0]]:
         if not _FACTOR.fullmatch(factor) or factor in ("study", *CELL_COLUMNS):
             raise InputError(
@@ -221,7 +222,7 @@ def _seal(directory: Path, part: _Part) -> None:
     seq_of = {place: seq for seq, place in enumerate(order)} if samples.texts else {}
     record = {
         "schema": SCHEMA,
-        **{key: value for key, value in asdict(planned).items() if key in PLANNED_KEYS},
+        **{key: value for key, value in planned.record().items() if key in PLANNED_KEYS},
         "attempt": 1,
         "outcome": "ok" if is_good else "failed",
         "reason": "" if is_good else "no measured call was ok",

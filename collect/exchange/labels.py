@@ -5,7 +5,7 @@ import math
 import shlex
 from collections.abc import Mapping
 
-from collect.run.study import Level
+from collect.run.cell import Level
 
 
 def label_of(factors: Mapping[str, Level]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult, cells_csv
 from collect.cells.notation import show, show_level
-from collect.run.study import level_text
+from collect.run.cell import level_text
 
 _NUMBERS = ("trials", "mean, ms", "95 % interval, ms", "p50, ms", "p99, ms", "failed calls")
 _LATEX = {
@@ -51,7 +51,7 @@ def write_trials(analysis: Analysis, path: Path) -> None:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["study", *analysis.run.factors, *columns])
         for cell in analysis.cells:
-            levels = [level_text(level) for level in cell.levels]
+            levels = [level_text(level) for level in cell.cell.levels]
             for trial in cell.trials:
                 sealed, calls = trial.trial, trial.calls
                 mean_ms = calls.mean_ms if trial.counts else None
@@ -119,7 +119,7 @@ def _caption(analysis: Analysis) -> str:
 def _table(analysis: Analysis, escape: Callable[[str], str]) -> tuple[list[str], list[list[str]]]:
     header = [escape(text) for text in (*analysis.run.factors, *_NUMBERS)]
     rows = [
-        [escape(text) for text in (*map(show_level, cell.levels), *_numbers(cell))]
+        [escape(text) for text in (*map(show_level, cell.cell.levels), *_numbers(cell))]
         for cell in analysis.cells
     ]
     return header, rows

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-from collect.replication.evidence import Evidence, Key, Quantity, Statistic, Untested
+from collect.replication.evidence import Evidence, Quantity, Statistic, Untested
+from collect.run.cell import Cell
 from collect.stats.estimates import Estimate
 
 Numbers = Callable[[Evidence], Sequence[tuple[str, Estimate | Untested]]]
@@ -139,7 +140,7 @@ def judge(claim: Claim, evidence: Evidence) -> Judgement:
 
 
 def over_cells(
-    items: Sequence[tuple[str, Sequence[Key], Statistic]], of: Quantity = "time_ms"
+    items: Sequence[tuple[str, Sequence[Cell], Statistic]], of: Quantity = "time_ms"
 ) -> Numbers:
     """Make the numbers of a claim from labels, the cells each is about and their statistic."""
 

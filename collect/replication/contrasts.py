@@ -7,8 +7,9 @@ from itertools import combinations
 import numpy as np
 
 from collect.cells.notation import show_level
-from collect.replication.evidence import Key, Measured
+from collect.replication.evidence import Measured
 from collect.replication.exhibits import Entry, Header, Table, headings
+from collect.run.cell import Cell
 from collect.stats.estimates import CONFIDENCE, Estimate, ratio_t
 from collect.stats.groups import (
     Groups,
@@ -153,27 +154,24 @@ def pairs_table(title: str, samples: Sequence[Sample], unit: str) -> Table:
 
 @dataclass(frozen=True)
 class _Contrast:
-    first: Key
-    second: Key
+    first: Cell
+    second: Cell
     ratio: Estimate
     p_value: float | None
     effect: float | None
 
 
-def systems_table(
-    measured: Measured, factors: Sequence[str], system: str, names: Mapping[str, str]
-) -> Table:
+def systems_table(measured: Measured, system: str, names: Mapping[str, str]) -> Table:
     """Compare the levels of the factor `system` at each setting of the others."""
-    place = factors.index(system)
-    contrasts = list(_contrasts(measured, place))
+    contrasts = list(_contrasts(measured, system))
     tested = [contrast.p_value for contrast in contrasts if contrast.p_value is not None]
     corrected = iter(holm(tested))
-    rest = [name for name in factors if name != system]
+    rest = measured.keys[0].without(system)
     rows = []
     for contrast in contrasts:
-        setting = [level for at, level in enumerate(contrast.first) if at != place]
+        setting = contrast.first.without(system).levels
         sides = [
-            Entry(names.get(str(cell[place]), show_level(cell[place])), cell=cell)
+            Entry(names.get(str(cell[system]), show_level(cell[system])), cell=cell)
             for cell in (contrast.first, contrast.second)
         ]
         p_value = None if contrast.p_value is None else next(corrected)
@@ -203,11 +201,11 @@ def systems_table(
     )
 
 
-def _contrasts(measured: Measured, place: int) -> Sequence[_Contrast]:
+def _contrasts(measured: Measured, system: str) -> Sequence[_Contrast]:
     found = []
-    settings: dict[Key, list[Key]] = {}
+    settings: dict[Cell, list[Cell]] = {}
     for cell in measured.keys:
-        settings.setdefault((*cell[:place], *cell[place + 1 :]), []).append(cell)
+        settings.setdefault(cell.without(system), []).append(cell)
     for cells in settings.values():
         ran = [cell for cell in cells if measured.value(cell) is not None]
         for pair in combinations(ran, 2):

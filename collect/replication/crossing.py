@@ -8,7 +8,8 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from collect.cells.notation import show
-from collect.replication.evidence import Evidence, Key, Untested
+from collect.replication.evidence import Evidence, Untested
+from collect.run.cell import Cell
 from collect.stats.estimates import CONFIDENCE, FEWEST_FOR_BOOTSTRAP, RESAMPLES, Estimate
 
 _TICK_MS = 1e-6
@@ -39,7 +40,7 @@ def crossing(places: Sequence[float], blocks: Sequence[Sequence[float]]) -> Esti
 
 
 def overtaking(
-    evidence: Evidence, places: Sequence[float], pairs: Sequence[tuple[Key, Key]]
+    evidence: Evidence, places: Sequence[float], pairs: Sequence[tuple[Cell, Cell]]
 ) -> Estimate | Untested:
     """Give the place from which the second cell of a pair is the faster, a pair for each place."""
     if len(places) < 2:

@@ -8,11 +8,9 @@ from typing import Literal, Protocol
 
 from collect.cells.cells import CellResult, CellTrial
 from collect.cells.notation import name_of
-from collect.run.study import Level, Setting
+from collect.run.cell import Cell
+from collect.run.study import Setting
 from collect.stats.estimates import Estimate, Moments, mean_t, ratio_t
-
-Key = tuple[Level, ...]
-"""The levels of a cell in the order a study's module gives its factors."""
 
 Statistic = Callable[[Sequence[float]], float]
 """A positive, dimensionless number from the values of some cells."""
@@ -34,34 +32,34 @@ class Evidence(Protocol):
     """What a claim is evaluated on."""
 
     @property
-    def keys(self) -> Sequence[Key]:
+    def keys(self) -> Sequence[Cell]:
         """The cells there are, whether or not they have a time."""
 
-    def value(self, cell: Key, of: Quantity = "time_ms") -> Estimate | None:
+    def value(self, cell: Cell, of: Quantity = "time_ms") -> Estimate | None:
         """Give a quantity of a cell, None when there is none."""
 
     def statistic(
-        self, cells: Sequence[Key], statistic: Statistic, of: Quantity = "time_ms"
+        self, cells: Sequence[Cell], statistic: Statistic, of: Quantity = "time_ms"
     ) -> Estimate | Untested:
         """Give `statistic` of a quantity of `cells`, in that order, with its interval."""
 
     def rows(
-        self, cells: Sequence[Key], of: Quantity = "time_ms"
+        self, cells: Sequence[Cell], of: Quantity = "time_ms"
     ) -> Sequence[Sequence[float]] | Untested:
         """Give a quantity of `cells`, in that order, a row for each block that has them all."""
 
     def difference(
-        self, larger: Key, smaller: Key, of: Quantity = "time_ms"
+        self, larger: Cell, smaller: Cell, of: Quantity = "time_ms"
     ) -> Estimate | Untested:
         """Give the difference of a quantity of two cells, in its own unit."""
 
-    def share(self, cell: Key, outcome: str) -> Estimate | Untested:
+    def share(self, cell: Cell, outcome: str) -> Estimate | Untested:
         """Give the share of the trials of a cell that ended with `outcome`."""
 
-    def constant(self, cell: Key, name: str) -> Setting | None:
+    def constant(self, cell: Cell, name: str) -> Setting | None:
         """Give a constant or node setting a cell ran with, None when it is not known."""
 
-    def moments(self, cell: Key) -> Moments | None:
+    def moments(self, cell: Cell) -> Moments | None:
         """Give count, mean and variance over the calls of a cell, in ms."""
 
 
@@ -92,15 +90,15 @@ class Published:
     `reason` says why a document has no numbers when its tables or charts are lost.
     """
 
-    cells: Mapping[Key, Printed]
+    cells: Mapping[Cell, Printed]
     reason: str = ""
 
     @property
-    def keys(self) -> Sequence[Key]:
+    def keys(self) -> Sequence[Cell]:
         """The published cells in the order of the data file."""
         return tuple(self.cells)
 
-    def value(self, cell: Key, of: Quantity = "time_ms") -> Estimate | None:
+    def value(self, cell: Cell, of: Quantity = "time_ms") -> Estimate | None:
         """Give a printed number; documents print one size of a message, that of the request."""
         printed = self.cells.get(cell)
         if printed is None or of == "response_bytes":
@@ -109,7 +107,7 @@ class Published:
         return None if value is None else Estimate(value, value, value)
 
     def statistic(
-        self, cells: Sequence[Key], statistic: Statistic, of: Quantity = "time_ms"
+        self, cells: Sequence[Cell], statistic: Statistic, of: Quantity = "time_ms"
     ) -> Estimate | Untested:
         """Give the statistic of the printed numbers."""
         rows = self.rows(cells, of)
@@ -119,7 +117,7 @@ class Published:
         return Estimate(result, result, result)
 
     def rows(
-        self, cells: Sequence[Key], of: Quantity = "time_ms"
+        self, cells: Sequence[Cell], of: Quantity = "time_ms"
     ) -> Sequence[Sequence[float]] | Untested:
         """Give the printed numbers as the one block there is."""
         values = []
@@ -131,29 +129,29 @@ class Published:
         return [values]
 
     def difference(
-        self, larger: Key, smaller: Key, of: Quantity = "time_ms"
+        self, larger: Cell, smaller: Cell, of: Quantity = "time_ms"
     ) -> Estimate | Untested:
         """Give the difference of two printed numbers."""
         return self.statistic([larger, smaller], lambda values: values[0] - values[1], of)
 
-    def share(self, cell: Key, outcome: str) -> Estimate | Untested:
+    def share(self, cell: Cell, outcome: str) -> Estimate | Untested:
         """Give 1 when the document reports the outcome, else 0."""
         if cell not in self.cells:
             return Untested(self._absence(cell))
         share = float(self.cells[cell].outcome == outcome)
         return Estimate(share, share, share)
 
-    def constant(self, cell: Key, name: str) -> Setting | None:
+    def constant(self, cell: Cell, name: str) -> Setting | None:
         """Give the memory of the machine where the document states it."""
         printed = self.cells.get(cell)
         is_heap = name in {"client_heap_mb", "tomcat_heap_mb"}
         return printed.heap_mb if printed is not None and is_heap else None
 
-    def moments(self, cell: Key) -> Moments | None:
+    def moments(self, cell: Cell) -> Moments | None:
         """Give what the document's summary table prints."""
         return self.cells[cell].moments if cell in self.cells else None
 
-    def _absence(self, cell: Key) -> str:
+    def _absence(self, cell: Cell) -> str:
         return self.reason or f"{name_of(cell)} is not published"
 
 
@@ -161,31 +159,31 @@ class Published:
 class Measured:
     """The cells of a run; a statistic is taken in each block that has all its cells."""
 
-    cells: Mapping[Key, CellResult]
+    cells: Mapping[Cell, CellResult]
 
     @property
-    def keys(self) -> Sequence[Key]:
+    def keys(self) -> Sequence[Cell]:
         """The planned cells in order of levels."""
         return tuple(self.cells)
 
-    def outcome(self, cell: Key) -> str:
+    def outcome(self, cell: Cell) -> str:
         """Give the outcome of a cell, or say that it was never planned."""
         return self.cells[cell].outcome if cell in self.cells else NOT_PLANNED
 
-    def samples(self, cell: Key, of: Quantity = "time_ms") -> dict[int, float]:
+    def samples(self, cell: Cell, of: Quantity = "time_ms") -> dict[int, float]:
         """Give a quantity of each counted trial, by block."""
         if cell not in self.cells:
             return {}
         taken = ((t.trial.block, _of_trial(t, of)) for t in self.cells[cell].counted)
         return {block: value for block, value in taken if value is not None}
 
-    def value(self, cell: Key, of: Quantity = "time_ms") -> Estimate | None:
+    def value(self, cell: Cell, of: Quantity = "time_ms") -> Estimate | None:
         """Give the mean over trials with its t interval."""
         samples = self.samples(cell, of)
         return mean_t(list(samples.values())) if samples else None
 
     def statistic(
-        self, cells: Sequence[Key], statistic: Statistic, of: Quantity = "time_ms"
+        self, cells: Sequence[Cell], statistic: Statistic, of: Quantity = "time_ms"
     ) -> Estimate | Untested:
         """Give the geometric mean over blocks of the statistic, with the t interval of its logs.
 
@@ -200,13 +198,13 @@ class Measured:
         return ratio_t(values) if min(values) > 0 else mean_t(values)
 
     def difference(
-        self, larger: Key, smaller: Key, of: Quantity = "time_ms"
+        self, larger: Cell, smaller: Cell, of: Quantity = "time_ms"
     ) -> Estimate | Untested:
         """Give the mean over blocks of the difference, with its t interval."""
         rows = self.rows([larger, smaller], of)
         return rows if isinstance(rows, Untested) else mean_t([row[0] - row[1] for row in rows])
 
-    def share(self, cell: Key, outcome: str) -> Estimate | Untested:
+    def share(self, cell: Cell, outcome: str) -> Estimate | Untested:
         """Give the share of the sealed trials; every trial is known, so without uncertainty."""
         if cell not in self.cells or not self.cells[cell].trials:
             return Untested(f"{name_of(cell)}: {self.outcome(cell)}")
@@ -215,7 +213,7 @@ class Measured:
         share = outcomes.count(outcome) / len(trials)
         return Estimate(share, share, share, len(trials))
 
-    def constant(self, cell: Key, name: str) -> Setting | None:
+    def constant(self, cell: Cell, name: str) -> Setting | None:
         """Give what the seals of the cell's trials say."""
         for trial in self.cells[cell].trials if cell in self.cells else ():
             record = trial.trial.record
@@ -223,18 +221,18 @@ class Measured:
             return setting
         return None
 
-    def moments(self, cell: Key) -> Moments | None:
+    def moments(self, cell: Cell) -> Moments | None:
         """Give what every counted call amounts to when each is taken for a sample."""
         return self.cells[cell].moments if cell in self.cells else None
 
-    def blocks(self, cells: Sequence[Key]) -> list[list[CellTrial]]:
+    def blocks(self, cells: Sequence[Cell]) -> list[list[CellTrial]]:
         """Give the trials of `cells` in each block where all of them count, in order of blocks."""
         trials = [{t.trial.block: t for t in self.cells[cell].counted} for cell in cells]
         whole = sorted(set.intersection(*(set(by_block) for by_block in trials)))
         return [[by_block[block] for by_block in trials] for block in whole]
 
     def rows(
-        self, cells: Sequence[Key], of: Quantity = "time_ms"
+        self, cells: Sequence[Cell], of: Quantity = "time_ms"
     ) -> Sequence[Sequence[float]] | Untested:
         """Give a quantity of the trials of `cells`, a row for each block that has them all."""
         for cell in cells:
@@ -245,8 +243,13 @@ class Measured:
         return whole or Untested("no block holds all the cells")
 
 
+def levels_of(factor: str, *evidence: Evidence) -> list[int]:
+    """Return the levels of a factor whose levels are whole numbers, in ascending order."""
+    return sorted({int(cell[factor]) for source in evidence for cell in source.keys})
+
+
 def load_published(name: str, factors: Mapping[str, type[int] | type[str]]) -> Published:
-    """Read the published numbers of a study; `factors` are the key columns and their types.
+    """Read the published numbers of a study; `factors` are the columns of a cell and their types.
 
     Each row names its document, figure, section and page (empty where the text has none). The
     columns mean_ms, message_bytes, outcome, heap_mb, and count, sum_ms and variance_ms2, may be
@@ -254,7 +257,7 @@ def load_published(name: str, factors: Mapping[str, type[int] | type[str]]) -> P
     """
     return Published(
         {
-            tuple(kind(row[factor]) for factor, kind in factors.items()): _printed(row)
+            Cell((factor, kind(row[factor])) for factor, kind in factors.items()): _printed(row)
             for row in read_published(name)
         }
     )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import altair as alt
 
 from collect.cells.cells import NOT_RUN
-from collect.replication.evidence import Key, Measured, Published, Quantity
-from collect.run.study import Level
+from collect.replication.evidence import Measured, Published, Quantity
+from collect.run.cell import Cell, Level
 from collect.stats.estimates import Estimate
 
 _OUTCOMES = {
@@ -29,7 +29,7 @@ class Entry:
     text: str = ""
     sort: Level | None = None
     estimate: Estimate | None = None
-    cell: Key | None = None
+    cell: Cell | None = None
     is_published: bool = False
     over_paper: Estimate | None = None
 
@@ -41,7 +41,7 @@ def over_paper(measured: Estimate | None, printed: Estimate | None) -> Estimate 
     return measured.times(1 / printed.value)
 
 
-def printed_entry(published: Published, cell: Key, of: Quantity = "time_ms") -> Entry:
+def printed_entry(published: Published, cell: Cell, of: Quantity = "time_ms") -> Entry:
     """Give what the document prints of a cell: a number, or its outcome in words."""
     value = published.value(cell, of)
     text = "" if value or cell not in published.cells else published.cells[cell].outcome
@@ -49,7 +49,7 @@ def printed_entry(published: Published, cell: Key, of: Quantity = "time_ms") -> 
 
 
 def measured_entry(
-    measured: Measured, cell: Key, of: Quantity = "time_ms", published: Published | None = None
+    measured: Measured, cell: Cell, of: Quantity = "time_ms", published: Published | None = None
 ) -> Entry:
     """Give what was measured of a cell: a number with its interval, or its outcome in words.
 

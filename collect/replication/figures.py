@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from collect.cells.notation import show_estimate
 from collect.replication import charts
-from collect.replication.evidence import Key
 from collect.replication.exhibits import Entry, Figure, Panel, Table, headings, over_paper
+from collect.run.cell import Cell
 from collect.stats.estimates import Estimate
 
 _COLUMNS = ("paper", "measured", "measured / paper")
@@ -24,7 +24,7 @@ class Pair:
     labels: Sequence[Entry]
     printed: Estimate | None
     own: Estimate | None
-    cell: Key
+    cell: Cell
 
 
 def paired_figure(  # noqa: PLR0913 - named everywhere it is called

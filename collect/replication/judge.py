@@ -43,18 +43,16 @@ class Replication:
 def replicate(analysis: Analysis) -> Replication:
     """Lay a run beside its document, if its study has a module for exactly these factors."""
     module = find(analysis.run.study)
-    names = list(analysis.run.factors)
-    if module is None or set(module.factors) != set(names):
-        return Replication(Measured({cell.levels: cell for cell in analysis.cells}))
-    places = [names.index(factor) for factor in module.factors]
-    cells = {tuple(cell.levels[place] for place in places): cell for cell in analysis.cells}
-    published, measured = module.published(), Measured(cells)
+    measured = Measured({result.cell: result for result in analysis.cells})
+    if module is None or module.factors != analysis.run.factors.keys():
+        return Replication(measured)
+    published = module.published()
     return Replication(
         measured,
         [JudgedClaim(c, judge(c, published), judge(c, measured)) for c in module.claims],
         [
             *module.exhibits(published, measured),
-            systems_table(measured, module.factors, module.system, module.names),
+            systems_table(measured, module.system, module.names),
         ],
         module.summary(published, measured),
     )

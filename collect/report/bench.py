@@ -28,14 +28,12 @@ class Bench:
 def find_bench(analyses: Sequence[Analysis]) -> Bench | None:
     """Return the bench as the first run of the harness study measured it; None without one."""
     for analysis in analyses:
-        factors = list(analysis.run.factors)
-        if analysis.run.study != STUDY or {"workload", "concurrency"} - set(factors):
+        if analysis.run.study != STUDY or {"workload", "concurrency"} - set(analysis.run.factors):
             continue
-        workload, threads = factors.index("workload"), factors.index("concurrency")
         times = {
-            int(cell.levels[threads]): cell.mean.value
-            for cell in analysis.cells
-            if cell.levels[workload] == "noop" and cell.mean is not None
+            int(result.cell["concurrency"]): result.mean.value
+            for result in analysis.cells
+            if result.cell["workload"] == "noop" and result.mean is not None
         }
         if times:
             return Bench(analysis.run.name, times)

@@ -17,7 +17,6 @@ from collect.cells.cells import CellResult, CellTrial, write_cells
 from collect.cells.notation import name_of, show, show_estimate, show_level
 from collect.files import write_text
 from collect.replication import charts
-from collect.replication.evidence import Key
 from collect.replication.exhibits import Figure, headings
 from collect.replication.judge import Replication, replicate
 from collect.replication.lessons import Lesson, lessons_of
@@ -25,8 +24,8 @@ from collect.report.bench import Bench, find_bench
 from collect.report.deviations import Condition, conditions_of
 from collect.report.provenance import Fact, facts_of, nodes_of, settings_of
 from collect.report.warnings import ReportWarning, find_warnings
+from collect.run.cell import Cell
 from collect.run.directory import Run
-from collect.run.study import Level
 from collect.stats.estimates import Estimate
 from collect.templates import templates_in
 
@@ -80,13 +79,12 @@ class Section:
         return nodes_of(self.run.provenance)
 
     @cached_property
-    def _threads(self) -> Mapping[tuple[Level, ...], int]:
-        run = self.run
-        return {run.levels(planned.factors): planned.threads for planned in run.plan}
+    def _threads(self) -> Mapping[Cell, int]:
+        return {planned.factors: planned.threads for planned in self.run.plan}
 
     def bench_share(self, cell: CellResult) -> float | None:
         """Return the share of the bench in a cell's mean; None when no run measured the bench."""
-        return self.bench.share(cell, self._threads[cell.levels]) if self.bench else None
+        return self.bench.share(cell, self._threads[cell.cell]) if self.bench else None
 
     @cached_property
     def settings(self) -> Mapping[str, str]:
@@ -121,18 +119,17 @@ class Section:
         return self.analysis.sealed <= _TRIALS_IN_PAGE
 
     @cached_property
-    def _anchors(self) -> Mapping[tuple[Level, ...], str]:
-        cells = enumerate(self.analysis.cells, start=1)
-        return {cell.levels: f"{self.anchor}-c{place}" for place, cell in cells}
+    def _anchors(self) -> Mapping[Cell, str]:
+        cells = enumerate(self.run.cells, start=1)
+        return {cell: f"{self.anchor}-c{place}" for place, cell in cells}
 
     def cell_anchor(self, cell: CellResult) -> str:
         """Return the anchor of a cell."""
-        return self._anchors[cell.levels]
+        return self._anchors[cell.cell]
 
-    def key_anchor(self, key: Key | None) -> str | None:
+    def anchor_of(self, cell: Cell | None) -> str | None:
         """Return the anchor of a cell of an exhibit; None when the run has no such cell."""
-        cell = self.replication.measured.cells.get(key) if key else None
-        return None if cell is None else self.cell_anchor(cell)
+        return self._anchors.get(cell) if cell else None
 
     def file(self, trial: CellTrial, name: str) -> str:
         """Return the path from the page to a file of a trial."""

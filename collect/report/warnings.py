@@ -9,6 +9,7 @@ from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult
 from collect.cells.notation import name_of
 from collect.errors import InputError
+from collect.run.cell import level_text
 from collect.run.differences import find_odd, gather
 from collect.run.directory import Run
 from collect.run.fingerprint import OF_A_MACHINE, READINGS, flat, kind_of, tolerance_of
@@ -22,7 +23,6 @@ from collect.run.nodes import (
     not_seen_again,
     read_looks,
 )
-from collect.run.study import level_text
 
 OF_ONE_NODE = {"name", "address", "groups", *OF_A_MACHINE, *READINGS}
 """The items of a node in run.json in which any two nodes differ."""
@@ -104,7 +104,7 @@ def _of_outcomes(cells: Sequence[CellResult]) -> list[ReportWarning]:
                 f"{n} {name}" for name, n in Counter(t.outcome for t in bad).items()
             )
             reason = bad[0].reason or "no reason recorded"
-            details.append(f"{name_of(cell.levels)}: {outcomes} of {len(cell.trials)} ({reason})")
+            details.append(f"{name_of(cell.cell)}: {outcomes} of {len(cell.trials)} ({reason})")
     if not details:
         return []
     return [
@@ -115,7 +115,7 @@ def _of_outcomes(cells: Sequence[CellResult]) -> list[ReportWarning]:
 
 
 def _of_calls(cells: Sequence[CellResult]) -> list[ReportWarning]:
-    details = [f"{name_of(c.levels)}: {_count(c.errors, 'call')}" for c in cells if c.errors]
+    details = [f"{name_of(c.cell)}: {_count(c.errors, 'call')}" for c in cells if c.errors]
     if not details:
         return []
     total = sum(cell.errors for cell in cells)
@@ -219,7 +219,7 @@ def _of_unseen(looks: Sequence[Look]) -> list[ReportWarning]:
 
 
 def _of_drift(cells: Sequence[CellResult]) -> list[ReportWarning]:
-    drifting = [name_of(cell.levels) for cell in cells if cell.steadiness == "drifting"]
+    drifting = [name_of(cell.cell) for cell in cells if cell.steadiness == "drifting"]
     if not drifting:
         return []
     text = (

@@ -1,14 +1,15 @@
 """A run's directory on the control host: its plan, its provenance and its trials."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from collect.errors import InputError, quoted
-from collect.run.plan import PlannedTrial, read_plan
-from collect.run.study import Level, Study, parse_study
+from collect.run.cell import Cell, Level, level_rank
+from collect.run.plan import PlannedTrial, in_order, is_alphabetical, read_plan
+from collect.run.study import Study, parse_study
 from collect.strict_json import parse_json
 
 RESULTS = Path("results")
@@ -70,37 +71,28 @@ class Run:
 
     @cached_property
     def factors(self) -> Mapping[str, tuple[Level, ...]]:
-        """The factors in the order of the study file, each with its planned levels in order.
+        """The factors in the order of the plan, each with its planned levels in order.
 
-        Numbers are ordered by size, other levels as in the study file; a factor or level that the
-        file does not know comes last, in alphabetical order.
+        Numbers are ordered by size, other levels as in the study file; a level that the file does
+        not know comes last, in alphabetical order.
         """
         known = self.stated.factors if self.stated else {}
-        planned = self.plan[0].factors
-        names = [name for name in known if name in planned]
-        names += sorted(name for name in planned if name not in known)
         return {
             name: tuple(
                 _sorted_levels({trial.factors[name] for trial in self.plan}, known.get(name, ()))
             )
-            for name in names
+            for name in self.plan[0].factors
         }
 
     @cached_property
-    def cells(self) -> list[tuple[Level, ...]]:
-        """Every planned cell as its levels in the order of `factors`, sorted by level."""
-        order = {
-            name: {level: index for index, level in enumerate(levels)}
+    def cells(self) -> tuple[Cell, ...]:
+        """Every planned cell once, sorted by the order of the levels in `factors`."""
+        places = {
+            name: {level: place for place, level in enumerate(levels)}
             for name, levels in self.factors.items()
         }
-        return sorted(
-            {self.levels(trial.factors) for trial in self.plan},
-            key=lambda cell: [order[n][lv] for n, lv in zip(self.factors, cell, strict=True)],
-        )
-
-    def levels(self, factors: Mapping[str, Level]) -> tuple[Level, ...]:
-        """Give the cell of a trial as its levels in the order of `factors`."""
-        return tuple(factors[name] for name in self.factors)
+        planned = dict.fromkeys(trial.factors for trial in self.plan)
+        return tuple(sorted(planned, key=lambda cell: [places[name][cell[name]] for name in cell]))
 
 
 def open_run(name: str) -> Run:
@@ -117,11 +109,12 @@ def open_run(name: str) -> Run:
         raise InputError(
             f"{directory}: holds no plan.jsonl, so it is no run; start one with sweep.yml"
         )
-    return Run(
-        directory.resolve(),
-        tuple(read_plan(directory / "plan.jsonl")),
-        _object(directory / "run.json"),
-    )
+    plan = tuple(read_plan(directory / "plan.jsonl"))
+    run = Run(directory.resolve(), plan, _object(directory / "run.json"))
+    if is_alphabetical(plan) and run.stated:
+        # A plan of an earlier version: only the study file says in which order the factors are.
+        return replace(run, plan=tuple(in_order(plan, run.stated.factors)))
+    return run
 
 
 def _object(path: Path) -> Mapping[str, Any]:
@@ -145,9 +138,11 @@ def _object(path: Path) -> Mapping[str, Any]:
 
 
 def _sorted_levels(levels: set[Level], stated: Sequence[Level]) -> list[Level]:
-    def rank(level: Level) -> tuple[int, float, str]:
-        if isinstance(level, (int, float)) and not isinstance(level, bool):
-            return (0, level, "")
-        return (1, stated.index(level) if level in stated else len(stated), str(level))
+    """Return numbers by size, then other levels as stated, then the rest by the alphabet."""
+
+    def rank(level: Level) -> tuple[bool, int, tuple[bool, float, str]]:
+        is_text, *_ = by_itself = level_rank(level)
+        place = stated.index(level) if is_text and level in stated else len(stated)
+        return is_text, place, by_itself
 
     return sorted(levels, key=rank)

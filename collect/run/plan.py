@@ -5,21 +5,23 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Self, get_origin, get_type_hints
 
 from collect.errors import InputError, quoted
 from collect.files import write_bytes
-from collect.run.study import Cell, Level, Profile, Setting, Settings, two_alike
+from collect.run.cell import Cell, level_text
+from collect.run.study import Profile, Setting, Settings, two_alike
 from collect.strict_json import parse_json
 
 SCHEMA = 1
 _ID = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _SLUG_LENGTH = 60
 _LATER = ("needs", "servers", "calls_in_all", "fitted_to")  # keys that a plan may lack
+_LEFT_OUT = ("calls_in_all", "fitted_to")  # keys that a line has only when they are not 0
 _SHOWN = 60
 
 
@@ -41,7 +43,7 @@ class PlannedTrial:
     block: int
     position: int
     client: str
-    factors: Mapping[str, Level]
+    factors: Cell
     constants: Mapping[str, Setting]
     node: Mapping[str, Setting]
     calls: int
@@ -55,22 +57,22 @@ class PlannedTrial:
     fitted_to: int = 0
 
     @property
-    def cell(self) -> tuple[tuple[str, Level], ...]:
-        """The levels as a key, whatever the order of the factors."""
-        return tuple(sorted(self.factors.items()))
-
-    @property
     def rows(self) -> int:
         """How many calls the trial makes, warm-up and measured, over all its threads."""
         return self.calls_in_all or self.threads * (self.warmup + self.calls)
 
+    def record(self) -> dict[str, Any]:
+        """Return the trial as a JSON object: keys sorted, the factors in the study's order."""
+        record = {
+            name: dict(sorted(value.items())) if isinstance(value, Mapping) else value
+            for name, value in sorted(vars(self).items())
+            if value or name not in _LEFT_OUT
+        }
+        return {**record, "factors": dict(self.factors)}
+
     def line(self) -> bytes:
-        """Give the trial as its line of plan.jsonl."""
-        record = asdict(self)
-        for name in ("calls_in_all", "fitted_to"):
-            if not record[name]:
-                del record[name]
-        text = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        """Return the trial as its line of plan.jsonl."""
+        text = json.dumps(self.record(), separators=(",", ":"), ensure_ascii=False)
         return text.encode() + b"\n"
 
     @classmethod
@@ -86,7 +88,8 @@ class PlannedTrial:
         for name, kind in kinds.items():
             if name in record and not _is_of(record[name], kind):
                 raise ValueError(f"has the {name} {quoted(record[name])[:_SHOWN]}")
-        trial = cls(**{name: record[name] for name in kinds if name in record})
+        known = {name: record[name] for name in kinds if name in record}
+        trial = cls(**{**known, "factors": Cell(record["factors"])})
         if not _ID.fullmatch(trial.id):
             raise ValueError(f"has the unusable id {trial.id!r}")
         if not trial.factors:
@@ -99,8 +102,8 @@ class PlannedTrial:
 
 @cache
 def _kinds() -> dict[str, Any]:
-    """Give the type of each field; found once, as a plan may have ten thousand lines."""
-    hints = get_type_hints(PlannedTrial)
+    """Return the type of each field; found once, as a plan may have ten thousand lines."""
+    hints = {**get_type_hints(PlannedTrial), "factors": Mapping}
     return {name: get_origin(kind) or kind for name, kind in hints.items()}
 
 
@@ -151,7 +154,7 @@ def plan_bytes(trials: Sequence[PlannedTrial]) -> bytes:
 
 
 def write_plan(path: Path, trials: Sequence[PlannedTrial]) -> bool:
-    """Write plan.jsonl; give False when the same plan is there already (the run resumes).
+    """Write plan.jsonl; return False when the same plan is there already (the run resumes).
 
     Raises InputError when another plan is there: a plan never changes.
     """
@@ -165,7 +168,7 @@ def is_planned(path: Path, trials: Sequence[PlannedTrial]) -> bool:
     """Tell whether `path` holds this plan; raises InputError when it holds another."""
     if not path.exists():
         return False
-    if path.read_bytes() == plan_bytes(trials):
+    if path.read_bytes() in (plan_bytes(trials), plan_bytes(in_order(trials, ()))):
         return True
     raise InputError(
         f"run {_run(path)} exists with another plan: {_difference(path, trials)}; "
@@ -196,6 +199,21 @@ def workers_to_fit(path: Path | None, workers: int, *, fit: bool) -> int:
             "choose another run name"
         )
     return fitted_to
+
+
+def is_alphabetical(trials: Sequence[PlannedTrial]) -> bool:
+    """Tell whether the factors are sorted by name, as they were in every plan of earlier versions.
+
+    The order of the study is then not known from the plan.
+    """
+    return list(trials[0].factors) == sorted(trials[0].factors)
+
+
+def in_order(trials: Sequence[PlannedTrial], factors: Iterable[str]) -> list[PlannedTrial]:
+    """Return the trials with their factors in this order; others follow in alphabetical order."""
+    known = sorted(trials[0].factors)
+    wanted = list(dict.fromkeys([*(name for name in factors if name in known), *known]))
+    return [replace(trial, factors=trial.factors.in_order(wanted)) for trial in trials]
 
 
 def _run(path: Path) -> str:
@@ -241,15 +259,15 @@ def read_plan(path: Path) -> list[PlannedTrial]:
 
 
 def _common(trial: PlannedTrial) -> dict[str, str]:
-    """Give what is the same in all lines of a plan."""
-    factors = ", ".join(sorted(trial.factors))
+    """Return what is the same in all lines of a plan."""
+    factors = ", ".join(trial.factors)
     return {"study": trial.study, "profile": trial.profile, "factors": factors}
 
 
 def _shuffled(cells: Sequence[tuple[Cell, Settings]], key: str) -> list[tuple[Cell, Settings]]:
     def rank(pair: tuple[Cell, Settings]) -> tuple[int, int]:
         cell, settings = pair
-        return _draw(f"{key}/{_canonical(settings.node)}"), _draw(f"{key}/{_canonical(cell)}")
+        return _draw(f"{key}/{_canonical(settings.node)}"), _draw(f"{key}/{_canonical(dict(cell))}")
 
     return sorted(cells, key=rank)
 
@@ -263,7 +281,7 @@ def _draw(key: str) -> int:
 
 
 def _slug(cell: Cell) -> str:
-    levels = "-".join(str(level) for level in cell.values())
+    levels = "-".join(map(level_text, cell.levels))
     ascii_only = unicodedata.normalize("NFKD", levels).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9.]+", "-", ascii_only)[:_SLUG_LENGTH].strip("-.") or "cell"
 
@@ -282,9 +300,9 @@ def _difference(path: Path, trials: Sequence[PlannedTrial]) -> str:
     if len(there) != len(trials):
         return f"it has {len(there)} trials, not {len(trials)}"
     for old_trial, new_trial in zip(there, trials, strict=True):
-        old_record, new_record = asdict(old_trial), asdict(new_trial)
-        changed = [name for name in old_record if old_record[name] != new_record[name]]
+        records = old_trial.record(), new_trial.record()
+        changed = [name for name in records[1] if records[0].get(name) != records[1][name]]
         if changed:
-            old, new = (quoted(record[changed[0]]) for record in (old_record, new_record))
+            old, new = (quoted(record.get(changed[0])) for record in records)
             return f"{changed[0]} of trial {old_trial.position} is {old}, not {new}"
     return "its bytes differ"

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from collect.errors import InputError
+from collect.run.cell import Cell, Level, level_text
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator, ValidationError
 
-Level = bool | int | float | str
 Setting = Level | Sequence[Level]
-Cell = Mapping[str, Level]
-"""One level of each factor, in the order of the study file."""
 
 STUDIES = Path("playbooks/studies")
 CELL_COLUMNS = (
@@ -83,11 +81,12 @@ class Profile:
 
     def cells(self) -> list[Cell]:
         """Every combination of levels of every grid once, in the order of the file."""
-        found: dict[tuple[Level, ...], Cell] = {}
-        for grid in self.grids:
-            for levels in itertools.product(*grid.values()):
-                found.setdefault(levels, dict(zip(grid, levels, strict=True)))
-        return list(found.values())
+        combinations = (
+            Cell(zip(grid, levels, strict=True))
+            for grid in self.grids
+            for levels in itertools.product(*grid.values())
+        )
+        return list(dict.fromkeys(combinations))
 
     def settings(self, cell: Cell) -> Settings:
         """Resolve what a cell runs with; of the `where` entries that match it the last wins."""
@@ -185,11 +184,6 @@ def parse_study(text: str, label: str) -> Study:
     if errors:
         raise InputError("\n".join(f"{label}: {_explain(error)}" for error in errors))
     return Study(label, content)
-
-
-def level_text(level: Level) -> str:
-    """Give a level as it stands in cells.csv."""
-    return str(level).lower() if isinstance(level, bool) else str(level)
 
 
 def two_alike(levels: Iterable[Level]) -> tuple[Level, Level] | None:

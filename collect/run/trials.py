@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +18,8 @@ from collect.errors import InputError, quoted
 from collect.strict_json import parse_json
 
 if TYPE_CHECKING:
+    from collect.run.cell import Level
     from collect.run.plan import PlannedTrial
-    from collect.run.study import Level
 
 SCHEMA = 1
 OUTCOMES = ("ok", "failed", "timeout", "oom")
@@ -154,7 +154,7 @@ def verify_seal(directory: Path, planned: PlannedTrial | None = None) -> Trial:
     """
     trial = read_trial(directory)
     if planned is not None:
-        wanted = vars(planned)
+        wanted = planned.record()
         for name in PLANNED_KEYS:
             if trial.record.get(name) != wanted[name]:
                 raise TrialError(
@@ -167,6 +167,7 @@ def verify_seal(directory: Path, planned: PlannedTrial | None = None) -> Trial:
                 f"{trial.id}: is sealed as ok with {trial.calls_rows} calls, the plan says "
                 f"{planned.rows}; calls are lost: run it again"
             )
+        return replace(trial, factors=planned.factors)
     return trial
 
 

@@ -4,7 +4,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -18,9 +18,9 @@ from rich.table import Table
 from rich.text import Text
 
 from collect.files import free_mb
+from collect.run.cell import level_text
 from collect.run.directory import Run, open_run
 from collect.run.plan import PlannedTrial
-from collect.run.study import level_text
 from collect.run.trials import OUTCOMES, Trial, TrialError, read_trial
 from collect.time_left import in_words, of_kinds
 
@@ -307,10 +307,10 @@ def _eta(
     remaining: Sequence[PlannedTrial], sealed: Sequence[tuple[PlannedTrial, Trial]]
 ) -> timedelta | None:
     """Return how long the rest takes: each trial what its cell took, and the usual pause."""
-    taken: dict[Any, list[float]] = {}
+    taken: dict[Hashable, list[float]] = {}
     for planned, trial in sealed:
-        taken.setdefault(planned.cell, []).append(trial.seconds)
-    trials_s = of_kinds((trial.cell for trial in remaining), taken)
+        taken.setdefault(planned.factors, []).append(trial.seconds)
+    trials_s = of_kinds((trial.factors for trial in remaining), taken)
     if trials_s is None:
         return None
     ordered = sorted((trial for _, trial in sealed), key=lambda trial: trial.started_at)

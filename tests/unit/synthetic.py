@@ -49,7 +49,7 @@ def seal(
     (directory / "calls.csv").write_bytes(content)
     started = START + timedelta(seconds=2 * planned.position)
     record = {
-        **{k: v for k, v in vars(planned).items() if k not in {"calls", "warmup", "threads"}},
+        **{k: v for k, v in planned.record().items() if k not in {"calls", "warmup", "threads"}},
         "attempt": 1,
         "outcome": outcome,
         "reason": "" if outcome == "ok" else f"the trial ended as {outcome}",

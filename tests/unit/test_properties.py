@@ -163,7 +163,7 @@ def test_any_line_of_a_plan_is_read_or_refused(tmp_path, line):
 @steady
 def test_any_value_in_a_plan_is_read_or_refused(tmp_path, name, value):
     path = tmp_path / "plan.jsonl"
-    path.write_text(json.dumps({**vars(PLAN[0]), name: value}) + "\n")
+    path.write_text(json.dumps({**PLAN[0].record(), name: value}) + "\n")
     try:
         (planned,) = read_plan(path)
     except InputError as error:

@@ -19,13 +19,13 @@ from collect.replication.exhibits import Exhibit
 class StudyModule:
     """What a study adds to the report.
 
-    `factors` gives the order of levels in a key. `exhibits` and `summary` take the published
+    `factors` are those that a run must have. `exhibits` and `summary` take the published
     numbers and the measured run; a summary is a few sentences a student understands. `system` is
     the factor whose levels are the systems compared, `names` what the report calls them.
     """
 
     study: str
-    factors: tuple[str, ...]
+    factors: frozenset[str]
     published: Callable[[], Published]
     claims: Sequence[Claim]
     exhibits: Callable[[Published, Measured], Sequence[Exhibit]]

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from collect.errors import InputError
-from collect.run.study import Level, level_text
+from collect.run.cell import Level, level_text
 
 _RATIO = {"type": "number", "exclusiveMinimum": 0}
 _LEVEL = {"type": ["integer", "number", "string", "boolean"]}

@@ -13,7 +13,7 @@ from collect.cells.analysis import Analysis
 from collect.cells.cells import NOT_RUN, CellResult
 from collect.errors import InputError
 from collect.report.compare.budget import Budget
-from collect.run.study import Level
+from collect.run.cell import Cell, Level
 from collect.stats.estimates import CONFIDENCE, Estimate
 
 ALPHA = 1 - CONFIDENCE
@@ -50,7 +50,7 @@ class Comparison:
     """
 
     run: str
-    factors: Mapping[str, Level]
+    factors: Cell
     before: CellResult
     after: CellResult
     verdict: Verdict
@@ -67,7 +67,7 @@ class Absence:
 
     only_in: str
     other: str
-    factors: Mapping[str, Level]
+    factors: Cell
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,9 @@ def compare_cells(runs: Mapping[str, Analysis], budget: Budget) -> Compared:
     for label, analysis in others:
         after = _cells(analysis)
         _check_common(first, base, label, analysis, before.keys() & after.keys())
-        raw += [
-            _compared(label, analysis, before[key], after[key], budget)
-            for key in before
-            if key in after
-        ]
-        absences += [Absence(first, label, dict(key)) for key in before if key not in after]
-        absences += [Absence(label, first, dict(key)) for key in after if key not in before]
+        raw += [_compared(label, before[key], after[key], budget) for key in before if key in after]
+        absences += [Absence(first, label, key) for key in before if key not in after]
+        absences += [Absence(label, first, key) for key in after if key not in before]
     return Compared(_corrected(raw), absences)
 
 
@@ -144,11 +140,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def _compared(
-    label: str, analysis: Analysis, before: CellResult, after: CellResult, budget: Budget
+    label: str, before: CellResult, after: CellResult, budget: Budget
 ) -> tuple[Comparison, Contrast | None]:
-    factors = dict(zip(analysis.run.factors, after.levels, strict=True))
-    ratio = budget.of(factors)
-    comparison = Comparison(label, factors, before, after, Verdict.UNTOLD, budget=ratio)
+    ratio = budget.of(after.cell)
+    comparison = Comparison(label, after.cell, before, after, Verdict.UNTOLD, budget=ratio)
     ran, runs = before.outcome == "ok", after.outcome == "ok"
     if ran and runs:
         found = contrast(list(before.samples.values()), list(after.samples.values()), ratio)
@@ -204,9 +199,8 @@ def _remark(before: CellResult, after: CellResult) -> str:
     return "; ".join(parts)
 
 
-def _cells(analysis: Analysis) -> dict[tuple[tuple[str, Level], ...], CellResult]:
-    names = list(analysis.run.factors)
-    return {tuple(sorted(zip(names, c.levels, strict=True))): c for c in analysis.cells}
+def _cells(analysis: Analysis) -> dict[Cell, CellResult]:
+    return {result.cell: result for result in analysis.cells}
 
 
 def _levels(analyses: Sequence[Analysis]) -> dict[str, list[Level]]:

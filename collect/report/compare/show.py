@@ -17,8 +17,8 @@ from collect.printable import console
 from collect.report.compare.budget import Budget
 from collect.report.compare.environment import Difference, find_differences
 from collect.report.compare.ratios import Compared, Comparison, Verdict, compare_cells
+from collect.run.cell import Cell
 from collect.run.directory import Run
-from collect.run.study import Level
 from collect.templates import templates_in
 
 METHOD = (
@@ -96,7 +96,10 @@ def as_json(outcome: Outcome) -> str:
         "runs": list(outcome.runs),
         "method": METHOD,
         "cells": [_record(comparison) for comparison in outcome.compared.comparisons],
-        "only_in_one": [vars(absence) for absence in outcome.compared.absences],
+        "only_in_one": [
+            {**vars(absence), "factors": dict(absence.factors)}
+            for absence in outcome.compared.absences
+        ],
         "differences": [
             {"subject": d.subject, "values": dict(zip(outcome.runs, d.values, strict=True))}
             for d in outcome.differences
@@ -180,7 +183,7 @@ def _record(comparison: Comparison) -> dict[str, Any]:
     ratio = comparison.ratio
     return {
         "run": comparison.run,
-        "factors": comparison.factors,
+        "factors": dict(comparison.factors),
         "first": _side(comparison.before),
         "other": _side(comparison.after),
         "ratio": _finite(ratio.value) if ratio else None,
@@ -212,5 +215,5 @@ def _time(cell: CellResult) -> str:
     return show(cell.mean.value) if cell.mean else cell.outcome
 
 
-def _name(factors: Mapping[str, Level]) -> str:
+def _name(factors: Cell) -> str:
     return ", ".join(f"{name} {show_level(level)}" for name, level in factors.items())

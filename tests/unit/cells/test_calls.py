@@ -161,9 +161,9 @@ def test_one_more_trial_is_the_only_one_read(run_of):
     assert read_again(run) == {new.id}
     second = analyse(open_run(str(run.directory)))
     assert second.sealed == first.sealed + 1
-    touched = run.levels(new.factors)
+    touched = new.factors
     for before, after in zip(first.cells, second.cells, strict=True):
-        assert (before.samples == after.samples) == (before.levels != touched)
+        assert (before.samples == after.samples) == (before.cell != touched)
     again = table_of(run)
     assert read_again(run) == set()
     shutil.rmtree(run.directory / DIRECTORY)

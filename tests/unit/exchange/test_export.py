@@ -89,7 +89,7 @@ def test_parquet_holds_every_call_of_a_run_with_its_trial(run_of, exported):
     assert {
         (name, block, json.dumps(json.loads(factors), sort_keys=True))
         for name, block, factors, _, _ in rows
-    } == {(t.id, t.block, json.dumps(t.factors, sort_keys=True)) for t in run.plan}
+    } == {(t.id, t.block, json.dumps(dict(t.factors), sort_keys=True)) for t in run.plan}
     assert {row[3:] for row in rows} == {("night", "sort")}
 
 
@@ -174,7 +174,7 @@ def test_hdr_logs_read_back_and_add_up_to_the_cell(run_of, exported):
     analysis = analyse(run)
     assert len(total) == len(analysis.cells)
     for cell in analysis.cells:
-        tag = label_of(dict(zip(run.factors, cell.levels, strict=True))).replace(" ", ";")
+        tag = label_of(cell.cell).replace(" ", ";")
         first, *others = total[tag]
         for other in others:
             first.add(other)

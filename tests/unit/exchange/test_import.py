@@ -12,6 +12,7 @@ from collect.cli import main
 from collect.errors import InputError
 from collect.exchange.calls import JTL_COLUMNS
 from collect.exchange.jtl import read_jtl
+from collect.run.cell import Cell
 from collect.run.directory import open_run
 
 START_MS = 1_772_402_400_000
@@ -67,7 +68,7 @@ def test_three_logs_are_three_trials_of_a_run_that_every_command_takes(capsys):
     assert "3 trials, 36 calls, 1 cells of label" in capsys.readouterr().out
     run = open_run("jm")
     (cell,) = analyse(run).cells
-    assert cell.levels == ("GET /",)
+    assert cell.cell.levels == ("GET /",)
     assert cell.samples == {1: 11, 2: 12, 3: 13}
     assert (cell.mean.value, cell.calls, cell.errors) == (12, 36, 0)
     assert (cell.bytes_of("request_bytes"), cell.bytes_of("response_bytes")) == (120, 900)
@@ -169,7 +170,7 @@ def test_labels_are_cells(capsys):
         )
         == 0
     )
-    assert open_run("one").cells == [(True, "soap")]
+    assert open_run("one").cells == (Cell.of(pooled=True, transport="soap"),)
     assert main(["import", "jtl", "a.jtl", "--run", "none", "--label", "page 7"]) == 2
     assert "the labels are page 0, Grüße, page 1, Grüße" in capsys.readouterr().err
 
@@ -183,8 +184,7 @@ def test_our_own_run_goes_out_and_comes_back(run_of, capsys):
     there, back = analyse(run), analyse(open_run("back"))
     assert dict(there.run.factors).keys() == dict(back.run.factors).keys()
     for cell in back.cells:
-        factors = dict(zip(back.run.factors, cell.levels, strict=True))
-        twin = next(c for c in there.cells if c.levels == there.run.levels(factors))
+        twin = next(c for c in there.cells if c.cell == cell.cell)
         assert cell.mean.value == pytest.approx(twin.mean.value)
         assert cell.calls == twin.calls
     capsys.readouterr()

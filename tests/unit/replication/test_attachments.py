@@ -6,6 +6,7 @@ from collect.replication.evidence import Untested
 from collect.replication.exhibits import Figure
 from collect.replication.judge import replicate
 from collect.replication.studies import find
+from collect.run.cell import Cell
 
 ATTACHMENTS = find("attachments")
 PUBLISHED = ATTACHMENTS.published()
@@ -17,6 +18,10 @@ FIRST_HEADS = [
     "SOAP with multi-references (ours)",
     "JMS (ours)",
 ]
+
+
+def cell(encoding, matrix):
+    return Cell.of(encoding=encoding, matrix=matrix)
 
 
 def on(evidence, part):
@@ -46,10 +51,10 @@ def memory(shared_run):
 
 def test_the_published_tables_are_whole():
     assert len(PUBLISHED.keys) == 14
-    assert PUBLISHED.value(("dime", 1000), "request_bytes").value == 4011000
-    assert PUBLISHED.value(("xml", 500)) is None
-    assert PUBLISHED.cells["xml", 500].outcome == "oom"
-    assert ("xml", 1000) not in PUBLISHED.keys
+    assert PUBLISHED.value(cell("dime", 1000), "request_bytes").value == 4011000
+    assert PUBLISHED.value(cell("xml", 500)) is None
+    assert PUBLISHED.cells[cell("xml", 500)].outcome == "oom"
+    assert cell("xml", 1000) not in PUBLISHED.keys
 
 
 def test_standard_soap_is_6_4_to_7_times_larger_on_paper():
@@ -113,7 +118,7 @@ def test_out_of_memory_stands_in_the_cell_on_both_sides(memory):
     for title in ("Table 1", "Table 2"):
         _, row = cells(memory, title, 500)
         assert [entry.text for entry in row[1:3]] == ["out of memory"] * 2
-        assert row[2].cell == ("xml", 500)
+        assert row[2].cell == cell("xml", 500)
         assert row[4].estimate is not None
     assert "Out of memory: standard SOAP at 500²." in memory.summary
 
@@ -129,7 +134,7 @@ def test_levels_of_ours_are_marked_and_have_no_paper_column(paper):
     assert [head.span for head in table.heads[0]] == [1, 2, 2, 2, 1, 1]
     assert len(table.heads[1]) == len(row) == 9
     assert row[1].estimate.value == 25802.6
-    assert row[8].cell == ("jms", 100)
+    assert row[8].cell == cell("jms", 100)
 
 
 def test_measured_bytes_stand_beside_printed_ones(paper):

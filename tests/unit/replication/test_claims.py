@@ -5,6 +5,7 @@ from collect.replication.claims import Bound, Claim, Verdict, judge
 from collect.replication.evidence import Untested
 from collect.replication.judge import replicate
 from collect.replication.studies import find
+from collect.run.cell import Cell
 from collect.stats.estimates import Estimate
 
 SORT = find("sort")
@@ -19,7 +20,7 @@ def on_paper(part):
 
 def test_figure_7_is_whole_and_named():
     assert len(PUBLISHED.keys) == 24
-    assert PUBLISHED.value(("soap", 5, 100000)).value == 1177286
+    assert PUBLISHED.value(Cell.of(transport="soap", servers=5, integers=100000)).value == 1177286
     assert {cell.source for cell in PUBLISHED.cells.values()} == {
         "000_43a17e1ece323583.txt, Figure 7"
     }
@@ -134,7 +135,8 @@ def made_up(planned, rng):
 
 def test_ratios_are_taken_inside_blocks(run_of):
     measured = replicate(analyse(run_of(made_up, profile="paper"))).measured
-    ratio = measured.statistic([("soap", 3, 500), ("jms", 3, 500)], lambda t: t[0] / t[1])
+    soap = Cell.of(transport="soap", servers=3, integers=500)
+    ratio = measured.statistic([soap, soap.at(transport="jms")], lambda t: t[0] / t[1])
     assert (ratio.low, ratio.value, ratio.high) == pytest.approx((2, 2, 2))
     verdicts = [judge(claim, measured).verdict for claim in SORT.claims]
     assert verdicts == [*[Verdict.HOLDS] * 4, Verdict.FAILS]

@@ -33,7 +33,7 @@ def test_the_bench_is_that_of_the_harness_run(analysis, shared_run):
 
 
 def test_a_share_is_taken_at_the_nearest_number_of_threads(analysis):
-    cell = next(c for c in analysis.cells if c.levels[0] == "http")
+    cell = next(c for c in analysis.cells if c.cell["workload"] == "http")
     bench = Bench("x", {1: 0.001, 30: 0.002})
     assert bench.share(cell, 1) == pytest.approx(0.001 / cell.mean.value)
     assert bench.share(cell, 100) == pytest.approx(0.002 / cell.mean.value)

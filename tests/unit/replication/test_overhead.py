@@ -6,12 +6,17 @@ from collect.replication.claims import Verdict, judge
 from collect.replication.exhibits import Figure
 from collect.replication.judge import replicate
 from collect.replication.studies import find
+from collect.run.cell import Cell
 from collect.stats.anova import anova, with_moments
 from collect.stats.estimates import Estimate, Moments, share_between
 
 OVERHEAD = find("overhead")
 PUBLISHED = OVERHEAD.published()
 SOURCES = {cell.source for cell in PUBLISHED.cells.values()}
+
+
+def cell(protocol, size):
+    return Cell.of(experiment="size", protocol=protocol, reply_bytes=size, elements=1)
 
 
 def on(evidence, part):
@@ -36,7 +41,7 @@ def demo(shared_run):
 def test_the_published_cells_are_whole_and_named():
     assert len(PUBLISHED.keys) == 2 + 20 + 7
     assert {source.split(", ")[1] for source in SOURCES} == {"Figure 3", "Figure 5", "Figure 7"}
-    assert PUBLISHED.moments(("size", "tcp", 20000, 1)) == Moments(50, 13.78, 326.2)
+    assert PUBLISHED.moments(cell("tcp", 20000)) == Moments(50, 13.78, 326.2)
 
 
 def test_one_byte_takes_13_4_times_as_long_on_paper():
@@ -72,10 +77,9 @@ def test_every_claim_holds_in_the_paper_s_own_numbers():
 
 
 def test_the_overhead_is_13_to_20_ms_on_paper():
-    sizes = sorted({key[2] for key in PUBLISHED.keys if key[0] == "size"})
+    sizes = sorted({c["reply_bytes"] for c in PUBLISHED.keys if c["experiment"] == "size"})
     overheads = [
-        PUBLISHED.difference(("size", "soap", size, 1), ("size", "tcp", size, 1)).value
-        for size in sizes
+        PUBLISHED.difference(cell("soap", size), cell("tcp", size)).value for size in sizes
     ]
     assert (round(min(overheads)), round(max(overheads))) == (13, 20)
 
@@ -115,8 +119,8 @@ def test_calls_as_samples_have_the_degrees_of_freedom_of_the_paper(paper):
 def test_the_table_of_calls_is_that_of_the_very_calls(shared_run):
     analysis = analyse(shared_run("overhead", "paper"))
     measured = replicate(analysis).measured
-    cells = [key for key in measured.keys if key[0] == "elements"]
-    groups = {(str(key[3]),): measured.moments(key) for key in cells}
+    cells = [key for key in measured.keys if key["experiment"] == "elements"]
+    groups = {(str(key["elements"]),): measured.moments(key) for key in cells}
     from_moments = anova(with_moments(groups, ["elements"]))
     times = {key: [t for course in measured.cells[key].courses for t in course] for key in cells}
     grand = sum(map(sum, times.values())) / sum(map(len, times.values()))

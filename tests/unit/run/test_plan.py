@@ -1,5 +1,6 @@
 import json
 from collections import Counter
+from dataclasses import replace
 from itertools import groupby
 
 import pytest
@@ -9,6 +10,7 @@ from made_up_studies import SORT, changed
 
 from collect.cli import main
 from collect.errors import InputError
+from collect.run.directory import open_run
 from collect.run.plan import make_plan, plan_bytes, read_plan, write_plan
 from collect.run.study import load_study, parse_study
 
@@ -25,7 +27,7 @@ def test_the_same_study_profile_and_seed_give_the_same_bytes():
 def test_every_block_holds_every_cell_once(seed):
     plan = make_plan(PAPER, seed)
     for _, block in groupby(plan, key=lambda trial: trial.block):
-        assert Counter(trial.cell for trial in block) == {t.cell: 1 for t in plan}
+        assert Counter(trial.factors for trial in block) == {t.factors: 1 for t in plan}
     assert [trial.position for trial in plan] == list(range(1, len(plan) + 1))
     assert len({trial.id for trial in plan}) == len(plan)
 
@@ -33,7 +35,7 @@ def test_every_block_holds_every_cell_once(seed):
 def test_blocks_differ_in_order_and_share_a_seed_inside():
     plan = make_plan(PAPER)
     orders = {
-        block: tuple(trial.cell for trial in group)
+        block: tuple(trial.factors for trial in group)
         for block, group in groupby(plan, key=lambda trial: trial.block)
     }
     assert len(set(orders.values())) == PAPER.replicates
@@ -49,8 +51,8 @@ def test_a_further_level_leaves_the_order_of_the_others_alone():
         make_plan(parse_study(changed(factors={**factors, "integers": s}), "x").profile("paper", 5))
         for s in (small, large)
     ]
-    kept = [trial.cell for trial in plans[1] if trial.factors["integers"] != 9000]
-    assert kept == [trial.cell for trial in plans[0]]
+    kept = [trial.factors for trial in plans[1] if trial.factors["integers"] != 9000]
+    assert kept == [trial.factors for trial in plans[0]]
 
 
 def test_trials_with_the_same_node_settings_stand_together_in_a_block():
@@ -79,7 +81,10 @@ def test_a_plan_is_read_back_as_it_was_written(tmp_path):
     assert write_plan(tmp_path / "plan.jsonl", plan)
     assert read_plan(tmp_path / "plan.jsonl") == plan
     line = (tmp_path / "plan.jsonl").read_text().splitlines()[0]
-    assert line == json.dumps(json.loads(line), sort_keys=True, separators=(",", ":"))
+    record = json.loads(line)
+    assert list(record) == sorted(record)
+    assert list(record["factors"]) == ["transport", "servers", "integers"]
+    assert line == json.dumps(record, separators=(",", ":"))
 
 
 def test_a_plan_of_an_earlier_version_needs_no_service(tmp_path):
@@ -102,6 +107,37 @@ def test_the_same_plan_resumes_and_another_is_refused_and_left_alone(tmp_path):
         write_plan(path, make_plan(load_study(SORT).profile("demo", 5)))
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == ["plan.jsonl"]
+
+
+def with_sorted_factors(plan):
+    """The bytes of a plan as earlier versions wrote it, without the order of the factors."""
+    lines = (json.loads(trial.line()) for trial in plan)
+    texts = (json.dumps(line, sort_keys=True, separators=(",", ":")) for line in lines)
+    return "".join(f"{text}\n" for text in texts).encode()
+
+
+def test_a_plan_of_an_earlier_version_goes_on_and_is_left_as_it_is(tmp_path):
+    path, plan = tmp_path / "plan.jsonl", make_plan(PAPER)
+    path.write_bytes(with_sorted_factors(plan))
+    assert not write_plan(path, plan)
+    assert path.read_bytes() == with_sorted_factors(plan)
+    with pytest.raises(InputError, match="seed of trial 1"):
+        write_plan(path, [replace(plan[0], seed=1), *plan[1:]])
+
+
+def test_a_plan_of_an_earlier_version_has_the_order_of_the_study_file(run_of):
+    run = run_of()
+    path = run.directory / "plan.jsonl"
+    path.write_bytes(with_sorted_factors(run.plan))
+    old = open_run(str(run.directory))
+    assert [list(trial.factors) for trial in old.plan] == [list(run.factors)] * len(run.plan)
+    assert (old.plan, old.factors, old.cells) == (run.plan, run.factors, run.cells)
+
+
+def test_the_order_of_the_factors_needs_no_study_file(run_of):
+    run = run_of()
+    (run.directory / "run.json").unlink()
+    assert list(open_run(str(run.directory)).factors) == ["transport", "servers", "integers"]
 
 
 def planned(capsys, path, workers, *more):
@@ -177,8 +213,12 @@ def test_of_several_studies_all_are_planned_or_none(tmp_path, capsys):
         (lambda lines: [], "holds no trial"),
         (lambda lines: [*lines, "[]"], "schema 1"),
         (
-            lambda lines: [lines[0].replace(":100000,", ':"100000",'), *lines[1:]],
+            lambda lines: [lines[0].replace(":100000}", ':"100000"}'), *lines[1:]],
             "would be one cell",
+        ),
+        (
+            lambda lines: [*lines[:-1], json.dumps(json.loads(lines[-1]), sort_keys=True)],
+            "line 240 has the factors integers, servers, transport, line 1 transport",
         ),
     ],
 )

@@ -7,11 +7,11 @@ from collect.replication import charts
 from collect.replication.claims import Bound, Claim, over_cells
 from collect.replication.evidence import (
     Evidence,
-    Key,
     Measured,
     Published,
     Quantity,
     Untested,
+    levels_of,
     load_published,
     quotient,
 )
@@ -27,6 +27,7 @@ from collect.replication.exhibits import (
 )
 from collect.replication.figures import Pair, paired_figure
 from collect.replication.studies import StudyModule
+from collect.run.cell import Cell
 from collect.stats.estimates import Estimate
 
 MATRICES = (10, 50, 100, 500, 1000)
@@ -45,6 +46,10 @@ def _published() -> Published:
     return load_published("attachments", {"encoding": str, "matrix": int})
 
 
+def _cell(encoding: str, matrix: int) -> Cell:
+    return Cell.of(encoding=encoding, matrix=matrix)
+
+
 def _square(matrix: int) -> str:
     return f"{matrix}\N{SUPERSCRIPT TWO}"
 
@@ -58,11 +63,11 @@ def _memory(evidence: Evidence) -> Sequence[tuple[str, Estimate | Untested]]:
             ("mime", 1000, "ok", "done"),
             ("dime", 1000, "ok", "done"),
         )
-        for cell in [(encoding, matrix)]
+        for cell in [_cell(encoding, matrix)]
     ]
 
 
-def _outcome(evidence: Evidence, cell: Key, outcome: str) -> Estimate | Untested:
+def _outcome(evidence: Evidence, cell: Cell, outcome: str) -> Estimate | Untested:
     share = evidence.share(cell, outcome)
     heaps = [evidence.constant(cell, name) for name in ("client_heap_mb", "tomcat_heap_mb")]
     if isinstance(share, Untested) or heaps == [PAPER_HEAP_MB] * 2:
@@ -75,7 +80,7 @@ def _outcome(evidence: Evidence, cell: Key, outcome: str) -> Estimate | Untested
 
 def _mime_less_dime(evidence: Evidence) -> Sequence[tuple[str, Estimate | Untested]]:
     return [
-        (_square(n), evidence.difference(("mime", n), ("dime", n), "request_bytes"))
+        (_square(n), evidence.difference(_cell("mime", n), _cell("dime", n), "request_bytes"))
         for n in MATRICES
     ]
 
@@ -89,7 +94,7 @@ CLAIMS = (
         direction=Bound(low=1, is_open=True),
         numbers=over_cells(
             [
-                (f"{_square(n)}, over {NAMES[e]}", [("xml", n), (e, n)], quotient)
+                (f"{_square(n)}, over {NAMES[e]}", [_cell("xml", n), _cell(e, n)], quotient)
                 for n in (50, 100)
                 for e in ("mime", "dime")
             ],
@@ -103,7 +108,7 @@ CLAIMS = (
         statistic="time of standard SOAP / time of MIME",
         bound=Bound(low=4.5),
         direction=Bound(low=1, is_open=True),
-        numbers=over_cells([("50²", [("xml", 50), ("mime", 50)], quotient)]),
+        numbers=over_cells([("50²", [_cell("xml", 50), _cell("mime", 50)], quotient)]),
     ),
     Claim(
         sentence="Standard SOAP takes 7.47 times as long as DIME at 50².",
@@ -111,7 +116,7 @@ CLAIMS = (
         statistic="time of standard SOAP / time of DIME",
         bound=Bound(low=7),
         direction=Bound(low=1, is_open=True),
-        numbers=over_cells([("50²", [("xml", 50), ("dime", 50)], quotient)]),
+        numbers=over_cells([("50²", [_cell("xml", 50), _cell("dime", 50)], quotient)]),
     ),
     Claim(
         sentence="Standard SOAP cannot do 500² for want of memory; attachments do 1000².",
@@ -135,7 +140,9 @@ CLAIMS = (
         where="section 3.2, Table 1",
         statistic="time of MIME / time of DIME",
         bound=Bound(low=1),
-        numbers=over_cells([(_square(n), [("mime", n), ("dime", n)], quotient) for n in MATRICES]),
+        numbers=over_cells(
+            [(_square(n), [_cell("mime", n), _cell("dime", n)], quotient) for n in MATRICES]
+        ),
         note='"Slightly" faster, says the document; at 10² it is 2.15 times in its own table.',
     ),
 )
@@ -167,13 +174,8 @@ def _exhibits(published: Published, measured: Measured) -> Sequence[Exhibit]:
 
 
 def _encodings(measured: Measured) -> list[str]:
-    return [
-        name for name in NAMES if name in _PUBLISHED or any(k[0] == name for k in measured.keys)
-    ]
-
-
-def _matrices(published: Published, measured: Measured) -> list[int]:
-    return sorted({int(key[1]) for evidence in (published, measured) for key in evidence.keys})
+    planned = {cell["encoding"] for cell in measured.keys}
+    return [name for name in NAMES if name in _PUBLISHED or name in planned]
 
 
 def _table(
@@ -181,12 +183,12 @@ def _table(
 ) -> Table:
     encodings = _encodings(measured)
     rows = []
-    for matrix in _matrices(published, measured):
+    for matrix in levels_of("matrix", published, measured):
         row = [Entry(_square(matrix), sort=matrix)]
         for encoding in encodings:
             if encoding in _PUBLISHED:
-                row.append(printed_entry(published, (encoding, matrix), of))
-            row.append(measured_entry(measured, (encoding, matrix), of, published))
+                row.append(printed_entry(published, _cell(encoding, matrix), of))
+            row.append(measured_entry(measured, _cell(encoding, matrix), of, published))
         rows.append(row)
     spans = [2 if encoding in _PUBLISHED else 1 for encoding in encodings]
     return Table(
@@ -217,22 +219,26 @@ def _figure(published: Published, measured: Measured) -> Figure:
                 charts.Series(NAMES[encoding], hue, hue),
                 matrix,
                 [Entry(NAMES[encoding]), Entry(_square(matrix), sort=matrix)],
-                published.value((encoding, matrix)),
-                measured.value((encoding, matrix)),
-                (encoding, matrix),
+                published.value(_cell(encoding, matrix)),
+                measured.value(_cell(encoding, matrix)),
+                _cell(encoding, matrix),
             )
             for hue, encoding in enumerate(encodings)
-            for matrix in _matrices(published, measured)
+            for matrix in levels_of("matrix", published, measured)
         ],
     )
 
 
 def _summary(published: Published, measured: Measured) -> Sequence[str]:
     sentences = []
-    shared = [int(k[1]) for k in measured.keys if k[0] == "xml" and measured.value(k)]
+    shared = [
+        int(cell["matrix"])
+        for cell in measured.keys
+        if cell["encoding"] == "xml" and measured.value(cell)
+    ]
     for matrix in sorted(shared)[-1:]:
         for encoding, text in (("mime", "as a MIME attachment"), ("jms", "as a JMS message")):
-            cells = [("xml", matrix), (encoding, matrix)]
+            cells = [_cell("xml", matrix), _cell(encoding, matrix)]
             times = measured.statistic(cells, quotient)
             sizes = measured.statistic(cells, quotient, "request_bytes")
             if isinstance(times, Estimate) and isinstance(sizes, Estimate):
@@ -241,16 +247,18 @@ def _summary(published: Published, measured: Measured) -> Sequence[str]:
                     f"{show_estimate(times)} times the time and {show(sizes.value)} times the "
                     f"bytes it took {text}."
                 )
-    failed = [k for k in measured.keys if measured.outcome(k) == "oom"]
+    failed = [cell for cell in measured.keys if measured.outcome(cell) == "oom"]
     if failed:
-        cells_text = ", ".join(f"{NAMES[str(k[0])]} at {_square(int(k[1]))}" for k in failed)
+        cells_text = ", ".join(
+            f"{NAMES[str(cell['encoding'])]} at {_square(int(cell['matrix']))}" for cell in failed
+        )
         sentences.append(f"Out of memory: {cells_text}.")
     return sentences
 
 
 STUDY = StudyModule(
     study="attachments",
-    factors=("encoding", "matrix"),
+    factors=frozenset(("encoding", "matrix")),
     published=_published,
     claims=CLAIMS,
     exhibits=_exhibits,

@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from collect.cells.notation import show, show_estimate, show_level
 from collect.replication import charts
 from collect.replication.claims import Bound, Claim, over_cells
-from collect.replication.evidence import Key, Measured, Published, Untested, quotient
+from collect.replication.evidence import (
+    Measured,
+    Published,
+    Untested,
+    levels_of,
+    quotient,
+)
 from collect.replication.exhibits import (
     Entry,
     Exhibit,
@@ -17,6 +23,7 @@ from collect.replication.exhibits import (
     measured_entry,
 )
 from collect.replication.studies import StudyModule
+from collect.run.cell import Cell
 from collect.stats.estimates import Estimate
 
 KB = 1024
@@ -36,15 +43,15 @@ def _published() -> Published:
     return Published({}, reason="text only: the table and the charts are lost")
 
 
-def _cell(binding: str, size: int, concurrency: int, *, pooled: bool = True) -> Key:
-    return (binding, size, concurrency, pooled)
+def _cell(binding: str, size: int, concurrency: int, *, pooled: bool = True) -> Cell:
+    return Cell.of(binding=binding, message_bytes=size, concurrency=concurrency, pooled=pooled)
 
 
 def _size(size: int) -> str:
     return f"{size / KB:g} KB"
 
 
-def _over(slower: str, faster: str, size: int, concurrency: int) -> tuple[str, list[Key]]:
+def _over(slower: str, faster: str, size: int, concurrency: int) -> tuple[str, list[Cell]]:
     label = f"{_size(size)}, {slower.upper()} / {faster.upper()}"
     return label, [_cell(slower, size, concurrency), _cell(faster, size, concurrency)]
 
@@ -100,12 +107,8 @@ def _exhibits(published: Published, measured: Measured) -> Sequence[Exhibit]:
     ]
 
 
-def _levels(measured: Measured, place: int) -> list[int]:
-    return sorted({int(key[place]) for key in measured.keys})
-
-
 def _series(measured: Measured) -> dict[tuple[str, bool], charts.Series]:
-    ran = {(str(key[0]), bool(key[3])) for key in measured.keys}
+    ran = {(str(cell["binding"]), bool(cell["pooled"])) for cell in measured.keys}
     return {
         kind: charts.Series(name, hue, hue)
         for hue, (kind, name) in enumerate(NAMES.items())
@@ -117,7 +120,7 @@ def _at_once(concurrency: int) -> str:
     return "One request at a time" if concurrency == 1 else f"{concurrency} requests at once"
 
 
-def _bar(measured: Measured, cell: Key, series: str, place: str) -> list[charts.Bar]:
+def _bar(measured: Measured, cell: Cell, series: str, place: str) -> list[charts.Bar]:
     time = measured.value(cell)
     if time is None:
         return []
@@ -125,15 +128,18 @@ def _bar(measured: Measured, cell: Key, series: str, place: str) -> list[charts.
 
 
 def _by_concurrency(measured: Measured) -> Figure:
-    series, sizes = _series(measured), _levels(measured, 1)
+    series, sizes = _series(measured), levels_of("message_bytes", measured)
     panels = []
-    for concurrency in _levels(measured, 2):
+    for concurrency in levels_of("concurrency", measured):
         drawn = [
             bar
             for (binding, pooled), one in series.items()
             for size in sizes
             for bar in _bar(
-                measured, (binding, size, concurrency, pooled), one.name, _size_text(size)
+                measured,
+                _cell(binding, size, concurrency, pooled=pooled),
+                one.name,
+                _size_text(size),
             )
         ]
         if drawn:
@@ -161,13 +167,15 @@ def _size_text(size: int) -> str:
 def _together(measured: Measured) -> Figure:
     series = _series(measured)
     drawn, places = [], []
-    for concurrency in _levels(measured, 2):
-        for size in _levels(measured, 1):
+    for concurrency in levels_of("concurrency", measured):
+        for size in levels_of("message_bytes", measured):
             place = f"{_size(size)}|{concurrency}"
             found = [
                 bar
                 for (binding, pooled), one in series.items()
-                for bar in _bar(measured, (binding, size, concurrency, pooled), one.name, place)
+                for bar in _bar(
+                    measured, _cell(binding, size, concurrency, pooled=pooled), one.name, place
+                )
             ]
             places += [place] if found else []
             drawn += found
@@ -189,10 +197,12 @@ def _together(measured: Measured) -> Figure:
 
 
 def _numbers(title: str, measured: Measured) -> Table:
-    kinds = [pooled for pooled in (True, False) if any(key[3] is pooled for key in measured.keys)]
+    kinds = [
+        pooled for pooled in (True, False) if any(c["pooled"] is pooled for c in measured.keys)
+    ]
     rows = []
-    for concurrency in _levels(measured, 2):
-        for size in _levels(measured, 1):
+    for concurrency in levels_of("concurrency", measured):
+        for size in levels_of("message_bytes", measured):
             row = [
                 Entry(show_level(concurrency), sort=concurrency),
                 Entry(_size_text(size), sort=size),
@@ -227,9 +237,9 @@ def _failures(measured: Measured) -> Table:
             share = errors / (calls + errors)
             rows.append(
                 [
-                    Entry(NAMES[str(cell[0]), bool(cell[3])], cell=cell),
-                    Entry(_size_text(int(cell[1])), sort=cell[1]),
-                    Entry(show_level(cell[2]), sort=cell[2]),
+                    Entry(NAMES[str(cell["binding"]), bool(cell["pooled"])], cell=cell),
+                    Entry(_size_text(int(cell["message_bytes"])), sort=cell["message_bytes"]),
+                    Entry(show_level(cell["concurrency"]), sort=cell["concurrency"]),
                     Entry(show_level(errors), sort=errors),
                     Entry(f"{100 * share:.2g} %", sort=share),
                 ]
@@ -246,10 +256,10 @@ def _failures(measured: Measured) -> Table:
 
 def _summary(published: Published, measured: Measured) -> Sequence[str]:
     sentences = []
-    for concurrency in _levels(measured, 2):
+    for concurrency in levels_of("concurrency", measured):
         ratios = [
             ratio.value
-            for size in _levels(measured, 1)
+            for size in levels_of("message_bytes", measured)
             for ratio in [
                 measured.statistic(
                     [_cell("jms", size, concurrency), _cell("http", size, concurrency)], quotient
@@ -270,7 +280,7 @@ def _summary(published: Published, measured: Measured) -> Sequence[str]:
 
 STUDY = StudyModule(
     study="binding",
-    factors=("binding", "message_bytes", "concurrency", "pooled"),
+    factors=frozenset(("binding", "message_bytes", "concurrency", "pooled")),
     published=_published,
     claims=CLAIMS,
     exhibits=_exhibits,

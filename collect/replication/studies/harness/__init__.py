@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from collect.cells.notation import show, show_level
 from collect.replication import charts
-from collect.replication.evidence import Measured, Published, Untested, quotient
+from collect.replication.evidence import Measured, Published, Untested, levels_of, quotient
 from collect.replication.exhibits import Entry, Exhibit, Figure, Table, headings, measured_entry
 from collect.replication.figures import Pair, paired_figure
 from collect.replication.studies import StudyModule
+from collect.run.cell import Cell
 from collect.stats.estimates import Estimate
 
 NAMES = {"noop": "nothing", "http": "one byte over HTTP"}
@@ -18,8 +19,8 @@ def _published() -> Published:
     return Published({}, reason="a study of our own")
 
 
-def _threads(measured: Measured) -> list[int]:
-    return sorted({int(key[1]) for key in measured.keys})
+def _cell(workload: str, threads: int) -> Cell:
+    return Cell.of(workload=workload, concurrency=threads)
 
 
 def _exhibits(published: Published, measured: Measured) -> Sequence[Exhibit]:
@@ -41,19 +42,19 @@ def _figure(measured: Measured) -> Figure:
                 threads,
                 [Entry(name), Entry(show_level(threads), sort=threads)],
                 None,
-                measured.value((workload, threads)),
-                (workload, threads),
+                measured.value(_cell(workload, threads)),
+                _cell(workload, threads),
             )
             for hue, (workload, name) in enumerate(NAMES.items())
-            for threads in _threads(measured)
+            for threads in levels_of("concurrency", measured)
         ],
     )
 
 
 def _table(measured: Measured) -> Table:
     rows = []
-    for threads in _threads(measured):
-        cells = [("noop", threads), ("http", threads)]
+    for threads in levels_of("concurrency", measured):
+        cells = [_cell("noop", threads), _cell("http", threads)]
         share = measured.statistic(cells, quotient)
         rows.append(
             [
@@ -83,8 +84,8 @@ def _scaled(entry: Entry, factor: float) -> Entry:
 
 def _summary(published: Published, measured: Measured) -> Sequence[str]:
     sentences = []
-    for threads in _threads(measured)[:1]:
-        noop, http = (measured.value((workload, threads)) for workload in NAMES)
+    for threads in levels_of("concurrency", measured)[:1]:
+        noop, http = (measured.value(_cell(workload, threads)) for workload in NAMES)
         if isinstance(noop, Estimate) and isinstance(http, Estimate):
             sentences.append(
                 f"The bench itself takes {show(1e6 * noop.value)} ns of a call; the shortest call "
@@ -95,7 +96,7 @@ def _summary(published: Published, measured: Measured) -> Sequence[str]:
 
 STUDY = StudyModule(
     study="harness",
-    factors=("workload", "concurrency"),
+    factors=frozenset(("workload", "concurrency")),
     published=_published,
     claims=(),
     exhibits=_exhibits,

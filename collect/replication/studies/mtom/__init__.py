@@ -11,6 +11,7 @@ from collect.replication.evidence import (
     Measured,
     Published,
     Untested,
+    levels_of,
     quotient,
     read_published,
 )
@@ -25,6 +26,7 @@ from collect.replication.exhibits import (
 )
 from collect.replication.figures import Pair, paired_figure
 from collect.replication.studies import StudyModule
+from collect.run.cell import Cell
 from collect.stats.estimates import Estimate
 
 KIB = 1024
@@ -38,24 +40,28 @@ def _published() -> Published:
     return Published({}, reason="text only: the chart is lost")
 
 
+def _cell(encoding: str, size: int) -> Cell:
+    return Cell.of(encoding=encoding, payload_bytes=size)
+
+
 def _payloads(measured: Measured) -> list[int]:
     """Give the sizes at which both encodings have a time."""
-    ran = {key for key in measured.keys if measured.value(key)}
-    sizes = {int(key[1]) for key in ran}
-    return sorted(size for size in sizes if all((name, size) in ran for name in NAMES))
+    ran = {cell for cell in measured.keys if measured.value(cell)}
+    sizes = levels_of("payload_bytes", measured)
+    return [size for size in sizes if all(_cell(name, size) in ran for name in NAMES)]
 
 
 def _threshold(measured: Measured) -> Estimate | Untested:
     """Give the crossing of the two curves in KiB."""
     payloads = _payloads(measured)
-    pairs = [(("inline", size), ("mtom", size)) for size in payloads]
+    pairs = [(_cell("inline", size), _cell("mtom", size)) for size in payloads]
     return overtaking(measured, [size / KIB for size in payloads], pairs)
 
 
 def _threshold_numbers(evidence: Evidence) -> Sequence[tuple[str, Estimate | Untested]]:
     if isinstance(evidence, Measured):
         return [("threshold", _threshold(evidence))]
-    return [("threshold", evidence.statistic([("mtom", SMALL)], lambda times: times[0]))]
+    return [("threshold", evidence.statistic([_cell("mtom", SMALL)], lambda times: times[0]))]
 
 
 def _growth(sizes: Sequence[float]) -> float:
@@ -80,8 +86,16 @@ CLAIMS = (
         bound=Bound(low=1, is_open=True),
         numbers=over_cells(
             [
-                ("MTOM / inline at 1 KiB", [("mtom", SMALL), ("inline", SMALL)], quotient),
-                ("inline / MTOM at 192 KiB", [("inline", LARGE), ("mtom", LARGE)], quotient),
+                (
+                    "MTOM / inline at 1 KiB",
+                    [_cell("mtom", SMALL), _cell("inline", SMALL)],
+                    quotient,
+                ),
+                (
+                    "inline / MTOM at 192 KiB",
+                    [_cell("inline", LARGE), _cell("mtom", LARGE)],
+                    quotient,
+                ),
             ]
         ),
     ),
@@ -91,7 +105,8 @@ CLAIMS = (
         statistic="bytes of the message a byte of payload, inline, with line breaks",
         bound=Bound(1, BASE64_GROWTH),
         numbers=over_cells(
-            [("1 to 192 KiB", [("inline", LARGE), ("inline", SMALL)], _growth)], "request_bytes"
+            [("1 to 192 KiB", [_cell("inline", LARGE), _cell("inline", SMALL)], _growth)],
+            "request_bytes",
         ),
     ),
 )
@@ -103,10 +118,6 @@ def _exhibits(published: Published, measured: Measured) -> Sequence[Exhibit]:
 
 def _kib(size: int) -> Entry:
     return Entry(f"{size / KIB:g}", sort=size)
-
-
-def _sizes(measured: Measured) -> list[int]:
-    return sorted({int(key[1]) for key in measured.keys})
 
 
 def _figure(measured: Measured) -> Figure:
@@ -124,11 +135,11 @@ def _figure(measured: Measured) -> Figure:
                 size / KIB,
                 [Entry(NAMES[encoding]), _kib(size)],
                 None,
-                measured.value((encoding, size)),
-                (encoding, size),
+                measured.value(_cell(encoding, size)),
+                _cell(encoding, size),
             )
             for hue, encoding in enumerate(NAMES)
-            for size in _sizes(measured)
+            for size in levels_of("payload_bytes", measured)
         ],
     )
 
@@ -164,8 +175,8 @@ def _words(measured: Measured, threshold: Estimate) -> str:
 
 def _table(measured: Measured) -> Table:
     rows = []
-    for size in _sizes(measured):
-        cells = [("inline", size), ("mtom", size)]
+    for size in levels_of("payload_bytes", measured):
+        cells = [_cell("inline", size), _cell("mtom", size)]
         row = [_kib(size)]
         for of in ("time_ms", "request_bytes"):
             ratio = measured.statistic(cells, quotient, of)
@@ -193,7 +204,7 @@ def _summary(published: Published, measured: Measured) -> Sequence[str]:
             "it is between 4 and 5 K."
         )
     for size in _payloads(measured)[-1:]:
-        ratio = measured.statistic([("inline", size), ("mtom", size)], quotient)
+        ratio = measured.statistic([_cell("inline", size), _cell("mtom", size)], quotient)
         if isinstance(ratio, Estimate):
             sentences.append(
                 f"At {size / KIB:g} KiB inline base64 took {show_estimate(ratio)} times as long as "
@@ -204,7 +215,7 @@ def _summary(published: Published, measured: Measured) -> Sequence[str]:
 
 STUDY = StudyModule(
     study="mtom",
-    factors=("encoding", "payload_bytes"),
+    factors=frozenset(("encoding", "payload_bytes")),
     published=_published,
     claims=CLAIMS,
     exhibits=_exhibits,

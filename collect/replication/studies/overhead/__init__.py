@@ -20,7 +20,6 @@ from collect.replication.contrasts import (
 )
 from collect.replication.evidence import (
     Evidence,
-    Key,
     Measured,
     Published,
     Untested,
@@ -31,13 +30,14 @@ from collect.replication.evidence import (
 from collect.replication.exhibits import Entry, Exhibit, Figure, Header, Table, headings
 from collect.replication.figures import Pair, paired_figure
 from collect.replication.studies import StudyModule
+from collect.run.cell import Cell, level_text
 from collect.stats.anova import Observations, Source, anova, standing_for, with_moments
 from collect.stats.estimates import Estimate, Moments, mean_t_from_moments, pooled, share_between
 from collect.stats.groups import omega_squared
 
 SIZES = (1, 100, 500, 1500, 3000, 4500, 5000, 10000, 15000, 20000)
 NAMES = {"tcp": "TCP", "soap": "SOAP/HTTP"}
-_PLACES = {"Protocol": 1, "Size": 2, "Elements": 3}
+_FACTORS = {"Protocol": "protocol", "Size": "reply_bytes", "Elements": "elements"}
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class Experiment:
     figure: str
     factors: tuple[str, ...]
 
-    def cells(self, evidence: Evidence) -> list[Key]:
+    def cells(self, evidence: Evidence) -> list[Cell]:
         """Give the cells of the experiment."""
-        return [key for key in evidence.keys if key[0] == self.name]
+        return [cell for cell in evidence.keys if cell["experiment"] == self.name]
 
-    def levels(self, cell: Key) -> tuple[str, ...]:
+    def levels(self, cell: Cell) -> tuple[str, ...]:
         """Give the levels of the table's factors."""
-        return tuple(str(cell[_PLACES[factor]]) for factor in self.factors)
+        return tuple(level_text(cell[_FACTORS[name]]) for name in self.factors)
 
 
 _LABELS = {"one-byte": "one byte", "size": "sizes", "elements": "elements"}
@@ -75,12 +75,12 @@ def _published() -> Published:
     )
 
 
-def _cell(protocol: str, size: int) -> Key:
-    return ("size", protocol, size, 1)
+def _cell(protocol: str, size: int) -> Cell:
+    return Cell.of(experiment="size", protocol=protocol, reply_bytes=size, elements=1)
 
 
-def _one_byte(protocol: str) -> Key:
-    return ("one-byte", protocol, 1, 1)
+def _one_byte(protocol: str) -> Cell:
+    return Cell.of(experiment="one-byte", protocol=protocol, reply_bytes=1, elements=1)
 
 
 def _fall(times: Sequence[float]) -> float:
@@ -201,7 +201,7 @@ def _share(experiment: Experiment) -> Numbers:
     return numbers
 
 
-def _interval(evidence: Evidence, cell: Key) -> Estimate | None:
+def _interval(evidence: Evidence, cell: Cell) -> Estimate | None:
     """Give the time of a cell with its interval: of calls on paper, of trials where measured."""
     moments = evidence.moments(cell) if isinstance(evidence, Published) else None
     return mean_t_from_moments(moments) if moments else evidence.value(cell)
@@ -328,12 +328,16 @@ def _exhibits(published: Published, measured: Measured) -> Sequence[Exhibit]:
     ]
 
 
-def _cells_of(experiment: Experiment, *evidence: Evidence) -> list[Key]:
-    return sorted({key for source in evidence for key in experiment.cells(source)}, key=_rank)
+def _cells_of(experiment: Experiment, *evidence: Evidence) -> list[Cell]:
+    return sorted({c for source in evidence for c in experiment.cells(source)}, key=_rank)
 
 
-def _rank(cell: Key) -> tuple[int, int, int]:
-    return (int(cell[2]), int(cell[3]), list(NAMES).index(str(cell[1])))
+def _rank(cell: Cell) -> tuple[int, int, int]:
+    return (
+        int(cell["reply_bytes"]),
+        int(cell["elements"]),
+        list(NAMES).index(str(cell["protocol"])),
+    )
 
 
 def _summary_table(
@@ -341,8 +345,10 @@ def _summary_table(
 ) -> Table:
     rows = []
     for cell in _cells_of(experiment, published, measured):
-        label = NAMES[str(cell[1])] if experiment is ONE_BYTE else show_level(cell[3])
-        row = [Entry(label, sort=None if experiment is ONE_BYTE else cell[3])]
+        label = (
+            NAMES[str(cell["protocol"])] if experiment is ONE_BYTE else show_level(cell["elements"])
+        )
+        row = [Entry(label, sort=None if experiment is ONE_BYTE else cell["elements"])]
         for evidence in (published, measured):
             row += _moments_entries(evidence.moments(cell), is_published=evidence is published)
         rows.append([*row, Entry(estimate=measured.value(cell), cell=cell)])
@@ -453,11 +459,15 @@ def _samples(experiment: Experiment, published: Published, measured: Measured) -
     ]
 
 
-def _label(experiment: Experiment, cell: Key) -> str:
+def _label(experiment: Experiment, cell: Cell) -> str:
     if experiment is ELEMENTS:
-        return show_level(cell[3])
-    protocol = NAMES[str(cell[1])]
-    return protocol if experiment is ONE_BYTE else f"{protocol}, {show_level(cell[2])} bytes"
+        return show_level(cell["elements"])
+    protocol = NAMES[str(cell["protocol"])]
+    return (
+        protocol
+        if experiment is ONE_BYTE
+        else f"{protocol}, {show_level(cell['reply_bytes'])} bytes"
+    )
 
 
 def _summary_entry(value: float | None, *, is_published: bool) -> Entry:
@@ -468,7 +478,7 @@ def _summary_entry(value: float | None, *, is_published: bool) -> Entry:
 
 def _figure_5(published: Published, measured: Measured) -> Table:
     """Count, sum, average and variance of calls at each size, and of both protocols together."""
-    sizes = sorted({int(key[2]) for key in _cells_of(SIZE, published, measured)})
+    sizes = sorted({int(cell["reply_bytes"]) for cell in _cells_of(SIZE, published, measured)})
     rows = []
     for size in [*sizes, None]:
         columns = []
@@ -477,7 +487,7 @@ def _figure_5(published: Published, measured: Measured) -> Table:
                 cells = [
                     cell
                     for cell in SIZE.cells(evidence)
-                    if cell[1] in protocols and size in (cell[2], None)
+                    if cell["protocol"] in protocols and size in (cell["reply_bytes"], None)
                 ]
                 parts = [evidence.moments(cell) for cell in cells]
                 whole = None if None in parts else pooled([part for part in parts if part])
@@ -504,12 +514,15 @@ def _figure_5(published: Published, measured: Measured) -> Table:
 def _figure_4(published: Published, measured: Measured) -> Figure:
     pairs = []
     for cell in _cells_of(SIZE, published, measured):
-        hue = list(NAMES).index(str(cell[1]))
+        hue = list(NAMES).index(str(cell["protocol"]))
         pairs.append(
             Pair(
-                charts.Series(NAMES[str(cell[1])], hue, hue),
-                int(cell[2]),
-                [Entry(NAMES[str(cell[1])]), Entry(show_level(cell[2]), sort=cell[2])],
+                charts.Series(NAMES[str(cell["protocol"])], hue, hue),
+                int(cell["reply_bytes"]),
+                [
+                    Entry(NAMES[str(cell["protocol"])]),
+                    Entry(show_level(cell["reply_bytes"]), sort=cell["reply_bytes"]),
+                ],
                 _interval(published, cell),
                 measured.value(cell),
                 cell,
@@ -529,12 +542,15 @@ def _figure_4(published: Published, measured: Measured) -> Figure:
 
 def _overheads(published: Published, measured: Measured) -> Table:
     """Equation 3: the overhead is the difference of the two response times, as t_s is zero."""
-    size_cells = [c for c in _cells_of(SIZE, published, measured) if c[1] == "soap"]
-    element_cells = [c for c in _cells_of(ELEMENTS, published, measured) if c[3] != 1]
+    size_cells = [c for c in _cells_of(SIZE, published, measured) if c["protocol"] == "soap"]
+    element_cells = [c for c in _cells_of(ELEMENTS, published, measured) if c["elements"] != 1]
     rows = []
     for cell in (*size_cells, *element_cells):
-        tcp = _cell("tcp", int(cell[2]))
-        row = [Entry(show_level(level), sort=level) for level in cell[2:]]
+        tcp = _cell("tcp", int(cell["reply_bytes"]))
+        row = [
+            Entry(show_level(level), sort=level)
+            for level in (cell["reply_bytes"], cell["elements"])
+        ]
         for evidence in (published, measured):
             is_published = evidence is published
             overhead = evidence.difference(cell, tcp)
@@ -568,7 +584,9 @@ def _summary(published: Published, measured: Measured) -> Sequence[str]:
             f"A call with a reply of one byte took {show_estimate(own)} times as long over "
             f"SOAP/HTTP as over TCP; in the paper {show(printed.value)} times."
         )
-    sizes = sorted(int(key[2]) for key in SIZE.cells(measured) if key[1] == "soap")
+    sizes = sorted(
+        int(cell["reply_bytes"]) for cell in SIZE.cells(measured) if cell["protocol"] == "soap"
+    )
     for size in sizes[-1:]:
         added = measured.difference(_cell("soap", size), _cell("tcp", size))
         if isinstance(added, Estimate):
@@ -580,7 +598,7 @@ def _summary(published: Published, measured: Measured) -> Sequence[str]:
 
 STUDY = StudyModule(
     study="overhead",
-    factors=("experiment", "protocol", "reply_bytes", "elements"),
+    factors=frozenset(("experiment", "protocol", "reply_bytes", "elements")),
     published=_published,
     claims=CLAIMS,
     exhibits=_exhibits,

@@ -1,6 +1,7 @@
 """The sort study: Eggen and Sunku, Efficiency of SOAP versus JMS (document 000_…, Figures 7-11)."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 from scipy import stats
@@ -11,10 +12,10 @@ from collect.replication.claims import Bound, Claim, over_cells
 from collect.replication.crossing import overtaking, show_crossing
 from collect.replication.evidence import (
     Evidence,
-    Key,
     Measured,
     Published,
     Untested,
+    levels_of,
     load_published,
     quotient,
 )
@@ -30,12 +31,18 @@ from collect.replication.exhibits import (
 )
 from collect.replication.figures import Pair, paired_figure
 from collect.replication.studies import StudyModule
+from collect.run.cell import Cell
 from collect.stats.estimates import Estimate
 
+TRANSPORTS = ("jms", "soap")
 SERVERS = (1, 3, 5)
 LARGE = 50000
 SIZES = (500, 5000, 50000, 100000)
 NAMES = {"jms": "JMS", "soap": "SOAP"}
+
+
+def _cell(transport: str, servers: int, integers: int) -> Cell:
+    return Cell.of(transport=transport, servers=servers, integers=integers)
 
 
 def _published() -> Published:
@@ -57,7 +64,9 @@ CLAIMS = (
         where="section 10, Figures 7 and 8",
         statistic="time with 1 server / time with 5",
         bound=Bound(low=1, is_open=True),
-        numbers=over_cells([("JMS, 100 000", [("jms", 1, 100000), ("jms", 5, 100000)], quotient)]),
+        numbers=over_cells(
+            [("JMS, 100 000", [_cell("jms", 1, 100000), _cell("jms", 5, 100000)], quotient)]
+        ),
         note="About 5² = 25: the work is n², so a fifth of the integers is a 25th of the work.",
     ),
     Claim(
@@ -66,7 +75,7 @@ CLAIMS = (
         statistic="time with 1 server / time with 5",
         bound=Bound(low=1, is_open=True),
         numbers=over_cells(
-            [("SOAP, 100 000", [("soap", 1, 100000), ("soap", 5, 100000)], quotient)]
+            [("SOAP, 100 000", [_cell("soap", 1, 100000), _cell("soap", 5, 100000)], quotient)]
         ),
         note="The printed 1 177 286 ms is likely a slip of the pen.",
     ),
@@ -80,7 +89,7 @@ CLAIMS = (
             [
                 (
                     f"{servers} servers, {show_level(size)}",
-                    [("soap", servers, size), ("jms", servers, size)],
+                    [_cell("soap", servers, size), _cell("jms", servers, size)],
                     quotient,
                 )
                 for servers in SERVERS
@@ -97,7 +106,7 @@ CLAIMS = (
             [
                 (
                     f"{servers} servers",
-                    [(t, servers, size) for t in ("jms", "soap") for size in (50000, 100000)],
+                    [_cell(t, servers, size) for t in TRANSPORTS for size in (50000, 100000)],
                     _growths,
                 )
                 for servers in SERVERS
@@ -114,7 +123,7 @@ CLAIMS = (
             [
                 (
                     show_level(size),
-                    [("soap", servers, size) for servers in (3, 1, 5)],
+                    [_cell("soap", servers, size) for servers in (3, 1, 5)],
                     _over_slowest,
                 )
                 for size in SIZES
@@ -139,21 +148,17 @@ def _exhibits(published: Published, measured: Measured) -> Sequence[Exhibit]:
     ]
 
 
-def _levels(index: int, *evidence: Evidence) -> list[int]:
-    return sorted({int(key[index]) for source in evidence for key in source.keys})
-
-
 def _figure_7(published: Published, measured: Measured) -> Table:
-    servers = _levels(1, published, measured)
-    columns = [(transport, count) for count in servers for transport in ("jms", "soap")]
+    servers = levels_of("servers", published, measured)
+    columns = [(transport, count) for count in servers for transport in TRANSPORTS]
     rows = []
-    for size in _levels(2, published, measured):
+    for size in levels_of("integers", published, measured):
         row = [Entry(show_level(size), sort=size)]
         for transport, count in columns:
-            key = (transport, count, size)
+            cell = _cell(transport, count, size)
             row += [
-                printed_entry(published, key),
-                measured_entry(measured, key, published=published),
+                printed_entry(published, cell),
+                measured_entry(measured, cell, published=published),
             ]
         rows.append(row)
     return Table(
@@ -176,8 +181,8 @@ def _servers(count: int) -> str:
 def _times_figure(
     number: str, title: str, transports: Sequence[str], published: Published, measured: Measured
 ) -> Figure:
-    keys = _keys(transports, published, measured)
-    pairs = {key: (published.value(key), measured.value(key)) for key in keys}
+    cells = _cells(transports, published, measured)
+    pairs = {cell: (published.value(cell), measured.value(cell)) for cell in cells}
     return _figure(
         name=f"sort-figure-{number}",
         title=f"Figure {number}: {title}",
@@ -190,14 +195,14 @@ def _times_figure(
 
 
 def _growth_figure(published: Published, measured: Measured) -> Figure:
-    def growths(evidence: Evidence) -> dict[Key, Estimate]:
+    def growths(evidence: Evidence) -> dict[Cell, Estimate]:
         found = {}
-        for key in _keys(("jms", "soap"), evidence):
-            below = [size for size in _levels(2, evidence) if size < int(key[2])]
-            if below:
-                growth = evidence.statistic([key, (*key[:2], below[-1])], quotient)
-                if isinstance(growth, Estimate):
-                    found[key] = growth
+        for smaller, larger in pairwise(levels_of("integers", evidence)):
+            for cell in _cells(TRANSPORTS, evidence):
+                if cell["integers"] == larger:
+                    growth = evidence.statistic([cell, cell.at(integers=smaller)], quotient)
+                    if isinstance(growth, Estimate):
+                        found[cell] = growth
         return found
 
     printed, own = growths(published), growths(measured)
@@ -210,8 +215,8 @@ def _growth_figure(published: Published, measured: Measured) -> Figure:
         quantity="times as long as one size below",
         x_title="grown to this many integers",
         pairs={
-            key: (printed.get(key), own.get(key))
-            for key in _keys(("jms", "soap"), published, measured)
+            cell: (printed.get(cell), own.get(cell))
+            for cell in _cells(TRANSPORTS, published, measured)
         },
     )
 
@@ -222,21 +227,22 @@ def _figure(  # noqa: PLR0913 - named everywhere it is called
     title: str,
     caption: str,
     quantity: str,
-    pairs: Mapping[Key, tuple[Estimate | None, Estimate | None]],
+    pairs: Mapping[Cell, tuple[Estimate | None, Estimate | None]],
     x_title: str,
 ) -> Figure:
     """Draw what is printed beside what is measured, a line for each transport and servers."""
-    shown = {key: pair for key, pair in pairs.items() if any(pair)}
-    several = len({key[0] for key in shown}) > 1
-    counts = list(dict.fromkeys(key[1] for key in shown))
+    shown = {cell: pair for cell, pair in pairs.items() if any(pair)}
+    several = len({cell["transport"] for cell in shown}) > 1
+    counts = list(dict.fromkeys(cell["servers"] for cell in shown))
     drawn = []
-    for key, (printed, own) in shown.items():
-        transport, servers, size = str(key[0]), int(key[1]), int(key[2])
+    for cell, (printed, own) in shown.items():
+        transport = str(cell["transport"])
+        servers, size = int(cell["servers"]), int(cell["integers"])
         mark = counts.index(servers)
         text = (f"{NAMES[transport]}, " if several else "") + _servers(servers)
-        hue = ("jms", "soap").index(transport) if several else mark
+        hue = TRANSPORTS.index(transport) if several else mark
         labels = [Entry(NAMES[transport]), *(Entry(show_level(v), sort=v) for v in (servers, size))]
-        drawn.append(Pair(charts.Series(text, hue, mark), size, labels, printed, own, key))
+        drawn.append(Pair(charts.Series(text, hue, mark), size, labels, printed, own, cell))
     return paired_figure(
         name=name,
         title=title,
@@ -248,23 +254,23 @@ def _figure(  # noqa: PLR0913 - named everywhere it is called
     )
 
 
-def _keys(transports: Sequence[str], *evidence: Evidence) -> list[Key]:
+def _cells(transports: Sequence[str], *evidence: Evidence) -> list[Cell]:
     return [
-        (transport, servers, size)
+        _cell(transport, servers, size)
         for transport in transports
-        for servers in _levels(1, *evidence)
-        for size in _levels(2, *evidence)
+        for servers in levels_of("servers", *evidence)
+        for size in levels_of("integers", *evidence)
     ]
 
 
 def _speed_up(published: Published, measured: Measured) -> Table:
-    servers = [count for count in _levels(1, published, measured) if count > 1]
+    servers = [count for count in levels_of("servers", published, measured) if count > 1]
     rows = []
-    for transport in ("jms", "soap"):
-        for size in _levels(2, published, measured):
+    for transport in TRANSPORTS:
+        for size in levels_of("integers", published, measured):
             row = [Entry(NAMES[transport]), Entry(show_level(size), sort=size)]
             for count in servers:
-                cells = [(transport, 1, size), (transport, count, size)]
+                cells = [_cell(transport, 1, size), _cell(transport, count, size)]
                 for evidence in (published, measured):
                     ratio = evidence.statistic(cells, quotient)
                     row += _speed_and_efficiency(ratio, count, is_published=evidence is published)
@@ -302,8 +308,8 @@ def _exponents(published: Published, measured: Measured) -> Table:
     """Slope of log time over log integers, of all sizes and of those from 50 000 on."""
     ranges = {"all sizes": 0, f"from {show_level(LARGE)}": LARGE}
     rows = []
-    for transport in ("jms", "soap"):
-        for servers in _levels(1, published, measured):
+    for transport in TRANSPORTS:
+        for servers in levels_of("servers", published, measured):
             for name, least in ranges.items():
                 row = [Entry(NAMES[transport]), Entry(show_level(servers), sort=servers)]
                 row.append(Entry(name, sort=least))
@@ -330,13 +336,15 @@ def _exponents(published: Published, measured: Measured) -> Table:
 
 def _exponent(evidence: Evidence, transport: str, servers: int, least: int) -> Estimate | Untested:
     cells = [
-        key
-        for key in evidence.keys
-        if key[:2] == (transport, servers) and int(key[2]) >= least and evidence.value(key)
+        cell
+        for cell in evidence.keys
+        if (cell["transport"], cell["servers"]) == (transport, servers)
+        and int(cell["integers"]) >= least
+        and evidence.value(cell)
     ]
     if len(cells) < 2:
         return Untested("fewer than two sizes")
-    sizes = np.log2([int(key[2]) for key in cells])
+    sizes = np.log2([int(cell["integers"]) for cell in cells])
 
     def doubling(times: Sequence[float]) -> float:
         """How many times as long twice as many integers take."""
@@ -362,17 +370,15 @@ def _order(slope: Estimate) -> str:
 
 def _crossings(published: Published, measured: Measured) -> Table:
     rows = []
-    for servers in _levels(1, published, measured):
+    for servers in levels_of("servers", published, measured):
         row = [Entry(show_level(servers), sort=servers)]
         for evidence in (published, measured):
             sizes = [
                 size
-                for size in _levels(2, evidence)
-                if all(evidence.value((t, servers, size)) for t in NAMES)
+                for size in levels_of("integers", evidence)
+                if all(evidence.value(_cell(t, servers, size)) for t in NAMES)
             ]
-            pairs: list[tuple[Key, Key]] = [
-                (("jms", servers, size), ("soap", servers, size)) for size in sizes
-            ]
+            pairs = [(_cell("jms", servers, size), _cell("soap", servers, size)) for size in sizes]
             found = overtaking(evidence, sizes, pairs)
             text = found.reason if isinstance(found, Untested) else show_crossing(found, sizes)
             row.append(Entry(text, is_published=evidence is published))
@@ -396,10 +402,15 @@ def _summary(published: Published, measured: Measured) -> Sequence[str]:
             f"A job over SOAP took {_range(own)} times as long as the same job over JMS "
             f"({len(own)} pairs of cells); in the paper {_range(printed)} times ({len(printed)})."
         )
-    for transport in ("jms", "soap"):
-        sizes = [int(key[2]) for key in measured.keys if key[:2] == (transport, 5)]
+    for transport in TRANSPORTS:
+        sizes = [
+            int(cell["integers"])
+            for cell in measured.keys
+            if (cell["transport"], cell["servers"]) == (transport, 5)
+        ]
         for size in sorted(sizes)[-1:]:
-            ratio = measured.statistic([(transport, 1, size), (transport, 5, size)], quotient)
+            cells = [_cell(transport, servers, size) for servers in (1, 5)]
+            ratio = measured.statistic(cells, quotient)
             if isinstance(ratio, Estimate):
                 sentences.append(
                     f"With {NAMES[transport]} at {show_level(size)} integers, five servers were "
@@ -409,7 +420,8 @@ def _summary(published: Published, measured: Measured) -> Sequence[str]:
 
 
 def _soap_over_jms(evidence: Evidence) -> list[float]:
-    pairs = [[key, ("jms", *key[1:])] for key in evidence.keys if key[0] == "soap"]
+    soap = [cell for cell in evidence.keys if cell["transport"] == "soap"]
+    pairs = [[cell, cell.at(transport="jms")] for cell in soap]
     ratios = [evidence.statistic(pair, quotient) for pair in pairs]
     return [ratio.value for ratio in ratios if isinstance(ratio, Estimate)]
 
@@ -420,7 +432,7 @@ def _range(values: Sequence[float]) -> str:
 
 STUDY = StudyModule(
     study="sort",
-    factors=("transport", "servers", "integers"),
+    factors=frozenset(("transport", "servers", "integers")),
     published=_published,
     claims=CLAIMS,
     exhibits=_exhibits,

@@ -1,0 +1,87 @@
+"""A cell: one level of each factor, the identity of what a trial measures."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Self
+
+Level = bool | int | float | str
+
+
+def level_text(level: Level) -> str:
+    """Return a level as text, in files and wherever it is looked up by its name."""
+    return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+def level_rank(level: Level) -> tuple[bool, float, str]:
+    """Return a sort key for levels: numbers by size, then all others in alphabetical order."""
+    if isinstance(level, (int, float)) and not isinstance(level, bool):
+        return (False, level, "")
+    return (True, 0, level_text(level))
+
+
+class Cell(Mapping[str, Level]):
+    """One level of each factor, in the order of the study file.
+
+    A cell never changes. Cells with the same levels are equal and have the same hash, whatever the
+    order of their factors; cells of one order are sorted by their levels, the first factor first.
+    """
+
+    __slots__ = ("_levels",)
+
+    def __init__(self, levels: Mapping[str, Level] | Iterable[tuple[str, Level]]) -> None:
+        """Take the factors in the order of `levels`."""
+        self._levels = dict(levels)
+
+    @classmethod
+    def of(cls, **levels: Level) -> Self:
+        """Return the cell with these levels."""
+        return cls(levels)
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """The levels in the order of the factors."""
+        return tuple(self._levels.values())
+
+    def at(self, **levels: Level) -> "Cell":
+        """Return the cell that has other levels of some factors."""
+        unknown = levels.keys() - self._levels.keys()
+        if unknown:
+            raise KeyError(f"{', '.join(sorted(unknown))} is no factor of {self}")
+        return Cell({**self._levels, **levels})
+
+    def without(self, *factors: str) -> "Cell":
+        """Return the levels of the other factors alone."""
+        return Cell((name, level) for name, level in self._levels.items() if name not in factors)
+
+    def in_order(self, factors: Iterable[str]) -> "Cell":
+        """Return the same cell with its factors in this order."""
+        return Cell((name, self._levels[name]) for name in factors)
+
+    def __getitem__(self, factor: str) -> Level:
+        """Return the level of a factor."""
+        return self._levels[factor]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the factors."""
+        return iter(self._levels)
+
+    def __len__(self) -> int:
+        """Return the number of factors."""
+        return len(self._levels)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether another cell, or another mapping, has the same levels."""
+        if isinstance(other, Cell):
+            return self._levels == other._levels
+        return self._levels == other if isinstance(other, Mapping) else NotImplemented
+
+    def __hash__(self) -> int:
+        """Return a hash that does not depend on the order of the factors."""
+        return hash(frozenset(self._levels.items()))
+
+    def __lt__(self, other: "Cell") -> bool:
+        """Tell whether this cell comes first: numbers by size, other levels by the alphabet."""
+        return [*map(level_rank, self.levels)] < [*map(level_rank, other.levels)]
+
+    def __repr__(self) -> str:
+        """Return the levels with the names of their factors."""
+        return f"Cell({', '.join(f'{name}={level!r}' for name, level in self._levels.items())})"
