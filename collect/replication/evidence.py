@@ -2,15 +2,18 @@
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from collect.cells.cells import CellResult, CellTrial
 from collect.cells.notation import name_of
 from collect.run.cell import Cell
 from collect.run.study import Setting
-from collect.stats.estimates import Estimate, Moments, mean_t, ratio_t
+from collect.stats.estimates import Estimate, Moments, mean_t, mean_t_from_moments, ratio_t
+
+if TYPE_CHECKING:
+    from collect.stats.anova import Source
 
 Statistic = Callable[[Sequence[float]], float]
 """A positive, dimensionless number from the values of some cells."""
@@ -19,6 +22,7 @@ Quantity = Literal["time_ms", "request_bytes", "response_bytes"]
 """What is taken of a cell: its time, or the bytes of a message's body."""
 
 OK, NOT_PLANNED = "ok", "not in this profile"
+NO_BLOCK = "no block holds all the cells"
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,10 @@ class Untested:
 
 class Evidence(Protocol):
     """What a claim is evaluated on."""
+
+    @property
+    def reason(self) -> str:
+        """Why there are no numbers at all; empty when there are some."""
 
     @property
     def keys(self) -> Sequence[Cell]:
@@ -60,7 +68,22 @@ class Evidence(Protocol):
         """Give a constant or node setting a cell ran with, None when it is not known."""
 
     def moments(self, cell: Cell) -> Moments | None:
-        """Give count, mean and variance over the calls of a cell, in ms."""
+        """Return count, mean and variance over the calls of a cell, in ms."""
+
+    def interval(self, cell: Cell) -> Estimate | None:
+        """Return the time of a cell with the best interval there is, None without a time."""
+
+    def outcome(self, cell: Cell) -> str:
+        """Return how the trials of a cell ended, or why there are none."""
+
+    def samples(self, cell: Cell) -> Mapping[int, float]:
+        """Return the mean time of each trial of a cell in ms, by block."""
+
+    def moments_by_block(self, cells: Sequence[Cell]) -> Sequence[Sequence[Moments]]:
+        """Return the moments of the trials of `cells`, a row for each block that has them all."""
+
+    def printed_table(self, name: str) -> Sequence["Source"] | None:
+        """Return an analysis of variance as a document prints it; None where none is printed."""
 
 
 def quotient(values: Sequence[float]) -> float:
@@ -87,11 +110,13 @@ class Printed:
 class Published:
     """The cells of a document: each number as printed, an interval of no length.
 
-    `reason` says why a document has no numbers when its tables or charts are lost.
+    `reason` says why a document has no numbers when its tables or charts are lost. `tables` are
+    its analyses of variance.
     """
 
     cells: Mapping[Cell, Printed]
     reason: str = ""
+    tables: Mapping[str, Sequence["Source"]] = field(default_factory=dict)
 
     @property
     def keys(self) -> Sequence[Cell]:
@@ -151,6 +176,27 @@ class Published:
         """Give what the document's summary table prints."""
         return self.cells[cell].moments if cell in self.cells else None
 
+    def interval(self, cell: Cell) -> Estimate | None:
+        """Return the printed time, with the interval of its calls where their variance is."""
+        moments = self.moments(cell)
+        return mean_t_from_moments(moments) if moments else self.value(cell)
+
+    def outcome(self, cell: Cell) -> str:
+        """Return the printed outcome, or say that the cell is not published."""
+        return self.cells[cell].outcome if cell in self.cells else self._absence(cell)
+
+    def samples(self, cell: Cell) -> Mapping[int, float]:
+        """Return nothing: documents print no single trials."""
+        return {}
+
+    def moments_by_block(self, cells: Sequence[Cell]) -> Sequence[Sequence[Moments]]:
+        """Return nothing: documents print no blocks."""
+        return []
+
+    def printed_table(self, name: str) -> Sequence["Source"] | None:
+        """Return the document's table of that name."""
+        return self.tables.get(name)
+
     def _absence(self, cell: Cell) -> str:
         return self.reason or f"{name_of(cell)} is not published"
 
@@ -160,6 +206,7 @@ class Measured:
     """The cells of a run; a statistic is taken in each block that has all its cells."""
 
     cells: Mapping[Cell, CellResult]
+    reason = ""
 
     @property
     def keys(self) -> Sequence[Cell]:
@@ -194,7 +241,7 @@ class Measured:
             return rows
         values = [statistic(row) for row in rows if min(row) > 0]
         if not values:
-            return Untested("no block holds all the cells")
+            return Untested(NO_BLOCK)
         return ratio_t(values) if min(values) > 0 else mean_t(values)
 
     def difference(
@@ -225,6 +272,21 @@ class Measured:
         """Give what every counted call amounts to when each is taken for a sample."""
         return self.cells[cell].moments if cell in self.cells else None
 
+    def interval(self, cell: Cell) -> Estimate | None:
+        """Return the mean over trials with its t interval."""
+        return self.value(cell)
+
+    def moments_by_block(self, cells: Sequence[Cell]) -> Sequence[Sequence[Moments]]:
+        """Return the moments of the trials in each block where all cells count."""
+        return [
+            [moments for trial in block if (moments := trial.calls.moments)]
+            for block in self.blocks(cells)
+        ]
+
+    def printed_table(self, name: str) -> Sequence["Source"] | None:
+        """Return None: what was measured is computed."""
+        return None
+
     def blocks(self, cells: Sequence[Cell]) -> list[list[CellTrial]]:
         """Give the trials of `cells` in each block where all of them count, in order of blocks."""
         trials = [{t.trial.block: t for t in self.cells[cell].counted} for cell in cells]
@@ -240,7 +302,7 @@ class Measured:
                 return Untested(f"{name_of(cell)}: {self.outcome(cell)}")
         rows = [[_of_trial(trial, of) for trial in block] for block in self.blocks(cells)]
         whole = [[v for v in row if v is not None] for row in rows if None not in row]
-        return whole or Untested("no block holds all the cells")
+        return whole or Untested(NO_BLOCK)
 
 
 def levels_of(factor: str, *evidence: Evidence) -> list[int]:

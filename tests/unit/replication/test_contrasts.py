@@ -10,6 +10,7 @@ from collect.replication.judge import replicate
 from collect.replication.studies import find
 from collect.report.deviations import conditions_of
 from collect.report.provenance import ABSENT
+from collect.run.cell import Cell
 from collect.run.directory import open_run
 
 
@@ -136,8 +137,9 @@ def test_measured_stands_over_paper_with_its_interval(n_squared):
 
 def test_published_rows_are_one_block():
     published = find("sort").published()
-    assert published.rows([("jms", 1, 500), ("soap", 1, 500)]) == [[2872, 3816]]
-    assert isinstance(published.rows([("jms", 2, 500)]), Untested)
+    jms = Cell.of(transport="jms", servers=1, integers=500)
+    assert published.rows([jms, jms.at(transport="soap")]) == [[2872, 3816]]
+    assert isinstance(published.rows([jms.at(servers=2)]), Untested)
 
 
 @pytest.mark.parametrize("study", ["sort", "binding", "mtom", "overhead", "attachments"])

@@ -44,24 +44,24 @@ def _cell(encoding: str, size: int) -> Cell:
     return Cell.of(encoding=encoding, payload_bytes=size)
 
 
-def _payloads(measured: Measured) -> list[int]:
-    """Give the sizes at which both encodings have a time."""
-    ran = {cell for cell in measured.keys if measured.value(cell)}
-    sizes = levels_of("payload_bytes", measured)
+def _payloads(evidence: Evidence) -> list[int]:
+    """Return the sizes at which both encodings have a time."""
+    ran = {cell for cell in evidence.keys if evidence.value(cell)}
+    sizes = levels_of("payload_bytes", evidence)
     return [size for size in sizes if all(_cell(name, size) in ran for name in NAMES)]
 
 
-def _threshold(measured: Measured) -> Estimate | Untested:
-    """Give the crossing of the two curves in KiB."""
-    payloads = _payloads(measured)
+def _threshold(evidence: Evidence) -> Estimate | Untested:
+    """Return the crossing of the two curves in KiB."""
+    if evidence.reason:
+        return Untested(evidence.reason)
+    payloads = _payloads(evidence)
     pairs = [(_cell("inline", size), _cell("mtom", size)) for size in payloads]
-    return overtaking(measured, [size / KIB for size in payloads], pairs)
+    return overtaking(evidence, [size / KIB for size in payloads], pairs)
 
 
 def _threshold_numbers(evidence: Evidence) -> Sequence[tuple[str, Estimate | Untested]]:
-    if isinstance(evidence, Measured):
-        return [("threshold", _threshold(evidence))]
-    return [("threshold", evidence.statistic([_cell("mtom", SMALL)], lambda times: times[0]))]
+    return [("threshold", _threshold(evidence))]
 
 
 def _growth(sizes: Sequence[float]) -> float:
