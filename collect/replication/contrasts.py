@@ -71,6 +71,7 @@ def robust_table(samples: Sequence[Sample]) -> Table:
             ]
             rows.append(row)
     return Table(
+        id="robust-tests",
         title="F beside robust tests",
         caption="Whether the cells of an experiment have one mean. F takes their variances for "
         "equal; Welch and Brown-Forsythe do not. Where they disagree, believe the latter. A "
@@ -100,6 +101,7 @@ def residual_table(samples: Sequence[Sample]) -> Table:
             ]
         )
     return Table(
+        id="residuals",
         title="Residual check",
         caption="What is left when the mean of each cell is taken. F assumes that it is normal "
         "(Shapiro-Wilk) and of one variance everywhere (Levene, about medians): a small P-value "
@@ -139,6 +141,7 @@ def pairs_table(title: str, samples: Sequence[Sample], unit: str) -> Table:
             rows.append(row)
     columns = (f"difference, {unit}", "P-value", "effect, g")
     return Table(
+        id="pairs",
         title=title,
         caption="The first less the second, for every pair (Games and Howell): intervals and "
         "P-values hold for all pairs at once, so that among them one false alarm is as rare as in "
@@ -186,6 +189,7 @@ def systems_table(measured: Measured, system: str, names: Mapping[str, str]) -> 
             ]
         )
     return Table(
+        id="systems",
         title="System against system",
         caption="Time of the first over time of the second at each setting: geometric mean of one "
         "ratio a block with its 95 % interval. P-values are corrected over all rows (Holm), and "

@@ -76,8 +76,12 @@ def headings(*texts: str) -> list[Header]:
 
 @dataclass(frozen=True)
 class Table:
-    """A table in the layout of the document; `heads` are the header rows from the top."""
+    """A table in the layout of the document; `heads` are the header rows from the top.
 
+    `id` names it for its lesson, whatever its title says.
+    """
+
+    id: str
     title: str
     caption: str
     heads: Sequence[Sequence[Header]]
@@ -95,9 +99,9 @@ class Panel:
 
 @dataclass(frozen=True)
 class Figure:
-    """Charts side by side with their numbers as a table; `name` names the SVG and PDF files."""
+    """Charts side by side with their numbers as a table; `id` names its lesson and its files."""
 
-    name: str
+    id: str
     title: str
     caption: str
     panels: Sequence[Panel]

@@ -29,7 +29,7 @@ class Pair:
 
 def paired_figure(  # noqa: PLR0913 - named everywhere it is called
     *,
-    name: str,
+    id: str,  # noqa: A002 - the field of the figure
     title: str,
     caption: str,
     quantity: str,
@@ -48,11 +48,12 @@ def paired_figure(  # noqa: PLR0913 - named everywhere it is called
     }
     has_paper = bool(sides["Paper"])
     return Figure(
-        name=name,
+        id=id,
         title=title,
         caption=caption,
         panels=_panels(title, quantity, x_title, shown, sides),
         data=Table(
+            id=f"{id}-numbers",
             title=f"The numbers of {title.partition(':')[0].lower()}",
             caption=f"{quantity[0].upper()}{quantity[1:]}; with the 95 % interval where there is "
             "one.",

@@ -28,7 +28,7 @@ class Lesson:
 
 @cache
 def lessons_of(study: str) -> Mapping[str, Lesson]:
-    """Give the lessons of a study by the title of the exhibit, with those every study shares.
+    """Return the lessons of a study by the id of the exhibit, with those every study shares.
 
     They stand in studies/STUDY/lessons.yml; a study without that file has the shared ones alone.
     """
@@ -41,10 +41,10 @@ def _read(path: Traversable) -> Mapping[str, Lesson]:
         return {}
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     return {
-        title: Lesson(
+        exhibit: Lesson(
             lesson["asks"],
             lesson["look_for"],
             tuple(Question(one["question"], one["answer"]) for one in lesson["questions"]),
         )
-        for title, lesson in content.items()
+        for exhibit, lesson in content.items()
     }

@@ -110,7 +110,7 @@ class Section:
 
     @property
     def lessons(self) -> Mapping[str, Lesson]:
-        """The lessons by title of the exhibit; none for a researcher."""
+        """The lessons by the id of the exhibit; none for a researcher."""
         return lessons_of(self.run.study) if self.is_lesson else {}
 
     @property
@@ -157,7 +157,7 @@ def write_report(
         sections.append(Section(number, analysis, replication, way, bench, is_lesson))
         for figure in replication.figures:
             titled = [(panel.title, panel.chart) for panel in figure.panels]
-            charts.save(titled, run.directory / "charts" / figure.name)
+            charts.save(titled, run.directory / "charts" / figure.id)
     write_text(output, _render(sections))
     if not is_lesson:
         return None

@@ -14,10 +14,10 @@ STUDIES = ("sort", "binding", "mtom", "overhead", "attachments", "harness")
 def test_every_exhibit_has_a_lesson_with_three_questions(shared_run, study):
     exhibits = replicate(analyse(shared_run(study, "demo"))).exhibits
     lessons = lessons_of(study)
-    assert {exhibit.title for exhibit in exhibits} == set(lessons)
-    for title, lesson in lessons.items():
-        assert lesson.asks.endswith("?"), title
-        assert len(lesson.questions) == 3, title
+    assert {exhibit.id for exhibit in exhibits} == set(lessons)
+    for name, lesson in lessons.items():
+        assert lesson.asks.endswith("?"), name
+        assert len(lesson.questions) == 3, name
         for question in lesson.questions:
             assert re.search(r"[?.]$", question.text), question.text
             assert question.answer.endswith("."), question.answer

@@ -192,6 +192,7 @@ def _table(
         rows.append(row)
     spans = [2 if encoding in _PUBLISHED else 1 for encoding in encodings]
     return Table(
+        id=f"attachments-{'times' if of == 'time_ms' else 'sizes'}",
         title=title,
         caption=caption,
         heads=[
@@ -208,7 +209,7 @@ def _table(
 def _figure(published: Published, measured: Measured) -> Figure:
     encodings = _encodings(measured)
     return paired_figure(
-        name="attachments-round-trip",
+        id="attachments-round-trip",
         title="Round trip over the size of the matrix",
         caption="Table 1 as lines; both axes are logarithmic and the same on both sides.",
         quantity="round trip in ms",

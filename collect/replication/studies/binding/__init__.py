@@ -150,7 +150,7 @@ def _by_concurrency(measured: Measured) -> Figure:
                 Panel(title, f"{title}: {_QUANTITY} by message and binding; see the table.", chart)
             )
     return Figure(
-        name="binding-by-concurrency",
+        id="binding-by-concurrency",
         title="Response time by message size",
         caption="A chart for each number of requests at once, as in the document, whose own are "
         "lost. Bars begin at zero, each chart has a scale of its own; lines are 95 % intervals, "
@@ -188,7 +188,7 @@ def _together(measured: Measured) -> Figure:
     )
     description = f"Every {_QUANTITY} by message, requests at once and binding; see the table."
     return Figure(
-        name="binding-together",
+        id="binding-together",
         title="All together",
         caption="The same bars on one scale.",
         panels=[Panel("Measured", description, chart)] if drawn else [],
@@ -218,6 +218,7 @@ def _numbers(title: str, measured: Measured) -> Table:
                 rows.append(row)
     words = {True: "connections reused", False: "a connection a call"}
     return Table(
+        id="binding-numbers",
         title=title,
         caption="Response time of a request in ms and JMS over HTTP, with 95 % intervals. Calls "
         "that failed are in no time.",
@@ -245,6 +246,7 @@ def _failures(measured: Measured) -> Table:
                 ]
             )
     return Table(
+        id="binding-failures",
         title="Failed calls",
         caption="Cells with measured calls that failed, apart from the times."
         if rows

@@ -29,7 +29,7 @@ def _exhibits(published: Published, measured: Measured) -> Sequence[Exhibit]:
 
 def _figure(measured: Measured) -> Figure:
     return paired_figure(
-        name="harness-times",
+        id="harness-times",
         title="Time of a call by client threads",
         caption="A call that does nothing is all bench; a byte over HTTP is the least a study over "
         "HTTP can take. Both axes are logarithmic.",
@@ -64,6 +64,7 @@ def _table(measured: Measured) -> Table:
             ]
         )
     return Table(
+        id="harness-share",
         title="How much of a time is the bench",
         caption="Mean time of a call in µs, and the part of a call over HTTP that is the bench. "
         "For the other studies in this page that part stands with their precision.",

@@ -122,7 +122,7 @@ def _kib(size: int) -> Entry:
 
 def _figure(measured: Measured) -> Figure:
     return paired_figure(
-        name="mtom-latency",
+        id="mtom-latency",
         title="Latency of inline base64 and of MTOM",
         caption="Latency of one call with the payload there and back. The document's own chart is "
         "lost. Both axes are logarithmic, bars are 95 % intervals.",
@@ -148,6 +148,7 @@ def _threshold_table(measured: Measured) -> Table:
     (printed,) = read_published("mtom")
     own = _threshold(measured)
     return Table(
+        id="mtom-threshold",
         title="The MTOM threshold",
         caption="The payload from which MTOM is faster: where the two curves cross. In each block "
         "the logarithm of inline over MTOM is taken at each size; its mean over blocks is made "
@@ -184,6 +185,7 @@ def _table(measured: Measured) -> Table:
             row.append(Entry() if isinstance(ratio, Untested) else Entry(estimate=ratio))
         rows.append(row)
     return Table(
+        id="mtom-latency-and-bytes",
         title="Latency and bytes",
         caption="Latency in ms and bytes of the request's body. Inline over MTOM is above 1 where "
         "MTOM is faster or smaller. A whole multipart message stands for MTOM.",

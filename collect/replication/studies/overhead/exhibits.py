@@ -75,6 +75,7 @@ def _summary_table(
         rows.append([*row, Entry(estimate=measured.value(cell), cell=cell)])
     columns = ("calls", "average, ms", "variance, ms²", "± 95 %, ms")
     return Table(
+        id=f"overhead-figure-{experiment.figure}-summary",
         title=f"{title}, summary",
         caption="Calls as samples, as in the paper; the last column is the mean over trials with "
         "its 95 % interval.",
@@ -127,6 +128,7 @@ def _figure_5(published: Published, measured: Measured) -> Table:
             label = "all sizes" if size is None else show_level(size)
             rows.append([Entry(label, sort=size or sizes[-1] + 1), Entry(name), *entries])
     return Table(
+        id="overhead-figure-5",
         title="Figure 5: summary of the calls",
         caption="Calls as samples, as in the paper: number, sum in ms, average in ms and variance "
         "in ms². Both protocols together, and all sizes, are computed from the cells.",
@@ -156,7 +158,7 @@ def _figure_4(published: Published, measured: Measured) -> Figure:
             )
         )
     return paired_figure(
-        name="overhead-figure-4",
+        id="overhead-figure-4",
         title="Figure 4: response time over size of the reply",
         caption="With 95 % intervals: of 50 calls on paper (from Figure 5), of trials where "
         "measured. Both axes are logarithmic and the same on both sides.",
@@ -190,6 +192,7 @@ def _overheads(published: Published, measured: Measured) -> Table:
                 )
         rows.append(row)
     return Table(
+        id="overhead-of-m-and-p",
         title="Overhead O(m, p)",
         caption="Equation 3: what SOAP adds to a reply of m bytes in p elements. With no time at "
         "the server it is the SOAP time less the TCP time of as many bytes, in ms; beside it their "

@@ -51,6 +51,7 @@ def variance_table(experiment: Experiment, published: Published, measured: Measu
                 ]
             )
     return Table(
+        id=f"overhead-figure-{experiment.figure}-anova",
         title=f"Figure {experiment.figure}: analysis of variance",
         caption=f"{kinds} analysis of variance. Recomputed: from the printed counts, sums and "
         "variances. Calls as samples is the paper's own method; trials are the samples that are "

@@ -42,6 +42,7 @@ def figure_7(published: Published, measured: Measured) -> Table:
             ]
         rows.append(row)
     return Table(
+        id="sort-figure-7",
         title="Figure 7: execution times for JMS and SOAP",
         caption="Time of one whole job in milliseconds, printed beside measured. Measured: mean of "
         "the trial means, with its 95 % interval, and below it measured over paper.",
@@ -61,7 +62,7 @@ def times_figure(
     cells = cells_of(transports, published, measured)
     pairs = {cell: (published.value(cell), measured.value(cell)) for cell in cells}
     return _figure(
-        name=f"sort-figure-{number}",
+        id=f"sort-figure-{number}",
         title=f"Figure {number}: {title}",
         caption="Both axes are logarithmic and the same on both sides: compare slopes and "
         "distances between lines, not heights. Bars are 95 % intervals, cut at the edge.",
@@ -86,7 +87,7 @@ def growth_figure(published: Published, measured: Measured) -> Figure:
 
     printed, own = growths(published), growths(measured)
     return _figure(
-        name="sort-figure-11",
+        id="sort-figure-11",
         title="Figure 11: rates of growth",
         caption="How many times as long a job takes as one size smaller. The printed axes are "
         "lost; this reading follows section 11. Work that is all n² gives 100 for ten times as "
@@ -102,7 +103,7 @@ def growth_figure(published: Published, measured: Measured) -> Figure:
 
 def _figure(  # noqa: PLR0913 - named everywhere it is called
     *,
-    name: str,
+    id: str,  # noqa: A002 - the field of the figure
     title: str,
     caption: str,
     quantity: str,
@@ -123,7 +124,7 @@ def _figure(  # noqa: PLR0913 - named everywhere it is called
         labels = [Entry(NAMES[transport]), *(Entry(show_level(v), sort=v) for v in (servers, size))]
         drawn.append(Pair(charts.Series(text, hue, mark), size, labels, printed, own, cell))
     return paired_figure(
-        name=name,
+        id=id,
         title=title,
         caption=caption,
         quantity=quantity,

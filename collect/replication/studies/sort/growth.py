@@ -36,6 +36,7 @@ def speed_up(published: Published, measured: Measured) -> Table:
                     row += _speed_and_efficiency(ratio, count, is_published=evidence is published)
             rows.append(row)
     return Table(
+        id="sort-speed-up",
         title="Speed-up",
         caption="Time with one server over time with several. Work that is all n² and split evenly "
         "would give 9 with three servers and 25 with five; work that is all messages gives 1 or "
@@ -84,6 +85,7 @@ def exponents(published: Published, measured: Measured) -> Table:
                 own = row[-1].estimate
                 rows.append([*row, Entry(_order(own) if own else "")])
     return Table(
+        id="sort-exponents",
         title="Growth exponents",
         caption="The power of the number of integers with which the time grows: the slope of a "
         "straight line (least squares) through the logarithms. 1 is n, 2 is n²; a cost that stays "
@@ -147,6 +149,7 @@ def crossings(published: Published, measured: Measured) -> Table:
             row.append(Entry(text, is_published=evidence is published))
         rows.append(row)
     return Table(
+        id="sort-crossings",
         title="Where SOAP overtakes JMS",
         caption="The number of integers from which SOAP is the faster, if its advantage grows with "
         "them (isotonic regression of the logarithm of JMS over SOAP, cut at zero). Measured: with "
