@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from loading import ROOT
 
-MODULE = Path(__file__).parents[2] / "roles/tree/library/tree.py"
+MODULE = ROOT / "roles/tree/library/tree.py"
 OWNER = {"owner": str(os.getuid()), "group": str(os.getgid())}
 CALL = """
 import runpy, sys, json
@@ -88,3 +90,26 @@ def test_what_stands_in_the_way_is_named(tmp_path: Path, kind: str, message: str
     item = {"path": str(way)} | ({"content": "x"} if kind == "files" else {})
     outcome = tree(**{kind: [item]})
     assert outcome["failed"] and message in outcome["msg"] and str(way) in outcome["msg"]
+
+
+def test_templates_are_filled_with_the_plays_variables_and_the_files_own(tmp_path: Path) -> None:
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates/units.j2").write_text(
+        "{% for unit in units %}\n{{ unit }} of {{ machine.name }}\n{% endfor %}\nend\\d\n"
+    )
+    file = {"template": "units.j2", "vars": {"machine": {"name": "rack03"}}, **OWNER}
+    play = {
+        "hosts": "localhost",
+        "gather_facts": False,
+        "vars": {
+            "ansible_python_interpreter": sys.executable,
+            "units": ["one", "{{ 'oth' }}er"],
+        },
+        "roles": [str(ROOT / "roles/tree")],
+        "tasks": [{"tree": {"files": [{"path": str(tmp_path / "units"), **file}]}}],
+    }
+    (tmp_path / "play.yml").write_text(yaml.safe_dump([play]))
+    command = [ROOT / ".venv/bin/ansible-playbook", tmp_path / "play.yml", "-i", "localhost,"]
+    subprocess.run([*command, "-c", "local"], cwd=ROOT, capture_output=True, check=True)
+    filled = "one of rack03\nother of rack03\nend\\d\n"
+    assert (tmp_path / "units").read_text() == filled

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible.template import generate_ansible_template_vars, trust_as_template
+from ansible.plugins.loader import lookup_loader
 
 Values = dict[str, Any]
 
 
 class ActionModule(ActionBase):
-    """Fills templates on the control host: a lookup would copy every variable for each of them."""
+    """Fills templates on the control host, as the lookup `template` does."""
 
     def run(self, tmp: str | None = None, task_vars: Values | None = None) -> Values:
         """Put what its template says into each file that names one, and lay all of them down."""
@@ -25,13 +25,9 @@ class ActionModule(ActionBase):
         if "template" not in file:
             return file
         filled = {name: value for name, value in file.items() if name not in ("template", "vars")}
+        lookup = lookup_loader.get(
+            "ansible.builtin.template", loader=self._loader, templar=self._templar
+        )
         source = self._find_needle("templates", file["template"])
-        known = {
-            **variables,
-            **generate_ansible_template_vars(file["template"], source, file["path"]),
-            **file.get("vars", {}),
-        }
-        text = trust_as_template(self._loader.get_text_file_contents(source))
-        templar = self._templar.copy_with_new_env(available_variables=known)
-        content = templar.template(text, escape_backslashes=False, overrides={"trim_blocks": True})
-        return {**filled, "content": content}
+        own = file.get("vars", {})
+        return {**filled, "content": lookup.run([source], variables, template_vars=own)[0]}
