@@ -157,11 +157,10 @@ def _described(analysis: Analysis, trials: Sequence[Trial]) -> dict[str, tuple[s
 
 def _errors(trials: Sequence[Trial]) -> dict[str, tuple[str, list[Any]]]:
     found = [
-        (trial.id, error["seq"], str(error.get("text", "")))
+        (trial.id, error.seq, error.text)
         for trial in trials
-        for error in _listed(trial.record.get("errors"))
-        if isinstance(error, dict) and isinstance(error.get("seq"), int)
-        if 0 <= error["seq"] < trial.calls_rows
+        for error in trial.errors
+        if 0 <= error.seq < trial.calls_rows
     ]
     columns = (("trial", "VARCHAR"), ("seq", "BIGINT"), ("text", "VARCHAR"))
     return {
@@ -186,19 +185,11 @@ def _copy(database: duckdb.DuckDBPyConnection, query: str, path: Path, options: 
 
 def anchor_ns(trial: Trial) -> int:
     """Return the wall clock at the trial's start in ns since 1970, by its JVM's clock if known."""
-    clock = trial.record.get("clock")
-    text = clock.get("anchor_start_utc") if isinstance(clock, dict) else None
-    try:
-        instant = datetime.fromisoformat(text) if isinstance(text, str) else trial.started_at
-        since = instant - datetime(1970, 1, 1, tzinfo=UTC)
-    except (ValueError, TypeError):
-        # No instant, or one without a zone.
-        since = trial.started_at - datetime(1970, 1, 1, tzinfo=UTC)
+    anchor = trial.anchor
+    # An anchor without a time zone is no moment.
+    instant = anchor if anchor and anchor.tzinfo else trial.started_at
+    since = instant - datetime(1970, 1, 1, tzinfo=UTC)
     return (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1000
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _name(name: str) -> str:

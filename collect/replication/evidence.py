@@ -263,8 +263,8 @@ class Measured:
     def constant(self, cell: Cell, name: str) -> Setting | None:
         """Give what the seals of the cell's trials say."""
         for trial in self.cells[cell].trials if cell in self.cells else ():
-            record = trial.trial.record
-            setting: Setting | None = {**record["constants"], **record["node"]}.get(name)
+            asked = trial.trial.asked
+            setting: Setting | None = {**asked["constants"], **asked["node"]}.get(name)
             return setting
         return None
 

@@ -16,7 +16,6 @@ from collect.cells.calls import Calls, prove_calls
 from collect.cells.cells import cells_csv, make_cells
 from collect.errors import quoted
 from collect.run.directory import Run
-from collect.run.fingerprint import tolerance_of
 from collect.run.nodes import by_directory, changes_between, not_seen_again, read_looks
 from collect.run.trials import Trial
 from collect.run.verify import Finding, verify_run
@@ -70,9 +69,9 @@ def _with_reasons(run: Run, findings: Sequence[Finding]) -> Iterator[Finding]:
 
 
 def _of_plan(run: Run) -> Iterator[Finding]:
-    stated = run.provenance.get("plan_sha256")
+    stated = run.provenance.plan_sha256
     found = hashlib.sha256((run.directory / "plan.jsonl").read_bytes()).hexdigest()
-    if not run.provenance:
+    if not run.provenance.recorded:
         yield Finding(
             "plan",
             "run.json",
@@ -81,7 +80,7 @@ def _of_plan(run: Run) -> Iterator[Finding]:
         )
         return
     if stated != found:
-        said = "no hash of the plan" if stated is None else f"{str(stated)[:12]}… as its SHA-256"
+        said = "no hash of the plan" if stated is None else f"{stated[:12]}… as its SHA-256"
         yield Finding(
             "plan",
             "plan.jsonl",
@@ -89,17 +88,18 @@ def _of_plan(run: Run) -> Iterator[Finding]:
             "a plan never changes: restore it or plan the run again under another name",
         )
     for name in ("study", "profile"):
-        if run.provenance.get(name) != getattr(run, name):
+        recorded, planned = getattr(run.provenance, name), getattr(run, name)
+        if recorded != planned:
             yield Finding(
                 "plan",
                 "run.json",
-                f"run.json: states the {name} {quoted(run.provenance.get(name))}, the plan "
-                f"{quoted(getattr(run, name))}; they belong to two runs: restore the wrong one",
+                f"run.json: states the {name} {quoted(recorded)}, the plan "
+                f"{quoted(planned)}; they belong to two runs: restore the wrong one",
             )
 
 
 def _of_nodes(run: Run) -> Iterator[Finding]:
-    looks = read_looks(run.directory, run.provenance)
+    looks = read_looks(run.directory, run.provenance.look)
     for node in not_seen_again(looks):
         yield Finding(
             "nodes",
@@ -107,7 +107,7 @@ def _of_nodes(run: Run) -> Iterator[Finding]:
             f"{node}: did not answer when the nodes were compared again at {looks[-1].at}; "
             "run the same sweep command again once it is back",
         )
-    for change in by_directory(changes_between(looks, tolerance_of(run.provenance))):
+    for change in by_directory(changes_between(looks, run.provenance.memory_tolerance)):
         yield Finding(
             "nodes",
             change.node,
@@ -133,12 +133,12 @@ def _of_clients(trials: Sequence[Trial]) -> Iterator[Finding]:
 
 
 def _host(trial: Trial) -> str:
-    return str(trial.record.get("host"))
+    return str(trial.host)
 
 
 def _jdk(trial: Trial) -> str:
-    jvm = trial.record.get("jvm")
-    return f"{jvm.get('vendor')} {jvm.get('version')}" if isinstance(jvm, dict) else "(none)"
+    jvm = trial.jvm
+    return f"{jvm.get('vendor')} {jvm.get('version')}" if jvm else "(none)"
 
 
 def _of_duplicates(trials: Sequence[Trial]) -> Iterator[Finding]:

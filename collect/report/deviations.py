@@ -56,8 +56,7 @@ def _is_near(text: str, stated: str) -> bool:
 
 
 def _nodes(analysis: Analysis) -> list[Mapping[str, Any]]:
-    nodes = analysis.run.provenance.get("nodes")
-    return [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []
+    return [node.recorded for node in analysis.run.provenance.nodes]
 
 
 def _of_nodes(key: str) -> Callable[[Analysis], str]:
@@ -74,8 +73,7 @@ def _version(*keys: str) -> Callable[[Analysis], str]:
     """Return a function that names these programs, each with its version."""
 
     def find(analysis: Analysis) -> str:
-        versions = analysis.run.provenance.get("versions")
-        known = versions if isinstance(versions, dict) else {}
+        known = analysis.run.provenance.versions
         return ", ".join(f"{_PROGRAMS[k]} {known[k]}" for k in keys if k in known) or ABSENT
 
     return find
@@ -85,9 +83,8 @@ def _machines(analysis: Analysis) -> str:
     count = len(_nodes(analysis))
     if not count:
         return ABSENT
-    lab = analysis.run.provenance.get("lab")
-    kind = lab.get("kind") if isinstance(lab, dict) else None
-    where = ", all virtual on one machine" if kind == "virtual" else ""
+    is_virtual = analysis.run.provenance.lab.kind == "virtual"
+    where = ", all virtual on one machine" if is_virtual else ""
     return f"{count} nodes{where}"
 
 

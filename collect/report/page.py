@@ -103,10 +103,9 @@ class Section:
         return conditions_of(self.analysis)
 
     @property
-    def deviations(self) -> list[str]:
+    def deviations(self) -> Sequence[str]:
         """What else the run recorded as different from the document's conditions."""
-        stated = self.run.provenance.get("deviations", [])
-        return [d if isinstance(d, str) else json.dumps(d, ensure_ascii=False) for d in stated]
+        return self.run.provenance.deviations
 
     @property
     def lessons(self) -> Mapping[str, Lesson]:

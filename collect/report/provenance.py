@@ -6,6 +6,7 @@ from statistics import median
 from typing import Any
 
 from collect.cells.analysis import Analysis
+from collect.run.provenance import Provenance
 
 ABSENT = "not recorded"
 _NODE_COLUMNS = {
@@ -42,11 +43,10 @@ def facts_of(analysis: Analysis) -> list[Fact]:
     run, provenance = analysis.run, analysis.run.provenance
     source = run.stated.content.get("source") if run.stated else None
     none = "none: a study of our own" if run.stated else ABSENT
-    lab = _mapping(provenance, "lab")
-    git = _mapping(provenance, "git")
+    lab = provenance.lab
     trials = [t.trial for cell in analysis.cells for t in cell.trials]
     link = link_of(analysis)
-    commit = str(git.get("commit", ABSENT))[:_HASH_LENGTH]
+    commit = (provenance.commit or ABSENT)[:_HASH_LENGTH]
     facts = [
         Fact("Document", f"{source['citation']} ({source['document']})" if source else none),
         Fact("Run", f"{run.name}: study {run.study}, profile {run.profile}"),
@@ -55,11 +55,11 @@ def facts_of(analysis: Analysis) -> list[Fact]:
             f"{analysis.sealed} of {len(run.plan)} sealed and verified "
             f"({len(run.cells)} cells, {run.blocks} blocks)",
         ),
-        Fact("Lab", f"{lab.get('name', ABSENT)} ({lab.get('kind', 'kind not recorded')})"),
+        Fact("Lab", f"{lab.name or ABSENT} ({lab.kind or 'kind not recorded'})"),
         Fact("Link rate", f"{link} Mbit/s" if link != ABSENT else ABSENT),
-        Fact("Versions", _pairs(_mapping(provenance, "versions"))),
-        Fact("Source", commit + (", with uncommitted changes" if git.get("dirty") else "")),
-        Fact("Seed", str(provenance.get("seed", ABSENT))),
+        Fact("Versions", _pairs(provenance.versions)),
+        Fact("Source", commit + (", with uncommitted changes" if provenance.is_dirty else "")),
+        Fact("Seed", ABSENT if provenance.seed is None else str(provenance.seed)),
         Fact("Constants", _pairs(_settings(analysis, "constants"))),
         Fact("Node settings", _pairs(_settings(analysis, "node"))),
         Fact("Each trial", _loop(analysis)),
@@ -72,10 +72,9 @@ def facts_of(analysis: Analysis) -> list[Fact]:
     return facts
 
 
-def nodes_of(provenance: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+def nodes_of(provenance: Provenance) -> tuple[list[str], list[list[str]]]:
     """Return the column names and the rows of the nodes, without columns that no node has."""
-    nodes = provenance.get("nodes")
-    described = [n for n in nodes if isinstance(n, dict)] if isinstance(nodes, list) else []
+    described = [node.recorded for node in provenance.nodes]
     keys = [key for key in _NODE_COLUMNS if any(node.get(key) is not None for node in described)]
     rows = [[_cell(key, node.get(key)) for key in keys] for node in described]
     return [_NODE_COLUMNS[key] for key in keys], rows
@@ -88,11 +87,6 @@ def _cell(key: str, value: Any) -> str:
         return ", ".join(map(str, value))
     first_line = str(value).partition("\n")[0]
     return first_line[:_HASH_LENGTH] if key == "packages_sha256" else first_line
-
-
-def _mapping(provenance: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = provenance.get(key)
-    return value if isinstance(value, dict) else {}
 
 
 def settings_of(analysis: Analysis) -> dict[str, str]:
@@ -110,8 +104,8 @@ def _settings(analysis: Analysis, kind: str) -> dict[str, str]:
 
 def link_of(analysis: Analysis) -> str:
     """Return the rate of the link in Mbit/s: that of the plan, else that of the lab."""
-    lab = _mapping(analysis.run.provenance, "lab")
-    rate = _settings(analysis, "node").get("link_mbit", lab.get("link_mbit"))
+    lab = analysis.run.provenance.lab
+    rate = _settings(analysis, "node").get("link_mbit", lab.link_mbit)
     return ABSENT if rate is None else str(rate)
 
 
@@ -126,7 +120,7 @@ def _loop(analysis: Analysis) -> str:
         low, high = min(values), max(values)
         return str(low) if low == high else f"{low} to {high}"
 
-    is_ours = "imported" not in analysis.run.provenance
+    is_ours = not analysis.run.provenance.is_imported
     return (
         f"{'one fresh JVM' if is_ours else 'one label of one log'}, "
         f"{span({t.warmup for t in plan})} warm-up and "
@@ -136,15 +130,13 @@ def _loop(analysis: Analysis) -> str:
 
 
 def _overhead(analysis: Analysis) -> str:
-    records = [t.trial.record.get("overhead") for cell in analysis.cells for t in cell.trials]
+    overheads = [t.trial.overhead_ns for cell in analysis.cells for t in cell.trials]
     parts = []
     for key, text in (
         ("timer_ns", "reading the clock"),
         ("noop_call_ns_p50", "a call that does nothing"),
     ):
-        values = [
-            r[key] for r in records if isinstance(r, dict) and isinstance(r.get(key), (int, float))
-        ]
+        values = [overhead[key] for overhead in overheads if key in overhead]
         if values:
             parts.append(f"{text} {median(values):.0f} ns")
     return ", ".join(parts) + " (medians over trials)" if parts else ABSENT

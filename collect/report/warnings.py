@@ -1,9 +1,8 @@
 """What went wrong in a run, and what a reader must know before reading its numbers."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult
@@ -12,17 +11,19 @@ from collect.errors import InputError
 from collect.run.cell import level_text
 from collect.run.differences import find_odd, gather
 from collect.run.directory import Run
-from collect.run.fingerprint import OF_A_MACHINE, READINGS, flat, kind_of, tolerance_of
+from collect.run.fingerprint import OF_A_MACHINE, READINGS, kind_of
 from collect.run.interference import disturbances
 from collect.run.nodes import (
     Change,
     Look,
+    Node,
     by_directory,
     changes_between,
-    first_records,
+    first_seen,
     not_seen_again,
     read_looks,
 )
+from collect.run.provenance import Provenance
 
 OF_ONE_NODE = {"name", "address", "groups", *OF_A_MACHINE, *READINGS}
 """The items of a node in run.json in which any two nodes differ."""
@@ -41,21 +42,22 @@ class ReportWarning:
 
 def find_warnings(analysis: Analysis) -> list[ReportWarning]:
     """Return what went wrong, the gravest first; empty when nothing did."""
-    looks = read_looks(analysis.run.directory, analysis.run.provenance)
+    provenance = analysis.run.provenance
+    looks = read_looks(analysis.run.directory, provenance.look)
     return [
         *_of_findings(analysis),
         *_of_outcomes(analysis.cells),
         *_of_calls(analysis.cells),
-        *_of_sharing(first_records(looks)),
+        *_of_sharing(first_seen(looks)),
         *_of_fit(analysis.run),
-        *_of_nodes(first_records(looks), analysis.run.provenance),
-        *_of_exceptions(analysis.run.provenance),
-        *_of_changes(looks, analysis.run.provenance),
+        *_of_nodes(first_seen(looks), provenance),
+        *_of_exceptions(provenance),
+        *_of_changes(looks, provenance),
         *_of_unseen(looks),
         *_of_drift(analysis.cells),
         *_of_disturbances(analysis.cells),
         *_of_attempts(analysis.cells),
-        *_of_source(analysis.run.provenance),
+        *_of_source(provenance),
     ]
 
 
@@ -126,17 +128,16 @@ def _of_calls(cells: Sequence[CellResult]) -> list[ReportWarning]:
     ]
 
 
-def _of_sharing(nodes: Sequence[Mapping[str, Any]]) -> list[ReportWarning]:
+def _of_sharing(nodes: Sequence[Node]) -> list[ReportWarning]:
     """Return a warning for each machine that is several nodes at once, with the consequence."""
     warnings = []
     for node in nodes:
-        groups = node.get("groups")
-        roles = [_ROLES[g] for g in _ROLES if isinstance(groups, list) and g in groups]
+        roles = [_ROLES[group] for group in _ROLES if group in node.groups]
         if len(roles) < 2:
             continue
         who = "the client and the services" if "client" in roles else "the services"
         text = (
-            f"{node.get('name', '?')} is {', '.join(roles[:-1])} and {roles[-1]} at once: {who} "
+            f"{node.name} is {', '.join(roles[:-1])} and {roles[-1]} at once: {who} "
             "on it share its processors and memory, and what passes between them crosses no "
             "network, so the link rate does not limit it."
         )
@@ -161,15 +162,13 @@ def _of_fit(run: Run) -> list[ReportWarning]:
     return [ReportWarning(text, is_grave=False)]
 
 
-def _of_nodes(
-    nodes: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any]
-) -> list[ReportWarning]:
-    declared = {(str(e.get("node")), str(e.get("item"))) for e in _exceptions(provenance)}
+def _of_nodes(nodes: Sequence[Node], provenance: Provenance) -> list[ReportWarning]:
+    declared = {(declared.node, declared.item) for declared in provenance.exceptions}
     # Of the packages, run.json holds the hash alone.
     declared |= {(n, "packages_sha256") for n, i in declared if kind_of(i) == "packages"}
-    recorded = {str(node["name"]): flat(_of_the_machine(node)) for node in nodes}
-    roles = {str(node["name"]): frozenset(_listed(node, "groups")) for node in nodes}
-    odd = find_odd(recorded, roles, declared, tolerance_of(provenance))
+    recorded = {str(node.name): _of_the_machine(node) for node in nodes}
+    roles = {str(node.name): frozenset(node.groups) for node in nodes}
+    odd = find_odd(recorded, roles, declared, provenance.memory_tolerance)
     details = tuple(
         f"{found.item}: {found.value} on {', '.join(found.nodes)}; {found.others} on the others"
         for found in gather(odd)
@@ -177,33 +176,21 @@ def _of_nodes(
     return [ReportWarning("The nodes were not identical.", details)] if details else []
 
 
-def _of_the_machine(node: Mapping[str, Any]) -> dict[str, Any]:
-    return {item: value for item, value in node.items() if item not in OF_ONE_NODE}
+def _of_the_machine(node: Node) -> dict[str, str]:
+    return {item: value for item, value in node.items.items() if item not in OF_ONE_NODE}
 
 
-def _listed(node: Mapping[str, Any], key: str) -> list[str]:
-    value = node.get(key)
-    return [str(one) for one in value] if isinstance(value, list) else []
-
-
-def _of_exceptions(provenance: Mapping[str, Any]) -> list[ReportWarning]:
-    details = [
-        f"{e.get('node')}: {e.get('item')} ({e.get('reason')})" for e in _exceptions(provenance)
-    ]
+def _of_exceptions(provenance: Provenance) -> list[ReportWarning]:
+    details = [f"{e.node}: {e.item} ({e.reason})" for e in provenance.exceptions]
     if not details:
         return []
     text = f"{_count(len(details), 'difference')} between the nodes declared beforehand."
     return [ReportWarning(text, _first(details), is_grave=False)]
 
 
-def _exceptions(provenance: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    listed = provenance.get("exceptions")
-    return [e for e in listed if isinstance(e, dict)] if isinstance(listed, list) else []
-
-
-def _of_changes(looks: Sequence[Look], provenance: Mapping[str, Any]) -> list[ReportWarning]:
+def _of_changes(looks: Sequence[Look], provenance: Provenance) -> list[ReportWarning]:
     nodes: dict[Change, list[str]] = {}
-    for change in by_directory(changes_between(looks, tolerance_of(provenance))):
+    for change in by_directory(changes_between(looks, provenance.memory_tolerance)):
         nodes.setdefault(replace(change, node=""), []).append(change.node)
     details = tuple(
         f"{', '.join(names)}: {c.item} was {c.before}, at {c.at} {c.after}"
@@ -256,14 +243,8 @@ def _by_count(counted: tuple[str, int]) -> tuple[int, str]:
 def _of_attempts(cells: Sequence[CellResult]) -> list[ReportWarning]:
     details = []
     for trial in (t.trial for cell in cells for t in cell.trials):
-        earlier = trial.record.get("earlier_attempts")
-        reasons = [
-            str(note.get("reason"))
-            for note in (earlier if isinstance(earlier, list) else [])
-            if isinstance(note, dict)
-        ]
         if trial.attempt > 1:
-            told = "; ".join(reasons) or "no reason recorded"
+            told = "; ".join(trial.earlier) or "no reason recorded"
             details.append(f"{trial.id}: attempt {trial.attempt} ({told})")
     if not details:
         return []
@@ -271,9 +252,8 @@ def _of_attempts(cells: Sequence[CellResult]) -> list[ReportWarning]:
     return [ReportWarning(text, _first(sorted(details)), is_grave=False)]
 
 
-def _of_source(provenance: Mapping[str, Any]) -> list[ReportWarning]:
-    git = provenance.get("git")
-    if isinstance(git, dict) and git.get("dirty"):
+def _of_source(provenance: Provenance) -> list[ReportWarning]:
+    if provenance.is_dirty:
         return [ReportWarning("The source had changes that were not committed.", is_grave=False)]
     return []
 

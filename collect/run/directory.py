@@ -1,33 +1,26 @@
 """A run's directory on the control host: its plan, its provenance and its trials."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from collect.errors import InputError, quoted
+from collect.errors import InputError
 from collect.run.cell import Cell, Level, level_rank
 from collect.run.plan import PlannedTrial, in_order, is_alphabetical, read_plan
+from collect.run.provenance import NOTHING, Provenance, read_provenance
 from collect.run.study import Study, parse_study
-from collect.strict_json import parse_json
 
 RESULTS = Path("results")
-_SHOWN = 60
-_KINDS: Mapping[str, tuple[type, str]] = {
-    **dict.fromkeys(("lab", "git", "versions"), (dict, "an object")),
-    **dict.fromkeys(("nodes", "deviations", "exceptions"), (list, "a list")),
-    **dict.fromkeys(("run", "study", "profile", "study_file"), (str, "a text")),
-}
 
 
 @dataclass(frozen=True)
 class Run:
-    """One study in one profile; `provenance` is run.json, empty when it is absent."""
+    """One study in one profile; `provenance` is what run.json says, if it is there."""
 
     directory: Path
     plan: tuple[PlannedTrial, ...]
-    provenance: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Provenance = NOTHING
 
     @property
     def name(self) -> str:
@@ -65,7 +58,7 @@ class Run:
     def stated(self) -> Study | None:
         """The study file as it was when the run began; None when run.json does not hold it."""
         try:
-            return parse_study(str(self.provenance.get("study_file", "")), self.name)
+            return parse_study(self.provenance.study_file, self.name)
         except InputError:
             return None
 
@@ -110,31 +103,11 @@ def open_run(name: str) -> Run:
             f"{directory}: holds no plan.jsonl, so it is no run; start one with sweep.yml"
         )
     plan = tuple(read_plan(directory / "plan.jsonl"))
-    run = Run(directory.resolve(), plan, _object(directory / "run.json"))
+    run = Run(directory.resolve(), plan, read_provenance(directory / "run.json"))
     if is_alphabetical(plan) and run.stated:
         # A plan of an earlier version: only the study file says in which order the factors are.
         return replace(run, plan=tuple(in_order(plan, run.stated.factors)))
     return run
-
-
-def _object(path: Path) -> Mapping[str, Any]:
-    try:
-        content = parse_json(path.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be used ({error}); restore or remove it") from error
-    if not isinstance(content, dict):
-        raise InputError(f"{path}: is not a JSON object; restore or remove it")
-    for name, (kind, word) in _KINDS.items():
-        value = content.get(name)
-        if value is not None and not isinstance(value, kind):
-            raise InputError(
-                f"{path}: {name} is {quoted(value)[:_SHOWN]}, not {word}; restore or remove it"
-            )
-    if not all(isinstance(node, dict) for node in content.get("nodes") or ()):
-        raise InputError(f"{path}: nodes holds what is no object; restore or remove it")
-    return content
 
 
 def _sorted_levels(levels: set[Level], stated: Sequence[Level]) -> list[Level]:

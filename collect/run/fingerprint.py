@@ -49,10 +49,3 @@ def are_close(item: str, one: str, other: str, tolerance: float) -> bool:
         return abs(float(one) - float(other)) <= tolerance * float(other)
     except ValueError:
         return False
-
-
-def tolerance_of(provenance: Mapping[str, Any]) -> float:
-    """Give the tolerance of memory that a run was swept with."""
-    declared = provenance.get("tolerances")
-    stated = declared.get("memory") if isinstance(declared, dict) else None
-    return MEMORY_TOLERANCE if stated is None else float(stated)

@@ -1,15 +1,17 @@
 """What the nodes were at each look a sweep took at them, and what changed in between."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from collect.errors import InputError
 from collect.run import differences
 from collect.run.differences import Row
+from collect.run.fields import Fields
 from collect.run.fingerprint import ABSENT, READINGS, WHILE_RUNNING, are_close, flat, kind_of
+from collect.strict_json import parse_json
 
 LOOKS = "nodes.jsonl"
 _OF_THE_MOMENT = READINGS | {"failed_units"}
@@ -17,16 +19,51 @@ _OF_THE_MOMENT = READINGS | {"failed_units"}
 
 
 @dataclass(frozen=True)
-class Look:
-    """One look at the nodes; `at` as recorded, in UTC, `nodes` their flattened items by name.
+class Node:
+    """A node as one look found it; `recorded` holds everything that was recorded of it."""
 
-    `without` are the nodes that the sweep went on without, `recorded` is what was flattened.
+    name: str | None
+    groups: tuple[str, ...]
+    recorded: Mapping[str, Any]
+
+    @classmethod
+    def parse(cls, record: Fields) -> Self:
+        """Read one node."""
+        name = str(record.all["name"]) if "name" in record.all else None
+        return cls(name, record.texts("groups"), record.all)
+
+    @cached_property
+    def items(self) -> Mapping[str, str]:
+        """Everything that was recorded, item by item."""
+        return flat(self.recorded)
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at the nodes; `at` as recorded, in UTC.
+
+    `without` are the nodes that the sweep went on without.
     """
 
     at: str
-    nodes: Mapping[str, Mapping[str, str]]
+    nodes: tuple[Node, ...]
     without: frozenset[str]
-    recorded: tuple[Mapping[str, Any], ...]
+
+    @classmethod
+    def parse(cls, record: Fields) -> Self:
+        """Read one line of nodes.jsonl; raises ValueError."""
+        record.required("nodes", list)
+        nodes = tuple(map(Node.parse, record.each("nodes")))
+        return cls(record.required("at", str), nodes, frozenset(record.texts("without")))
+
+    @cached_property
+    def items(self) -> Mapping[str, Mapping[str, str]]:
+        """The items of each named node, without those of the moment."""
+        return {
+            node.name: {i: value for i, value in node.items.items() if i not in _OF_THE_MOMENT}
+            for node in self.nodes
+            if node.name is not None
+        }
 
 
 @dataclass(frozen=True)
@@ -40,25 +77,22 @@ class Change:
     at: str
 
 
-def read_looks(run: Path, provenance: Mapping[str, Any]) -> list[Look]:
-    """Give the look in run.json, then those of nodes.jsonl: one line a look, oldest first.
+def read_looks(run: Path, first: Look) -> list[Look]:
+    """Return the look in run.json, then those of nodes.jsonl: one line a look, oldest first.
 
-    Raises InputError for a line that is no look.
+    Looks that saw no node are left out. Raises InputError for a line that is no look.
     """
-    looks = [
-        _look(provenance.get("started_at"), provenance.get("nodes"), provenance.get("without"))
-    ]
+    looks = [first]
     path = run / LOOKS
     lines = path.read_bytes().splitlines() if path.exists() else []
     for number, line in enumerate(lines, start=1):
         try:
-            record = json.loads(line)
-            looks.append(_look(record["at"], record["nodes"], record.get("without")))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            looks.append(Look.parse(Fields(parse_json(line))))
+        except ValueError as error:
             raise InputError(
                 f"{path}: line {number} is no look at the nodes ({error}); restore the file"
             ) from error
-    return [look for look in looks if look.nodes]
+    return [look for look in looks if look.items]
 
 
 def changes_between(looks: Sequence[Look], tolerance: float) -> list[Change]:
@@ -69,12 +103,12 @@ def changes_between(looks: Sequence[Look], tolerance: float) -> list[Change]:
     find a page more or less.
     """
     changes: dict[tuple[str, str], Change] = {}
-    first = dict(looks[0].nodes) if looks else {}
+    first = dict(looks[0].items) if looks else {}
     for look in looks[1:]:
-        for node in sorted({*first, *look.nodes}):
-            if node in looks[0].without and node in look.nodes:
-                first.setdefault(node, look.nodes[node])
-            before, after = first.get(node), look.nodes.get(node)
+        for node in sorted({*first, *look.items}):
+            if node in looks[0].without and node in look.items:
+                first.setdefault(node, look.items[node])
+            before, after = first.get(node), look.items.get(node)
             if after is None and node in look.without:
                 continue
             if before is None or after is None:
@@ -102,27 +136,14 @@ def by_directory(changes: Sequence[Change]) -> list[Change]:
 
 def not_seen_again(looks: Sequence[Look]) -> list[str]:
     """Name the nodes that were seen before and went away until the last look."""
-    before = {node for look in looks[:-1] for node in look.nodes}
+    before = {node for look in looks[:-1] for node in look.items}
     return sorted(before & looks[-1].without) if looks else []
 
 
-def first_records(looks: Sequence[Look]) -> list[Mapping[str, Any]]:
-    """Give what was recorded of every node at the first look that saw it."""
-    first: dict[str, Mapping[str, Any]] = {}
-    for node in (node for look in looks for node in look.recorded):
-        first.setdefault(str(node["name"]), node)
+def first_seen(looks: Sequence[Look]) -> list[Node]:
+    """Return every named node as it was at the first look that saw it."""
+    first: dict[str, Node] = {}
+    for node in (node for look in looks for node in look.nodes):
+        if node.name is not None:
+            first.setdefault(node.name, node)
     return list(first.values())
-
-
-def _look(at: Any, nodes: Any, without: Any) -> Look:
-    named = [node for node in nodes if "name" in node] if isinstance(nodes, list) else []
-    return Look(
-        str(at),
-        {str(node["name"]): _of_the_node(node) for node in named},
-        frozenset(map(str, without)) if isinstance(without, list) else frozenset(),
-        tuple(named),
-    )
-
-
-def _of_the_node(record: Mapping[str, Any]) -> dict[str, str]:
-    return {item: value for item, value in flat(record).items() if item not in _OF_THE_MOMENT}

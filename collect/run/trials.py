@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from collect.errors import InputError, quoted
+from collect.run.fields import Fields
+from collect.run.recorded import CallError, Readings, Restart, errors_of, restarts_of
 from collect.strict_json import parse_json
 
 if TYPE_CHECKING:
@@ -37,7 +39,6 @@ PLANNED_KEYS = (
 """The keys that trial.json takes from its line of plan.jsonl."""
 _CHUNK = 1 << 20
 _END = ord("\n")
-_SHOWN = 60
 # Of which every instant fits into 64 bits of nanoseconds since 1970.
 _YEARS = range(1971, 2262)
 
@@ -58,7 +59,11 @@ class Seal:
 
 @dataclass(frozen=True)
 class Trial:
-    """A sealed trial: what trial.json says. Times are UTC; `record` holds every key of the file."""
+    """A sealed trial: what trial.json says. Times are UTC.
+
+    `asked` is what the runner was asked to do, by key of plan.jsonl; `anchor` is the clock of the
+    trial's JVM at its start, and `earlier` the reasons why earlier attempts were thrown away.
+    """
 
     directory: Path
     id: str
@@ -72,7 +77,17 @@ class Trial:
     ended_at: datetime
     calls_rows: int
     calls_sha256: str
-    record: Mapping[str, Any]
+    asked: Mapping[str, Any]
+    host: str | None
+    jvm: Mapping[str, Any]
+    anchor: datetime | None
+    elapsed_ns: float | None
+    gc_ms: float | None
+    overhead_ns: Mapping[str, float]
+    readings: Mapping[str, Readings]
+    restarts: tuple[Restart, ...]
+    errors: tuple[CallError, ...]
+    earlier: tuple[str, ...]
 
     @cached_property
     def log(self) -> Path:
@@ -90,27 +105,45 @@ class Trial:
         return (self.ended_at - self.started_at).total_seconds()
 
     @classmethod
-    def parse(cls, directory: Path, record: Any) -> Self:
-        """Check the keys that counting relies on; raises ValueError that says what is wrong."""
-        schema = record.get("schema") if isinstance(record, dict) else None
-        if schema != SCHEMA:
+    def parse(cls, directory: Path, value: Any) -> Self:
+        """Read the content of trial.json; raises ValueError where counting cannot rely on it."""
+        record = Fields(value)
+        if (schema := record.all.get("schema")) != SCHEMA:
             raise ValueError(f"it has schema {quoted(schema)}, this version reads schema {SCHEMA}")
-        values = {
-            "id": _typed(record, "id", str),
-            "block": _typed(record, "block", int),
-            "position": _typed(record, "position", int),
-            "attempt": _typed(record, "attempt", int),
-            "factors": _typed(record, "factors", dict),
-            "outcome": _typed(record, "outcome", str),
-            "reason": _typed(record, "reason", str),
-            "started_at": _instant(record, "started_at"),
-            "ended_at": _instant(record, "ended_at"),
-            "calls_rows": _typed(record, "calls_rows", int),
-            "calls_sha256": _typed(record, "calls_sha256", str),
-        }
-        if values["outcome"] not in OUTCOMES:
-            raise ValueError(f"it has the unknown outcome {values['outcome']!r}")
-        return cls(directory=directory, record=record, **values)
+        outcome = record.required("outcome", str)
+        clock, overhead = record.fields("clock"), record.fields("overhead")
+        trial = cls(
+            directory=directory,
+            id=record.required("id", str),
+            block=record.required("block", int),
+            position=record.required("position", int),
+            attempt=record.required("attempt", int),
+            factors=record.required("factors", dict),
+            outcome=outcome,
+            reason=record.required("reason", str),
+            started_at=_instant(record, "started_at"),
+            ended_at=_instant(record, "ended_at"),
+            calls_rows=record.required("calls_rows", int),
+            calls_sha256=record.required("calls_sha256", str),
+            asked={name: record.all.get(name) for name in PLANNED_KEYS},
+            host=record.text("host"),
+            jvm=record.fields("jvm").all,
+            anchor=clock.instant("anchor_start_utc"),
+            elapsed_ns=clock.number("elapsed_ns"),
+            gc_ms=record.fields("gc").number("millis"),
+            overhead_ns={
+                name: value for name in overhead.all if (value := overhead.number(name)) is not None
+            },
+            readings={
+                n: Readings.parse(node) for n, node in record.by_name("interference").items()
+            },
+            restarts=restarts_of(record),
+            errors=errors_of(record),
+            earlier=tuple(str(one.text("reason")) for one in record.each("earlier_attempts")),
+        )
+        if outcome not in OUTCOMES:
+            raise ValueError(f"it has the unknown outcome {outcome!r}")
+        return trial
 
 
 def read_trial(directory: Path) -> Trial:
@@ -156,9 +189,9 @@ def verify_seal(directory: Path, planned: PlannedTrial | None = None) -> Trial:
     if planned is not None:
         wanted = planned.record()
         for name in PLANNED_KEYS:
-            if trial.record.get(name) != wanted[name]:
+            if trial.asked[name] != wanted[name]:
                 raise TrialError(
-                    f"{trial.id}: {name} is {quoted(trial.record.get(name))} in trial.json, but "
+                    f"{trial.id}: {name} is {quoted(trial.asked[name])} in trial.json, but "
                     f"{quoted(wanted[name])} in the plan; it belongs to another run: "
                     "set it aside and sweep again"
                 )
@@ -233,22 +266,10 @@ def _chunks(path: Path) -> Iterator[bytes]:
             yield chunk
 
 
-def _typed(record: Mapping[str, Any], name: str, wanted: type) -> Any:
-    value = record.get(name)
-    if not isinstance(value, wanted) or isinstance(value, bool) or _is_beyond(value):
-        raise ValueError(f"{name} is {quoted(value)[:_SHOWN]}")
-    return value
-
-
-def _instant(record: Mapping[str, Any], name: str) -> datetime:
-    instant = datetime.fromisoformat(_typed(record, name, str))
+def _instant(record: Fields, name: str) -> datetime:
+    instant = datetime.fromisoformat(record.required(name, str))
     if instant.tzinfo is None:
         raise ValueError(f"{name} has no time zone")
     if instant.year not in _YEARS:
         raise ValueError(f"{name} is of the year {instant.year}")
     return instant
-
-
-def _is_beyond(value: Any) -> bool:
-    """Tell whether a number is below zero or does not fit into 63 bits."""
-    return isinstance(value, int) and not 0 <= value < 2**63

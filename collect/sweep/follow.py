@@ -8,10 +8,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from collect.files import MIB, NoRoomError, ask_for, is_full, write_bytes
 from collect.run.directory import open_run
@@ -19,6 +18,7 @@ from collect.run.plan import PlannedTrial, read_plan
 from collect.run.trials import TrialError, verify_trial
 from collect.sweep.hook import Hook, summary_of
 from collect.sweep.pull import RefusedTrialsError, accept_trials
+from collect.sweep.state import UNHEARD, RunnerState
 from collect.sweep.status import FOLLOWED, Watch
 from collect.sweep.status_page import write_page
 from collect.time_left import in_words
@@ -72,7 +72,7 @@ class Follower:
     say: Callable[[str], None]
     hook: Hook | None = None
     clock: Callable[[], float] = time.monotonic
-    state: dict[str, Any] = field(default_factory=dict)
+    state: RunnerState = UNHEARD
     pulled: int = 0
     not_ok: int = 0
     _proven: set[str] = field(default_factory=set)
@@ -105,7 +105,7 @@ class Follower:
         except SweepStoppedError as stop:
             self._end("stopped", str(stop))
             raise
-        why = "the deadline came" if self.state.get("state") == "deadline" else "some are put off"
+        why = "the deadline came" if self.state.state == "deadline" else "some are put off"
         self._end("ended", f"{why}, {self.missing} trials are open" if self.missing else "")
 
     @property
@@ -141,10 +141,10 @@ class Follower:
         text = f"[{done}/{total} {100 * done // total:3d} %]"
         if self.not_ok:
             text += f" {self.not_ok} not ok |"
-        if self.state.get("state") == "paused":
-            text += f" paused: {self.state.get('reason')} |"
-        if self.state.get("running"):
-            text += f" running {self.state['running']} |"
+        if self.state.state == "paused":
+            text += f" paused: {self.state.reason} |"
+        if self.state.running:
+            text += f" running {self.state.running} |"
         left = self._watch.look().eta if done < total else None
         if left is not None:
             text += f" {in_words(left.total_seconds())} to go"
@@ -164,7 +164,7 @@ class Follower:
         active, room, state, *files = [*answer.splitlines(), "", "", ""]
         try:
             free = int(room)
-            self.state = json.loads(state) if state else self.state
+            self.state = RunnerState.parse(state.encode()) if state else self.state
         except ValueError as error:
             raise NodeSilentError(f"it said {answer[:60]!r}") from error
         self._record(free, state)
@@ -264,8 +264,8 @@ class Follower:
 
     def _demand_all(self) -> None:
         """Raise SweepStoppedError when trials are open and the runner did not say why."""
-        word = self.state.get("state")
-        accounted = word == "deadline" or (word == "finished" and self.state.get("put_off"))
+        word = self.state.state
+        accounted = word == "deadline" or (word == "finished" and self.state.put_off)
         if not self.missing or accounted:
             return
         refused = f"{len(self._refused)} arrived torn and are open again; " if self._refused else ""
@@ -276,10 +276,10 @@ class Follower:
 
     def _last_words(self) -> str:
         """Return why the runner ended, by its own state or its journal."""
-        if self.state.get("state") == "finished":
+        if self.state.state == "finished":
             return "the runner has finished all trials that it was given"
-        if self.state.get("reason"):
-            return f"the runner ended: {self.state['reason']}"
+        if self.state.reason:
+            return f"the runner ended: {self.state.reason}"
         try:
             words = self.node(f"journalctl -u {self.terms.unit} -n 5 -o cat").decode().split()
         except NodeSilentError:
@@ -287,7 +287,7 @@ class Follower:
         return f"the runner ended: {' '.join(words) or 'its journal is empty'}"
 
     def _end(self, event: str, reason: str) -> None:
-        self.state.pop("running", None)
+        self.state = replace(self.state, running=None)
         self._speak(self.line())
         if reason and event == "ended":
             self._speak(reason)

@@ -4,12 +4,12 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -20,8 +20,11 @@ from rich.text import Text
 from collect.files import free_mb
 from collect.run.cell import level_text
 from collect.run.directory import Run, open_run
+from collect.run.fields import Fields
 from collect.run.plan import PlannedTrial
 from collect.run.trials import OUTCOMES, Trial, TrialError, read_trial
+from collect.strict_json import parse_json
+from collect.sweep.state import UNHEARD, NodeState, RunnerState, utc, utc_text
 from collect.time_left import in_words, of_kinds
 
 ENDED = {"finished", "failed", "deadline"}
@@ -30,33 +33,7 @@ FOLLOWED = "follow.json"
 """What the control side last saw of the client: `at` in UTC and `client_free_mb` in MiB."""
 _UNHEARD = timedelta(minutes=1)
 
-
-@dataclass(frozen=True)
-class NodeState:
-    """The state of a node when the runner last asked it, and since when it has been so.
-
-    `state` is "up" or "away"; `services` holds the state of each service (up, silent or down) and
-    since when.
-    """
-
-    state: str
-    since: datetime | None
-    seen: datetime | None
-    disk_free_mb: int | None
-    services: Mapping[str, tuple[str, datetime | None]]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the node as `collect status --json` prints it."""
-        return {
-            "state": self.state,
-            "since": _text(self.since),
-            "seen": _text(self.seen),
-            "disk_free_mb": self.disk_free_mb,
-            "services": {
-                name: {"state": state, "since": _text(since)}
-                for name, (state, since) in self.services.items()
-            },
-        }
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -118,7 +95,7 @@ class Status:
         return {
             "schema": 1,
             "run": self.run,
-            "at": _text(self.at),
+            "at": utc_text(self.at),
             "state": self.state,
             "reason": self.reason,
             "total": self.total,
@@ -131,7 +108,7 @@ class Status:
                 "id": current.id,
                 "factors": dict(current.factors),
                 "attempt": self.attempt,
-                "since": _text(self.since),
+                "since": utc_text(self.since),
             },
             "eta_s": None if self.eta is None else round(self.eta.total_seconds()),
             "put_off": dict(self.put_off),
@@ -139,7 +116,7 @@ class Status:
             "nodes": {name: node.as_json() for name, node in self.nodes.items()},
             "control_free_mb": self.control_free_mb,
             "client_free_mb": self.client_free_mb,
-            "seen": _text(self.seen),
+            "seen": utc_text(self.seen),
             "has_ended": self.has_ended,
         }
 
@@ -165,30 +142,32 @@ class Watch:
                     self._sealed[name] = read_trial(directory)
             except TrialError:
                 unusable += 1
-        state = _object(run, "state.json")
-        seen = _object(run, FOLLOWED)
+        runner = _read(run, "state.json", RunnerState.parse, UNHEARD)
+        room, seen = _read(run, FOLLOWED, _followed, _followed(b"{}"))
         counts = Counter(trial.outcome for trial in self._sealed.values())
         remaining = [trial for trial in run.plan if trial.id not in self._sealed]
-        attempt, room = state.get("attempt"), seen.get("client_free_mb")
-        word = str(state.get("state", "not started" if not self._sealed else "unknown"))
-        thrown = state.get("thrown_away")
+        word = runner.state or ("unknown" if self._sealed else "not started")
         return Status(
             run=run.name,
             total=len(run.plan),
             outcomes={outcome: counts[outcome] for outcome in OUTCOMES if counts[outcome]},
             unusable=unusable,
             state=word,
-            reason=str(state.get("reason") or ""),
-            current=planned.get(str(state.get("running"))) if word not in ENDED else None,
-            attempt=attempt if isinstance(attempt, int) else None,
-            since=_instant(state.get("since")),
+            reason=runner.reason,
+            current=planned.get(runner.running or "") if word not in ENDED else None,
+            attempt=runner.attempt,
+            since=runner.since,
             eta=_eta(remaining, [(planned[name], t) for name, t in self._sealed.items()]),
-            put_off=_put_off(state.get("put_off"), {trial.id for trial in remaining}),
-            thrown_away=thrown if isinstance(thrown, int) else 0,
-            nodes=_nodes(state.get("nodes")),
+            put_off={
+                name: reason
+                for name, reason in runner.put_off.items()
+                if name in {trial.id for trial in remaining}
+            },
+            thrown_away=runner.thrown_away,
+            nodes=runner.nodes,
             control_free_mb=free_mb(run.directory),
-            client_free_mb=room if isinstance(room, int) else None,
-            seen=_instant(seen.get("at")),
+            client_free_mb=room,
+            seen=seen,
             at=datetime.now(UTC),
         )
 
@@ -322,53 +301,18 @@ def _eta(
     return timedelta(seconds=trials_s + pause_s * len(remaining))
 
 
-def _object(run: Run, name: str) -> Mapping[str, Any]:
+def _read(run: Run, name: str, parse: Callable[[bytes], T], otherwise: T) -> T:
     """Read a small JSON file about the progress of a run; empty if it is missing or unusable."""
     try:
-        content = json.loads((run.directory / name).read_bytes())
+        return parse((run.directory / name).read_bytes())
     except FileNotFoundError:
-        return {}
+        return otherwise
     except (OSError, ValueError) as error:
         print(f"collect: {run.name}/{name} cannot be used ({error})", file=sys.stderr)
-        return {}
-    return content if isinstance(content, dict) else {}
+        return otherwise
 
 
-def _put_off(listed: Any, remaining: set[str]) -> dict[str, str]:
-    """Return the reasons of open trials that the runner has put off, by trial."""
-    entries = [entry for entry in listed if isinstance(entry, dict)] if listed else []
-    named = ((str(entry.get("id")), str(entry.get("reason") or "no reason")) for entry in entries)
-    return {name: reason for name, reason in named if name in remaining}
-
-
-def _nodes(told: Any) -> dict[str, NodeState]:
-    """Return what the runner says of the nodes, without entries that are not nodes."""
-    nodes = told if isinstance(told, dict) else {}
-    return {name: _node(node) for name, node in sorted(nodes.items()) if isinstance(node, dict)}
-
-
-def _node(node: Mapping[str, Any]) -> NodeState:
-    services, room = node.get("services"), node.get("disk_free_mb")
-    return NodeState(
-        state=str(node.get("state")),
-        since=_instant(node.get("since")),
-        seen=_instant(node.get("seen")),
-        disk_free_mb=room if isinstance(room, int) else None,
-        services={
-            name: (str(service.get("state")), _instant(service.get("since")))
-            for name, service in (services.items() if isinstance(services, dict) else ())
-            if isinstance(service, dict)
-        },
-    )
-
-
-def _text(instant: datetime | None) -> str | None:
-    return None if instant is None else f"{instant.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def _instant(text: Any) -> datetime | None:
-    try:
-        instant = datetime.fromisoformat(text)
-    except (TypeError, ValueError):
-        return None
-    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+def _followed(content: bytes) -> tuple[int | None, datetime | None]:
+    """Read follow.json: the room on the client and when it was seen."""
+    record = Fields(parse_json(content))
+    return record.whole("client_free_mb"), utc(record.instant("at"))

@@ -9,6 +9,7 @@ from typing import Any
 from collect.cells.analysis import Analysis
 from collect.report.provenance import ABSENT
 from collect.run.fingerprint import READINGS
+from collect.run.nodes import Node
 
 # What differs from run to run although nothing about the bench differs.
 _OF_THE_RUN = {
@@ -45,27 +46,25 @@ def _describe(analysis: Analysis) -> dict[str, str]:
         for name in sorted({name for trial in plan for name in getattr(trial, kind)}):
             values = (getattr(trial, kind).get(name, ABSENT) for trial in plan)
             facts[f"{kind}: {name}"] = _several(values)
-    for name, value in provenance.items():
+    for name, value in provenance.recorded.items():
         if name not in _OF_THE_RUN:
             facts |= _flat(name, value)
-    facts |= _nodes(provenance.get("nodes"))
-    if provenance.get("study_file"):
-        text = str(provenance["study_file"]).encode()
+    facts |= _nodes(provenance.nodes)
+    if provenance.study_file:
+        text = provenance.study_file.encode()
         facts["study file"] = f"SHA-256 {hashlib.sha256(text).hexdigest()[:12]}…"
-    records = [t.trial.record for cell in analysis.cells for t in cell.trials]
-    jvms = [record.get("jvm") for record in records]
-    for name in sorted({name for jvm in jvms if isinstance(jvm, dict) for name in jvm}):
-        values = (jvm.get(name, ABSENT) for jvm in jvms if isinstance(jvm, dict))
+    jvms = [t.trial.jvm for cell in analysis.cells for t in cell.trials if t.trial.jvm]
+    for name in sorted({name for jvm in jvms for name in jvm}):
+        values = (jvm.get(name, ABSENT) for jvm in jvms)
         facts[f"jvm: {name}"] = _several(values)
     return facts
 
 
-def _nodes(nodes: Any) -> dict[str, str]:
+def _nodes(nodes: Sequence[Node]) -> dict[str, str]:
     """Return each item of the nodes once: one value where all nodes have the same."""
-    known = [n for n in nodes if isinstance(n, dict)] if isinstance(nodes, list) else []
-    if not known:
+    if not nodes:
         return {}
-    named = {str(node.get("name")): _items(node) for node in known}
+    named = {str(node.name): _items(node.recorded) for node in nodes}
     facts = {"nodes": ", ".join(named)}
     for item in dict.fromkeys(item for items in named.values() for item in items):
         values = {name: items.get(item, ABSENT) for name, items in named.items()}

@@ -104,7 +104,7 @@ def test_errors_are_rows_and_in_no_time():
     assert (cell.mean.value, cell.calls, cell.errors) == (10, 1, 3)
     log = (cell.trials[0].trial.directory / "calls.csv").read_text().splitlines()[1:]
     assert [line.rsplit(",", 1)[1] for line in log] == ["ok", "error", "timeout", "wrong"]
-    assert [error["text"] for error in cell.trials[0].trial.record["errors"]] == [
+    assert [error.text for error in cell.trials[0].trial.errors] == [
         "OK",
         "OK",
         "Test failed: text expected, twice",

@@ -43,7 +43,7 @@ def trial_json(run, number):
 
 def look(run, at="2026-03-02T06:00:00Z", without=(), **changes):
     """Add a look at the nodes with items of worker1 changed, and some nodes left out."""
-    nodes = json.loads(json.dumps(run.provenance["nodes"]))
+    nodes = json.loads(json.dumps(run.provenance.recorded["nodes"]))
     next(node for node in nodes if node["name"] == "worker1").update(changes)
     used = [node for node in nodes if node["name"] not in without]
     with (run.directory / "nodes.jsonl").open("a") as stream:
@@ -66,7 +66,7 @@ def test_a_plan_whose_bytes_changed_is_found(run):
 
 
 def test_a_run_that_states_no_hash_of_its_plan_is_not_proven(run):
-    record = dict(run.provenance)
+    record = dict(run.provenance.recorded)
     del record["plan_sha256"]
     (run.directory / "run.json").write_text(json.dumps(record))
     assert "states no hash of the plan" in only(run)[2]
@@ -238,7 +238,7 @@ def test_a_node_that_went_away_is_found_until_it_is_seen_again(run):
 
 
 def test_a_node_that_came_later_is_compared_from_its_first_look_on(run):
-    nodes = run.provenance["nodes"]
+    nodes = run.provenance.recorded["nodes"]
     others = [node for node in nodes if node["name"] != "worker1"]
     edit_json(run.directory / "run.json", nodes=others, without=["worker1"])
     look(run)

@@ -1,0 +1,67 @@
+"""What a runner records in trial.json beside the calls; no time rests on it."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from collect.run.fields import Fields
+
+
+@dataclass(frozen=True)
+class Readings:
+    """What was read on one node at a trial, None where it could not be read.
+
+    `load1` is the load of the minute before the trial; clock rate and temperature were read before
+    and after it, steal and retransmits are of the time between.
+    """
+
+    cores: float | None
+    load1: float | None
+    steal_percent: float | None
+    cpu_mhz_before: float | None
+    cpu_mhz_after: float | None
+    temperature_c_after: float | None
+    retransmits: float | None
+
+    @classmethod
+    def parse(cls, node: Fields) -> Self:
+        """Read one node of `interference`."""
+        load, clock, heat = map(node.numbers, ("load1", "cpu_mhz", "temperature_c"))
+        return cls(
+            cores=node.number("cores"),
+            load1=next(iter(load), None),
+            steal_percent=node.number("steal_percent"),
+            cpu_mhz_before=next(iter(clock), None),
+            cpu_mhz_after=next(reversed(clock), None),
+            temperature_c_after=next(reversed(heat), None),
+            retransmits=node.number("retransmits"),
+        )
+
+
+@dataclass(frozen=True)
+class Restart:
+    """A service that hung and was restarted before the trial; `at` is in UTC."""
+
+    at: str
+    service: str
+
+
+@dataclass(frozen=True)
+class CallError:
+    """Why the call with this `seq` was not ok."""
+
+    seq: int
+    text: str
+
+
+def restarts_of(record: Fields) -> tuple[Restart, ...]:
+    """Return the restarts that are recorded."""
+    return tuple(
+        Restart(str(restart.text("at")), str(restart.text("service")))
+        for restart in record.each("restarts")
+    )
+
+
+def errors_of(record: Fields) -> tuple[CallError, ...]:
+    """Return the errors that name their call."""
+    named = ((error.whole("seq"), error.all.get("text", "")) for error in record.each("errors"))
+    return tuple(CallError(seq, str(text)) for seq, text in named if seq is not None)
