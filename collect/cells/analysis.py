@@ -1,4 +1,4 @@
-"""A run analysed: its trials verified, its calls read, its cells made; the base of every output."""
+"""The analysis of a run, on which every output rests: trials verified, calls read, cells made."""
 
 from dataclasses import dataclass
 

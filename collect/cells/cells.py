@@ -1,4 +1,4 @@
-"""Cells: what the trials of one combination of levels amount to, and cells.csv."""
+"""The results of each combination of levels, computed from its trials, and cells.csv."""
 
 import csv
 import io
@@ -143,7 +143,7 @@ class CellResult:
         return steadiness(self.courses)
 
     def bytes_of(self, name: str) -> float | None:
-        """Give the mean of `request_bytes` or `response_bytes` over the counted calls."""
+        """Return the mean of `request_bytes` or `response_bytes` over the counted calls."""
         sizes = [(getattr(t.calls, name), t.calls.calls) for t in self.counted]
         known = [(size, count) for size, count in sizes if size is not None]
         if not known:
@@ -152,7 +152,7 @@ class CellResult:
 
     @staticmethod
     def outcome_of(trial: CellTrial) -> str:
-        """Give the outcome of a trial that does not count."""
+        """Return the outcome of a trial that does not count."""
         # A sealed `ok` trial without one good measured call has nothing to average.
         return "failed" if trial.trial.outcome == "ok" else trial.trial.outcome
 
@@ -183,7 +183,7 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResu
 
 
 def cells_csv(run: Run, cells: Sequence[CellResult]) -> str:
-    """Give cells.csv: one row a cell, times in ms to the nanosecond, empty where there is none.
+    """Return cells.csv: one row a cell, times in ms to the nanosecond, empty where there is none.
 
     `trials` counts those with the outcome of the row, `calls` the calls in the averages; the
     interval is Student's over trial means.

@@ -1,4 +1,4 @@
-"""Nodes laid beside one another: what one has and the others have not."""
+"""In which items a node differs from the nodes that it should equal."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -30,7 +30,7 @@ _DEPTH = 3
 
 @dataclass(frozen=True)
 class Row:
-    """An item in which a node differs, and what the others have."""
+    """An item in which a node differs: its own value, and that of the others."""
 
     item: str
     node: str
@@ -40,7 +40,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Gathered:
-    """What several rows say at once."""
+    """Several nodes that differ in the same way."""
 
     item: str
     nodes: tuple[str, ...]
@@ -54,7 +54,7 @@ def find_odd(
     excused: Set[tuple[str, str]] = frozenset(),
     tolerance: float = MEMORY_TOLERANCE,
 ) -> list[Row]:
-    """List every item in which a node differs from what most of those like it have.
+    """Return every item in which a node differs from most of the nodes like it.
 
     `nodes` are flattened fingerprints without what is never compared. `excused` are pairs of node
     and item, or node and kind of item; such a node does not count for that item. What follows from
@@ -115,7 +115,7 @@ def _odd_of_roles(item: str, values: Values, roles: Roles) -> Iterator[Row]:
 
 
 def _sharing(alike: Mapping[frozenset[str], Sequence[str]], *, whole: bool) -> list[list[str]]:
-    """The nodes that share a role, for each role, or those that share all of them."""
+    """Return the nodes that share a role, for each role, or with `whole` those that share all."""
     if whole:
         return [list(members) for members in alike.values()]
     by_role: dict[str, list[str]] = defaultdict(list)
@@ -149,7 +149,7 @@ def _have_most(
     holders: Mapping[frozenset[str], Sequence[str]],
     alike: Mapping[frozenset[str], Sequence[str]],
 ) -> bool:
-    """Whether an item is there on most nodes of these roles; those with more roles break a tie."""
+    """Return whether most nodes of these roles have an item; nodes with more roles break a tie."""
     held, all_of_them = len(holders[kind]), len(alike[kind])
     above = [more for more in alike if kind < more]
     if 2 * held == all_of_them and above:
@@ -159,7 +159,7 @@ def _have_most(
 
 
 def gather(rows: Sequence[Row]) -> list[Gathered]:
-    """Say at once what many rows say: files by directory, and nodes that have the same."""
+    """Return the rows gathered: files by directory, and nodes that differ in the same way."""
     nodes: dict[Row, list[str]] = defaultdict(list)
     for row in by_directory(rows):
         nodes[replace(row, node="")].append(row.node)
@@ -167,7 +167,7 @@ def gather(rows: Sequence[Row]) -> list[Gathered]:
 
 
 def by_directory(rows: Sequence[Row]) -> list[Row]:
-    """Make one row of many files of a directory in which a node differs in the same way.
+    """Return the rows with many files of one directory gathered into one row.
 
     The rows of other items, and of a few files, stay as they are, with each value on one line.
     """
@@ -188,7 +188,7 @@ def by_directory(rows: Sequence[Row]) -> list[Row]:
 
 
 def _bucket(row: Row) -> Row:
-    """What a row says of a directory: whether its files are there and what is in them."""
+    """Return a row for the directory of a file: absent or present, or of other content."""
     if kind_of(row.item) != _FILES:
         return row
     parts = _path(row).parent.parts[: _DEPTH + 1]

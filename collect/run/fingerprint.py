@@ -1,4 +1,4 @@
-"""Which items of a node's fingerprint nodes share, and which tell of a moment or of a role."""
+"""A node's fingerprint as items, and which of them nodes must share."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,29 +9,32 @@ READINGS = frozenset(
         *("link_measured_mbit", "link_rtt_ms"),
     }
 )
-"""Items of one reading, which no two looks share to the digit."""
+"""Items that are measured anew at each look, so no two looks agree to the last digit."""
 OF_A_MACHINE = frozenset({"link_device"})
-"""Items that equal machines may differ in, but that do not change on one machine."""
+"""Items in which equal machines may differ, but which do not change on one machine."""
 OF_A_ROLE = frozenset({"files", "jvms"})
 """Items that follow from the roles of a node, compared between nodes that share one."""
 OF_ALL_ROLES = ("files /etc/rackbench/packet-filter",)
-"""How items begin that are put together from all roles of a node."""
+"""The beginnings of items that depend on all roles of a node together."""
 WHILE_RUNNING = frozenset({"jvms"})
-"""Items of what runs: one that is not there says that a service is down, not that nodes differ."""
+"""Items of running services: an absent one means that a service is down, not that nodes differ."""
 IN_PROPORTION = frozenset({"memory_mb", "swap_mb"})
-"""Numbers of which the firmware takes its bite, compared within a part of them."""
+"""Numbers that are compared with a tolerance, since firmware reserves some of the memory."""
 MEMORY_TOLERANCE = 0.01
-"""That part, where nothing else is declared."""
+"""The tolerance as a part of the number, where the inventory declares no other.
+
+The kernel reports a few pages more or less after each start; a memory module is far more than 1 %.
+"""
 ABSENT = "(absent)"
 
 
 def kind_of(item: str) -> str:
-    """What kind of thing an item names: `packages zip` is one of the packages."""
+    """Return the kind of an item: that of `packages zip` is `packages`."""
     return item.partition(" ")[0]
 
 
 def flat(fingerprint: Mapping[str, Any]) -> dict[str, str]:
-    """Give what was recorded of a node, item by item; nested items become `item name`."""
+    """Return what was recorded of a node, item by item; nested items become `item name`."""
     items: dict[str, str] = {}
     for key, value in fingerprint.items():
         if isinstance(value, Mapping):
@@ -42,7 +45,7 @@ def flat(fingerprint: Mapping[str, Any]) -> dict[str, str]:
 
 
 def are_close(item: str, one: str, other: str, tolerance: float) -> bool:
-    """Whether two values of an item are the same, or numbers within this part of the second."""
+    """Return whether two values of an item are equal, or close within a part of the second."""
     if one == other or item not in IN_PROPORTION:
         return one == other
     try:

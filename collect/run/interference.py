@@ -1,4 +1,4 @@
-"""What went on beside a trial, as its runner recorded it, and from where on it is a disturbance."""
+"""What else happened on the nodes during a trial, and from which limit on it is a disturbance."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,22 +7,40 @@ from collect.run.recorded import Readings
 from collect.run.trials import Trial
 
 LOAD_PER_CORE = 1.5
-"""Runnable processes for each core, averaged over the minute before the trial."""
+"""Runnable processes for each core, averaged over the minute before the trial.
+
+Above one, processes wait for a processor; half a process more allows for the previous trial, which
+that minute may include.
+"""
 STEAL_PERCENT = 2.0
-"""Share of the processors' time that the host gave to others."""
+"""Share of the processors' time that the host gave to other machines.
+
+The kernel counts it in ticks of 10 ms: rounding alone gives 1 % on one core in a trial of a second.
+"""
 CLOCK_PERCENT = 5.0
-"""Change of the processors' mean clock rate from the trial's start to its end."""
+"""Change of the processors' mean clock rate from the trial's start to its end.
+
+Times follow the clock rate, and 5 % is the change of level that counts as drift: SHIFT in
+collect.stats.estimates.
+"""
 TEMPERATURE_C = 90.0
-"""Where processors may begin to slow down."""
+"""Processors of servers slow down from 95 to 105 °C; this leaves a margin."""
 RETRANSMITS = 20
-"""TCP segments sent again during the trial."""
+"""TCP segments sent again during the trial.
+
+Linux waits at least 200 ms before it does so. A few are normal when connections open; the limit is
+our own choice.
+"""
 GC_PERCENT = 10.0
-"""Share of the trial's time in collections of its JVM."""
+"""Share of the trial's time in collections of its JVM.
+
+The G1 collector aims at 8 % (GCTimeRatio=12): above 10 % it misses its aim, so the heap is small.
+"""
 
 
 @dataclass(frozen=True)
 class Disturbance:
-    """One thing that went on beside a trial: the `limit` that it passed, and how, in words."""
+    """One disturbance of a trial: the `limit` that was passed, and by how much, in words."""
 
     limit: str
     text: str

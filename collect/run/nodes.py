@@ -1,4 +1,4 @@
-"""What the nodes were at each look a sweep took at them, and what changed in between."""
+"""The nodes as a sweep found them each time it looked, and what changed in between."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from collect.strict_json import parse_json
 
 LOOKS = "nodes.jsonl"
 _OF_THE_MOMENT = READINGS | {"failed_units"}
-"""What is of the moment, not of the node."""
+"""Items that change while a node stays the same."""
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,10 @@ def read_looks(run: Path, first: Look) -> list[Look]:
 
 
 def changes_between(looks: Sequence[Look], tolerance: float) -> list[Change]:
-    """List what differs from the first look, each item of a node once, at the first look it did.
+    """Return what differs from the first look: each item of a node once, when it first differed.
 
-    A node that a sweep went on without is not missed there; it is compared from its own first look.
-    Memory that differs by no more than this part of it is the same: a kernel that boots anew may
-    find a page more or less.
+    A node that a sweep went on without is not reported as absent; it is compared from its own first
+    look. Memory that differs by at most `tolerance`, a part of it, counts as equal.
     """
     changes: dict[tuple[str, str], Change] = {}
     first = dict(looks[0].items) if looks else {}
@@ -124,7 +123,7 @@ def changes_between(looks: Sequence[Look], tolerance: float) -> list[Change]:
 
 
 def by_directory(changes: Sequence[Change]) -> list[Change]:
-    """Make one change of many files of a directory of a node that changed in the same way."""
+    """Return the changes with many files of one directory of a node gathered into one change."""
     gathered = []
     for at in dict.fromkeys(change.at for change in changes):
         rows = [Row(c.item, c.node, c.after, c.before) for c in changes if c.at == at]
@@ -135,7 +134,7 @@ def by_directory(changes: Sequence[Change]) -> list[Change]:
 
 
 def not_seen_again(looks: Sequence[Look]) -> list[str]:
-    """Name the nodes that were seen before and went away until the last look."""
+    """Return the names of nodes that were seen before and are absent at the last look."""
     before = {node for look in looks[:-1] for node in look.items}
     return sorted(before & looks[-1].without) if looks else []
 

@@ -39,7 +39,7 @@ PLANNED_KEYS = (
 """The keys that trial.json takes from its line of plan.jsonl."""
 _CHUNK = 1 << 20
 _END = ord("\n")
-# Of which every instant fits into 64 bits of nanoseconds since 1970.
+# Every instant of these years fits into 64 bits of nanoseconds since 1970.
 _YEARS = range(1971, 2262)
 
 
@@ -49,7 +49,7 @@ class TrialError(InputError):
 
 @dataclass(frozen=True)
 class Seal:
-    """What proves the calls file of a trial, at `path`, wherever it is read."""
+    """What the calls file of a trial, at `path`, is proven against."""
 
     id: str
     path: str
@@ -96,7 +96,7 @@ class Trial:
 
     @property
     def seal(self) -> Seal:
-        """What proves its calls."""
+        """What the calls file is proven against."""
         return Seal(self.id, str(self.log), self.calls_rows, self.calls_sha256)
 
     @property
@@ -205,7 +205,7 @@ def verify_seal(directory: Path, planned: PlannedTrial | None = None) -> Trial:
 
 
 def proven_calls(seal: Seal) -> bytes:
-    """Give the calls file, uncompressed: the very bytes that were proven against the seal.
+    """Return the calls file, uncompressed: the very bytes that were proven against the seal.
 
     Raises TrialError.
     """
@@ -215,7 +215,7 @@ def proven_calls(seal: Seal) -> bytes:
 
 
 def calls_path(directory: Path) -> Path:
-    """Give the calls file of a sealed trial: calls.csv, or calls.csv.gz when it was compressed."""
+    """Return the path of a trial's calls: calls.csv, or calls.csv.gz when it was compressed."""
     plain = directory / "calls.csv"
     if plain.exists():
         return plain

@@ -11,7 +11,7 @@ KINDS = ("plan", "nodes", "refused", "duplicate", "stray", "counted", "cells", "
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong with a run; `kind` is one of KINDS, `subject` what it is about."""
+    """One thing that is wrong with a run; `kind` is one of KINDS, `subject` what is wrong."""
 
     kind: str
     subject: str
