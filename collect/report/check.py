@@ -47,9 +47,10 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
     # From the raw logs, not from what a report kept of them.
     calls = prove_calls(verified.trials, progress)
     trials = calls.of(verified.trials)
+    of_trials = [*_with_reasons(run, verified.findings), *calls.findings]
+    place = {planned.id: number for number, planned in enumerate(run.plan)}
     findings = [
-        *_with_reasons(run, verified.findings),
-        *calls.findings,
+        *sorted(of_trials, key=lambda finding: place.get(finding.subject, len(place))),
         *_of_plan(run),
         *_of_nodes(run),
         *_of_clients(trials),
