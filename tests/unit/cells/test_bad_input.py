@@ -157,6 +157,7 @@ def test_what_no_number_rests_on_stops_nothing(small, changes, tmp_path, capsys)
 @pytest.mark.parametrize(
     "change",
     [
+        column(1, ""),
         column(5, f"{HUGE}0"),
         column(5, "-1"),
         column(5, ""),
