@@ -4,11 +4,10 @@ import hashlib
 import os
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
+from loading import ROOT
 
-ROOT = Path(__file__).parents[2]
 INSTALL = ROOT / "roles/baseline/files/install_from_bundle"
 PLAY = """
 - hosts: localhost

@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import yaml
+from loading import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 NODES = ["rack01", "rack02", "rack03", "rack04"]
 
 

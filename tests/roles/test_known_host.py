@@ -4,11 +4,10 @@ import json
 import os
 import shlex
 import subprocess
-from pathlib import Path
 
 import pytest
+from loading import ROOT
 
-ROOT = Path(__file__).parents[2]
 PLAY = """
 - hosts: localhost
   connection: local

@@ -3,11 +3,10 @@
 import os
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
+from loading import ROOT
 
-ROOT = Path(__file__).parents[2]
 # Nodes that stand for this machine; nothing is changed on them.
 INVENTORY = """
 all:

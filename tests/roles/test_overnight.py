@@ -12,8 +12,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from ansible.errors import AnsibleFilterError
+from loading import ROOT, load
 
-ROOT = Path(__file__).parents[2]
 STUDIES = ["sort", "mtom"]
 
 
@@ -240,3 +241,17 @@ def test_two_nights_at_once_are_refused(repository):
         os.killpg(first.pid, signal.SIGKILL)
     assert second.returncode == 75
     assert len(swept(repository)) == 1
+
+
+def test_studies_without_a_file_or_without_the_profile_are_named_in_order(tmp_path):
+    studies = tmp_path / "playbooks/studies"
+    studies.mkdir(parents=True)
+    (studies / "sort.yml").write_text("profiles: {demo: {}, overnight: {}}\n")
+    (studies / "mtom.yml").write_text("profiles: {demo: {}}\n")
+    without = load("roles/overnight/filter_plugins/profiles.py").without_profile
+    named = ["soort", "sort", "mtom"]
+    assert without(named, "overnight", str(tmp_path)) == ["soort", "mtom"]
+    assert without(named, "demo", str(tmp_path)) == ["soort"]
+    (studies / "mtom.yml").write_text("title: no profiles\n")
+    with pytest.raises(AnsibleFilterError, match=r"mtom\.yml cannot be read as a study"):
+        without(named, "demo", str(tmp_path))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from loading import ROOT
 
-ROOT = Path(__file__).parents[2]
 SYSTEMS = {
     "trixie": ("Debian", "13", "13.2", "systemd"),
     "noble": ("Ubuntu", "24", "24.04", "systemd"),
