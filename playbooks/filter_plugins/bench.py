@@ -51,5 +51,5 @@ class FilterModule:
     """The filters of playbooks/vars/bench.yml."""
 
     def filters(self) -> dict[str, Any]:
-        """Return by the name templates use."""
+        """Return the filters by the names that templates use."""
         return {"queue_of": queue_of, "workers_of": workers_of}

@@ -174,5 +174,5 @@ class FilterModule:
     """The filters of validate.yml."""
 
     def filters(self) -> dict[str, Any]:
-        """Return by the name templates use."""
+        """Return the filters by the names that templates use."""
         return {"ill_written": ill_written, "not_ready": not_ready}

@@ -122,7 +122,7 @@ class VarsModule(BaseVarsPlugin):  # type: ignore[misc]
         return self._kit
 
     def _nodes(self, loader: DataLoader, path: str, every: Group) -> dict[str, Values]:
-        """Return by node `ansible_host` and `node_address`.
+        """Return `ansible_host` and `node_address` of each node.
 
         Nothing where this path does not tell all.
         """

@@ -184,7 +184,7 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Any]:
-        """Return by the name templates use."""
+        """Return the filters by the names that templates use."""
         return {
             "fingerprint_differences": fingerprint_differences,
             "fingerprint_roles": fingerprint_roles,

@@ -44,5 +44,5 @@ class FilterModule:
     """The filter of the role."""
 
     def filters(self) -> dict[str, Any]:
-        """Return by the name templates use."""
+        """Return the filters by the names that templates use."""
         return {"jms_client_bindings": bindings}

@@ -378,7 +378,7 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Any]:
-        """Return by the name templates use."""
+        """Return the filters by the names that templates use."""
         return {
             "netboot_machines": inventory_machines,
             "netboot_with_tokens": with_tokens,

@@ -148,7 +148,7 @@ class FilterModule:
     """The filters of this role."""
 
     def filters(self) -> dict[str, Any]:
-        """Return by the name templates use."""
+        """Return the filters by the names that templates use."""
         return {
             "netboot_starts": machine_starts,
             "netboot_power_packages": power_packages,

@@ -28,5 +28,5 @@ class FilterModule:
     """The filter of the role."""
 
     def filters(self) -> dict[str, Any]:
-        """Return by the name templates use."""
+        """Return the filters by the names that templates use."""
         return {"worker_programs_units": units}
