@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import hashlib
 import io
 import os
 import shutil
@@ -10,6 +11,7 @@ import time
 
 import numpy as np
 import pytest
+from pyarrow import ipc
 from synthetic import reseal, seal
 
 from collect.cells import logs
@@ -190,6 +192,28 @@ def test_a_log_with_another_seal_is_read_again(run_of):
     cells = analyse(run).cells
     (trial,) = (t for cell in cells for t in cell.trials if t.trial.id == run.plan[0].id)
     assert trial.calls.request_bytes == 3000
+
+
+def test_a_log_of_another_size_is_read_again_although_its_time_of_change_is_the_same(run_of):
+    run = run_of()
+    analyse(run)
+    log = run.trials_directory / run.plan[0].id / "calls.csv"
+    status = log.stat()
+    log.write_bytes(log.read_bytes()[:-7])
+    os.utime(log, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert [finding.subject for finding in analyse(run).findings] == [run.plan[0].id]
+
+
+def test_a_file_of_another_layout_is_not_used(run_of):
+    run = run_of()
+    analyse(run)
+    sha256 = read_trial(run.trials_directory / run.plan[0].id).calls_sha256
+    path = run.directory / DIRECTORY / f"{sha256}.arrow"
+    row = ipc.open_stream(path.read_bytes()[32:]).read_all()
+    with ipc.new_stream(sink := io.BytesIO(), row.schema.with_metadata({"layout": "3"})) as writer:
+        writer.write_table(row.replace_schema_metadata({"layout": "3"}))
+    path.write_bytes(hashlib.sha256(sink.getvalue()).digest() + sink.getvalue())
+    assert read_again(run) == {run.plan[0].id}
 
 
 @pytest.mark.parametrize("place", range(0, 100, 9))

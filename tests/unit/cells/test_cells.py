@@ -144,6 +144,11 @@ def test_unknown_bytes_are_empty_and_not_minus_one(run_of):
     assert (row["request_bytes"], row["response_bytes"]) == ("", "")
 
 
+def test_messages_without_a_byte_are_known_to_have_none(run_of):
+    rows = rows_of(analyse(run_of(sizes=lambda planned: (0, 1))))
+    assert {(row["request_bytes"], row["response_bytes"]) for row in rows} == {("0", "1")}
+
+
 def test_odd_levels_survive_the_csv(run_of):
     levels = ["a b", 'say "hi", then\nleave', "Grüße, 世界", "'; DROP TABLE x; --", "=1+1"]
     study = changed(
