@@ -1,4 +1,4 @@
-"""Three machines without a system that boot from the network while other tests run."""
+"""Three machines without a system that boot from the network."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from pathlib import Path
 OVMF = Path("/usr/share/OVMF")
 MEMORY_MB = 1024
 DISK_GB = 8
+NICE = "5"
 PACKAGES = ("qemu-system-x86", "qemu-utils", "ovmf", "ipxe-qemu", "cpio")
 
 # A boot sector that says so on the serial port and stops, as a sign of a system on the disk:
@@ -88,10 +89,10 @@ class Metal:
         _run("qemu-img", "convert", "-O", "qcow2", source, str(self.disk))
 
     def start(self) -> None:
-        """Switch it on. It runs when nothing else wants to, as it takes all of a core."""
+        """Switch it on. What else runs here goes first, as it takes all of a core."""
         log = (self.directory / "qemu.log").open("ab")
         self.process = subprocess.Popen(
-            ["nice", "-n", "19", *self._command()],
+            ["nice", "-n", NICE, *self._command()],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -99,7 +100,7 @@ class Metal:
         )
         # Where the kernel shares time among sessions first, `nice` counts only within one.
         with suppress(OSError):
-            Path(f"/proc/{self.process.pid}/autogroup").write_text("19")
+            Path(f"/proc/{self.process.pid}/autogroup").write_text(NICE)
 
     def stop(self) -> None:
         """Pull its plug."""

@@ -1,4 +1,8 @@
-"""Firmware to installer: who gets one, who does not, and that a second boot goes to the disk."""
+"""Firmware to installer: who gets one, who does not, and that a second boot goes to the disk.
+
+The short form ends where the firmware has loaded kernel and initrd. In the long form the installer
+itself runs, as far as its components, in emulation.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from machine import wait_for
 from metal import SAID_BY_DISK
 
 LOADED_S = 600
+INITRD_LOADED = re.compile(r"initrd\.gz\.\.\.[^a-z]* ok")
 KEY = "ssh-ed25519 " + "A" * 68
 
 
@@ -33,9 +38,17 @@ def test_a_machine_that_nobody_named_boots_from_its_disk(boots: Boots) -> None:
 
 
 @pytest.mark.parametrize("name", ["bios1", "uefi1"])
+def test_a_chosen_machines_firmware_loads_kernel_and_initrd(boots: Boots, name: str) -> None:
+    boots.await_state(name, "loading", LOADED_S)
+    assert boots.states(name)[:2] == ["asked", "loading"]
+    machine = boots.machines[name]
+    wait_for(lambda: INITRD_LOADED.search(machine.console), f"the initrd of {name}", LOADED_S)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["bios1", "uefi1"])
 def test_the_installer_takes_its_preseed(boots: Boots, name: str) -> None:
     boots.await_state(name, "installing, preseed", LOADED_S)
-    assert boots.states(name)[:2] == ["asked", "loading"]
     # It goes on without a question, by what the preseed says.
     boots.await_state(name, "installing, installer components", LOADED_S)
 
@@ -58,6 +71,7 @@ def test_only_a_chosen_machines_firmware_is_offered_a_loader(
     assert boots.lab.ssh("client1", command, given=asks).stdout.decode() == f"{offered}\n"
 
 
+@pytest.mark.long
 def test_a_clock_that_stood_for_years_is_set(boots: Boots) -> None:
     log = boots.state / "machines/bios1/installer.log"
     line = r">(\w+ +\d+ [\d:]+) rackbench: the clock was set by (\d+) s"
@@ -91,6 +105,8 @@ def test_a_token_is_its_own_machines_and_for_once(boots: Boots) -> None:
         def report(token: str, text: str) -> int:
             return answer(boots, f"{token}/installed", "--data-binary", text, by=machine)
 
+        assert answer(boots, f"{token}/preseed.cfg", by=machine) == 200
+        boots.await_state("bios1", "installing, preseed", 10)
         assert report(token, KEY) == 403, "before it asked for the last script"
         assert answer(boots, f"{token}/finish", by=machine) == 200
         assert report("0" * 40, KEY) == 403
@@ -111,6 +127,7 @@ def test_the_second_boot_goes_to_the_disk(boots: Boots) -> None:
     machine.remove()
 
 
+@pytest.mark.long
 def test_a_disk_that_does_not_fit_its_rule_stops_the_installer(boots: Boots) -> None:
     boots.await_state("uefi1", "refused", LOADED_S)
     assert boots.states("uefi1")[-1].startswith("refused, 0 disks fit the rule")
@@ -124,6 +141,7 @@ def test_nothing_is_served_when_the_playbook_has_gone(boots: Boots) -> None:
     assert boots.process is not None
     boots.process.kill()
     boots.process.wait()
+    boots.machines["uefi1"].stop()
     wait_for(lambda: boots.listening() == [], "all of it is gone", 20)
 
 
