@@ -9,12 +9,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute, csv
 
-from collect.run.trials import CALLS_HEADER, Seal, TrialError, proven_calls
+from collect.run.trials import CALLS_HEADER, CALLS_WORDS, Seal, TrialError, proven_calls
 
-PHASES = ("warmup", "measure")
-STATUSES = ("ok", "error", "wrong", "timeout")
 MISSING = int(np.iinfo(np.int64).min)
-_WORDS = {"phase": pa.array(PHASES), "status": pa.array(STATUSES)}
+_WORDS = {name: pa.array(words) for name, words in CALLS_WORDS.items()}
 _TYPES = {name: pa.string() if name in _WORDS else pa.int64() for name in CALLS_HEADER.split(",")}
 # pyarrow takes the size of a block as 32 bits.
 _LARGEST_BLOCK = 1 << 30

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collect.cells.logs import MISSING, PHASES, STATUSES, Columns
+from collect.cells.logs import MISSING, Columns
+from collect.run.trials import PHASES, STATUSES
 from collect.stats.estimates import Moments
 
 _MEASURE, _OK = PHASES.index("measure"), STATUSES.index("ok")

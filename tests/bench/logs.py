@@ -147,14 +147,12 @@ def scan(run: Path) -> int:
     """DuckDB's bare scan: how many rows."""
     import duckdb
 
-    from collect.run.trials import CALLS_HEADER
+    from collect.exchange.calls import LOG_COLUMNS
 
     files = [str(path) for path in sorted(run.glob("trials/*/calls.csv"))]
-    words = {"phase": "VARCHAR", "status": "VARCHAR"}
-    types = {name: words.get(name, "BIGINT") for name in CALLS_HEADER.split(",")}
     query = f"""
         SELECT count(*), sum(elapsed_ns)
-        FROM read_csv({files}, columns = {types}, header = true, delim = ',', quote = '',
+        FROM read_csv({files}, columns = {LOG_COLUMNS}, header = true, delim = ',', quote = '',
                       escape = '', nullstr = '', auto_detect = false)"""  # noqa: S608
     (found,) = duckdb.execute(query).fetchall()
     return int(found[0])
