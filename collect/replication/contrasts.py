@@ -13,7 +13,7 @@ from collect.run.cell import Cell
 from collect.stats.estimates import CONFIDENCE, Estimate, ratio_t
 from collect.stats.groups import (
     Groups,
-    Pair,
+    PairTest,
     check_residuals,
     compare_means,
     compare_pairs,
@@ -23,6 +23,7 @@ from collect.stats.groups import (
 )
 
 _FAINT = 1e-300
+"""Near the smallest number that a double holds with all its digits: below it digits are lost."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def residual_table(samples: Sequence[Sample]) -> Table:
 
 def pairs_table(title: str, samples: Sequence[Sample], unit: str) -> Table:
     """Compare every pair of groups of each sample, family-wise, side by side."""
-    found: list[Mapping[tuple[str, str], Pair]] = [
+    found: list[Mapping[tuple[str, str], PairTest]] = [
         {
             (sample.labels[pair.first], sample.labels[pair.second]): pair
             for pair in compare_pairs(sample.groups)

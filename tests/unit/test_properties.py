@@ -11,7 +11,6 @@ from synthetic import reseal, seal
 
 from collect.cells.calls import prove_calls
 from collect.errors import InputError
-from collect.report.compare.ratios import holm
 from collect.run.directory import Run
 from collect.run.plan import make_plan, plan_bytes, read_plan
 from collect.run.study import load_study
@@ -19,6 +18,7 @@ from collect.run.trials import CALLS_HEADER
 from collect.run.verify import verify_run
 from collect.stats.anova import Observations, anova
 from collect.stats.estimates import Moments, mean_t, mean_t_from_moments, split_variance
+from collect.stats.groups import holm
 from collect.strict_json import parse_json
 
 steady = settings(

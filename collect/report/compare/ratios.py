@@ -7,7 +7,6 @@ from enum import StrEnum
 
 import numpy as np
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 from collect.cells.analysis import Analysis
 from collect.cells.cells import NOT_RUN, CellResult
@@ -15,6 +14,7 @@ from collect.errors import InputError
 from collect.report.compare.budget import Budget
 from collect.run.cell import Cell, Level
 from collect.stats.estimates import CONFIDENCE, Estimate
+from collect.stats.groups import holm
 
 ALPHA = 1 - CONFIDENCE
 _ROUNDING = 1e-12
@@ -132,11 +132,6 @@ def contrast(
     p_budget = None if budget is None else float(shifted.pvalue)
     estimate = Estimate(value, low, high, len(before) + len(after))
     return Contrast(estimate, float(welch.pvalue), p_budget)
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p-values for being many (Holm 1979), in their order."""
-    return multipletests(p_values, method="holm")[1].tolist() if p_values else []
 
 
 def _compared(

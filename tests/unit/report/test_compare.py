@@ -12,8 +12,9 @@ from collect.cli import main
 from collect.errors import InputError
 from collect.report.compare.budget import read_budget
 from collect.report.compare.environment import find_differences
-from collect.report.compare.ratios import contrast, holm
+from collect.report.compare.ratios import contrast
 from collect.run.directory import open_run
+from collect.stats.groups import holm
 
 # R's sleep (Student 1908): extra hours of sleep by drug, ten patients each.
 DRUG_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
