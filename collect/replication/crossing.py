@@ -13,6 +13,7 @@ from collect.run.cell import Cell
 from collect.stats.estimates import CONFIDENCE, FEWEST_FOR_BOOTSTRAP, RESAMPLES, Estimate
 
 _TICK_MS = 1e-6
+"""One nanosecond, the unit of the logs: times of zero have no logarithm."""
 _Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 

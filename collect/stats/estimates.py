@@ -13,13 +13,36 @@ from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
 RESAMPLES = 4999
+"""So that the ends of a 95 % interval are resamples, the 125th and the 4875th of 4999 in order:
+(RESAMPLES + 1) times 0.025 is whole (Davison and Hinkley 1997, section 5.2.3)."""
 FEWEST_FOR_BOOTSTRAP = 3
+"""Two samples have only three different resamples, one has one."""
 FEWEST_FOR_COURSE = 8
+"""Calls of a trial that can show two levels of SEGMENT calls each, and some noise beside them."""
 FEWEST_FOR_OUTLIERS = 5
+"""Of four samples or fewer, two that happen to agree make any other look far away."""
 OUTLYING = 3.5
+"""The modified z-score of an outlier (Iglewicz and Hoaglin 1993, section 3)."""
 SHIFT = 0.05
+"""The change of level of a trial that drifts; our choice, below the differences that the documents
+report."""
+SEGMENT = 3
+"""The fewest calls that make a level; our choice: one or two slow calls are a pause."""
+PENALTY = 3
+"""What PELT takes for a further change, in logs of the number of calls: 3 log n is the modified BIC
+(Zhang and Siegmund 2007) of a change of mean, without its term for the lengths of the segments."""
+CLIP = 4
+"""Where the distance of a call from the median is cut, in standard deviations of the noise.
+
+A bounded loss keeps one outlier from being a change of level (Fearnhead and Rigaill 2019, who bound
+it at 3). Our choice is 4: one call in 16 000 is beyond it by chance if the noise is normal.
+"""
 _MOST_FORKS = 10_000
+"""More trials of a cell than anybody runs."""
 _ROUNDING = 1e-12
+"""Relative differences below this, some thousand times the precision of a double, are rounding."""
+_SMALLEST_MS = 1e-9
+"""In place of times of zero, which have no logarithm: far below the nanosecond of the logs."""
 
 Steadiness = Literal["steady", "drifting", "undecided"]
 
@@ -87,12 +110,11 @@ def mean_t_from_moments(sample: Moments) -> Estimate:
     count, mean = sample.count, sample.mean
     if count < 2 or sample.variance is None:
         return Estimate(mean, samples=count)
-    half = _t_quantile(count - 1) * (sample.variance / count) ** 0.5
-    return Estimate(mean, mean - half, mean + half, count)
-
-
-def _t_quantile(freedom: int) -> float:
-    return float(scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
+    if sample.variance == 0:
+        return Estimate(mean, mean, mean, count)
+    error = (sample.variance / count) ** 0.5
+    low, high = scipy.stats.t.interval(CONFIDENCE, count - 1, loc=mean, scale=error)
+    return Estimate(mean, float(low), float(high), count)
 
 
 def pooled(parts: Sequence[Moments]) -> Moments | None:
@@ -209,12 +231,10 @@ def forks_to_halve(sample: Sequence[float]) -> int | None:
     if len(sample) < 2 or np.ptp(sample) == 0:
         return None
 
-    def length(forks: int) -> float:
-        return _t_quantile(forks - 1) / math.sqrt(forks)
-
-    wanted = length(len(sample)) / 2
-    candidates = range(len(sample), _MOST_FORKS)
-    return next((forks for forks in candidates if length(forks) <= wanted), None)
+    forks = np.arange(len(sample), _MOST_FORKS)
+    lengths = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, forks - 1) / np.sqrt(forks)
+    enough = forks[lengths <= lengths[:1] / 2]
+    return int(enough[0]) if len(enough) else None
 
 
 def outliers(sample: Sequence[float]) -> tuple[int, ...]:
@@ -253,16 +273,16 @@ def steadiness(courses: Sequence[Sequence[float] | NDArray[np.float64]]) -> Stea
 def _drifts(course: Sequence[float] | NDArray[np.float64]) -> bool:
     import ruptures  # noqa: PLC0415 - takes longer to import than the numbers of a small run
 
-    logs = np.log(np.maximum(course, 1e-9))
+    logs = np.log(np.maximum(course, _SMALLEST_MS))
     noise = scipy.stats.median_abs_deviation(np.diff(logs), scale="normal") / 2**0.5
     scale = noise if noise > 0 else float(np.std(logs))
     if scale == 0:
         return False
     median = np.median(logs)
     # Outliers stay in the data; clipped here so that one pause is not taken for a change of level.
-    signal = np.clip((logs - median) / scale, -4, 4).reshape(-1, 1)
+    signal = np.clip((logs - median) / scale, -CLIP, CLIP).reshape(-1, 1)
     # A linear kernel has the cost of a change of mean; this is PELT in C, Pelt is in Python.
-    search = ruptures.KernelCPD(kernel="linear", min_size=3)
-    ends = search.fit_predict(signal, pen=3 * np.log(len(logs)))
+    search = ruptures.KernelCPD(kernel="linear", min_size=SEGMENT)
+    ends = search.fit_predict(signal, pen=PENALTY * np.log(len(logs)))
     levels = [np.median(logs[start:end]) for start, end in pairwise([0, *ends])]
     return bool(np.exp(max(levels) - min(levels)) > 1 + SHIFT)
