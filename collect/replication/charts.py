@@ -1,4 +1,4 @@
-"""Charts: one look for the page, light or dark, and for SVG and PDF files."""
+"""Charts: one style for the page, light or dark, and for SVG and PDF files."""
 
 import hashlib
 import json
@@ -92,17 +92,17 @@ class Axis:
 def lines(points: Sequence[Point], series: Sequence[Series], x: Axis, y: Axis) -> alt.LayerChart:
     """Draw each series as a line with its points and intervals, both axes logarithmic.
 
-    `series` fixes looks and order, so that panels beside each other agree. Colours are CSS
+    `series` fixes styles and order, so that panels beside each other agree. Colours are CSS
     variables of the page; `save` puts those of the light theme in their place.
     """
     names = [one.name for one in series]
 
-    def look(values: Sequence[Any]) -> dict[str, Any]:
+    def style(values: Sequence[Any]) -> dict[str, Any]:
         return {"title": None, "sort": names, "scale": alt.Scale(domain=names, range=list(values))}
 
-    colour = alt.Color("series:N", **look([f"var(--series-{one.hue % 5 + 1})" for one in series]))
-    shape = alt.Shape("series:N", **look([_SHAPES[one.mark % len(_SHAPES)] for one in series]))
-    dash = alt.StrokeDash("series:N", **look([_DASHES[one.mark % len(_DASHES)] for one in series]))
+    colour = alt.Color("series:N", **style([f"var(--series-{one.hue % 5 + 1})" for one in series]))
+    shape = alt.Shape("series:N", **style([_SHAPES[one.mark % len(_SHAPES)] for one in series]))
+    dash = alt.StrokeDash("series:N", **style([_DASHES[one.mark % len(_DASHES)] for one in series]))
     tip = [
         alt.Tooltip("series:N"),
         alt.Tooltip("x:Q", title=x.title, format=",~r"),
@@ -134,9 +134,9 @@ def bars(
     `titles` are those of the axes; a `|` in the name of a place begins a new line.
     """
     names = [one.name for one in series]
-    looks = [f"var(--series-{one.hue % 5 + 1})" for one in series]
+    colours = [f"var(--series-{one.hue % 5 + 1})" for one in series]
     colour = alt.Color(
-        "series:N", title=None, sort=names, scale=alt.Scale(domain=names, range=looks)
+        "series:N", title=None, sort=names, scale=alt.Scale(domain=names, range=colours)
     )
     tip = [
         alt.Tooltip("series:N"),
@@ -166,19 +166,19 @@ def bars(
 
 
 def domain_of(values: Sequence[float]) -> tuple[float, float]:
-    """Give a logarithmic domain that holds all positive values with a little room."""
+    """Return a logarithmic domain that holds all positive values with a little room."""
     return min(values) / 1.35, max(values) * 1.35
 
 
 def domain_of_points(points: Sequence[Point]) -> tuple[float, float]:
-    """Give a domain that holds all points and their intervals; a low end far below is cut off."""
+    """Return a domain that holds all points and their intervals; a low end far below is cut off."""
     lowest = min(point.y for point in points)
     ends = [end for point in points for end in (point.low, point.high) if end is not None]
     return domain_of([lowest, *(point.y for point in points), *(e for e in ends if e > lowest / 3)])
 
 
 def page_spec(chart: alt.LayerChart) -> dict[str, Any]:
-    """Give the Vega-Lite specification of a panel; a click in its legend picks a line."""
+    """Return the Vega-Lite specification of a panel; a click in its legend picks a line."""
     spec: dict[str, Any] = _configured(chart).to_dict()
     fade = {"condition": {"param": "picked", "value": 1}, "value": 0.15}
     for layer in spec["layer"]:
@@ -189,7 +189,7 @@ def page_spec(chart: alt.LayerChart) -> dict[str, Any]:
 
 
 def page_svg(spec: Mapping[str, Any]) -> str:
-    """Give a panel as SVG for the page, shown until the script makes it interactive."""
+    """Return a panel as SVG; the page shows it until the script makes it interactive."""
     return _svg(json.dumps(spec))
 
 
@@ -218,9 +218,10 @@ def _pdf(text: str) -> bytes:
 
 @cache
 def script() -> str:
-    """Give the JavaScript that draws the charts, for a page that asks nothing of the network.
+    """Return the JavaScript that draws the charts, for a page that loads nothing from the network.
 
-    It takes the library a second, so the user's cache keeps it, named after all it hangs on.
+    The library needs a second to make it. So it is kept in the user's cache, in a file whose name
+    depends on everything it is made of.
     """
     begin = "window.vegaEmbed = vegaEmbed;"
     made_of = f"{version('vl-convert-python')} {begin}"
@@ -237,7 +238,7 @@ def script() -> str:
 def _scale(channel: Any, axis: Axis) -> Any:
     low, high = axis.domain
     decades = [10.0**n for n in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)]
-    # Fewer than two decades have no ticks worth the name: let the library choose.
+    # With fewer than two decades there would be one tick at most: let the library choose.
     chosen = list(axis.values) or decades
     ticks = {"values": chosen} if len(chosen) > 1 else {"tickCount": 5}
     scale = alt.Scale(type="log", domain=[low, high], nice=False)

@@ -1,4 +1,4 @@
-"""Claims of the documents as predicates, judged on the published numbers and on a run alike."""
+"""Claims of the documents as predicates, judged on the published numbers and on a run."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Numbers = Callable[[Evidence], Sequence[tuple[str, Estimate | Untested]]]
 
 
 class Verdict(StrEnum):
-    """What a run says of a claim; METHOD.md defines the words."""
+    """The verdict on a claim."""
 
     HOLDS = "holds"
     DIRECTION_ONLY = "direction only"
@@ -38,7 +38,7 @@ class Bound:
         return self.low <= value <= self.high
 
     def __str__(self) -> str:
-        """Give the bound as in METHOD.md."""
+        """Return the bound as text."""
         if self.high == float("inf"):
             return f"{'>' if self.is_open else '≥'} {self.low:g}"
         if self.low == float("-inf"):
@@ -60,7 +60,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Result:
-    """One number behind a claim and what it alone says."""
+    """One number of a claim, and the verdict on it alone."""
 
     label: str
     estimate: Estimate | Untested
@@ -108,7 +108,7 @@ class Judgement:
 
     @property
     def tested(self) -> list[Estimate]:
-        """The numbers there are."""
+        """The numbers that could be computed."""
         return [r.estimate for r in self.results if isinstance(r.estimate, Estimate)]
 
     @property

@@ -38,28 +38,28 @@ class Sample:
 
 
 def value_entry(value: float | None, *, is_published: bool = False) -> Entry:
-    """Give a number without an interval."""
+    """Return the entry of a number without an interval."""
     if value is None:
         return Entry(is_published=is_published)
     return Entry(estimate=Estimate(value, value, value), is_published=is_published)
 
 
 def p_entry(value: float | None, *, is_published: bool = False) -> Entry:
-    """Give a p-value; those too small for a number say so."""
+    """Return the entry of a p-value; a value too small for a number is written as a bound."""
     if value is not None and value < _FAINT:
         return Entry(f"< {_FAINT:g}", sort=0.0, is_published=is_published)
     return value_entry(value, is_published=is_published)
 
 
 def percent_entry(share: float | None, *, is_published: bool = False) -> Entry:
-    """Give a share in per cent."""
+    """Return the entry of a share in per cent."""
     if share is None:
         return Entry(is_published=is_published)
     return Entry(f"{100 * share:.1f} %", sort=share, is_published=is_published)
 
 
 def robust_table(samples: Sequence[Sample]) -> Table:
-    """Lay F beside its relatives that need no equal variances."""
+    """Compare F with the tests that do not need equal variances."""
     rows = []
     for sample in samples:
         for test in compare_means(sample.groups):

@@ -18,7 +18,7 @@ _Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def crossing(places: Sequence[float], blocks: Sequence[Sequence[float]]) -> Estimate:
-    """Give the place from which an advantage is above zero; 0 if everywhere, infinite if nowhere.
+    """Return the place from which an advantage is above zero: 0 everywhere, infinite nowhere.
 
     `places` ascend; `blocks` holds a row each block with the advantage at each place, such as the
     log of one time over another. The advantage is taken to grow with the place: the means over
@@ -43,7 +43,7 @@ def crossing(places: Sequence[float], blocks: Sequence[Sequence[float]]) -> Esti
 def overtaking(
     evidence: Evidence, places: Sequence[float], pairs: Sequence[tuple[Cell, Cell]]
 ) -> Estimate | Untested:
-    """Give the place from which the second cell of a pair is the faster, a pair for each place."""
+    """Return the place from which the second cell of a pair is faster; one pair for each place."""
     if len(places) < 2:
         return Untested("it takes two sizes at which both have a time")
     rows = evidence.rows([cell for pair in pairs for cell in pair])
@@ -60,7 +60,7 @@ def overtaking(
 
 
 def show_crossing(found: Estimate, places: Sequence[float]) -> str:
-    """Give a crossing with its interval; beyond the places there is no number."""
+    """Return a crossing with its interval as text; beyond the places there is no number."""
 
     def end(value: float) -> str:
         if value == 0:

@@ -1,4 +1,4 @@
-"""Cells as claims and exhibits see them, published or measured, behind one contract."""
+"""The evidence for claims and exhibits: published or measured cells, with one contract."""
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ Statistic = Callable[[Sequence[float]], float]
 """A positive, dimensionless number from the values of some cells."""
 
 Quantity = Literal["time_ms", "request_bytes", "response_bytes"]
-"""What is taken of a cell: its time, or the bytes of a message's body."""
+"""A quantity of a cell: its time, or the bytes of a message's body."""
 
 OK, NOT_PLANNED = "ok", "not in this profile"
 NO_BLOCK = "no block holds all the cells"
@@ -27,7 +27,7 @@ NO_BLOCK = "no block holds all the cells"
 
 @dataclass(frozen=True)
 class Untested:
-    """Why a statistic cannot be had."""
+    """The reason why a statistic cannot be computed."""
 
     reason: str
 
@@ -44,28 +44,28 @@ class Evidence(Protocol):
         """The cells there are, whether or not they have a time."""
 
     def value(self, cell: Cell, of: Quantity = "time_ms") -> Estimate | None:
-        """Give a quantity of a cell, None when there is none."""
+        """Return a quantity of a cell, None when there is none."""
 
     def statistic(
         self, cells: Sequence[Cell], statistic: Statistic, of: Quantity = "time_ms"
     ) -> Estimate | Untested:
-        """Give `statistic` of a quantity of `cells`, in that order, with its interval."""
+        """Return `statistic` of a quantity of `cells`, in that order, with its interval."""
 
     def rows(
         self, cells: Sequence[Cell], of: Quantity = "time_ms"
     ) -> Sequence[Sequence[float]] | Untested:
-        """Give a quantity of `cells`, in that order, a row for each block that has them all."""
+        """Return a quantity of `cells`, in that order, a row for each block that has them all."""
 
     def difference(
         self, larger: Cell, smaller: Cell, of: Quantity = "time_ms"
     ) -> Estimate | Untested:
-        """Give the difference of a quantity of two cells, in its own unit."""
+        """Return the difference of a quantity of two cells, in its own unit."""
 
     def share(self, cell: Cell, outcome: str) -> Estimate | Untested:
-        """Give the share of the trials of a cell that ended with `outcome`."""
+        """Return the share of the trials of a cell that ended with `outcome`."""
 
     def constant(self, cell: Cell, name: str) -> Setting | None:
-        """Give a constant or node setting a cell ran with, None when it is not known."""
+        """Return a constant or node setting a cell ran with, None when it is not known."""
 
     def moments(self, cell: Cell) -> Moments | None:
         """Return count, mean and variance over the calls of a cell, in ms."""
@@ -87,7 +87,7 @@ class Evidence(Protocol):
 
 
 def quotient(values: Sequence[float]) -> float:
-    """Give the first value over the second: the usual statistic of two cells."""
+    """Return the first value over the second: the usual statistic of two cells."""
     return values[0] / values[1]
 
 
@@ -124,7 +124,7 @@ class Published:
         return tuple(self.cells)
 
     def value(self, cell: Cell, of: Quantity = "time_ms") -> Estimate | None:
-        """Give a printed number; documents print one size of a message, that of the request."""
+        """Return a printed number; documents print one size of a message, that of the request."""
         printed = self.cells.get(cell)
         if printed is None or of == "response_bytes":
             return None
@@ -134,7 +134,7 @@ class Published:
     def statistic(
         self, cells: Sequence[Cell], statistic: Statistic, of: Quantity = "time_ms"
     ) -> Estimate | Untested:
-        """Give the statistic of the printed numbers."""
+        """Return the statistic of the printed numbers."""
         rows = self.rows(cells, of)
         if isinstance(rows, Untested):
             return rows
@@ -144,7 +144,7 @@ class Published:
     def rows(
         self, cells: Sequence[Cell], of: Quantity = "time_ms"
     ) -> Sequence[Sequence[float]] | Untested:
-        """Give the printed numbers as the one block there is."""
+        """Return the printed numbers as the one block there is."""
         values = []
         for cell in cells:
             value = self.value(cell, of)
@@ -156,24 +156,24 @@ class Published:
     def difference(
         self, larger: Cell, smaller: Cell, of: Quantity = "time_ms"
     ) -> Estimate | Untested:
-        """Give the difference of two printed numbers."""
+        """Return the difference of two printed numbers."""
         return self.statistic([larger, smaller], lambda values: values[0] - values[1], of)
 
     def share(self, cell: Cell, outcome: str) -> Estimate | Untested:
-        """Give 1 when the document reports the outcome, else 0."""
+        """Return 1 when the document reports the outcome, else 0."""
         if cell not in self.cells:
             return Untested(self._absence(cell))
         share = float(self.cells[cell].outcome == outcome)
         return Estimate(share, share, share)
 
     def constant(self, cell: Cell, name: str) -> Setting | None:
-        """Give the memory of the machine where the document states it."""
+        """Return the memory of the machine where the document states it."""
         printed = self.cells.get(cell)
         is_heap = name in {"client_heap_mb", "tomcat_heap_mb"}
         return printed.heap_mb if printed is not None and is_heap else None
 
     def moments(self, cell: Cell) -> Moments | None:
-        """Give what the document's summary table prints."""
+        """Return the moments that the document's summary table prints."""
         return self.cells[cell].moments if cell in self.cells else None
 
     def interval(self, cell: Cell) -> Estimate | None:
@@ -214,25 +214,25 @@ class Measured:
         return tuple(self.cells)
 
     def outcome(self, cell: Cell) -> str:
-        """Give the outcome of a cell, or say that it was never planned."""
+        """Return the outcome of a cell, or say that it was never planned."""
         return self.cells[cell].outcome if cell in self.cells else NOT_PLANNED
 
     def samples(self, cell: Cell, of: Quantity = "time_ms") -> dict[int, float]:
-        """Give a quantity of each counted trial, by block."""
+        """Return a quantity of each counted trial, by block."""
         if cell not in self.cells:
             return {}
         taken = ((t.trial.block, _of_trial(t, of)) for t in self.cells[cell].counted)
         return {block: value for block, value in taken if value is not None}
 
     def value(self, cell: Cell, of: Quantity = "time_ms") -> Estimate | None:
-        """Give the mean over trials with its t interval."""
+        """Return the mean over trials with its t interval."""
         samples = self.samples(cell, of)
         return mean_t(list(samples.values())) if samples else None
 
     def statistic(
         self, cells: Sequence[Cell], statistic: Statistic, of: Quantity = "time_ms"
     ) -> Estimate | Untested:
-        """Give the geometric mean over blocks of the statistic, with the t interval of its logs.
+        """Return the geometric mean over blocks of the statistic, with the t interval of its logs.
 
         A statistic that is not positive in every block is averaged as it is.
         """
@@ -247,12 +247,12 @@ class Measured:
     def difference(
         self, larger: Cell, smaller: Cell, of: Quantity = "time_ms"
     ) -> Estimate | Untested:
-        """Give the mean over blocks of the difference, with its t interval."""
+        """Return the mean over blocks of the difference, with its t interval."""
         rows = self.rows([larger, smaller], of)
         return rows if isinstance(rows, Untested) else mean_t([row[0] - row[1] for row in rows])
 
     def share(self, cell: Cell, outcome: str) -> Estimate | Untested:
-        """Give the share of the sealed trials; every trial is known, so without uncertainty."""
+        """Return the share of the sealed trials; it has no uncertainty, as every trial is known."""
         if cell not in self.cells or not self.cells[cell].trials:
             return Untested(f"{name_of(cell)}: {self.outcome(cell)}")
         trials = self.cells[cell].trials
@@ -261,7 +261,7 @@ class Measured:
         return Estimate(share, share, share, len(trials))
 
     def constant(self, cell: Cell, name: str) -> Setting | None:
-        """Give what the seals of the cell's trials say."""
+        """Return the value that the sealed trials of the cell recorded."""
         for trial in self.cells[cell].trials if cell in self.cells else ():
             asked = trial.trial.asked
             setting: Setting | None = {**asked["constants"], **asked["node"]}.get(name)
@@ -269,7 +269,7 @@ class Measured:
         return None
 
     def moments(self, cell: Cell) -> Moments | None:
-        """Give what every counted call amounts to when each is taken for a sample."""
+        """Return the moments over all counted calls, each call as a sample."""
         return self.cells[cell].moments if cell in self.cells else None
 
     def interval(self, cell: Cell) -> Estimate | None:
@@ -288,7 +288,7 @@ class Measured:
         return None
 
     def blocks(self, cells: Sequence[Cell]) -> list[list[CellTrial]]:
-        """Give the trials of `cells` in each block where all of them count, in order of blocks."""
+        """Return the trials of `cells` in each block where they all count, by block."""
         trials = [{t.trial.block: t for t in self.cells[cell].counted} for cell in cells]
         whole = sorted(set.intersection(*(set(by_block) for by_block in trials)))
         return [[by_block[block] for by_block in trials] for block in whole]
@@ -296,7 +296,7 @@ class Measured:
     def rows(
         self, cells: Sequence[Cell], of: Quantity = "time_ms"
     ) -> Sequence[Sequence[float]] | Untested:
-        """Give a quantity of the trials of `cells`, a row for each block that has them all."""
+        """Return a quantity of the trials of `cells`, a row for each block that has them all."""
         for cell in cells:
             if self.outcome(cell) != OK:
                 return Untested(f"{name_of(cell)}: {self.outcome(cell)}")

@@ -35,14 +35,14 @@ class Entry:
 
 
 def over_paper(measured: Estimate | None, printed: Estimate | None) -> Estimate | None:
-    """Give measured over printed, with the interval of what is measured; print has none."""
+    """Return measured over printed, with the interval of the measured number."""
     if measured is None or printed is None or printed.value == 0:
         return None
     return measured.times(1 / printed.value)
 
 
 def printed_entry(published: Published, cell: Cell, of: Quantity = "time_ms") -> Entry:
-    """Give what the document prints of a cell: a number, or its outcome in words."""
+    """Return the entry of a printed cell: a number, or its outcome in words."""
     value = published.value(cell, of)
     text = "" if value or cell not in published.cells else published.cells[cell].outcome
     return Entry(text=_OUTCOMES.get(text, ""), estimate=value, is_published=True)
@@ -51,7 +51,7 @@ def printed_entry(published: Published, cell: Cell, of: Quantity = "time_ms") ->
 def measured_entry(
     measured: Measured, cell: Cell, of: Quantity = "time_ms", published: Published | None = None
 ) -> Entry:
-    """Give what was measured of a cell: a number with its interval, or its outcome in words.
+    """Return the entry of a measured cell: a number with its interval, or its outcome in words.
 
     With `published`, the number over the printed one stands below it.
     """
@@ -70,7 +70,7 @@ class Header:
 
 
 def headings(*texts: str) -> list[Header]:
-    """Give a heading each text, over one column."""
+    """Return a heading over one column for each text."""
     return [Header(text) for text in texts]
 
 

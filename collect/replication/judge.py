@@ -1,4 +1,4 @@
-"""A run beside its document: the claims judged, the exhibits filled, a few sentences."""
+"""A run compared with its document: claims judged, exhibits filled, a summary in sentences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from collect.replication.studies import find
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim with what the paper's own numbers and the run say."""
+    """A claim, judged on the paper's own numbers and on the run."""
 
     claim: Claim
     published: Judgement
@@ -27,7 +27,7 @@ class JudgedClaim:
 
 @dataclass(frozen=True)
 class Replication:
-    """What a study's module makes of a run; empty for a study without a module."""
+    """The claims, exhibits and summary of a run; empty for a study without a module."""
 
     measured: Measured
     claims: Sequence[JudgedClaim] = ()
@@ -41,7 +41,7 @@ class Replication:
 
 
 def replicate(analysis: Analysis) -> Replication:
-    """Lay a run beside its document, if its study has a module for exactly these factors."""
+    """Compare a run with its document, if its study has a module for exactly these factors."""
     module = find(analysis.run.study)
     measured = Measured({result.cell: result for result in analysis.cells})
     if module is None or module.factors != analysis.run.factors.keys():

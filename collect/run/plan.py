@@ -149,7 +149,7 @@ def make_plan(profile: Profile, seed: int | None = None) -> list[PlannedTrial]:
 
 
 def plan_bytes(trials: Sequence[PlannedTrial]) -> bytes:
-    """Give the bytes of plan.jsonl."""
+    """Return the bytes of plan.jsonl."""
     return b"".join(trial.line() for trial in trials)
 
 
@@ -177,7 +177,7 @@ def is_planned(path: Path, trials: Sequence[PlannedTrial]) -> bool:
 
 
 def workers_to_fit(path: Path | None, workers: int, *, fit: bool) -> int:
-    """Give the number of workers to plan for: that of a run that left levels out, else `workers`.
+    """Return the number of workers to plan for: that of a run with levels left out, else `workers`.
 
     So a run that began with `fit` keeps its plan when workers are added. Raises InputError when
     it cannot go on: without `fit`, or with fewer workers than it was fitted to.

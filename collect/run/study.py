@@ -147,7 +147,7 @@ class Study:
 
 
 def find_study(name: str) -> Path:
-    """Give the path of a study: `name` is a file, or the name of one in playbooks/studies."""
+    """Return the path of a study: `name` is a file, or the name of one in playbooks/studies."""
     path = Path(name)
     if path.suffix in {".yml", ".yaml"}:
         return path
@@ -187,9 +187,9 @@ def parse_study(text: str, label: str) -> Study:
 
 
 def two_alike(levels: Iterable[Level]) -> tuple[Level, Level] | None:
-    """Give two levels that differ, but not as keys of a cell or not in cells.csv; None if none do.
+    """Return two different levels that are equal in a cell or as text; None if there are none.
 
-    Such are 1 and true, 1 and 1.0, 1 and "1".
+    Examples: 1 and true, 1 and 1.0, 1 and "1".
     """
     seen: dict[Level, Level] = {}
     for _, level in dict.fromkeys((type(level), level) for level in levels):
@@ -201,7 +201,7 @@ def two_alike(levels: Iterable[Level]) -> tuple[Level, Level] | None:
 
 
 class _UniqueKeys(yaml.SafeLoader):
-    """YAML that refuses a key given twice, where the last one would silently win."""
+    """YAML that refuses a key given twice; plain YAML would silently use the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
@@ -250,19 +250,19 @@ def _listed(levels: Level | Sequence[Level]) -> Sequence[Level]:
 
 
 def _of_level(choice: Any, cell: Cell) -> Any:
-    """Give the choice itself, or what it has for the cell's level of the factor it names."""
+    """Return a choice, or what a choice by level has for the cell's level of its factor."""
     return choice[level_text(cell[choice["factor"]])] if isinstance(choice, Mapping) else choice
 
 
 def _by_text(choice: Any) -> Any:
-    """Give a choice by level with its keys as text: YAML reads 1 and true as no text."""
+    """Return a choice by level with its keys as text: YAML reads 1 and true as other types."""
     if not isinstance(choice, Mapping):
         return choice
     return {level_text(level): chosen for level, chosen in choice.items()}
 
 
 def _number(number: int | str, cell: Cell) -> int:
-    """Give a number, or the cell's level of the factor that stands in its place."""
+    """Return a number, or the cell's level of the factor that is named in its place."""
     return int(cell[number]) if isinstance(number, str) else number
 
 
@@ -334,7 +334,7 @@ class _Resolver:
         return InputError(f"{self.study.label}: {message}")
 
     def _overridden_grids(self) -> list[tuple[Mapping[str, str], Mapping[str, list[Level]]]]:
-        """Give each grid with, for each factor, the path in the file where its levels stand."""
+        """Return each grid with the place in the file of the levels of each factor."""
         listed = isinstance(self.study.content["factors"], list)
         own = self._own("factors", {})
         prefix = f"profiles.{self.name}.factors"
@@ -431,7 +431,7 @@ class _Resolver:
     def _fitting(
         self, grids: Sequence[Mapping[str, list[Level]]], left_out: Mapping[str, Iterable[Level]]
     ) -> tuple[Mapping[str, tuple[Level, ...]], ...]:
-        """Give the grids without what is left out; a factor without levels takes its grid along."""
+        """Return the grids without the levels left out, and without grids that are empty then."""
         fitting = [
             {
                 f: tuple(lv for lv in levels if lv not in left_out.get(f, ()))

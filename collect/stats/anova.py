@@ -70,7 +70,7 @@ def read_observations(path: Path, response: str, factors: Sequence[str]) -> Obse
 
 
 def with_moments(groups: Mapping[tuple[str, ...], Moments], factors: Sequence[str]) -> Observations:
-    """Give observations with the moments of each group, whose table is the same as theirs.
+    """Return observations that have the moments of each group, and therefore the same table.
 
     Sums of squares depend on count, mean and variance alone, so a table can be computed from a
     printed summary, or from millions of calls.
@@ -83,14 +83,14 @@ def with_moments(groups: Mapping[tuple[str, ...], Moments], factors: Sequence[st
 
 
 def standing_for(sample: Moments) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Give values with the count, mean and variance of a sample, evenly spaced."""
+    """Return values with the count, mean and variance of a sample, evenly spaced."""
     spread = np.linspace(-1, 1, sample.count)
     deviation = float(np.std(spread, ddof=1)) if sample.count > 1 else 1.0
     return np.asarray(sample.mean + spread / deviation * (sample.variance or 0) ** 0.5)
 
 
 def anova(observations: Observations) -> list[Source]:
-    """Give the table: each factor, the interaction of two, Within and Total.
+    """Return the table: each factor, the interaction of two, Within and Total.
 
     Sums of squares are of type II, the same as any other type where every cell has as many
     observations; shares then add up to 1. Raises InputError when a factor has one level, a cell
@@ -126,7 +126,7 @@ def anova(observations: Observations) -> list[Source]:
 
 
 def as_json(table: Sequence[Source]) -> str:
-    """Give the table as JSON: a list of objects by column, null where a column does not apply."""
+    """Return the table as JSON: a list of objects by column, null where a column does not apply."""
     rows = [dict(zip(COLUMNS, astuple(row), strict=True)) for row in table]
     return json.dumps(rows, indent=1, ensure_ascii=False)
 

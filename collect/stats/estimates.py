@@ -57,12 +57,12 @@ class Estimate:
     samples: int = 1
 
     def times(self, factor: float) -> "Estimate":
-        """Give the same in a unit that is `factor` times smaller."""
+        """Return the estimate and its bounds times a positive factor."""
         low, high = (None if end is None else factor * end for end in (self.low, self.high))
         return Estimate(factor * self.value, low, high, self.samples)
 
     def log2(self) -> "Estimate":
-        """Give the logarithm to the base 2 of a positive estimate and its bounds."""
+        """Return the logarithm to the base 2 of a positive estimate and its bounds."""
         low, high = (None if end is None else math.log2(end) for end in (self.low, self.high))
         return Estimate(math.log2(self.value), low, high, self.samples)
 
@@ -74,7 +74,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Moments:
-    """What a sample amounts to; the unbiased variance is None for fewer than two values."""
+    """Count, mean and unbiased variance of a sample; no variance for fewer than two values."""
 
     count: int
     mean: float
@@ -96,7 +96,7 @@ class VarianceSplit:
 
 
 def mean_t(sample: Sequence[float]) -> Estimate:
-    """Give the mean with Student's t interval."""
+    """Return the mean with Student's t interval."""
     mean = float(np.mean(sample))
     if len(sample) < 2:
         return Estimate(mean, samples=len(sample))
@@ -106,7 +106,7 @@ def mean_t(sample: Sequence[float]) -> Estimate:
 
 
 def mean_t_from_moments(sample: Moments) -> Estimate:
-    """Give the mean with Student's t interval from the moments of a sample."""
+    """Return the mean with Student's t interval from the moments of a sample."""
     count, mean = sample.count, sample.mean
     if count < 2 or sample.variance is None:
         return Estimate(mean, samples=count)
@@ -118,7 +118,7 @@ def mean_t_from_moments(sample: Moments) -> Estimate:
 
 
 def pooled(parts: Sequence[Moments]) -> Moments | None:
-    """Give the moments of all samples together; None without any sample."""
+    """Return the moments of all samples together; None without any sample."""
     count = sum(part.count for part in parts)
     if not count:
         return None
@@ -133,7 +133,7 @@ def pooled(parts: Sequence[Moments]) -> Moments | None:
 
 
 def mean_bca(sample: Sequence[float]) -> Estimate:
-    """Give the mean with the BCa bootstrap interval (Efron 1987), always the same for a sample.
+    """Return the mean with the BCa bootstrap interval (Efron 1987), always the same for a sample.
 
     No interval for fewer than three samples: resampling one or two values says nothing.
     """
@@ -147,9 +147,10 @@ def mean_bca(sample: Sequence[float]) -> Estimate:
 
 
 def ratio_t(ratios: Sequence[float]) -> Estimate:
-    """Give the geometric mean of one positive ratio a block, with Student's t interval of the logs.
+    """Return the geometric mean of ratios, one a block, with Student's t interval of the logs.
 
-    Blocks share their data and their hour of the night, so a ratio is taken inside each block.
+    The trials of a block have the same data and run at about the same time, so each ratio is taken
+    inside a block.
     """
     logs = mean_t(np.log(ratios).tolist())
     value = float(np.exp(logs.value))
@@ -159,7 +160,7 @@ def ratio_t(ratios: Sequence[float]) -> Estimate:
 
 
 def share_between(blocks: Sequence[Sequence[Moments]]) -> Estimate:
-    """Give the share of the variation of calls (eta squared) that lies between cells.
+    """Return the share of the variation of calls (eta squared) that lies between cells.
 
     `blocks` holds the moments of one trial a cell, a row each block. The interval is the BCa
     bootstrap over whole blocks, so that forks and not calls are the samples; none for fewer than
@@ -224,7 +225,7 @@ def split_variance(
 
 
 def forks_to_halve(sample: Sequence[float]) -> int | None:
-    """Say how many forks in all would make the t interval of the mean half as long.
+    """Return how many forks in all would make the t interval of the mean half as long.
 
     None without an interval, without variance, or when it would take more than 10 000.
     """
@@ -238,11 +239,11 @@ def forks_to_halve(sample: Sequence[float]) -> int | None:
 
 
 def outliers(sample: Sequence[float]) -> tuple[int, ...]:
-    """Give the places of values far from the median: a modified z-score above 3.5.
+    """Return the places of values far from the median: a modified z-score above 3.5.
 
-    After Iglewicz and Hoaglin (1993): in median absolute deviations, or in mean ones when more than
-    half of the values are equal. They are to be flagged, never dropped. None are among fewer than
-    five values.
+    After Iglewicz and Hoaglin (1993): the distance in median absolute deviations, or in mean ones
+    when more than half of the values are equal. Outliers are flagged, never dropped. Of fewer than
+    five values, none is an outlier.
     """
     if len(sample) < FEWEST_FOR_OUTLIERS:
         return ()
@@ -256,7 +257,7 @@ def outliers(sample: Sequence[float]) -> tuple[int, ...]:
 
 
 def steadiness(courses: Sequence[Sequence[float] | NDArray[np.float64]]) -> Steadiness:
-    """Say whether the measured phase of a cell was steady; `courses` holds the times of each trial.
+    """Return whether the measured phase of a cell was steady; `courses` has the times by trial.
 
     A trial drifts when PELT (Killick 2012, from ruptures) finds a change point in the logs of its
     times and the medians on its sides differ by more than 5 %. The majority of the trials decides;

@@ -1,4 +1,4 @@
-"""Groups of samples compared: F beside its robust relatives, residuals, effect sizes, pairs."""
+"""Tests of groups of samples: F and robust tests, residuals, effect sizes, pairs."""
 
 import warnings
 from collections.abc import Sequence
@@ -80,9 +80,10 @@ def compare_means(groups: Groups) -> list[GroupTest]:
 
 
 def check_residuals(groups: Groups, *, are_samples: bool = True) -> Residuals | None:
-    """Look at what is left when each group's mean is taken; None when nothing is left.
+    """Check the residuals, each value less the mean of its group; None when all are zero.
 
-    With `are_samples` false the values stand for a printed variance, and have no shape to test.
+    With `are_samples` false the values only represent a printed variance, so their shape is not
+    tested.
     """
     squares = np.array([float(((np.asarray(g) - np.mean(g)) ** 2).sum()) for g in groups])
     if squares.sum() == 0:
@@ -129,7 +130,7 @@ def compare_pairs(groups: Groups, *, equal_variances: bool = False) -> list[Pair
 
 
 def hedges(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Give Hedges' g, the difference in pooled standard deviations; None without any spread."""
+    """Return Hedges' g, the difference in pooled standard deviations; None without any spread."""
     if min(len(first), len(second)) < 2 or not np.ptp(first) + np.ptp(second):
         return None
     sides: list[Any] = []
@@ -146,7 +147,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def p_of_ratio(ratios: Sequence[float]) -> float | None:
-    """Give the p-value of one positive ratio a block being 1 (t test of the logs).
+    """Return the p-value of the hypothesis that the ratios, one a block, are 1 (t test of logs).
 
     None with fewer than two, or without any spread.
     """
@@ -157,7 +158,7 @@ def p_of_ratio(ratios: Sequence[float]) -> float | None:
 
 
 def omega_squared(between: float, freedom: int, within_ms: float, total: float) -> float:
-    """Give the share of variation a source explains, without what chance alone would explain.
+    """Return the share of variation a source explains, less what chance alone would explain.
 
     `between` and `total` are sums of squares, `freedom` the source's degrees, `within_ms` the
     residual mean square. Below zero counts as zero.

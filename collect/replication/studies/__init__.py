@@ -1,8 +1,9 @@
-"""One module a study: its claims, its exhibits in the layout of the document, its summary.
+"""A module for each study: its claims, its exhibits in the layout of the document, its summary.
 
-A module is all the report knows of a study. To add one, write a module with a `StudyModule` named
-`STUDY` beside this file, named as the study. A study without a module is
-reported too, with its cells and statistics alone.
+The report knows nothing else of a study. To add a module, make a folder beside this file with the
+name of the study, whose `__init__.py` has a `StudyModule` named `STUDY`; lessons and published
+numbers stand in the same folder. A study without a module is reported with its cells and statistics
+alone.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,9 +36,9 @@ class StudyModule:
 
 
 def find(study: str) -> StudyModule | None:
-    """Give the module of a study, None when it has none."""
+    """Return the module of a study, None when it has none."""
     if not any(module.name == study for module in iter_modules(__path__)):
         return None
-    # Alone: some of them import libraries that take a second.
+    # Only this one: some modules import libraries that take a second to load.
     module: StudyModule = import_module(f"{__name__}.{study}").STUDY
     return module

@@ -170,7 +170,7 @@ def _threshold_table(measured: Measured) -> Table:
 
 
 def _words(measured: Measured, threshold: Estimate) -> str:
-    """Give the threshold with its interval; beyond the sizes measured there is no number."""
+    """Return the threshold with its interval; beyond the sizes measured there is no number."""
     return show_crossing(threshold, [size / KIB for size in _payloads(measured)])
 
 
