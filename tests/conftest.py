@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from boots import Boots, booting
-from labs import Lab, Say, remove, standing
+from labs import WORKERS, Lab, Say, remove, standing
 from playbook import Player
 from probe import Probe, deploy_probe
 from project import ROOT, Project, copy_project
@@ -125,7 +125,7 @@ def project(alone: None, home: Path, tmp_path_factory: pytest.TempPathFactory, s
     """The project as a user has it after `make build`, in a directory of its own."""
     say("build.yml …")
     Player(Project(ROOT), home, [], [Path("inventory/virtual")]).run("build.yml", stock=True)
-    return copy_project(tmp_path_factory.mktemp("project"))
+    return copy_project(tmp_path_factory.mktemp("project"), len(WORKERS))
 
 
 @pytest.fixture(scope="session")
@@ -133,7 +133,7 @@ def bare_lab(project: Project, home: Path, say: Say) -> Lab:
     """The lab's description; nothing is made."""
     prefix = LAB["virtual_lab_prefix"]
     nodes = {"client1": f"{prefix}.11", "broker1": f"{prefix}.12"}
-    nodes |= {f"worker{k}": f"{prefix}.{20 + k}" for k in range(1, 6)}
+    nodes |= {worker: f"{prefix}.{20 + k}" for k, worker in enumerate(WORKERS, 1)}
     player = Player(project, home, [f"@{LAB_FILE}"], [Path("inventory/virtual")])
     return Lab(LAB["rackbench_lab"], nodes, player, say)
 
@@ -162,7 +162,7 @@ def lab(booted_lab: Lab) -> Lab:
 
 @pytest.fixture(scope="session")
 def boots(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boots]:
-    """Machines on the lab's bridge that boot from the network while other tests run."""
+    """Machines on the lab's bridge that boot from the network."""
     with booting(lab, tmp_path_factory.mktemp("boots")) as machines:
         yield machines
 

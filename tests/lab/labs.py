@@ -18,6 +18,10 @@ from playbook import Outcome, Player
 
 Say = Callable[[str], None]
 
+WORKERS = ("worker1", "worker2", "worker3")
+NODES = ("client1", "broker1", *WORKERS)
+"""The nodes of the tests' lab: workers for three servers at once, and no more."""
+
 RUNNER = "rackbench-runner.service"
 """The unit that runs a sweep's trials on the client node."""
 

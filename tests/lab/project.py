@@ -91,7 +91,7 @@ OF_THE_HARNESS: dict[str, dict[str, Any]] = {
     },
     "clock": {
         "factors": {"workload": ["noop"], "concurrency": [1]},
-        "replicates": 3,
+        "replicates": 2,
         "calls": 20_000,
         "warmup": 10,
     },
@@ -140,8 +140,11 @@ class Project:
         )
 
 
-def copy_project(target: Path) -> Project:
-    """Copy what git would give a clone, the artefacts as built, and the tests' own profiles."""
+def copy_project(target: Path, workers: int) -> Project:
+    """Copy what git would give a clone, the artefacts as built, and the tests' own profiles.
+
+    Its virtual lab has so many workers.
+    """
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -160,6 +163,10 @@ def copy_project(target: Path) -> Project:
         content = yaml.safe_load(file.read_text())
         content["profiles"].update(profiles)
         file.write_text(yaml.safe_dump(content, sort_keys=False))
+    inventory = target / "inventory/virtual/hosts.yml"
+    described = inventory.read_text()
+    assert "worker[1:5]:" in described
+    inventory.write_text(described.replace("worker[1:5]:", f"worker[1:{workers}]:"))
     _commit(target)
     return Project(target)
 

@@ -24,7 +24,7 @@ RUN = "never"
             {"study": "sort", "profile": "too-many-servers"},
             [
                 "studies/sort.yml: profiles.too-many-servers.factors.servers[1] is 9",
-                "the inventory has 5 workers",
+                "the inventory has 3 workers",
                 "add workers, lower the level, or leave it out with -e fit=true",
             ],
         ),

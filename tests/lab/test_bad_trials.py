@@ -136,7 +136,7 @@ def no_broker(lab: Lab, probe: Probe) -> Iterator[Lab]:
 
     def all_serve() -> bool:
         sorted_by = [probe.sort(5, node, [2, 1]) for node in lab.workers]
-        greeted = probe.exchange(HELLO, *(f"hello.worker{k}" for k in range(1, 6)))
+        greeted = probe.exchange(HELLO, *(f"hello.{node}" for node in lab.workers))
         return sorted_by == [(node, [1, 2]) for node in lab.workers] and all(
             body(answer)[0].text == "Hello" for answer in greeted
         )

@@ -17,7 +17,7 @@ import inside
 import pytest
 import requests
 import zeep
-from labs import Lab
+from labs import WORKERS, Lab
 from messages import (
     Matrix,
     body,
@@ -35,7 +35,6 @@ from probe import Probe
 from services import BROKER, LISTENER, MATRIX_WORKER, TCP_SERVER, TOMCAT
 
 SOAP: Any = zeep  # without type hints of its own
-WORKERS = [f"worker{k}" for k in range(1, 6)]
 TCP_PORT = 9100
 BOUNDARY = "of-no-part"
 TEXT = "Hello, Grüße, 你好 & <hello/>"
@@ -310,7 +309,7 @@ def test_a_jms_client_is_told_hello_in_an_envelope_of_its_own(probe: Probe) -> N
     said = TEXT.replace("&", "&amp;").replace("<", "&lt;")
     request = envelope(f'<h:hello xmlns:h="urn:rackbench:hello"><text>{said}</text></h:hello>')
     answers = probe.exchange(request, *(f"hello.{node}" for node in WORKERS))
-    assert [body(answer)[0].text for answer in answers] == [TEXT] * 5
+    assert [body(answer)[0].text for answer in answers] == [TEXT] * len(WORKERS)
 
 
 @pytest.mark.journal(LISTENER, "worker1")
@@ -325,7 +324,7 @@ def test_another_service_than_hello_is_a_fault_over_jms(probe: Probe) -> None:
 def test_a_jms_client_gets_its_matrix_back(probe: Probe, n: int) -> None:
     sent = serialised(matrix(n))
     answers = probe.exchange(sent, *(f"matrix.{node}" for node in WORKERS))
-    assert answers == [sent] * 5
+    assert answers == [sent] * len(WORKERS)
 
 
 def test_jakarta_and_javax_clients_are_never_on_one_class_path(lab: Lab) -> None:

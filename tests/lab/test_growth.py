@@ -20,17 +20,17 @@ TOLD_OF_WORKERS = {
 }
 
 
-RUN = {"study": "sort", "profile": "tiny", "run": "grown"}
+RUN = {"study": "sort", "profile": "three-servers", "run": "grown"}
 NOT_PROVISIONED = "Run playbooks/site.yml, and then the same command again"
 
 
 @pytest.fixture(scope="module")
 def grown(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The lab's inventory with a sixth worker, which stands third."""
+    """The lab's inventory with a fourth worker, which stands third."""
     here, mine = lab.player.project.root / "inventory/virtual", tmp_path_factory.mktemp("grown")
     hosts = yaml.safe_load((here / "hosts.yml").read_text())
     workers = hosts["all"]["children"]["nodes"]["children"]["workers"]
-    workers["hosts"] = dict.fromkeys([*lab.workers[:2], "worker6", *lab.workers[2:]])
+    workers["hosts"] = dict.fromkeys([*lab.workers[:2], "worker4", *lab.workers[2:]])
     (mine / "hosts.yml").write_text(yaml.safe_dump(hosts, sort_keys=False))
     (mine / "group_vars").symlink_to(here / "group_vars")
     return [mine]
@@ -40,15 +40,15 @@ def test_a_worker_more_leaves_the_others_alone(lab: Lab, grown: list[Path]) -> N
     before = _services(lab)
     assert lab.play("lab.yml", inventory=grown).changed == {"localhost": 2}
     outcome = lab.play("site.yml", inventory=grown)
-    assert outcome.changed["worker6"] > 10
+    assert outcome.changed["worker4"] > 10
     _assert_no_more_changed(lab, outcome.changed_tasks)
     assert _services(lab) == before
     for node in lab.nodes:
-        assert f"{_prefix(lab)}.26 worker6" in lab.output(node, "cat /etc/hosts")
+        assert f"{_prefix(lab)}.24 worker4" in lab.output(node, "cat /etc/hosts")
     lab.play("sweep.yml", RUN, inventory=grown)
     by_jms = [json.loads(path.read_text()) for path in _trials(lab, "grown")]
     used = {name for record in by_jms for name in record["interference"]}
-    assert used == {"client1", "broker1", "worker1", "worker2", "worker6"}
+    assert used == {"client1", "broker1", "worker1", "worker2", "worker4"}
 
 
 def test_a_worker_less_in_the_middle_leaves_the_others_alone(lab: Lab) -> None:
@@ -56,7 +56,7 @@ def test_a_worker_less_in_the_middle_leaves_the_others_alone(lab: Lab) -> None:
     run = {**RUN, "run": "shrunk"}
     refused = lab.player.attempt("sweep.yml", run)
     assert refused.code != 0
-    assert "it knows the workers worker1, worker2, worker6, worker3" in refused.flat
+    assert "it knows the workers worker1, worker2, worker4, worker3" in refused.flat
     assert NOT_PROVISIONED in refused.flat
     outcome = lab.play("site.yml")
     _assert_no_more_changed(lab, outcome.changed_tasks)

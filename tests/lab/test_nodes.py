@@ -7,10 +7,9 @@ from pathlib import Path
 
 import machine
 import pytest
-from labs import Lab
+from labs import NODES, Lab
 from transfer import assert_shaped
 
-NODES = ["client1", "broker1", *(f"worker{k}" for k in range(1, 6))]
 MEMORY_MIB = 2048
 
 every_node = pytest.mark.parametrize("node", NODES)

@@ -49,24 +49,24 @@ RESTART = (
 
 @pytest.fixture
 def odd_nodes(lab: Lab) -> Iterator[dict[str, str]]:
-    """One thing altered on each of four workers: the item that verification must name."""
+    """Four things altered on three workers: each item that verification must name, and its node."""
     lab.output("worker2", ODD_PACKAGE)
     lab.output("worker3", f"cp {JAR} /tmp/whole && echo >>{JAR}")
-    lab.output("worker4", f"cp {UNIT} /tmp/unit && sed -i s/Xmx48m/Xmx64m/ {UNIT} && {RESTART}")
+    lab.output("worker1", f"cp {UNIT} /tmp/unit && sed -i s/Xmx48m/Xmx64m/ {UNIT} && {RESTART}")
     slow_start = "net.ipv4.tcp_slow_start_after_idle"
     _set_sysctl(lab, "worker1", f"{slow_start}=0")
     try:
         yield {
-            "worker1": f"sysctls {slow_start}",
-            "worker2": "packages odd",
-            "worker3": "files /opt/rackbench/workers-",
-            "worker4": "jvms rackbench-tcp-server heap",
+            f"sysctls {slow_start}": "worker1",
+            "jvms rackbench-tcp-server heap": "worker1",
+            "packages odd": "worker2",
+            "files /opt/rackbench/workers-": "worker3",
         }
     finally:
         _set_sysctl(lab, "worker1", f"{slow_start}=1")
         lab.output("worker2", "dpkg --purge odd")
         lab.output("worker3", f"cp /tmp/whole {JAR}")
-        lab.output("worker4", f"cp /tmp/unit {UNIT} && {RESTART}")
+        lab.output("worker1", f"cp /tmp/unit {UNIT} && {RESTART}")
 
 
 def test_a_node_that_differs_is_named_and_no_sweep_begins(
@@ -75,7 +75,7 @@ def test_a_node_that_differs_is_named_and_no_sweep_begins(
     extra = {"study": "sort", "profile": "one-server", "run": "odd"}
     for outcome in lab.player.attempt("verify.yml"), lab.player.attempt("sweep.yml", extra):
         assert outcome.code != 0
-        for node, item in odd_nodes.items():
+        for item, node in odd_nodes.items():
             assert re.search(rf"{re.escape(item)}\S* +{node} ", outcome.text), outcome.excerpt
     assert not (lab.player.project.results("odd") / "run.json").exists()
 

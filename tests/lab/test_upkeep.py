@@ -12,7 +12,7 @@ from labs import Lab
 from probe import Probe
 
 # The node that these tests treat ill, and what limits a playbook to it.
-NODE = "worker5"
+NODE = "worker3"
 ONLY = ("--limit", f"{NODE},localhost")
 
 # As its owner left it: Debian's line for the node's own name, and no end of the last line.
@@ -97,7 +97,7 @@ def test_a_new_machine_is_provisioned_without_internet_once_its_key_is_proven(
     assert known.count(f"{lab.nodes[NODE]} ") == 1
     assert lab.output(NODE, "ip -4 route show default") == ""
     assert lab.ssh(NODE, "cat /etc/hosts").stdout.decode().endswith(f"# END rackbench\n{OWN_HOSTS}")
-    assert lab.nodes[NODE] in lab.output("worker4", f"getent ahosts {NODE}")
+    assert lab.nodes[NODE] in lab.output("worker2", f"getent ahosts {NODE}")
     assert "install ok installed" in lab.output(NODE, "dpkg -s unzip").replace("hold", "install")
 
 
@@ -124,7 +124,7 @@ def test_its_packages_are_held_and_nothing_upgrades_them(lab: Lab, new_machine: 
 
 
 def test_a_node_that_is_taken_away_is_as_it_was_found(lab: Lab, new_machine: str) -> None:
-    others = {node: _pids(lab, node) for node in ("worker4", "broker1")}
+    others = {node: _pids(lab, node) for node in ("worker2", "broker1")}
     outcome = lab.play("reset.yml", {"node": NODE})
     assert set(outcome.changed) == {NODE}
     assert lab.output(NODE, "apt-mark showhold") == ""
