@@ -21,32 +21,38 @@ LAB = yaml.safe_load(LAB_FILE.read_text())
 LOCK = Path(f"/run/lock/rackbench-{LAB['rackbench_lab']}.lock")
 
 # Cheap and telling ones first; those that change the lab last.
-ORDER = (
-    *(
-        "netboot_meant",
-        "bad_study",
-        "nodes",
-        "services",
-        "foreign_clients",
-        "units",
-        "ports",
-        "access",
-        "way_in",
-        "refusals",
-    ),
-    *(
-        "site",
-        "netboot_boots",
-        "sweep",
-        "bad_trials",
-        "garbage_soap",
-        "garbage",
-        "garbage_messages",
-        "cves",
-    ),
-    *("health", "overnight_timer", "faults", "without", "kills", "disks", "bad_input"),
-    *("growth", "upkeep", "example", "rack", "virtual_lab"),
-)
+ORDER = [
+    "netboot_meant",
+    "netboot_boots",
+    "bad_study",
+    "nodes",
+    "services",
+    "foreign_clients",
+    "units",
+    "ports",
+    "access",
+    "way_in",
+    "refusals",
+    "site",
+    "sweep",
+    "bad_trials",
+    "hostile_soap",
+    "crowds_and_noise",
+    "hostile_messages",
+    "cves",
+    "health",
+    "overnight_timer",
+    "one_run",
+    "without",
+    "kills",
+    "disks",
+    "bad_input",
+    "growth",
+    "upkeep",
+    "example",
+    "rack",
+    "virtual_lab",
+]
 
 
 def pytest_configure(config: pytest.Config) -> None:

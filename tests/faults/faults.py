@@ -1,4 +1,4 @@
-"""What may happen to a lab during a night, each as a blow and as what mends it."""
+"""What may happen to a lab during a sweep: each fault, and how the lab is made whole again."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import machine
+from interrupted import InterruptedRun
 from labs import RUNNER, Lab
-from night import Night
 from services import BROKER, SORT_WORKER, TOMCAT
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A blow to the night that is under way; it returns when the lab is whole again."""
+    """A fault during a sweep; `strike` returns when the lab is whole again."""
 
     name: str
-    strike: Callable[[Night], None]
+    strike: Callable[[InterruptedRun], None]
 
 
 def kill_unit(lab: Lab, node: str, unit: str) -> None:
@@ -27,18 +27,18 @@ def kill_unit(lab: Lab, node: str, unit: str) -> None:
     lab.ssh(node, f"sudo systemctl kill -s KILL {unit}", check=False)
 
 
-def kill_trial(night: Night) -> None:
+def kill_trial(sweep: InterruptedRun) -> None:
     """Kill -9 the JVM of the trial that runs now."""
-    night.runs_a_trial()
-    night.lab.ssh("client1", f"sudo kill -9 {night.trial_pid()}", check=False)
+    sweep.runs_a_trial()
+    sweep.lab.ssh("client1", f"sudo kill -9 {sweep.trial_pid()}", check=False)
 
 
-def power_off(night: Night, node: str) -> None:
+def power_off(sweep: InterruptedRun, node: str) -> None:
     """End a node at once with all inside, and switch it on again."""
-    machine.kill_node(night.lab.name, node)
-    night.lab.hang_up()
+    machine.kill_node(sweep.lab.name, node)
+    sweep.lab.hang_up()
     time.sleep(2)
-    night.lab.play("lab.yml")
+    sweep.lab.play("lab.yml")
 
 
 @contextmanager
@@ -52,25 +52,25 @@ def cut_link(lab: Lab, node: str) -> Iterator[None]:
         subprocess.run(["ip", "link", "set", link, "up"], check=True)
 
 
-def unplug(night: Night, node: str, seconds: float) -> None:
+def unplug(sweep: InterruptedRun, node: str, seconds: float) -> None:
     """A cable that is out for a while."""
-    with cut_link(night.lab, node):
+    with cut_link(sweep.lab, node):
         time.sleep(seconds)
 
 
 FAULTS = [
-    Fault("playbook killed", Night.kill),
-    Fault("runner killed", lambda night: kill_unit(night.lab, "client1", RUNNER)),
+    Fault("playbook killed", InterruptedRun.kill),
+    Fault("runner killed", lambda sweep: kill_unit(sweep.lab, "client1", RUNNER)),
     Fault("trial killed", kill_trial),
-    Fault("Tomcat killed", lambda night: kill_unit(night.lab, "worker1", TOMCAT)),
-    Fault("worker killed", lambda night: kill_unit(night.lab, "worker1", SORT_WORKER)),
-    Fault("broker killed", lambda night: kill_unit(night.lab, "broker1", BROKER)),
+    Fault("Tomcat killed", lambda sweep: kill_unit(sweep.lab, "worker1", TOMCAT)),
+    Fault("worker killed", lambda sweep: kill_unit(sweep.lab, "worker1", SORT_WORKER)),
+    Fault("broker killed", lambda sweep: kill_unit(sweep.lab, "broker1", BROKER)),
     Fault(
         "broker restarted",
-        lambda night: night.lab.ssh("broker1", f"sudo systemctl restart {BROKER}") and None,
+        lambda sweep: sweep.lab.ssh("broker1", f"sudo systemctl restart {BROKER}") and None,
     ),
-    Fault("link of a worker cut", lambda night: unplug(night, "worker1", 8)),
-    Fault("link of the client cut", lambda night: unplug(night, "client1", 8)),
-    Fault("worker off", lambda night: power_off(night, "worker2")),
-    Fault("client off", lambda night: power_off(night, "client1")),
+    Fault("link of a worker cut", lambda sweep: unplug(sweep, "worker1", 8)),
+    Fault("link of the client cut", lambda sweep: unplug(sweep, "client1", 8)),
+    Fault("worker off", lambda sweep: power_off(sweep, "worker2")),
+    Fault("client off", lambda sweep: power_off(sweep, "client1")),
 ]

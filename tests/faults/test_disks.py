@@ -9,8 +9,8 @@ from pathlib import Path
 
 import machine
 import pytest
+from interrupted import InterruptedRun
 from labs import RUNNER, Lab
-from night import Night
 
 # Room for the plan and a few trials once the filler is gone, and for none while it is there.
 SIZE = "24m"
@@ -41,26 +41,26 @@ def fill(shell: Shell, path: Path | str) -> None:
     shell(f"cat /dev/zero >{path}/filler 2>/dev/null || :")
 
 
-def survives(night: Night, shell: Shell, path: Path | str) -> None:
+def survives(sweep: InterruptedRun, shell: Shell, path: Path | str) -> None:
     """Fill the file system while the run is under way, and empty it again."""
-    night.more(2)
-    night.go_on()
+    sweep.more(2)
+    sweep.go_on()
     fill(shell, path)
-    machine.wait_for(lambda: not night.running(), "the sweep stops", 180)
-    before = night.hashes
-    said = night.ended[-1]
+    machine.wait_for(lambda: not sweep.running(), "the sweep stops", 180)
+    before = sweep.hashes
+    said = sweep.ended[-1]
     assert said.code == 2
     assert "No space left" in said.flat or "room" in said.flat, said.excerpt
     shell(f"rm {path}/filler")
-    night.finish()
-    assert before.items() <= night.hashes.items()
-    night.prove()
+    sweep.finish()
+    assert before.items() <= sweep.hashes.items()
+    sweep.prove()
 
 
 @pytest.mark.journal(RUNNER, "client1")
 def test_a_full_disk_on_the_client_stops_the_run_and_loses_nothing(lab: Lab) -> None:
-    night = Night(lab, "full-client", "disk", SETTINGS)
-    path = f"{ON_CLIENT}/{night.run}"
+    sweep = InterruptedRun(lab, "full-client", "disk", SETTINGS)
+    path = f"{ON_CLIENT}/{sweep.run}"
 
     def on_client(command: str) -> str:
         return lab.output("client1", command)
@@ -68,16 +68,16 @@ def test_a_full_disk_on_the_client_stops_the_run_and_loses_nothing(lab: Lab) -> 
     with file_system(on_client, path):
         on_client(f"chown rackbench: {path}")
         try:
-            survives(night, on_client, path)
+            survives(sweep, on_client, path)
         finally:
-            night.stop()
+            sweep.stop()
 
 
 @pytest.mark.journal(RUNNER, "client1")
 def test_a_full_disk_on_the_control_host_stops_the_run_and_loses_nothing(lab: Lab) -> None:
-    night = Night(lab, "full-control", "disk", SETTINGS)
-    with file_system(on_this_machine, night.results):
+    sweep = InterruptedRun(lab, "full-control", "disk", SETTINGS)
+    with file_system(on_this_machine, sweep.results):
         try:
-            survives(night, on_this_machine, night.results)
+            survives(sweep, on_this_machine, sweep.results)
         finally:
-            night.stop()
+            sweep.stop()

@@ -9,22 +9,22 @@ from collections.abc import Callable
 
 import pytest
 from faults import kill_unit
+from interrupted import InterruptedRun
 from labs import RUNNER, Lab, Say
-from night import Night
 from services import BROKER, SORT_WORKER, TOMCAT
 
 KILLS = int(os.environ.get("RACKBENCH_KILLS", "100"))
 SEED = int(os.environ.get("RACKBENCH_SEED", time.time()))
 
-VICTIMS: dict[str, Callable[[Night], None]] = {
-    "playbook": Night.kill,
-    "runner": lambda night: kill_unit(night.lab, "client1", RUNNER),
-    "trial": lambda night: (
-        night.lab.ssh("client1", f"sudo kill -9 {night.trial_pid()}", check=False) and None
+VICTIMS: dict[str, Callable[[InterruptedRun], None]] = {
+    "playbook": InterruptedRun.kill,
+    "runner": lambda sweep: kill_unit(sweep.lab, "client1", RUNNER),
+    "trial": lambda sweep: (
+        sweep.lab.ssh("client1", f"sudo kill -9 {sweep.trial_pid()}", check=False) and None
     ),
-    "Tomcat": lambda night: kill_unit(night.lab, "worker1", TOMCAT),
-    "worker": lambda night: kill_unit(night.lab, "worker2", SORT_WORKER),
-    "broker": lambda night: kill_unit(night.lab, "broker1", BROKER),
+    "Tomcat": lambda sweep: kill_unit(sweep.lab, "worker1", TOMCAT),
+    "worker": lambda sweep: kill_unit(sweep.lab, "worker2", SORT_WORKER),
+    "broker": lambda sweep: kill_unit(sweep.lab, "broker1", BROKER),
 }
 
 
@@ -34,24 +34,24 @@ def test_nothing_sealed_is_lost_by_kills_at_random(lab: Lab, say: Say) -> None:
     say(f"{KILLS} kills from seed {SEED}; again with RACKBENCH_SEED={SEED}")
     draw = random.Random(SEED)  # noqa: S311 - moments, not secrets
     run = 0
-    night = Night(lab, f"kills-{run}")
+    sweep = InterruptedRun(lab, f"kills-{run}")
     try:
         for kill in range(1, KILLS + 1):
-            if night.sealed and night.sealed > len(night.planned) - 10:
-                night.finish()
-                night.prove()
+            if sweep.sealed and sweep.sealed > len(sweep.planned) - 10:
+                sweep.finish()
+                sweep.prove()
                 run += 1
-                night = Night(lab, f"kills-{run}")
-            night.more(draw.randint(0, 2))
-            before = night.hashes
-            night.go_on()
+                sweep = InterruptedRun(lab, f"kills-{run}")
+            sweep.more(draw.randint(0, 2))
+            before = sweep.hashes
+            sweep.go_on()
             time.sleep(draw.uniform(0, 3))
             victim = draw.choice(sorted(VICTIMS))
-            VICTIMS[victim](night)
-            night.more(1)
-            assert before.items() <= night.hashes.items(), f"kill {kill}, of the {victim}"
-            say(f"kill {kill} of {KILLS}: {victim}; {night.sealed} trials sealed in {night.run}")
-        night.finish()
-        night.prove()
+            VICTIMS[victim](sweep)
+            sweep.more(1)
+            assert before.items() <= sweep.hashes.items(), f"kill {kill}, of the {victim}"
+            say(f"kill {kill} of {KILLS}: {victim}; {sweep.sealed} trials sealed in {sweep.run}")
+        sweep.finish()
+        sweep.prove()
     finally:
-        night.stop()
+        sweep.stop()

@@ -7,62 +7,62 @@ import json
 import machine
 import pytest
 from faults import cut_link
+from interrupted import InterruptedRun
 from labs import RUNNER, Lab
-from night import Night
 
 
 @pytest.mark.journal(RUNNER, "client1")
 def test_a_sweep_begins_without_a_node_that_is_away(lab: Lab) -> None:
-    night = Night(lab, "without", "without", {"ansible_timeout": 6})
+    sweep = InterruptedRun(lab, "without", "without", {"ansible_timeout": 6})
     try:
         with cut_link(lab, "worker3"):
-            refused = lab.player.attempt("sweep.yml", night.words())
+            refused = lab.player.attempt("sweep.yml", sweep.words())
             assert refused.code == 2
             assert "worker3" in refused.flat
             assert "or go on without it: -e without=worker3" in refused.flat
-            assert night.sealed == 0
+            assert sweep.sealed == 0
 
-            begun = lab.player.attempt("sweep.yml", night.words(without="unreachable"))
+            begun = lab.player.attempt("sweep.yml", sweep.words(without="unreachable"))
         assert begun.code == 2
         assert "1 of 2 trials are put off" in begun.flat
         assert "worker3 is left out of this sweep" in begun.flat
-        assert [record["factors"]["servers"] for record in night.records] == [1]
-        before = night.hashes
+        assert [record["factors"]["servers"] for record in sweep.records] == [1]
+        before = sweep.hashes
         lab.hang_up()
 
-        lab.play("sweep.yml", night.words())
-        assert before.items() <= night.hashes.items()
-        night.prove()
-        looks = [json.loads(line) for line in (night.results / "nodes.jsonl").open()]
+        lab.play("sweep.yml", sweep.words())
+        assert before.items() <= sweep.hashes.items()
+        sweep.prove()
+        looks = [json.loads(line) for line in (sweep.results / "nodes.jsonl").open()]
         assert [look["without"] for look in looks] == [["worker3"]] * 2 + [[]] * 2
     finally:
-        night.stop()
+        sweep.stop()
 
 
 @pytest.mark.journal(RUNNER, "client1")
 def test_a_node_that_goes_away_during_a_sweep_is_told_in_the_report(lab: Lab) -> None:
     patience = {"mitogen_ssh_keepalive_interval": 2, "mitogen_ssh_keepalive_count": 2}
-    night = Night(lab, "gone", "one-server", patience)
+    sweep = InterruptedRun(lab, "gone", "one-server", patience)
     try:
-        night.runs_a_trial()
+        sweep.runs_a_trial()
         with cut_link(lab, "worker3"):
-            machine.wait_for(lambda: not night.running(), "the sweep ends", 240)
-        (ended,) = night.ended
+            machine.wait_for(lambda: not sweep.running(), "the sweep ends", 240)
+        (ended,) = sweep.ended
         assert ended.code == 2, ended.excerpt
         assert "worker3 could not be looked at again after the trials" in ended.flat
-        page = (night.results / "report.html").read_text()
+        page = (sweep.results / "report.html").read_text()
         assert "not known to have stayed the same: worker3" in page
         lab.hang_up()
 
-        lab.play("sweep.yml", night.words())
-        night.prove()
+        lab.play("sweep.yml", sweep.words())
+        sweep.prove()
     finally:
-        night.stop()
+        sweep.stop()
 
 
 def test_what_cannot_be_left_out_is_refused(lab: Lab) -> None:
-    night = Night(lab, "without-nothing", "without")
-    refused = lab.player.attempt("sweep.yml", night.words(without="client1,worker9"))
+    sweep = InterruptedRun(lab, "without-nothing", "without")
+    refused = lab.player.attempt("sweep.yml", sweep.words(without="client1,worker9"))
     assert refused.code == 2
     assert "A sweep cannot go on without client1, worker9" in refused.flat
-    assert not night.results.exists()
+    assert not sweep.results.exists()

@@ -36,7 +36,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "warmup": 1,
         "timeout_s": 60,
     },
-    "night": {
+    "interrupted": {
         "factors": {"servers": [1, 3], "integers": [300]},
         "replicates": 21,
         "calls": 4,

@@ -54,25 +54,25 @@ def other(bare_lab: Lab) -> Iterator[Lab]:
     assert not lab.ssh_directory.exists()
 
 
-def test_too_little_memory_for_the_lab(other: Lab) -> None:
+def test_a_lab_is_refused_where_memory_is_too_little(other: Lab) -> None:
     outcome = other.player.attempt("lab.yml", {"virtual_lab_memory_mb": 10**7})
     need = "needs 10000000 MiB of memory (half of 10000000 for each of 2 nodes)"
     assert_refused(outcome, need, "lower virtual_lab_memory_mb")
 
 
-def test_no_room_on_disk_for_the_lab(other: Lab) -> None:
+def test_a_lab_is_refused_where_the_disk_has_too_little_room(other: Lab) -> None:
     outcome = other.player.attempt("lab.yml", {"virtual_lab_disk_mb": 10**9})
     assert_refused(outcome, "MiB of disk below", "make room or set virtual_lab_root")
 
 
-def test_an_address_range_that_is_taken(other: Lab) -> None:
+def test_a_lab_is_refused_where_its_address_range_is_taken(other: Lab) -> None:
     with foreign_link("rbtaken0", f"{FREE_PREFIX}.5/24"):
         outcome = other.player.attempt("lab.yml")
         says = f"{FREE_PREFIX}.0/24 is taken on this machine by", "rbtaken0", "virtual_lab_prefix"
         assert_refused(outcome, *says)
 
 
-def test_a_bridge_name_that_is_taken(other: Lab) -> None:
+def test_a_bridge_of_somebody_else_is_neither_used_nor_removed(other: Lab) -> None:
     with foreign_link(f"{OTHER}-0"):
         outcome = other.player.attempt("lab.yml")
         assert_refused(outcome, f"a link named {OTHER}-0 exists", "set virtual_lab_bridge")
@@ -82,13 +82,13 @@ def test_a_bridge_name_that_is_taken(other: Lab) -> None:
         assert_refused(down, f"a link named {OTHER}-0 exists")
 
 
-def test_two_nodes_with_one_address(other: Lab) -> None:
+def test_a_lab_with_two_nodes_of_one_address_is_refused(other: Lab) -> None:
     nodes = {"one": f"{FREE_PREFIX}.11", "two": f"{FREE_PREFIX}.11"}
     outcome = other.player.attempt("lab.yml", {"virtual_lab_nodes": nodes})
     assert_refused(outcome, "nodes one and two share the address", "correct the inventory")
 
 
-def test_a_lab_name_that_cannot_name_links(other: Lab) -> None:
+def test_a_lab_name_that_cannot_name_links_is_refused(other: Lab) -> None:
     outcome = other.player.attempt("lab.yml", {"virtual_lab_name": "Lab 1"})
     assert_refused(outcome, "virtual_lab_name is 'Lab 1'", "use at most")
 
@@ -96,7 +96,9 @@ def test_a_lab_name_that_cannot_name_links(other: Lab) -> None:
 # Nodes
 
 
-def test_an_unreachable_node(lab: Lab, tmp_path: Path) -> None:
+def test_a_node_that_cannot_be_reached_is_named_and_no_node_is_changed(
+    lab: Lab, tmp_path: Path
+) -> None:
     more = tmp_path / "more.yml"
     more.write_text("all: {children: {nodes: {children: {workers: {hosts: {worker9: }}}}}}\n")
     outcome = lab.player.attempt("site.yml", inventory=[*lab.player.inventory, more])
@@ -105,7 +107,7 @@ def test_an_unreachable_node(lab: Lab, tmp_path: Path) -> None:
     assert outcome.changed == {}
 
 
-def test_a_node_without_sudo(lab: Lab) -> None:
+def test_a_node_without_sudo_is_named_and_no_node_is_changed(lab: Lab) -> None:
     tree = machine.LABS / lab.name / "nodes/worker3/tree/etc/sudoers.d"
     rule = tree / "rack"
     aside = tree.parent / "sudoers.rack.aside"
@@ -120,13 +122,13 @@ def test_a_node_without_sudo(lab: Lab) -> None:
     assert lab.output("worker3", "id -u") == "0"
 
 
-def test_no_room_on_a_node(lab: Lab) -> None:
+def test_a_node_without_room_is_named_and_no_node_is_changed(lab: Lab) -> None:
     outcome = lab.player.attempt("site.yml", {"validate_free_mb": 10**9})
     assert_refused(outcome, "client1 (", "MiB free on /, 1000000000 are needed", "make room there")
     assert outcome.changed == {}
 
 
-def test_no_room_for_a_sweep(lab: Lab) -> None:
+def test_a_sweep_without_room_is_refused_and_leaves_nothing(lab: Lab) -> None:
     extra = {"study": "sort", "profile": "tiny", "run": "roomless", "sweep_free_mb": 10**9}
     assert_refused(lab.player.attempt("sweep.yml", extra), "make room or set sweep_free_mb")
     assert not lab.player.project.results("roomless").exists()
@@ -136,7 +138,9 @@ def test_no_room_for_a_sweep(lab: Lab) -> None:
 # The build
 
 
-def test_a_wrong_checksum_of_an_artefact(lab: Lab, tmp_path: Path) -> None:
+def test_a_build_with_an_artefact_of_another_checksum_writes_nothing(
+    lab: Lab, tmp_path: Path
+) -> None:
     apps = tmp_path / "java-apps"
     shutil.copytree(ROOT / "java-apps", apps, copy_function=shutil.copy2)
     before = {path.name: path.read_bytes() for path in (apps / "dist").iterdir()}
@@ -150,7 +154,7 @@ def test_a_wrong_checksum_of_an_artefact(lab: Lab, tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in (apps / "dist").iterdir()} == before
 
 
-def test_an_artefact_that_was_changed_after_the_build(lab: Lab) -> None:
+def test_an_artefact_that_was_changed_after_the_build_is_not_deployed(lab: Lab) -> None:
     archive = lab.player.project.root / "java-apps/dist/axis.war"
     content = archive.read_bytes()
     archive.write_bytes(content + b"!")
@@ -162,7 +166,7 @@ def test_an_artefact_that_was_changed_after_the_build(lab: Lab) -> None:
         archive.write_bytes(content)
 
 
-def test_nothing_was_built(lab: Lab) -> None:
+def test_without_a_build_the_user_is_told_to_make_one(lab: Lab) -> None:
     dist = lab.player.project.root / "java-apps/dist"
     dist.rename(dist.with_name("aside"))
     try:

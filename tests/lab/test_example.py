@@ -175,7 +175,7 @@ def test_its_nodes_are_alike_and_nothing_had_to_be_declared(
     assert outcome.changed == {}
 
 
-def test_a_sweep_runs_there(provisioned: Lab) -> None:
+def test_a_sweep_on_it_has_every_trial_sealed_and_verified(provisioned: Lab) -> None:
     extra = {"study": "sort", "profile": "three-servers", "run": "rack"}
     provisioned.play("sweep.yml", extra)
     done = provisioned.player.project.collect("check", "rack")
@@ -197,7 +197,9 @@ def altered(rack: Lab) -> Iterator[None]:
         subprocess.run([*set_sysctl, "net.ipv4.tcp_sack=1"], check=True)
 
 
-def test_what_matters_is_found_and_nothing_else(provisioned: Lab) -> None:
+def test_a_boot_parameter_and_a_sysctl_that_differ_are_found_and_nothing_else(
+    provisioned: Lab,
+) -> None:
     with altered(provisioned):
         outcome = provisioned.player.attempt("verify.yml")
     assert outcome.code != 0

@@ -1,4 +1,4 @@
-"""A worker more, a worker less: the others' services do not notice. The last tests of the lab."""
+"""A worker more, or a worker less: the other nodes' services run on."""
 
 from __future__ import annotations
 

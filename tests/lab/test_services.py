@@ -124,7 +124,7 @@ def test_a_worker_listens_where_its_clients_are_told_and_nowhere_else(lab: Lab, 
     assert [s for s in ours if lab.nodes[node] not in s] == [], "not on the lab's network alone"
 
 
-def test_the_client_tells_its_health_and_nothing_else(lab: Lab) -> None:
+def test_the_client_node_listens_for_ssh_and_health_alone(lab: Lab) -> None:
     assert {s.rpartition(":")[2] for s in listening(lab, "client1")} == {"22", HEALTH}
 
 

@@ -11,7 +11,7 @@ import pytest
 from labs import Lab
 from probe import Probe
 
-# The node that these tests treat ill, and what limits a playbook to it.
+# The node that these tests replace and reset, and what limits a playbook to it.
 NODE = "worker3"
 ONLY = ("--limit", f"{NODE},localhost")
 

@@ -1,4 +1,4 @@
-"""The virtual lab under blows: made twice, killed whole, killed while it boots, removed."""
+"""The virtual lab made twice, killed whole, killed while it boots, and removed."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def test_nodes_boot_with_a_way_out(crashing: Lab) -> None:
     assert machine.kernel_settings()["/proc/sys/net/ipv4/ip_forward"].strip() == "1"
 
 
-def test_up_twice_changes_nothing(crashing: Lab) -> None:
+def test_lab_up_twice_changes_nothing(crashing: Lab) -> None:
     before = machine.first_process(NAME, "one"), machine.first_process(NAME, "two")
     assert crashing.play("lab.yml").changed == {}
     assert (machine.first_process(NAME, "one"), machine.first_process(NAME, "two")) == before
 
 
-def test_up_works_after_everything_was_killed(crashing: Lab) -> None:
+def test_lab_up_works_after_everything_was_killed(crashing: Lab) -> None:
     crashing.output("one", "echo kept >/var/tmp/kept; sync")
     assert machine.kill_nodes(NAME) > 10
     assert crashing.play("lab.yml").changed
@@ -77,7 +77,7 @@ def test_one_killed_node_is_booted_again_and_the_other_left_alone(crashing: Lab)
     assert_whole(crashing)
 
 
-def test_up_works_after_it_was_killed_while_nodes_boot(crashing: Lab) -> None:
+def test_lab_up_works_after_it_was_killed_while_nodes_boot(crashing: Lab) -> None:
     crashing.play("lab_down.yml")
     crashing.hang_up()
     process, _ = crashing.player.start("lab.yml")
@@ -95,12 +95,12 @@ def test_a_link_of_another_rate_is_set_without_a_boot(crashing: Lab) -> None:
     assert machine.first_process(NAME, "one") == before
 
 
-def test_down_after_everything_was_killed_leaves_nothing(crashing: Lab) -> None:
+def test_lab_down_after_everything_was_killed_leaves_nothing(crashing: Lab) -> None:
     machine.kill_nodes(NAME)
     crashing.hang_up()
     crashing.play("lab_down.yml")
     assert crashing.traces() == []
 
 
-def test_down_twice_changes_nothing(crashing: Lab) -> None:
+def test_lab_down_twice_changes_nothing(crashing: Lab) -> None:
     assert crashing.play("lab_down.yml").changed == {}

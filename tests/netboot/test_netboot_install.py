@@ -121,12 +121,12 @@ def test_a_blank_machine_installs_itself(rack: Lab, metal: Metal) -> None:
     assert f"{PREFIX}.41 {reported}" in (rack.ssh_directory / "known_hosts").read_text()
 
 
-def test_it_is_left_alone_from_then_on(rack: Lab) -> None:
+def test_an_installed_machine_is_left_alone_from_then_on(rack: Lab) -> None:
     outcome = rack.play("netboot.yml", None, "--check")
     assert f"metal1 leave alone {MAC}" in outcome.flat
 
 
-def test_it_has_what_was_asked_for_and_no_more(rack: Lab) -> None:
+def test_the_installed_machine_has_what_was_asked_for_and_no_more(rack: Lab) -> None:
     disk = "lsblk -rno NAME,FSTYPE,MOUNTPOINT,PTTYPE /dev/vda; swapon"
     shown = rack.output(METAL["ansible_host"], disk)
     assert [line.split() for line in shown.splitlines()] == [

@@ -9,7 +9,7 @@ from labs import Lab, Say
 
 @pytest.fixture(scope="session")
 def attacker(lab: Lab) -> Attacker:
-    """Somebody on the client node who means no good."""
+    """Attacks that start on the client node."""
     return deploy_attackers(lab)
 
 

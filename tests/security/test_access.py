@@ -48,7 +48,7 @@ def settings(lab: Lab, node: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("node", ["client1", "broker1", "worker1"])
-def test_keys_are_all_that_is_taken(lab: Lab, node: str) -> None:
+def test_sshd_lets_nobody_in_without_a_key(lab: Lab, node: str) -> None:
     assert "Permission denied (publickey)." in offered(lab, node)
     now = settings(lab, node)
     for word in ("passwordauthentication", "kbdinteractiveauthentication", "permitrootlogin"):
@@ -67,7 +67,9 @@ def somebody_allows_passwords(lab: Lab) -> Iterator[None]:
         reload_sshd(lab, "worker2", f"rm {file}; mv {ASIDE}/lab.conf {DROP_IN}/")
 
 
-def test_another_file_does_not_open_it(lab: Lab, somebody_allows_passwords: None) -> None:
+def test_a_file_that_allows_passwords_does_not_open_sshd(
+    lab: Lab, somebody_allows_passwords: None
+) -> None:
     assert "Permission denied (publickey)." in offered(lab, "worker2")
     assert "Permission denied (publickey)." in offered(lab, "worker2", "root")
     # Without the kit's file it would.
@@ -79,7 +81,9 @@ def test_another_file_does_not_open_it(lab: Lab, somebody_allows_passwords: None
         reload_sshd(lab, "worker2", f"mv {ASIDE}/00-rackbench.conf {ours}")
 
 
-def test_who_comes_with_a_password_is_not_shut_out(lab: Lab) -> None:
+def test_a_control_host_that_comes_by_password_is_refused_before_it_shuts_itself_out(
+    lab: Lab,
+) -> None:
     only = ("--limit", "worker2,localhost")
     outcome = lab.player.attempt("site.yml", {"ansible_password": "secret"}, *only)
     assert outcome.code == 2

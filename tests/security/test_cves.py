@@ -82,7 +82,7 @@ def test_cve_2018_8032_no_page_repeats_what_is_asked(attacker: Attacker) -> None
         assert "<script>" not in str(answer["text"]), f"{page}: {answer}"
 
 
-def test_cve_2012_5784_and_2014_3596_no_client_speaks_tls(lab: Lab) -> None:
+def test_cve_2012_5784_and_2014_3596_no_client_is_given_a_tls_address(lab: Lab) -> None:
     described = json.loads(lab.output("client1", "cat /etc/rackbench/lab.json"))
     urls = [worker["axis_url"] for worker in described["workers"]]
     assert urls

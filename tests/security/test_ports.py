@@ -16,8 +16,8 @@ from modules import ansible, packet_filter
 from ports import open_ports
 
 SSH = 22
-DOOR = 8081  # in nobody's table
-UNIT = "somebodys-door.service"
+UNLISTED = 8081  # in no row of the table
+UNIT = "unlisted.service"
 
 # A node of each kind, and another one to look at it from.
 each_kind = pytest.mark.parametrize(
@@ -28,10 +28,10 @@ LISTEN = """
 import socket, time
 tcp, udp = socket.socket(), socket.socket(type=socket.SOCK_DGRAM)
 tcp.bind(("0.0.0.0", PORT)), tcp.listen(), udp.bind(("0.0.0.0", PORT))
-open("/run/somebodys-door", "w").close()
-open("/run/somebodys-letters", "wb").write(udp.recv(100))
+open("/run/unlisted", "w").close()
+open("/run/unlisted-datagram", "wb").write(udp.recv(100))
 time.sleep(600)
-""".replace("PORT", str(DOOR))
+""".replace("PORT", str(UNLISTED))
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +65,8 @@ def test_no_node_listens_to_datagrams(lab: Lab) -> None:
 
 
 @contextmanager
-def somebody_listens(lab: Lab, node: str) -> Iterator[None]:
-    """A door that somebody opened on every address of the node, for TCP and for UDP."""
+def unlisted_service(lab: Lab, node: str) -> Iterator[None]:
+    """A process that listens on every address of the node, for TCP and for UDP, until the end."""
     started = lab.ssh(
         node,
         f'sudo systemd-run --quiet --collect --unit={UNIT} python3 -c "$(cat)"',
@@ -74,15 +74,15 @@ def somebody_listens(lab: Lab, node: str) -> Iterator[None]:
     )
     assert started.returncode == 0
     try:
-        ready = "test -e /run/somebodys-door && echo ready || :"
-        machine.wait_for(lambda: lab.output(node, ready), "somebody listens")
+        ready = "test -e /run/unlisted && echo ready || :"
+        machine.wait_for(lambda: lab.output(node, ready), "the process listens")
         yield
     finally:
-        lab.output(node, f"systemctl stop {UNIT}; rm -f /run/somebodys-*")
+        lab.output(node, f"systemctl stop {UNIT}; rm -f /run/unlisted*")
 
 
-def letters(lab: Lab, node: str) -> str:
-    return lab.output(node, "cat /run/somebodys-letters 2>/dev/null || :")
+def datagram(lab: Lab, node: str) -> str:
+    return lab.output(node, "cat /run/unlisted-datagram 2>/dev/null || :")
 
 
 SEND = (
@@ -91,33 +91,33 @@ SEND = (
 )
 
 
-def test_a_door_that_somebody_opens_on_a_node_leads_nowhere(lab: Lab) -> None:
+def test_a_service_that_somebody_starts_on_a_node_is_reached_from_no_other(lab: Lab) -> None:
     address = lab.nodes["worker1"]
-    nearby = range(DOOR - 3, DOOR + 3)
-    with somebody_listens(lab, "worker1"):
+    nearby = range(UNLISTED - 3, UNLISTED + 3)
+    with unlisted_service(lab, "worker1"):
         assert open_ports(address, nearby) == set()
         with inside.network(lab, "client1"):
             assert open_ports(address, nearby) == {8080}
         for node in ("client1", "broker1"):
-            lab.output(node, SEND.format(text=node, address=address, port=DOOR))
+            lab.output(node, SEND.format(text=node, address=address, port=UNLISTED))
         # It does listen: the node itself reaches it.
         with inside.network(lab, "worker1"):
-            assert open_ports(address, nearby) == {8080, DOOR}
-        lab.output("worker1", SEND.format(text="itself", address=address, port=DOOR))
-        assert machine.wait_for(lambda: letters(lab, "worker1"), "a letter") == "itself"
+            assert open_ports(address, nearby) == {8080, UNLISTED}
+        lab.output("worker1", SEND.format(text="itself", address=address, port=UNLISTED))
+        assert machine.wait_for(lambda: datagram(lab, "worker1"), "a datagram") == "itself"
 
 
 def test_a_hole_in_the_filter_is_found_by_the_scan_and_mended_by_the_role(lab: Lab) -> None:
     address = lab.nodes["worker1"]
     rules = lab.output("worker1", "nft list table inet rackbench")
-    with somebody_listens(lab, "worker1"):
+    with unlisted_service(lab, "worker1"):
         try:
-            hole = f"nft insert rule inet rackbench input tcp dport {DOOR} accept"
+            hole = f"nft insert rule inet rackbench input tcp dport {UNLISTED} accept"
             lab.output("worker1", hole)
-            assert open_ports(address, range(DOOR - 3, DOOR + 3)) == {DOOR}
+            assert open_ports(address, range(UNLISTED - 3, UNLISTED + 3)) == {UNLISTED}
             assert role(lab, "--check")[1]["changed"]
             assert role(lab)[1]["changed"]
-            assert open_ports(address, range(DOOR - 3, DOOR + 3)) == set()
+            assert open_ports(address, range(UNLISTED - 3, UNLISTED + 3)) == set()
             assert lab.output("worker1", "nft list table inet rackbench") == rules
             assert not role(lab)[1]["changed"]
         finally:
@@ -152,7 +152,7 @@ def test_without_a_control_host_ssh_is_not_restricted_and_that_is_said(lab: Lab)
 
 
 def test_a_connection_older_than_the_filter_stays_and_a_new_one_is_refused(lab: Lab) -> None:
-    place = (lab.nodes["client1"], DOOR)
+    place = (lab.nodes["client1"], UNLISTED)
     lab.output("client1", "nft delete table inet rackbench")
     try:
         with inside.network(lab, "client1"):

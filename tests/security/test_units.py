@@ -99,7 +99,7 @@ def _look(lab: Lab, node: str) -> Node:
     )
 
 
-def test_every_unit_is_looked_at(nodes: dict[str, Node]) -> None:
+def test_the_units_of_each_node_are_those_of_its_kind_and_no_more(nodes: dict[str, Node]) -> None:
     for name, node in nodes.items():
         assert set(node.units) == KINDS[name.rstrip("12345")], name
         assert set(node.exposures) == {*node.units, *MOMENTARY}, name

@@ -15,8 +15,8 @@ from messages import envelope, serialised
 from probe import Probe
 from project import DIST
 
-SOURCE = Path(__file__).with_name("JmsGarbage.java")
-PLACE = "/var/tmp/jms-garbage"  # noqa: S108 - on a node of the tests' own lab
+SOURCE = Path(__file__).with_name("HostileMessages.java")
+PLACE = "/var/tmp/hostile-messages"  # noqa: S108 - on a node of the tests' own lab
 
 Send = Callable[[str, str, int], dict[str, str]]
 
@@ -44,7 +44,7 @@ def send(lab: Lab, probe: Probe, tmp_path_factory: pytest.TempPathFactory) -> Se
         command = (
             "sudo -u rackbench java -Xmx512m"
             f" -cp '{PLACE}:/opt/rackbench/clients/sort-jms/*'"
-            f" JmsGarbage {queue} {foreign} {patience_ms}"
+            f" HostileMessages {queue} {foreign} {patience_ms}"
         )
         said = lab.ssh("client1", command, given=f"bench {probe.password}\n".encode())
         lines = said.stdout.decode().splitlines()
@@ -86,7 +86,9 @@ def test_the_sort_workers_say_what_is_wrong_and_go_on(
 
 
 @pytest.mark.journal(LISTENER, "worker1")
-def test_the_listener_of_axis_goes_on(attacker: Attacker, probe: Probe, send: Send) -> None:
+def test_the_listener_of_axis_goes_on_after_messages_that_it_does_not_expect(
+    attacker: Attacker, probe: Probe, send: Send
+) -> None:
     with attacker.unharmed("worker1", LISTENER), attacker.unharmed("broker1", BROKER):
         met = send("hello.worker1", "hello.worker2", 500)
         assert met["40 MiB"].startswith("refused "), met

@@ -1,4 +1,4 @@
-"""A run under way, with someone at hand who says the command again whenever it has ended."""
+"""A run under way, whose sweep command is started again whenever it has ended."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from playbook import Outcome
 
 
 @dataclass
-class Night:
+class InterruptedRun:
     """One run of the sort study on a lab that things happen to."""
 
     lab: Lab
     run: str
-    profile: str = "night"
+    profile: str = "interrupted"
     settings: dict[str, Any] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
     log: Path = Path("/dev/null")
@@ -73,12 +73,12 @@ class Night:
         return False
 
     def go_on(self) -> None:
-        """Say the command, unless it still runs."""
+        """Start the command, unless it still runs."""
         if not self.running():
             self.process, self.log = self.lab.player.start("sweep.yml", self.words())
 
     def until(self, reached: Callable[[], bool], what: str, timeout_s: float = 240) -> None:
-        """Go on, saying the command again whenever it ended, until something is reached."""
+        """Go on, starting the command again whenever it ended, until something is reached."""
         begun, deadline = len(self.ended), time.monotonic() + timeout_s
         while not reached():
             self.go_on()

@@ -1,4 +1,4 @@
-"""Silent crowds, slow ones and noise: the services live, and others are served meanwhile."""
+"""Many idle or slow clients, and random bytes: services live, and others are served meanwhile."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ def test_slow_clients_of_the_tcp_server_keep_nobody_out(attacker: Attacker) -> N
 
 
 @pytest.mark.parametrize("service", UNITS)
-def test_noise_harms_nobody(attacker: Attacker, service: str, tell: Say, long_form: bool) -> None:
+def test_random_bytes_stop_no_service_and_keep_nobody_out(
+    attacker: Attacker, service: str, tell: Say, long_form: bool
+) -> None:
     node = NODES.get(service, "worker1")
     seed = random.randrange(2**32)  # noqa: S311 - not a secret
     attacker.run("idle", node, service, 0, 0)  # a good call, which starts what a socket starts
@@ -79,7 +81,7 @@ def test_noise_harms_nobody(attacker: Attacker, service: str, tell: Say, long_fo
 DEADLY = struct.pack(">iHHi", 469754818, 103, 10, 100) + bytes(44) + struct.pack(">i", 0x2A2FA3E2)
 
 
-def test_the_broker_is_back_after_what_it_cannot_bear(
+def test_the_broker_is_back_after_a_packet_that_ends_it(
     attacker: Attacker, lab: Lab, tell: Say, long_form: bool
 ) -> None:
     """OpenMQ makes room for what a header announces, before any login; systemd starts it again."""

@@ -21,7 +21,7 @@ import javax.naming.InitialContext;
  * for each message: its name, and the error in the answer, "answered", "silence", or "refused" when
  * the broker did not take it.
  */
-public final class JmsGarbage {
+public final class HostileMessages {
 
   private interface Maker {
     Message make(Session session) throws JMSException;
