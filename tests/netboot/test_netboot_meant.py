@@ -47,12 +47,12 @@ def test_the_interface_of_the_default_route_is_refused(boots: Boots) -> None:
 
 def test_machines_that_ask_are_listed_and_not_answered(boots: Boots) -> None:
     process, log = boots.lab.player.start(
-        "discover.yml", {"seconds": 30}, inventory=boots.inventory, stock=True
+        "discover.yml", {"seconds": 45}, inventory=boots.inventory, stock=True
     )
     wait_for(lambda: "Listening" in log.read_text(), "the listener")
     for name in ("stranger", "uefi1"):
         boots.machines[name].start()
-    assert process.wait(60) == 0, log.read_text()
+    assert process.wait(90) == 0, log.read_text()
     text = " ".join(log.read_text().split())
     assert f'netboot_mac: "{MACS["stranger"]}"' in text
     assert "no vendor: an address made by software, BIOS x86, asked at" in text
