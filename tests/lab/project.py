@@ -92,7 +92,7 @@ OF_THE_HARNESS: dict[str, dict[str, Any]] = {
     "clock": {
         "factors": {"workload": ["noop"], "concurrency": [1]},
         "replicates": 2,
-        "calls": 20_000,
+        "calls": 5_000,
         "warmup": 10,
     },
 }
