@@ -140,6 +140,7 @@ def test_the_report_judges_the_claim_of_the_example(tree, run):
     collect(tree, "report", str(run))
     page = (run / "report.html").read_text()
     assert "A call on a connection of its own takes longer than one on a kept connection." in page
+    assert "not in this profile" not in page, "the claim is about cells of the study"
 
 
 def test_needs_port_and_unit_of_the_example_agree(tree, lists):
