@@ -115,7 +115,7 @@ def test_outliers_are_those_far_from_the_median():
     assert outliers([1.0, 1.1, 0.9, 1.05, 0.95, 5.0]) == (5,)
     assert outliers([1.0] * 9 + [2.0]) == (9,)
     assert outliers([1.0] * 9) == ()
-    assert outliers([1.0, 1.0, 1.0, 9.0]) == ()
+    assert outliers([1.0, 1.1, 0.9, 9.0]) == ()
 
 
 @given(st.lists(st.floats(1e-3, 1e6), min_size=5, max_size=40), st.floats(1e-3, 1e3))
