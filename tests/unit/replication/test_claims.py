@@ -3,6 +3,7 @@ import pytest
 from collect.cells.analysis import analyse
 from collect.replication.claims import Bound, Claim, Verdict, judge
 from collect.replication.evidence import Untested
+from collect.replication.exhibits import over_paper
 from collect.replication.judge import replicate
 from collect.replication.studies import find
 from collect.run.cell import Cell
@@ -167,3 +168,20 @@ def test_claims_that_the_paper_contradicts_are_flagged(run_of):
 
 def test_a_study_without_a_module_has_none():
     assert find("my-own") is None
+
+
+def test_a_statistic_is_of_the_blocks_that_all_its_cells_have(run_of):
+    def times(planned, rng):
+        is_broken = planned.block == 2 and planned.factors["transport"] == "soap"
+        return "failed" if is_broken else [float(planned.block)] * planned.calls
+
+    run = run_of(times)
+    measured = replicate(analyse(run)).measured
+    soap = next(cell for cell in run.cells if cell["transport"] == "soap")
+    blocks = [block for block in range(1, run.blocks + 1) if block != 2]
+    assert measured.rows([soap, soap.at(transport="jms")]) == [[b, b] for b in blocks]
+
+
+def test_measured_over_paper_is_below_one_where_the_run_is_faster():
+    assert over_paper(Estimate(2.0, 1.0, 4.0, 5), Estimate(8.0)) == Estimate(0.25, 0.125, 0.5, 5)
+    assert over_paper(Estimate(2.0), Estimate(0.0)) is None

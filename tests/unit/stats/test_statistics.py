@@ -11,6 +11,7 @@ from collect.stats.estimates import (
     mean_bca,
     mean_t,
     mean_t_from_moments,
+    pooled,
     ratio_t,
     split_variance,
     steadiness,
@@ -164,3 +165,18 @@ def test_too_few_calls_decide_nothing(courses):
 
 def test_equal_times_are_steady():
     assert steadiness([[3.0] * 20] * 2) == "steady"
+
+
+def test_pooled_moments_are_those_of_all_samples_together():
+    groups = [[1.0, 2.0, 4.0], [5.0], [3.0, 9.0]]
+    parts = [
+        Moments(len(g), float(np.mean(g)), float(np.var(g, ddof=1)) if len(g) > 1 else None)
+        for g in groups
+    ]
+    whole = pooled(parts)
+    every = [value for group in groups for value in group]
+    assert whole.count == 6
+    assert whole.mean == pytest.approx(np.mean(every))
+    assert whole.variance == pytest.approx(np.var(every, ddof=1))
+    assert pooled(parts[1:2]) == Moments(1, 5.0, None)
+    assert pooled([]) is None
