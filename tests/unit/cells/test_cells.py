@@ -81,6 +81,14 @@ def test_a_trial_that_did_not_end_well_is_in_no_average(run_of):
         assert float(row["mean_ms"]) == 5
 
 
+@pytest.mark.parametrize("outcome", ["timeout", "oom"])
+def test_of_outcomes_that_are_as_frequent_the_one_that_says_more_is_that_of_the_cell(
+    run_of, outcome
+):
+    run = run_of(lambda planned, rng: "failed" if planned.block == 1 else outcome, until=24)
+    assert {cell.outcome for cell in analyse(run).cells} == {outcome}
+
+
 @pytest.mark.parametrize("outcome", ["failed", "timeout", "oom"])
 def test_good_calls_of_a_trial_that_did_not_end_well_are_in_no_average(run_of, outcome):
     run = run_of(lambda planned, rng: [5.0] * planned.calls, until=24)
