@@ -157,7 +157,7 @@ def pairs_table(title: str, samples: Sequence[Sample], unit: str) -> Table:
 
 
 @dataclass(frozen=True)
-class _Contrast:
+class _SystemPair:
     first: Cell
     second: Cell
     ratio: Estimate
@@ -206,7 +206,7 @@ def systems_table(measured: Measured, system: str, names: Mapping[str, str]) -> 
     )
 
 
-def _contrasts(measured: Measured, system: str) -> Sequence[_Contrast]:
+def _contrasts(measured: Measured, system: str) -> Sequence[_SystemPair]:
     found = []
     settings: dict[Cell, list[Cell]] = {}
     for cell in measured.keys:
@@ -222,11 +222,11 @@ def _contrasts(measured: Measured, system: str) -> Sequence[_Contrast]:
                 logs = [
                     np.log([row[side] for row in rows if min(row) > 0]).tolist() for side in (0, 1)
                 ]
-                found.append(_Contrast(*pair, ratio_t(ratios), p_of_ratio(ratios), hedges(*logs)))
+                found.append(_SystemPair(*pair, ratio_t(ratios), p_of_ratio(ratios), hedges(*logs)))
     return found
 
 
-def _faster(contrast: _Contrast, p_value: float | None, names: Sequence[str]) -> str:
+def _faster(contrast: _SystemPair, p_value: float | None, names: Sequence[str]) -> str:
     if p_value is None:
         return "too few trials to tell"
     if p_value >= 1 - CONFIDENCE:

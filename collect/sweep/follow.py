@@ -145,7 +145,7 @@ class Follower:
             text += f" paused: {self.state.reason} |"
         if self.state.running:
             text += f" running {self.state.running} |"
-        left = self._watch.look().eta if done < total else None
+        left = self._watch.status().eta if done < total else None
         if left is not None:
             text += f" {in_words(left.total_seconds())} to go"
         return text.rstrip(" |")
@@ -247,7 +247,7 @@ class Follower:
 
     def _draw(self) -> None:
         self._drawn = self.clock()
-        write_page(self.run, self._watch.look())
+        write_page(self.run, self._watch.status())
 
     def _sealed_here(self) -> set[str]:
         trials = self.run / "trials"
@@ -295,7 +295,7 @@ class Follower:
 
     def _tell(self, event: str, reason: str) -> None:
         if self.hook:
-            problem = self.hook.call(summary_of(self._watch.look(), event, reason))
+            problem = self.hook.call(summary_of(self._watch.status(), event, reason))
             if problem:
                 self._speak(problem)
 

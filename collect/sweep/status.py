@@ -130,8 +130,8 @@ class Watch:
         self._planned = {trial.id: trial for trial in run.plan}
         self._sealed: dict[str, Trial] = {}
 
-    def look(self) -> Status:
-        """Look at the run; a trial that cannot be read counts as remaining."""
+    def status(self) -> Status:
+        """Return the status of the run now; a trial that cannot be read counts as remaining."""
         run, planned = self._run, self._planned
         present = {path.name: path for path in run.directories() if path.name in planned}
         self._sealed = {name: trial for name, trial in self._sealed.items() if name in present}
@@ -173,13 +173,13 @@ class Watch:
 
     def outcomes(self, names: Iterable[str]) -> list[str]:
         """Return the outcomes of those of the trials that are sealed here."""
-        self.look()
+        self.status()
         return [self._sealed[name].outcome for name in names if name in self._sealed]
 
 
 def read_status(run: Run) -> Status:
     """Look at a run once."""
-    return Watch(run).look()
+    return Watch(run).status()
 
 
 def show_status(name: str, every_s: int | None = None, *, as_json: bool = False) -> None:
@@ -188,7 +188,7 @@ def show_status(name: str, every_s: int | None = None, *, as_json: bool = False)
     JSON is one object a line.
     """
     watch = Watch(open_run(name))
-    status = watch.look()
+    status = watch.status()
     console = Console()
     if as_json or not console.is_terminal:
         while True:
@@ -197,11 +197,11 @@ def show_status(name: str, every_s: int | None = None, *, as_json: bool = False)
             if every_s is None or status.has_ended:
                 return
             time.sleep(every_s)
-            status = watch.look()
+            status = watch.status()
     with Live(_view(status), console=console, auto_refresh=False) as live:
         while every_s is not None and not status.has_ended:
             time.sleep(every_s)
-            status = watch.look()
+            status = watch.status()
             live.update(_view(status), refresh=True)
 
 

@@ -20,7 +20,7 @@ ALPHA = 1 - CONFIDENCE
 _ROUNDING = 1e-12
 
 
-class Verdict(StrEnum):
+class CellVerdict(StrEnum):
     """What the comparison says of a cell."""
 
     FASTER = "faster"
@@ -53,7 +53,7 @@ class Comparison:
     factors: Cell
     before: CellResult
     after: CellResult
-    verdict: Verdict
+    verdict: CellVerdict
     reason: str = ""
     ratio: Estimate | None = None
     p_value: float | None = None
@@ -138,7 +138,7 @@ def _compared(
     label: str, before: CellResult, after: CellResult, budget: Budget
 ) -> tuple[Comparison, Contrast | None]:
     ratio = budget.of(after.cell)
-    comparison = Comparison(label, after.cell, before, after, Verdict.UNTOLD, budget=ratio)
+    comparison = Comparison(label, after.cell, before, after, CellVerdict.UNTOLD, budget=ratio)
     ran, runs = before.outcome == "ok", after.outcome == "ok"
     if ran and runs:
         found = contrast(list(before.samples.values()), list(after.samples.values()), ratio)
@@ -148,7 +148,7 @@ def _compared(
     reason = f"{before.outcome} in the first run, {after.outcome} in the other"
     broken = ran and after.outcome != NOT_RUN
     if broken or (runs and before.outcome != NOT_RUN):
-        verdict = Verdict.BROKEN if broken else Verdict.MENDED
+        verdict = CellVerdict.BROKEN if broken else CellVerdict.MENDED
         over = broken and ratio is not None
         return replace(comparison, verdict=verdict, reason=reason, is_over=over), None
     return replace(comparison, reason=reason), None
@@ -165,13 +165,13 @@ def _corrected(raw: Sequence[tuple[Comparison, Contrast | None]]) -> list[Compar
             continue
         p_value, value = next(p_values), found.ratio.value
         p_budget = 1.0 if found.p_budget is None else next(limited)
-        told = Verdict.SLOWER if value > 1 else Verdict.FASTER
+        told = CellVerdict.SLOWER if value > 1 else CellVerdict.FASTER
         over = comparison.budget is not None and value > comparison.budget and p_budget < ALPHA
         comparisons.append(
             replace(
                 comparison,
                 p_value=p_value,
-                verdict=told if p_value < ALPHA else Verdict.UNTOLD,
+                verdict=told if p_value < ALPHA else CellVerdict.UNTOLD,
                 is_over=over,
             )
         )

@@ -16,7 +16,7 @@ from collect.errors import InputError
 from collect.printable import console
 from collect.report.compare.budget import Budget
 from collect.report.compare.environment import Difference, find_differences
-from collect.report.compare.ratios import Compared, Comparison, Verdict, compare_cells
+from collect.report.compare.ratios import CellVerdict, Compared, Comparison, compare_cells
 from collect.run.cell import Cell
 from collect.run.directory import Run
 from collect.templates import templates_in
@@ -27,10 +27,10 @@ METHOD = (
     "over all cells together (Holm's correction), and so is what exceeds its budget."
 )
 _STYLES = {
-    Verdict.FASTER: "green",
-    Verdict.SLOWER: "yellow",
-    Verdict.BROKEN: "red",
-    Verdict.MENDED: "green",
+    CellVerdict.FASTER: "green",
+    CellVerdict.SLOWER: "yellow",
+    CellVerdict.BROKEN: "red",
+    CellVerdict.MENDED: "green",
 }
 
 
@@ -54,7 +54,7 @@ class Outcome:
         first, *others = self.runs
         for label in others:
             cells = [c.verdict for c in self.compared.comparisons if c.run == label]
-            counts = [f"{cells.count(v)} {v}" for v in Verdict if v in cells]
+            counts = [f"{cells.count(v)} {v}" for v in CellVerdict if v in cells]
             lines.append(f"{label} against {first}: {len(cells)} cells, {', '.join(counts)}")
         if self.has_budget:
             over = len(self.compared.over)

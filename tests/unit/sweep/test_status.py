@@ -181,10 +181,10 @@ def test_a_sealed_trial_is_read_once_and_a_torn_one_again(run_of):
     torn = run.trials_directory / run.plan[1].id / "trial.json"
     whole = torn.read_text()
     torn.write_text("{")
-    assert (watch.look().sealed, watch.look().unusable) == (1, 1)
+    assert (watch.status().sealed, watch.status().unusable) == (1, 1)
     (run.trials_directory / run.plan[0].id / "trial.json").unlink()
     torn.write_text(whole)
-    assert (watch.look().sealed, watch.look().unusable) == (2, 0)
+    assert (watch.status().sealed, watch.status().unusable) == (2, 0)
 
 
 # The page
