@@ -5,7 +5,7 @@ import math
 import shlex
 from collections.abc import Mapping
 
-from collect.run.cell import Level
+from collect.run.cell import Level, level_text
 
 
 def label_of(factors: Mapping[str, Level]) -> str:
@@ -42,4 +42,4 @@ def parse_level(text: str) -> Level:
 def _written(level: Level) -> str:
     # A string that would be read as something else keeps its quotes.
     plain = isinstance(level, str) and parse_level(level) == level
-    return str(level) if plain else json.dumps(level, ensure_ascii=False)
+    return level_text(level) if plain else json.dumps(level, ensure_ascii=False)

@@ -9,7 +9,7 @@ import numpy as np
 from collect.cells.notation import show_level
 from collect.replication.evidence import Measured
 from collect.replication.exhibits import Entry, Header, Table, headings
-from collect.run.cell import Cell
+from collect.run.cell import Cell, level_text
 from collect.stats.estimates import CONFIDENCE, Estimate, ratio_t
 from collect.stats.groups import (
     Groups,
@@ -175,7 +175,7 @@ def systems_table(measured: Measured, system: str, names: Mapping[str, str]) -> 
     for contrast in contrasts:
         setting = contrast.first.without(system).levels
         sides = [
-            Entry(names.get(str(cell[system]), show_level(cell[system])), cell=cell)
+            Entry(names.get(level_text(cell[system]), show_level(cell[system])), cell=cell)
             for cell in (contrast.first, contrast.second)
         ]
         p_value = None if contrast.p_value is None else next(corrected)

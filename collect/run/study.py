@@ -395,7 +395,7 @@ class _Resolver:
             )
         if "of" in domain and level not in domain["of"]:
             raise self._fail(
-                f"{where} is {level!r}; choose one of {', '.join(map(str, domain['of']))}"
+                f"{where} is {level!r}; choose one of {', '.join(map(level_text, domain['of']))}"
             )
         for bound, beyond in (("minimum", "below"), ("maximum", "above")):
             if bound not in domain or is_boolean or isinstance(level, str):

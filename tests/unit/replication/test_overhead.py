@@ -3,6 +3,7 @@ from synthetic import overhead_times
 
 from collect.cells.analysis import analyse
 from collect.replication.claims import Verdict, judge
+from collect.replication.evidence import Measured, Untested
 from collect.replication.exhibits import Figure
 from collect.replication.judge import replicate
 from collect.replication.studies import find
@@ -154,6 +155,18 @@ def test_overlapping_intervals_are_inconclusive(run_of):
     measured = replicate(analyse(run_of(times, study="overhead"))).measured
     results = {r.label: r.verdict for r in on(measured, "never overlap").results}
     assert results["1 bytes"] == Verdict.INCONCLUSIVE
+
+
+def test_a_share_of_cells_that_share_no_block_is_not_tested(run_of):
+    def times(planned, rng):
+        is_broken = (planned.factors["protocol"] == "tcp") == (planned.block % 2 == 0)
+        return "failed" if is_broken else overhead_times(planned, rng)
+
+    run = run_of(times, study="overhead", profile="paper")
+    measured = Measured({result.cell: result for result in analyse(run).cells})
+    judgement = on(measured, "almost everything")
+    assert judgement.verdict == Verdict.NOT_TESTED
+    assert judgement.only == Untested("no block holds all the cells")
 
 
 def test_o_of_m_and_p_is_the_difference_of_the_response_times(paper):
