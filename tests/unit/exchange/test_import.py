@@ -307,7 +307,7 @@ def test_labels_whose_levels_would_be_one_cell_are_refused(capsys):
         (["--run", "../x"], "is not a valid name"),
         (["--run", ".x"], "is not a valid name"),
         (["--run", "x", "--study", "A B"], "is not a valid name"),
-        (["--run", "x", "--factor", "calls=3"], "no column of cells.csv"),
+        (["--run", "x", "--factor", "calls=3"], "not the name of a column of cells.csv"),
         (["--run", "x", "--factor", "My-Factor=3"], "cannot name a factor"),
     ],
 )
