@@ -9,7 +9,7 @@ _THIN = "\N{NARROW NO-BREAK SPACE}"
 
 
 def show(value: float) -> str:
-    """Give a number with three significant digits, or all digits before the point."""
+    """Return a number with three significant digits, or all digits before the point."""
     if value == 0:
         return "0"
     if math.isinf(value):
@@ -22,7 +22,7 @@ def show(value: float) -> str:
 
 
 def show_estimate(estimate: Estimate) -> str:
-    """Give a value with its interval as [low, high]; alone when it has none or one of no length."""
+    """Return a value with its interval as [low, high]; alone without an interval of some length."""
     if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
         return show(estimate.value)
     return f"{show(estimate.value)} [{show(estimate.low)}, {show(estimate.high)}]"
@@ -34,7 +34,7 @@ def name_of(cell: Cell) -> str:
 
 
 def show_level(level: Level) -> str:
-    """Give a level as text, thousands apart."""
+    """Return a level as text, thousands apart."""
     if isinstance(level, bool) or not isinstance(level, int):
         return level_text(level)
     return f"{level:,}".replace(",", _THIN)

@@ -64,7 +64,7 @@ class Metal:
         return _ESCAPES.sub(" ", log.read_text(errors="replace")) if log.exists() else ""
 
     def make(self, *, system: bool = False) -> None:
-        """Give it a cable and a disk, blank or with what stands for a system."""
+        """Connect a cable and a disk, blank or with what stands for a system."""
         self.directory.mkdir(parents=True)
         if system and self.firmware == "uefi":
             self._make_esp()

@@ -185,7 +185,7 @@ class Machine(Metal):
         run("dd", f"if={esp}", f"of={self.disk}", *place)
 
     def make(self, first_sector: bytes = b"") -> None:
-        """Give it a cable; its disk comes with `install`."""
+        """Connect a cable; its disk comes with `install`."""
         inside = [*self.network.within, "ip"]
         run(*inside, "tuntap", "add", self.link, "mode", "tap")
         run(*inside, "link", "set", self.link, "master", self.network.bridge)

@@ -54,7 +54,7 @@ def victim(place):
 
 
 def give(directory):
-    """Give a directory and all in it to the trials' account."""
+    """Hand over a directory and all in it to the trials' account."""
     account = pwd.getpwnam(ACCOUNT)
     for path in [directory, *directory.rglob("*")]:
         os.chown(path, account.pw_uid, account.pw_gid, follow_symlinks=False)

@@ -122,7 +122,7 @@ class Served:
             assert self.state() == ("installing", "preseed")
 
     def tell(self, **what):
-        """Give the server a line of input."""
+        """Send the server a line of input."""
         self.process.stdin.write(json.dumps(what) + "\n")
         self.process.stdin.flush()
 

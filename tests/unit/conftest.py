@@ -32,7 +32,7 @@ def _draw_each_chart_once():
 
 @pytest.fixture
 def run_of(tmp_path: Path) -> MakeRun:
-    """Give a function that makes a run and opens it; see synthetic.make_run."""
+    """Return a function that makes a run and opens it; see synthetic.make_run."""
 
     def make(times=sort_times, name="night", **options) -> Run:
         make_run(tmp_path / "results" / name, times, **options)
@@ -43,7 +43,7 @@ def run_of(tmp_path: Path) -> MakeRun:
 
 @pytest.fixture(scope="session")
 def shared_run(tmp_path_factory) -> Callable[[str, str], Run]:
-    """Give a function that makes a plausible run of a study in a profile once for all tests.
+    """Return a function that makes a plausible run of a study in a profile once for all tests.
 
     Its times and sizes are those of synthetic; a test must not change it.
     """

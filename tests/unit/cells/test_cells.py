@@ -157,6 +157,26 @@ def test_messages_without_a_byte_are_known_to_have_none(run_of):
     assert {(row["request_bytes"], row["response_bytes"]) for row in rows} == {("0", "1")}
 
 
+def test_bad_calls_are_errors_of_the_cell_whatever_became_of_their_trial(run_of):
+    run = run_of(until=0)
+    times = [5.0] * run.plan[0].calls
+    for planned, outcome in zip(run.plan, ("ok", "timeout"), strict=False):
+        seal(run.trials_directory, planned, times, outcome=outcome, statuses={0: "error"})
+    assert sum(cell.errors for cell in analyse(run).cells) == 2
+
+
+def test_bytes_are_averaged_over_calls_and_not_over_trials(run_of):
+    run = run_of(until=0)
+    cell = run.plan[0].factors
+    first, second, *_ = (planned for planned in run.plan if planned.factors == cell)
+    seal(run.trials_directory, first, [5.0] * first.calls, sizes=(100, 1))
+    bad = dict.fromkeys(range(first.calls - 1), "error")
+    seal(run.trials_directory, second, [5.0] * first.calls, sizes=(200, 1), statuses=bad)
+    found = next(result for result in analyse(run).cells if result.trials)
+    weighted = (100 * first.calls + 200) / (first.calls + 1)
+    assert found.bytes_of("request_bytes") == pytest.approx(weighted)
+
+
 def test_odd_levels_survive_the_csv(run_of):
     levels = ["a b", 'say "hi", then\nleave', "Grüße, 世界", "'; DROP TABLE x; --", "=1+1"]
     study = changed(
