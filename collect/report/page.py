@@ -29,7 +29,7 @@ from collect.run.directory import Run
 from collect.stats.estimates import Estimate
 from collect.templates import templates_in
 
-_TRIALS_IN_PAGE = 3000
+TRIALS_IN_PAGE = 3000
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Section:
     @property
     def lists_trials(self) -> bool:
         """Whether the trials are few enough to be listed in the page."""
-        return self.analysis.sealed <= _TRIALS_IN_PAGE
+        return self.analysis.sealed <= TRIALS_IN_PAGE
 
     @cached_property
     def _anchors(self) -> Mapping[Cell, str]:

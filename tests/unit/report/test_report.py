@@ -96,7 +96,7 @@ def test_every_link_leads_somewhere(paper):
 
 
 def test_links_hold_when_trials_are_too_many_for_the_page(run_of, monkeypatch):
-    monkeypatch.setattr(report_page, "_TRIALS_IN_PAGE", 10)
+    monkeypatch.setattr(report_page, "TRIALS_IN_PAGE", 10)
     page, path = report(run_of())
     assert "too many for this page" in page.text
     for link in page.links:
