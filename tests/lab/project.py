@@ -78,7 +78,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "warmup": 1,
         "timeout_s": 60,
     },
-    "wrong-type": {"factors": {"integers": ["many"]}},
+    "wrong-type": {"factors": {"servers": [1], "integers": ["many"]}},
     "too-many-servers": {"factors": {"servers": [1, 9]}},
 }
 

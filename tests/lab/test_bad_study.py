@@ -28,7 +28,7 @@ RUN = "never"
                 "add workers, lower the level, or leave it out with -e fit=true",
             ],
         ),
-        ({"study": "sort,nosuch"}, ["there is no study 'nosuch'"]),
+        ({"study": "sort,nosuch", "profile": "tiny"}, ["there is no study 'nosuch'"]),
         ({"study": " , "}, ["No study was named"]),
         ({}, ["No study was named", "add -e study=NAME", "sort"]),
         (
