@@ -59,8 +59,8 @@ demo-sweep:
 TEST_BESIDE = $(MAKE) --no-print-directory --jobs=2 --output-sync=target
 test: .venv/ready test-packages
 	@.venv/bin/python -m collect.steps \
-	  'checking the style and testing Java' 150 '$(TEST_BESIDE) lint test-java' \
-	  'testing in labs, and Python beside' 1050 '$(TEST_BESIDE) UNIT_PROCESSES=1 test-lab test-unit'
+	  'checking the style and testing Java' 240 '$(TEST_BESIDE) lint test-java' \
+	  'testing in labs, and Python beside' 2200 '$(TEST_BESIDE) UNIT_PROCESSES=1 test-lab test-unit'
 
 # Every test in its long form.
 test-long: .venv/ready test-packages

@@ -1,10 +1,13 @@
 """The measured calls of a run: each raw log read once, then summarised by trial and by cell."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import get_context
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +15,15 @@ from numpy.typing import NDArray
 from collect.cells.cache import Cache, Stamp
 from collect.cells.logs import read_log
 from collect.cells.summaries import CountedCalls, TrialSummary, count_calls
+from collect.errors import InputError
 from collect.run.directory import Run
 from collect.run.trials import Trial, TrialError
 from collect.run.verify import Finding
+
+FEWEST_FOR_PROCESSES = 2000
+"""Logs below which one process is done before others have started, which takes them a second."""
+_LOGS_AT_ONCE = 50
+"""Logs that a process is handed at once; the more, the fewer messages, and the later an end."""
 
 Progress = Callable[[int, int], None]
 """Is told how many trials of how many are done."""
@@ -85,19 +94,41 @@ def _read(
 ) -> Calls:
     counted: dict[str, CountedCalls] = {}
     findings: list[Finding] = []
-    # Hashing and parsing release the interpreter's lock, so threads use every core.
-    pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+    results = zip(trials, _counted(trials, count), strict=True)
+    for done, (trial, result) in enumerate(results, start=1):
+        if isinstance(result, TrialError):
+            findings.append(Finding("refused", trial.id, str(result)))
+        else:
+            counted[trial.id] = result
+        progress(done, len(trials))
+    return Calls(counted, tuple(findings))
+
+
+def _counted(
+    trials: Sequence[Trial], count: Callable[[Trial], CountedCalls | TrialError]
+) -> Iterator[CountedCalls | TrialError]:
+    """Yield what is counted of each trial, on every core when there are many trials.
+
+    Threads would be slower than one: most of the work on a short log holds the interpreter's lock.
+    """
+    if len(trials) < FEWEST_FOR_PROCESSES:
+        yield from map(count, trials)
+        return
+    pool = ProcessPoolExecutor(
+        len(os.sched_getaffinity(0)),
+        get_context("forkserver"),
+        # An interrupt is for the process that reports it.
+        signal.signal,
+        (signal.SIGINT, signal.SIG_IGN),
+    )
     try:
-        results = zip(trials, pool.map(count, trials), strict=True)
-        for done, (trial, result) in enumerate(results, start=1):
-            if isinstance(result, TrialError):
-                findings.append(Finding("refused", trial.id, str(result)))
-            else:
-                counted[trial.id] = result
-            progress(done, len(trials))
+        yield from pool.map(count, trials, chunksize=_LOGS_AT_ONCE)
+    except BrokenProcessPool as error:
+        raise InputError(
+            "a process that read logs was ended from outside; free some memory and run this again"
+        ) from error
     finally:
         pool.shutdown(cancel_futures=True)
-    return Calls(counted, tuple(findings))
 
 
 def _count(trial: Trial) -> CountedCalls | TrialError:

@@ -61,7 +61,9 @@ def _array(name: str, column: pa.ChunkedArray) -> NDArray[Any]:
     missing = MISSING
     if name in _WORDS:
         column, missing = compute.index_in(column, _WORDS[name]), -1
-    array: NDArray[Any] = column.fill_null(missing).to_numpy()
+    if column.null_count:
+        column = column.fill_null(missing)
+    array: NDArray[Any] = column.to_numpy()
     return array
 
 

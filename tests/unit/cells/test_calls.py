@@ -14,7 +14,7 @@ import pytest
 from pyarrow import ipc
 from synthetic import reseal, seal
 
-from collect.cells import logs
+from collect.cells import calls, logs
 from collect.cells.analysis import analyse
 from collect.cells.cache import DIRECTORY, Cache
 from collect.cells.calls import prove_calls
@@ -301,3 +301,16 @@ def test_a_trial_that_goes_away_leaves_the_cache(run_of):
     (run.trials_directory / run.plan[0].id).rename(run.directory / "elsewhere")
     assert analyse(run).sealed == len(run.plan) - 1
     assert Cache(run.directory).ids() == ids(run) - {run.plan[0].id}
+
+
+def test_logs_of_many_trials_are_read_as_those_of_few(run_of, monkeypatch):
+    run = run_of()
+    torn = run.trials_directory / run.plan[5].id / "calls.csv"
+    torn.write_bytes(torn.read_bytes()[:-7])
+    trials = [read_trial(run.trials_directory / planned.id) for planned in run.plan]
+    alone = prove_calls(trials)
+    monkeypatch.setattr(calls, "FEWEST_FOR_PROCESSES", 1)
+    together = prove_calls(trials)
+    assert together.findings == alone.findings
+    assert [finding.subject for finding in alone.findings] == [run.plan[5].id]
+    assert together.trials() == alone.trials()
