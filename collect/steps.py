@@ -3,6 +3,7 @@
 python -m collect.steps NAME SECONDS COMMAND [NAME SECONDS COMMAND …]
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -60,6 +61,9 @@ def _say(text: str) -> None:
 
 if __name__ == "__main__":
     words = sys.argv[1:]
+    # Ansible refuses a standard input that does not block, which some schedulers hand over.
+    if sys.stdin:
+        os.set_blocking(sys.stdin.fileno(), True)
     try:
         listed = [
             Step(name, float(seconds), command)

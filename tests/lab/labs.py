@@ -76,7 +76,7 @@ class Lab:
         command: str,
         *,
         check: bool = True,
-        given: bytes | None = None,
+        given: bytes = b"",
         timeout_s: float = 120,
     ) -> subprocess.CompletedProcess[bytes]:
         """Run a command on a node."""

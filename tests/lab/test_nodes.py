@@ -56,6 +56,7 @@ def test_a_node_with_another_host_key_is_refused(lab: Lab, tmp_path: Path) -> No
             *("ssh", "-F", str(lab.ssh_directory / "config"), "-o", "BatchMode=yes"),
             *("-o", f"UserKnownHostsFile={forged}", "worker2", "true"),
         ],
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,

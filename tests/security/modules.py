@@ -32,6 +32,8 @@ def ansible(lab: Lab, node: str, *words: str) -> tuple[int, dict[str, Any]]:
             "ANSIBLE_ACTION_PLUGINS": places("action_plugins"),
             "ANSIBLE_CALLBACK_RESULT_FORMAT": "json",
         },
+        # One of its own: ssh, which leaves the one it is given unblocked, was given that of pytest.
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,

@@ -20,6 +20,7 @@ def offered(lab: Lab, node: str, account: str = "rack") -> str:
             *("ssh", "-F", str(lab.ssh_directory / "config"), "-o", "ControlPath=none"),
             *("-o", "BatchMode=yes", "-o", "PubkeyAuthentication=no", "-l", account, node, "true"),
         ],
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,

@@ -30,6 +30,7 @@ def gets_in(lab: Lab, node: str = NODE) -> bool:
     config = str(lab.ssh_directory / "config")
     done = subprocess.run(
         ["ssh", "-F", config, "-o", "ControlPath=none", "-o", "BatchMode=yes", node, "true"],
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
         timeout=120,
