@@ -11,8 +11,8 @@ import java.util.Map;
  * @param constants the study's constants
  * @param seed seed of the trial's data; equal for all cells of a block
  * @param threads number of client threads, each with its own caller
- * @param callTimeout longest time a call may take: constant {@code call_timeout_s}, or else the
- *     bound of the whole trial
+ * @param callTimeout longest time a call may take: constant {@code call_timeout_s}, or else a
+ *     quarter of the trial's bound
  * @param lab the nodes to talk to
  */
 public record Setting(

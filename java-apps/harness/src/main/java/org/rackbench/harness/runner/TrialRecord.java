@@ -51,8 +51,8 @@ final class TrialRecord {
     switch (fork.exitStatus()) {
       case 0 -> {
         Map<String, Object> result = Json.read(attempt.resolve(Trial.RESULT));
-        String reason = (String) result.get("reason");
-        return new TrialRecord(trial, attempt, result, reason.isEmpty() ? OK : "failed", reason);
+        String outcome = (String) result.get("outcome");
+        return new TrialRecord(trial, attempt, result, outcome, (String) result.get("reason"));
       }
       case Trial.EXIT_MEMORY -> {
         String reason =

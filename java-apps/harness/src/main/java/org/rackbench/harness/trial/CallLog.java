@@ -11,11 +11,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.rackbench.harness.api.Answer;
 
 /**
  * The calls of a trial, in arrays that are made before timing and indexed by seq. Each thread
- * writes elements of its own; the arrays are read after all threads have ended.
+ * writes elements of its own, the status of a call last; a call without a status has no row. The
+ * arrays are read after all threads have ended, or after {@link #cutOff}.
  */
 public final class CallLog {
 
@@ -42,7 +45,8 @@ public final class CallLog {
   private final long[] responseBytes;
   private final long[] requestHeaderBytes;
   private final long[] responseHeaderBytes;
-  private final Status[] status;
+  private final AtomicReferenceArray<Status> status;
+  private final AtomicIntegerArray underWay;
   private final List<Map<String, Object>> errors = new ArrayList<>();
 
   CallLog(int threads, int warmup, int calls) {
@@ -55,7 +59,34 @@ public final class CallLog {
     this.responseBytes = new long[rows];
     this.requestHeaderBytes = new long[rows];
     this.responseHeaderBytes = new long[rows];
-    this.status = new Status[rows];
+    this.status = new AtomicReferenceArray<>(rows);
+    this.underWay = new AtomicIntegerArray(threads);
+  }
+
+  /**
+   * Notes which call its thread goes to make, before its input is made.
+   *
+   * @param now {@code System.nanoTime()}
+   */
+  void begin(int seq, long now) {
+    start[seq] = now;
+    underWay.lazySet(seq % threads, seq + 1);
+  }
+
+  /**
+   * Makes each call that is still under way a {@code timeout}; what becomes of it later changes
+   * that no more.
+   *
+   * @param now {@code System.nanoTime()}
+   */
+  void cutOff(long now) {
+    for (int thread = 0; thread < threads; thread++) {
+      int seq = underWay.get(thread) - 1;
+      if (seq >= 0 && status.get(seq) == null) {
+        elapsed[seq] = now - start[seq];
+        bad(seq, Status.TIMEOUT, "under way when the bound of the trial came near");
+      }
+    }
   }
 
   /**
@@ -75,14 +106,16 @@ public final class CallLog {
     requestHeaderBytes[seq] = answer.requestHeaderBytes();
     responseHeaderBytes[seq] = answer.responseHeaderBytes();
     if (answer.problem() == null) {
-      status[seq] = Status.OK;
+      status.compareAndSet(seq, null, Status.OK);
     } else {
       bad(seq, Status.WRONG, answer.problem());
     }
   }
 
   void bad(int seq, Status bad, String text) {
-    status[seq] = bad;
+    if (!status.compareAndSet(seq, null, bad)) {
+      return;
+    }
     synchronized (errors) {
       if (errors.size() < ERROR_TEXTS) {
         Map<String, Object> error = new LinkedHashMap<>();
@@ -100,8 +133,17 @@ public final class CallLog {
 
   int measuredOk() {
     int count = 0;
-    for (int seq = warmupRows; seq < status.length; seq++) {
-      count += status[seq] == Status.OK ? 1 : 0;
+    for (int seq = warmupRows; seq < status.length(); seq++) {
+      count += status.get(seq) == Status.OK ? 1 : 0;
+    }
+    return count;
+  }
+
+  /** Returns how many measured calls have a row, good or bad. */
+  int measured() {
+    int count = 0;
+    for (int seq = warmupRows; seq < status.length(); seq++) {
+      count += status.get(seq) == null ? 0 : 1;
     }
     return count;
   }
@@ -125,7 +167,7 @@ public final class CallLog {
     long sum = 0;
     int count = 0;
     for (int seq = warmupRows; seq < bytes.length; seq++) {
-      if (status[seq] == Status.OK && bytes[seq] != Answer.UNKNOWN) {
+      if (status.get(seq) == Status.OK && bytes[seq] != Answer.UNKNOWN) {
         sum += bytes[seq];
         count++;
       }
@@ -142,13 +184,16 @@ public final class CallLog {
     StringBuilder row = new StringBuilder();
     try (Writer out = Files.newBufferedWriter(file, StandardCharsets.US_ASCII)) {
       out.append(HEADER);
-      for (int seq = 0; seq < status.length; seq++) {
+      for (int seq = 0; seq < status.length(); seq++) {
+        if (status.get(seq) == null) {
+          continue;
+        }
         row.setLength(0);
         row.append(seq).append(',').append(seq % threads).append(',');
         row.append(seq < warmupRows ? "warmup" : "measure").append(",,");
         row.append(start[seq] - origin).append(',').append(elapsed[seq]).append(',');
         row.append(requestBytes[seq]).append(',').append(responseBytes[seq]).append(',');
-        row.append(status[seq].word).append('\n');
+        row.append(status.get(seq).word).append('\n');
         out.append(row);
       }
     }

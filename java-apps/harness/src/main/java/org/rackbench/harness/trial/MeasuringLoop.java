@@ -3,7 +3,9 @@ package org.rackbench.harness.trial;
 import java.net.SocketTimeoutException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Phaser;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.rackbench.harness.api.Caller;
@@ -31,6 +33,8 @@ final class MeasuringLoop {
   private final int calls;
   private final AtomicReference<Throwable> failure = new AtomicReference<>();
   private final Phaser phases;
+  private final CountDownLatch calling;
+  private volatile boolean isOver;
 
   /**
    * @param warmup warm-up calls of each thread
@@ -44,6 +48,7 @@ final class MeasuringLoop {
     this.threads = threads;
     this.warmup = warmup;
     this.calls = calls;
+    this.calling = new CountDownLatch(threads);
     this.phases =
         new Phaser(threads) {
           @Override
@@ -56,22 +61,35 @@ final class MeasuringLoop {
         };
   }
 
-  /** Runs all calls. Throws the exception that kept a caller from being made. */
-  void run() throws Exception {
+  /**
+   * Runs all calls, or those for which there is time. Returns whether it ran all: when the time is
+   * over, no call begins, and what is still under way a little later is cut off. Throws the
+   * exception that kept a caller from being made.
+   *
+   * @param nanos time for the calls, in nanoseconds
+   * @param graceNanos time for what is then under way to end by itself, in nanoseconds
+   */
+  boolean run(long nanos, long graceNanos) throws Exception {
+    final long end = System.nanoTime() + nanos;
     List<Thread> clients = new ArrayList<>();
     for (int i = 0; i < threads; i++) {
       int thread = i;
       clients.add(new Thread(() -> client(thread), "client-" + thread));
     }
     clients.forEach(Thread::start);
+    final boolean ranAll = calling.await(nanos, TimeUnit.NANOSECONDS);
+    isOver = true;
+    phases.forceTermination();
     for (Thread client : clients) {
-      client.join();
+      TimeUnit.NANOSECONDS.timedJoin(client, end + graceNanos - System.nanoTime());
     }
+    log.cutOff(System.nanoTime());
     if (failure.get() instanceof Exception e) {
       throw e;
     } else if (failure.get() != null) {
       throw new IllegalStateException(failure.get());
     }
+    return ranAll;
   }
 
   private void client(int thread) {
@@ -90,6 +108,7 @@ final class MeasuringLoop {
       failure.compareAndSet(null, e);
     } finally {
       phases.arriveAndDeregister();
+      calling.countDown();
       close(caller);
     }
   }
@@ -109,13 +128,14 @@ final class MeasuringLoop {
   }
 
   private void calls(Caller caller, int thread, int from, int to) {
-    for (int i = from; i < to; i++) {
+    for (int i = from; i < to && !isOver; i++) {
       call(caller, i * threads + thread);
     }
   }
 
   private void call(Caller caller, int seq) {
     long before = System.nanoTime();
+    log.begin(seq, before);
     boolean returned = false;
     try {
       caller.prepare(seq);

@@ -17,7 +17,7 @@ record Overhead(double timerNanos, long noopCallNanos) {
 
   static Overhead measure() throws Exception {
     CallLog log = new CallLog(1, CALLS, CALLS);
-    new MeasuringLoop(new Noop(), log, 1, CALLS, CALLS, () -> {}).run();
+    new MeasuringLoop(new Noop(), log, 1, CALLS, CALLS, () -> {}).run(Long.MAX_VALUE / 4, 0);
     return new Overhead(timer(), log.medianNanos());
   }
 

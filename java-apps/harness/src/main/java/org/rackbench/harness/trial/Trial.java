@@ -6,8 +6,10 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.rackbench.harness.api.Client;
 import org.rackbench.harness.api.Setting;
 
@@ -22,6 +24,12 @@ public final class Trial {
   public static final String CALLS = "calls.csv";
   public static final String RESULT = "result.json";
 
+  public static final String OK = "ok";
+  public static final String FAILED = "failed";
+
+  /** The outcome of a trial whose bound came before its calls were done. */
+  public static final String TIMEOUT = "timeout";
+
   /** Exit status of a JVM that ran out of memory, the same as HotSpot's ExitOnOutOfMemoryError. */
   public static final int EXIT_MEMORY = 3;
 
@@ -30,11 +38,25 @@ public final class Trial {
 
   private static final int EXIT_RUNNER_GONE = 6;
 
+  /** A call may take this part of the bound of its trial, unless the study says otherwise. */
+  private static final int CALLS_IN_BOUND = 4;
+
+  /**
+   * This part of the bound, and no more than {@link #MOST_RESERVE_S} seconds, is kept for writing
+   * the log.
+   */
+  private static final int RESERVES_IN_BOUND = 20;
+
+  private static final int MOST_RESERVE_S = 5;
+
   private final PlannedTrial plan;
   private final Setting setting;
   private final CallLog log;
   private long gcCount;
   private long gcMillis;
+  private long measuredNanos;
+  private boolean isMeasuring;
+  private boolean isWhole;
 
   private Trial(PlannedTrial plan, Setting setting) {
     this.plan = plan;
@@ -60,7 +82,9 @@ public final class Trial {
       e.printStackTrace();
       status = 1;
     }
-    Runtime.getRuntime().halt(status); // a client's stray threads must not keep the JVM up
+    // Neither a client's stray threads nor its processes may outlive the trial.
+    ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
+    Runtime.getRuntime().halt(status);
   }
 
   private static void run(Path work, Path lab) throws IOException {
@@ -70,6 +94,7 @@ public final class Trial {
     Path file = work.resolve(PLAN);
     PlannedTrial plan = PlannedTrial.of(Json.read(file), file.toString());
     Trial trial = null;
+    String outcome;
     String reason;
     try {
       Setting setting =
@@ -87,13 +112,16 @@ public final class Trial {
           Json.of("timer_ns", overhead.timerNanos(), "noop_call_ns_p50", overhead.noopCallNanos()));
       trial = new Trial(plan, setting);
       trial.measure();
-      reason = trial.log.measuredOk() > 0 ? "" : "no measured call was ok";
+      outcome = trial.outcome();
+      reason = trial.reason();
     } catch (Throwable e) {
       MeasuringLoop.exitOnMemory(e);
       e.printStackTrace();
+      outcome = FAILED;
       reason = "set-up failed: " + ErrorText.of(e);
       trial = null;
     }
+    result.put("outcome", outcome);
     result.put("reason", reason);
     result.put("jvm", jvm());
     if (trial != null) {
@@ -116,27 +144,70 @@ public final class Trial {
     Client client = ClientPrograms.named(plan.client());
     try {
       client.open(setting);
-      new MeasuringLoop(client, log, plan.threads(), plan.warmup(), plan.calls(), () -> countGc(-1))
-          .run();
+      long reserve = reserveNanos();
+      long uptime = TimeUnit.MILLISECONDS.toNanos(ManagementFactory.getRuntimeMXBean().getUptime());
+      isWhole =
+          new MeasuringLoop(
+                  client, log, plan.threads(), plan.warmup(), plan.calls(), this::beginMeasuring)
+              .run(boundNanos() - reserve - uptime, reserve / 2);
       countGc(1);
     } finally {
-      MeasuringLoop.close(client);
+      if (isWhole) { // else the server may hang, and so may the closing
+        MeasuringLoop.close(client);
+      }
     }
+  }
+
+  private long boundNanos() {
+    return TimeUnit.SECONDS.toNanos(plan.timeoutSeconds());
+  }
+
+  private long reserveNanos() {
+    return Math.min(boundNanos() / RESERVES_IN_BOUND, TimeUnit.SECONDS.toNanos(MOST_RESERVE_S));
+  }
+
+  private String outcome() {
+    if (!isWhole) {
+      return TIMEOUT;
+    }
+    return log.measuredOk() > 0 ? OK : FAILED;
+  }
+
+  private String reason() {
+    if (!isWhole) {
+      return String.format(
+          Locale.ROOT,
+          "not done within timeout_s = %d s: %d of %d measured calls were made when the last %.1f s"
+              + " were left to write them; none of them counts",
+          plan.timeoutSeconds(),
+          log.measured(),
+          plan.threads() * plan.calls(),
+          reserveNanos() / 1e9);
+    }
+    return log.measuredOk() > 0 ? "" : "no measured call was ok";
   }
 
   private void putMeasurements(Map<String, Object> result) {
     result.put("errors", log.errors());
     result.put("request_header_bytes", log.meanRequestHeaderBytes());
     result.put("response_header_bytes", log.meanResponseHeaderBytes());
-    result.put("gc", Json.of("count", gcCount, "millis", gcMillis));
+    if (isMeasuring) {
+      result.put("gc", Json.of("count", gcCount, "millis", gcMillis, "measured_ns", measuredNanos));
+    }
   }
 
   private static Duration callTimeout(PlannedTrial plan) {
-    Object seconds = plan.object("constants").getOrDefault("call_timeout_s", plan.timeoutSeconds());
+    double part = (double) plan.timeoutSeconds() / CALLS_IN_BOUND;
+    Object seconds = plan.object("constants").getOrDefault("call_timeout_s", part);
     if (seconds instanceof Number number && number.doubleValue() > 0) {
       return Duration.ofMillis(Math.round(number.doubleValue() * 1000));
     }
     throw new BadInput("constants.call_timeout_s is " + seconds + ", not a number of seconds > 0");
+  }
+
+  private void beginMeasuring() {
+    countGc(-1);
+    isMeasuring = true;
   }
 
   private void countGc(int sign) {
@@ -144,6 +215,7 @@ public final class Trial {
       gcCount += sign * Math.max(0, gc.getCollectionCount());
       gcMillis += sign * Math.max(0, gc.getCollectionTime());
     }
+    measuredNanos += sign * System.nanoTime();
   }
 
   private static Map<String, Object> jvm() {
