@@ -72,8 +72,7 @@ def test_after_all_faults_every_planned_trial_is_there_once(sweep: InterruptedRu
 
 
 def test_no_fault_of_the_lab_is_a_trials_outcome(sweep: InterruptedRun) -> None:
-    """Only the trial whose own JVM was killed (128 + 9) may have failed, and it says so."""
-    bad = [(r["id"], r["reason"]) for r in sweep.records if r["outcome"] != "ok"]
-    assert [(name, why) for name, why in bad if "status 137" not in why] == []
-    assert len(bad) <= 1
+    """Not even the trial whose own JVM was killed has failed: it was repeated."""
+    assert [(r["id"], r["reason"]) for r in sweep.records if r["outcome"] != "ok"] == []
+    assert any("SIGKILL ended" in str(r["earlier_attempts"]) for r in sweep.records)
     assert sum(record["attempt"] > 1 for record in sweep.records) >= 3

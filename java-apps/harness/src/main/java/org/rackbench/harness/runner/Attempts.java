@@ -1,6 +1,8 @@
 package org.rackbench.harness.runner;
 
+import com.sun.management.OperatingSystemMXBean;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
@@ -57,27 +59,33 @@ final class Attempts {
     final long launched = System.nanoTime();
     area.note(attempt, fork.handle());
     state.started(trial.id(), number); // while the JVM starts, so it costs the trial nothing
-    boolean ended = fork.await(trial.timeoutSeconds(), () -> watch.isDisturbed(trial, before));
+    TrialWatch during = new TrialWatch(watch, trial, before);
+    Fork.End end = fork.await(trial.timeoutSeconds(), options.lookSeconds(), during::isSpoilt);
     final long exited = System.nanoTime();
-    TrialRecord record = TrialRecord.of(trial, attempt, fork, ended);
-    Look after = watch.look(trial);
-    if (!record.outcome().equals("ok") && !trial.needs().isEmpty()) {
+    String fault = end == Fork.End.ENDED ? killed(trial, fork) : during.fault();
+    TrialRecord record =
+        fault.isEmpty()
+            ? TrialRecord.of(trial, attempt, fork, end == Fork.End.BOUND)
+            : TrialRecord.spoilt(trial, attempt, fault);
+    Look after = record.isOk() ? watch.lookPatiently(trial) : watch.look(trial);
+    if (!record.isOk() && !trial.needs().isEmpty()) {
       Thread.sleep(SECOND_LOOK_MS);
       after = watch.lookAgain(trial, after);
+      fault = fault.isEmpty() ? during.doubt() : fault;
     }
-    String missed = after.missed(before);
+    fault = fault.isEmpty() ? after.missed(before) : fault;
     if (!after.isServed()) {
       after = watch.whenWell(trial, after); // only then is it known how a service ended
-      missed = missed.isEmpty() ? after.missed(before) : missed;
+      fault = fault.isEmpty() ? after.missed(before) : fault;
     }
     String memory = after.memory(before);
     if (!memory.isEmpty()) {
       record = record.outOfMemory(memory);
-    } else if (!missed.isEmpty()) {
-      area.throwAway(attempt, number, missed);
+    } else if (!fault.isEmpty()) {
+      area.throwAway(attempt, number, fault);
       state.thrownAway();
       return new Made(
-          false, "%s attempt %d thrown away: %s".formatted(trial.id(), number, missed), missed);
+          false, "%s attempt %d thrown away: %s".formatted(trial.id(), number, fault), fault);
     }
     if (Files.size(attempt.resolve(Fork.LOG)) == 0) {
       Files.delete(attempt.resolve(Fork.LOG));
@@ -108,6 +116,23 @@ final class Attempts {
             (exited - begin) / 1e9,
             outside / 1e6),
         "");
+  }
+
+  /** Returns who may have killed a JVM that has ended, in a sentence, or "". */
+  private static String killed(PlannedTrial trial, Fork fork) {
+    String signal = fork.killer();
+    if (signal.isEmpty()) {
+      return "";
+    }
+    return ("%s ended the client's JVM (status %d): somebody did, or the kernel for want of memory"
+            + " (heap %d MiB, the node has %s); look for oom-kill in the node's journal")
+        .formatted(signal, fork.exitStatus(), trial.heapMegabytes(), memory());
+  }
+
+  private static String memory() {
+    return ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean machine
+        ? "%d MiB".formatted(machine.getTotalMemorySize() >> 20)
+        : "an unknown amount";
   }
 
   private static double millis(long nanos) {

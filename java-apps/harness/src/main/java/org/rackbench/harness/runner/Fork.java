@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.rackbench.harness.trial.PlannedTrial;
@@ -18,11 +19,25 @@ final class Fork {
   /** File with what the JVM printed; it is sealed with the trial unless it is empty. */
   static final String LOG = "trial.log";
 
+  /** How the wait for a JVM came to its end; only {@code BOUND} makes a timeout. */
+  enum End {
+    /** The JVM ended, whether by itself or because something else ended it. */
+    ENDED,
+    /** The bound came, and the JVM was killed. */
+    BOUND,
+    /** The trial was spoilt, and the JVM was killed before its bound. */
+    DISTURBED
+  }
+
+  /** A process that a signal ended has this exit status plus the number of the signal. */
+  private static final int SIGNALLED = 128;
+
   /**
-   * Seconds between questions whether the wait is in vain; so rare that they do not disturb the
-   * calls.
+   * Signals that come from outside, by number. Those that a JVM raises itself when it crashes (as 6
+   * and 11) are not among them: a crash is a result of the trial.
    */
-  private static final int PATIENCE_S = 30;
+  private static final Map<Integer, String> FROM_OUTSIDE =
+      Map.of(1, "SIGHUP", 2, "SIGINT", 9, "SIGKILL", 15, "SIGTERM");
 
   private static final int TAIL_BYTES = 2000;
 
@@ -68,22 +83,31 @@ final class Fork {
 
   /**
    * Waits for the end of the JVM. Kills it and its descendants when the bound is reached or when
-   * waiting is in vain. Returns whether it ended by itself.
+   * the trial is spoilt.
    *
    * @param seconds the bound
-   * @param isVain asked every {@link #PATIENCE_S} seconds whether the trial cannot succeed any more
+   * @param lookSeconds time between questions whether the trial is spoilt
+   * @param isSpoilt whether a fault of the lab has spoilt the trial
    */
-  boolean await(int seconds, BooleanSupplier isVain) throws InterruptedException {
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
-    boolean ended;
-    do {
-      long left = Math.min(end - System.nanoTime(), TimeUnit.SECONDS.toNanos(PATIENCE_S));
-      ended = process.waitFor(left, TimeUnit.NANOSECONDS);
-    } while (!ended && System.nanoTime() < end && !isVain.getAsBoolean());
-    if (!ended) {
-      WorkArea.endTree(process.toHandle());
+  End await(int seconds, int lookSeconds, BooleanSupplier isSpoilt) throws InterruptedException {
+    final long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+    while (true) {
+      long left = Math.min(end - System.nanoTime(), TimeUnit.SECONDS.toNanos(lookSeconds));
+      if (process.waitFor(left, TimeUnit.NANOSECONDS)) {
+        return End.ENDED;
+      } else if (System.nanoTime() >= end) {
+        WorkArea.endTree(process.toHandle());
+        return End.BOUND;
+      } else if (isSpoilt.getAsBoolean()) {
+        WorkArea.endTree(process.toHandle());
+        return End.DISTURBED;
+      }
     }
-    return ended;
+  }
+
+  /** Returns by which signal from outside a JVM that has ended was killed, or "". */
+  String killer() {
+    return FROM_OUTSIDE.getOrDefault(exitStatus() - SIGNALLED, "");
   }
 
   int exitStatus() {

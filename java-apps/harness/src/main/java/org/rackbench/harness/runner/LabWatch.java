@@ -60,6 +60,16 @@ final class LabWatch {
     return first.problem() == null ? look(trial) : first;
   }
 
+  /** Looks until every node answers, at most {@link TrialWatch#MISSES} times. */
+  Look lookPatiently(PlannedTrial trial) throws IOException, InterruptedException {
+    Look look = look(trial);
+    for (int misses = 1; misses < TrialWatch.MISSES && !look.away().isEmpty(); misses++) {
+      Thread.sleep(POLL_MS);
+      look = look(trial);
+    }
+    return look;
+  }
+
   /**
    * Looks, and waits if need be until the trial may start. Returns the last look; if it has a
    * problem, the trial may not start.
@@ -95,14 +105,5 @@ final class LabWatch {
       state.become("running", "");
     }
     return last;
-  }
-
-  /** Returns whether something that was at work in {@code before} has ended or does not answer. */
-  boolean isDisturbed(PlannedTrial trial, Look before) {
-    try {
-      return !trial.needs().isEmpty() && !look(trial).missed(before).isEmpty();
-    } catch (IOException e) {
-      return false; // this node's own disk; the end of the trial will tell
-    }
   }
 }

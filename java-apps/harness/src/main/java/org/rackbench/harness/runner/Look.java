@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -174,11 +175,23 @@ final class Look {
    * busy with a long request.
    */
   String missed(Look before) {
-    List<String> missed = new ArrayList<>();
-    unreachable.forEach(name -> missed.add(name + " does not answer"));
-    ended(before)
-        .forEach(service -> missed.add("%s ended (%s)".formatted(service.name, service.end())));
-    return String.join(", ", missed);
+    return Stream.of(away(), endedSince(before))
+        .filter(text -> !text.isEmpty())
+        .collect(Collectors.joining(", "));
+  }
+
+  /** Returns which nodes do not answer, in a sentence, or "". */
+  String away() {
+    return unreachable.stream()
+        .map(name -> name + " does not answer")
+        .collect(Collectors.joining(", "));
+  }
+
+  /** Returns which services have ended since {@code before}, in a sentence, or "". */
+  String endedSince(Look before) {
+    return ended(before)
+        .map(service -> "%s ended (%s)".formatted(service.name, service.end()))
+        .collect(Collectors.joining(", "));
   }
 
   /** Returns which service ran out of memory since {@code before}, in a sentence, or "". */

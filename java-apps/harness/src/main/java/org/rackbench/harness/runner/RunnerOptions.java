@@ -16,6 +16,7 @@ import org.rackbench.harness.trial.BadInput;
  * @param last id of the last one, or null
  * @param group file that lists the ids to run, or null for all of them
  * @param retries how often a trial that a fault of the lab spoilt is repeated
+ * @param lookSeconds time between two looks at the servers while a trial runs
  * @param recoverSeconds how long to wait for what does not answer before going on without it
  * @param without names of nodes that are not used; trials that need them are put off
  * @param until no trial starts after it; null: no limit
@@ -30,6 +31,7 @@ record RunnerOptions(
     String last,
     Path group,
     int retries,
+    int lookSeconds,
     int recoverSeconds,
     Set<String> without,
     Instant until,
@@ -39,8 +41,8 @@ record RunnerOptions(
       """
       usage: java -cp 'HARNESS/*' org.rackbench.harness.runner.Runner --run DIR --lab FILE --clients DIR
                   [--lock FILE] [--first ID] [--last ID] | [--group FILE]
-                  [--retries N] [--recover SECONDS] [--without NAMES] [--until INSTANT]
-                  [--free-mb N]
+                  [--retries N] [--look SECONDS] [--recover SECONDS] [--without NAMES]
+                  [--until INSTANT] [--free-mb N]
         --run      directory of the run, with plan.jsonl in it
         --lab      lab.json, handed to the clients
         --clients  directory with one directory of jars for each client
@@ -48,6 +50,8 @@ record RunnerOptions(
         --first, --last  only the trials from one id to the other, in plan order
         --group    only the trials whose ids the file lists, one a line
         --retries  how often a trial that a fault of the lab spoilt is repeated (default 2)
+        --look     seconds between two looks at the servers while a trial runs; each look may
+                   disturb the calls a little (default 30)
         --recover  how long to wait for a node or service that does not answer before the
                    trials that need it are put off (default 600)
         --without  nodes to leave out, their names joined by commas; the trials that need them
@@ -67,6 +71,7 @@ record RunnerOptions(
           "--last",
           "--group",
           "--retries",
+          "--look",
           "--recover",
           "--without",
           "--until",
@@ -100,6 +105,7 @@ record RunnerOptions(
         given.get("--last"),
         group == null ? null : path(group),
         whole(given, "--retries", 2),
+        Math.max(1, whole(given, "--look", 30)),
         whole(given, "--recover", 600),
         Set.copyOf(List.of(given.getOrDefault("--without", "").split(","))),
         instant(given.get("--until")),

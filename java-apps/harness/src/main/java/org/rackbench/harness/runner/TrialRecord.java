@@ -18,8 +18,6 @@ import org.rackbench.harness.trial.Utc;
 /** Makes {@code trial.json} (schema 1) from the plan, the JVM's end and what the JVM left. */
 final class TrialRecord {
 
-  private static final String OK = "ok";
-
   private final PlannedTrial trial;
   private final Path attempt;
   private final Map<String, Object> result;
@@ -38,15 +36,15 @@ final class TrialRecord {
   /**
    * Returns the record of an attempt whose JVM has ended.
    *
-   * @param ended false when the JVM was killed at its bound
+   * @param isBound whether the JVM was killed because its bound came
    */
-  static TrialRecord of(PlannedTrial trial, Path attempt, Fork fork, boolean ended)
+  static TrialRecord of(PlannedTrial trial, Path attempt, Fork fork, boolean isBound)
       throws IOException {
     Map<String, Object> none = Map.of();
-    if (!ended) {
+    if (isBound) {
       String reason =
           "not done within timeout_s = %d s; the JVM was killed".formatted(trial.timeoutSeconds());
-      return new TrialRecord(trial, attempt, none, "timeout", reason);
+      return new TrialRecord(trial, attempt, none, Trial.TIMEOUT, reason);
     }
     switch (fork.exitStatus()) {
       case 0 -> {
@@ -66,14 +64,26 @@ final class TrialRecord {
         String reason =
             "the JVM ended with status %d before it left a result%s"
                 .formatted(fork.exitStatus(), words.isEmpty() ? ", without a word" : ": " + words);
-        return new TrialRecord(trial, attempt, none, "failed", reason);
+        return new TrialRecord(trial, attempt, none, Trial.FAILED, reason);
       }
     }
+  }
+
+  /**
+   * Returns the record of an attempt that a fault of the lab spoilt; it is of use only when that
+   * fault was a server's lack of memory.
+   */
+  static TrialRecord spoilt(PlannedTrial trial, Path attempt, String reason) {
+    return new TrialRecord(trial, attempt, Map.of(), Trial.FAILED, reason);
   }
 
   /** Returns the record of the same attempt when a server's lack of memory spoilt it. */
   TrialRecord outOfMemory(String sentence) {
     return new TrialRecord(trial, attempt, result, "oom", sentence);
+  }
+
+  boolean isOk() {
+    return outcome.equals(Trial.OK);
   }
 
   String outcome() {

@@ -45,7 +45,7 @@ public final class Trial {
    * This part of the bound, and no more than {@link #MOST_RESERVE_S} seconds, is kept for writing
    * the log.
    */
-  private static final int RESERVES_IN_BOUND = 20;
+  private static final int RESERVES_IN_BOUND = 5;
 
   private static final int MOST_RESERVE_S = 5;
 
@@ -149,7 +149,7 @@ public final class Trial {
       isWhole =
           new MeasuringLoop(
                   client, log, plan.threads(), plan.warmup(), plan.calls(), this::beginMeasuring)
-              .run(boundNanos() - reserve - uptime, reserve / 2);
+              .run(boundNanos() - reserve - uptime, reserve / 4);
       countGc(1);
     } finally {
       if (isWhole) { // else the server may hang, and so may the closing

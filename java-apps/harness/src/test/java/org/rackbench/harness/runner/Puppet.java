@@ -16,6 +16,7 @@ public final class Puppet implements Client, Caller {
 
   private String part;
   private long seq;
+  private long limitMillis;
 
   @Override
   public void open(Setting setting) throws IOException {
@@ -32,7 +33,12 @@ public final class Puppet implements Client, Caller {
             "chatty",
             "tell-timeout",
             "collect-first",
+            "killed",
+            "crash",
+            "late",
+            "one-late",
             "error");
+    limitMillis = setting.callTimeout().toMillis();
     if (part.equals("set-up")) {
       throw new IOException("no server there");
     } else if (part.equals("tell-timeout")) {
@@ -62,6 +68,14 @@ public final class Puppet implements Client, Caller {
       case "hang-once" -> hangOnce();
       case "chatty" -> System.out.println("said by the client");
       case "mixed" -> failAt3And4();
+      case "killed" -> signalSelf("KILL");
+      case "crash" -> signalSelf("ABRT");
+      case "late" -> beLate();
+      case "one-late" -> {
+        if (seq == 4) {
+          beLate();
+        }
+      }
       default -> {}
     }
   }
@@ -72,6 +86,17 @@ public final class Puppet implements Client, Caller {
     } else if (seq == 4) {
       throw new IllegalStateException("a fault");
     }
+  }
+
+  /** What a client does whose server hangs. */
+  private void beLate() throws Exception {
+    Thread.sleep(limitMillis);
+    throw new TimeoutException("no answer within %d ms".formatted(limitMillis));
+  }
+
+  private static void signalSelf(String signal) throws Exception {
+    Bench.signal(signal, ProcessHandle.current().pid());
+    Thread.sleep(1_000_000);
   }
 
   private static void eatMemory() {

@@ -37,9 +37,9 @@ class RunnerHealthTest {
   }
 
   /** The runner with one trial, which waits for a file {@code go} when it runs first. */
-  private Process underWay(Map<String, Object> needs) throws Exception {
+  private Process underWay(Map<String, Object> needs, String... options) throws Exception {
     bench.plan("t1", "hang-once", needs);
-    Process runner = bench.start();
+    Process runner = bench.start(options);
     bench.puppet();
     return runner;
   }
@@ -206,6 +206,77 @@ class RunnerHealthTest {
     assertEquals(2, bench.trial("t1").get("attempt"));
     String earlier = bench.trial("t1").get("earlier_attempts").toString();
     assertTrue(earlier.contains("worker1 does not answer"), earlier);
+  }
+
+  @Test
+  void oneMissedLookDisturbsNothing() throws Exception {
+    Process runner = underWay(TOMCAT, "--look", "1");
+    nodes.shut("worker1");
+    Bench.await(() -> "away".equals(stateOf("worker1")));
+    nodes.open("worker1");
+    Bench.await(() -> "up".equals(stateOf("worker1")));
+    Files.createFile(root.resolve("go"));
+    Bench.Ended ended = bench.end(runner);
+    assertEquals(0, ended.status(), ended.output());
+    assertEquals("ok", bench.trial("t1").get("outcome"));
+    assertEquals(1, bench.trial("t1").get("attempt"), ended.output());
+  }
+
+  @Test
+  void oneMissedLookAfterAGoodTrialDisturbsNothing() throws Exception {
+    Process runner = underWay(TOMCAT, "--look", "100");
+    nodes.shut("worker1");
+    Files.createFile(root.resolve("go"));
+    Bench.await(() -> "away".equals(stateOf("worker1")));
+    nodes.open("worker1");
+    Bench.Ended ended = bench.end(runner);
+    assertEquals(0, ended.status(), ended.output());
+    assertEquals(1, bench.trial("t1").get("attempt"), ended.output());
+  }
+
+  @Test
+  void aNodeThatMissesManyLooksSpoilsTheTrialAndMakesNoTimeout() throws Exception {
+    Process runner = underWay(TOMCAT, "--look", "1");
+    nodes.shut("worker1");
+    Bench.await(() -> "paused".equals(bench.state().get("state")));
+    nodes.open("worker1");
+    Files.createFile(root.resolve("go"));
+    Bench.Ended ended = bench.end(runner);
+    assertEquals(0, ended.status(), ended.output());
+    assertEquals("ok", bench.trial("t1").get("outcome"));
+    assertEquals(2, bench.trial("t1").get("attempt"));
+    String earlier = bench.trial("t1").get("earlier_attempts").toString();
+    assertTrue(earlier.contains("worker1 does not answer in 3 looks in a row"), earlier);
+  }
+
+  @Test
+  void aServiceThatEndedIsSeenWhileTheTrialRuns() throws Exception {
+    Process runner = underWay(TOMCAT, "--look", "1");
+    nodes.end("tomcat on worker1", "signal killed KILL");
+    nodes.begin("tomcat on worker1");
+    Bench.await(() -> bench.state().get("thrown_away").equals(1)); // there is no go yet
+    Files.createFile(root.resolve("go"));
+    assertEquals(0, bench.end(runner).status());
+    assertEquals("ok", bench.trial("t1").get("outcome"));
+    assertEquals(2, bench.trial("t1").get("attempt"));
+  }
+
+  @Test
+  void theBoundMakesATimeoutDespiteOneMissedLook() throws Exception {
+    bench.plan("t1", "hang", Map.of("needs", List.of("tomcat"), "timeout_s", 8));
+    Process runner = bench.start("--look", "1");
+    bench.puppet();
+    nodes.shut("worker1");
+    Bench.await(() -> "away".equals(stateOf("worker1")));
+    nodes.open("worker1");
+    Bench.Ended ended = bench.end(runner);
+    assertEquals(0, ended.status(), ended.output());
+    assertEquals("timeout", bench.trial("t1").get("outcome"));
+    assertEquals(1, bench.trial("t1").get("attempt"), ended.output());
+  }
+
+  private Object stateOf(String node) throws Exception {
+    return ((Map<?, ?>) ((Map<?, ?>) bench.state().get("nodes")).get(node)).get("state");
   }
 
   @Test

@@ -114,12 +114,56 @@ class RunnerOutcomeTest {
   }
 
   @Test
-  void aKilledJvmIsAFailedTrial() throws Exception {
+  void aTrialWhoseJvmIsKilledFromOutsideIsRepeated() throws Exception {
     bench.plan("t1", "hang-once");
     Process runner = bench.start();
     bench.puppet().destroyForcibly();
+    Files.createFile(root.resolve("go"));
     assertEquals(0, bench.end(runner).status());
-    assertOutcome("t1", "failed", "status 137");
+    assertOutcome("t1", "ok", "");
+    assertEquals(2, bench.trial("t1").get("attempt"));
+    String earlier = bench.trial("t1").get("earlier_attempts").toString();
+    assertTrue(earlier.contains("SIGKILL ended the client's JVM (status 137)"), earlier);
+    assertTrue(earlier.matches("(?s).*heap 32 MiB, the node has [0-9]+ MiB.*"), earlier);
+  }
+
+  @Test
+  void aTrialWhoseJvmIsAlwaysKilledIsPutOffAfterItsRetries() throws Exception {
+    bench.plan("t1", "killed");
+    bench.plan("t2", "ok");
+    Bench.Ended ended = bench.runner("--retries", "1");
+    assertEquals(4, ended.status(), ended.output());
+    assertOutcome("t2", "ok", "");
+    String putOff = bench.state().get("put_off").toString();
+    assertTrue(putOff.contains("2 attempts were spoilt, the last: SIGKILL ended"), putOff);
+  }
+
+  @Test
+  void aJvmThatCrashesIsAFailedTrial() throws Exception {
+    bench.plan("t1", "crash");
+    assertEquals(0, bench.runner().status());
+    assertOutcome("t1", "failed", "status 134");
+    assertEquals(1, bench.trial("t1").get("attempt"));
+  }
+
+  @Test
+  void oneCallThatHangsIsOneRow() throws Exception {
+    bench.plan("t1", "one-late", Map.of("constants", Map.of("client_heap_mb", 32), "timeout_s", 8));
+    assertEquals(0, bench.runner().status());
+    assertOutcome("t1", "ok", "");
+    List<String> calls = bench.calls("t1");
+    assertEquals(1, calls.stream().filter(row -> row.endsWith(",timeout")).count());
+    assertEquals(6, calls.stream().filter(row -> row.endsWith(",ok")).count());
+  }
+
+  @Test
+  void manyCallsThatHangLeaveTheirRows() throws Exception {
+    bench.plan("t1", "late", Map.of("constants", Map.of("client_heap_mb", 32), "timeout_s", 6));
+    assertEquals(0, bench.runner().status());
+    assertOutcome("t1", "timeout", "measured calls were made when the last 1.2 s were left");
+    int rows = (int) bench.trial("t1").get("calls_rows");
+    assertTrue(rows >= 3 && rows < 7, rows + " rows");
+    assertEquals(rows + 1, bench.calls("t1").size());
   }
 
   @Test
