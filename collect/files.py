@@ -26,7 +26,7 @@ def beside(path: Path) -> Iterator[Path]:
 
     When the block raises, `path` stays as it was and the temporary file is removed.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(path.parent)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield temporary
@@ -46,6 +46,15 @@ def write_bytes(path: Path, content: bytes) -> None:
 def write_text(path: Path, content: str) -> None:
     """Write `content` to `path` as write_bytes does: in UTF-8, with its line ends unchanged."""
     write_bytes(path, content.encode())
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory and those above it that are missing; they are on disk when this returns."""
+    if path.is_dir():
+        return
+    make_directory(path.parent)
+    path.mkdir(exist_ok=True)
+    flush(path.parent)
 
 
 def flush(path: Path) -> None:

@@ -15,6 +15,7 @@ from collect.cells.cache import Cache
 from collect.cells.calls import Calls, prove_calls
 from collect.cells.cells import cells_csv, make_cells
 from collect.errors import quoted
+from collect.files import flush
 from collect.run.directory import Run
 from collect.run.nodes import by_directory, changes_between, not_seen_again, read_looks
 from collect.run.trials import Trial
@@ -222,6 +223,8 @@ def set_aside(run: Run, findings: Sequence[Finding]) -> Mapping[str, Path]:
         target = free_name(run.directory / "refused" / finding.subject)
         target.parent.mkdir(exist_ok=True)
         source.rename(target)
+        flush(target.parent)
+        flush(run.trials_directory)
         moved[finding.subject] = target
     return moved
 

@@ -32,7 +32,7 @@ Linux waits at least 200 ms before it does so. A few are normal when connections
 our own choice.
 """
 GC_PERCENT = 10.0
-"""Share of the trial's time in collections of its JVM.
+"""Share of the measured phase in collections of the trial's JVM.
 
 The G1 collector aims at 8 % (GCTimeRatio=12): above 10 % it misses its aim, so the heap is small.
 """
@@ -78,8 +78,11 @@ def _of_node(seen: Readings) -> Iterator[tuple[str, str]]:
 
 
 def _of_collections(trial: Trial) -> Iterator[tuple[str, str]]:
-    if trial.gc_ms is not None and trial.elapsed_ns:
-        percent = 1e8 * trial.gc_ms / trial.elapsed_ns
+    # Earlier runners did not record the measured phase; over the JVM's life the share is a lower
+    # bound.
+    over_ns = trial.gc_over_ns or trial.elapsed_ns
+    if trial.gc_ms is not None and over_ns:
+        percent = 1e8 * trial.gc_ms / over_ns
         if percent > GC_PERCENT:
             limit = f"over {GC_PERCENT:g} % of the time in garbage collection"
             yield limit, f"{percent:.0f} % in garbage collection"

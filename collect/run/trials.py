@@ -63,6 +63,8 @@ class Trial:
 
     `asked` is what the runner was asked to do, by key of plan.jsonl; `anchor` is the clock of the
     trial's JVM at its start, and `earlier` the reasons why earlier attempts were thrown away.
+    `elapsed_ns` and `jvm_ms` are the life of that JVM by its own clock and by the runner's, and
+    `gc_over_ns` is the time in which its collections, `gc_ms`, were counted.
     """
 
     directory: Path
@@ -82,7 +84,9 @@ class Trial:
     jvm: Mapping[str, Any]
     anchor: datetime | None
     elapsed_ns: float | None
+    jvm_ms: float | None
     gc_ms: float | None
+    gc_over_ns: float | None
     overhead_ns: Mapping[str, float]
     readings: Mapping[str, Readings]
     restarts: tuple[Restart, ...]
@@ -130,7 +134,9 @@ class Trial:
             jvm=record.fields("jvm").all,
             anchor=clock.instant("anchor_start_utc"),
             elapsed_ns=clock.number("elapsed_ns"),
+            jvm_ms=record.fields("fork_ms").number("jvm"),
             gc_ms=record.fields("gc").number("millis"),
+            gc_over_ns=record.fields("gc").number("measured_ns"),
             overhead_ns={
                 name: value for name in overhead.all if (value := overhead.number(name)) is not None
             },

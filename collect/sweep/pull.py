@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from collect.files import NoRoomError, flush, is_full
+from collect.files import NoRoomError, flush, is_full, make_directory
 from collect.run.plan import PlannedTrial
 from collect.run.trials import Trial, TrialError, verify_trial
 
@@ -62,7 +62,7 @@ def _accept(
     incoming, trials = run / INCOMING, run / "trials"
     shutil.rmtree(incoming, ignore_errors=True)
     incoming.mkdir(parents=True)
-    trials.mkdir(exist_ok=True)
+    make_directory(trials)
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
             others = [member for member in tar if not (member.isreg() or member.isdir())]
@@ -117,7 +117,7 @@ def _compress(path: Path) -> None:
 @contextmanager
 def _alone(run: Path) -> Iterator[None]:
     """Hold the lock of a run's pulls; the system releases it however the process ends."""
-    run.mkdir(parents=True, exist_ok=True)
+    make_directory(run)
     with (run / _LOCK).open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -301,6 +301,27 @@ def test_a_cell_left_out_is_found(run):
     assert "has 11 rows or other columns, the trials give 12 rows" in only(run)[2]
 
 
+@pytest.mark.parametrize(
+    ("taken", "is_found"),
+    [
+        ({"fork_ms": {"jvm": 40_000.0}}, True),
+        ({"fork_ms": {"jvm": 55_000.0}}, False),  # it kept 5 s for writing its log
+        ({"fork_ms": {"jvm": 60_040.0}}, False),
+        ({"ended_at": "2026-03-01T22:59:59.000000Z"}, False),  # an old one without fork_ms
+        ({}, True),
+    ],
+)
+def test_a_timeout_whose_bound_never_came_is_refused(run, taken, is_found):
+    planned = run.plan[3]
+    shutil.rmtree(run.trials_directory / planned.id)
+    reason = f"not done within timeout_s = {planned.timeout_s} s; the JVM was killed"
+    seal(run.trials_directory, planned, [], outcome="timeout", reason=reason, **taken)
+    refused = [(s, text) for kind, s, text in findings(run) if kind == "refused"]
+    assert planned.timeout_s == 60
+    assert [subject for subject, _ in refused] == [planned.id] * is_found
+    assert not is_found or "for a bound of 60 s, but its JVM was ended after " in refused[0][1]
+
+
 def test_what_is_set_aside_is_kept_and_open_again(run, capsys):
     torn, copy = run.plan[0].id, "b99-copy"
     shutil.copytree(run.trials_directory / torn, run.trials_directory / copy)

@@ -71,6 +71,12 @@ def test_long_collections_are_named(sealed):
     assert texts(trial) == ["11 % in garbage collection"]
 
 
+def test_collections_are_a_share_of_the_measured_phase(sealed):
+    """Not of the life of the JVM, most of which may be its start and its warm-up."""
+    gc = {"count": 9, "millis": 150, "measured_ns": 10**9}
+    assert texts(sealed(gc=gc, clock={"elapsed_ns": 10**10})) == ["15 % in garbage collection"]
+
+
 @pytest.mark.parametrize(
     "recorded", [None, [], {"client1": None}, {"client1": dict.fromkeys(CALM)}]
 )
