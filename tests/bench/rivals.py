@@ -11,26 +11,21 @@ from __future__ import annotations
 import csv
 import io
 import re
-import shlex
-import shutil
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import urlsplit
 
+import jmeter_run
 from bench_lab import PREFIX, BenchLab, said
 from by_hand import CLIENT, HandRun, study
-from jmeter_home import jmeter_home
 from row import Row, rate, share
 
-HERE = Path(__file__).parent
 CONCURRENCY = (1, 30, 100)
 ROUNDS = 3
 SECONDS = 4
 RESOURCE = f"http://{PREFIX}.21:8080/axis/byte"  # of worker1
-JMETER = "/opt/jmeter"
 
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
 
@@ -104,10 +99,7 @@ def install(lab: BenchLab) -> None:
     """Put wrk, from the packages in the image, and JMeter on the client."""
     apt = ["-m", "ansible.builtin.apt", "-a", "name=wrk install_recommends=false"]
     lab.clocked([".venv/bin/ansible", CLIENT, "--become", *apt])
-    home = jmeter_home(lab.state)
-    shutil.copy(HERE / "jmeter/http.jmx", home)
-    unpack = f"sudo mkdir -p {JMETER} && sudo tar -xf - -C {JMETER}"
-    said([*lab.ssh(CLIENT), unpack], said(["tar", "-cf", "-", "-C", str(home), "."]))
+    jmeter_run.install(lab)
 
 
 def planned(lab: BenchLab, expected: dict[int, float]) -> HandRun:
@@ -197,7 +189,7 @@ def wrk(lab: BenchLab, threads: int) -> Load:
 
 
 def jmeter(lab: BenchLab, threads: int) -> Load:
-    """Run JMeter for as long, after as long a warm-up, logging of each call what is needed here."""
+    """Run JMeter for as long, after as long a warm-up."""
     url = urlsplit(RESOURCE)
     options = {
         "host": url.hostname,
@@ -205,27 +197,14 @@ def jmeter(lab: BenchLab, threads: int) -> Load:
         "path": url.path,
         "threads": threads,
         "seconds": 2 * SECONDS,
-    } | dict.fromkeys((f"jmeter.save.saveservice.{name}" for name in _UNSAVED), "false")
-    command = (
-        "cd $(mktemp -d) && java -Xms512m -Xmx512m "
-        f"-jar {JMETER}/bin/ApacheJMeter.jar -n -t {JMETER}/http.jmx -l calls.csv "
-        + shlex.join(f"-J{name}={value}" for name, value in options.items())
-        + " >out 2>&1 || { cat out >&2; exit 1; }; cat calls.csv"
-    )
-    printed = said([*lab.ssh(CLIENT), command]).decode()
+    }
+    java = ["-Xms512m", "-Xmx512m"]
     calls = [
-        (int(call["timeStamp"]), int(call["elapsed"]))
-        for call in csv.DictReader(io.StringIO(printed))
-        if call["success"] == "true"
+        (call.start, call.elapsed)
+        for call in jmeter_run.samples(lab, "http.jmx", options, java)
+        if call.is_ok
     ]
     end = max(start + elapsed for start, elapsed in calls)
     inside = sorted(ms for start, ms in calls if end - SECONDS * 1000 <= start)
     p50, p99 = inside[len(inside) // 2], inside[len(inside) * 99 // 100]
     return Load(len(inside) / SECONDS, p50 / 1e3, p99 / 1e3)
-
-
-_UNSAVED = (
-    *("label", "response_code", "response_message", "thread_name", "data_type", "bytes"),
-    *("sent_bytes", "thread_counts", "url", "latency", "idle_time", "connect_time"),
-    "assertion_results_failure_message",
-)
