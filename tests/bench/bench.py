@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import judges
 import provisioning
 import rivals
 import trials
@@ -28,6 +29,7 @@ SECTIONS: dict[str, Callable[[BenchLab], list[Row]]] = {
     "provisioning": provisioning.rows,
     "trials": trials.rows,
     "rivals": rivals.rows,
+    "judges": judges.rows,
 }
 
 
@@ -74,6 +76,15 @@ are corrected in the same way. In a closed loop the mean is threads / rate. A p5
 mean shows that some calls wait much longer than others for one of the cores that client and
 server share here. They wait inside the calls, not between them, as the last line of each group
 shows.
+
+*JMS request and reply* and *SOAP call* compare the kit's clients with JMeter's JMS Point-to-Point
+and HTTP samplers and with Gatling's JMS protocol: the same broker, queue, worker and number of
+bytes, or the same envelope; the same heap and collector; alternating runs. The measured values are
+medians of the runs, the ratio is the median of the ratios inside a round. An aim stands beside the
+better of the two rivals. Both know whole milliseconds, so ours are rounded likewise before medians
+are compared; below 2 ms look at the mean. We and Gatling send bytes, JMeter a text. Our
+SOAP call includes the SOAP stack, which writes and parses each envelope; JMeter's posts a text that
+is ready and parses nothing. That is what *time over JMS / time over SOAP* differs by.
 
 - Date: {datetime.datetime.now(datetime.UTC).date()}
 - Machine: {os.cpu_count()} cores, {model}, Linux {platform.release()}

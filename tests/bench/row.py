@@ -28,7 +28,10 @@ def share(value: float) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured and what it is compared with, in the same unit; `show` writes both."""
+    """What was measured and what it is compared with, in the same unit; `show` writes both.
+
+    `of_rounds` is the median of the rounds' ratios, where both were measured in each round.
+    """
 
     what: str
     value: float
@@ -36,10 +39,13 @@ class Row:
     yardstick_value: float
     target: str = ""
     show: Callable[[float], str] = seconds
+    of_rounds: float | None = None
 
     def line(self) -> str:
         """The row as Markdown."""
-        ratio = f"{self.value / self.yardstick_value:.2f}" if self.yardstick_value else "-"
+        quotient = self.value / self.yardstick_value if self.yardstick_value else None
+        found = quotient if self.of_rounds is None else self.of_rounds
+        ratio = "-" if found is None else f"{found:.2f}"
         return (
             f"| {self.what} | {self.show(self.value)} | {self.yardstick} | "
             f"{self.show(self.yardstick_value)} | {ratio} | {self.target} |"

@@ -1,0 +1,123 @@
+"""What the runs of several load generators say of each other, as rows of the page."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from row import Row, rate, seconds, share
+
+OURS = "ours"
+RIVALS = {"jms": ("JMeter", "Gatling"), "soap": ("JMeter",)}
+NAMES = {"jms": "JMS request and reply", "soap": "SOAP call"}
+
+
+@dataclass(frozen=True)
+class Load:
+    """What one run measured: calls a second; the time of a call in seconds."""
+
+    calls_per_s: float
+    p50: float  # of times in whole milliseconds, interpolated
+    mean: float
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a ratio should be."""
+
+    words: str
+    low: float
+    high: float
+
+    def of(self, ratio: float) -> str:
+        """The aim, and whether it is met."""
+        return f"{self.words}: {'met' if self.low <= ratio <= self.high else 'missed'}"
+
+
+AS_FAST = Aim(">= 1", 1, float("inf"))
+AS_LONG = Aim("0.85 to 1.15", 0.85, 1.15)
+ALIKE = Aim("0.9 to 1.1", 0.9, 1.1)
+
+Runs = Mapping[tuple[str, str, int], Sequence[Load]]  # by tool, protocol and threads; one a round
+
+
+def load(calls: Iterable[tuple[int, int]], begin: int, end: int) -> Load:
+    """Of the calls, given by start and end in milliseconds, those that ended in this time."""
+    took = [done - start for start, done in calls if begin < done <= end]
+    if not took:
+        raise SystemExit("no call ended in the time that counts")
+    return Load(
+        calls_per_s=len(took) / (end - begin) * 1e3,
+        p50=max(0, statistics.median_grouped(took)) / 1e3,
+        mean=statistics.fmean(took) / 1e3,
+    )
+
+
+def own_load(calls: Iterable[tuple[int, int, int]]) -> Load:
+    """Of ours, given by thread, start and duration (ns), those made while all threads called.
+
+    Rounded as the others round, so that the medians are alike; the mean is not.
+    """
+    exact = list(calls)
+    last: dict[int, int] = {}
+    for thread, start, took in exact:
+        last[thread] = max(last.get(thread, 0), start + took)
+    begin, end = min(start for _, start, _ in exact), min(last.values())
+    whole = [(start // 10**6, (start + took) // 10**6) for _, start, took in exact]
+    inside = [took for _, start, took in exact if start + took <= end]
+    rounded = load(whole, begin // 10**6, end // 10**6)
+    return Load(len(inside) / (end - begin) * 1e9, rounded.p50, statistics.fmean(inside) / 1e9)
+
+
+def compared(runs: Runs, threads: int) -> Iterator[Row]:
+    """The rows of one number of threads; an aim stands beside the better rival."""
+    at = f"{threads} thread{'s' if threads > 1 else ''}"
+    for protocol, rivals in RIVALS.items():
+        what = f"{NAMES[protocol]}, {at}"
+        mine = runs[OURS, protocol, threads]
+        theirs = {rival: runs[rival, protocol, threads] for rival in rivals}
+        fastest = max(rivals, key=lambda rival: _middle(theirs[rival], "calls_per_s"))
+        shortest = min(rivals, key=lambda rival: _middle(theirs[rival], "p50"))
+        for rival, loads in theirs.items():
+            aim = AS_FAST if rival == fastest else None
+            yield _row(f"{what}: rate", "calls_per_s", mine, (rival, loads), aim, show=rate)
+        for rival, loads in theirs.items():
+            aim = AS_LONG if rival == shortest else None
+            yield _row(f"{what}: p50 in whole ms", "p50", mine, (rival, loads), aim)
+        for rival, loads in theirs.items():
+            yield _row(f"{what}: mean", "mean", mine, (rival, loads), None)
+    for name in ("p50", "mean"):
+        mine, theirs_ = (_quotients(runs, tool, threads, name) for tool in (OURS, "JMeter"))
+        ratio = statistics.median(a / b for a, b in zip(mine, theirs_, strict=True))
+        what = f"time over JMS / time over SOAP, {at}: {name}"
+        target = ALIKE.of(ratio) if name == "p50" else ""
+        middle, yardstick = statistics.median(mine), statistics.median(theirs_)
+        yield Row(what, middle, "the same of JMeter", yardstick, target, share, ratio)
+
+
+def _row(
+    what: str,
+    name: str,
+    mine: Sequence[Load],
+    other: tuple[str, Sequence[Load]],
+    aim: Aim | None,
+    *,
+    show: Callable[[float], str] = seconds,
+) -> Row:
+    """Medians over the rounds, and the median of the rounds' ratios."""
+    rival, theirs = other
+    pairs = zip(mine, theirs, strict=True)
+    ratio = statistics.median(getattr(a, name) / getattr(b, name) for a, b in pairs)
+    target = aim.of(ratio) if aim else ""
+    return Row(what, _middle(mine, name), rival, _middle(theirs, name), target, show, ratio)
+
+
+def _middle(loads: Sequence[Load], name: str) -> float:
+    values: list[float] = [getattr(load, name) for load in loads]
+    return statistics.median(values)
+
+
+def _quotients(runs: Runs, tool: str, threads: int, name: str) -> list[float]:
+    pairs = zip(runs[tool, "jms", threads], runs[tool, "soap", threads], strict=True)
+    return [getattr(jms, name) / getattr(soap, name) for jms, soap in pairs]

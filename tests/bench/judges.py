@@ -1,0 +1,239 @@
+"""The kit's JMS and SOAP clients against those of other load generators, JMeter and Gatling.
+
+All send a message of as many bytes to the same queue of the same broker, where one worker returns
+it, or the same envelope to the same service. They run on the client node one after the other, with
+the same heap and collector, and each has as long to warm up as it is measured afterwards.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import shlex
+import shutil
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import gatling_log
+import jmeter_run
+import pinned_jars
+from bench_lab import PREFIX, ROOT, BenchLab, said
+from by_hand import CLIENT, HandRun, study
+from judged import OURS, RIVALS, Load, compared, load, own_load
+from row import Row, rate, seconds
+
+HERE = Path(__file__).parent
+WORKER = "worker1"
+CONCURRENCY = (1, 30, 100)
+ROUNDS = 3
+SECONDS = 4
+BYTES = 512  # of the body, and of the envelope: the smallest of the study `binding`
+HEAP_MB = 512
+JVM_OPTIONS = ["-XX:+UseParallelGC", "-XX:+AlwaysPreTouch"]
+JAVA = [f"-Xms{HEAP_MB}m", f"-Xmx{HEAP_MB}m", *JVM_OPTIONS]
+SERVICE = f"http://{PREFIX}.21:8080/axis/services/Hello"
+QUEUE = f"matrix.{WORKER}"  # the echo takes the place of the matrix worker
+JNDI, FACTORY = "file:///etc/rackbench/jndi", "ConnectionFactory"
+USER, PASSWORD = "bench", "/etc/rackbench/broker.password"
+AT = "/opt/judges"  # on the nodes
+CLIENTS = "/opt/rackbench/clients"
+ENVELOPE = (
+    '<?xml version="1.0" encoding="UTF-8"?><soapenv:Envelope '
+    'xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/" '
+    'xmlns:xsd="http://www.w3.org/2001/XMLSchema" '
+    'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><soapenv:Body><ns1:hello '
+    'soapenv:encodingStyle="http://schemas.xmlsoap.org/soap/encoding/" '
+    'xmlns:ns1="urn:rackbench:hello"><text xsi:type="xsd:string">TEXT</text></ns1:hello>'
+    "</soapenv:Body></soapenv:Envelope>"
+)  # as Axis 1.4 writes it
+
+
+def rows(lab: BenchLab) -> list[Row]:
+    """Alternate the tools."""
+    install(lab)
+    try:
+        echo(lab)
+        return measured(lab)
+    finally:
+        on(lab, WORKER, "systemctl stop rackbench-echo; systemctl start rackbench-matrix-worker")
+
+
+def measured(lab: BenchLab) -> list[Row]:
+    """Run all rounds, every other one in the opposite order."""
+    own = {
+        protocol: planned(
+            lab, protocol, {c: rival(lab, "JMeter", protocol, c).calls_per_s for c in CONCURRENCY}
+        )  # which warms up the servers, too
+        for protocol in RIVALS
+    }
+    order = [(tool, protocol) for protocol in RIVALS for tool in (OURS, *RIVALS[protocol])]
+    runs: dict[tuple[str, str, int], list[Load]] = defaultdict(list)
+    for block in range(1, ROUNDS + 1):
+        for c in CONCURRENCY:
+            print(f"JMS and SOAP at {c} threads, round {block} of {ROUNDS} …", flush=True)
+            for tool, protocol in order if block % 2 else reversed(order):
+                found = (
+                    harness(own[protocol], block, c)
+                    if tool == OURS
+                    else rival(lab, tool, protocol, c)
+                )
+                runs[tool, protocol, c].append(found)
+                print(
+                    f"  {protocol}, {tool}: {rate(found.calls_per_s)}, "
+                    f"p50 {seconds(found.p50)}, mean {seconds(found.mean)}",
+                    flush=True,
+                )
+    return [row for c in CONCURRENCY for row in compared(runs, c)]
+
+
+def install(lab: BenchLab) -> None:
+    """Build what the bench adds to the kit, and put it and the rivals on the nodes."""
+    jmeter_run.install(lab)
+    shutil.unpack_archive(ROOT / "java-apps/dist/clients.tar.gz", lab.state / "clients")
+    jars = lab.state / "judges"
+    pinned_jars.fetch(HERE / "gatling", jars)
+    built = lab.state / "judges-classes"
+    shutil.copytree(HERE / "judges", built, ignore=shutil.ignore_patterns("*.java"))
+    path = f"{jars}/*:{lab.state}/clients/sort-jms/*"
+    sources = map(str, (HERE / "judges").rglob("*.java"))
+    said(["javac", "--release", "17", "-proc:none", "-d", str(built), "-cp", path, *sources])
+    said(["jar", "--create", "--file", str(jars / "judges.jar"), "-C", str(built), "."])
+    # A directory for each: jars of javax.jms and jakarta.jms never meet.
+    put(lab, CLIENT, f"{AT}/gatling", jars, "*.jar")
+    put(lab, CLIENT, f"{AT}/echo-jms", jars, "judges.jar")
+    put(lab, WORKER, f"{AT}/echo", jars, "judges.jar")
+    broker = "imq.jar fscontext.jar"
+    text = ENVELOPE.replace("TEXT", ("Hello" * BYTES)[: BYTES - len(ENVELOPE) + len("TEXT")])
+    on(
+        lab,
+        CLIENT,
+        f"cd {CLIENTS}/sort-jms && cp {broker} {AT}/gatling && cp *.jar {AT}/echo-jms && "
+        f"ln -sfn {AT}/echo-jms {CLIENTS}/echo-jms && cd {CLIENTS}/hello-jms && "
+        f"cp imq-*.jar fscontext-*.jar javax.jms-api-*.jar {jmeter_run.JMETER}/lib && "
+        f"printf %s {shlex.quote(text)} > {AT}/envelope.xml",
+    )
+
+
+def echo(lab: BenchLab) -> None:
+    """Let the echo answer at the queue of the matrix worker."""
+    command = [
+        *("systemd-run", "--quiet", "--unit=rackbench-echo", "--property=DynamicUser=yes"),
+        *("--property=SupplementaryGroups=rackbench", "--property=RuntimeDirectory=rackbench-echo"),
+        *("java", "-Xms128m", "-Xmx128m", *JVM_OPTIONS, "-cp", f"{AT}/echo/*"),
+        *("org.rackbench.judges.EchoWorker", "--queue", QUEUE, "--jndi-url", JNDI),
+        *("--connection-factory", FACTORY, "--username", USER, "--password-file", PASSWORD),
+        *("--ready-file", "/run/rackbench-echo/ready"),
+    ]
+    on(
+        lab,
+        WORKER,
+        f"cp $(dirname $(ls -d /opt/rackbench/*/matrix-worker/imq.jar))/*.jar {AT}/echo && "
+        f"systemctl stop rackbench-matrix-worker && {shlex.join(command)} && "
+        "timeout 30 sh -c 'until [ -e /run/rackbench-echo/ready ]; do sleep 0.2; done' || "
+        "{ journalctl --unit=rackbench-echo --lines=30 >&2; exit 1; }",
+    )
+
+
+def put(lab: BenchLab, node: str, directory: str, source: Path, pattern: str) -> None:
+    """Copy files to a node."""
+    names = [file.name for file in source.glob(pattern)]
+    archive = said(["tar", "-cf", "-", "-C", str(source), *names])
+    on(lab, node, f"mkdir -p {directory} && tar -xf - --no-same-owner -C {directory}", archive)
+
+
+def on(lab: BenchLab, node: str, script: str, given: bytes = b"") -> bytes:
+    """Run a shell script on a node as root."""
+    return said([*lab.ssh(node), f"sudo sh -c {shlex.quote(script)}"], given)
+
+
+def planned(lab: BenchLab, protocol: str, expected: Mapping[int, float]) -> HandRun:
+    """A trial a round and concurrency, of as many calls as last SECONDS, and as many to warm up."""
+    where = [
+        {"cells": {"concurrency": c}, "calls": calls, "warmup": calls}
+        for c, speed in expected.items()
+        for calls in [max(1, round(speed * SECONDS / c))]
+    ]
+    constants = {"client_heap_mb": HEAP_MB, "jvm_options": JVM_OPTIONS, "message_bytes": BYTES}
+    constants |= (
+        {"delivery": "persistent", "acknowledge": "auto"} if protocol == "jms" else {"pooled": True}
+    )
+    name, client = f"bench-judges-{protocol}", {"jms": "echo-jms", "soap": "hello-http"}[protocol]
+    plan = study(
+        name,
+        client,
+        factors={"concurrency": list(CONCURRENCY)},
+        constants=constants,
+        replicates=ROUNDS,
+        where=where,
+    )
+    return HandRun.planned(lab, name, plan)
+
+
+def harness(run: HandRun, block: int, threads: int) -> Load:
+    """Run our trial of this block at this concurrency."""
+    (trial,) = (i for i in run.ids if i.startswith(f"b{block:02d}-") and i.endswith(f"-{threads}"))
+    run.run([trial])
+    (sealed,) = run.trials([trial])
+    calls = [
+        call
+        for call in csv.DictReader(io.StringIO(sealed.calls.decode()))
+        if call["phase"] == "measure"
+    ]
+    if sealed.record["outcome"] != "ok" or any(call["status"] != "ok" for call in calls):
+        raise SystemExit(f"{trial} of {run.name} has calls that failed: {sealed.record}")
+    return own_load(
+        (int(call["thread"]), int(call["start_ns"]), int(call["elapsed_ns"])) for call in calls
+    )
+
+
+def rival(lab: BenchLab, tool: str, protocol: str, threads: int) -> Load:
+    """Run one of the others at this concurrency; the last SECONDS of its run count."""
+    calls = gatling(lab, threads) if tool == "Gatling" else jmeter(lab, protocol, threads)
+    if not calls or not all(is_ok for _, _, is_ok in calls):
+        failed = sum(not is_ok for _, _, is_ok in calls)
+        raise SystemExit(f"{tool}, {protocol}: {failed} of {len(calls)} calls failed")
+    end = max(done for _, done, _ in calls)
+    return load(((start, done) for start, done, _ in calls), end - SECONDS * 1000, end)
+
+
+def jmeter(lab: BenchLab, protocol: str, threads: int) -> list[tuple[int, int, bool]]:
+    """Start and end of each call in milliseconds, and whether it was good."""
+    options: dict[str, object] = {"threads": threads, "seconds": 2 * SECONDS}
+    if protocol == "jms":
+        options |= {"jndi": JNDI, "factory": FACTORY, "queue": QUEUE, "bytes": BYTES}
+        options |= {"username": USER, "passwordfile": PASSWORD}
+    else:
+        url = urlsplit(SERVICE)
+        options |= {"host": url.hostname, "port": url.port, "path": url.path}
+        options |= {"envelope": f"{AT}/envelope.xml", "expect": "HelloHello"}
+    found = jmeter_run.samples(lab, f"{protocol}.jmx", options, JAVA)
+    return [(call.start, call.start + call.elapsed, call.is_ok) for call in found]
+
+
+def gatling(lab: BenchLab, threads: int) -> list[tuple[int, int, bool]]:
+    """Start and end of each call in milliseconds, and whether it was good."""
+    options = {
+        "threads": threads,
+        "seconds": 2 * SECONDS,
+        "bytes": BYTES,
+        "queue": QUEUE,
+        "jndi": JNDI,
+        "factory": FACTORY,
+        "username": USER,
+        "passwordFile": PASSWORD,
+    }
+    java = [*JAVA, "--add-opens=java.base/java.lang=ALL-UNNAMED"]
+    java += [f"-D{name}={value}" for name, value in options.items()]
+    java += ["-cp", f"{AT}/gatling/*", "io.gatling.app.Gatling"]
+    java += ["--simulation", "org.rackbench.judges.RequestReply"]
+    java += ["--no-reports", "--results-folder", "results"]
+    command = (
+        'cd "$(mktemp -d)" && trap \'rm -rf "$PWD"\' EXIT && '
+        f"java {shlex.join(java)} >out 2>&1 || {{ cat out >&2; exit 1; }}; "
+        "cat results/*/simulation.log"
+    )
+    script = f"sudo -u rackbench bash -c {shlex.quote(command)}"
+    log = said([*lab.ssh(CLIENT), script])
+    return [(call.start, call.end, call.is_ok) for call in gatling_log.requests(log)]

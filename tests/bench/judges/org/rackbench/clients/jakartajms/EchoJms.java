@@ -1,0 +1,27 @@
+package org.rackbench.clients.jakartajms;
+
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Setting;
+
+/**
+ * The kit's request and reply over a queue of the first worker, with no work but that. Constant
+ * {@code message_bytes}; the others as in {@link QueueCaller}.
+ */
+public final class EchoJms implements Client {
+
+  private Setting setting;
+
+  @Override
+  public void open(Setting trial) {
+    setting = trial;
+  }
+
+  @Override
+  public Caller caller(int thread) throws Exception {
+    return new EchoJmsCaller(setting, setting.lab().workers(1, "matrix_queue").get(0));
+  }
+
+  @Override
+  public void close() {}
+}

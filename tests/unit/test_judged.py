@@ -1,0 +1,89 @@
+"""The arithmetic that lays our calls beside those of JMeter and Gatling."""
+
+import struct
+
+import gatling_log
+import pytest
+from judged import OURS, Load, compared, load, own_load
+
+MS = 1_000_000
+
+
+def test_only_calls_that_ended_in_the_time_that_counts_do():
+    warm_up, measured = [(0, 900)], [(i, i + 20) for i in range(1000, 1100, 10)]
+    found = load(warm_up + measured, 1000, 2000)
+    assert found.calls_per_s == pytest.approx(10)
+    assert found.mean == pytest.approx(0.020)
+    assert found.p50 == pytest.approx(0.020, abs=0.0005)
+
+
+def test_a_run_without_a_call_is_no_measurement():
+    with pytest.raises(SystemExit, match="no call"):
+        load([], 0, 1000)
+
+
+def test_our_median_is_of_times_rounded_as_theirs():
+    # 1.25 ms one after the other: in whole milliseconds three of four last 1 ms, one lasts 2.
+    calls = [(0, i * 1_250_000, 1_250_000) for i in range(400)]
+    ours = own_load(calls)
+    theirs = load([(s // MS, (s + took) // MS) for _, s, took in calls], 0, 500)
+    assert ours.p50 == theirs.p50 != 0.00125
+    assert ours.mean == theirs.mean == pytest.approx(0.00125)
+    assert ours.calls_per_s == pytest.approx(800)
+
+
+def test_only_the_time_in_which_all_threads_call_counts():
+    fast = [(0, i * MS, MS) for i in range(10)]
+    slow = [(1, i * 4 * MS, 4 * MS) for i in range(10)]
+    assert own_load(fast + slow).calls_per_s == pytest.approx(12 / 0.010)
+
+
+def rows(ours: Load, jmeter: Load, gatling: Load) -> dict[str, str]:
+    soap = Load(100, 0.010, 0.010)
+    runs = {(OURS, "jms", 1): [ours], ("JMeter", "jms", 1): [jmeter]}
+    runs |= {("Gatling", "jms", 1): [gatling], (OURS, "soap", 1): [soap]}
+    runs["JMeter", "soap", 1] = [soap]
+    return {f"{row.what}, {row.yardstick}": row.target for row in compared(runs, 1)}
+
+
+def test_the_aim_stands_beside_the_better_rival():
+    targets = rows(Load(100, 0.010, 0.010), Load(90, 0.011, 0.011), Load(120, 0.005, 0.005))
+    assert targets["JMS request and reply, 1 thread: rate, Gatling"] == ">= 1: missed"
+    assert targets["JMS request and reply, 1 thread: rate, JMeter"] == ""
+    assert "missed" in targets["JMS request and reply, 1 thread: p50 in whole ms, Gatling"]
+    assert "met" in targets["SOAP call, 1 thread: rate, JMeter"]
+
+
+def test_the_ratio_of_protocols_is_compared_with_jmeters():
+    name = "time over JMS / time over SOAP, 1 thread: p50, the same of JMeter"
+    even = Load(100, 0.010, 0.010)
+    assert rows(even, Load(100, 0.0105, 0.0105), even)[name].endswith("met")
+    assert rows(even, Load(100, 0.0125, 0.0125), even)[name].endswith("missed")
+
+
+def text(words: str) -> bytes:
+    return struct.pack(">i", len(words)) + words.encode() + b"\0" if words else b"\0\0\0\0"
+
+
+def request(name: bytes, start: int, end: int, *, is_ok: bool, message: bytes) -> bytes:
+    return b"\1" + struct.pack(">i", 0) + name + struct.pack(">ii?", start, end, is_ok) + message
+
+
+RUN = b"\0" + text("3.15.1") + text("Simulation") + struct.pack(">q", 1) + text("")
+SCENARIOS = struct.pack(">i", 1) + text("users") + struct.pack(">i", 0)
+USER = b"\2" + struct.pack(">i?i", 0, True, 1)
+
+
+def test_a_text_of_gatlings_log_is_written_once():
+    one, two = struct.pack(">i", 1), struct.pack(">i", 2)
+    first = request(one + text("request"), 5, 9, is_ok=True, message=two + text(""))
+    second = request(one, 9, 20, is_ok=False, message=struct.pack(">i", 3) + text("late"))
+    found = list(gatling_log.requests(RUN + SCENARIOS + USER + first + second))
+    assert found == [gatling_log.Request(5, 9, True), gatling_log.Request(9, 20, False)]
+
+
+def test_what_is_no_log_of_gatling_is_refused():
+    with pytest.raises(ValueError, match="run"):
+        list(gatling_log.requests(b"RUN\tolder"))
+    with pytest.raises(ValueError, match="kind 9"):
+        list(gatling_log.requests(RUN + SCENARIOS + b"\x09"))
