@@ -51,6 +51,29 @@ class CellTrial:
 
 
 @dataclass(frozen=True)
+class WarmupOfCell:
+    """The fewest and most warm-up calls of a thread over the trials of a cell.
+
+    Of the `decided` trials, whose calls decided how long it took, `steady` became steady; the
+    others warmed up to their end.
+    """
+
+    least: int
+    most: int
+    steady: int
+    decided: int
+
+    def __str__(self) -> str:
+        """Return it as the report writes it."""
+        calls = f"{self.least}" if self.least == self.most else f"{self.least} to {self.most}"
+        if not self.decided:
+            return calls
+        if self.steady == self.decided:
+            return f"{calls}, steady"
+        return f"{calls}, {f'{self.steady} of {self.decided}' if self.steady else 'not'} steady"
+
+
+@dataclass(frozen=True)
 class CellResult:
     """One combination of levels; times in ms, None when no trial counts.
 
@@ -141,6 +164,16 @@ class CellResult:
     def steadiness(self) -> Steadiness:
         """Whether the measured phase was steady."""
         return steadiness(self.courses)
+
+    @property
+    def warmup(self) -> WarmupOfCell | None:
+        """How long the counted trials warmed up; None where none of them recorded it."""
+        found = [t.trial.warmup for t in self.counted if t.trial.warmup is not None]
+        if not found:
+            return None
+        decided = [one.steady for one in found if one.steady is not None]
+        calls = [one.calls for one in found]
+        return WarmupOfCell(min(calls), max(calls), decided.count(True), len(decided))
 
     def bytes_of(self, name: str) -> float | None:
         """Return the mean of `request_bytes` or `response_bytes` over the counted calls."""

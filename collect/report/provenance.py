@@ -7,6 +7,7 @@ from typing import Any
 
 from collect.cells.analysis import Analysis
 from collect.run.provenance import Provenance
+from collect.run.warmup import bounds_of
 
 ABSENT = "not recorded"
 _NODE_COLUMNS = {
@@ -123,7 +124,7 @@ def _loop(analysis: Analysis) -> str:
     is_ours = not analysis.run.provenance.is_imported
     return (
         f"{'one fresh JVM' if is_ours else 'one label of one log'}, "
-        f"{span({t.warmup for t in plan})} warm-up and "
+        f"{span({n for t in plan for n in bounds_of(t.warmup)})} warm-up and "
         f"{span({t.calls for t in plan})} measured calls, client threads: "
         f"{span({t.threads for t in plan})}; closed loop (service time)"
     )

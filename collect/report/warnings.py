@@ -54,6 +54,7 @@ def find_warnings(analysis: Analysis) -> list[ReportWarning]:
         *_of_exceptions(provenance),
         *_of_changes(looks, provenance),
         *_of_unseen(looks),
+        *_of_warmups(analysis.cells),
         *_of_drift(analysis.cells),
         *_of_disturbances(analysis.cells),
         *_of_attempts(analysis.cells),
@@ -213,6 +214,18 @@ def _of_drift(cells: Sequence[CellResult]) -> list[ReportWarning]:
         f"{_count(len(drifting), 'cell')} drifted while measured: the warm-up was too short there."
     )
     return [ReportWarning(text, _first(drifting), is_grave=False)]
+
+
+def _of_warmups(cells: Sequence[CellResult]) -> list[ReportWarning]:
+    ended = [c for c in cells if c.warmup and c.warmup.steady < c.warmup.decided]
+    if not ended:
+        return []
+    details = [f"{name_of(cell.cell)}: {cell.warmup} (calls of a thread)" for cell in ended]
+    text = (
+        f"In {_count(len(ended), 'cell')} a warm-up ended at its most before the calls were "
+        "steady, or before their noise let one say so."
+    )
+    return [ReportWarning(text, _first(details), is_grave=False)]
 
 
 def _of_disturbances(cells: Sequence[CellResult]) -> list[ReportWarning]:

@@ -15,6 +15,7 @@ from collect.errors import InputError, quoted
 from collect.files import write_bytes
 from collect.run.cell import Cell, level_text
 from collect.run.study import Profile, Setting, Settings, two_alike
+from collect.run.warmup import Warmup, bounds_of
 from collect.strict_json import parse_json
 
 SCHEMA = 1
@@ -47,7 +48,7 @@ class PlannedTrial:
     constants: Mapping[str, Setting]
     node: Mapping[str, Setting]
     calls: int
-    warmup: int
+    warmup: int | Warmup
     threads: int
     timeout_s: int
     seed: int
@@ -58,8 +59,19 @@ class PlannedTrial:
 
     @property
     def rows(self) -> int:
-        """How many calls the trial makes, warm-up and measured, over all its threads."""
-        return self.calls_in_all or self.threads * (self.warmup + self.calls)
+        """How many calls the trial makes at most, warm-up and measured, over all its threads."""
+        return self.calls_in_all or self.warmup_rows[1] + self.measured_rows
+
+    @property
+    def measured_rows(self) -> int:
+        """How many measured calls the trial makes, over all its threads."""
+        return self.calls_in_all or self.threads * self.calls
+
+    @property
+    def warmup_rows(self) -> tuple[int, int]:
+        """The fewest and the most warm-up calls that the trial makes, over all its threads."""
+        least, most = bounds_of(self.warmup)
+        return self.threads * least, self.threads * most
 
     def record(self) -> dict[str, Any]:
         """Return the trial as a JSON object: keys sorted, the factors in the study's order."""
@@ -68,6 +80,8 @@ class PlannedTrial:
             for name, value in sorted(vars(self).items())
             if value or name not in _LEFT_OUT
         }
+        if isinstance(self.warmup, Warmup):
+            record["warmup"] = self.warmup.record()
         return {**record, "factors": dict(self.factors)}
 
     def line(self) -> bytes:
@@ -86,9 +100,10 @@ class PlannedTrial:
         if absent:
             raise ValueError(f"lacks {', '.join(absent)}")
         for name, kind in kinds.items():
-            if name in record and not _is_of(record[name], kind):
+            if name in record and name != "warmup" and not _is_of(record[name], kind):
                 raise ValueError(f"has the {name} {quoted(record[name])[:_SHOWN]}")
         known = {name: record[name] for name in kinds if name in record}
+        known["warmup"] = _warmup(record["warmup"])
         trial = cls(**{**known, "factors": Cell(record["factors"])})
         if not _ID.fullmatch(trial.id):
             raise ValueError(f"has the unusable id {trial.id!r}")
@@ -98,6 +113,15 @@ class PlannedTrial:
             if not isinstance(level, (bool, int, float, str)):
                 raise ValueError(f"has the level {quoted(level)[:_SHOWN]} of {name}")  # noqa: TRY004
         return trial
+
+
+def _warmup(value: Any) -> int | Warmup:
+    if _is_of(value, int):
+        return int(value)
+    try:
+        return Warmup.parse(value)
+    except ValueError as error:
+        raise ValueError(f"has the warmup {quoted(value)[:_SHOWN]}, which {error}") from error
 
 
 @cache

@@ -46,6 +46,18 @@ class Restart:
 
 
 @dataclass(frozen=True)
+class WarmedUp:
+    """The warm-up of a trial: `calls` of a thread (mean), `rows` of all threads.
+
+    `steady` is None where a fixed number of calls was asked for.
+    """
+
+    calls: int
+    rows: int
+    steady: bool | None
+
+
+@dataclass(frozen=True)
 class CallError:
     """Why the call with this `seq` was not ok."""
 
@@ -59,6 +71,15 @@ def restarts_of(record: Fields) -> tuple[Restart, ...]:
         Restart(str(restart.text("at")), str(restart.text("service")))
         for restart in record.each("restarts")
     )
+
+
+def warmup_of(record: Fields) -> WarmedUp | None:
+    """Return the warm-up; None for a trial of an earlier version."""
+    warmup = record.fields("warmup")
+    calls, rows, steady = warmup.whole("calls"), warmup.whole("rows"), warmup.all.get("steady")
+    if calls is None or rows is None:
+        return None
+    return WarmedUp(calls, rows, steady if isinstance(steady, bool) else None)
 
 
 def errors_of(record: Fields) -> tuple[CallError, ...]:

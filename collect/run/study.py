@@ -14,6 +14,7 @@ import yaml
 
 from collect.errors import InputError
 from collect.run.cell import Cell, Level, level_text
+from collect.run.warmup import Warmup
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator, ValidationError
@@ -46,7 +47,7 @@ class Settings:
     constants: Mapping[str, Setting]
     node: Mapping[str, Setting]
     calls: int
-    warmup: int
+    warmup: int | Warmup
     threads: int
     timeout_s: int
     needs: Sequence[str]
@@ -70,7 +71,7 @@ class Profile:
     constants: Mapping[str, Setting]
     node: Mapping[str, Setting]
     calls: int
-    warmup: int
+    warmup: int | Warmup
     threads: int | str
     timeout_s: int
     where: tuple[Mapping[str, Any], ...]
@@ -292,7 +293,7 @@ class _Resolver:
                             raise self._too_few(where, level)
                         left_out.setdefault(factor, {})[level] = None
         stated, own = self.study.content["constants"], self._own("constants", {})
-        exceptions = self._value("where", [])
+        exceptions = [self._with_warmup(*entry) for entry in enumerate(self._value("where", []))]
         placed = [("constants", stated), (f"profiles.{self.name}.constants", own)]
         for index, entry in enumerate(exceptions):
             place = f"{self._place('where')}[{index}].constants"
@@ -316,7 +317,8 @@ class _Resolver:
             servers=self.study.content.get("servers", 1),
             left_out={factor: tuple(levels) for factor, levels in left_out.items()},
             fitted_to=self.workers if left_out else 0,
-            **{key: self._value(key) for key in ("replicates", "calls", "warmup", "timeout_s")},
+            warmup=self._warmup(self._value("warmup"), self._place("warmup")),
+            **{key: self._value(key) for key in ("replicates", "calls", "timeout_s")},
         )
         self._check_names(profile)
         return profile
@@ -326,6 +328,18 @@ class _Resolver:
 
     def _value(self, key: str, default: Any = None) -> Any:
         return self._own(key, self.study.content.get(key, default))
+
+    def _warmup(self, value: Any, place: str) -> int | Warmup:
+        try:
+            return Warmup.parse(value) if isinstance(value, Mapping) else int(value)
+        except ValueError as error:
+            raise self._fail(f"{place} {error}; correct it") from error
+
+    def _with_warmup(self, index: int, entry: Mapping[str, Any]) -> Mapping[str, Any]:
+        if "warmup" not in entry:
+            return entry
+        place = f"{self._place('where')}[{index}].warmup"
+        return {**entry, "warmup": self._warmup(entry["warmup"], place)}
 
     def _place(self, key: str) -> str:
         return f"profiles.{self.name}.{key}" if self._own(key, None) is not None else key

@@ -16,7 +16,15 @@ import numpy as np
 
 from collect.errors import InputError, quoted
 from collect.run.fields import Fields
-from collect.run.recorded import CallError, Readings, Restart, errors_of, restarts_of
+from collect.run.recorded import (
+    CallError,
+    Readings,
+    Restart,
+    WarmedUp,
+    errors_of,
+    restarts_of,
+    warmup_of,
+)
 from collect.strict_json import parse_json
 
 if TYPE_CHECKING:
@@ -28,7 +36,7 @@ OUTCOMES = ("ok", "failed", "timeout", "oom")
 CALLS_HEADER = (
     "seq,thread,phase,intended_ns,start_ns,elapsed_ns,request_bytes,response_bytes,status"
 )
-PHASES = ("warmup", "measure")
+PHASES = ("warmup", "measure", "cooldown")
 STATUSES = ("ok", "error", "wrong", "timeout")
 CALLS_WORDS = {"phase": PHASES, "status": STATUSES}
 """The columns of calls.csv that hold one of a few words; all others hold whole numbers."""
@@ -65,6 +73,7 @@ class Trial:
     trial's JVM at its start, and `earlier` the reasons why earlier attempts were thrown away.
     `elapsed_ns` and `jvm_ms` are the life of that JVM by its own clock and by the runner's, and
     `gc_over_ns` is the time in which its collections, `gc_ms`, were counted.
+    `cooldown_rows` are the logged calls of threads that had made their measured ones.
     """
 
     directory: Path
@@ -90,6 +99,8 @@ class Trial:
     overhead_ns: Mapping[str, float]
     readings: Mapping[str, Readings]
     restarts: tuple[Restart, ...]
+    warmup: WarmedUp | None
+    cooldown_rows: int
     errors: tuple[CallError, ...]
     earlier: tuple[str, ...]
 
@@ -144,6 +155,8 @@ class Trial:
                 n: Readings.parse(node) for n, node in record.by_name("interference").items()
             },
             restarts=restarts_of(record),
+            warmup=warmup_of(record),
+            cooldown_rows=record.fields("cooldown").whole("rows") or 0,
             errors=errors_of(record),
             earlier=tuple(str(one.text("reason")) for one in record.each("earlier_attempts")),
         )
@@ -201,13 +214,25 @@ def verify_seal(directory: Path, planned: PlannedTrial | None = None) -> Trial:
                     f"{quoted(wanted[name])} in the plan; it belongs to another run: "
                     "set it aside and sweep again"
                 )
-        if trial.outcome == "ok" and trial.calls_rows != planned.rows:
+        if trial.outcome == "ok" and (due := _calls_due(trial, planned)):
             raise TrialError(
                 f"{trial.id}: is sealed as ok with {trial.calls_rows} calls, the plan says "
-                f"{planned.rows}; calls are lost: run it again"
+                f"{due}; calls are lost: run it again"
             )
         return replace(trial, factors=planned.factors)
     return trial
+
+
+def _calls_due(trial: Trial, planned: PlannedTrial) -> str:
+    """Return how many calls an ok trial should have logged; nothing when it has."""
+    measured, (least, most) = planned.measured_rows, planned.warmup_rows
+    cooldown = trial.cooldown_rows
+    warmup = trial.calls_rows - measured - cooldown
+    is_told = least == most or (trial.warmup is not None and trial.warmup.rows == warmup)
+    if least <= warmup <= most and is_told and 0 <= cooldown <= measured:
+        return ""
+    number = f"{least + measured}" if least == most else f"{least + measured} to {most + measured}"
+    return number + (f" and its seal {cooldown} of the cooldown" if cooldown else "")
 
 
 def proven_calls(seal: Seal) -> bytes:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from collect.run.plan import PlannedTrial, make_plan, write_plan
 from collect.run.study import parse_study
 from collect.run.trials import CALLS_HEADER
+from collect.run.warmup import Warmup
 
 STUDIES = Path(__file__).parents[2] / "playbooks/studies"
 START = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
@@ -31,17 +32,23 @@ def seal(
     outcome: str = "ok",
     sizes: tuple[int, int] = (2000, 1900),
     statuses: Mapping[int, str] | None = None,
+    cooldown_ms: Sequence[float] = (),
     **changes: Any,
 ) -> Path:
-    """Write one sealed trial: the planned warm-up calls, then a call for each time."""
+    """Write one sealed trial: the (least) planned warm-up calls, then a call for each time.
+
+    `cooldown_ms` are the times of calls that failed after them, by threads that had measured.
+    """
     directory = trials / planned.id
     directory.mkdir(parents=True)
     lines, now = [CALLS_HEADER], 0
-    warmup = [3 * time_ms for time_ms in times_ms[:1]] * planned.warmup * planned.threads
-    for seq, time_ms in enumerate([*warmup, *times_ms]):
+    warmup = [3 * time_ms for time_ms in times_ms[:1]] * planned.warmup_rows[0]
+    for seq, time_ms in enumerate([*warmup, *times_ms, *cooldown_ms]):
         elapsed = round(time_ms * 1e6)
         phase = "warmup" if seq < len(warmup) else "measure"
         status = (statuses or {}).get(seq - len(warmup), "ok") if phase == "measure" else "ok"
+        if seq >= len(warmup) + len(times_ms):
+            phase, status = "cooldown", "error"
         thread, taken = seq % planned.threads, f"{sizes[0]},{sizes[1]}"
         lines.append(f"{seq},{thread},{phase},,{now},{elapsed},{taken},{status}")
         now += elapsed + 1000
@@ -61,6 +68,12 @@ def seal(
         "calls_sha256": hashlib.sha256(content).hexdigest(),
         "calls_file": "calls.csv",
         "errors": [],
+        "warmup": {
+            "calls": len(warmup) // planned.threads,
+            "rows": len(warmup),
+            "steady": True if isinstance(planned.warmup, Warmup) else None,
+        },
+        "cooldown": {"calls": len(cooldown_ms), "rows": len(cooldown_ms)},
         "overhead": {"timer_ns": 25.0, "noop_call_ns_p50": 31.0},
         **changes,
     }

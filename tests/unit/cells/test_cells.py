@@ -1,5 +1,7 @@
 import csv
 import io
+import shutil
+from dataclasses import replace
 from statistics import mean
 
 import numpy as np
@@ -10,10 +12,16 @@ from synthetic import reseal, seal, sort_times
 from collect.cells.analysis import analyse
 from collect.cells.cells import cells_csv
 from collect.run.study import CELL_COLUMNS
+from collect.run.warmup import Warmup
 
 
 def rows_of(analysis):
     return list(csv.DictReader(io.StringIO(cells_csv(analysis.run, analysis.cells))))
+
+
+def measured_rows(directory):
+    rows = csv.DictReader(io.StringIO((directory / "calls.csv").read_text()))
+    return [row for row in rows if row["phase"] == "measure"]
 
 
 def raw(run):
@@ -244,3 +252,36 @@ def test_an_intended_start_counts_the_waiting(run_of):
 
 def test_a_directory_with_pattern_characters_is_read(run_of):
     assert analyse(run_of(name="night [1] *{a,b}'s")).sealed == 36
+
+
+def test_calls_of_the_cooldown_are_in_no_number(run_of):
+    run = run_of()
+    before = analyse(run)
+    for planned in run.plan:
+        directory = run.trials_directory / planned.id
+        times = [float(call["elapsed_ns"]) / 1e6 for call in measured_rows(directory)]
+        shutil.rmtree(directory)
+        seal(run.trials_directory, planned, times, cooldown_ms=[7000.0] * planned.calls)
+    after = analyse(run)
+    assert cells_csv(run, after.cells) == cells_csv(run, before.cells)
+    assert [cell.errors for cell in after.cells] == [0] * len(after.cells)
+    assert [cell.calls_as_samples for cell in after.cells] == [
+        cell.calls_as_samples for cell in before.cells
+    ]
+
+
+def test_a_cell_tells_how_long_its_trials_warmed_up(run_of):
+    rule = {"least": 3, "most": 90, "steady": 0.05}
+    demo = {"replicates": 3, "calls": 4, "warmup": rule}
+    run = run_of(lambda planned, rng: [1.0] * 4, study=changed(profiles={"demo": demo}))
+    assert {str(cell.warmup) for cell in analyse(run).cells} == {"3, steady"}
+    cell = run.plan[0].factors
+    ids = [planned.id for planned in run.plan if planned.factors == cell]
+    for trial, calls in zip(ids, (3, 90, 90), strict=True):
+        planned = next(one for one in run.plan if one.id == trial)
+        shutil.rmtree(run.trials_directory / trial)
+        longer = replace(planned, warmup=Warmup(calls, 99, 0.05))
+        told = {"calls": calls, "rows": calls, "steady": calls == 3}
+        seal(run.trials_directory, longer, [1.0] * 4, warmup=told)
+    (found,) = [one for one in analyse(run).cells if one.cell == cell]
+    assert str(found.warmup) == "3 to 90, 1 of 3 steady"

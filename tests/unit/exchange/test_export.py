@@ -1,6 +1,7 @@
 import csv
 import json
 import re
+import shutil
 
 import duckdb
 import pytest
@@ -8,7 +9,7 @@ from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_up_studies import study_of
+from made_up_studies import changed, study_of
 from synthetic import reseal, seal
 
 from collect.cells.analysis import analyse
@@ -359,3 +360,20 @@ def test_a_label_reads_back_as_the_cell(factors):
 @pytest.mark.parametrize("label", ["", "GET /", "a=1 b", "a=1 a=2", "it's", "=1", "a b=1", "1=2"])
 def test_other_labels_are_no_cells(label):
     assert factors_of(label) is None
+
+
+def test_exports_of_times_leave_the_cooldown_out_and_exports_of_calls_name_it(run_of, exported):
+    times = [1.5] * 4
+    demo = {"replicates": 1, "calls": len(times), "warmup": 2}
+    run = run_of(lambda planned, rng: times, study=changed(profiles={"demo": demo}))
+    for planned in run.plan:
+        shutil.rmtree(run.trials_directory / planned.id)
+        seal(run.trials_directory, planned, times, cooldown_ms=[90.0])
+    assert {found.get_total_count() for found in histograms(exported(run, "hdr"))} == {len(times)}
+    rows = list(csv.DictReader(exported(run, "jtl").open(newline="")))
+    assert len(rows) == len(times) * len(run.plan)
+    phases = query(
+        "SELECT phase, count(*) FROM read_parquet(?) GROUP BY 1", exported(run, "parquet")
+    )
+    trials = len(run.plan)
+    assert dict(phases) == {"warmup": 2 * trials, "measure": 4 * trials, "cooldown": trials}

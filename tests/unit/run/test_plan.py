@@ -228,3 +228,17 @@ def test_a_damaged_plan_is_refused(tmp_path, edit, part):
     path.write_text("".join(f"{line}\n" for line in edit(lines)))
     with pytest.raises(InputError, match=part):
         read_plan(path)
+
+
+def test_a_warmup_that_calls_decide_is_in_the_plan_and_a_number_stays_a_number(tmp_path):
+    rule = {"least": 20, "most": 2000, "steady": 0.02}
+    path = tmp_path / "plan.jsonl"
+    text = changed(warmup=rule, where=[{"cells": {"servers": 1}, "warmup": 7}])
+    plan = make_plan(parse_study(text, "x").profile("paper", 5))
+    write_plan(path, plan)
+    lines = [json.loads(line)["warmup"] for line in path.read_text().splitlines()]
+    assert {json.dumps(warmup) for warmup in lines} == {"7", json.dumps(rule)}
+    assert read_plan(path) == plan
+    path.write_text(path.read_text().replace('"most":2000', '"most":20'))
+    with pytest.raises(InputError, match="which needs a least of 1 or more, and a most above it"):
+        read_plan(path)

@@ -4,6 +4,7 @@ from made_up_studies import SORT, changed, study_of
 
 from collect.errors import InputError
 from collect.run.study import find_study, load_study, parse_study
+from collect.run.warmup import Warmup
 
 
 def message_of(text, profile="paper", workers=5):
@@ -253,3 +254,35 @@ def test_needs_follow_the_level_and_the_number_of_servers():
 )
 def test_needs_that_cannot_be_resolved_are_refused(changes, part):
     assert part in message_of(changed(**changes))
+
+
+def test_a_warmup_is_a_number_or_a_rule_and_exceptions_and_profiles_replace_it():
+    rule = {"least": 20, "most": 2000, "steady": 0.02}
+    text = changed(
+        warmup=rule,
+        where=[{"cells": {"servers": 3}, "warmup": 7}],
+        profiles={"paper": {}, "demo": {"warmup": {**rule, "most": 90}, "where": []}},
+    )
+    for name, expected in {
+        "paper": {Warmup(20, 2000, 0.02), 7},
+        "demo": {Warmup(20, 90, 0.02)},
+    }.items():
+        profile = parse_study(text, "x").profile(name, 5)
+        assert {profile.settings(cell).warmup for cell in profile.cells()} == expected
+
+
+@pytest.mark.parametrize(
+    ("warmup", "part"),
+    [
+        (-1, "warmup: -1 is less than the minimum of 0"),
+        ("long", "warmup: 'long' is not of type 'integer'"),
+        ({"least": 1, "most": 2}, "steady is missing in warmup"),
+        ({"least": 0, "most": 2, "steady": 0.1}, "warmup.least: 0 is less than"),
+        ({"least": 1, "most": 2, "steady": 2}, "warmup.steady: 2 is greater than"),
+        ({"least": 9, "most": 9, "steady": 0.1}, "warmup needs a least of 1 or more, and a most"),
+    ],
+)
+def test_a_warmup_that_cannot_be_is_refused_with_its_place(warmup, part):
+    assert part in message_of(changed(warmup=warmup))
+    inside = [{"cells": {"servers": 1}, "warmup": warmup}]
+    assert part.split("warmup")[-1] in message_of(changed(where=inside))

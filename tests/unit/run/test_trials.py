@@ -1,5 +1,6 @@
 import gzip
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -8,6 +9,7 @@ from made_up_studies import SORT
 from synthetic import seal
 
 from collect.run.plan import make_plan
+from collect.run.recorded import WarmedUp
 from collect.run.study import load_study
 from collect.run.trials import (
     TrialError,
@@ -17,6 +19,7 @@ from collect.run.trials import (
     verify_seal,
     verify_trial,
 )
+from collect.run.warmup import Warmup
 
 PLANNED, OTHER = make_plan(load_study(SORT).profile("demo", 5))[:2]
 TIMES = [float(n) for n in range(1, PLANNED.calls + 1)]
@@ -150,3 +153,25 @@ def test_proven_calls_are_the_bytes_of_the_log(sealed, is_packed):
         path.with_name("calls.csv.gz").write_bytes(gzip.compress(content))
         path.unlink()
     assert proven_calls(read_trial(sealed).seal) == content
+
+
+def test_calls_of_the_cooldown_are_told_in_the_seal_and_are_no_more_than_the_measured(tmp_path):
+    extra = [0.1] * PLANNED.calls
+    whole = seal(tmp_path / "whole", PLANNED, TIMES, cooldown_ms=extra)
+    trial = verify_trial(whole, PLANNED)
+    assert (trial.calls_rows, trial.cooldown_rows) == (PLANNED.rows + len(extra), len(extra))
+    many = seal(tmp_path / "many", PLANNED, TIMES, cooldown_ms=[0.1, *extra])
+    assert "calls are lost" in refusal(many)
+    edit(whole, cooldown={"calls": 90, "rows": len(extra) - 1})
+    assert "calls are lost" in refusal(whole)
+
+
+def test_a_warmup_that_the_calls_ended_has_the_number_of_its_seal(tmp_path):
+    planned = replace(PLANNED, warmup=Warmup(2, 50, 0.05))
+    recorded = {"calls": 2, "rows": 2 * planned.threads, "steady": True}
+    sealed = seal(tmp_path, planned, TIMES, warmup=recorded)
+    assert verify_trial(sealed, planned).warmup == WarmedUp(**recorded)
+    edit(sealed, warmup={**recorded, "rows": 3})
+    assert "the plan says 10 to 58; calls are lost" in refusal(sealed, planned)
+    edit(sealed, warmup=None)
+    assert "calls are lost" in refusal(sealed, planned)

@@ -8,7 +8,11 @@ package org.rackbench.harness.api;
  */
 public interface Caller extends AutoCloseable {
 
-  /** Makes the input of call {@code seq} (unique within the trial, from 0). Not timed. */
+  /**
+   * Makes the input of call {@code seq}. Not timed. The number is unique within the trial; the same
+   * measured call has the same number in all trials of a block that have the same threads and most
+   * warm-up calls.
+   */
   void prepare(long seq) throws Exception;
 
   /**

@@ -151,6 +151,8 @@ final class TrialRecord {
             "clock", result.get("clock"),
             "overhead", result.get("overhead"),
             "gc", result.get("gc"),
+            "warmup", result.get("warmup"),
+            "cooldown", result.get("cooldown"),
             "interference", interference,
             "restarts", restarts,
             "fork_ms", times);

@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -16,9 +15,14 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.rackbench.harness.api.Answer;
 
 /**
- * The calls of a trial, in arrays that are made before timing and indexed by seq. Each thread
- * writes elements of its own, the status of a call last; a call without a status has no row. The
- * arrays are read after all threads have ended, or after {@link #cutOff}.
+ * The calls of a trial, in arrays that are made before timing and indexed by the number of the call
+ * (see {@link MeasuringLoop}). There is room for the longest warm-up, the measured calls and, with
+ * several threads, for as many cooldown calls as measured ones; further cooldown calls are not
+ * kept. Each thread writes elements of its own, the status of a call last; a call without a status
+ * has no row. The arrays are read after all threads have ended, or after {@link #cutOff}.
+ *
+ * <p>In calls.csv the rows are numbered without gaps: the seq of a call is its number less the
+ * calls before it that have no row.
  */
 public final class CallLog {
 
@@ -37,8 +41,11 @@ public final class CallLog {
     final String word = name().toLowerCase(Locale.ROOT);
   }
 
+  private record BadCall(int number, String text) {}
+
   private final int threads;
-  private final int warmupRows;
+  private final int measureFrom;
+  private final int measureTo;
   private final long[] start;
   private final long[] elapsed;
   private final long[] requestBytes;
@@ -47,12 +54,13 @@ public final class CallLog {
   private final long[] responseHeaderBytes;
   private final AtomicReferenceArray<Status> status;
   private final AtomicIntegerArray underWay;
-  private final List<Map<String, Object>> errors = new ArrayList<>();
+  private final List<BadCall> errors = new ArrayList<>();
 
-  CallLog(int threads, int warmup, int calls) {
-    int rows = Math.multiplyExact(threads, Math.addExact(warmup, calls));
+  CallLog(int threads, Warmup warmup, int calls) {
     this.threads = threads;
-    this.warmupRows = threads * warmup;
+    this.measureFrom = Math.multiplyExact(threads, warmup.most());
+    this.measureTo = Math.addExact(measureFrom, Math.multiplyExact(threads, calls));
+    int rows = threads == 1 ? measureTo : Math.addExact(measureTo, measureTo - measureFrom);
     this.start = new long[rows];
     this.elapsed = new long[rows];
     this.requestBytes = new long[rows];
@@ -63,14 +71,26 @@ public final class CallLog {
     this.underWay = new AtomicIntegerArray(threads);
   }
 
+  /** Returns whether a call is one of the warm-up or measured, and none of the cooldown. */
+  boolean isBeforeCooldown(long number) {
+    return number < measureTo;
+  }
+
+  private boolean isKept(long number) {
+    return number < start.length;
+  }
+
   /**
    * Notes which call its thread goes to make, before its input is made.
    *
    * @param now {@code System.nanoTime()}
    */
-  void begin(int seq, long now) {
-    start[seq] = now;
-    underWay.lazySet(seq % threads, seq + 1);
+  void begin(long number, long now) {
+    if (isKept(number)) {
+      int call = (int) number;
+      start[call] = now;
+      underWay.lazySet(call % threads, call + 1);
+    }
   }
 
   /**
@@ -81,10 +101,10 @@ public final class CallLog {
    */
   void cutOff(long now) {
     for (int thread = 0; thread < threads; thread++) {
-      int seq = underWay.get(thread) - 1;
-      if (seq >= 0 && status.get(seq) == null) {
-        elapsed[seq] = now - start[seq];
-        bad(seq, Status.TIMEOUT, "under way when the bound of the trial came near");
+      int call = underWay.get(thread) - 1;
+      if (call >= 0 && status.get(call) == null) {
+        elapsed[call] = now - start[call];
+        bad(call, Status.TIMEOUT, "under way when the bound of the trial came near");
       }
     }
   }
@@ -95,62 +115,112 @@ public final class CallLog {
    * @param before {@code System.nanoTime()} before the call
    * @param after {@code System.nanoTime()} after it
    */
-  void time(int seq, long before, long after) {
-    start[seq] = before;
-    elapsed[seq] = after - before;
-  }
-
-  void answer(int seq, Answer answer) {
-    requestBytes[seq] = answer.requestBytes();
-    responseBytes[seq] = answer.responseBytes();
-    requestHeaderBytes[seq] = answer.requestHeaderBytes();
-    responseHeaderBytes[seq] = answer.responseHeaderBytes();
-    if (answer.problem() == null) {
-      status.compareAndSet(seq, null, Status.OK);
-    } else {
-      bad(seq, Status.WRONG, answer.problem());
+  void time(long number, long before, long after) {
+    if (isKept(number)) {
+      int call = (int) number;
+      start[call] = before;
+      elapsed[call] = after - before;
     }
   }
 
-  void bad(int seq, Status bad, String text) {
-    if (!status.compareAndSet(seq, null, bad)) {
+  void answer(long number, Answer answer) {
+    if (!isKept(number)) {
+      return;
+    }
+    int call = (int) number;
+    requestBytes[call] = answer.requestBytes();
+    responseBytes[call] = answer.responseBytes();
+    requestHeaderBytes[call] = answer.requestHeaderBytes();
+    responseHeaderBytes[call] = answer.responseHeaderBytes();
+    if (answer.problem() == null) {
+      status.compareAndSet(call, null, Status.OK);
+    } else {
+      bad(number, Status.WRONG, answer.problem());
+    }
+  }
+
+  /**
+   * Notes a bad call. The text of a cooldown call is not kept, as it could take the place of one
+   * that counts.
+   */
+  void bad(long number, Status bad, String text) {
+    if (!isKept(number)
+        || !status.compareAndSet((int) number, null, bad)
+        || !isBeforeCooldown(number)) {
       return;
     }
     synchronized (errors) {
       if (errors.size() < ERROR_TEXTS) {
-        Map<String, Object> error = new LinkedHashMap<>();
-        error.put("seq", seq);
-        error.put("thread", seq % threads);
-        error.put("text", text);
-        errors.add(error);
+        errors.add(new BadCall((int) number, text));
       }
     }
   }
 
-  List<Map<String, Object>> errors() {
-    return errors;
+  /** Returns of how many bad calls the text is kept. */
+  int errorTexts() {
+    synchronized (errors) {
+      return errors.size();
+    }
   }
 
-  int measuredOk() {
+  /** Returns the texts of the first bad calls, each with its seq in calls.csv. */
+  List<Map<String, Object>> errors() {
+    List<Map<String, Object>> records = new ArrayList<>();
+    synchronized (errors) {
+      for (BadCall bad : errors) {
+        int seq = rows(0, bad.number());
+        records.add(Json.of("seq", seq, "thread", bad.number() % threads, "text", bad.text()));
+      }
+    }
+    return records;
+  }
+
+  /**
+   * Copies the nanoseconds of the calls with status ok from number {@code from} to before {@code
+   * to} into {@code into}, and returns how many there are.
+   */
+  int okNanos(int from, int to, long[] into) {
     int count = 0;
-    for (int seq = warmupRows; seq < status.length(); seq++) {
-      count += status.get(seq) == Status.OK ? 1 : 0;
+    for (int call = from; call < to; call++) {
+      if (status.get(call) == Status.OK) {
+        into[count++] = elapsed[call];
+      }
     }
     return count;
   }
 
+  int measuredOk() {
+    int count = 0;
+    for (int call = measureFrom; call < measureTo; call++) {
+      count += status.get(call) == Status.OK ? 1 : 0;
+    }
+    return count;
+  }
+
+  int warmupRows() {
+    return rows(0, measureFrom);
+  }
+
   /** Returns how many measured calls have a row, good or bad. */
   int measured() {
+    return rows(measureFrom, measureTo);
+  }
+
+  int cooldownRows() {
+    return rows(measureTo, start.length);
+  }
+
+  private int rows(int from, int to) {
     int count = 0;
-    for (int seq = warmupRows; seq < status.length(); seq++) {
-      count += status.get(seq) == null ? 0 : 1;
+    for (int call = from; call < to; call++) {
+      count += status.get(call) == null ? 0 : 1;
     }
     return count;
   }
 
   /** Returns the median of the nanoseconds of the measured calls, good or bad. */
   long medianNanos() {
-    long[] measured = Arrays.copyOfRange(elapsed, warmupRows, elapsed.length);
+    long[] measured = Arrays.copyOfRange(elapsed, measureFrom, measureTo);
     Arrays.sort(measured);
     return measured[measured.length / 2];
   }
@@ -166,9 +236,9 @@ public final class CallLog {
   private Double meanOfMeasuredOk(long[] bytes) {
     long sum = 0;
     int count = 0;
-    for (int seq = warmupRows; seq < bytes.length; seq++) {
-      if (status.get(seq) == Status.OK && bytes[seq] != Answer.UNKNOWN) {
-        sum += bytes[seq];
+    for (int call = measureFrom; call < measureTo; call++) {
+      if (status.get(call) == Status.OK && bytes[call] != Answer.UNKNOWN) {
+        sum += bytes[call];
         count++;
       }
     }
@@ -182,20 +252,28 @@ public final class CallLog {
    */
   void write(Path file, long origin) throws IOException {
     StringBuilder row = new StringBuilder();
+    int seq = 0;
     try (Writer out = Files.newBufferedWriter(file, StandardCharsets.US_ASCII)) {
       out.append(HEADER);
-      for (int seq = 0; seq < status.length(); seq++) {
-        if (status.get(seq) == null) {
+      for (int call = 0; call < start.length; call++) {
+        if (status.get(call) == null) {
           continue;
         }
         row.setLength(0);
-        row.append(seq).append(',').append(seq % threads).append(',');
-        row.append(seq < warmupRows ? "warmup" : "measure").append(",,");
-        row.append(start[seq] - origin).append(',').append(elapsed[seq]).append(',');
-        row.append(requestBytes[seq]).append(',').append(responseBytes[seq]).append(',');
-        row.append(status.get(seq).word).append('\n');
+        row.append(seq++).append(',').append(call % threads).append(',');
+        row.append(phase(call)).append(",,");
+        row.append(start[call] - origin).append(',').append(elapsed[call]).append(',');
+        row.append(requestBytes[call]).append(',').append(responseBytes[call]).append(',');
+        row.append(status.get(call).word).append('\n');
         out.append(row);
       }
     }
+  }
+
+  private String phase(int call) {
+    if (call < measureFrom) {
+      return "warmup";
+    }
+    return call < measureTo ? "measure" : "cooldown";
   }
 }

@@ -7,14 +7,21 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Phaser;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Client;
 
 /**
  * The closed loop: every client thread sends its next request when its last one has returned. All
- * threads finish their warm-up calls before any of them starts to measure. The i-th call of a
- * thread has the seq {@code i * threads + thread}.
+ * threads finish their warm-up calls before any of them starts to measure, and a thread that has
+ * made its measured calls goes on calling until all have (cooldown), so that the last measured call
+ * meets the same load as the first.
+ *
+ * <p>The i-th call of a thread has the number {@code i * threads + thread}. The first measured call
+ * is the one after {@code warmup.most()}, however many calls the warm-up took: trials of a block
+ * send the same data in the same measured call.
  */
 final class MeasuringLoop {
 
@@ -29,32 +36,38 @@ final class MeasuringLoop {
   private final Client client;
   private final CallLog log;
   private final int threads;
-  private final int warmup;
-  private final int calls;
+  private final int from;
+  private final int to;
+  private final Measured measured;
+  private final WarmupPhase warmup;
+  private final AtomicInteger measuring;
+  private final AtomicLong cooldownCalls = new AtomicLong();
   private final AtomicReference<Throwable> failure = new AtomicReference<>();
   private final Phaser phases;
   private final CountDownLatch calling;
   private volatile boolean isOver;
 
   /**
-   * @param warmup warm-up calls of each thread
+   * @param warmup of each thread
    * @param calls measured calls of each thread
-   * @param measuring run once, when all threads have ended their warm-up
    */
   MeasuringLoop(
-      Client client, CallLog log, int threads, int warmup, int calls, Runnable measuring) {
+      Client client, CallLog log, int threads, Warmup warmup, int calls, Measured measured) {
     this.client = client;
     this.log = log;
     this.threads = threads;
-    this.warmup = warmup;
-    this.calls = calls;
+    this.from = warmup.most();
+    this.to = from + calls;
+    this.measured = measured;
+    this.warmup = new WarmupPhase(warmup, log, threads);
+    this.measuring = new AtomicInteger(threads);
     this.calling = new CountDownLatch(threads);
     this.phases =
         new Phaser(threads) {
           @Override
           protected boolean onAdvance(int phase, int registered) {
             if (phase == WARM) {
-              measuring.run();
+              measured.begins();
             }
             return registered == 0;
           }
@@ -62,9 +75,9 @@ final class MeasuringLoop {
   }
 
   /**
-   * Runs all calls, or those for which there is time. Returns whether it ran all: when the time is
-   * over, no call begins, and what is still under way a little later is cut off. Throws the
-   * exception that kept a caller from being made.
+   * Runs all calls, or those for which there is time. Returns whether it made all measured calls:
+   * when the time is over, no call begins, and what is still under way a little later is cut off.
+   * Throws the exception that kept a caller from being made.
    *
    * @param nanos time for the calls, in nanoseconds
    * @param graceNanos time for what is then under way to end by itself, in nanoseconds
@@ -77,7 +90,7 @@ final class MeasuringLoop {
       clients.add(new Thread(() -> client(thread), "client-" + thread));
     }
     clients.forEach(Thread::start);
-    final boolean ranAll = calling.await(nanos, TimeUnit.NANOSECONDS);
+    calling.await(nanos, TimeUnit.NANOSECONDS);
     isOver = true;
     phases.forceTermination();
     for (Thread client : clients) {
@@ -89,7 +102,7 @@ final class MeasuringLoop {
     } else if (failure.get() != null) {
       throw new IllegalStateException(failure.get());
     }
-    return ranAll;
+    return measuring.get() == 0;
   }
 
   private void client(int thread) {
@@ -98,9 +111,10 @@ final class MeasuringLoop {
       caller = client.caller(thread);
       phases.arriveAndAwaitAdvance();
       if (failure.get() == null) {
-        calls(caller, thread, 0, warmup);
+        warmUp(caller, thread);
         phases.arriveAndAwaitAdvance();
-        calls(caller, thread, warmup, warmup + calls);
+        measure(caller, thread);
+        coolDown(caller, thread);
         phases.arriveAndAwaitAdvance();
       }
     } catch (Throwable e) {
@@ -127,13 +141,41 @@ final class MeasuringLoop {
     }
   }
 
-  private void calls(Caller caller, int thread, int from, int to) {
-    for (int i = from; i < to && !isOver; i++) {
-      call(caller, i * threads + thread);
+  private void warmUp(Caller caller, int thread) {
+    for (int i = 0; warmup.goesOn(i) && !isOver; ) {
+      call(caller, (long) i * threads + thread);
+      warmup.made(++i);
     }
   }
 
-  private void call(Caller caller, int seq) {
+  private void measure(Caller caller, int thread) {
+    int i = from;
+    for (; i < to && !isOver; i++) {
+      call(caller, (long) i * threads + thread);
+    }
+    if (i == to && measuring.decrementAndGet() == 0) {
+      measured.ends();
+    }
+  }
+
+  private void coolDown(Caller caller, int thread) {
+    for (int i = to; measuring.get() > 0 && !isOver && failure.get() == null; i++) {
+      call(caller, (long) i * threads + thread);
+      cooldownCalls.incrementAndGet();
+    }
+  }
+
+  /** Returns whether the warm-up became steady; null where it was of a fixed number of calls. */
+  Boolean isSteady() {
+    return warmup.isSteady();
+  }
+
+  /** Returns how many cooldown calls all threads made together, logged or not. */
+  long cooldownCalls() {
+    return cooldownCalls.get();
+  }
+
+  private void call(Caller caller, long seq) {
     long before = System.nanoTime();
     log.begin(seq, before);
     boolean returned = false;
@@ -149,7 +191,7 @@ final class MeasuringLoop {
         log.time(seq, before, System.nanoTime());
       }
       exitOnMemory(e);
-      if (log.errors().size() < TRACES) {
+      if (log.isBeforeCooldown(seq) && log.errorTexts() < TRACES) {
         e.printStackTrace(); // into the trial's log, for whoever looks for the cause
       }
       log.bad(seq, isTimeout(e) ? CallLog.Status.TIMEOUT : CallLog.Status.ERROR, ErrorText.of(e));

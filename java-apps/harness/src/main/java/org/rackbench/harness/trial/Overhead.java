@@ -6,7 +6,9 @@ import org.rackbench.harness.api.Client;
 import org.rackbench.harness.api.Setting;
 
 /**
- * The cost of the harness itself in this JVM, measured with a client that does nothing.
+ * The cost of the harness itself in this JVM, measured with a client that does nothing. It is
+ * measured after the trial's own calls: before them, the compiler would see two kinds of callers in
+ * the loop, and the timed calls would no longer be compiled for the one that is measured.
  *
  * @param timerNanos mean nanoseconds of one {@code System.nanoTime()}
  * @param noopCallNanos median nanoseconds that the loop logs for a call that does nothing
@@ -16,8 +18,10 @@ record Overhead(double timerNanos, long noopCallNanos) {
   private static final int CALLS = 10_000; // enough for the compiler, a few milliseconds
 
   static Overhead measure() throws Exception {
-    CallLog log = new CallLog(1, CALLS, CALLS);
-    new MeasuringLoop(new Noop(), log, 1, CALLS, CALLS, () -> {}).run(Long.MAX_VALUE / 4, 0);
+    Warmup warmup = Warmup.fixed(CALLS);
+    CallLog log = new CallLog(1, warmup, CALLS);
+    new MeasuringLoop(new Noop(), log, 1, warmup, CALLS, new Measured() {})
+        .run(Long.MAX_VALUE / 4, 0);
     return new Overhead(timer(), log.medianNanos());
   }
 

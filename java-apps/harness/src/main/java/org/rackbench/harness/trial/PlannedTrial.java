@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
  *
  * @param line the whole line, for what the runner only hands on
  * @param calls measured calls of each client thread
- * @param warmup warm-up calls of each client thread
+ * @param warmup warm-up calls of each client thread, or the rule that ends them
  * @param timeoutSeconds bound of the whole trial
  */
 public record PlannedTrial(
@@ -17,7 +17,7 @@ public record PlannedTrial(
     String id,
     String client,
     int calls,
-    int warmup,
+    Warmup warmup,
     int threads,
     int timeoutSeconds,
     long seed) {
@@ -40,7 +40,7 @@ public record PlannedTrial(
             name(line, "id", where),
             name(line, "client", where),
             (int) whole(line, "calls", where, 1),
-            (int) whole(line, "warmup", where, 0),
+            Warmup.of(line.get("warmup"), where),
             (int) whole(line, "threads", where, 1),
             (int) whole(line, "timeout_s", where, 1),
             whole(line, "seed", where, Long.MIN_VALUE));

@@ -52,10 +52,11 @@ public final class Trial {
   private final PlannedTrial plan;
   private final Setting setting;
   private final CallLog log;
+  private Boolean isSteady;
+  private long cooldownCalls;
   private long gcCount;
   private long gcMillis;
   private long measuredNanos;
-  private boolean isMeasuring;
   private boolean isWhole;
 
   private Trial(PlannedTrial plan, Setting setting) {
@@ -106,12 +107,11 @@ public final class Trial {
               plan.threads(),
               callTimeout(plan),
               LabFile.read(lab));
-      Overhead overhead = Overhead.measure();
-      result.put(
-          "overhead",
-          Json.of("timer_ns", overhead.timerNanos(), "noop_call_ns_p50", overhead.noopCallNanos()));
       trial = new Trial(plan, setting);
       trial.measure();
+      if (trial.isWhole) {
+        result.put("overhead", overhead());
+      }
       outcome = trial.outcome();
       reason = trial.reason();
     } catch (Throwable e) {
@@ -146,11 +146,12 @@ public final class Trial {
       client.open(setting);
       long reserve = reserveNanos();
       long uptime = TimeUnit.MILLISECONDS.toNanos(ManagementFactory.getRuntimeMXBean().getUptime());
-      isWhole =
+      MeasuringLoop loop =
           new MeasuringLoop(
-                  client, log, plan.threads(), plan.warmup(), plan.calls(), this::beginMeasuring)
-              .run(boundNanos() - reserve - uptime, reserve / 4);
-      countGc(1);
+              client, log, plan.threads(), plan.warmup(), plan.calls(), new GcCount());
+      isWhole = loop.run(boundNanos() - reserve - uptime, reserve / 4);
+      isSteady = loop.isSteady();
+      cooldownCalls = loop.cooldownCalls();
     } finally {
       if (isWhole) { // else the server may hang, and so may the closing
         MeasuringLoop.close(client);
@@ -187,11 +188,27 @@ public final class Trial {
     return log.measuredOk() > 0 ? "" : "no measured call was ok";
   }
 
+  private static Map<String, Object> overhead() throws Exception {
+    Overhead overhead = Overhead.measure();
+    return Json.of("timer_ns", overhead.timerNanos(), "noop_call_ns_p50", overhead.noopCallNanos());
+  }
+
   private void putMeasurements(Map<String, Object> result) {
     result.put("errors", log.errors());
+    int warmupRows = log.warmupRows();
+    result.put(
+        "warmup",
+        Json.of(
+            "calls",
+            Math.round((double) warmupRows / plan.threads()),
+            "rows",
+            warmupRows,
+            "steady",
+            isSteady));
+    result.put("cooldown", Json.of("calls", cooldownCalls, "rows", log.cooldownRows()));
     result.put("request_header_bytes", log.meanRequestHeaderBytes());
     result.put("response_header_bytes", log.meanResponseHeaderBytes());
-    if (isMeasuring) {
+    if (isWhole) { // else the phase has not ended
       result.put("gc", Json.of("count", gcCount, "millis", gcMillis, "measured_ns", measuredNanos));
     }
   }
@@ -205,17 +222,26 @@ public final class Trial {
     throw new BadInput("constants.call_timeout_s is " + seconds + ", not a number of seconds > 0");
   }
 
-  private void beginMeasuring() {
-    countGc(-1);
-    isMeasuring = true;
-  }
+  /** Counts the collections of the measured phase. */
+  private final class GcCount implements Measured {
 
-  private void countGc(int sign) {
-    for (GarbageCollectorMXBean gc : ManagementFactory.getGarbageCollectorMXBeans()) {
-      gcCount += sign * Math.max(0, gc.getCollectionCount());
-      gcMillis += sign * Math.max(0, gc.getCollectionTime());
+    @Override
+    public void begins() {
+      count(-1);
     }
-    measuredNanos += sign * System.nanoTime();
+
+    @Override
+    public void ends() {
+      count(1);
+    }
+
+    private void count(int sign) {
+      for (GarbageCollectorMXBean gc : ManagementFactory.getGarbageCollectorMXBeans()) {
+        gcCount += sign * Math.max(0, gc.getCollectionCount());
+        gcMillis += sign * Math.max(0, gc.getCollectionTime());
+      }
+      measuredNanos += sign * System.nanoTime();
+    }
   }
 
   private static Map<String, Object> jvm() {

@@ -74,9 +74,30 @@ class RunnerOutcomeTest {
     bench.plan("t1", "ok", Map.of("threads", 30));
     bench.runner();
     List<String> calls = bench.calls("t1");
-    assertEquals(1 + 30 * 7, calls.size());
+    assertEquals(30 * 2, calls.stream().filter(row -> row.contains(",warmup,")).count());
+    assertEquals(30 * 5, calls.stream().filter(row -> row.contains(",measure,")).count());
+    long cooldown = calls.stream().filter(row -> row.contains(",cooldown,")).count();
+    assertEquals(1 + 30 * 7 + cooldown, calls.size());
+    Map<?, ?> recorded = (Map<?, ?>) bench.trial("t1").get("cooldown");
+    assertEquals((int) cooldown, recorded.get("rows"));
+    Map<String, Object> warmup = new TreeMap<>(Map.of("calls", 2, "rows", 60));
+    warmup.put("steady", null);
+    assertEquals(warmup, new TreeMap<>((Map<?, ?>) bench.trial("t1").get("warmup")));
     assertTrue(calls.get(1 + 31).startsWith("31,1,warmup,"), calls.get(32));
     assertTrue(calls.get(1 + 60).startsWith("60,0,measure,"), calls.get(61));
+  }
+
+  @Test
+  void theCallsDecideHowLongTheWarmupIs() throws Exception {
+    Map<String, Object> rule = Map.of("least", 60, "most", 20_000, "steady", 0.5);
+    bench.plan("t1", "ok", Map.of("warmup", rule));
+    bench.plan("t2", "ok", Map.of("warmup", Map.of("least", 2, "most", 3, "steady", 0.1)));
+    bench.runner();
+    Map<?, ?> first = (Map<?, ?>) bench.trial("t1").get("warmup");
+    assertTrue((int) first.get("calls") >= 60, first.toString());
+    assertEquals((int) first.get("rows") + 5, bench.trial("t1").get("calls_rows"));
+    Map<?, ?> second = (Map<?, ?>) bench.trial("t2").get("warmup");
+    assertEquals(Map.of("calls", 3, "rows", 3, "steady", false), second);
   }
 
   @Test

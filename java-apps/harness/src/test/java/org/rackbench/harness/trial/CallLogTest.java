@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.rackbench.harness.api.Answer;
@@ -17,7 +18,7 @@ class CallLogTest {
 
   @Test
   void onlyMeasuredCallsMakeATrialOk() {
-    CallLog log = new CallLog(1, 2, 2);
+    CallLog log = new CallLog(1, Warmup.fixed(2), 2);
     log.answer(0, RIGHT);
     log.answer(1, RIGHT);
     log.bad(2, CallLog.Status.ERROR, "refused");
@@ -27,7 +28,7 @@ class CallLogTest {
 
   @Test
   void onlyMeasuredCallsMakeTheMedian() {
-    CallLog log = new CallLog(1, 3, 3);
+    CallLog log = new CallLog(1, Warmup.fixed(3), 3);
     for (int seq = 0; seq < 6; seq++) {
       log.time(seq, 1000, 1000 + (seq < 3 ? 900 : seq));
     }
@@ -36,7 +37,7 @@ class CallLogTest {
 
   @Test
   void headerBytesAreThoseOfMeasuredCallsThatWereOkAndKnown() {
-    CallLog log = new CallLog(1, 1, 3);
+    CallLog log = new CallLog(1, Warmup.fixed(1), 3);
     log.answer(0, new Answer(null, 10, 20, 900, 900));
     log.answer(1, new Answer("wrong", 10, 20, 900, 900));
     log.answer(2, new Answer(null, 10, 20, 3, Answer.UNKNOWN));
@@ -47,7 +48,7 @@ class CallLogTest {
 
   @Test
   void theTextsOfTheFirstHundredErrorsAreKept() {
-    CallLog log = new CallLog(1, 0, 150);
+    CallLog log = new CallLog(1, Warmup.fixed(0), 150);
     for (int seq = 0; seq < 150; seq++) {
       log.bad(seq, CallLog.Status.ERROR, "refused");
     }
@@ -56,11 +57,26 @@ class CallLogTest {
 
   @Test
   void timesCountFromTheStartOfTheTrial() throws IOException {
-    CallLog log = new CallLog(1, 0, 1);
+    CallLog log = new CallLog(1, Warmup.fixed(0), 1);
     log.time(0, 5_000_000_123L, 5_000_000_223L);
     log.answer(0, RIGHT);
     Path file = directory.resolve("calls.csv");
     log.write(file, 5_000_000_000L);
     assertEquals("0,0,measure,,123,100,10,20,ok", Files.readAllLines(file).get(1));
+  }
+
+  @Test
+  void callsThatWereNotMadeLeaveNoGapInSeq() throws IOException {
+    CallLog log = new CallLog(1, new Warmup(1, 5, 0.1), 2);
+    log.answer(0, RIGHT);
+    log.answer(5, RIGHT);
+    log.bad(6, CallLog.Status.ERROR, "refused");
+    Path file = directory.resolve("calls.csv");
+    log.write(file, 0);
+    List<String> rows = Files.readAllLines(file).stream().skip(1).toList();
+    assertEquals(
+        List.of("0,0,warmup", "1,0,measure", "2,0,measure"),
+        rows.stream().map(row -> row.replaceAll(",,.*", "")).toList());
+    assertEquals(2, log.errors().get(0).get("seq"));
   }
 }

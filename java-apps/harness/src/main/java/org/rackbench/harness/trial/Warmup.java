@@ -1,0 +1,50 @@
+package org.rackbench.harness.trial;
+
+import java.util.Map;
+
+/**
+ * How long each client thread warms up: a fixed number of calls, or until the calls are steady.
+ *
+ * @param least calls after which the thread may begin to measure
+ * @param most calls after which it does, steady or not; equal to {@code least} for a fixed number
+ * @param steady the change of the level, as a share of it, that must be excluded; 0 for a fixed
+ *     number
+ */
+public record Warmup(int least, int most, double steady) {
+
+  private static final String HOW =
+      "a whole number >= 0, or {least, most, steady} with 1 <= least < most and 0 < steady < 1";
+
+  public static Warmup fixed(int calls) {
+    return new Warmup(calls, calls, 0);
+  }
+
+  /** Returns whether the calls decide how long it takes. */
+  public boolean isAdaptive() {
+    return steady > 0;
+  }
+
+  /**
+   * Reads the key {@code warmup} of a line of the plan.
+   *
+   * @param where file:line, the beginning of the message about an error in it
+   */
+  static Warmup of(Object value, String where) {
+    if (value instanceof Integer calls && calls >= 0) {
+      return fixed(calls);
+    }
+    if (value instanceof Map<?, ?> rule
+        && rule.size() == 3
+        && rule.get("least") instanceof Integer least
+        && rule.get("most") instanceof Integer most
+        && rule.get("steady") instanceof Number steady
+        && 1 <= least
+        && least < most
+        && 0 < steady.doubleValue()
+        && steady.doubleValue() < 1) {
+      return new Warmup(least, most, steady.doubleValue());
+    }
+    throw new BadInput(
+        "%s: 'warmup' is %s, not %s; make the plan anew".formatted(where, value, HOW));
+  }
+}
