@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from collect.files import MIB, NoRoomError, ask_for, is_full, write_bytes
+from collect.files import MIB, NoRoomError, ask_for, flush, is_full, write_bytes
 from collect.run.directory import open_run
 from collect.run.plan import PlannedTrial, read_plan
 from collect.run.trials import TrialError, verify_trial
@@ -223,6 +223,9 @@ class Follower:
                 self._damaged.add(name)
                 self._speak(f"{error}; the client still has it")
         gone = [name for name in names if name in self._proven]
+        if gone:
+            # An earlier pull may have been killed before it did so.
+            flush(self.run / "trials")
         for start in range(0, len(gone), _BATCH_TRIALS):
             batch = shlex.join(gone[start : start + _BATCH_TRIALS])
             self.node(self._inside(f"cd {source}/trials && rm -rf -- {batch}; echo"))

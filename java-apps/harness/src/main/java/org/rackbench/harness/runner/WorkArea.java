@@ -52,6 +52,7 @@ final class WorkArea {
   WorkArea(Path run) throws IOException {
     work = Files.createDirectories(run.resolve("work"));
     trials = Files.createDirectories(run.resolve("trials"));
+    Durable.syncUpwards(run);
     try (Stream<Path> entries = Files.list(trials)) {
       entries.forEach(entry -> sealed.add(entry.getFileName().toString()));
     }
@@ -100,6 +101,7 @@ final class WorkArea {
     }
     Map<String, Object> note = Json.of("attempt", number, "ended_at", Utc.now(), "reason", reason);
     Durable.replace(notes, (earlier + new String(Json.bytes(note), UTF_8)).getBytes(UTF_8));
+    Durable.sync(work);
   }
 
   /** Returns the attempts before {@code attempt}, as {@link #throwAway} recorded them. */

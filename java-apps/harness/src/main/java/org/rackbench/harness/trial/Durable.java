@@ -3,13 +3,17 @@ package org.rackbench.harness.trial;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.stream.Stream;
 
-/** Writes files so that they survive a power cut, and removes them. */
+/**
+ * Writes files so that they survive a power cut, and removes them. A file survives when its bytes
+ * and the entries of the directories above it are on the disk.
+ */
 public final class Durable {
 
   private Durable() {}
@@ -30,17 +34,34 @@ public final class Durable {
     }
   }
 
-  /** Replaces {@code file} in one step: a reader sees the old bytes or the new ones. */
+  /**
+   * Replaces {@code file} in one step: a reader sees the old bytes or the new ones. The new ones
+   * are on the disk when this returns.
+   */
   public static void replace(Path file, byte[] bytes) throws IOException {
     Path beside = file.resolveSibling(file.getFileName() + ".new");
     write(beside, bytes);
     Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE);
+    sync(file.toAbsolutePath().getParent());
   }
 
   /** Writes a file's bytes, or a directory's entries, to the disk. */
   public static void sync(Path path) throws IOException {
     try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
       channel.force(true);
+    }
+  }
+
+  /**
+   * Writes the entries of a directory and of those above it to the disk, as far as they are on the
+   * same file system and may be read.
+   */
+  public static void syncUpwards(Path directory) throws IOException {
+    FileStore disk = Files.getFileStore(directory);
+    Path above = directory.toAbsolutePath();
+    while (above != null && Files.isReadable(above) && Files.getFileStore(above).equals(disk)) {
+      sync(above);
+      above = above.getParent();
     }
   }
 
