@@ -144,19 +144,31 @@ public final class Trial {
     Client client = ClientPrograms.named(plan.client());
     try {
       client.open(setting);
-      long reserve = reserveNanos();
-      long uptime = TimeUnit.MILLISECONDS.toNanos(ManagementFactory.getRuntimeMXBean().getUptime());
       MeasuringLoop loop =
           new MeasuringLoop(
               client, log, plan.threads(), plan.warmup(), plan.calls(), new GcCount());
-      isWhole = loop.run(boundNanos() - reserve - uptime, reserve / 4);
+      isWhole = loop.run(nanosToBound() - reserveNanos(), reserveNanos() / 4);
       isSteady = loop.isSteady();
       cooldownCalls = loop.cooldownCalls();
     } finally {
-      if (isWhole) { // else the server may hang, and so may the closing
-        MeasuringLoop.close(client);
-      }
+      close(client);
     }
+  }
+
+  /** Closes the client; when a server hangs, only for as long as there is time to write the log. */
+  private void close(Client client) throws InterruptedException {
+    Thread closing = new Thread(() -> MeasuringLoop.close(client), "closing");
+    closing.setDaemon(true);
+    closing.start();
+    TimeUnit.NANOSECONDS.timedJoin(closing, nanosToBound() - reserveNanos() / 2);
+    if (closing.isAlive()) {
+      System.err.println("closing: not done when the bound of the trial came near");
+    }
+  }
+
+  private long nanosToBound() {
+    long uptime = ManagementFactory.getRuntimeMXBean().getUptime();
+    return boundNanos() - TimeUnit.MILLISECONDS.toNanos(uptime);
   }
 
   private long boundNanos() {

@@ -33,6 +33,7 @@ public final class Puppet implements Client, Caller {
             "chatty",
             "tell-timeout",
             "collect-first",
+            "hang-at-close",
             "killed",
             "crash",
             "late",
@@ -145,7 +146,10 @@ public final class Puppet implements Client, Caller {
   }
 
   @Override
-  public void close() throws IOException {
+  public void close() throws Exception {
+    if (part.equals("hang-at-close")) {
+      Thread.sleep(1_000_000);
+    }
     if (part.equals("chatty")) {
       throw new IOException("cannot close");
     }
