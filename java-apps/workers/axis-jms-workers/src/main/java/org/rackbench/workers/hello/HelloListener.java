@@ -28,19 +28,23 @@ public final class HelloListener {
       """
       usage: java -cp 'hello-listener/*' org.rackbench.workers.hello.HelloListener --queue NAME
                   --jndi-url URL --username USER --password-file FILE
-                  [--connection-factory NAME] [--ready-file FILE]""";
+                  [--connection-factory NAME] [--sessions N] [--ready-file FILE]
+      --sessions: how many answers are sent at once (16).""";
 
   private static final int REPLY_SESSIONS = 16;
+  private static final int MOST_SESSIONS = 1000;
   private static final long REPLY_TIMEOUT_MILLIS = 60_000;
   private static final int LOST_BROKER = 3;
 
   private final String queue;
   private final AxisBroker broker;
+  private final int sessions;
   private final ReadyFile readyFile;
 
-  private HelloListener(String queue, AxisBroker broker, ReadyFile readyFile) {
+  private HelloListener(String queue, AxisBroker broker, int sessions, ReadyFile readyFile) {
     this.queue = queue;
     this.broker = broker;
+    this.sessions = sessions;
     this.readyFile = readyFile;
   }
 
@@ -58,11 +62,12 @@ public final class HelloListener {
 
   static HelloListener listener(String[] args) {
     List<String> options = new ArrayList<>(List.of(BrokerAccount.OPTIONS));
-    options.addAll(List.of("--queue", ReadyFile.OPTION));
+    options.addAll(List.of("--queue", "--sessions", ReadyFile.OPTION));
     Arguments arguments = Arguments.parse(args, options.toArray(String[]::new));
     return new HelloListener(
         arguments.text("--queue"),
         new AxisBroker(BrokerAccount.of(arguments)),
+        arguments.number("--sessions", REPLY_SESSIONS, MOST_SESSIONS),
         ReadyFile.of(arguments));
   }
 
@@ -109,7 +114,7 @@ public final class HelloListener {
   private void listen() throws Exception {
     Descriptions.complete(Engine.shared());
     new SimpleJMSListener(
-            AxisBroker.connectorProperties(REPLY_SESSIONS, REPLY_TIMEOUT_MILLIS),
+            AxisBroker.connectorProperties(sessions, REPLY_TIMEOUT_MILLIS),
             broker.factoryProperties(),
             queue,
             broker.account().username(),
