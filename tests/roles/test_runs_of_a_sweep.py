@@ -34,16 +34,11 @@ def names(settings):
     return [[run["study"] for run in setting["runs"]] for setting in settings]
 
 
-def test_each_setting_comes_once_and_tomcat_is_restarted_as_seldom_as_can_be(
-    plugin, runs, tmp_path
-):
+def test_each_setting_comes_once_and_a_demo_restarts_no_service(plugin, runs, tmp_path):
     settings = plugin.settings(runs, str(tmp_path))
-    assert names(settings) == [
-        ["sort", "overhead"],
-        ["mtom", "binding", "harness"],
-        ["attachments"],
-    ]
-    assert [s["node"].get("tomcat_heap_mb") for s in settings] == [None, None, 512]
+    assert names(settings) == [["sort", "overhead"], ["attachments", "mtom", "binding", "harness"]]
+    assert [s["node"]["tomcat_heap_mb"] for s in settings] == [192, 192]
+    assert {s["node"]["collector"] for s in settings} == {"parallel"}
     assert not any(setting["is_attached"] for setting in settings)
 
 
@@ -51,8 +46,20 @@ def test_each_setting_comes_once_and_tomcat_is_restarted_as_seldom_as_can_be(
 def test_what_the_runner_is_at_comes_first(plugin, runs, tmp_path, attached):
     settings = plugin.settings(runs, str(tmp_path), f"demo-{attached}")
     assert names(settings)[0][0] == attached
-    assert [setting["is_attached"] for setting in settings] == [True, False, False]
+    assert [setting["is_attached"] for setting in settings] == [True, False]
     assert sorted(name for group in names(settings) for name in group) == sorted(DEMO)
+
+
+def test_services_are_restarted_as_seldom_as_can_be(plugin, tmp_path):
+    found = []
+    for name, heap, link in (("a", 64, 100), ("b", 32, 10), ("c", 64, 10), ("d", 32, 100)):
+        node = {"tomcat_heap_mb": heap, "link_mbit": link}
+        plan = make_plan(parse_study(changed(node=node), "x").profile("demo", 5))
+        write_plan(tmp_path / "results" / name / "plan.jsonl", plan)
+        found.append({"study": "sort", "run": name})
+    settings = plugin.settings(found, str(tmp_path))
+    heaps = [setting["node"]["tomcat_heap_mb"] for setting in settings]
+    assert heaps == [64, 64, 32, 32]
 
 
 def test_a_run_that_would_change_the_nodes_between_its_trials_is_refused(plugin, tmp_path):
@@ -61,6 +68,48 @@ def test_a_run_that_would_change_the_nodes_between_its_trials_is_refused(plugin,
     write_plan(tmp_path / "results" / "mixed" / "plan.jsonl", plan)
     with pytest.raises(AnsibleFilterError, match="mixed ask for different node settings"):
         plugin.settings([{"study": "sort", "run": "mixed"}], str(tmp_path))
+
+
+def test_messages_that_are_synced_to_the_disk_ask_for_a_setting_of_the_broker(plugin, tmp_path):
+    asked = {}
+    for word in ("none", "written", "synced"):
+        study = parse_study(changed(constants={"client_heap_mb": 8, "persistence": word}), "x")
+        plan = make_plan(study.profile("demo", 5))
+        write_plan(tmp_path / "results" / word / "plan.jsonl", plan)
+        (setting,) = plugin.settings([{"study": "sort", "run": word}], str(tmp_path))
+        asked[word] = setting["node"].get("synced", False)
+    assert asked == {"none": False, "written": False, "synced": True}
+
+
+def test_a_heap_of_one_worker_program_is_told_from_that_of_all(plugin):
+    node = {"tomcat_heap_mb": 1, "worker_heap_mb": 2, "broker_heap_mb": 3, "link_mbit": 4}
+    assert plugin.worker_heaps(node) == {}
+    assert plugin.worker_heaps({**node, "matrix_worker_heap_mb": 5}) == {"matrix-worker": 5}
+
+
+JVMS = {
+    "rackbench-tomcat heap": "-Xms512m -Xmx512m",
+    "rackbench-tomcat flags": "-XX:+UseParallelGC -XX:+AlwaysPreTouch -Da=b",
+    "rackbench-tcp-server heap": "-Xms512m -Xmx512m",
+    "rackbench-tcp-server flags": "-XX:+UseG1GC -XX:+AlwaysPreTouch",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "heap", "options", "is_as_wanted"),
+    [
+        ("tomcat", 512, ["-XX:+UseParallelGC", "-XX:+AlwaysPreTouch"], True),
+        ("tomcat", 51, ["-XX:+UseParallelGC"], False),
+        ("tomcat", 512, ["-XX:+UseSerialGC"], False),
+        ("tcp-server", 512, ["-XX:+UseParallelGC"], False),
+        ("sort-worker", 512, [], False),  # it does not run
+    ],
+)
+def test_a_service_whose_running_jvm_is_as_wanted_is_left_alone(
+    plugin, name, heap, options, is_as_wanted
+):
+    found = plugin.not_running_with(JVMS, [{"name": name, "heap_mb": heap}], options)
+    assert found == ([] if is_as_wanted else [name])
 
 
 def test_what_is_put_off_is_told_with_the_run_if_there_are_several(plugin, runs, tmp_path):

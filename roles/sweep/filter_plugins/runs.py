@@ -10,7 +10,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from collect.errors import InputError
-from collect.run.plan import read_plan
+from collect.run.plan import PlannedTrial, read_plan
 
 EXAMPLES = r"""
 - name: Show how often the nodes are set
@@ -19,13 +19,25 @@ EXAMPLES = r"""
   vars:
     runs: [{study: sort, run: monday-sort}, {study: mtom, run: monday-mtom}]
 
+- name: Show the heaps of single worker programs, and which services run with other ones
+  ansible.builtin.debug:
+    msg:
+      - "{{ {'tomcat_heap_mb': 512, 'matrix_worker_heap_mb': 512} | sweep_worker_heaps }}"
+      - "{{ jvms | sweep_not_running_with(wanted, ['-XX:+UseSerialGC']) }}"
+  vars:
+    wanted: [{name: tomcat, heap_mb: 512}]
+    jvms: "{{ fingerprint_taken.fingerprint.jvms }}"
+
 - name: Stop if trials are put off
   ansible.builtin.fail:
     msg: "{{ runs | sweep_put_off('/home/me/rackbench') }}"
   when: runs | sweep_put_off('/home/me/rackbench') | length > 0
 """
 
-_DEAREST_FIRST = ("tomcat_heap_mb", "link_mbit")  # a heap costs a restart, a link one command
+_HEAP = "_heap_mb"
+_OF_KINDS = ("tomcat_heap_mb", "broker_heap_mb", "worker_heap_mb")
+# What restarts services, then a link, which is one command.
+_DEAREST_FIRST = ("collector", "synced", "tomcat_heap_mb", "broker_heap_mb", "link_mbit")
 
 
 def settings(
@@ -56,7 +68,7 @@ def settings(
 def _setting(plan: Path) -> dict[str, Any]:
     """Return what all trials of a plan ask of the nodes."""
     try:
-        nodes = {json.dumps(dict(trial.node), sort_keys=True) for trial in read_plan(plan)}
+        nodes = {json.dumps(_asked(trial), sort_keys=True) for trial in read_plan(plan)}
     except InputError as error:
         raise AnsibleFilterError(str(error)) from None
     if len(nodes) > 1:
@@ -65,6 +77,44 @@ def _setting(plan: Path) -> dict[str, Any]:
             "for each setting, they make one report together."
         )
     found: dict[str, Any] = json.loads(nodes.pop())
+    return found
+
+
+def _asked(trial: PlannedTrial) -> dict[str, Any]:
+    """Return the node settings of a trial, and what its constants ask of the services."""
+    asked = dict(trial.node)
+    for program, heap in worker_heaps(asked).items():
+        if heap == asked.get("worker_heap_mb"):  # said twice; another study may say it once
+            del asked[program.replace("-", "_") + _HEAP]
+    if collector := trial.constants.get("collector"):
+        asked["collector"] = collector
+    if trial.constants.get("persistence") == "synced":
+        asked["synced"] = True  # what is only written needs nothing of the broker
+    return asked
+
+
+def worker_heaps(node: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the heaps in MiB of single worker programs, by program, of some node settings."""
+    return {
+        name.removesuffix(_HEAP).replace("_", "-"): value
+        for name, value in node.items()
+        if name.endswith(_HEAP) and name not in _OF_KINDS
+    }
+
+
+def not_running_with(
+    jvms: Mapping[str, str], services: Sequence[Mapping[str, Any]], options: Sequence[str]
+) -> list[str]:
+    """Return the names of the services whose JVM does not run with its heap and these options.
+
+    `jvms` are as fingerprint finds them, services have `name` and `heap_mb`.
+    """
+    found = []
+    for service in services:
+        unit = f"rackbench-{service['name']}"
+        runs = f"{jvms.get(f'{unit} heap', '')} {jvms.get(f'{unit} flags', '')}".split()
+        if not {*options, f"-Xmx{service['heap_mb']}m"} <= set(runs):
+            found.append(str(service["name"]))
     return found
 
 
@@ -89,4 +139,9 @@ class FilterModule:
 
     def filters(self) -> dict[str, Any]:
         """Return the filters by the names that templates use."""
-        return {"sweep_settings": settings, "sweep_put_off": put_off}
+        return {
+            "sweep_settings": settings,
+            "sweep_put_off": put_off,
+            "sweep_worker_heaps": worker_heaps,
+            "sweep_not_running_with": not_running_with,
+        }

@@ -108,7 +108,7 @@ def test_a_level_outside_its_domain_is_refused(levels, part):
         ({"factors": {"servers": [1, 1]}}, "factors.servers: [1, 1] has non-unique elements"),
         ({"replicate": 3}, "'replicate' was unexpected"),
         ({"constants": {"delivery": "persistent"}}, "client_heap_mb is missing in constants"),
-        ({"constants": {"client_heap_mb": 512, "delivery": "often"}}, "constants.delivery is"),
+        ({"constants": {"client_heap_mb": 8, "persistence": "often"}}, "constants.persistence is"),
         ({"threads": "concurrency"}, "threads is 'concurrency', which is no factor"),
         ({"clients": {"factor": "protocol", "a": "b"}}, "clients.factor is 'protocol'"),
         ({"clients": {"factor": "transport", "soap": "s"}}, "clients has no client for transport"),
@@ -160,9 +160,9 @@ def test_a_level_that_is_no_number_is_refused(level):
 
 
 def test_an_exception_of_a_profile_is_named_by_its_place():
-    wrong = [{"cells": {"servers": 1}, "constants": {"delivery": "never"}}]
+    wrong = [{"cells": {"servers": 1}, "constants": {"persistence": "never"}}]
     message = message_of(changed(profiles={"demo": {"where": wrong}}), "demo")
-    assert "profiles.demo.where[0].constants.delivery is 'never'" in message
+    assert "profiles.demo.where[0].constants.persistence is 'never'" in message
 
 
 def test_a_factor_named_like_a_column_of_cells_is_refused():

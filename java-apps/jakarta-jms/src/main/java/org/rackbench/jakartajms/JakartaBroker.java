@@ -2,7 +2,6 @@ package org.rackbench.jakartajms;
 
 import jakarta.jms.Connection;
 import jakarta.jms.ConnectionFactory;
-import jakarta.jms.DeliveryMode;
 import jakarta.jms.JMSException;
 import jakarta.jms.Queue;
 import jakarta.jms.Session;
@@ -43,16 +42,5 @@ public record JakartaBroker(BrokerAccount account) {
           "acknowledge mode '%s' is not one of auto, client, dups-ok".formatted(word));
     }
     return mode;
-  }
-
-  /** Returns the JMS constant for the delivery mode that a study file calls {@code word}. */
-  public static int deliveryMode(String word) {
-    return switch (word) {
-      case "persistent" -> DeliveryMode.PERSISTENT;
-      case "non-persistent" -> DeliveryMode.NON_PERSISTENT;
-      default ->
-          throw new IllegalArgumentException(
-              "delivery mode '%s' is not one of persistent, non-persistent".formatted(word));
-    };
   }
 }

@@ -58,6 +58,17 @@ public record Setting(
             .formatted(name, id, value, String.join(", ", allowed)));
   }
 
+  /**
+   * Returns whether messages are to be persistent: constant {@code persistence} (none, written,
+   * synced; the last is the broker's matter), or {@code delivery} (persistent, non-persistent) in
+   * studies that do not have it.
+   */
+  public boolean isPersistent() {
+    return factors.containsKey("persistence") || constants.containsKey("persistence")
+        ? !word("persistence", "none", "written", "synced").equals("none")
+        : word("delivery", "persistent", "non-persistent").equals("persistent");
+  }
+
   private Object value(String name) {
     Object value = factors.containsKey(name) ? factors.get(name) : constants.get(name);
     if (value == null) {

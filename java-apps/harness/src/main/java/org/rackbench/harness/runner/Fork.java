@@ -55,6 +55,8 @@ final class Fork {
     List<String> options = new ArrayList<>();
     options.add("-Xms" + trial.heapMegabytes() + "m");
     options.add("-Xmx" + trial.heapMegabytes() + "m");
+    options.add("-XX:+AlwaysPreTouch"); // else the first calls pay for the heap's pages
+    options.addAll(trial.collectorOption());
     options.add("-XX:+ExitOnOutOfMemoryError");
     options.addAll(trial.jvmOptions());
     List<String> command = new ArrayList<>();

@@ -24,6 +24,11 @@ public record PlannedTrial(
 
   private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9.-]*");
   private static final int DEFAULT_HEAP_MB = 512;
+  private static final Map<String, String> COLLECTORS =
+      Map.of(
+          "serial", "-XX:+UseSerialGC",
+          "parallel", "-XX:+UseParallelGC",
+          "g1", "-XX:+UseG1GC");
 
   /**
    * Returns the trial of a line.
@@ -52,6 +57,11 @@ public record PlannedTrial(
     if (trial.jvmOptions() == null || trial.heapMegabytes() < 1) {
       throw new BadInput(
           where + ": constants.client_heap_mb must be a whole number > 0 and jvm_options a list");
+    }
+    if (trial.collectorOption() == null) {
+      throw new BadInput(
+          "%s: constants.collector is %s; write one of serial, parallel, g1 in the study file"
+              .formatted(where, trial.object("constants").get("collector")));
     }
     if (trial.needs() == null || trial.servers() < 1) {
       throw new BadInput(
@@ -87,6 +97,20 @@ public record PlannedTrial(
   public int heapMegabytes() {
     Object heap = object("constants").getOrDefault("client_heap_mb", DEFAULT_HEAP_MB);
     return heap instanceof Integer megabytes ? megabytes : 0;
+  }
+
+  /**
+   * Returns the option for the collector of the trial's JVM: constant {@code collector} (serial,
+   * parallel, g1). Plans of earlier versions have none, and the JVM guesses; null when it is
+   * another word.
+   */
+  public List<String> collectorOption() {
+    Object collector = object("constants").get("collector");
+    if (collector == null) {
+      return List.of();
+    }
+    String option = COLLECTORS.get(collector.toString());
+    return option == null ? null : List.of(option);
   }
 
   /**

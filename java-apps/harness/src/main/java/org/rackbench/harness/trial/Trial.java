@@ -261,7 +261,11 @@ public final class Trial {
         "version", System.getProperty("java.runtime.version"),
         "vendor", System.getProperty("java.vendor"),
         "options", ManagementFactory.getRuntimeMXBean().getInputArguments(),
-        "heap_max_bytes", Runtime.getRuntime().maxMemory());
+        "heap_max_bytes", Runtime.getRuntime().maxMemory(),
+        "collectors",
+            ManagementFactory.getGarbageCollectorMXBeans().stream()
+                .map(GarbageCollectorMXBean::getName)
+                .toList());
   }
 
   /** Ends this JVM when the runner has died: only then is the end of standard input reached. */

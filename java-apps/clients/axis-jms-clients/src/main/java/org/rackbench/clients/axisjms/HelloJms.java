@@ -11,7 +11,7 @@ import org.rackbench.workloads.program.BrokerAccount;
 /**
  * The binding study over JMS: the service Hello behind the first worker's queue, by Axis's own JMS
  * transport. Factors {@code message_bytes} (of the request's envelope) and {@code pooled};
- * constants {@code delivery} (persistent, non-persistent; of requests, Axis always answers
+ * constants {@code persistence} (none, written, synced; of requests, Axis always answers
  * non-persistent) and {@code acknowledge} (dups-ok: Axis knows no other).
  */
 public final class HelloJms implements Client {
@@ -28,10 +28,7 @@ public final class HelloJms implements Client {
     broker = new AxisBroker(BrokerAccount.of(lab::broker));
     queue = lab.workers(1, "hello_queue").get(0);
     trial.word("acknowledge", "dups-ok");
-    deliveryMode =
-        trial.word("delivery", "persistent", "non-persistent").equals("persistent")
-            ? DeliveryMode.PERSISTENT
-            : DeliveryMode.NON_PERSISTENT;
+    deliveryMode = trial.isPersistent() ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
   }
 
   @Override

@@ -2,6 +2,7 @@ package org.rackbench.clients.jakartajms;
 
 import jakarta.jms.BytesMessage;
 import jakarta.jms.Connection;
+import jakarta.jms.DeliveryMode;
 import jakarta.jms.JMSException;
 import jakarta.jms.Message;
 import jakarta.jms.MessageConsumer;
@@ -22,8 +23,8 @@ import org.rackbench.workloads.program.BrokerAccount;
 
 /**
  * One client thread's requests to one queue, and their replies on a temporary queue of its own. A
- * call sends all its requests and then waits for as many replies. Constants {@code delivery}
- * (persistent, non-persistent) and {@code acknowledge} (auto, client, dups-ok).
+ * call sends all its requests and then waits for as many replies. Constants {@code persistence}
+ * (none, written, synced) and {@code acknowledge} (auto, client, dups-ok).
  */
 abstract class QueueCaller implements Caller {
 
@@ -48,7 +49,7 @@ abstract class QueueCaller implements Caller {
     this.broker = new JakartaBroker(BrokerAccount.of(setting.lab()::broker));
     this.queue = queue;
     this.deliveryMode =
-        JakartaBroker.deliveryMode(setting.word("delivery", "persistent", "non-persistent"));
+        setting.isPersistent() ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
     this.acknowledgeMode =
         JakartaBroker.acknowledgeMode(setting.word("acknowledge", "auto", "client", "dups-ok"));
   }
