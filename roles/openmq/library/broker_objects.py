@@ -5,10 +5,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: broker_objects
-short_description: Creates the broker's missing queues, and a sample of its administered objects
+short_description: Sets the broker's queues, and makes a sample of its administered objects
 description:
   - Asks the running broker once which queues it has and creates those that are missing, a few at a
     time. A queue that is not wanted stays; the access list shuts it to everybody.
+  - Sets queues that were made with other settings to these. What the broker then says of each queue
+    is kept in C(record), which anybody may read; a queue is asked for again only when it was set.
   - Writes a JNDI file store that holds the connection factory and one queue, C(sample). A client's
     own store is made from it, as all queues are alike but for their names.
 options:
@@ -16,7 +18,8 @@ options:
   admin_port: {description: Port of the admin service on loopback, type: int, required: true}
   passfile: {description: File with the administrator's password, type: path, required: true}
   queues: {description: Names of the queues to have, type: list, elements: str, required: true}
-  queue_settings: {description: What a new queue is set to, type: dict, required: true}
+  queue_settings: {description: What a queue is set to, type: dict, required: true}
+  record: {description: JSON file of what the broker says of queues, type: path, required: true}
   factory: {description: Properties of the connection factory, type: dict, required: true}
   store: {description: Directory of the store, type: path, required: true}
 """
@@ -29,6 +32,7 @@ EXAMPLES = r"""
     passfile: /etc/rackbench/openmq/admin.passfile
     queues: [sort.pool1, sort.pool3]
     queue_settings: {maxNumActiveConsumers: -1}
+    record: /etc/rackbench/queues.json
     factory: {imqAddressList: "mq://192.168.1.12:7676/jms"}
     store: /etc/rackbench/openmq/objects
 """
@@ -36,6 +40,10 @@ EXAMPLES = r"""
 RETURN = r"""
 created:
   description: The queues that were missing.
+  type: list
+  returned: always
+updated:
+  description: The queues that were set to other settings than before.
   type: list
   returned: always
 store_changed:
@@ -57,6 +65,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 SAMPLE = "sample"
+SETTING = re.compile(r"Max |Limit Behavior|Consumer Flow Limit|Use Dead|Validate XML|Is Local")
 # Each call is a JVM that lives for a second.
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -Xmx64m"
 
@@ -108,8 +117,50 @@ class Broker:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(create_one, names))
 
+    def update(self, names: list[str], given: dict[str, Any]) -> None:
+        """Set these queues, as many at a time as there are processors."""
+
+        def update_one(name: str) -> None:
+            self._command("update", "dst", "-t", "q", "-n", name, "-f", *settings(given))
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(update_one, names))
+
+    def described(self, names: list[str]) -> dict[str, dict[str, str]]:
+        """Return how each of these queues is set, in the broker's words."""
+
+        def describe(name: str) -> dict[str, str]:
+            return limits(self._command("query", "dst", "-t", "q", "-n", name))
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return dict(zip(names, pool.map(describe, names), strict=True))
+
     def _command(self, *arguments: str) -> str:
         return run(self._home, "imqcmd", *arguments, *self._account)
+
+
+def limits(queried: str) -> dict[str, str]:
+    """Return the settings among what `imqcmd query dst` prints: limits, not present counts."""
+    rows = re.findall(r"(?m)^(\w[\w ()]*?)(?: {2,}|\t+)(\S.*?) *$", queried)
+    return {name: value for name, value in rows if SETTING.match(name)}
+
+
+def recorded(record: Path, inputs: str) -> dict[str, dict[str, str]]:
+    """Return what is known of the queues that were set to `inputs`."""
+    try:
+        known = json.loads(record.read_text())
+    except (OSError, ValueError):
+        return {}
+    queues: dict[str, dict[str, str]] = known["queues"] if known.get("inputs") == inputs else {}
+    return queues
+
+
+def write_record(record: Path, inputs: str, queues: dict[str, dict[str, str]]) -> None:
+    """Write what is known of the queues, beside and then into its place."""
+    beside = record.with_name(f".{record.name}.new")
+    beside.write_text(json.dumps({"inputs": inputs, "queues": queues}, indent=1) + "\n")
+    beside.chmod(0o644)
+    beside.replace(record)
 
 
 def store_is_of(store: Path, inputs: str) -> bool:
@@ -158,24 +209,39 @@ def main() -> None:
             "queue_settings": mapping,
             "factory": mapping,
             "store": text,
+            "record": text,
         },
         supports_check_mode=True,
     )
     wanted = module.params
     store = Path(wanted["store"])
     inputs = json.dumps([wanted["home"], wanted["factory"]], sort_keys=True) + "\n"
+    record, given = Path(wanted["record"]), wanted["queue_settings"]
+    set_to = json.dumps(given, sort_keys=True)
+    known = recorded(record, set_to)
     broker = Broker(wanted)
     try:
         planned = module.check_mode and not Path(wanted["home"]).is_dir()  # installed by no one yet
-        missing = sorted(set(wanted["queues"]) - (set() if planned else broker.queues()))
+        present = set() if planned else broker.queues()
+        missing = sorted(set(wanted["queues"]) - present)
+        unset = sorted((set(wanted["queues"]) & present) - set(known))
         stale = not store_is_of(store, inputs)
         if not module.check_mode:
-            broker.create(missing, wanted["queue_settings"])
+            broker.create(missing, given)
+            broker.update(unset, given)
+            if missing or unset:
+                known |= broker.described([*missing, *unset])
+                write_record(record, set_to, {name: known[name] for name in sorted(known)})
             if stale:
                 write_store(wanted["home"], store, wanted["factory"], inputs)
     except ToolError as error:
         module.fail_json(msg=f"{error}; look at the journal of rackbench-broker")
-    module.exit_json(changed=bool(missing) or stale, created=missing, store_changed=stale)
+    module.exit_json(
+        changed=bool(missing or unset) or stale,
+        created=missing,
+        updated=unset,
+        store_changed=stale,
+    )
 
 
 if __name__ == "__main__":
