@@ -64,6 +64,8 @@ def facts_of(analysis: Analysis) -> list[Fact]:
         Fact("Constants", _pairs(_settings(analysis, "constants"))),
         Fact("Node settings", _pairs(_settings(analysis, "node"))),
         Fact("Each trial", _loop(analysis)),
+        Fact("The client's JVM", _client(analysis)),
+        *(Fact(f"Running {name}", _pairs(told)) for name, told in services_of(analysis).items()),
         Fact("The bench itself", _overhead(analysis)),
     ]
     if trials:
@@ -101,6 +103,34 @@ def _settings(analysis: Analysis, kind: str) -> dict[str, str]:
         for name, value in getattr(planned, kind).items():
             values.setdefault(name, {})[str(value)] = None
     return {name: " or ".join(found) for name, found in values.items()}
+
+
+def services_of(analysis: Analysis) -> dict[str, dict[str, str]]:
+    """Return what the services ran with, as trials recorded it: by service, whatever its node.
+
+    Values are joined where they were not the same in all trials and on all nodes.
+    """
+    found: dict[str, dict[str, dict[str, None]]] = {}
+    for cell in analysis.cells:
+        for trial in cell.trials:
+            for where, settings in trial.trial.ran_with.items():
+                service = found.setdefault(where.partition(" on ")[0], {})
+                for name, value in settings.items():
+                    service.setdefault(name, {})[value] = None
+    return {
+        service: {name: " or ".join(values) for name, values in found[service].items()}
+        for service in sorted(found)
+    }
+
+
+def _client(analysis: Analysis) -> str:
+    """Return the options and collectors of the JVMs of trials."""
+    jvms = [t.trial.jvm for cell in analysis.cells for t in cell.trials]
+    told = {}
+    for name in ("options", "collectors"):
+        lists = (jvm[name] for jvm in jvms if isinstance(jvm.get(name), list))
+        told[name] = " or ".join(dict.fromkeys(" ".join(map(str, one)) for one in lists))
+    return _pairs({name: text for name, text in told.items() if text})
 
 
 def link_of(analysis: Analysis) -> str:

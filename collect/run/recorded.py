@@ -1,7 +1,8 @@
 """What a runner records in trial.json beside the calls; no time rests on it."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from collect.run.fields import Fields
 
@@ -80,6 +81,26 @@ def warmup_of(record: Fields) -> WarmedUp | None:
     if calls is None or rows is None:
         return None
     return WarmedUp(calls, rows, steady if isinstance(steady, bool) else None)
+
+
+def ran_with(record: Fields) -> Mapping[str, Mapping[str, str]]:
+    """Return what each `service on node` ran with, by name; what is nested becomes `item name`."""
+    return {
+        name: {item: _plain(value) for item, value in _items(service.all)}
+        for name, service in record.by_name("settings").items()
+    }
+
+
+def _items(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            yield from ((f"{name} {inner}", what) for inner, what in _items(value))
+        else:
+            yield name, value
+
+
+def _plain(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def errors_of(record: Fields) -> tuple[CallError, ...]:

@@ -22,6 +22,7 @@ from collect.run.recorded import (
     Restart,
     WarmedUp,
     errors_of,
+    ran_with,
     restarts_of,
     warmup_of,
 )
@@ -74,6 +75,7 @@ class Trial:
     `elapsed_ns` and `jvm_ms` are the life of that JVM by its own clock and by the runner's, and
     `gc_over_ns` is the time in which its collections, `gc_ms`, were counted.
     `cooldown_rows` are the logged calls of threads that had made their measured ones.
+    `ran_with` are the settings that each `service on node` ran with.
     """
 
     directory: Path
@@ -91,6 +93,7 @@ class Trial:
     asked: Mapping[str, Any]
     host: str | None
     jvm: Mapping[str, Any]
+    ran_with: Mapping[str, Mapping[str, str]]
     anchor: datetime | None
     elapsed_ns: float | None
     jvm_ms: float | None
@@ -143,6 +146,7 @@ class Trial:
             asked={name: record.all.get(name) for name in PLANNED_KEYS},
             host=record.text("host"),
             jvm=record.fields("jvm").all,
+            ran_with=ran_with(record),
             anchor=clock.instant("anchor_start_utc"),
             elapsed_ns=clock.number("elapsed_ns"),
             jvm_ms=record.fields("fork_ms").number("jvm"),

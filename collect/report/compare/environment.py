@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from collect.cells.analysis import Analysis
-from collect.report.provenance import ABSENT
+from collect.report.provenance import ABSENT, services_of
 from collect.run.fingerprint import READINGS
 from collect.run.nodes import Node
 
@@ -57,6 +57,8 @@ def _describe(analysis: Analysis) -> dict[str, str]:
     for name in sorted({name for jvm in jvms for name in jvm}):
         values = (jvm.get(name, ABSENT) for jvm in jvms)
         facts[f"jvm: {name}"] = _several(values)
+    for service, settings in services_of(analysis).items():
+        facts |= {f"{service}: {name}": value for name, value in settings.items()}
     return facts
 
 

@@ -15,7 +15,9 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from http.client import HTTPConnection, HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
 
@@ -31,6 +33,10 @@ PROBES = 5
 PROBE_PAUSE_S = 2.0
 IDLE_SHARE = 0.02  # of one processor; what works, however slowly, uses more
 ANSWER_BYTES = 4096
+BINDINGS = Path("/etc/rackbench/jndi/.bindings")
+QUEUES = Path("/etc/rackbench/queues.json")
+FACTORY = r"imq(Ack|ConnectionFlow|ConnectionType|Consumer|Override|Ping|Reconnect|Socket)"
+PLACE = r"home=|hostname=|port="
 STREAM_S = 0.1
 STREAM_BYTES = 1 << 25
 STREAM_BLOCK = bytes(1 << 16)
@@ -150,6 +156,82 @@ def _units(stat: Path) -> list[str]:
     return re.findall(rf"/({PREFIX}[\w-]+)\.service$", _text(stat.with_name("cgroup")), re.M)
 
 
+def settings(address: str, probes: dict) -> dict:
+    """Return what the running services of the kit were started with and say of themselves.
+
+    And what JMS clients on this node are given: the connection factory, as it is deployed.
+    """
+    found = {}
+    for path in sorted(UNITS.glob(f"{PREFIX}*.service")):
+        name = path.stem.removeprefix(PREFIX)
+        if path.stem not in OWN and (processes := _processes(path.stem)):
+            found[name] = command_settings(_text(processes[0] / "cmdline").split("\0"))
+            found[name] |= _told(address, probes.get(name, {}))
+    if "broker" in found:
+        found["broker"] |= queue_settings()
+    if factory := factory_settings(_lines(BINDINGS)):
+        found["connection factory"] = factory
+    return found
+
+
+def command_settings(command: list[str]) -> dict:
+    """Return the options of a JVM's command line, and a program's numbers after its main class.
+
+    Without what is a place of this node: addresses, ports, paths.
+    """
+    options, arguments, words = [], {}, iter(command[1:])
+    for word in words:
+        if word in ("-cp", "-classpath"):
+            next(words, None)
+        elif not word.startswith("-"):
+            break
+        elif word.startswith(("-X", "-Dimq.")) and not re.search(PLACE, word):
+            options.append(word)
+    rest = list(words)
+    for name, value in pairwise(rest):
+        if name.startswith("--") and name != "--port" and re.fullmatch(r"[\d,]+", value):
+            arguments[name] = value
+    return {"options": options} | ({"arguments": arguments} if arguments else {})
+
+
+def _told(address: str, probe: dict) -> dict:
+    """Return what a service says of itself over HTTP, lines of name=value; nothing if not asked."""
+    if "settings" not in probe:
+        return {}
+    try:
+        connection = HTTPConnection(address, probe["port"], timeout=PROBE_TIMEOUT_S)
+        connection.request("GET", probe["settings"])
+        answer = connection.getresponse()
+        text = answer.read(ANSWER_BYTES).decode() if answer.status == 200 else ""
+        connection.close()
+    except (OSError, HTTPException):
+        return {}
+    told: dict = {}
+    for name, value in re.findall(r"^(\w+)=(.*?)\r?$", text, re.M):
+        told.setdefault(name, []).append(value)
+    return {name: ", ".join(values) for name, values in told.items()}
+
+
+def queue_settings() -> dict:
+    """Return how the broker said that its queues are set: once if they are all alike."""
+    with suppress(ValueError, KeyError):
+        queues = json.loads(_text(QUEUES))["queues"]
+        alike = {json.dumps(queue, sort_keys=True) for queue in queues.values()}
+        return {"queues": json.loads(alike.pop()) if len(alike) == 1 else queues}
+    return {}
+
+
+def factory_settings(lines: list[str]) -> dict:
+    """Return the properties of the connection factory in a JNDI file store."""
+    kept: dict = {}
+    for line in lines:
+        entry = re.fullmatch(r"ConnectionFactory/RefAddr/(\d+)/(Type|Content)=(.*)", line)
+        if entry:
+            kept.setdefault(entry[1], {})[entry[2]] = entry[3]
+    named = {one["Type"]: one.get("Content", "") for one in kept.values() if "Type" in one}
+    return {name: named[name] for name in sorted(named) if re.match(FACTORY, name)}
+
+
 def machine() -> dict:
     """Return what may disturb a trial.
 
@@ -219,7 +301,12 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/stream":
             self._stream()
             return
-        self._send(200, report(self.connection.getsockname()[0], self.probes))
+        address = self.connection.getsockname()[0]
+        if self.path == "/settings":
+            told = {"node": os.uname().nodename, "settings": settings(address, self.probes)}
+            self._send(200, {"schema": SCHEMA, **told})
+            return
+        self._send(200, report(address, self.probes))
 
     def do_POST(self) -> None:
         """Have the service of /restart/NAME restarted if it hangs, one at a time; 202 at once."""

@@ -109,6 +109,20 @@ def test_a_trial_with_calls_to_spare_is_refused_too(run_of):
         verify_trial(directory, planned)
 
 
+def test_what_a_service_ran_with_is_read_item_by_item(run):
+    path = run.directories()[0] / "trial.json"
+    told = {"options": ["-Xmx8m", "-Xms8m"], "maxThreads": "128", "queues": {"Flow": {"Limit": 1}}}
+    settings = {"tomcat on worker1": told, "broker on broker1": None}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "settings": settings}))
+    assert read_trial(path.parent).ran_with == {
+        "tomcat on worker1": {
+            "options": "-Xmx8m -Xms8m",
+            "maxThreads": "128",
+            "queues Flow Limit": "1",
+        }
+    }
+
+
 def test_what_a_runner_of_an_early_version_did_not_record_is_absent(run):
     path = run.directories()[0] / "trial.json"
     needed = {
@@ -120,4 +134,5 @@ def test_what_a_runner_of_an_early_version_did_not_record_is_absent(run):
     path.write_text(json.dumps(record))
     trial = read_trial(path.parent)
     assert (trial.host, trial.jvm, trial.anchor, trial.errors) == (None, {}, None, ())
+    assert trial.ran_with == {}
     assert (trial.readings, trial.restarts, trial.earlier, trial.gc_ms) == ({}, (), (), None)

@@ -27,12 +27,19 @@ final class Attempts {
   private final WorkArea area;
   private final RunState state;
   private final LabWatch watch;
+  private final ServiceSettings settings;
 
-  Attempts(RunnerOptions options, WorkArea area, RunState state, LabWatch watch) {
+  Attempts(
+      RunnerOptions options,
+      WorkArea area,
+      RunState state,
+      LabWatch watch,
+      ServiceSettings settings) {
     this.options = options;
     this.area = area;
     this.state = state;
     this.watch = watch;
+    this.settings = settings;
   }
 
   /**
@@ -100,7 +107,8 @@ final class Attempts {
         Json.of(
             "launch", millis(launched - begin),
             "jvm", millis(exited - launched),
-            "seal", millis(System.nanoTime() - exited)));
+            "seal", millis(System.nanoTime() - exited)),
+        settings.of(trial, after));
     area.seal(attempt, trial.id());
     state.sealed(trial.id(), record.outcome());
     long outside = System.nanoTime() - exited + launched - begin;

@@ -93,7 +93,7 @@ final class Health {
   }
 
   private CompletableFuture<NodeReport> askBeside(ServingNode server) {
-    return CompletableFuture.supplyAsync(() -> ask(server.address()), asking);
+    return CompletableFuture.supplyAsync(() -> ask(server.address(), "/"), asking);
   }
 
   private static Thread daemon(Runnable task) {
@@ -102,9 +102,18 @@ final class Health {
     return thread;
   }
 
-  private NodeReport ask(String address) {
+  /**
+   * Returns what the services on a node run with, by name; empty when the node does not tell, as
+   * one that is provisioned by an earlier version.
+   */
+  Map<?, ?> settings(ServingNode server) {
+    NodeReport told = ask(server.address(), "/settings");
+    return told.isThere() ? Look.object(told.report().get("settings")) : Map.of();
+  }
+
+  private NodeReport ask(String address, String path) {
     try {
-      HttpURLConnection connection = connection(address, "/");
+      HttpURLConnection connection = connection(address, path);
       try (InputStream answer = connection.getInputStream()) {
         String text = new String(answer.readAllBytes(), StandardCharsets.UTF_8);
         return new NodeReport(Json.parse(text, connection.getURL().toString()), null);

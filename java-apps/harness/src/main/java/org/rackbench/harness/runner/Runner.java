@@ -70,14 +70,10 @@ public final class Runner {
     this.area = new WorkArea(options.run());
     int sealed = (int) plan.ids().stream().filter(area::isSealed).count();
     this.state = new RunState(options.run(), plan.ids().size(), sealed);
+    Health health = new Health(nodes, options.run(), options.freeMegabytes(), options.without());
     this.watch =
-        new LabWatch(
-            new Health(nodes, options.run(), options.freeMegabytes(), options.without()),
-            state,
-            options.recoverSeconds(),
-            options.without(),
-            this::mayStart);
-    this.attempts = new Attempts(options, area, state, watch);
+        new LabWatch(health, state, options.recoverSeconds(), options.without(), this::mayStart);
+    this.attempts = new Attempts(options, area, state, watch, new ServiceSettings(nodes, health));
   }
 
   public static void main(String[] args) {

@@ -105,6 +105,7 @@ final class TrialRecord {
    * @param restarts of services that hung before this attempt; see {@link Restarts#take}
    * @param times {@code fork_ms}: milliseconds of the launch, of the JVM and of the work of the
    *     runner until this call
+   * @param settings what the services run with; see {@link ServiceSettings#of}
    */
   void write(
       int number,
@@ -113,7 +114,8 @@ final class TrialRecord {
       Fork fork,
       Map<String, Object> interference,
       List<Map<String, Object>> restarts,
-      Map<String, Object> times)
+      Map<String, Object> times,
+      Map<String, Object> settings)
       throws IOException {
     Path calls = attempt.resolve(Trial.CALLS);
     if (!result.containsKey("errors")) {
@@ -155,7 +157,8 @@ final class TrialRecord {
             "cooldown", result.get("cooldown"),
             "interference", interference,
             "restarts", restarts,
-            "fork_ms", times);
+            "fork_ms", times,
+            "settings", settings);
     Files.write(attempt.resolve("trial.json"), Json.bytes(record));
   }
 
