@@ -143,6 +143,8 @@ class Standing:
             f"virtual_lab_prefix={PREFIX}",
             "virtual_lab_memory_mb=640",
             "tomcat_heap_mb=64",
+            "bench_worker_heap_mb=32",
+            "openmq_heap_mb=96",
         ]
         words = [word for setting in extra for word in ("-e", setting)]
         environment = environment_of(self.directory / "state", mitogen=mitogen)

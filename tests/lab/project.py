@@ -106,6 +106,7 @@ OF_OVERHEAD: dict[str, dict[str, Any]] = {
             "reply_bytes": [1, 20000],
             "elements": [1],
         },
+        "node": {"tomcat_heap_mb": 96, "worker_heap_mb": 48, "broker_heap_mb": 96},
         "replicates": 2,
         "calls": 10,
         "warmup": 5,

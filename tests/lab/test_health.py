@@ -53,6 +53,33 @@ def test_a_node_says_which_services_run_and_answer(lab: Lab, node: str) -> None:
     assert answer["machine"]["retransmits"] >= 0
 
 
+def settings(lab: Lab, node: str) -> dict[str, Any]:
+    """What a node says of the settings of its services, asked from the client."""
+    asked = lab.output("client1", f"curl -sS http://{lab.nodes[node]}:{PORT}/settings")
+    told: dict[str, Any] = json.loads(asked)["settings"]
+    return told
+
+
+def test_both_sides_of_a_comparison_run_with_the_same_settings(lab: Lab) -> None:
+    worker, broker = settings(lab, "worker1"), settings(lab, "broker1")["broker"]
+    told = [*(worker[name] for name in SERVICES["worker"]), broker]
+    heaps = {word for one in told for word in one["options"] if word.startswith("-Xm")}
+    assert len(heaps) == 2  # -Xms and -Xmx, alike for all
+    for one in told:
+        assert {"-XX:+UseParallelGC", "-XX:+AlwaysPreTouch"} <= set(one["options"])
+    assert worker["tomcat"]["collector"].startswith("PS ")
+    assert worker["tomcat"]["maxThreads"] == worker["hello-listener"]["arguments"]["--sessions"]
+
+
+def test_consumers_are_fed_as_the_broker_does_by_default(lab: Lab) -> None:
+    assert settings(lab, "broker1")["broker"]["queues"]["Consumer Flow Limit"] == "1000"
+    factory = settings(lab, "client1")["connection factory"]
+    assert (factory["imqConsumerFlowLimit"], factory["imqConsumerFlowLimitPrefetch"]) == (
+        "1000",
+        "true",
+    )
+
+
 def test_the_health_service_is_confined(lab: Lab) -> None:
     report(lab, "worker1")  # starts it
     unit = "rackbench-health.service"

@@ -52,13 +52,14 @@ def odd_nodes(lab: Lab) -> Iterator[dict[str, str]]:
     """Four things altered on three workers: each item that verification must name, and its node."""
     lab.output("worker2", ODD_PACKAGE)
     lab.output("worker3", f"cp {JAR} /tmp/whole && echo >>{JAR}")
-    lab.output("worker1", f"cp {UNIT} /tmp/unit && sed -i s/Xmx48m/Xmx64m/ {UNIT} && {RESTART}")
+    # Not its heap: that a sweep would set again.
+    lab.output("worker1", f"cp {UNIT} /tmp/unit && sed -i 's/-Xms/-Xss2m &/' {UNIT} && {RESTART}")
     slow_start = "net.ipv4.tcp_slow_start_after_idle"
     _set_sysctl(lab, "worker1", f"{slow_start}=0")
     try:
         yield {
             f"sysctls {slow_start}": "worker1",
-            "jvms rackbench-tcp-server heap": "worker1",
+            "jvms rackbench-tcp-server flags": "worker1",
             "packages odd": "worker2",
             "files /opt/rackbench/workers-": "worker3",
         }

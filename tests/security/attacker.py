@@ -68,7 +68,7 @@ class Attacker:
         said = self.lab.output(
             node,
             f"grep VmHWM {process}/status; tr '\\0' '\\n' <{process}/cmdline | grep -e -Xmx"
-            " || grep -h -e -Xmx /etc/rackbench/openmq/broker.args || true",
+            " || true",
         ).splitlines()
         peak = next(int(line.split()[1]) // 1024 for line in said if line.startswith("VmHWM"))
         heap = [line.removeprefix("-Xmx").removesuffix("m") for line in said if "-Xmx" in line]

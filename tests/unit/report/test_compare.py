@@ -13,6 +13,7 @@ from collect.errors import InputError
 from collect.report.compare.budget import read_budget
 from collect.report.compare.environment import find_differences
 from collect.report.compare.ratios import contrast
+from collect.report.provenance import facts_of
 from collect.run.directory import open_run
 from collect.stats.groups import holm
 
@@ -262,6 +263,25 @@ def test_what_differs_in_the_environment_is_listed(run_of):
     assert found["nodes: kernel"][1].startswith("client 6.13, broker 6.12.0")
     assert found["plan: profile"] == ("demo", "paper")
     assert not {"run", "started_at", "nodes: os", "nodes: address"} & found.keys()
+
+
+def test_what_services_ran_with_is_shown_and_compared(run_of):
+    runs = run_of(name="a"), run_of(name="b")
+    for run, collector in zip(runs, ("-XX:+UseParallelGC", "-XX:+UseG1GC"), strict=True):
+        for number, directory in enumerate(run.directories()):
+            path = directory / "trial.json"
+            record = json.loads(path.read_text())
+            told = {"options": ["-Xmx8m", collector], "maxThreads": "128"}
+            record["settings"] = {f"tomcat on worker{number % 2}": told}
+            record["jvm"] |= {"collectors": ["PS Scavenge"]}
+            path.write_text(json.dumps(record))
+    analyses = [analyse(open_run(str(run.directory))) for run in runs]
+    found = {row.subject: row.values for row in find_differences(analyses)}
+    assert found["tomcat: options"] == ("-Xmx8m -XX:+UseParallelGC", "-Xmx8m -XX:+UseG1GC")
+    assert "tomcat: maxThreads" not in found
+    facts = {fact.name: fact.text for fact in facts_of(analyses[0])}
+    assert facts["Running tomcat"] == "options -Xmx8m -XX:+UseParallelGC, maxThreads 128"
+    assert facts["The client's JVM"] == "collectors PS Scavenge"
 
 
 def test_a_missing_run_json_is_said_and_not_guessed(run_of):
