@@ -22,7 +22,7 @@ class Cell(Mapping[str, Level]):
     """One level of each factor, in the order of the study file.
 
     A cell never changes. Cells with the same levels are equal and have the same hash, whatever the
-    order of their factors; cells of one order are sorted by their levels, the first factor first.
+    order of their factors.
     """
 
     __slots__ = ("_levels",)
@@ -77,10 +77,6 @@ class Cell(Mapping[str, Level]):
     def __hash__(self) -> int:
         """Return a hash that does not depend on the order of the factors."""
         return hash(frozenset(self._levels.items()))
-
-    def __lt__(self, other: "Cell") -> bool:
-        """Tell whether this cell comes first: numbers by size, other levels by the alphabet."""
-        return [*map(level_rank, self.levels)] < [*map(level_rank, other.levels)]
 
     def __repr__(self) -> str:
         """Return the levels with the names of their factors."""

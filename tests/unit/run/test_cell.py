@@ -38,17 +38,6 @@ def test_one_level_is_changed_or_left_out():
         cell.at(workers=3)
 
 
-def test_cells_are_sorted_by_size_and_alphabet():
-    cells = [Cell.of(a=a, b=b) for a in ("jms", "soap") for b in (5, 10.5, 100)]
-    shuffled = cells[3:] + cells[:3]
-    assert sorted(shuffled) == cells
-    assert sorted([Cell.of(a="x"), Cell.of(a=True), Cell.of(a=2)]) == [
-        Cell.of(a=2),
-        Cell.of(a=True),
-        Cell.of(a="x"),
-    ]
-
-
 def test_a_level_is_written_as_in_yaml():
     assert [level_text(level) for level in (True, False, 3, 0.5, "a b")] == [
         *("true", "false", "3", "0.5", "a b")
