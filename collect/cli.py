@@ -338,12 +338,15 @@ def _add_anova(commands: Commands) -> None:
         """\
 Analysis of variance of any CSV with one observation per line: one factor, or two
 with replication and their interaction. Share is the part of the total sum of
-squares that a source explains. Sums of squares are of type II: where cells have
-unequal numbers of observations, the shares need not add up to 100 %.
+squares that a source explains. With --block, what the observations of a block
+have in common is taken out of the error that factors are tested against. Sums of
+squares are of type II: where cells have unequal numbers of observations, the
+shares need not add up to 100 %.
 
 examples:
   collect anova times.csv --response time_ms --factor protocol
-  collect anova times.csv --response time_ms --factor bytes --factor protocol --json""",
+  collect anova times.csv --response time_ms --factor bytes --factor protocol --json
+  collect anova times.csv --response time_ms --factor protocol --block block""",
     )
     parser.add_argument("file", metavar="FILE.csv", type=Path, help="a CSV file with a header line")
     parser.add_argument("--response", required=True, metavar="COL", help="the column of numbers")
@@ -354,11 +357,12 @@ examples:
         metavar="COL",
         help="a column of levels; may be given twice",
     )
+    parser.add_argument("--block", metavar="COL", help="the column with the block of each line")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
 def _anova(options: argparse.Namespace) -> int:
-    columns = [options.response, *options.factor]
+    columns = [options.response, *options.factor, *([options.block] if options.block else [])]
     if len(options.factor) > 2 or len(set(columns)) < len(columns):
         raise InputError(
             "there are more than two factors, or a column is named twice; "
@@ -366,7 +370,8 @@ def _anova(options: argparse.Namespace) -> int:
         )
     from collect.stats.anova import anova, as_json, as_table, read_observations  # noqa: PLC0415 - slow
 
-    table = anova(read_observations(options.file, options.response, options.factor))
+    read = read_observations(options.file, options.response, options.factor, options.block)
+    table = anova(read)
     if options.json:
         print(as_json(table))
     else:

@@ -24,10 +24,9 @@ from collect.stats.estimates import (
     Steadiness,
     VarianceSplit,
     forks_to_halve,
-    mean_bca,
-    mean_t,
-    mean_t_from_moments,
+    geometric_t,
     outliers,
+    positive_mean_t,
     split_variance,
     steadiness,
 )
@@ -103,6 +102,11 @@ class CellResult:
         )
 
     @property
+    def failed_trials(self) -> int:
+        """How many sealed trials are in no average."""
+        return len(self.trials) - len(self.counted)
+
+    @property
     def calls(self) -> int:
         """How many calls are in the averages."""
         return sum(trial.calls.calls for trial in self.counted)
@@ -119,13 +123,8 @@ class CellResult:
 
     @cached_property
     def mean(self) -> Estimate | None:
-        """The mean of the trial means with its t interval."""
-        return mean_t(list(self.samples.values())) if self.counted else None
-
-    @cached_property
-    def bootstrap(self) -> Estimate | None:
-        """The same mean with its BCa bootstrap interval."""
-        return mean_bca(list(self.samples.values())) if self.counted else None
+        """The geometric mean of the trial means, with the t interval of their logs."""
+        return geometric_t(list(self.samples.values())) if self.counted else None
 
     @property
     def moments(self) -> Moments | None:
@@ -137,7 +136,7 @@ class CellResult:
     @property
     def calls_as_samples(self) -> Estimate | None:
         """The mean over calls with the t interval that takes every call for a sample."""
-        return None if self.moments is None else mean_t_from_moments(self.moments)
+        return None if self.moments is None else positive_mean_t(self.moments)
 
     @property
     def variance(self) -> VarianceSplit | None:
@@ -218,8 +217,9 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResu
 def cells_csv(run: Run, cells: Sequence[CellResult]) -> str:
     """Return cells.csv: one row a cell, times in ms to the nanosecond, empty where there is none.
 
-    `trials` counts those with the outcome of the row, `calls` the calls in the averages; the
-    interval is Student's over trial means.
+    `trials` counts those with the outcome of the row, `failed_trials` the sealed ones that are in
+    no average, `calls` the calls in the averages; `mean_ms` is the geometric mean of the trial
+    means and the interval that of Student's t over their logs.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -241,7 +241,8 @@ def _row(cell: CellResult) -> list[str]:
     if mean is not None and cell.quantiles is not None:
         times = [mean.value, mean.low, mean.high, cell.quantiles.p50_ms, cell.quantiles.p99_ms]
     sizes = [cell.bytes_of("request_bytes"), cell.bytes_of("response_bytes")]
-    return [str(trials), str(cell.calls), *map(_number, [*times, *sizes]), cell.outcome]
+    numbers = map(_number, [*times, *sizes])
+    return [str(trials), str(cell.calls), *numbers, cell.outcome, str(cell.failed_trials)]
 
 
 def _number(value: float | None) -> str:

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
 
 from collect.replication.evidence import Evidence, Quantity, Statistic, Untested
 from collect.run.cell import Cell
-from collect.stats.estimates import Estimate
+from collect.stats.estimates import CONFIDENCE, Estimate
+from collect.stats.groups import holm
 
 Numbers = Callable[[Evidence], Sequence[tuple[str, Estimate | Untested]]]
 """The numbers a claim is about, each with its label."""
@@ -25,11 +25,15 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Bound:
-    """Where a statistic must lie; an open end excludes its limit."""
+    """Where a statistic must lie; an open end excludes its limit.
+
+    Below `negligible`, where a bound has one, an effect that is not outside counts as outside too.
+    """
 
     low: float = float("-inf")
     high: float = float("inf")
     is_open: bool = False
+    negligible: float | None = None
 
     def __contains__(self, value: float) -> bool:
         """Tell whether a value lies inside."""
@@ -50,6 +54,8 @@ class Bound:
         low, high = estimate.low, estimate.high
         if low is None or high is None:
             return False
+        if self.negligible is not None and high < self.negligible:
+            return True
         return all(v not in self for v in (low, high)) and (high <= self.low or low >= self.high)
 
     def holds(self, estimate: Estimate) -> bool:
@@ -65,21 +71,6 @@ class Result:
     label: str
     estimate: Estimate | Untested
     verdict: Verdict
-
-    @classmethod
-    def of(cls, label: str, estimate: Estimate | Untested, claim: "Claim") -> Self:
-        """Judge one number."""
-        if isinstance(estimate, Untested):
-            verdict = Verdict.NOT_TESTED
-        elif claim.bound.holds(estimate):
-            verdict = Verdict.HOLDS
-        elif not claim.bound.excludes(estimate):
-            verdict = Verdict.INCONCLUSIVE
-        elif claim.direction is not None and claim.direction.holds(estimate):
-            verdict = Verdict.DIRECTION_ONLY
-        else:
-            verdict = Verdict.FAILS
-        return cls(label, estimate, verdict)
 
 
 @dataclass(frozen=True)
@@ -124,19 +115,52 @@ class Judgement:
 
 
 def judge(claim: Claim, evidence: Evidence) -> Judgement:
-    """Judge a claim by its worst number; with a number missing it can fail, but not hold."""
+    """Judge a claim by its worst number.
+
+    A missing number keeps a claim from holding, and hides nothing that the others say. Of several
+    numbers some lie outside by chance: those that count as outside are corrected for how many were
+    tested (Holm 1979), and what does not pass is inconclusive.
+    """
+    numbers = claim.numbers(evidence)
+    tested = [number for _, number in numbers if isinstance(number, Estimate)]
+    outside = iter(_outside(claim.bound, tested))
     results = tuple(
-        Result.of(label, estimate, claim) for label, estimate in claim.numbers(evidence)
+        Result(label, number, Verdict.NOT_TESTED)
+        if isinstance(number, Untested)
+        else Result(label, number, _verdict(claim, number, is_outside=next(outside)))
+        for label, number in numbers
     )
     found = {result.verdict for result in results}
     worst_first = (
         Verdict.FAILS,
-        Verdict.NOT_TESTED,
         Verdict.INCONCLUSIVE,
         Verdict.DIRECTION_ONLY,
+        Verdict.NOT_TESTED,
     )
     verdict = next((verdict for verdict in worst_first if verdict in found), Verdict.HOLDS)
     return Judgement(verdict if results else Verdict.NOT_TESTED, results)
+
+
+def _verdict(claim: Claim, number: Estimate, *, is_outside: bool) -> Verdict:
+    if claim.bound.holds(number):
+        return Verdict.HOLDS
+    if not is_outside:
+        return Verdict.INCONCLUSIVE
+    if claim.direction is not None and claim.direction.holds(number):
+        return Verdict.DIRECTION_ONLY
+    return Verdict.FAILS
+
+
+def _outside(bound: Bound, numbers: Sequence[Estimate]) -> list[bool]:
+    """Tell of each number whether it lies outside, corrected for all of them."""
+    found = [bound.excludes(number) for number in numbers]
+    p_values = [number.p_outside(bound.low, bound.high) for number in numbers]
+    known = [1.0 if p is None else p for p in p_values]
+    # A limit that an open end leaves out, or an effect that is negligible, is outside by itself.
+    return [
+        is_out and (corrected < 1 - CONFIDENCE or p == 1 or len(numbers) == 1)
+        for is_out, corrected, p in zip(found, holm(known), known, strict=True)
+    ]
 
 
 def over_cells(

@@ -10,7 +10,7 @@ from collect.cells.notation import show_level
 from collect.replication.evidence import Measured
 from collect.replication.exhibits import Entry, Header, Table, headings
 from collect.run.cell import Cell, level_text
-from collect.stats.estimates import CONFIDENCE, Estimate, ratio_t
+from collect.stats.estimates import CONFIDENCE, Estimate, geometric_t
 from collect.stats.groups import (
     Groups,
     PairTest,
@@ -222,7 +222,9 @@ def _contrasts(measured: Measured, system: str) -> Sequence[_SystemPair]:
                 logs = [
                     np.log([row[side] for row in rows if min(row) > 0]).tolist() for side in (0, 1)
                 ]
-                found.append(_SystemPair(*pair, ratio_t(ratios), p_of_ratio(ratios), hedges(*logs)))
+                found.append(
+                    _SystemPair(*pair, geometric_t(ratios), p_of_ratio(ratios), hedges(*logs))
+                )
     return found
 
 

@@ -10,7 +10,7 @@ from collect.cells.cells import CellResult, CellTrial
 from collect.cells.notation import name_of
 from collect.run.cell import Cell
 from collect.run.study import Setting
-from collect.stats.estimates import Estimate, Moments, mean_t, mean_t_from_moments, ratio_t
+from collect.stats.estimates import Estimate, Moments, geometric_t, mean_t, mean_t_from_moments
 
 if TYPE_CHECKING:
     from collect.stats.anova import Source
@@ -225,9 +225,9 @@ class Measured:
         return {block: value for block, value in taken if value is not None}
 
     def value(self, cell: Cell, of: Quantity = "time_ms") -> Estimate | None:
-        """Return the mean over trials with its t interval."""
+        """Return the geometric mean over trials with the t interval of its logs."""
         samples = self.samples(cell, of)
-        return mean_t(list(samples.values())) if samples else None
+        return geometric_t(list(samples.values())) if samples else None
 
     def statistic(
         self, cells: Sequence[Cell], statistic: Statistic, of: Quantity = "time_ms"
@@ -242,7 +242,7 @@ class Measured:
         values = [statistic(row) for row in rows if min(row) > 0]
         if not values:
             return Untested(NO_BLOCK)
-        return ratio_t(values) if min(values) > 0 else mean_t(values)
+        return geometric_t(values) if min(values) > 0 else mean_t(values)
 
     def difference(
         self, larger: Cell, smaller: Cell, of: Quantity = "time_ms"
@@ -273,7 +273,7 @@ class Measured:
         return self.cells[cell].moments if cell in self.cells else None
 
     def interval(self, cell: Cell) -> Estimate | None:
-        """Return the mean over trials with its t interval."""
+        """Return the geometric mean over trials with the t interval of its logs."""
         return self.value(cell)
 
     def moments_by_block(self, cells: Sequence[Cell]) -> Sequence[Sequence[Moments]]:

@@ -24,7 +24,7 @@ Setting = Level | Sequence[Level]
 STUDIES = Path("playbooks/studies")
 CELL_COLUMNS = (
     *("trials", "calls", "mean_ms", "ci95_low_ms", "ci95_high_ms", "p50_ms", "p99_ms"),
-    *("request_bytes", "response_bytes", "outcome"),
+    *("request_bytes", "response_bytes", "outcome", "failed_trials"),
 )
 """The columns of cells.csv after `study` and the factors."""
 

@@ -1,4 +1,4 @@
-"""Analysis of variance of any tidy CSV: one factor, or two with their interaction."""
+"""Analysis of variance of any tidy CSV: one or two factors and their interaction, and blocks."""
 
 import csv
 import json
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,9 @@ from collect.errors import InputError
 from collect.stats.estimates import Moments
 
 CONFIDENCE = 0.95
+_ROUNDING = 1e-24
+"""A residual below this share of the squares is that of rounding."""
+BLOCK = "Block"
 COLUMNS = ("Source", "SS", "df", "MS", "F", "P-value", "F crit (95 %)", "Share of variation")
 
 
@@ -39,19 +43,28 @@ class Source:
 
 @dataclass(frozen=True)
 class Observations:
-    """A response and the levels of one or two factors, a row each."""
+    """A response and the levels of one or two factors, a row each.
+
+    `blocks` holds the block of each observation, or nothing when there are none; `block` is the
+    name of its row in the table.
+    """
 
     response: np.ndarray[tuple[int], np.dtype[np.float64]]
     levels: tuple[tuple[str, ...], ...]
     factors: tuple[str, ...]
+    blocks: tuple[str, ...] = ()
+    block: str = BLOCK
 
 
-def read_observations(path: Path, response: str, factors: Sequence[str]) -> Observations:
+def read_observations(
+    path: Path, response: str, factors: Sequence[str], block: str | None = None
+) -> Observations:
     """Read the columns of a CSV with a header; raises InputError that names the line and column."""
+    named = factors if block is None else (*factors, block)
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.DictReader(stream, skipinitialspace=True)
-            _check_header(path, reader.fieldnames or [], (response, *factors))
+            _check_header(path, reader.fieldnames or [], (response, *named))
             values, levels = [], []
             for row in reader:
                 where = f"{path}: line {reader.line_num}"
@@ -61,12 +74,15 @@ def read_observations(path: Path, response: str, factors: Sequence[str]) -> Obse
                         "and texts that hold a comma in quotes"
                     )
                 values.append(_number(row[response], where, response))
-                levels.append([_level(row[f], where, f) for f in factors])
+                levels.append([_level(row[f], where, f) for f in named])
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: cannot be read ({error}); give a CSV file in UTF-8") from error
     if not values:
         raise InputError(f"{path}: holds no row; give at least two observations a cell")
-    return Observations(np.array(values), tuple(zip(*levels, strict=True)), tuple(factors))
+    read = tuple(zip(*levels, strict=True))
+    if block is None:
+        return Observations(np.array(values), read, tuple(factors))
+    return Observations(np.array(values), read[:-1], tuple(factors), read[-1], block)
 
 
 def with_moments(groups: Mapping[tuple[str, ...], Moments], factors: Sequence[str]) -> Observations:
@@ -90,7 +106,10 @@ def standing_for(sample: Moments) -> np.ndarray[tuple[int], np.dtype[np.float64]
 
 
 def anova(observations: Observations) -> list[Source]:
-    """Return the table: each factor, the interaction of two, Within and Total.
+    """Return the table: each factor, the interaction of two, the blocks, Within and Total.
+
+    Blocks add to the model and do not interact: what all observations of a block have in common
+    is no part of Within, against which the factors are tested.
 
     Sums of squares are of type II, the same as any other type where every cell has as many
     observations; shares then add up to 1. Raises InputError when a factor has one level, a cell
@@ -99,15 +118,26 @@ def anova(observations: Observations) -> list[Source]:
     _check(observations)
     names = [f"f{number}" for number in range(len(observations.factors))]
     frame = pd.DataFrame(dict(zip(names, observations.levels, strict=True)))
+    terms = " * ".join(f"C({name})" for name in names)
+    labels = [*observations.factors, *["Interaction"] * (len(names) - 1)]
+    if observations.blocks:
+        frame["block"] = observations.blocks
+        terms += " + C(block)"
     # Sums of squares are those about the mean; digits that all values share would cost precision.
     frame["y"] = observations.response - observations.response.mean()
-    model = ols(f"y ~ {' * '.join(f'C({name})' for name in names)}", frame).fit()
+    unfitted = ols(f"y ~ {terms}", frame)
+    _check_design(observations, unfitted.exog)
+    model = unfitted.fit()
+    if model.ssr <= _ROUNDING * float((unfitted.endog**2).sum()):
+        raise InputError("nothing varies besides the blocks; F needs variance within cells")
     table = anova_lm(model, typ=2)
-    labels = [*observations.factors, "Interaction"][: len(table) - 1]
+    # statsmodels lists the terms in order of their degree, an interaction last.
+    sources = [*observations.factors, *([observations.block] if observations.blocks else [])]
+    sources += labels[len(observations.factors) :]
     total = float(((frame["y"] - frame["y"].mean()) ** 2).sum())
     within = int(table["df"].iloc[-1])
     rows = []
-    for label, (_, row) in zip([*labels, "Within"], table.iterrows(), strict=True):
+    for label, (_, row) in zip([*sources, "Within"], table.iterrows(), strict=True):
         ss, df = float(row["sum_sq"]), int(row["df"])
         is_effect = label != "Within"
         rows.append(
@@ -122,6 +152,7 @@ def anova(observations: Observations) -> list[Source]:
                 share=ss / total,
             )
         )
+    rows.sort(key=lambda row: [*labels, observations.block, "Within"].index(row.source))
     return [*rows, Source("Total", total, len(frame) - 1, None, None, None, None, None)]
 
 
@@ -174,6 +205,11 @@ def _check(observations: Observations) -> None:
             f"{wanted - len(counts)} of {wanted} combinations of levels have no observation; "
             "complete the data or leave those levels out"
         )
+    if len(observations.blocks) and len(set(observations.blocks)) < 2:
+        raise InputError(
+            f"block {observations.block!r} has one level, {observations.blocks[0]!r}; "
+            "it takes two blocks, or leave --block out"
+        )
     if len(observations.factors) == 2 and min(counts.values()) < 2:
         cell = min(counts, key=lambda levels: counts[levels])
         raise InputError(
@@ -190,6 +226,17 @@ def _check(observations: Observations) -> None:
         raise InputError(
             "all observations of a cell are equal, in every cell; F needs variance within cells"
         )
+
+
+def _check_design(observations: Observations, design: np.ndarray[Any, Any]) -> None:
+    rows, columns = design.shape
+    if np.linalg.matrix_rank(design) < columns:
+        raise InputError(
+            f"the factors and {observations.block!r} cannot be told apart, since levels lie in "
+            "blocks of their own; run every level in each block"
+        )
+    if rows <= columns:
+        raise InputError("nothing is left to compare with; give more observations")
 
 
 def _check_header(path: Path, header: Sequence[str], wanted: Sequence[str]) -> None:

@@ -1,22 +1,18 @@
 """Statistics over trials: means of JVM forks are the samples, calls inside a fork are not."""
 
 import math
-import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy  # its parts load when first used: stats takes longer than the numbers of a small run
 from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
-RESAMPLES = 4999
-"""So that the ends of a 95 % interval are resamples, the 125th and the 4875th of 4999 in order:
-(RESAMPLES + 1) times 0.025 is whole (Davison and Hinkley 1997, section 5.2.3)."""
-FEWEST_FOR_BOOTSTRAP = 3
-"""Two samples have only three different resamples, one has one."""
+_DRAWS = 3999
+"""So that the ends of a 95 % interval are draws, the 100th and the 3900th of 3999 in order."""
 FEWEST_FOR_COURSE = 8
 """Calls of a trial that can show two levels of SEGMENT calls each, and some noise beside them."""
 FEWEST_FOR_OUTLIERS = 5
@@ -65,6 +61,29 @@ class Estimate:
         """Return the logarithm to the base 2 of a positive estimate and its bounds."""
         low, high = (None if end is None else math.log2(end) for end in (self.low, self.high))
         return Estimate(math.log2(self.value), low, high, self.samples)
+
+    def p_outside(self, low: float, high: float) -> float | None:
+        """Return the p-value against the true value lying in [low, high]; None without an interval.
+
+        From the t distribution whose interval this is (normal for one sample), of logs where the
+        interval is positive and not symmetric; 0 for a number known exactly that lies outside.
+        """
+        if self.low is None or self.high is None:
+            return None
+        if low <= self.value <= high:
+            return 1.0
+        bound = low if self.value < low else high
+        if self.low == self.high:
+            return 0.0
+        ends = [self.low, self.value, self.high, bound]
+        if not all(map(math.isfinite, ends)):
+            return 1.0 if self.low <= bound <= self.high else 1 - CONFIDENCE
+        lengths = self.value - self.low, self.high - self.value
+        if min(ends) > 0 and not math.isclose(*lengths, rel_tol=1e-9):
+            ends = [math.log(end) for end in ends]
+        student = scipy.stats.t(self.samples - 1) if self.samples > 1 else scipy.stats.norm()
+        error = (ends[2] - ends[0]) / 2 / student.ppf((1 + CONFIDENCE) / 2)
+        return float(2 * student.sf(abs(ends[1] - ends[3]) / error))
 
     @property
     def half_width(self) -> float | None:
@@ -132,78 +151,75 @@ def pooled(parts: Sequence[Moments]) -> Moments | None:
     return Moments(count, mean, spread / (count - 1))
 
 
-def mean_bca(sample: Sequence[float]) -> Estimate:
-    """Return the mean with the BCa bootstrap interval (Efron 1987), always the same for a sample.
+def geometric_t(sample: Sequence[float]) -> Estimate:
+    """Return the geometric mean of positive values with Student's t interval of their logs.
 
-    No interval for fewer than three samples: resampling one or two values says nothing.
+    The mean of times, of bytes and of ratios: what is positive varies by factors, its interval does
+    not reach 0, and a mean of ratios is the ratio of means. A sample that holds a zero, as clocks
+    of whole milliseconds give it, has its arithmetic mean, without an interval unless all are zero.
     """
-    mean = float(np.mean(sample))
-    if len(sample) < FEWEST_FOR_BOOTSTRAP:
-        return Estimate(mean, samples=len(sample))
-    if np.ptp(sample) == 0:
-        return Estimate(mean, mean, mean, len(sample))
-    low, high = _bca(np.asarray(sample), np.mean)
-    return Estimate(mean, low, high, len(sample))
-
-
-def ratio_t(ratios: Sequence[float]) -> Estimate:
-    """Return the geometric mean of ratios, one a block, with Student's t interval of the logs.
-
-    The trials of a block have the same data and run at about the same time, so each ratio is taken
-    inside a block.
-    """
-    logs = mean_t(np.log(ratios).tolist())
+    if min(sample) == max(sample):
+        return mean_t(sample)
+    if min(sample) <= 0:
+        return Estimate(float(np.mean(sample)), samples=len(sample))
+    logs = mean_t(np.log(sample).tolist())
     value = float(np.exp(logs.value))
     if logs.low is None or logs.high is None:
         return Estimate(value, samples=logs.samples)
     return Estimate(value, float(np.exp(logs.low)), float(np.exp(logs.high)), logs.samples)
 
 
+def positive_mean_t(sample: Moments) -> Estimate:
+    """Return the arithmetic mean of positive values, with the t interval of its logarithm.
+
+    By the delta method: the error of the logarithm of a mean is its relative error. For many values
+    it is the usual interval; for few it does not reach 0.
+    """
+    plain = mean_t_from_moments(sample)
+    if plain.half_width is None or plain.value <= 0:
+        return replace(plain, low=None, high=None)
+    factor = math.exp(plain.half_width / plain.value)
+    return replace(plain, low=plain.value / factor, high=plain.value * factor)
+
+
 def share_between(blocks: Sequence[Sequence[Moments]]) -> Estimate:
     """Return the share of the variation of calls (eta squared) that lies between cells.
 
-    `blocks` holds the moments of one trial a cell, a row each block. The interval is the BCa
-    bootstrap over whole blocks, so that forks and not calls are the samples; none for fewer than
-    three blocks.
+    `blocks` holds the moments of one trial a cell, a row each block. The interval is a generalised
+    one (Weerahandi 1993): the variances of trials, about the means of cells and blocks, and of
+    calls are drawn from their chi-squared distributions, and the distance of the cells from the
+    noncentral one. Simulated, it covers 93 to 96 % from three blocks on, where calls vary more than
+    trials as well as where they vary less. None for one block.
     """
     count, mean, variance = (
         np.array([[getattr(trial, name) or 0 for trial in row] for row in blocks], dtype=float)
         for name in ("count", "mean", "variance")
     )
+    cell_means = (count * mean).sum(axis=0) / count.sum(axis=0)
+    of_calls = float(((count - 1) * variance).sum())
+    within = of_calls + float((count * (mean - cell_means) ** 2).sum())
+    grand = float((count * mean).sum() / count.sum())
+    between = float((count.sum(axis=0) * (cell_means - grand) ** 2).sum())
+    share = between / (between + within) if between + within > 0 else 0.0
+    rows, columns = mean.shape
+    freedom = (rows - 1) * (columns - 1)
+    left = mean - mean.mean(axis=0) - mean.mean(axis=1, keepdims=True) + mean.mean()
+    if not freedom or not (left**2).sum():
+        return Estimate(share, samples=rows)
 
-    def share(chosen: np.ndarray[Any, np.dtype[np.int64]]) -> float:
-        n, m, v = count[chosen], mean[chosen], variance[chosen]
-        cell_means = (n * m).sum(axis=0) / n.sum(axis=0)
-        within = ((n - 1) * v + n * (m - cell_means) ** 2).sum()
-        between = (n.sum(axis=0) * (cell_means - (n * m).sum() / n.sum()) ** 2).sum()
-        return float(between / (between + within)) if between + within > 0 else 0.0
-
-    every = np.arange(len(blocks))
-    value = share(every)
-    if len(blocks) < FEWEST_FOR_BOOTSTRAP:
-        return Estimate(value, samples=len(blocks))
-    low, high = _bca(every, share)
-    if low is None or high is None:
-        return Estimate(value, samples=len(blocks))
-    return Estimate(value, low, high, len(blocks))
-
-
-def _bca(
-    sample: np.ndarray[Any, Any], statistic: Callable[[Any], Any]
-) -> tuple[float | None, float | None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        interval = scipy.stats.bootstrap(
-            (sample,),
-            statistic,
-            confidence_level=CONFIDENCE,
-            n_resamples=RESAMPLES,
-            method="BCa",
-            rng=np.random.default_rng(0),
-        ).confidence_interval
-    if not np.isfinite([interval.low, interval.high]).all():
-        return None, None
-    return float(interval.low), float(interval.high)
+    rng = np.random.default_rng(0)
+    trial_variance = (left**2).sum() / rng.chisquare(freedom, _DRAWS)
+    calls_freedom = max(float((count - 1).sum()), 1.0)
+    call_variance = of_calls / rng.chisquare(calls_freedom, _DRAWS)
+    distance = rows * float(((mean.mean(axis=0) - mean.mean()) ** 2).sum()) / trial_variance
+    chance = rng.random(_DRAWS)
+    none = scipy.special.chndtr(distance, columns - 1, 0) <= chance
+    noncentrality = np.where(none, 0, scipy.special.chndtrinc(distance, columns - 1, chance))
+    cells = noncentrality * trial_variance / (rows * columns)
+    forks = np.maximum(trial_variance - call_variance * (1 / count).mean(), 0)
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(cells / (cells + forks + call_variance), [tail, 1 - tail])
+    return Estimate(share, float(low), float(high), rows)
 
 
 def split_variance(
@@ -225,7 +241,7 @@ def split_variance(
 
 
 def forks_to_halve(sample: Sequence[float]) -> int | None:
-    """Return how many forks in all would make the t interval of the mean half as long.
+    """Return how many forks in all would make the t interval of the mean (of logs) half as long.
 
     None without an interval, without variance, or when it would take more than 10 000.
     """

@@ -1,5 +1,6 @@
 """Tests of groups of samples: F and robust tests, residuals, effect sizes, pairs."""
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import optimize, stats
 from statsmodels.stats.meta_analysis import effectsize_smd
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.oneway import anova_oneway
@@ -155,6 +156,31 @@ def p_of_ratio(ratios: Sequence[float]) -> float | None:
     if len(logs) < 2 or np.ptp(logs) <= 1e-12:
         return None
     return float(stats.ttest_1samp(logs, 0).pvalue)
+
+
+def effect_of(statistic: float, between: int, within: int, size: int) -> Estimate:
+    """Return Cohen's f, the effect that an F statistic shows, with its 90 % interval.
+
+    `between` and `within` are the degrees of freedom, `size` is the number of values. The interval
+    inverts the noncentral F distribution (Steiger 2004): its lower end is above 0 exactly where p
+    is below 0.05. f is the standard deviation of the means over that of the values; Cohen (1988)
+    calls 0.1 small.
+    """
+
+    def solve(chance: float) -> float:
+        def beyond(noncentrality: float) -> float:
+            return float(stats.ncf.cdf(statistic, between, within, noncentrality)) - chance
+
+        if stats.f.cdf(statistic, between, within) <= chance:
+            return 0.0
+        high = 4 * (between * statistic + 10)
+        while beyond(high) > 0:
+            high *= 2
+        return float(optimize.brentq(beyond, 1e-9, high))
+
+    unbiased = max(0.0, between * (statistic * (within - 2) / within - 1)) if within > 2 else 0.0
+    low, high = (math.sqrt(solve(chance) / size) for chance in (0.95, 0.05))
+    return Estimate(min(max(math.sqrt(unbiased / size), low), high), low, high, size)
 
 
 def omega_squared(between: float, freedom: int, within_ms: float, total: float) -> float:

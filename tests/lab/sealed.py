@@ -61,17 +61,17 @@ def recomputed(trials: Path) -> dict[tuple[str, ...], dict[str, float]]:
 
 
 def _columns(members: list[Measured]) -> dict[str, float]:
-    means = [_mean(trial.times) for trial in members]
-    count, mean = len(means), _mean(means)
-    spread = math.sqrt(sum((value - mean) ** 2 for value in means) / (count - 1))
+    logs = [math.log(_mean(trial.times)) for trial in members]
+    count, mean = len(logs), _mean(logs)
+    spread = math.sqrt(sum((value - mean) ** 2 for value in logs) / (count - 1))
     half = STUDENT[count - 1] * spread / math.sqrt(count)
     times = sorted(time for trial in members for time in trial.times)
     return {
         "trials": count,
         "calls": len(times),
-        "mean_ms": mean,
-        "ci95_low_ms": mean - half,
-        "ci95_high_ms": mean + half,
+        "mean_ms": math.exp(mean),
+        "ci95_low_ms": math.exp(mean - half),
+        "ci95_high_ms": math.exp(mean + half),
         "p50_ms": _quantile(times, 0.50),
         "p99_ms": _quantile(times, 0.99),
         "request_bytes": _mean([size for trial in members for size in trial.request_bytes]),

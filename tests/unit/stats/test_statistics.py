@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from collect.stats.estimates import (
     Moments,
     forks_to_halve,
-    mean_bca,
+    geometric_t,
     mean_t,
     mean_t_from_moments,
     pooled,
-    ratio_t,
+    positive_mean_t,
+    share_between,
     split_variance,
     steadiness,
 )
@@ -46,7 +47,7 @@ def test_the_interval_of_a_published_cell_is_the_published_one():
 
 @given(sample=TIMES)
 def test_intervals_hold_the_mean_and_never_invent_certainty(sample):
-    for estimate in (mean_t(sample), mean_bca(sample)):
+    for estimate in (mean_t(sample), geometric_t(sample)):
         assert estimate.samples == len(sample)
         if estimate.low is not None:
             slack = 1e-9 * max(sample)
@@ -54,20 +55,68 @@ def test_intervals_hold_the_mean_and_never_invent_certainty(sample):
     assert (mean_t(sample).low is None) == (len(sample) < 2)
 
 
-@given(sample=st.lists(st.floats(1, 1e6), min_size=3, max_size=12))
-def test_the_bootstrap_stays_inside_the_sample_and_is_repeatable(sample):
-    estimate = mean_bca(sample)
-    assert estimate == mean_bca(sample)
-    if estimate.low is not None:
-        assert min(sample) * (1 - 1e-9) <= estimate.low <= estimate.high
-        assert estimate.high <= max(sample) * (1 + 1e-9)
+@given(sample=st.lists(st.floats(1e-3, 1e6), min_size=2, max_size=12))
+def test_no_interval_of_a_time_reaches_0(sample):
+    moments = Moments(len(sample), float(np.mean(sample)), float(np.var(sample, ddof=1)))
+    for estimate in (geometric_t(sample), positive_mean_t(moments)):
+        assert estimate.low >= 0
+        assert estimate.low > 0 or np.ptp(np.log(sample)) > 1
 
 
-def test_the_bootstrap_gives_no_interval_for_two_trials():
-    assert mean_bca([1.0, 2.0]).low is None
+def test_a_sample_with_a_zero_has_no_interval():
+    assert (geometric_t([0.0, 1.0, 2.0]).value, geometric_t([0.0, 1.0, 2.0]).low) == (1.0, None)
+    assert geometric_t([0.0, 0.0]).low == 0.0
 
 
-@pytest.mark.parametrize("method", [mean_t, mean_bca])
+def test_many_calls_have_the_usual_interval_and_few_one_above_0():
+    many = Moments(490, 14.31, 4.99)
+    assert positive_mean_t(many).half_width == pytest.approx(0.1979, abs=0.001)
+    few = Moments(3, 10.0, 150.0)
+    assert mean_t_from_moments(few).low < 0 < positive_mean_t(few).low
+
+
+@pytest.mark.parametrize("blocks", [3, 5, 10])
+def test_the_interval_of_log_normal_trials_covers_95_percent(blocks):
+    rng = np.random.default_rng(blocks)
+    runs = np.exp(rng.normal(math.log(20), 0.8, size=(3000, blocks)))
+    found = [geometric_t(run) for run in runs]
+    assert 0.93 < np.mean([one.low <= 20 <= one.high for one in found]) < 0.97
+
+
+@pytest.mark.parametrize("blocks", [3, 5, 10])
+@pytest.mark.parametrize(("apart", "fork", "call"), [(13, 1, 2), (1, 1, 3), (4, 3, 1)])
+def test_the_interval_of_a_share_covers_95_percent(blocks, apart, fork, call):
+    """Cells in a row, and blocks as far apart as forks."""
+    rng = np.random.default_rng(blocks)
+    cells, calls = np.linspace(0, apart, 4), 20
+    share = np.var(cells) / (np.var(cells) + fork**2 + call**2)
+    hits = 0
+    for _ in range(400):
+        means = cells + rng.normal(0, fork, (blocks, 4)) + rng.normal(0, fork, (blocks, 1))
+        means += rng.normal(0, call / calls**0.5, means.shape)
+        spreads = call**2 * rng.chisquare(calls - 1, means.shape) / (calls - 1)
+        found = share_between(
+            [
+                [Moments(calls, mean, spread) for mean, spread in zip(*row, strict=True)]
+                for row in zip(means, spreads, strict=True)
+            ]
+        )
+        hits += found.low <= share <= found.high
+    assert 0.92 < hits / 400 < 0.98
+
+
+def test_a_p_value_says_what_the_interval_says():
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        found = geometric_t(rng.lognormal(0, 0.2, size=5))
+        outside = found.high < 1 or found.low > 1
+        assert (found.p_outside(1, 1) < 0.05) == outside
+    assert geometric_t([2.0, 2.0]).p_outside(1, 1) == 0
+    assert geometric_t([2.0]).p_outside(1, 1) is None
+    assert geometric_t([1.9, 2.1]).p_outside(1, 3) == 1
+
+
+@pytest.mark.parametrize("method", [mean_t, geometric_t])
 def test_zero_variance_is_an_interval_of_no_length(method):
     estimate = method([5.0] * 4)
     assert (estimate.low, estimate.value, estimate.high) == (5, 5, 5)
@@ -75,7 +124,7 @@ def test_zero_variance_is_an_interval_of_no_length(method):
 
 @given(ratios=st.lists(st.floats(0.01, 100), min_size=2, max_size=12))
 def test_a_ratio_and_its_inverse_tell_the_same(ratios):
-    ratio, inverse = ratio_t(ratios), ratio_t([1 / r for r in ratios])
+    ratio, inverse = geometric_t(ratios), geometric_t([1 / r for r in ratios])
     assert ratio.value == pytest.approx(1 / inverse.value)
     if math.isfinite(inverse.low) and 1e-300 < inverse.low < ratio.high < 1e300:
         assert ratio.high == pytest.approx(1 / inverse.low)

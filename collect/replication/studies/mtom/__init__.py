@@ -153,8 +153,8 @@ def _threshold_table(measured: Measured) -> Table:
         caption="The payload from which MTOM is faster: where the two curves cross. In each block "
         "the logarithm of inline over MTOM is taken at each size; its mean over blocks is made "
         "monotone by isotonic regression, and cut at zero between the two sizes on either side, "
-        "on a logarithmic scale. The interval resamples whole blocks (percentile bootstrap, "
-        "4999 times, from three blocks on).",
+        "on a logarithmic scale. The interval holds the sizes at "
+        "which the blocks do not tell which of the two is faster (95 %, Student's t).",
         heads=[headings("payload", "paper, KiB", "measured, KiB")],
         rows=[
             [

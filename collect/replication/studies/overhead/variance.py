@@ -26,19 +26,23 @@ def table_of_calls(experiment: Experiment, evidence: Evidence) -> Sequence[Sourc
 
 
 def table_of_trials(experiment: Experiment, evidence: Evidence) -> Sequence[Source] | Untested:
-    """Take each trial for a sample, with its mean."""
+    """Take each trial for a sample, with its mean; blocks are in the model if there are two."""
     response: list[float] = []
     levels: list[tuple[str, ...]] = []
+    blocks: list[str] = []
     for cell in experiment.cells(evidence):
         samples = evidence.samples(cell)
         if not samples:
             return Untested(f"{name_of(cell)}: {evidence.outcome(cell)}")
         response += samples.values()
+        blocks += map(str, samples)
         levels += [experiment.levels(cell)] * len(samples)
     if not levels:
         return Untested("the profile has no such cells")
     factors = tuple(zip(*levels, strict=True))
-    return _analyse(Observations(np.array(response), factors, experiment.factors))
+    if len(set(blocks)) < 2:
+        blocks = []
+    return _analyse(Observations(np.array(response), factors, experiment.factors, tuple(blocks)))
 
 
 def _analyse(observations: Observations) -> Sequence[Source] | Untested:

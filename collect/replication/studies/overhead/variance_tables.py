@@ -15,7 +15,7 @@ from collect.replication.studies.overhead.experiments import (
 )
 from collect.replication.studies.overhead.variance import table_of_calls, table_of_trials
 from collect.run.cell import Cell
-from collect.stats.anova import Source, standing_for
+from collect.stats.anova import BLOCK, Source, standing_for
 from collect.stats.groups import omega_squared
 
 
@@ -30,11 +30,13 @@ def variance_table(experiment: Experiment, published: Published, measured: Measu
     }
     found = {name: table for name, table in tables.items() if not isinstance(table, Untested)}
     lacking = [f"{n}: {t.reason}." for n, t in tables.items() if isinstance(t, Untested)]
-    sources = [row.source for row in found["paper"]]
+    *sources, within, total = [row.source for row in found["paper"]]
     rows = []
-    for place, source in enumerate(sources):
+    for source in (*sources, BLOCK, within, total):
         for name, table in found.items():
-            row = table[place]
+            row = next((row for row in table if row.source == source), None)
+            if row is None:
+                continue
             is_paper = name.startswith("paper")
             rows.append(
                 [
@@ -55,8 +57,9 @@ def variance_table(experiment: Experiment, published: Published, measured: Measu
         title=f"Figure {experiment.figure}: analysis of variance",
         caption=f"{kinds} analysis of variance. Recomputed: from the printed counts, sums and "
         "variances. Calls as samples is the paper's own method; trials are the samples that are "
-        "independent. Compare F with its critical value, and shares; sums of squares are of other "
-        "hardware. ω² is the share without what chance alone explains. "
+        "independent, with a term for the block that each belongs to. Compare F with its critical "
+        "value, and shares; sums of squares are of other hardware. ω² is the share without what "
+        "chance alone explains. "
         f"{' '.join(lacking)}".rstrip(),
         heads=[
             headings(
