@@ -272,9 +272,9 @@ def test_a_trial_of_another_client_or_jdk_is_found(run, changes, part):
 @pytest.mark.parametrize(
     ("old", "new", "part"),
     [
-        (",ok\n", ",failed\n", "outcome failed, the trials give ok"),
+        (",ok,0\n", ",failed,0\n", "outcome failed, the trials give ok"),
         (",3,", ",2,", "trials 2, the trials give 3"),
-        ("outcome\n", "result\n", "other columns"),
+        ("outcome,", "result,", "other columns"),
     ],
 )
 def test_cells_that_the_trials_do_not_give_are_found(run, old, new, part):
@@ -293,6 +293,18 @@ def test_a_time_changed_in_cells_is_found_even_where_the_cache_agrees(run):
     cells[6] = str(float(cells[6]) + 0.001)
     path.write_text("\n".join([lines[0], ",".join(cells), *lines[2:]]) + "\n")
     assert "cells.csv: line 2 has mean_ms" in only(run)[2]
+
+
+def test_cells_of_an_earlier_version_are_proven_but_for_their_means(run):
+    path = run.directory / "cells.csv"
+    rows = [line.split(",") for line in path.read_text().splitlines()]
+    earlier = [
+        [*row[:6], "arithmetic" if at else row[6], *row[7:-1]] for at, row in enumerate(rows)
+    ]
+    path.write_text("".join(",".join(row) + "\n" for row in earlier))
+    assert not findings(run)
+    path.write_text(path.read_text().replace(",3,", ",2,", 1))
+    assert "trials 2, the trials give 3" in only(run)[2]
 
 
 def test_a_cell_left_out_is_found(run):
