@@ -19,10 +19,11 @@ from collect.run.warmup import Warmup, bounds_of
 from collect.strict_json import parse_json
 
 SCHEMA = 1
+RESTARTS = ("", "none", "block")
 _ID = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _SLUG_LENGTH = 60
-_LATER = ("needs", "servers", "calls_in_all", "fitted_to")  # keys that a plan may lack
-_LEFT_OUT = ("calls_in_all", "fitted_to")  # keys that a line has only when they are not 0
+_LATER = ("needs", "servers", "restart", "calls_in_all", "fitted_to")  # keys that a plan may lack
+_LEFT_OUT = ("restart", "calls_in_all", "fitted_to")  # keys that a line lacks when they are empty
 _SHOWN = 60
 
 
@@ -34,7 +35,9 @@ class PlannedTrial:
     same for all trials of a block. `needs` are the services that must answer, on the broker or on
     the first `servers` workers; a plan of an earlier version needs none. `calls_in_all` is how many
     calls all threads make together where an imported trial's made not as many each, else 0.
-    `fitted_to` is the number of workers that levels were left out for, 0 when none were.
+    `fitted_to` is the number of workers that levels were left out for, 0 when none were. `restart`
+    is `block` when the services are started anew before each block, `none` when they are not, and
+    empty in a plan of an earlier version.
     """
 
     schema: int
@@ -54,6 +57,7 @@ class PlannedTrial:
     seed: int
     needs: Sequence[str] = field(default_factory=list)
     servers: int = 1
+    restart: str = ""
     calls_in_all: int = 0
     fitted_to: int = 0
 
@@ -109,6 +113,8 @@ class PlannedTrial:
             raise ValueError(f"has the unusable id {trial.id!r}")
         if not trial.factors:
             raise ValueError("has no factors")
+        if trial.restart not in RESTARTS:
+            raise ValueError(f"has the restart {quoted(trial.restart)[:_SHOWN]}")
         for name, level in trial.factors.items():
             if not isinstance(level, (bool, int, float, str)):
                 raise ValueError(f"has the level {quoted(level)[:_SHOWN]} of {name}")  # noqa: TRY004
@@ -166,6 +172,7 @@ def make_plan(profile: Profile, seed: int | None = None) -> list[PlannedTrial]:
                     factors=cell,
                     seed=_draw(f"{run_seed}/{block}/data") >> 1,
                     fitted_to=profile.fitted_to,
+                    restart=profile.restart,
                     **vars(settings),
                 )
             )
@@ -189,10 +196,15 @@ def write_plan(path: Path, trials: Sequence[PlannedTrial]) -> bool:
 
 
 def is_planned(path: Path, trials: Sequence[PlannedTrial]) -> bool:
-    """Tell whether `path` holds this plan; raises InputError when it holds another."""
+    """Tell whether `path` holds this plan; raises InputError when it holds another.
+
+    A run that an earlier version planned goes on as it began, without restarts.
+    """
     if not path.exists():
         return False
-    if path.read_bytes() in (plan_bytes(trials), plan_bytes(in_order(trials, ()))):
+    earlier = [replace(trial, restart="") for trial in trials]
+    same = (trials, in_order(trials, ()), earlier, in_order(earlier, ()))
+    if path.read_bytes() in map(plan_bytes, same):
         return True
     raise InputError(
         f"run {_run(path)} exists with another plan: {_difference(path, trials)}; "
@@ -285,7 +297,12 @@ def read_plan(path: Path) -> list[PlannedTrial]:
 def _common(trial: PlannedTrial) -> dict[str, str]:
     """Return what is the same in all lines of a plan."""
     factors = ", ".join(trial.factors)
-    return {"study": trial.study, "profile": trial.profile, "factors": factors}
+    return {
+        "study": trial.study,
+        "profile": trial.profile,
+        "factors": factors,
+        "restart": trial.restart,
+    }
 
 
 def _shuffled(cells: Sequence[tuple[Cell, Settings]], key: str) -> list[tuple[Cell, Settings]]:

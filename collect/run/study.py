@@ -59,7 +59,8 @@ class Profile:
     """A study in one of its profiles, every level checked against its domain.
 
     `left_out` are the levels of each factor that a lab with `fitted_to` workers has no room for;
-    `fitted_to` is 0 when nothing was left out.
+    `fitted_to` is 0 when nothing was left out. `restart` is `block` when each block has a start of
+    the services of its own, else `none`.
     """
 
     study: str
@@ -77,6 +78,7 @@ class Profile:
     where: tuple[Mapping[str, Any], ...]
     needs: Sequence[str] | Mapping[str, Any]
     servers: int | str
+    restart: str = "block"
     left_out: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
     fitted_to: int = 0
 
@@ -315,6 +317,7 @@ class _Resolver:
             threads=self._value("threads", 1),
             needs=_by_text(self.study.content.get("needs", [])),
             servers=self.study.content.get("servers", 1),
+            restart=self._value("restart", "block"),
             left_out={factor: tuple(levels) for factor, levels in left_out.items()},
             fitted_to=self.workers if left_out else 0,
             warmup=self._warmup(self._value("warmup"), self._place("warmup")),
