@@ -5,7 +5,10 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.function.Supplier;
 import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.PlannedTrial;
 import org.rackbench.harness.trial.Trial;
@@ -28,18 +31,24 @@ final class Attempts {
   private final RunState state;
   private final LabWatch watch;
   private final ServiceSettings settings;
+  private final Supplier<List<Map<String, Object>>> newStarts;
 
+  /**
+   * @param newStarts gives what was done to have services of the block's own
+   */
   Attempts(
       RunnerOptions options,
       WorkArea area,
       RunState state,
       LabWatch watch,
-      ServiceSettings settings) {
+      ServiceSettings settings,
+      Supplier<List<Map<String, Object>>> newStarts) {
     this.options = options;
     this.area = area;
     this.state = state;
     this.watch = watch;
     this.settings = settings;
+    this.newStarts = newStarts;
   }
 
   /**
@@ -104,6 +113,8 @@ final class Attempts {
         fork,
         after.interference(before),
         watch.restarts(),
+        before.invocations(),
+        newStarts.get(),
         Json.of(
             "launch", millis(launched - begin),
             "jvm", millis(exited - launched),

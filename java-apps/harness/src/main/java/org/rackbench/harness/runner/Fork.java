@@ -52,19 +52,19 @@ final class Fork {
   }
 
   static Fork start(PlannedTrial trial, Path attempt, Path clients, Path lab) throws IOException {
-    List<String> options = new ArrayList<>();
-    options.add("-Xms" + trial.heapMegabytes() + "m");
-    options.add("-Xmx" + trial.heapMegabytes() + "m");
-    options.add("-XX:+AlwaysPreTouch"); // else the first calls pay for the heap's pages
-    options.addAll(trial.collectorOption());
-    options.add("-XX:+ExitOnOutOfMemoryError");
-    options.addAll(trial.jvmOptions());
+    return start(Trial.class, trial, attempt, clients, lab);
+  }
+
+  /** Starts another main class as the JVM of {@code trial} would be started. */
+  static Fork start(Class<?> program, PlannedTrial trial, Path attempt, Path clients, Path lab)
+      throws IOException {
+    List<String> options = optionsOf(trial);
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(options);
     command.add("-cp");
     command.add(clients.resolve(trial.client()) + "/*");
-    command.add(Trial.class.getName());
+    command.add(program.getName());
     command.add(attempt.toString());
     command.add(lab.toString());
     Process process =
@@ -73,6 +73,18 @@ final class Fork {
             .redirectOutput(Redirect.to(attempt.resolve(LOG).toFile()))
             .start();
     return new Fork(attempt, options, process);
+  }
+
+  /** Returns the options of the JVM of {@code trial}. */
+  static List<String> optionsOf(PlannedTrial trial) {
+    List<String> options = new ArrayList<>();
+    options.add("-Xms" + trial.heapMegabytes() + "m");
+    options.add("-Xmx" + trial.heapMegabytes() + "m");
+    options.add("-XX:+AlwaysPreTouch"); // else the first calls pay for the heap's pages
+    options.addAll(trial.collectorOption());
+    options.add("-XX:+ExitOnOutOfMemoryError");
+    options.addAll(trial.jvmOptions());
+    return options;
   }
 
   ProcessHandle handle() {

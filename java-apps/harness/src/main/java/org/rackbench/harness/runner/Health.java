@@ -2,11 +2,14 @@ package org.rackbench.harness.runner;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.net.HttpURLConnection;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -14,6 +17,8 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
 import org.rackbench.harness.trial.BadInput;
 import org.rackbench.harness.trial.ErrorText;
 import org.rackbench.harness.trial.Json;
@@ -26,6 +31,7 @@ final class Health {
 
   private static final int CONNECT_MS = 3000;
   private static final int READ_MS = 10_000;
+  private static final String SIGNATURE = "HmacSHA256";
 
   /** What a node reports of itself; without a report, the reason why there is none. */
   private record NodeReport(Map<String, Object> report, String reason) {
@@ -137,6 +143,44 @@ final class Health {
       connection.disconnect();
     } catch (IOException e) {
       System.out.printf("%s on %s: %s%n", service, server.name(), ErrorText.of(e));
+    }
+  }
+
+  /**
+   * Asks the node to restart services that are well, which it does for whoever knows the password.
+   *
+   * @param starts systemd's ids of their present starts, by their names: no other start is ended
+   * @return why the node refuses, or ""; whether it did so is seen in the next looks
+   */
+  String askForNewStart(ServingNode server, Map<String, Object> starts, byte[] password) {
+    try {
+      byte[] body = Json.bytes(Json.of("restart", starts));
+      HttpURLConnection connection = connection(server.address(), "/restart");
+      connection.setRequestMethod("POST");
+      connection.setDoOutput(true);
+      connection.setRequestProperty("Authorization", signature(body, password));
+      try (OutputStream out = connection.getOutputStream()) {
+        out.write(body);
+      }
+      int status = connection.getResponseCode();
+      connection.disconnect();
+      return switch (status) {
+        case HttpURLConnection.HTTP_ACCEPTED, HttpURLConnection.HTTP_CONFLICT -> "";
+        case HttpURLConnection.HTTP_FORBIDDEN -> "it knows another password; run site.yml again";
+        default -> "it said " + status + "; run site.yml again";
+      };
+    } catch (IOException e) {
+      return ""; // the next look tells
+    }
+  }
+
+  private static String signature(byte[] body, byte[] password) {
+    try {
+      Mac mac = Mac.getInstance(SIGNATURE);
+      mac.init(new SecretKeySpec(password, SIGNATURE));
+      return HexFormat.of().formatHex(mac.doFinal(body));
+    } catch (GeneralSecurityException e) {
+      throw new IllegalStateException(e); // every Java platform has it
     }
   }
 

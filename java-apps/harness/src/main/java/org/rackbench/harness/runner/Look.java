@@ -55,6 +55,7 @@ final class Look {
   private final List<String> unreachable = new ArrayList<>();
   private final Map<String, Service> services = new LinkedHashMap<>();
   private final Map<String, Silent> silent = new LinkedHashMap<>();
+  private final Map<ServingNode, Map<String, Object>> starts = new LinkedHashMap<>();
   private final Map<String, Map<?, ?>> machines = new LinkedHashMap<>();
   private final Map<String, Map<String, Object>> reports = new LinkedHashMap<>();
 
@@ -100,7 +101,7 @@ final class Look {
           "%s has %d MiB free, %d are asked for".formatted(server.name(), free, freeMegabytes));
     }
     for (String name : server.services()) {
-      String subject = name + " on " + server.name();
+      String subject = subject(name, server);
       Map<?, ?> found = object(object(report.get("services")).get(name));
       Service service =
           new Service(
@@ -110,6 +111,9 @@ final class Look {
               found.get("ends") instanceof Integer ends ? ends : 0,
               object(found.get("ended")));
       services.put(subject, service);
+      if (service.invocation != null) {
+        starts.computeIfAbsent(server, node -> new LinkedHashMap<>()).put(name, service.invocation);
+      }
       isServed &= "up".equals(service.state);
       if (service.state == null) {
         problem(subject, subject + " is not installed; provision the node again");
@@ -150,6 +154,19 @@ final class Look {
   /** Returns the services that are started but do not answer, by {@code service on node}. */
   Map<String, Silent> silent() {
     return silent;
+  }
+
+  /** Returns systemd's id of the present start of each service, by its node and its name. */
+  Map<ServingNode, Map<String, Object>> starts() {
+    return starts;
+  }
+
+  /** Returns the same by {@code service on node}. */
+  Map<String, Object> invocations() {
+    Map<String, Object> found = new LinkedHashMap<>();
+    starts.forEach(
+        (server, ids) -> ids.forEach((name, id) -> found.put(subject(name, server), id)));
+    return found;
   }
 
   /**
@@ -225,6 +242,11 @@ final class Look {
           }
         });
     return found;
+  }
+
+  /** Returns how a service of a node is named: {@code service on node}. */
+  static String subject(String service, ServingNode server) {
+    return service + " on " + server.name();
   }
 
   /** Returns {@code value} if it is a JSON object, else an empty one. */

@@ -36,6 +36,7 @@ public final class Runner {
   private final RunState state;
   private final Stop stop;
   private final LabWatch watch;
+  private final NewStarts newStarts;
   private final Attempts attempts;
   private final long begin = System.nanoTime();
   private final long nanosToDeadline;
@@ -73,7 +74,10 @@ public final class Runner {
     Health health = new Health(nodes, options.run(), options.freeMegabytes(), options.without());
     this.watch =
         new LabWatch(health, state, options.recoverSeconds(), options.without(), this::mayStart);
-    this.attempts = new Attempts(options, area, state, watch, new ServiceSettings(nodes, health));
+    this.newStarts =
+        new NewStarts(options, trials, nodes, health, watch, area, state, this::mayStart);
+    ServiceSettings settings = new ServiceSettings(nodes, health);
+    this.attempts = new Attempts(options, area, state, watch, settings, newStarts::take);
   }
 
   public static void main(String[] args) {
@@ -131,7 +135,7 @@ public final class Runner {
   /** Makes attempts at a trial until it is sealed, is put off, or no trial may start any more. */
   private void run(PlannedTrial trial, int all) throws IOException, InterruptedException {
     for (int spoilt = 0; spoilt <= options.retries(); spoilt++) {
-      Look before = watch.whenWell(trial);
+      Look before = newStarts.ready(trial, watch.whenWell(trial));
       if (!mayStart()) {
         return;
       } else if (before.problem() != null) {

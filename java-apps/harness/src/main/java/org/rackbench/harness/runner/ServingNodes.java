@@ -1,5 +1,6 @@
 package org.rackbench.harness.runner;
 
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -22,6 +23,20 @@ final class ServingNodes {
   /** Returns the TCP port of every node's health socket; 0 when the lab has none. */
   int healthPort() {
     return lab.value("health_port") instanceof Integer port ? port : 0;
+  }
+
+  /** Returns the file with the password by which services are restarted, if the lab has one. */
+  Optional<Path> restartPassword() {
+    return lab.value("restart_password_file") instanceof String file
+        ? Optional.of(Path.of(file))
+        : Optional.empty();
+  }
+
+  /** Returns whether the broker's node offers {@code service}. */
+  boolean isOfBroker(String service) {
+    return lab.value("broker") instanceof Map<?, ?> broker
+        && broker.get("services") instanceof List<?> offered
+        && offered.contains(service);
   }
 
   /** Returns the client node, if the file names it. */

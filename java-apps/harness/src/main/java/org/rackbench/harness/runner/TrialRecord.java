@@ -103,6 +103,9 @@ final class TrialRecord {
    * @param fork the JVM of the attempt
    * @param interference what else happened on each node; see {@link Look#interference}
    * @param restarts of services that hung before this attempt; see {@link Restarts#take}
+   * @param services systemd's ids of the starts of the services that served the attempt, by {@code
+   *     service on node}
+   * @param newStarts what was done before it to have services of the block's own
    * @param times {@code fork_ms}: milliseconds of the launch, of the JVM and of the work of the
    *     runner until this call
    * @param settings what the services run with; see {@link ServiceSettings#of}
@@ -114,6 +117,8 @@ final class TrialRecord {
       Fork fork,
       Map<String, Object> interference,
       List<Map<String, Object>> restarts,
+      Map<String, Object> services,
+      List<Map<String, Object>> newStarts,
       Map<String, Object> times,
       Map<String, Object> settings)
       throws IOException {
@@ -157,6 +162,9 @@ final class TrialRecord {
             "cooldown", result.get("cooldown"),
             "interference", interference,
             "restarts", restarts,
+            "restart", line.get("restart"),
+            "services", services,
+            "block_starts", newStarts,
             "fork_ms", times,
             "settings", settings);
     Files.write(attempt.resolve("trial.json"), Json.bytes(record));

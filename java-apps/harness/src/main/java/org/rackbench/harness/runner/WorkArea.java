@@ -32,6 +32,9 @@ final class WorkArea {
 
   private static final String JVM = "jvm";
 
+  /** Has no number, so that it is no attempt. */
+  private static final String WARMING = "warming";
+
   /**
    * Why each earlier attempt was thrown away, a JSON object a line; it is copied to the next
    * attempt.
@@ -80,6 +83,18 @@ final class WorkArea {
       Durable.remove(work.resolve(id + "." + old));
     }
     return directory;
+  }
+
+  /** Makes and returns the empty directory of a JVM whose calls do not count; it is no attempt. */
+  Path beginWarming() throws IOException {
+    endWarming();
+    return Files.createDirectory(work.resolve(WARMING));
+  }
+
+  void endWarming() throws IOException {
+    if (Files.exists(work.resolve(WARMING))) {
+      Durable.remove(work.resolve(WARMING));
+    }
   }
 
   int attempt(String id) {

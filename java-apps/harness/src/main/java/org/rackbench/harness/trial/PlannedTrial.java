@@ -87,6 +87,16 @@ public record PlannedTrial(
     return line.getOrDefault("servers", 1) instanceof Integer servers ? servers : 0;
   }
 
+  /** Returns the number of the block, from 1; 0 when the line has none. */
+  public int block() {
+    return line.get("block") instanceof Integer block ? block : 0;
+  }
+
+  /** Returns whether the services are started anew before each block. */
+  public boolean isRestartedForBlock() {
+    return "block".equals(line.get("restart"));
+  }
+
   public Map<String, Object> object(String key) {
     @SuppressWarnings("unchecked")
     Map<String, Object> object = (Map<String, Object>) line.get(key);

@@ -98,15 +98,7 @@ public final class Trial {
     String outcome;
     String reason;
     try {
-      Setting setting =
-          new Setting(
-              plan.id(),
-              plan.object("factors"),
-              plan.object("constants"),
-              plan.seed(),
-              plan.threads(),
-              callTimeout(plan),
-              LabFile.read(lab));
+      Setting setting = setting(plan, lab);
       trial = new Trial(plan, setting);
       trial.measure();
       if (trial.isWhole) {
@@ -225,6 +217,18 @@ public final class Trial {
     }
   }
 
+  /** Returns what a client program is told of a trial. */
+  static Setting setting(PlannedTrial plan, Path lab) throws IOException {
+    return new Setting(
+        plan.id(),
+        plan.object("factors"),
+        plan.object("constants"),
+        plan.seed(),
+        plan.threads(),
+        callTimeout(plan),
+        LabFile.read(lab));
+  }
+
   private static Duration callTimeout(PlannedTrial plan) {
     double part = (double) plan.timeoutSeconds() / CALLS_IN_BOUND;
     Object seconds = plan.object("constants").getOrDefault("call_timeout_s", part);
@@ -269,7 +273,7 @@ public final class Trial {
   }
 
   /** Ends this JVM when the runner has died: only then is the end of standard input reached. */
-  private static void watchRunner() {
+  static void watchRunner() {
     Thread watch =
         new Thread(
             () -> {

@@ -7,14 +7,20 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.GeneralSecurityException;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
 import org.rackbench.harness.trial.Json;
 
 /** A broker and two workers as their health sockets tell it; worker k is at 127.0.0.k. */
 final class Nodes implements AutoCloseable {
+
+  private static final String PASSWORD = "a password";
 
   private final Map<String, Map<String, Object>> services = new TreeMap<>();
   private final Map<String, HttpServer> sockets = new TreeMap<>();
@@ -22,6 +28,7 @@ final class Nodes implements AutoCloseable {
   private volatile boolean flapping;
   private volatile boolean restarting;
   private int invocations;
+  private final List<String> newStarts = new ArrayList<>();
   private final Map<String, Integer> requestsLeft = new TreeMap<>();
 
   /** Starts all sockets and describes the lab in {@code lab}. */
@@ -50,6 +57,9 @@ final class Nodes implements AutoCloseable {
                 1,
                 "health_port",
                 port,
+                "restart_password_file",
+                Files.writeString(lab.resolveSibling("restart.password"), PASSWORD + "\n")
+                    .toString(),
                 "client",
                 Map.of("name", "worker1", "address", address("worker1")),
                 "workers",
@@ -112,8 +122,46 @@ final class Nodes implements AutoCloseable {
     restarting = true;
   }
 
+  /** Returns each {@code service on node} that was started anew by a signed request. */
+  synchronized List<String> newStarts() {
+    return List.copyOf(newStarts);
+  }
+
+  private int startAnew(String node, HttpExchange exchange) throws IOException {
+    byte[] body = exchange.getRequestBody().readAllBytes();
+    if (!signature(body).equals(exchange.getRequestHeaders().getFirst("Authorization"))) {
+      return 403;
+    }
+    Map<?, ?> asked = (Map<?, ?>) Json.parse(new String(body), "request").get("restart");
+    for (Map.Entry<?, ?> start : asked.entrySet()) {
+      String service = start.getKey() + " on " + node;
+      if (!start.getValue().equals(services.get(service).get("invocation"))) {
+        return 409;
+      }
+      end(service, "success exited 143");
+      begin(service);
+      newStarts.add(service);
+    }
+    return 202;
+  }
+
+  private static String signature(byte[] body) {
+    try {
+      Mac mac = Mac.getInstance("HmacSHA256");
+      mac.init(new SecretKeySpec(PASSWORD.getBytes(), "HmacSHA256"));
+      return HexFormat.of().formatHex(mac.doFinal(body));
+    } catch (GeneralSecurityException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
   private synchronized void answer(String node, HttpExchange exchange) throws IOException {
     String path = exchange.getRequestURI().getPath();
+    if (path.equals("/restart")) {
+      exchange.sendResponseHeaders(startAnew(node, exchange), -1);
+      exchange.close();
+      return;
+    }
     if (restarting && path.startsWith("/restart/")) {
       String service = path.substring("/restart/".length()) + " on " + node;
       end(service, "signal killed KILL");

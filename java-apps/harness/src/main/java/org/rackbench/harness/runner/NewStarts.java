@@ -1,0 +1,319 @@
+package org.rackbench.harness.runner;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.rackbench.harness.trial.BadInput;
+import org.rackbench.harness.trial.Json;
+import org.rackbench.harness.trial.PlannedTrial;
+import org.rackbench.harness.trial.Utc;
+import org.rackbench.harness.trial.Warming;
+
+/**
+ * Sees to it, where the plan says {@code restart: block}, that the services of a block were started
+ * anew for it, and warmed by calls that are not counted, before its first trial.
+ */
+final class NewStarts {
+
+  private static final int POLL_MS = 250;
+  private static final long AGAIN_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  /** So long is waited for a restart after one that did not come, in seconds. */
+  private static final int SHORT_PATIENCE_S = 10;
+
+  /** A client may notice the end of a service before systemd has recorded it. */
+  private static final int SETTLE_MS = 1000;
+
+  /** So often are services warmed that began anew while they were. */
+  private static final int ROUNDS = 3;
+
+  private final RunnerOptions options;
+  private final ServingNodes nodes;
+  private final Health health;
+  private final LabWatch watch;
+  private final WorkArea area;
+  private final RunState state;
+  private final BooleanSupplier mayStart;
+  private final BlockStarts starts;
+  private final Map<Integer, List<PlannedTrial>> blocks;
+  private final byte[] password;
+
+  /** Cells, by their factors, that failed or ended a service when it was warmed by them. */
+  private final Set<Object> notForWarming = new HashSet<>();
+
+  private final List<Map<String, Object>> made = new ArrayList<>();
+  private int patienceSeconds;
+
+  /**
+   * @param trials those that this runner is to run
+   * @param mayStart returns false when no further trial is wanted
+   */
+  NewStarts(
+      RunnerOptions options,
+      List<PlannedTrial> trials,
+      ServingNodes nodes,
+      Health health,
+      LabWatch watch,
+      WorkArea area,
+      RunState state,
+      BooleanSupplier mayStart)
+      throws IOException {
+    this.options = options;
+    this.nodes = nodes;
+    this.health = health;
+    this.watch = watch;
+    this.area = area;
+    this.state = state;
+    this.mayStart = mayStart;
+    this.patienceSeconds = options.recoverSeconds();
+    this.starts = BlockStarts.of(options.run());
+    this.blocks =
+        trials.stream()
+            .filter(trial -> trial.isRestartedForBlock() && !trial.needs().isEmpty())
+            .collect(Collectors.groupingBy(PlannedTrial::block));
+    this.password = blocks.isEmpty() ? new byte[0] : password(nodes);
+  }
+
+  private static byte[] password(ServingNodes nodes) throws IOException {
+    Path file =
+        nodes
+            .restartPassword()
+            .orElseThrow(
+                () ->
+                    new BadInput(
+                        "the plan says restart: block, and this node has no password for that;"
+                            + " run site.yml again"));
+    return Files.readString(file).strip().getBytes(StandardCharsets.UTF_8);
+  }
+
+  /**
+   * Starts and warms the services of the block of {@code trial} if that has to be done.
+   *
+   * @param before a look at the servers of the trial, all of them well
+   * @return {@code before}, or a look after that; if it has a problem, the trial may not start
+   */
+  Look ready(PlannedTrial trial, Look before) throws IOException, InterruptedException {
+    Look look = before;
+    if (!blocks.containsKey(trial.block())) {
+      return look;
+    }
+    for (int round = 0; round < ROUNDS && isCold(trial, look); round++) {
+      Look failed = makeReady(trial.block());
+      if (!mayStart.getAsBoolean()) {
+        return look;
+      }
+      look = failed != null ? failed : watch.whenWell(trial);
+    }
+    return look;
+  }
+
+  private boolean isCold(PlannedTrial trial, Look look) {
+    return look.problem() == null
+        && mayStart.getAsBoolean()
+        && look.invocations().entrySet().stream()
+            .anyMatch(start -> !starts.isReady(trial.block(), start.getKey(), start.getValue()));
+  }
+
+  /** Returns what was done since the last time this was called, for trial.json. */
+  List<Map<String, Object>> take() {
+    List<Map<String, Object>> taken = List.copyOf(made);
+    made.clear();
+    return taken;
+  }
+
+  /** Returns a look with the problem if a service could not be started anew, else null. */
+  private Look makeReady(int block) throws IOException, InterruptedException {
+    PlannedTrial whole = together(blocks.get(block));
+    Look look = watch.whenWell(whole);
+    state.become("paused", "the services of block %d are started anew and warmed".formatted(block));
+    final String at = Utc.now();
+    final long begin = System.nanoTime();
+    Map<String, Object> old = look.invocations();
+    Set<String> due =
+        old.keySet().stream()
+            .filter(service -> starts.isDue(block, service, old.get(service)))
+            .collect(Collectors.toCollection(LinkedHashSet::new));
+    // The broker first: what has just connected to it would only lose it again.
+    for (Predicate<String> phase :
+        List.<Predicate<String>>of(nodes::isOfBroker, service -> !nodes.isOfBroker(service))) {
+      Look failed = restart(whole, due, phase);
+      if (failed != null || !mayStart.getAsBoolean()) {
+        state.become("running", "");
+        return failed;
+      }
+    }
+    final long restarted = System.nanoTime();
+    List<Integer> calls = warm(whole, block);
+    look = watch.whenWell(whole);
+    state.become("running", "");
+    if (!mayStart.getAsBoolean()) {
+      return null; // it may not have been warmed to the end
+    }
+    starts.add(block, look.invocations());
+    Map<String, Object> done = Json.of("at", at, "restarted", List.copyOf(due));
+    done.put("restart_ms", (restarted - begin) / 1e6);
+    done.put("warm_ms", (System.nanoTime() - restarted) / 1e6);
+    done.put("warm_cells", calls.size());
+    done.put("warm_calls", calls.stream().mapToInt(Integer::intValue).sum());
+    made.add(done);
+    System.out.println("block " + block + ": " + done);
+    return null;
+  }
+
+  /** Returns a trial that needs what all of these need. */
+  private static PlannedTrial together(List<PlannedTrial> trials) {
+    Map<String, Object> line = new LinkedHashMap<>(trials.get(0).line());
+    line.put("needs", trials.stream().flatMap(t -> t.needs().stream()).distinct().toList());
+    line.put("servers", trials.stream().mapToInt(PlannedTrial::servers).max().orElse(1));
+    return PlannedTrial.of(line, trials.get(0).id());
+  }
+
+  /** Restarts those services that are due and waits until they have begun and all are well. */
+  private Look restart(PlannedTrial whole, Set<String> due, Predicate<String> phase)
+      throws IOException, InterruptedException {
+    Map<ServingNode, Map<String, Object>> left = new LinkedHashMap<>();
+    watch
+        .look(whole)
+        .starts()
+        .forEach(
+            (server, ids) -> {
+              Map<String, Object> mine = new LinkedHashMap<>(ids);
+              mine.keySet()
+                  .removeIf(name -> !phase.test(name) || !due.contains(Look.subject(name, server)));
+              left.put(server, mine);
+            });
+    left.values().removeIf(Map::isEmpty);
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(patienceSeconds);
+    long ask = System.nanoTime();
+    while (!left.isEmpty() && mayStart.getAsBoolean()) {
+      boolean isTimeToAsk = System.nanoTime() - ask >= 0;
+      for (Map.Entry<ServingNode, Map<String, Object>> one : left.entrySet()) {
+        String refused =
+            isTimeToAsk ? health.askForNewStart(one.getKey(), one.getValue(), password) : "";
+        String late = System.nanoTime() - end < 0 ? "" : "it does not do so";
+        if (!refused.isEmpty() || !late.isEmpty()) {
+          patienceSeconds = Math.min(patienceSeconds, SHORT_PATIENCE_S);
+          String what = String.join(", ", one.getValue().keySet());
+          String name = one.getKey().name();
+          Look failed = watch.look(whole);
+          failed.problem(
+              name, "%s cannot start %s anew: %s%s".formatted(name, what, refused, late));
+          return failed;
+        }
+      }
+      ask = isTimeToAsk ? System.nanoTime() + AGAIN_NANOS : ask;
+      Thread.sleep(POLL_MS);
+      Look now = watch.look(whole);
+      left.forEach(
+          (server, ids) ->
+              ids.entrySet()
+                  .removeIf(
+                      old -> {
+                        Object id = now.invocation(Look.subject(old.getKey(), server));
+                        return !old.getValue().equals(id)
+                            && now.isWell(Look.subject(old.getKey(), server));
+                      }));
+      left.values().removeIf(Map::isEmpty);
+    }
+    return null;
+  }
+
+  /** Waits until all of these services answer, or in vain. */
+  private void await(PlannedTrial whole, Set<String> services)
+      throws IOException, InterruptedException {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(patienceSeconds);
+    while (!services.stream().allMatch(watch.look(whole)::isWell)
+        && mayStart.getAsBoolean()
+        && System.nanoTime() < end) {
+      Thread.sleep(POLL_MS);
+    }
+  }
+
+  /**
+   * Calls the services as the trials of the block do, one client program after the other. Returns
+   * how many calls were made for each trial.
+   */
+  private List<Integer> warm(PlannedTrial whole, int block)
+      throws IOException, InterruptedException {
+    List<Integer> calls = new ArrayList<>();
+    Look look = watch.look(whole);
+    final Set<String> well =
+        look.invocations().keySet().stream().filter(look::isWell).collect(Collectors.toSet());
+    Map<List<Object>, List<PlannedTrial>> programs = new LinkedHashMap<>();
+    for (PlannedTrial trial : blocks.get(block)) {
+      if (!notForWarming.contains(trial.object("factors")) && isServed(trial, look)) {
+        programs
+            .computeIfAbsent(
+                List.of(trial.client(), Fork.optionsOf(trial)), program -> new ArrayList<>())
+            .add(trial);
+      }
+    }
+    for (List<PlannedTrial> trials : programs.values()) {
+      List<PlannedTrial> left = trials;
+      while (!left.isEmpty() && mayStart.getAsBoolean()) {
+        List<Integer> done = warm(left);
+        calls.addAll(done);
+        if (done.size() < left.size()) {
+          PlannedTrial bad = left.get(done.size());
+          notForWarming.add(bad.object("factors"));
+          System.out.println("not warmed by " + bad.id());
+          Thread.sleep(SETTLE_MS);
+          await(whole, well);
+        }
+        left = left.subList(Math.min(done.size() + 1, left.size()), left.size());
+      }
+    }
+    return calls;
+  }
+
+  private boolean isServed(PlannedTrial trial, Look look) {
+    return nodes.of(trial).stream()
+        .flatMap(
+            server ->
+                Stream.concat(
+                    Stream.of(server.name()),
+                    server.services().stream().map(name -> Look.subject(name, server))))
+        .allMatch(look::isWell);
+  }
+
+  /** Calls for trials of one program until one of them fails; returns the calls of each. */
+  private List<Integer> warm(Collection<PlannedTrial> trials)
+      throws IOException, InterruptedException {
+    Path directory = area.beginWarming();
+    StringBuilder lines = new StringBuilder();
+    int bound = 0;
+    for (PlannedTrial trial : trials) {
+      lines.append(new String(Json.bytes(trial.line())));
+      bound = Math.max(bound, trial.timeoutSeconds());
+    }
+    Files.writeString(directory.resolve(Warming.PLAN), lines);
+    PlannedTrial first = trials.iterator().next();
+    Fork fork = Fork.start(Warming.class, first, directory, options.clients(), options.lab());
+    area.note(directory, fork.handle());
+    fork.await(bound + trials.size(), () -> !mayStart.getAsBoolean());
+    Path done = directory.resolve(Warming.DONE);
+    List<Integer> calls =
+        Files.exists(done)
+            ? Files.readAllLines(done).stream().map(Integer::valueOf).toList()
+            : List.of();
+    if (calls.size() < trials.size() && !fork.lastLine().isEmpty()) {
+      System.out.print(Files.readString(directory.resolve(Fork.LOG)));
+    }
+    area.endWarming();
+    return calls;
+  }
+}

@@ -1,0 +1,111 @@
+package org.rackbench.harness.trial;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Client;
+
+/**
+ * The main class of the JVM that warms services which were just started: it makes the calls of some
+ * trials, one trial after the other, and keeps nothing of them. It reads {@link #PLAN} from its
+ * work directory and adds a line to {@link #DONE} for each trial that it has called for.
+ */
+public final class Warming {
+
+  /** Trials of the same client program and JVM options, one a line, as in plan.jsonl. */
+  public static final String PLAN = "plan.jsonl";
+
+  /** One line a trial, in the order of {@link #PLAN}: how many calls were made for it. */
+  public static final String DONE = "warmed";
+
+  /**
+   * So long do the threads of each trial call, in nanoseconds; a longer call is waited for, as a
+   * server that is left in the midst of it would still be busy.
+   */
+  private static final long NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private static final int EXIT_COLD = 7;
+
+  private Warming() {}
+
+  /**
+   * Takes the work directory and the lab file as arguments. Ends with another status than 0 at the
+   * first call that fails.
+   */
+  public static void main(String[] args) {
+    Trial.watchRunner();
+    Path work = Path.of(args[0]);
+    int status = 0;
+    try {
+      List<String> lines = Files.readAllLines(work.resolve(PLAN));
+      for (int i = 0; i < lines.size(); i++) {
+        String where = work.resolve(PLAN) + ":" + (i + 1);
+        PlannedTrial trial = PlannedTrial.of(Json.parse(lines.get(i), where), where);
+        String line = warm(trial, Path.of(args[1])) + "\n";
+        Files.writeString(
+            work.resolve(DONE), line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+      }
+    } catch (Throwable e) {
+      MeasuringLoop.exitOnMemory(e);
+      e.printStackTrace();
+      status = EXIT_COLD;
+    }
+    Runtime.getRuntime().halt(status);
+  }
+
+  /** Returns how many calls were made. */
+  private static int warm(PlannedTrial trial, Path lab) throws Exception {
+    AtomicInteger calls = new AtomicInteger();
+    AtomicReference<Throwable> failure = new AtomicReference<>();
+    Client client = ClientPrograms.named(trial.client());
+    try {
+      client.open(Trial.setting(trial, lab));
+      List<Thread> threads = new ArrayList<>();
+      for (int i = 0; i < trial.threads(); i++) {
+        int number = i;
+        threads.add(new Thread(() -> call(client, number, trial.threads(), calls, failure)));
+      }
+      threads.forEach(Thread::start);
+      for (Thread thread : threads) {
+        thread.join();
+      }
+    } finally {
+      MeasuringLoop.close(client);
+    }
+    if (failure.get() != null) {
+      throw new IOException(trial.id() + ": " + ErrorText.of(failure.get()), failure.get());
+    }
+    return calls.get();
+  }
+
+  private static void call(
+      Client client,
+      int thread,
+      int threads,
+      AtomicInteger calls,
+      AtomicReference<Throwable> failure) {
+    Caller caller = null;
+    try {
+      caller = client.caller(thread);
+      long end = System.nanoTime() + NANOS;
+      for (int i = 0; failure.get() == null && (i == 0 || System.nanoTime() < end); i++) {
+        caller.prepare((long) i * threads + thread);
+        caller.call();
+        caller.verify();
+        calls.incrementAndGet();
+      }
+    } catch (Throwable e) {
+      MeasuringLoop.exitOnMemory(e);
+      failure.compareAndSet(null, e);
+    } finally {
+      MeasuringLoop.close(caller);
+    }
+  }
+}
