@@ -2,11 +2,13 @@
 
 Started by systemd with the listening socket as its file descriptor 3. It reads a few small files
 and probes each service once a request, starts no process and keeps no state. Asked to, it judges
-whether a service hangs, and names one that does to the unit that may restart it.
+whether a service hangs, and names one that does to the unit that may restart it. Whoever knows the
+password may have services restarted that are well.
 """
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 import re
@@ -27,7 +29,9 @@ INVOCATIONS = Path("/run/systemd/units")
 ENDS = Path("/run/rackbench-ends")
 PREFIX = "rackbench-"
 OWN = {"rackbench-health", "rackbench-restart"}
-HUNG = Path("/run/rackbench-health/hung")
+ASKED = Path("/run/rackbench-health/asked")
+CREDENTIAL = "restart.password"
+REQUEST_BYTES = 1 << 16
 PROBE_TIMEOUT_S = 1.0
 PROBES = 5
 PROBE_PAUSE_S = 2.0
@@ -289,11 +293,20 @@ def report(address: str, probes: dict) -> dict:
     }
 
 
+def ask(verb: str, units: list[str]) -> None:
+    """Name units to rackbench-restart.service, which may kill or restart them."""
+    new = ASKED.with_suffix(".new")  # who watches must never see half of it
+    new.write_text(" ".join([verb, *(f"{unit}.service" for unit in units)]) + "\n")
+    new.chmod(0o644)
+    new.replace(ASKED)
+
+
 class Handler(BaseHTTPRequestHandler):
     """Answers GET; systemd's journal needs no line for each."""
 
     timeout = 5
     probes: ClassVar[dict] = {}
+    password: ClassVar[bytes] = b""
     judging = threading.Lock()
 
     def do_GET(self) -> None:
@@ -309,7 +322,13 @@ class Handler(BaseHTTPRequestHandler):
         self._send(200, report(address, self.probes))
 
     def do_POST(self) -> None:
-        """Have the service of /restart/NAME restarted if it hangs, one at a time; 202 at once."""
+        """Have the services of a signed request restarted, or that of /restart/NAME if it hangs.
+
+        Answers 202 at once; those that hang are looked at one at a time.
+        """
+        if self.path == "/restart":
+            self._start_anew()
+            return
         name = self.path.removeprefix("/restart/")
         unit = PREFIX + name
         if (
@@ -331,10 +350,33 @@ class Handler(BaseHTTPRequestHandler):
         why_not = judge(unit, self.connection.getsockname()[0], probe)
         print(f"{unit}: {why_not or 'hangs, restart'}", flush=True)
         if not why_not:
-            new = HUNG.with_suffix(".new")  # who watches must never see half of it
-            new.write_text(f"{unit}\n")
-            new.chmod(0o644)
-            new.replace(HUNG)
+            ask("kill", [unit])
+
+    def _start_anew(self) -> None:
+        """Restart the services that the request names, each with the id of its present start.
+
+        So the same request does nothing a second time, whoever sends it again.
+        """
+        length = self.headers.get("Content-Length", "")
+        body = self.rfile.read(min(int(length), REQUEST_BYTES)) if length.isdecimal() else b""
+        signature = hmac.new(self.password, body, "sha256").hexdigest()
+        given = self.headers.get("Authorization", "")
+        if not self.password or not hmac.compare_digest(signature.encode(), given.encode()):
+            self._send(403, {"error": "the request is not signed with this lab's password"})
+            return
+        wanted = {PREFIX + name: start for name, start in json.loads(body)["restart"].items()}
+        present = {unit: INVOCATIONS / f"invocation:{unit}.service" for unit in wanted}
+        if any(unit in OWN or not (UNITS / f"{unit}.service").exists() for unit in wanted):
+            self._send(404, {"error": "not all of these services are here"})
+        elif any(
+            not link.is_symlink() or str(link.readlink()) != wanted[unit]
+            for unit, link in present.items()
+        ):
+            self._send(409, {"error": "not all of these starts are the present ones"})
+        else:
+            print(f"{' '.join(wanted)}: restart, as the runner asks", flush=True)
+            ask("restart", list(wanted))
+            self._send(202, {"restarted": list(wanted)})
 
     def _send(self, status: int, content: dict) -> None:
         body = json.dumps(content).encode() + b"\n"
@@ -361,6 +403,10 @@ class Handler(BaseHTTPRequestHandler):
 def main() -> None:
     """Serve on the socket that systemd hands over."""
     Handler.probes = json.loads(Path(sys.argv[1]).read_text())
+    with suppress(OSError, KeyError):  # without it no request is taken for signed
+        Handler.password = (
+            Path(os.environ["CREDENTIALS_DIRECTORY"], CREDENTIAL).read_bytes().strip()
+        )
     server = ThreadingHTTPServer(("", 0), Handler, bind_and_activate=False)
     server.socket.close()
     server.socket = socket.socket(fileno=LISTENING)
