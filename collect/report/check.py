@@ -16,6 +16,7 @@ from collect.cells.calls import Calls, prove_calls
 from collect.cells.cells import cells_csv, make_cells
 from collect.errors import quoted
 from collect.files import flush
+from collect.run import starts
 from collect.run.directory import Run
 from collect.run.nodes import by_directory, changes_between, not_seen_again, read_looks
 from collect.run.trials import Trial
@@ -41,7 +42,8 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
 
     Besides `missing`, `refused` and `stray` trials there are these kinds of findings: `plan` (the
     plan has other bytes, another study or another profile than run.json states), `nodes` (the nodes
-    changed between the first look and the last, or trials ran on several clients or JVMs),
+    changed between the first look and the last, or trials ran on several clients or JVMs), `starts`
+    (with restart: block, a block had several starts of a service, or two blocks shared one),
     `duplicate` (two trials have the same calls), `cells` (cells.csv does not follow from the
     trials) and `counted` (a report has kept numbers of an unsealed or refused trial).
     """
@@ -56,6 +58,7 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
         *_of_plan(run),
         *_of_nodes(run),
         *_of_clients(trials),
+        *starts.find(run.plan, trials),
         *_of_duplicates(trials),
         *_of_counted(run, trials),
         *_of_cells(run, trials, calls),

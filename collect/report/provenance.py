@@ -6,6 +6,7 @@ from statistics import median
 from typing import Any
 
 from collect.cells.analysis import Analysis
+from collect.run import starts
 from collect.run.provenance import Provenance
 from collect.run.warmup import bounds_of
 
@@ -66,6 +67,7 @@ def facts_of(analysis: Analysis) -> list[Fact]:
         Fact("Each trial", _loop(analysis)),
         Fact("The client's JVM", _client(analysis)),
         *(Fact(f"Running {name}", _pairs(told)) for name, told in services_of(analysis).items()),
+        Fact("Starts of the servers", _starts(analysis)),
         Fact("The bench itself", _overhead(analysis)),
     ]
     if trials:
@@ -158,6 +160,22 @@ def _loop(analysis: Analysis) -> str:
         f"{span({t.calls for t in plan})} measured calls, client threads: "
         f"{span({t.threads for t in plan})}; closed loop (service time)"
     )
+
+
+def _starts(analysis: Analysis) -> str:
+    plan = analysis.run.plan
+    if not starts.serves(plan):
+        return ABSENT
+    if not starts.is_restarted(plan):
+        return "one under all blocks: none was started anew between them"
+    cost = starts.cost([t.trial for cell in analysis.cells for t in cell.trials])
+    text = (
+        "each block had its own: the services were started anew before it while nothing else ran, "
+        "and warmed by calls that are not counted"
+    )
+    if cost is None:
+        return text
+    return f"{text} ({cost.seconds:.0f} s a block, {100 * cost.share:.0f} % of its time)"
 
 
 def _overhead(analysis: Analysis) -> str:

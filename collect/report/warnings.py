@@ -8,6 +8,7 @@ from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult
 from collect.cells.notation import name_of
 from collect.errors import InputError
+from collect.run import starts
 from collect.run.cell import level_text
 from collect.run.differences import find_odd, gather
 from collect.run.directory import Run
@@ -50,6 +51,7 @@ def find_warnings(analysis: Analysis) -> list[ReportWarning]:
         *_of_calls(analysis.cells),
         *_of_sharing(first_seen(looks)),
         *_of_fit(analysis.run),
+        *_of_starts(analysis),
         *_of_nodes(first_seen(looks), provenance),
         *_of_exceptions(provenance),
         *_of_changes(looks, provenance),
@@ -161,6 +163,23 @@ def _of_fit(run: Run) -> list[ReportWarning]:
         "Claims that need these levels are not tested, or fail on the levels that were run."
     )
     return [ReportWarning(text, is_grave=False)]
+
+
+def _of_starts(analysis: Analysis) -> list[ReportWarning]:
+    """Return what the numbers owe to single starts of the servers."""
+    plan = analysis.run.plan
+    if not starts.serves(plan):
+        return []
+    if not starts.is_restarted(plan):
+        text = (
+            "All numbers of this run hang on one start of each server (restart: none): after "
+            "another start they may be others, which no interval here shows."
+        )
+        return [ReportWarning(text, is_grave=False)]
+    trials = [trial.trial for cell in analysis.cells for trial in cell.trials]
+    texts = _first([finding.text for finding in starts.find(plan, trials)])
+    text = "Not each block had a start of each server of its own, as the plan says."
+    return [ReportWarning(text, texts)] if texts else []
 
 
 def _of_nodes(nodes: Sequence[Node], provenance: Provenance) -> list[ReportWarning]:

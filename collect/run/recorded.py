@@ -59,6 +59,13 @@ class WarmedUp:
 
 
 @dataclass(frozen=True)
+class BlockStart:
+    """Services that were started anew, and warmed, for a block: how long both took, in seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
 class CallError:
     """Why the call with this `seq` was not ok."""
 
@@ -101,6 +108,19 @@ def _items(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _plain(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def services_of(record: Fields) -> dict[str, str]:
+    """Return systemd's id of the start of each `service on node` that served the trial."""
+    return {name: str(start) for name, start in record.fields("services").all.items()}
+
+
+def block_starts_of(record: Fields) -> tuple[BlockStart, ...]:
+    """Return what was done before the trial to have services of its block's own."""
+    return tuple(
+        BlockStart(((start.number("restart_ms") or 0) + (start.number("warm_ms") or 0)) / 1e3)
+        for start in record.each("block_starts")
+    )
 
 
 def errors_of(record: Fields) -> tuple[CallError, ...]:

@@ -17,13 +17,16 @@ import numpy as np
 from collect.errors import InputError, quoted
 from collect.run.fields import Fields
 from collect.run.recorded import (
+    BlockStart,
     CallError,
     Readings,
     Restart,
     WarmedUp,
+    block_starts_of,
     errors_of,
     ran_with,
     restarts_of,
+    services_of,
     warmup_of,
 )
 from collect.strict_json import parse_json
@@ -71,11 +74,11 @@ class Trial:
     """A sealed trial: what trial.json says. Times are UTC.
 
     `asked` is what the runner was asked to do, by key of plan.jsonl; `anchor` is the clock of the
-    trial's JVM at its start, and `earlier` the reasons why earlier attempts were thrown away.
-    `elapsed_ns` and `jvm_ms` are the life of that JVM by its own clock and by the runner's, and
-    `gc_over_ns` is the time in which its collections, `gc_ms`, were counted.
-    `cooldown_rows` are the logged calls of threads that had made their measured ones.
-    `ran_with` are the settings that each `service on node` ran with.
+    trial's JVM at its start, `services` the id of the start of each service that served it, and
+    `earlier` the reasons why earlier attempts were thrown away. `elapsed_ns` and `jvm_ms` are the
+    life of that JVM by its own clock and by the runner's, and `gc_over_ns` is the time in which its
+    collections, `gc_ms`, were counted. `cooldown_rows` are the logged calls of threads that had
+    made their measured ones. `ran_with` are the settings that each `service on node` ran with.
     """
 
     directory: Path
@@ -104,6 +107,8 @@ class Trial:
     restarts: tuple[Restart, ...]
     warmup: WarmedUp | None
     cooldown_rows: int
+    services: Mapping[str, str]
+    block_starts: tuple[BlockStart, ...]
     errors: tuple[CallError, ...]
     earlier: tuple[str, ...]
 
@@ -161,6 +166,8 @@ class Trial:
             restarts=restarts_of(record),
             warmup=warmup_of(record),
             cooldown_rows=record.fields("cooldown").whole("rows") or 0,
+            services=services_of(record),
+            block_starts=block_starts_of(record),
             errors=errors_of(record),
             earlier=tuple(str(one.text("reason")) for one in record.each("earlier_attempts")),
         )

@@ -162,7 +162,9 @@ def copy_project(target: Path, workers: int) -> Project:
     for study, profiles in profiles_of.items():
         file = target / f"playbooks/studies/{study}.yml"
         content = yaml.safe_load(file.read_text())
-        content["profiles"].update(profiles)
+        # Restarts take longer than these trials; a profile says so where it is about them.
+        own = {name: {"restart": "none", **profile} for name, profile in profiles.items()}
+        content["profiles"].update(own)
         file.write_text(yaml.safe_dump(content, sort_keys=False))
     inventory = target / "inventory/virtual/hosts.yml"
     described = inventory.read_text()

@@ -57,6 +57,7 @@ def seal(
     started = START + timedelta(seconds=2 * planned.position)
     record = {
         **{k: v for k, v in planned.record().items() if k not in {"calls", "warmup", "threads"}},
+        **_starts(planned),
         "attempt": 1,
         "outcome": outcome,
         "reason": "" if outcome == "ok" else f"the trial ended as {outcome}",
@@ -79,6 +80,13 @@ def seal(
     }
     (directory / "trial.json").write_text(json.dumps(record))
     return directory
+
+
+def _starts(planned: PlannedTrial) -> dict[str, Any]:
+    """What a runner records that starts the services of each block anew."""
+    if planned.restart != "block":
+        return {}
+    return {"services": {f"{name} on worker1": f"of-{planned.block}" for name in planned.needs}}
 
 
 def make_run(

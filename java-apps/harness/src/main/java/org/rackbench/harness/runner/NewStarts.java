@@ -304,7 +304,7 @@ final class NewStarts {
     PlannedTrial first = trials.iterator().next();
     Fork fork = Fork.start(Warming.class, first, directory, options.clients(), options.lab());
     area.note(directory, fork.handle());
-    fork.await(bound + trials.size(), () -> !mayStart.getAsBoolean());
+    fork.await(bound + trials.size(), options.lookSeconds(), () -> !mayStart.getAsBoolean());
     Path done = directory.resolve(Warming.DONE);
     List<Integer> calls =
         Files.exists(done)
