@@ -264,14 +264,19 @@ def test_a_number_within_ten_percent_counts_as_stated(run_of, memory_mb, is_met)
     assert found["memory of a node, MB"].is_met is is_met
 
 
+def without_restart(warnings):
+    """All but that a demo hangs on one start of each server."""
+    return [warning for warning in warnings if "restart: none" not in warning.text]
+
+
 def test_what_was_left_out_to_fit_is_said_at_the_head(run_of):
     run = run_of(workers=2, fit=True)
-    (warning,) = find_warnings(analyse(run))
+    (warning,) = without_restart(find_warnings(analyse(run)))
     assert "as the inventory had 2 workers: servers 3, 5. Claims that need" in warning.text
     verdicts = {judged.measured.verdict for judged in replicate(analyse(run)).claims}
     assert Verdict.HOLDS not in verdicts
     assert Verdict.NOT_TESTED in verdicts
-    assert find_warnings(analyse(run_of(name="whole", fit=True))) == []
+    assert without_restart(find_warnings(analyse(run_of(name="whole", fit=True)))) == []
 
 
 @pytest.mark.parametrize(
@@ -288,7 +293,7 @@ def test_a_machine_that_does_several_nodes_work_is_named_at_the_head(run_of, gro
     record = json.loads((run.directory / "run.json").read_text())
     record["nodes"] = [{**record["nodes"][0], "name": "box", "groups": groups}]
     (run.directory / "run.json").write_text(json.dumps(record))
-    warnings = find_warnings(analyse(open_run(str(run.directory))))
+    warnings = without_restart(find_warnings(analyse(open_run(str(run.directory)))))
     assert [f"box is {said}" in t.text for t in warnings] == ([True] if said else [])
     assert all("crosses no network" in t.text and t.is_grave for t in warnings)
 

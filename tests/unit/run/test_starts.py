@@ -1,0 +1,109 @@
+"""Whether each block had a start of each server of its own, and what the report says of it."""
+
+import json
+
+import pytest
+from synthetic import make_run
+
+from collect.cells.analysis import analyse
+from collect.report.check import prove
+from collect.report.provenance import facts_of
+from collect.report.warnings import find_warnings
+from collect.run.directory import open_run
+
+STUDY = """
+schema: 1
+study: test
+title: A study of two blocks
+factors: {{size: [1, 2]}}
+clients: hello
+needs: [tomcat]
+constants: {{client_heap_mb: 64}}
+replicates: 2
+calls: 3
+warmup: 1
+timeout_s: 60
+seed: 1
+{restart}
+profiles: {{demo: {{}}}}
+"""
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Make a run of two blocks of two trials, and say what it records."""
+
+    def make(restart="restart: block", **changes):
+        directory = tmp_path / "run"
+        make_run(
+            directory, lambda planned, rng: [1.0, 1.1, 1.2], study=STUDY.format(restart=restart)
+        )
+        for number, path in enumerate(sorted(directory.glob("trials/*/trial.json")), start=1):
+            record = json.loads(path.read_text()) | changes.get(f"t{number}", {})
+            path.write_text(json.dumps(record))
+        return open_run(str(directory))
+
+    return make
+
+
+def served_by(start, **more):
+    return {"services": {"tomcat on worker1": start}, **more}
+
+
+def said(run):
+    return [finding.text for finding in prove(run).findings if finding.kind == "starts"]
+
+
+def test_a_start_for_each_block_is_as_planned(made):
+    run = made()
+    assert prove(run).findings == ()
+    assert find_warnings(analyse(run)) == []
+
+
+def test_two_starts_in_a_block_are_found(made):
+    run = made(t2=served_by("another"))
+    (text,) = said(run)
+    assert text.startswith(run.plan[1].id)
+    assert "tomcat on worker1 was another start than in the trials of block 1 before it" in text
+    (warning,) = find_warnings(analyse(run))
+    assert warning.is_grave
+    assert warning.details == (text,)
+
+
+def test_a_start_that_two_blocks_share_is_found(made):
+    run = made(t3=served_by("of-1"), t4=served_by("of-1"))
+    (text,) = said(run)
+    assert text.startswith(run.plan[2].id)
+    assert "was the same start as in block 1; blocks 1 and 2" in text
+
+
+def test_a_server_that_ran_out_of_memory_begins_anew_as_it_must(made):
+    reason = "tomcat on worker1 ran out of memory (exit-code exited 3)"
+    changes = {"outcome": "oom", "reason": reason}
+    assert said(made(t1=changes, t2=served_by("another"))) == []
+
+
+def test_another_reason_explains_no_second_start(made):
+    changes = {"outcome": "oom", "reason": "the client's JVM ran out of memory (heap 64 MiB)"}
+    assert len(said(made(t1=changes, t2=served_by("another")))) == 1
+
+
+def test_what_is_not_recorded_is_not_proven(made):
+    (text,) = said(made(t1={"services": None}))
+    assert "1 of 4 trials" in text
+
+
+@pytest.mark.parametrize("restart", ["restart: none", "restart: block"])
+def test_the_report_says_on_how_many_starts_its_numbers_hang(made, restart):
+    spent = [{"restart_ms": 1500.0, "warm_ms": 1500.0}]
+    run = made(restart, t1={"block_starts": spent}, t3={"block_starts": spent})
+    (fact,) = [fact for fact in facts_of(analyse(run)) if fact.name == "Starts of the servers"]
+    heads = [warning.text for warning in find_warnings(analyse(run))]
+    if restart == "restart: none":
+        assert fact.text.startswith("one under all blocks")
+        (head,) = heads
+        assert "hang on one start of each server (restart: none)" in head
+    else:
+        # Two trials of 1.5 s a block, and 3 s before them.
+        assert "(3 s a block, 50 % of its time)" in fact.text
+        assert heads == []
