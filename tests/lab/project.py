@@ -50,6 +50,14 @@ PROFILES: dict[str, dict[str, Any]] = {
         "warmup": 1,
         "timeout_s": 30,
     },
+    "blocks": {
+        "factors": {"servers": [1], "integers": [300]},
+        "restart": "block",
+        "replicates": 2,
+        "calls": 4,
+        "warmup": 1,
+        "timeout_s": 60,
+    },
     "one-long-soap": {
         "factors": {"transport": ["soap"], "servers": [1], "integers": [5000]},
         "replicates": 1,

@@ -1,0 +1,81 @@
+"""A sweep in which each block has a start of its own of the services, and who may ask for that."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from labs import RUNNER, Lab
+
+RUN = "blocks"
+NEEDED = {"soap": {"tomcat on worker1"}, "jms": {"broker on broker1", "sort-worker on worker1"}}
+SIGNED_WITH = "/etc/rackbench/restart.password"
+
+
+@pytest.fixture(scope="module")
+def swept(lab: Lab) -> list[dict[str, Any]]:
+    """The trials in plan order."""
+    lab.play("sweep.yml", {"study": "sort", "profile": "blocks", "run": RUN})
+    paths = (lab.player.project.results(RUN) / "trials").glob("*/trial.json")
+    return sorted(
+        (json.loads(path.read_text()) for path in paths), key=lambda record: record["position"]
+    )
+
+
+@pytest.mark.journal(RUNNER, "client1")
+@pytest.mark.journal("rackbench-restart", "worker1")
+def test_each_block_has_its_own_start_of_each_service(swept: list[dict[str, Any]]) -> None:
+    assert [record["outcome"] for record in swept] == ["ok"] * 4
+    starts: dict[str, dict[int, str]] = {}
+    for record in swept:
+        assert set(record["services"]) == NEEDED[record["factors"]["transport"]]
+        for service, start in record["services"].items():
+            assert starts.setdefault(service, {}).setdefault(record["block"], start) == start
+    assert {service: len(set(ids.values())) for service, ids in starts.items()} == {
+        service: 2 for services in NEEDED.values() for service in services
+    }
+
+
+def test_they_are_warmed_by_calls_that_no_log_has(swept: list[dict[str, Any]]) -> None:
+    for record in swept:
+        # Four measured calls and one of warm-up, and whoever is first in its block says the rest.
+        assert record["calls_rows"] == 5
+        made = record["block_starts"]
+        if record["position"] % 2:
+            assert set(made[0]["restarted"]) == NEEDED["soap"] | NEEDED["jms"]
+            assert made[0]["warm_cells"] == 2
+            assert made[0]["warm_calls"] >= 2
+        else:
+            assert made == []
+
+
+def test_the_proof_and_the_report_say_so(lab: Lab, swept: list[dict[str, Any]]) -> None:
+    assert swept
+    proof = lab.player.project.collect("check", RUN)
+    assert "4 of 4 trials sealed and verified; no findings" in proof.stdout
+    page = (lab.player.project.results(RUN) / "report.html").read_text()
+    assert "each block had its own: the services were started anew before it" in page
+
+
+def status(lab: Lab, *header: str) -> str:
+    """What worker1 makes of a request for the restart of its Tomcat."""
+    url = f"http://{lab.nodes['worker1']}:9102"
+    start = lab.output("worker1", "readlink /run/systemd/units/invocation:rackbench-tomcat.service")
+    body = json.dumps({"restart": {"tomcat": start.strip()}})
+    given = " ".join(f"-H '{text}'" for text in header)
+    return lab.output(
+        "client1",
+        f"curl --silent -o /dev/null -w '%{{http_code}}' {given} --data '{body}' {url}/restart",
+    )
+
+
+def test_only_who_knows_the_password_may_restart_what_is_well(lab: Lab) -> None:
+    before = lab.output("worker1", "systemctl show -P InvocationID rackbench-tomcat.service")
+    assert status(lab) == "403"
+    assert status(lab, "Authorization: " + 64 * "0") == "403"
+    assert (
+        lab.output("worker1", "systemctl show -P InvocationID rackbench-tomcat.service") == before
+    )
+    assert lab.output("worker1", f"stat -c '%U %G %a' {SIGNED_WITH}") == "root root 640"
+    assert lab.output("client1", f"stat -c '%U %G %a' {SIGNED_WITH}") == "root rackbench 640"
