@@ -17,6 +17,7 @@ from pathlib import Path
 
 import judges
 import provisioning
+import restarts
 import rivals
 import trials
 from bench_lab import ROOT, BenchLab, bench_lab
@@ -28,6 +29,7 @@ PAGE = ROOT / "docs/benchmarks.md"
 SECTIONS: dict[str, Callable[[BenchLab], list[Row]]] = {
     "provisioning": provisioning.rows,
     "trials": trials.rows,
+    "restarts": restarts.rows,
     "rivals": rivals.rows,
     "judges": judges.rows,
 }

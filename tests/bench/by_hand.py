@@ -35,11 +35,14 @@ class HandRun:
     ids: tuple[str, ...]
 
     @classmethod
-    def planned(cls, lab: BenchLab, name: str, study: Mapping[str, Any]) -> HandRun:
+    def planned(
+        cls, lab: BenchLab, name: str, study: Mapping[str, Any], workers: int = 1
+    ) -> HandRun:
         """Plan a study of the bench's own as `collect` does, and put the plan on the node."""
         file = lab.state / f"{study['study']}.yml"
         file.write_text(yaml.safe_dump(dict(study)))
-        command = [".venv/bin/collect", "plan", str(file), "--profile", "bench", "--workers", "1"]
+        command = [".venv/bin/collect", "plan", str(file), "--profile", "bench"]
+        command += ["--workers", str(workers)]
         plan = said(command)
         run = cls(lab, name, tuple(json.loads(line)["id"] for line in plan.splitlines()))
         run.on_node(f"rm -rf {run.path} && mkdir {run.path} && cat > {run.path}/plan.jsonl", plan)

@@ -55,8 +55,13 @@ final class Fork {
     return start(Trial.class, trial, attempt, clients, lab);
   }
 
-  /** Starts another main class as the JVM of {@code trial} would be started. */
-  static Fork start(Class<?> program, PlannedTrial trial, Path attempt, Path clients, Path lab)
+  /**
+   * Starts another main class as the JVM of {@code trial} would be started.
+   *
+   * @param more arguments of it after the directory and the lab file
+   */
+  static Fork start(
+      Class<?> program, PlannedTrial trial, Path attempt, Path clients, Path lab, String... more)
       throws IOException {
     List<String> options = optionsOf(trial);
     List<String> command = new ArrayList<>();
@@ -67,6 +72,7 @@ final class Fork {
     command.add(program.getName());
     command.add(attempt.toString());
     command.add(lab.toString());
+    command.addAll(List.of(more));
     Process process =
         new ProcessBuilder(command)
             .redirectErrorStream(true)

@@ -32,6 +32,11 @@ final class NewStarts {
   private static final int POLL_MS = 250;
   private static final long AGAIN_NANOS = TimeUnit.SECONDS.toNanos(10);
 
+  /** So long are services called for a block, in milliseconds, shared out among its cells. */
+  private static final int WARM_MS = 20_000;
+
+  private static final int MOST_WARM_MS_OF_CELL = 1000;
+
   /** So long is waited for a restart after one that did not come, in seconds. */
   private static final int SHORT_PATIENCE_S = 10;
 
@@ -262,10 +267,12 @@ final class NewStarts {
             .add(trial);
       }
     }
+    int cells = programs.values().stream().mapToInt(List::size).sum();
+    int millis = Math.min(MOST_WARM_MS_OF_CELL, WARM_MS / Math.max(cells, 1));
     for (List<PlannedTrial> trials : programs.values()) {
       List<PlannedTrial> left = trials;
       while (!left.isEmpty() && mayStart.getAsBoolean()) {
-        List<Integer> done = warm(left);
+        List<Integer> done = warm(left, millis);
         calls.addAll(done);
         if (done.size() < left.size()) {
           PlannedTrial bad = left.get(done.size());
@@ -291,7 +298,7 @@ final class NewStarts {
   }
 
   /** Calls for trials of one program until one of them fails; returns the calls of each. */
-  private List<Integer> warm(Collection<PlannedTrial> trials)
+  private List<Integer> warm(Collection<PlannedTrial> trials, int millis)
       throws IOException, InterruptedException {
     Path directory = area.beginWarming();
     StringBuilder lines = new StringBuilder();
@@ -302,7 +309,14 @@ final class NewStarts {
     }
     Files.writeString(directory.resolve(Warming.PLAN), lines);
     PlannedTrial first = trials.iterator().next();
-    Fork fork = Fork.start(Warming.class, first, directory, options.clients(), options.lab());
+    Fork fork =
+        Fork.start(
+            Warming.class,
+            first,
+            directory,
+            options.clients(),
+            options.lab(),
+            Integer.toString(millis));
     area.note(directory, fork.handle());
     fork.await(bound + trials.size(), options.lookSeconds(), () -> !mayStart.getAsBoolean());
     Path done = directory.resolve(Warming.DONE);

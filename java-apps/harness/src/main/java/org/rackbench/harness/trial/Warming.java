@@ -25,30 +25,26 @@ public final class Warming {
   /** One line a trial, in the order of {@link #PLAN}: how many calls were made for it. */
   public static final String DONE = "warmed";
 
-  /**
-   * So long do the threads of each trial call, in nanoseconds; a longer call is waited for, as a
-   * server that is left in the midst of it would still be busy.
-   */
-  private static final long NANOS = TimeUnit.SECONDS.toNanos(1);
-
   private static final int EXIT_COLD = 7;
 
   private Warming() {}
 
   /**
-   * Takes the work directory and the lab file as arguments. Ends with another status than 0 at the
-   * first call that fails.
+   * Takes the work directory, the lab file and the milliseconds for which the threads of each trial
+   * call as arguments. A longer call is waited for, as a server that is left in the midst of it
+   * would still be busy. Ends with another status than 0 at the first call that fails.
    */
   public static void main(String[] args) {
     Trial.watchRunner();
     Path work = Path.of(args[0]);
+    long nanos = TimeUnit.MILLISECONDS.toNanos(Long.parseLong(args[2]));
     int status = 0;
     try {
       List<String> lines = Files.readAllLines(work.resolve(PLAN));
       for (int i = 0; i < lines.size(); i++) {
         String where = work.resolve(PLAN) + ":" + (i + 1);
         PlannedTrial trial = PlannedTrial.of(Json.parse(lines.get(i), where), where);
-        String line = warm(trial, Path.of(args[1])) + "\n";
+        String line = warm(trial, Path.of(args[1]), nanos) + "\n";
         Files.writeString(
             work.resolve(DONE), line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
       }
@@ -61,7 +57,7 @@ public final class Warming {
   }
 
   /** Returns how many calls were made. */
-  private static int warm(PlannedTrial trial, Path lab) throws Exception {
+  private static int warm(PlannedTrial trial, Path lab, long nanos) throws Exception {
     AtomicInteger calls = new AtomicInteger();
     AtomicReference<Throwable> failure = new AtomicReference<>();
     Client client = ClientPrograms.named(trial.client());
@@ -70,7 +66,7 @@ public final class Warming {
       List<Thread> threads = new ArrayList<>();
       for (int i = 0; i < trial.threads(); i++) {
         int number = i;
-        threads.add(new Thread(() -> call(client, number, trial.threads(), calls, failure)));
+        threads.add(new Thread(() -> call(client, number, trial.threads(), nanos, calls, failure)));
       }
       threads.forEach(Thread::start);
       for (Thread thread : threads) {
@@ -89,12 +85,13 @@ public final class Warming {
       Client client,
       int thread,
       int threads,
+      long nanos,
       AtomicInteger calls,
       AtomicReference<Throwable> failure) {
     Caller caller = null;
     try {
       caller = client.caller(thread);
-      long end = System.nanoTime() + NANOS;
+      long end = System.nanoTime() + nanos;
       for (int i = 0; failure.get() == null && (i == 0 || System.nanoTime() < end); i++) {
         caller.prepare((long) i * threads + thread);
         caller.call();

@@ -1,0 +1,53 @@
+"""What it costs a block that its services are started anew and warmed before it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+
+import yaml
+from bench_lab import ROOT, BenchLab
+from by_hand import HandRun, Trial
+from row import Row
+
+STUDIES = ("sort", "mtom")
+"""One with the broker, its workers and Tomcat, one with Tomcat alone."""
+BLOCKS = 2
+WORKERS = 5
+
+
+def rows(lab: BenchLab) -> list[Row]:
+    """Every row of this subject."""
+    return [_row(lab, study) for study in STUDIES]
+
+
+def _row(lab: BenchLab, study: str) -> Row:
+    """Seconds a block for starting and warming, against the seconds of the block's trials."""
+    print(f"{BLOCKS} blocks of {study}, each with its own starts of the services …", flush=True)
+    content = yaml.safe_load((ROOT / f"playbooks/studies/{study}.yml").read_text())
+    # The cells of the demo with the calls of the paper: the largest cells alone would take hours.
+    own = {"factors": content["profiles"]["demo"]["factors"], "replicates": BLOCKS}
+    content["profiles"] = {"bench": {**own, "restart": "block"}}
+    run = HandRun.planned(lab, f"bench-restarts-{study}", content, WORKERS)
+    run.run(run.ids)
+    trials = run.trials(run.ids)
+    spent = [start for trial in trials for start in trial.record["block_starts"]]
+    if len(spent) < BLOCKS:
+        raise SystemExit(f"{study}: {len(spent)} of {BLOCKS} blocks were started anew")
+    restart, warm = (sum(one[key] for one in spent) / 1e3 / BLOCKS for key in _PARTS)
+    what = f"a block of {study}: services anew ({restart:.1f} s) and warm ({warm:.1f} s)"
+    return Row(
+        what, restart + warm, f"its {len(trials) // BLOCKS} trials", _seconds(trials) / BLOCKS
+    )
+
+
+_PARTS = ("restart_ms", "warm_ms")
+
+
+def _seconds(trials: Iterable[Trial]) -> float:
+    """How long trials lasted in all."""
+    moments = [
+        [datetime.datetime.fromisoformat(trial.record[key]) for key in ("started_at", "ended_at")]
+        for trial in trials
+    ]
+    return sum((ended - started).total_seconds() for started, ended in moments)
