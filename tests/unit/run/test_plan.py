@@ -242,3 +242,29 @@ def test_a_warmup_that_calls_decide_is_in_the_plan_and_a_number_stays_a_number(t
     path.write_text(path.read_text().replace('"most":2000', '"most":20'))
     with pytest.raises(InputError, match="which needs a least of 1 or more, and a most above it"):
         read_plan(path)
+
+
+def test_each_block_has_its_own_starts_unless_a_profile_says_no(tmp_path):
+    text = changed(profiles={"paper": {}, "quick": {"restart": "none"}})
+    for profile, restart in (("paper", "block"), ("quick", "none")):
+        plan = make_plan(parse_study(text, "x").profile(profile, 5))
+        write_plan(tmp_path / profile, plan)
+        assert {trial.restart for trial in read_plan(tmp_path / profile)} == {restart}
+
+
+def test_a_run_that_was_planned_without_restarts_goes_on_without(tmp_path):
+    path = tmp_path / "plan.jsonl"
+    plan = make_plan(PAPER)
+    write_plan(path, [replace(trial, restart="") for trial in plan])
+    assert "restart" not in json.loads(path.read_text().splitlines()[0])
+    assert not write_plan(path, plan)
+    assert {trial.restart for trial in read_plan(path)} == {""}
+
+
+def test_an_unknown_restart_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"restart: 'night' is not one of"):
+        parse_study(changed(restart="night"), "x")
+    line = plan_bytes(make_plan(PAPER)).splitlines()[0]
+    (tmp_path / "plan.jsonl").write_bytes(line.replace(b'"restart":"block"', b'"restart":"day"'))
+    with pytest.raises(InputError, match='line 1 has the restart "day"'):
+        read_plan(tmp_path / "plan.jsonl")
