@@ -179,6 +179,14 @@ def test_a_sweep_is_told_of_workers_that_the_client_does_not_know(lab, known):
     assert said == f"it knows the workers {known}, and the inventory has rack04, rack03"
 
 
+@pytest.mark.parametrize(("restart", "said"), [("block", 1), ("none", 0), (None, 0)])
+def test_a_sweep_is_told_that_no_password_for_restarts_is_there(restart, said):
+    line = json.dumps({**json.loads(trial("mtom")), "restart": restart})
+    assert len(provisioned.not_provisioned(LAB, plans_of([line]), WORKERS)) == said
+    able = {**LAB, "restart_password_file": "/etc/rackbench/restart.password"}
+    assert provisioned.not_provisioned(able, plans_of([line]), WORKERS) == []
+
+
 # Administered objects
 
 SAMPLE = """#Sun Nov 22 22:02:36 UTC 2026

@@ -30,12 +30,15 @@ def not_provisioned(
             f"it knows the workers {', '.join(known) or '(none)'}, and the inventory has "
             f"{', '.join(workers)}"
         ]
-    missing = sorted(_pools(plans) - set(lab.get("pools", [])))
-    return [f"there is no queue for a pool of {size} servers" for size in missing]
-
-
-def _pools(plans: Iterable[str]) -> set[int]:
     trials = [json.loads(line) for plan in plans for line in plan.splitlines()]
+    missing = sorted(_pools(trials) - set(lab.get("pools", [])))
+    found = [f"there is no queue for a pool of {size} servers" for size in missing]
+    if "restart_password_file" not in lab and any(t.get("restart") == "block" for t in trials):
+        found.append("it has no password to restart services by (restart: block)")
+    return found
+
+
+def _pools(trials: Sequence[Mapping[str, Any]]) -> set[int]:
     return {
         {**trial["constants"], **trial["factors"]}.get("servers", 1)
         for trial in trials
