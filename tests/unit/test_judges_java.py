@@ -1,0 +1,34 @@
+"""What `make bench` adds to the kit's own JMS clients still fits them."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+JUDGES = ROOT / "tests/bench/judges/org/rackbench"
+MODULES = ("harness", "workloads", "jakarta-jms", "clients/jakarta-jms-clients")
+
+pytestmark = pytest.mark.skipif(not shutil.which("mvn"), reason="Maven is not installed")
+
+
+def test_the_echo_is_a_client_and_a_worker_of_the_kit(tmp_path):
+    jars = sorted((Path.home() / ".m2/repository").glob("**/*.jar"))
+    needed = [j for j in jars if j.name.startswith(("jakarta.jms-api-3", "jackson-"))]
+    assert needed, "build java-apps first: make build"
+    sources = [*JUDGES.glob("clients/jakartajms/*.java"), JUDGES / "judges/EchoWorker.java"]
+    done = subprocess.run(
+        [
+            *("javac", "--release", "17", "-proc:none", "-implicit:none", "-d", str(tmp_path)),
+            *("-cp", ":".join(map(str, needed))),
+            *("-sourcepath", ":".join(f"{ROOT}/java-apps/{m}/src/main/java" for m in MODULES)),
+            *map(str, sources),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    names = {file.stem for file in tmp_path.rglob("*.class")}
+    assert names == {"EchoJms", "EchoJmsCaller", "EchoWorker"}
