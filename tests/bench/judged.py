@@ -54,18 +54,22 @@ def load(calls: Iterable[tuple[int, int]], begin: int, end: int) -> Load:
     )
 
 
-def own_load(calls: Iterable[tuple[int, int, int]]) -> Load:
-    """Of ours, given by thread, start and duration (ns), those made while all threads called.
+def own_load(calls: Iterable[tuple[int, int, int, bool]]) -> Load:
+    """Of ours, given by thread, start, duration (ns) and whether it is measured, not a warm-up.
 
-    Rounded as the others round, so that the medians are alike; the mean is not.
+    Those count that ended while all threads made their measured calls, also one begun before. Their
+    times are rounded as the others round, so that the medians are alike; the mean is not.
     """
-    exact = list(calls)
+    every = list(calls)
+    first: dict[int, int] = {}
     last: dict[int, int] = {}
-    for thread, start, took in exact:
-        last[thread] = max(last.get(thread, 0), start + took)
-    begin, end = min(start for _, start, _ in exact), min(last.values())
-    whole = [(start // 10**6, (start + took) // 10**6) for _, start, took in exact]
-    inside = [took for _, start, took in exact if start + took <= end]
+    for thread, start, took, is_measured in every:
+        if is_measured:
+            first[thread] = min(first.get(thread, start), start)
+            last[thread] = max(last.get(thread, 0), start + took)
+    begin, end = max(first.values()), min(last.values())
+    inside = [took for _, start, took, _ in every if begin < start + took <= end]
+    whole = [(start // 10**6, (start + took) // 10**6) for _, start, took, _ in every]
     rounded = load(whole, begin // 10**6, end // 10**6)
     return Load(len(inside) / (end - begin) * 1e9, rounded.p50, statistics.fmean(inside) / 1e9)
 
@@ -87,6 +91,9 @@ def compared(runs: Runs, threads: int) -> Iterator[Row]:
             yield _row(f"{what}: p50 in whole ms", "p50", mine, (rival, loads), aim)
         for rival, loads in theirs.items():
             yield _row(f"{what}: mean", "mean", mine, (rival, loads), None)
+        for rival, loads in theirs.items():
+            inside, others = _inside(mine, threads), _inside(loads, threads)
+            yield Row(f"{what}: threads' time inside calls", inside, rival, others, show=share)
     for name in ("p50", "mean"):
         mine, theirs_ = (_quotients(runs, tool, threads, name) for tool in (OURS, "JMeter"))
         ratio = statistics.median(a / b for a, b in zip(mine, theirs_, strict=True))
@@ -116,6 +123,11 @@ def _row(
 def _middle(loads: Sequence[Load], name: str) -> float:
     values: list[float] = [getattr(load, name) for load in loads]
     return statistics.median(values)
+
+
+def _inside(loads: Sequence[Load], threads: int) -> float:
+    """The part of all its threads' time that a tool spends in calls, the median over the rounds."""
+    return statistics.median(load.calls_per_s * load.mean / threads for load in loads)
 
 
 def _quotients(runs: Runs, tool: str, threads: int, name: str) -> list[float]:

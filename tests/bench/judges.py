@@ -31,7 +31,8 @@ ROUNDS = 3
 SECONDS = 4
 BYTES = 512  # of the body, and of the envelope: the smallest of the study `binding`
 HEAP_MB = 512
-JVM_OPTIONS = ["-XX:+UseParallelGC", "-XX:+AlwaysPreTouch"]
+COLLECTOR = "parallel"
+JVM_OPTIONS = ["-XX:+UseParallelGC", "-XX:+AlwaysPreTouch"]  # as the harness has it
 JAVA = [f"-Xms{HEAP_MB}m", f"-Xmx{HEAP_MB}m", *JVM_OPTIONS]
 SERVICE = f"http://{PREFIX}.21:8080/axis/services/Hello"
 QUEUE = f"matrix.{WORKER}"  # the echo takes the place of the matrix worker
@@ -155,9 +156,9 @@ def planned(lab: BenchLab, protocol: str, expected: Mapping[int, float]) -> Hand
         for c, speed in expected.items()
         for calls in [max(1, round(speed * SECONDS / c))]
     ]
-    constants = {"client_heap_mb": HEAP_MB, "jvm_options": JVM_OPTIONS, "message_bytes": BYTES}
+    constants = {"client_heap_mb": HEAP_MB, "collector": COLLECTOR, "message_bytes": BYTES}
     constants |= (
-        {"delivery": "persistent", "acknowledge": "auto"} if protocol == "jms" else {"pooled": True}
+        {"persistence": "written", "acknowledge": "auto"} if protocol == "jms" else {"pooled": True}
     )
     name, client = f"bench-judges-{protocol}", {"jms": "echo-jms", "soap": "hello-http"}[protocol]
     plan = study(
@@ -176,25 +177,31 @@ def harness(run: HandRun, block: int, threads: int) -> Load:
     (trial,) = (i for i in run.ids if i.startswith(f"b{block:02d}-") and i.endswith(f"-{threads}"))
     run.run([trial])
     (sealed,) = run.trials([trial])
-    calls = [
-        call
-        for call in csv.DictReader(io.StringIO(sealed.calls.decode()))
-        if call["phase"] == "measure"
-    ]
+    calls = list(csv.DictReader(io.StringIO(sealed.calls.decode())))
     if sealed.record["outcome"] != "ok" or any(call["status"] != "ok" for call in calls):
         raise SystemExit(f"{trial} of {run.name} has calls that failed: {sealed.record}")
     return own_load(
-        (int(call["thread"]), int(call["start_ns"]), int(call["elapsed_ns"])) for call in calls
+        (
+            int(call["thread"]),
+            int(call["start_ns"]),
+            int(call["elapsed_ns"]),
+            call["phase"] == "measure",
+        )
+        for call in calls
     )
 
 
 def rival(lab: BenchLab, tool: str, protocol: str, threads: int) -> Load:
-    """Run one of the others at this concurrency; the last SECONDS of its run count."""
+    """Run one of the others at this concurrency; the last SECONDS of its run count.
+
+    They end with the last start of a call: while the last calls are waited for, fewer and fewer
+    threads call.
+    """
     calls = gatling(lab, threads) if tool == "Gatling" else jmeter(lab, protocol, threads)
     if not calls or not all(is_ok for _, _, is_ok in calls):
         failed = sum(not is_ok for _, _, is_ok in calls)
         raise SystemExit(f"{tool}, {protocol}: {failed} of {len(calls)} calls failed")
-    end = max(done for _, done, _ in calls)
+    end = max(start for start, _, _ in calls)
     return load(((start, done) for start, done, _ in calls), end - SECONDS * 1000, end)
 
 

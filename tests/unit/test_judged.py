@@ -24,18 +24,25 @@ def test_a_run_without_a_call_is_no_measurement():
 
 def test_our_median_is_of_times_rounded_as_theirs():
     # 1.25 ms one after the other: in whole milliseconds three of four last 1 ms, one lasts 2.
-    calls = [(0, i * 1_250_000, 1_250_000) for i in range(400)]
+    calls = [(0, i * 1_250_000, 1_250_000, True) for i in range(400)]
     ours = own_load(calls)
-    theirs = load([(s // MS, (s + took) // MS) for _, s, took in calls], 0, 500)
+    theirs = load([(s // MS, (s + took) // MS) for _, s, took, _ in calls], 0, 500)
     assert ours.p50 == theirs.p50 != 0.00125
     assert ours.mean == theirs.mean == pytest.approx(0.00125)
     assert ours.calls_per_s == pytest.approx(800)
 
 
 def test_only_the_time_in_which_all_threads_call_counts():
-    fast = [(0, i * MS, MS) for i in range(10)]
-    slow = [(1, i * 4 * MS, 4 * MS) for i in range(10)]
+    fast = [(0, i * MS, MS, True) for i in range(10)]
+    slow = [(1, i * 4 * MS, 4 * MS, True) for i in range(10)]
     assert own_load(fast + slow).calls_per_s == pytest.approx(12 / 0.010)
+
+
+def test_a_call_begun_before_the_time_that_counts_is_as_good_as_one_not_ended_in_it():
+    # 4 ms each without a pause; the measured ones begin at 40 ms, in the other thread at 42 ms.
+    calls = [(0, i * 4 * MS, 4 * MS, i >= 10) for i in range(20)]
+    calls += [(1, (2 + i * 4) * MS, 4 * MS, i >= 10) for i in range(20)]
+    assert own_load(calls).calls_per_s == pytest.approx(2 / 0.004, rel=0.06)
 
 
 def rows(ours: Load, jmeter: Load, gatling: Load) -> dict[str, str]:
