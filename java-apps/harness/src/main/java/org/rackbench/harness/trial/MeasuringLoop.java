@@ -46,6 +46,7 @@ final class MeasuringLoop {
   private final Phaser phases;
   private final CountDownLatch calling;
   private volatile boolean isOver;
+  private Bounds bounds;
 
   /**
    * @param warmup of each thread
@@ -78,23 +79,21 @@ final class MeasuringLoop {
    * Runs all calls, or those for which there is time. Returns whether it made all measured calls:
    * when the time is over, no call begins, and what is still under way a little later is cut off.
    * Throws the exception that kept a caller from being made.
-   *
-   * @param nanos time for the calls, in nanoseconds
-   * @param graceNanos time for what is then under way to end by itself, in nanoseconds
    */
-  boolean run(long nanos, long graceNanos) throws Exception {
-    final long end = System.nanoTime() + nanos;
+  boolean run(Bounds given) throws Exception {
+    bounds = given;
+    final long end = System.nanoTime() + given.loopNanos();
     List<Thread> clients = new ArrayList<>();
     for (int i = 0; i < threads; i++) {
       int thread = i;
       clients.add(new Thread(() -> client(thread), "client-" + thread));
     }
     clients.forEach(Thread::start);
-    calling.await(nanos, TimeUnit.NANOSECONDS);
+    calling.await(given.loopNanos(), TimeUnit.NANOSECONDS);
     isOver = true;
     phases.forceTermination();
     for (Thread client : clients) {
-      TimeUnit.NANOSECONDS.timedJoin(client, end + graceNanos - System.nanoTime());
+      TimeUnit.NANOSECONDS.timedJoin(client, end + given.graceNanos() - System.nanoTime());
     }
     log.cutOff(System.nanoTime());
     if (failure.get() instanceof Exception e) {
@@ -178,23 +177,31 @@ final class MeasuringLoop {
   private void call(Caller caller, long seq) {
     long before = System.nanoTime();
     log.begin(seq, before);
+    long after = before;
     boolean returned = false;
     try {
       caller.prepare(seq);
       before = System.nanoTime();
       caller.call();
-      log.time(seq, before, System.nanoTime());
+      after = System.nanoTime();
+      log.time(seq, before, after);
       returned = true;
-      log.answer(seq, caller.verify());
+      if (after - before > bounds.callNanos()) {
+        log.bad(seq, CallLog.Status.TIMEOUT, "answered, but later than its limit");
+      } else {
+        log.answer(seq, caller.verify());
+      }
     } catch (Throwable e) {
       if (!returned) {
-        log.time(seq, before, System.nanoTime());
+        after = System.nanoTime();
+        log.time(seq, before, after);
       }
       exitOnMemory(e);
       if (log.isBeforeCooldown(seq) && log.errorTexts() < TRACES) {
         e.printStackTrace(); // into the trial's log, for whoever looks for the cause
       }
-      log.bad(seq, isTimeout(e) ? CallLog.Status.TIMEOUT : CallLog.Status.ERROR, ErrorText.of(e));
+      boolean isLate = after - before > bounds.callNanos() || isTimeout(e);
+      log.bad(seq, isLate ? CallLog.Status.TIMEOUT : CallLog.Status.ERROR, ErrorText.of(e));
     }
   }
 

@@ -20,8 +20,7 @@ record Overhead(double timerNanos, long noopCallNanos) {
   static Overhead measure() throws Exception {
     Warmup warmup = Warmup.fixed(CALLS);
     CallLog log = new CallLog(1, warmup, CALLS);
-    new MeasuringLoop(new Noop(), log, 1, warmup, CALLS, new Measured() {})
-        .run(Long.MAX_VALUE / 4, 0);
+    new MeasuringLoop(new Noop(), log, 1, warmup, CALLS, new Measured() {}).run(Bounds.NONE);
     return new Overhead(timer(), log.medianNanos());
   }
 

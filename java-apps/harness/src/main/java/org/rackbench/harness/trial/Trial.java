@@ -139,7 +139,12 @@ public final class Trial {
       MeasuringLoop loop =
           new MeasuringLoop(
               client, log, plan.threads(), plan.warmup(), plan.calls(), new GcCount());
-      isWhole = loop.run(nanosToBound() - reserveNanos(), reserveNanos() / 4);
+      isWhole =
+          loop.run(
+              new Bounds(
+                  nanosToBound() - reserveNanos(),
+                  reserveNanos() / 4,
+                  setting.callTimeout().toNanos()));
       isSteady = loop.isSteady();
       cooldownCalls = loop.cooldownCalls();
     } finally {

@@ -73,7 +73,7 @@ class MeasuringLoopTest {
           }
         };
     CallLog log = new CallLog(1, Warmup.fixed(0), 5);
-    new MeasuringLoop(slowBesides, log, 1, Warmup.fixed(0), 5, new Measured() {}).run(MINUTE, 0);
+    new MeasuringLoop(slowBesides, log, 1, Warmup.fixed(0), 5, new Measured() {}).run(Bounds.NONE);
     assertTrue(log.medianNanos() < TimeUnit.MILLISECONDS.toNanos(50), log.medianNanos() + " ns");
   }
 
@@ -103,7 +103,7 @@ class MeasuringLoopTest {
                 isWarm.add(order.size() == 10);
               }
             });
-    loop.run(MINUTE, 0);
+    loop.run(Bounds.NONE);
     assertEquals(List.of(true), isWarm);
     assertEquals(20, order.stream().filter(seq -> seq < 20).count());
     assertTrue(order.stream().limit(10).allMatch(seq -> seq < 10), order.toString());
@@ -119,7 +119,7 @@ class MeasuringLoopTest {
           }
         };
     CallLog log = new CallLog(1, Warmup.fixed(0), 1);
-    new MeasuringLoop(silent, log, 1, Warmup.fixed(0), 1, new Measured() {}).run(MINUTE, 0);
+    new MeasuringLoop(silent, log, 1, Warmup.fixed(0), 1, new Measured() {}).run(Bounds.NONE);
     Path file = directory.resolve("calls.csv");
     log.write(file, 0);
     assertTrue(Files.readAllLines(file).get(1).endsWith(",timeout"));
@@ -148,7 +148,11 @@ class MeasuringLoopTest {
     CallLog log = new CallLog(2, Warmup.fixed(0), 3);
     assertFalse(
         new MeasuringLoop(oneHangs, log, 2, Warmup.fixed(0), 3, new Measured() {})
-            .run(TimeUnit.SECONDS.toNanos(1), TimeUnit.MILLISECONDS.toNanos(10)));
+            .run(
+                new Bounds(
+                    TimeUnit.SECONDS.toNanos(1),
+                    TimeUnit.MILLISECONDS.toNanos(10),
+                    Long.MAX_VALUE)));
     never.countDown(); // what ends later changes no row
     Path file = directory.resolve("calls.csv");
     log.write(file, 0);
@@ -171,7 +175,9 @@ class MeasuringLoopTest {
         };
     CallLog log = new CallLog(1, Warmup.fixed(5), 1000);
     MeasuringLoop loop = new MeasuringLoop(slow, log, 1, Warmup.fixed(5), 1000, new Measured() {});
-    assertFalse(loop.run(TimeUnit.SECONDS.toNanos(1), TimeUnit.SECONDS.toNanos(30)));
+    assertFalse(
+        loop.run(
+            new Bounds(TimeUnit.SECONDS.toNanos(1), TimeUnit.SECONDS.toNanos(30), Long.MAX_VALUE)));
     assertTrue(log.measured() < 1000);
     assertEquals(log.measured(), log.measuredOk(), "the call under way had time to end");
   }
@@ -232,7 +238,7 @@ class MeasuringLoopTest {
                 ended.addAndGet(log.measured());
               }
             });
-    assertTrue(loop.run(MINUTE, MINUTE));
+    assertTrue(loop.run(new Bounds(MINUTE, MINUTE, MINUTE)));
     assertEquals(20, ended.get(), "told once, when all measured calls are made");
     Path file = directory.resolve("calls.csv");
     log.write(file, 0);
@@ -262,7 +268,8 @@ class MeasuringLoopTest {
     Warmup none = Warmup.fixed(0);
     CallLog log = new CallLog(2, none, 3);
     assertTrue(
-        new MeasuringLoop(failsAfterwards, log, 2, none, 3, new Measured() {}).run(MINUTE, MINUTE));
+        new MeasuringLoop(failsAfterwards, log, 2, none, 3, new Measured() {})
+            .run(new Bounds(MINUTE, MINUTE, MINUTE)));
     assertEquals(6, log.measuredOk());
     assertTrue(log.cooldownRows() > 0);
     assertEquals(List.of(), log.errors());
@@ -286,7 +293,7 @@ class MeasuringLoopTest {
     Warmup warmup = new Warmup(60, 100_000, 0.5);
     CallLog log = new CallLog(1, warmup, 3);
     MeasuringLoop loop = new MeasuringLoop(steady, log, 1, warmup, 3, new Measured() {});
-    assertTrue(loop.run(MINUTE, 0));
+    assertTrue(loop.run(Bounds.NONE));
     assertEquals(true, loop.isSteady());
     assertTrue(log.warmupRows() >= 60 && log.warmupRows() < 10_000, log.warmupRows() + " calls");
     assertEquals(
@@ -312,7 +319,7 @@ class MeasuringLoopTest {
     Warmup warmup = new Warmup(10, 45, 0.01);
     CallLog log = new CallLog(1, warmup, 1);
     MeasuringLoop loop = new MeasuringLoop(drifting, log, 1, warmup, 1, new Measured() {});
-    assertTrue(loop.run(MINUTE, 0));
+    assertTrue(loop.run(Bounds.NONE));
     assertEquals(false, loop.isSteady());
     assertEquals(45, log.warmupRows());
   }
@@ -329,9 +336,39 @@ class MeasuringLoopTest {
     Warmup warmup = new Warmup(20, 100_000, 0.5);
     CallLog log = new CallLog(8, warmup, 2);
     MeasuringLoop loop = new MeasuringLoop(steady, log, 8, warmup, 2, new Measured() {});
-    assertTrue(loop.run(MINUTE, MINUTE));
+    assertTrue(loop.run(new Bounds(MINUTE, MINUTE, MINUTE)));
     assertEquals(true, loop.isSteady());
     assertEquals(16, log.measuredOk());
     assertTrue(log.warmupRows() >= 8 * 20 && log.warmupRows() < 80_000, log.warmupRows() + "");
+  }
+
+  @Test
+  void aCallThatTookLongerThanItsLimitIsATimeoutHoweverItEnded() throws Exception {
+    Client slow =
+        new Quiet() {
+          private long number;
+
+          @Override
+          public void prepare(long seq) {
+            number = seq;
+          }
+
+          @Override
+          public void call() throws Exception {
+            Thread.sleep(number == 0 ? 0 : 50);
+            if (number == 2) {
+              throw new IllegalStateException("the broker did not acknowledge");
+            }
+          }
+        };
+    CallLog log = new CallLog(1, Warmup.fixed(0), 3);
+    new MeasuringLoop(slow, log, 1, Warmup.fixed(0), 3, new Measured() {})
+        .run(new Bounds(MINUTE, 0, TimeUnit.MILLISECONDS.toNanos(40)));
+    Path file = directory.resolve("calls.csv");
+    log.write(file, 0);
+    List<String> rows = Files.readAllLines(file);
+    assertTrue(rows.get(1).endsWith(",ok"), rows.toString());
+    assertTrue(rows.get(2).endsWith(",timeout"), rows.toString());
+    assertTrue(rows.get(3).endsWith(",timeout"), rows.toString());
   }
 }

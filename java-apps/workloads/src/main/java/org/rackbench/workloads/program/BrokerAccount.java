@@ -3,6 +3,7 @@ package org.rackbench.workloads.program;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Hashtable;
 import java.util.function.UnaryOperator;
 import javax.naming.Context;
@@ -53,6 +54,15 @@ public record BrokerAccount(
   /** Reads the password; it may change while the program runs. */
   public String password() throws IOException {
     return Files.readString(passwordFile).lines().findFirst().orElse("");
+  }
+
+  /**
+   * Limits the waits of this JVM for a broker that hangs where the JMS API has no limit. OpenMQ's
+   * client waits without end for the acknowledgement of what it sent; the libraries of other
+   * brokers do not know the property.
+   */
+  public static void limitWaits(Duration limit) {
+    System.setProperty("imqAckTimeout", Long.toString(limit.toMillis()));
   }
 
   /** Returns the JNDI environment of the file store. */

@@ -25,6 +25,7 @@ public final class HelloJms implements Client {
   public void open(Setting trial) {
     Lab lab = trial.lab();
     setting = trial;
+    BrokerAccount.limitWaits(trial.callTimeout());
     broker = new AxisBroker(BrokerAccount.of(lab::broker));
     queue = lab.workers(1, "hello_queue").get(0);
     trial.word("acknowledge", "dups-ok");

@@ -46,6 +46,7 @@ abstract class QueueCaller implements Caller {
    */
   QueueCaller(Setting setting, String queue) {
     this.setting = setting;
+    BrokerAccount.limitWaits(setting.callTimeout());
     this.broker = new JakartaBroker(BrokerAccount.of(setting.lab()::broker));
     this.queue = queue;
     this.deliveryMode =
