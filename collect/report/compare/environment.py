@@ -10,6 +10,7 @@ from collect.cells.analysis import Analysis
 from collect.report.provenance import ABSENT, services_of
 from collect.run.fingerprint import READINGS
 from collect.run.nodes import Node
+from collect.run.warmup import Warmup
 
 # What differs from run to run although nothing about the bench differs.
 _OF_THE_RUN = {
@@ -103,6 +104,6 @@ def _several(values: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
+    if isinstance(value, (str, Warmup)):
+        return str(value)
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -111,7 +111,7 @@ def test_all_studies_export_one_schema(run_of, exported, tmp_path):
 def test_csv_of_calls_and_trials_serve_the_analysis_of_variance(run_of, exported, capsys):
     run = run_of()
     calls = list(csv.DictReader(exported(run, "csv").open(newline="")))
-    assert len(calls) == sum(planned.rows for planned in run.plan)
+    assert len(calls) == sum(p.warmup_rows[0] + p.measured_rows for p in run.plan)
     path = exported(run, "trials")
     trials = list(csv.DictReader(path.open(newline="")))
     assert len(trials) == len(run.plan)
@@ -142,7 +142,7 @@ def test_jtl_is_what_jmeter_writes(run_of, exported):
         planned,
         times,
         statuses={1: "error", 2: "wrong"},
-        errors=[{"seq": planned.warmup + 1, "thread": 0, "text": text}],
+        errors=[{"seq": planned.warmup_rows[0] + 1, "thread": 0, "text": text}],
         clock={"anchor_start_utc": "2026-03-01T22:00:00.250Z"},
     )
     path = exported(run, "jtl")
@@ -154,7 +154,7 @@ def test_jtl_is_what_jmeter_writes(run_of, exported):
     assert (rows[1]["responseCode"], rows[1]["responseMessage"]) == ("error", text)
     assert rows[2]["failureMessage"] == "wrong"
     assert {factors_of(row["label"])["transport"] for row in rows} == {planned.factors["transport"]}
-    warmup_ms = planned.warmup * (3 * 1.4 + 0.001)
+    warmup_ms = planned.warmup_rows[0] * (3 * 1.4 + 0.001)
     anchor_ms = 1772402400250
     assert int(rows[0]["timeStamp"]) == pytest.approx(anchor_ms + warmup_ms, abs=1)
     for row in rows:

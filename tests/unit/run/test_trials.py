@@ -44,7 +44,7 @@ def refusal(directory, planned=PLANNED):
 def test_a_sealed_trial_is_read(sealed):
     trial = verify_trial(sealed, PLANNED)
     assert (trial.id, trial.block, trial.outcome) == (PLANNED.id, PLANNED.block, "ok")
-    assert trial.calls_rows == PLANNED.warmup + PLANNED.calls
+    assert trial.calls_rows == PLANNED.warmup_rows[0] + PLANNED.calls
     assert trial.seconds == 1.5
 
 
@@ -53,7 +53,7 @@ def test_a_compressed_log_is_proven_by_its_uncompressed_bytes(sealed):
     (sealed / "calls.csv.gz").write_bytes(gzip.compress(plain.read_bytes()))
     plain.unlink()
     assert calls_path(sealed).name == "calls.csv.gz"
-    assert verify_trial(sealed, PLANNED).calls_rows == PLANNED.warmup + PLANNED.calls
+    assert verify_trial(sealed, PLANNED).calls_rows == PLANNED.warmup_rows[0] + PLANNED.calls
     (sealed / "calls.csv.gz").write_bytes((sealed / "calls.csv.gz").read_bytes()[:-20])
     assert "cannot be read" in refusal(sealed)
 

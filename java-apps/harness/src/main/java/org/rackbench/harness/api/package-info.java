@@ -22,7 +22,8 @@
  *   <li>When both threads are warm, the measured calls 2 and 3 follow in the same way. Each call
  *       becomes one row of {@code calls.csv}. If {@code prepare}, {@code call} or {@code verify}
  *       throws, the status of that row is {@code error} or {@code timeout}; if the answer names a
- *       problem, it is {@code wrong}; else {@code ok}.
+ *       problem, it is {@code wrong}; else {@code ok}. The thread that is done first goes on
+ *       calling until the other is done too; these calls are rows that do not count.
  *   <li>{@code caller.close()} in each thread, then {@code client.close()}. The calls stand,
  *       whatever these throw.
  * </ol>
