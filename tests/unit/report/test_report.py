@@ -440,3 +440,18 @@ def test_the_report_leaves_the_sealed_trials_alone(run_of):
     report(run)
     after = {p: p.read_bytes() for p in Path(run.trials_directory).rglob("*") if p.is_file()}
     assert after == before
+
+
+def test_a_warmup_that_ended_before_the_calls_were_steady_is_said_at_the_head(run_of):
+    rule = {"least": 3, "most": 90, "steady": 0.05}
+    demo = {"replicates": 2, "calls": 4, "warmup": rule}
+    run = run_of(lambda planned, rng: [1.0] * 4, study=changed(profiles={"demo": demo}))
+    assert not [w for w in find_warnings(analyse(run)) if "warm-up" in w.text]
+    first = run.trials_directory / run.plan[0].id
+    record = json.loads((first / "trial.json").read_text())
+    record["warmup"] = {"calls": 3, "rows": 3, "steady": False}
+    (first / "trial.json").write_text(json.dumps(record))
+    (warning,) = [w for w in find_warnings(analyse(run)) if "warm-up" in w.text]
+    assert warning.text.startswith("In 1 cell a warm-up ended at its most")
+    assert "3, 1 of 2 steady (calls of a thread)" in warning.details[0]
+    assert not warning.is_grave
