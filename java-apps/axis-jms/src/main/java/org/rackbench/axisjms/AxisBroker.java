@@ -6,10 +6,7 @@ import javax.jms.Connection;
 import javax.jms.ConnectionFactory;
 import javax.jms.JMSException;
 import javax.naming.NamingException;
-import org.apache.axis.components.jms.JMSVendorAdapterFactory;
 import org.apache.axis.components.jms.JNDIVendorAdapter;
-import org.apache.axis.transport.jms.JMSConnector;
-import org.apache.axis.transport.jms.JMSConnectorFactory;
 import org.apache.axis.transport.jms.JMSConstants;
 import org.rackbench.workloads.program.BrokerAccount;
 
@@ -43,18 +40,5 @@ public record AxisBroker(BrokerAccount account) {
     properties.put(JMSConstants.NUM_RETRIES, 1);
     properties.put(JMSConstants.TIMEOUT_TIME, timeoutMillis);
     return properties;
-  }
-
-  /** Opens a connection as Axis's JMS client does, with one session. */
-  public JMSConnector connector(long timeoutMillis) throws Exception {
-    JMSConnector connector =
-        JMSConnectorFactory.createClientConnector(
-            connectorProperties(1, timeoutMillis),
-            factoryProperties(),
-            account.username(),
-            account.password(),
-            JMSVendorAdapterFactory.getJMSVendorAdapter(JMSConstants.JNDI_VENDOR_ID));
-    connector.start();
-    return connector;
   }
 }

@@ -1,12 +1,12 @@
 package org.rackbench.axisjms;
 
 import java.util.HashMap;
+import javax.jms.JMSException;
 import org.apache.axis.AxisEngine;
 import org.apache.axis.AxisFault;
 import org.apache.axis.MessageContext;
 import org.apache.axis.client.Call;
 import org.apache.axis.client.Transport;
-import org.apache.axis.transport.jms.JMSConnector;
 import org.apache.axis.transport.jms.JMSConnectorManager;
 import org.apache.axis.transport.jms.JMSConstants;
 
@@ -19,21 +19,21 @@ public final class QueueTransport extends Transport implements AutoCloseable {
   /** Bytes of the last answer's envelope. */
   static final String ANSWER_BYTES = "org.rackbench.answer-bytes";
 
-  private final String queue;
+  private final BrokerClient broker;
   private final int deliveryMode;
-  private final long timeToLive;
-  private JMSConnector connector;
+  private final long timeoutMillis;
+  private ClientConnector connector;
   private long answerBytes;
 
   /**
-   * @param queue JNDI name
    * @param deliveryMode of {@link javax.jms.DeliveryMode}
-   * @param timeToLive milliseconds after which the broker drops a request
+   * @param timeoutMillis milliseconds after which Axis gives a call up and the broker drops its
+   *     request
    */
-  public QueueTransport(String queue, int deliveryMode, long timeToLive) {
-    this.queue = queue;
+  public QueueTransport(BrokerClient broker, int deliveryMode, long timeoutMillis) {
+    this.broker = broker;
     this.deliveryMode = deliveryMode;
-    this.timeToLive = timeToLive;
+    this.timeoutMillis = timeoutMillis;
     transportName = "queue";
   }
 
@@ -41,24 +41,33 @@ public final class QueueTransport extends Transport implements AutoCloseable {
     return connector != null;
   }
 
-  public void open(AxisBroker broker, long timeoutMillis) throws Exception {
-    connector = broker.connector(timeoutMillis);
+  /** Returns whether the connection is open no more though nobody has closed it. */
+  public boolean isLost() {
+    return connector != null && connector.isLost();
+  }
+
+  /** Opens the connection. */
+  public void open() throws JMSException {
+    connector = broker.connect(timeoutMillis);
   }
 
   @Override
   public void setupMessageContextImpl(MessageContext context, Call call, AxisEngine engine)
       throws AxisFault {
+    if (isLost()) {
+      throw new AxisFault("the connection to the broker is lost");
+    }
     try {
       JMSConnectorManager.getInstance().reserve(connector); // the sender releases it
     } catch (Exception e) {
       throw AxisFault.makeFault(e);
     }
     context.setProperty(JMSConstants.CONNECTOR, connector);
-    context.setProperty(JMSConstants.DESTINATION, queue);
+    context.setProperty(JMSConstants.DESTINATION, broker.queue());
     // none, but Axis puts the next ones into what it finds here
     context.setProperty(JMSConstants.JMS_APPLICATION_MSG_PROPS, new HashMap<>());
     context.setProperty(JMSConstants.DELIVERY_MODE, deliveryMode);
-    context.setProperty(JMSConstants.TIME_TO_LIVE, timeToLive);
+    context.setProperty(JMSConstants.TIME_TO_LIVE, timeoutMillis);
     context.setProperty(ANSWER_BYTES, this);
   }
 
@@ -70,12 +79,11 @@ public final class QueueTransport extends Transport implements AutoCloseable {
     return answerBytes;
   }
 
-  /** Closes the connection; Axis does so in a thread of its own. */
+  /** Closes the connection, and returns when it is closed. */
   @Override
   public void close() {
     if (connector != null) {
-      connector.stop();
-      connector.shutdown();
+      connector.close();
     }
     connector = null;
   }

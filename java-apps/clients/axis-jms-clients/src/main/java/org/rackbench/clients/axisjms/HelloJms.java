@@ -1,7 +1,9 @@
 package org.rackbench.clients.axisjms;
 
+import java.io.IOException;
 import javax.jms.DeliveryMode;
-import org.rackbench.axisjms.AxisBroker;
+import javax.naming.NamingException;
+import org.rackbench.axisjms.BrokerClient;
 import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Client;
 import org.rackbench.harness.api.Lab;
@@ -17,24 +19,23 @@ import org.rackbench.workloads.program.BrokerAccount;
 public final class HelloJms implements Client {
 
   private Setting setting;
-  private AxisBroker broker;
-  private String queue;
+  private BrokerClient broker;
   private int deliveryMode;
 
   @Override
-  public void open(Setting trial) {
+  public void open(Setting trial) throws NamingException, IOException {
     Lab lab = trial.lab();
     setting = trial;
     BrokerAccount.limitWaits(trial.callTimeout());
-    broker = new AxisBroker(BrokerAccount.of(lab::broker));
-    queue = lab.workers(1, "hello_queue").get(0);
+    broker =
+        BrokerClient.lookUp(BrokerAccount.of(lab::broker), lab.workers(1, "hello_queue").get(0));
     trial.word("acknowledge", "dups-ok");
     deliveryMode = trial.isPersistent() ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
   }
 
   @Override
   public Caller caller(int thread) throws Exception {
-    return new HelloJmsCaller(setting, broker, queue, deliveryMode);
+    return new HelloJmsCaller(setting, broker, deliveryMode);
   }
 
   @Override

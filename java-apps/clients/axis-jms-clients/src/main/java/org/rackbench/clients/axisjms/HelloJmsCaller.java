@@ -1,5 +1,6 @@
 package org.rackbench.clients.axisjms;
 
+import java.io.IOException;
 import java.util.concurrent.TimeoutException;
 import javax.xml.namespace.QName;
 import javax.xml.rpc.ParameterMode;
@@ -7,8 +8,8 @@ import org.apache.axis.AxisFault;
 import org.apache.axis.Constants;
 import org.apache.axis.client.Call;
 import org.apache.axis.transport.jms.InvokeTimeoutException;
-import org.rackbench.axisjms.AxisBroker;
 import org.rackbench.axisjms.AxisJmsClient;
+import org.rackbench.axisjms.BrokerClient;
 import org.rackbench.axisjms.QueueTransport;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
@@ -23,7 +24,6 @@ final class HelloJmsCaller implements Caller {
 
   private static final QName OPERATION = new QName("urn:rackbench:hello", "hello");
 
-  private final AxisBroker broker;
   private final String queue;
   private final int millis;
   private final boolean pooled;
@@ -33,14 +33,12 @@ final class HelloJmsCaller implements Caller {
   private final String text;
   private String answer;
 
-  HelloJmsCaller(Setting setting, AxisBroker broker, String queue, int deliveryMode)
-      throws Exception {
-    this.broker = broker;
-    this.queue = queue;
+  HelloJmsCaller(Setting setting, BrokerClient broker, int deliveryMode) throws Exception {
+    this.queue = broker.queue().getQueueName();
     this.millis = Math.toIntExact(setting.callTimeout().toMillis());
     this.pooled = setting.flag("pooled");
     this.messageBytes = setting.integer("message_bytes");
-    transport = new QueueTransport(queue, deliveryMode, millis);
+    transport = new QueueTransport(broker, deliveryMode, millis);
     call = (Call) AxisJmsClient.service().createCall();
     call.setTransport(transport);
     call.setOperationName(OPERATION);
@@ -55,7 +53,7 @@ final class HelloJmsCaller implements Caller {
    * the service.
    */
   private long emptyBytes() throws Exception {
-    transport.open(broker, millis);
+    transport.open();
     say("");
     if (!pooled) {
       transport.close();
@@ -67,7 +65,11 @@ final class HelloJmsCaller implements Caller {
     try {
       return (String) call.invoke(new Object[] {words});
     } catch (AxisFault e) {
+      boolean lost = transport.isLost();
       transport.close(); // the next prepare opens it anew
+      if (lost) {
+        throw new IOException("lost the broker; look at its journal", e);
+      }
       for (Throwable cause = e; cause != null; cause = cause.getCause()) {
         if (cause instanceof InvokeTimeoutException) {
           TimeoutException timeout =
@@ -90,7 +92,7 @@ final class HelloJmsCaller implements Caller {
   public void prepare(long seq) throws Exception {
     answer = null;
     if (pooled && !transport.isOpen()) {
-      transport.open(broker, millis);
+      transport.open();
     }
   }
 
@@ -99,7 +101,7 @@ final class HelloJmsCaller implements Caller {
     if (pooled) {
       answer = say(text);
     } else {
-      transport.open(broker, millis);
+      transport.open();
       answer = say(text);
       transport.close();
     }

@@ -1,0 +1,37 @@
+package org.rackbench.axisjms;
+
+import java.io.IOException;
+import javax.jms.JMSException;
+import javax.jms.Queue;
+import javax.jms.QueueConnectionFactory;
+import javax.naming.NamingException;
+import org.rackbench.workloads.program.BrokerAccount;
+
+/**
+ * What a client needs to connect and to send: found once, before timing. A lookup by name makes the
+ * file store parse its whole file.
+ */
+public record BrokerClient(
+    QueueConnectionFactory factory, Queue queue, String username, String password) {
+
+  /**
+   * Looks up the connection factory and a queue, and reads the password.
+   *
+   * @param queue JNDI name
+   */
+  public static BrokerClient lookUp(BrokerAccount account, String queue)
+      throws NamingException, IOException {
+    return new BrokerClient(
+        account.lookup(QueueConnectionFactory.class, account.connectionFactory()),
+        account.lookup(Queue.class, queue),
+        account.username(),
+        account.password());
+  }
+
+  /** Opens a connection with one session. */
+  ClientConnector connect(long timeoutMillis) throws JMSException {
+    ClientConnector connector = new ClientConnector(this, timeoutMillis, new NoRetryAdapter());
+    connector.start();
+    return connector;
+  }
+}

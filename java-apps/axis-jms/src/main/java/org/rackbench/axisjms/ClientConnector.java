@@ -1,0 +1,62 @@
+package org.rackbench.axisjms;
+
+import javax.jms.Connection;
+import javax.jms.ConnectionFactory;
+import javax.jms.JMSException;
+import org.apache.axis.transport.jms.JMSConstants;
+import org.apache.axis.transport.jms.QueueConnector;
+
+/**
+ * One connection of Axis's JMS client, with one session. Axis would open a lost one again while a
+ * call waits for it, and would leave closing to a thread of its own; this one does neither.
+ */
+final class ClientConnector extends QueueConnector {
+
+  private final NoRetryAdapter adapter;
+
+  // without an initialiser: the constructor of the base class connects
+  private volatile Connection connection;
+
+  ClientConnector(BrokerClient broker, long timeoutMillis, NoRetryAdapter adapter)
+      throws JMSException {
+    super(
+        broker.factory(),
+        1 /* attempt to connect */,
+        1 /* session */,
+        JMSConstants.DEFAULT_CONNECT_RETRY_INTERVAL,
+        JMSConstants.DEFAULT_INTERACT_RETRY_INTERVAL,
+        timeoutMillis,
+        false /* sends, and receives its answers */,
+        null,
+        broker.username(),
+        broker.password(),
+        adapter,
+        null);
+    this.adapter = adapter;
+  }
+
+  @Override
+  protected Connection internalConnect(ConnectionFactory factory, String username, String password)
+      throws JMSException {
+    if (connection != null) {
+      throw new JMSException("the connection to the broker is lost");
+    }
+    connection = super.internalConnect(factory, username, password);
+    return connection;
+  }
+
+  boolean isLost() {
+    return adapter.isLost();
+  }
+
+  /** Closes the connection and then ends Axis's thread, which finds it closed. */
+  void close() {
+    try {
+      connection.close();
+    } catch (JMSException e) {
+      System.err.println("closing the connection: " + e.getMessage());
+    }
+    stop();
+    shutdown();
+  }
+}
