@@ -27,8 +27,14 @@ public final class ReplyText {
   public static byte[] bytes(int size) {
     check(size, 1);
     byte[] bytes = new byte[size];
-    for (int i = 0; i < size; i++) {
-      bytes[i] = (byte) ('a' + i % LETTERS);
+    int done = Math.min(LETTERS, size);
+    for (int i = 0; i < done; i++) {
+      bytes[i] = (byte) ('a' + i);
+    }
+    while (done < size) { // whole alphabets: a server's time should be that of its protocol
+      int copied = Math.min(done, size - done);
+      System.arraycopy(bytes, 0, bytes, done, copied);
+      done += copied;
     }
     return bytes;
   }

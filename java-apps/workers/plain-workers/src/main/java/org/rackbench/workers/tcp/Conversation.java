@@ -36,9 +36,8 @@ final class Conversation {
       int size = new DataInputStream(in).readInt();
       silent = false;
       lastMove = System.nanoTime();
-      byte[] frame;
       try {
-        frame = frame(ReplyText.bytes(size));
+        ReplyText.check(size, 1);
       } catch (IllegalArgumentException e) {
         refuse(e.getMessage());
         return;
@@ -46,7 +45,8 @@ final class Conversation {
       OutputStream out = socket.getOutputStream();
       while (in.read() >= 0) {
         lastMove = System.nanoTime();
-        out.write(frame);
+        // made anew each time, as the SOAP service makes its reply
+        out.write(frame(ReplyText.bytes(size)));
         lastMove = System.nanoTime();
       }
     } catch (IOException e) {
