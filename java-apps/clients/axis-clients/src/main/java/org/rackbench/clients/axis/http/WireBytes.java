@@ -1,11 +1,13 @@
 package org.rackbench.clients.axis.http;
 
+import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
 /**
  * The bytes of one HTTP exchange as they pass the socket. The frames of chunked transfer count as
  * header, so that a body is as long as its message, however it is sent. Used by one thread at a
- * time.
+ * time. The beginning of a message is kept and told apart when somebody asks, after the timed call;
+ * of a longer one only the head and the frames are looked at while it passes.
  */
 public final class WireBytes {
 
@@ -16,19 +18,19 @@ public final class WireBytes {
   final Direction response = new Direction();
 
   public long requestHeader() {
-    return request.header;
+    return request.header();
   }
 
   public long requestBody() {
-    return request.body;
+    return request.body();
   }
 
   public long responseHeader() {
-    return response.header;
+    return response.header();
   }
 
   public long responseBody() {
-    return response.body;
+    return response.body();
   }
 
   /** Sets the counts to zero; the head of a message comes next. */
@@ -53,23 +55,59 @@ public final class WireBytes {
   static final class Direction {
 
     private static final int HEXADECIMAL = 16;
+    private static final int KEPT_BYTES = 1024;
+    private static final int LONGEST_LINE = 64; // that says anything about frames
+
+    private final byte[] kept = new byte[KEPT_BYTES];
+    private int keptLength;
+    private boolean looked;
 
     private Place place = Place.HEAD;
     private long header;
     private long body;
     private long chunkLeft;
     private boolean chunked;
-    private final StringBuilder line = new StringBuilder();
+    private final byte[] line = new byte[LONGEST_LINE];
+    private int lineLength;
 
     void reset() {
+      keptLength = 0;
+      looked = false;
       place = Place.HEAD;
       header = 0;
       body = 0;
       chunked = false;
-      line.setLength(0);
+      lineLength = 0;
+    }
+
+    long header() {
+      look();
+      return header;
+    }
+
+    long body() {
+      look();
+      return body;
     }
 
     void count(byte[] bytes, int offset, int length) {
+      int keep = looked ? 0 : Math.min(length, KEPT_BYTES - keptLength);
+      System.arraycopy(bytes, offset, kept, keptLength, keep);
+      keptLength += keep;
+      if (keep < length) {
+        look();
+        tellApart(bytes, offset + keep, length - keep);
+      }
+    }
+
+    private void look() {
+      if (!looked) {
+        looked = true;
+        tellApart(kept, 0, keptLength);
+      }
+    }
+
+    private void tellApart(byte[] bytes, int offset, int length) {
       int i = offset;
       int end = offset + length;
       while (i < end) {
@@ -83,7 +121,7 @@ public final class WireBytes {
           i += (int) taken;
           place = chunkLeft == 0 ? Place.AFTER_CHUNK : Place.CHUNK;
         } else {
-          headerByte(bytes[i++]);
+          i += headerBytes(bytes, i, end);
         }
       }
     }
@@ -92,28 +130,43 @@ public final class WireBytes {
       count(new byte[] {(byte) oneByte}, 0, 1);
     }
 
-    private void headerByte(byte oneByte) {
-      header++;
-      if (oneByte != '\n') {
-        line.append((char) (oneByte & 0xff));
-        return;
+    /** Takes the bytes up to the end of a line, or as many as are there, and returns how many. */
+    private int headerBytes(byte[] bytes, int from, int end) {
+      int at = from;
+      while (at < end && bytes[at] != '\n') {
+        at++;
       }
-      String text = line.toString().strip();
-      line.setLength(0);
+      int added = Math.min(at - from, LONGEST_LINE - lineLength);
+      System.arraycopy(bytes, from, line, lineLength, added);
+      lineLength += added;
+      if (at < end) {
+        at++;
+        endLine();
+      }
+      header += at - from;
+      return at - from;
+    }
+
+    private void endLine() {
       switch (place) {
-        case HEAD -> headLine(text);
-        case CHUNK_SIZE -> chunkSize(text);
+        case HEAD -> headLine();
+        case CHUNK_SIZE -> chunkSize(text());
         case AFTER_CHUNK -> place = Place.CHUNK_SIZE;
         default -> {} // a trailer
       }
+      lineLength = 0;
     }
 
-    private void headLine(String text) {
-      String lower = text.toLowerCase(Locale.ROOT);
-      if (lower.startsWith("transfer-encoding:") && lower.endsWith("chunked")) {
-        chunked = true;
-      } else if (text.isEmpty()) {
+    private String text() {
+      return new String(line, 0, lineLength, StandardCharsets.ISO_8859_1).strip();
+    }
+
+    private void headLine() {
+      if (lineLength == 0 || line[0] == '\r') {
         place = chunked ? Place.CHUNK_SIZE : Place.BODY;
+      } else if (line[0] == 'T' || line[0] == 't') {
+        String lower = text().toLowerCase(Locale.ROOT);
+        chunked |= lower.startsWith("transfer-encoding:") && lower.endsWith("chunked");
       }
     }
 

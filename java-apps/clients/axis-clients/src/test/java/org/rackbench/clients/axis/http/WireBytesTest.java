@@ -29,6 +29,21 @@ class WireBytesTest {
   }
 
   @ParameterizedTest
+  @ValueSource(ints = {2, 7, 500, 1023, 1024, 1025, 5000})
+  void countsWhatIsLongerThanWhatItKeeps(int chunk) {
+    String head = "X: %s\r\nTransfer-Encoding: chunked\r\n\r\n".formatted("y".repeat(500));
+    String frames = "3e8\r\n%s\r\n7d0\r\n%s\r\n0\r\n\r\n";
+    String message = head + frames.formatted("\n".repeat(1000), "0".repeat(2000));
+    byte[] bytes = message.getBytes(StandardCharsets.US_ASCII);
+    WireBytes wire = new WireBytes();
+    for (int at = 0; at < bytes.length; at += chunk) {
+      wire.response.count(bytes, at, Math.min(chunk, bytes.length - at));
+    }
+    assertEquals(3000, wire.responseBody());
+    assertEquals(bytes.length - 3000, wire.responseHeader());
+  }
+
+  @ParameterizedTest
   @ValueSource(ints = {1, 2, 3, 7, 25, 26, 1000})
   void countsChunksWithoutTheirFrames(int chunk) {
     String message =
