@@ -34,8 +34,8 @@ public final class ConcurrentRpcProvider extends RPCProvider {
     }
     String base = context.getStrProp(MessageContext.ATTACHMENTS_DIR);
     try (AttachmentDirectory directory =
-        new AttachmentDirectory(
-            Path.of(base == null ? System.getProperty("java.io.tmpdir") : base))) {
+        AttachmentDirectories.of(context.getAxisEngine())
+            .take(Path.of(base == null ? System.getProperty("java.io.tmpdir") : base))) {
       context.setProperty(MessageContext.ATTACHMENTS_DIR, directory.path().toString());
       super.invoke(context);
     } catch (AxisFault e) {

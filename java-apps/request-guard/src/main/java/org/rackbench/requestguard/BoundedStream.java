@@ -26,7 +26,7 @@ final class BoundedStream extends ServletInputStream {
   private boolean broken;
 
   /**
-   * @param parts limits of the parts of a multipart body, null for another body
+   * @param parts limits of the parts
    * @param nanoTime a clock that only goes forward
    */
   BoundedStream(
@@ -48,9 +48,7 @@ final class BoundedStream extends ServletInputStream {
     int count = take(buffer, offset, length);
     if (count > 0) {
       check();
-      if (parts != null) {
-        parts.see(buffer, offset, count);
-      }
+      parts.see(buffer, offset, count);
     }
     return count;
   }

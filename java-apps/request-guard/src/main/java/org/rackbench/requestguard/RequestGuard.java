@@ -95,7 +95,7 @@ public final class RequestGuard implements Filter {
             new BoundedStream(
                 request.getInputStream(),
                 maximumBytes,
-                isMultipart(request) ? new PartBounds(boundary(request)) : null,
+                isMultipart(request) ? new PartBounds(boundary(request)) : PartBounds.ofOnePart(),
                 System::nanoTime);
       }
       return stream;

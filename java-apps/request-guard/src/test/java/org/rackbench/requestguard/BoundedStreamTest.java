@@ -67,7 +67,7 @@ class BoundedStreamTest {
   }
 
   private static BoundedStream bounded(Sender sender) {
-    return new BoundedStream(sender, MAXIMUM_BYTES, null, sender::nanoTime);
+    return new BoundedStream(sender, MAXIMUM_BYTES, PartBounds.ofOnePart(), sender::nanoTime);
   }
 
   @Test

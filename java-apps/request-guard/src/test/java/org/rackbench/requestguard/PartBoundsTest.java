@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -39,5 +40,12 @@ class PartBoundsTest {
     String lines = "A: b\r\n".repeat(PartBounds.MAXIMUM_HEADER_BYTES);
     see("--of-no-part\r\n\r\n" + lines, piece);
     assertThrows(IOException.class, () -> see("--of-no-part\r\n" + lines, piece));
+  }
+
+  @Test
+  void aBodyOfOnePartHasNoLimits() throws IOException {
+    String text = PART.repeat(2 * PartBounds.MAXIMUM_PARTS) + "\n\n-\n--\n";
+    byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
+    PartBounds.ofOnePart().see(bytes, 0, bytes.length);
   }
 }
