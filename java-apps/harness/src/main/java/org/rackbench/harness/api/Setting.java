@@ -45,6 +45,11 @@ public record Setting(
             .formatted(name, id, value(name)));
   }
 
+  /** Returns the same, and {@code otherwise} for a study file that does not have it. */
+  public boolean flag(String name, boolean otherwise) {
+    return factors.containsKey(name) || constants.containsKey(name) ? flag(name) : otherwise;
+  }
+
   /** Returns the word called {@code name}, which must be one of {@code allowed}. */
   public String word(String name, String... allowed) {
     Object value = value(name);

@@ -3,13 +3,16 @@ package org.rackbench.workloads.sorting;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
-/** One job of the sort study: random integers, split evenly over the servers. */
+/**
+ * One job of the sort study: random integers, split evenly over the servers, and merged from their
+ * answers. Splitting and merging are part of the job, and so of its time.
+ */
 public final class SortJob {
 
   private static final long GOLDEN_GAMMA = 0x9E3779B97F4A7C15L;
 
   private final int[] input;
-  private final int[][] parts;
+  private final int servers;
 
   /**
    * @param seed of the trial
@@ -23,40 +26,49 @@ public final class SortJob {
           "%d integers cannot be split over %d servers".formatted(integers, servers));
     }
     input = new SplittableRandom(seed + (seq + 1) * GOLDEN_GAMMA).ints(integers).toArray();
-    parts = new int[servers][];
-    for (int k = 0; k < servers; k++) {
-      int from = (int) ((long) integers * k / servers);
-      int to = (int) ((long) integers * (k + 1) / servers);
-      parts[k] = Arrays.copyOfRange(input, from, to);
-    }
+    this.servers = servers;
   }
 
-  public int[][] parts() {
+  /** Splits the integers. */
+  public int[][] split() {
+    int[][] parts = new int[servers][];
+    for (int k = 0; k < servers; k++) {
+      parts[k] = Arrays.copyOfRange(input, from(k), from(k + 1));
+    }
     return parts;
   }
 
-  /** Returns what is wrong with the answers, or null when they merge to the sorted input. */
-  public String problem(int[][] answers) {
-    for (int k = 0; k < parts.length; k++) {
-      if (answers[k] == null || answers[k].length != parts[k].length) {
+  private int from(int part) {
+    return (int) ((long) input.length * part / servers);
+  }
+
+  /**
+   * Returns what is wrong with the answers, or null when they merge to the sorted input.
+   *
+   * @param merged what {@link #merge} made of the answers
+   */
+  public String problem(int[][] answers, int[] merged) {
+    for (int k = 0; k < servers; k++) {
+      int length = from(k + 1) - from(k);
+      if (answers[k] == null || answers[k].length != length) {
         return "part %d: %s integers came back for %d"
-            .formatted(k, answers[k] == null ? "no" : answers[k].length, parts[k].length);
+            .formatted(k, answers[k] == null ? "no" : answers[k].length, length);
       }
     }
     int[] sorted = input.clone();
     Arrays.sort(sorted);
-    return Arrays.equals(merge(answers), sorted)
-        ? null
-        : "the merged answer is not the sorted input";
+    return Arrays.equals(merged, sorted) ? null : "the merged answer is not the sorted input";
   }
 
-  private int[] merge(int[][] sortedParts) {
-    int[] merged = new int[input.length];
+  /** Merges sorted parts, however long they are; null, which SOAP can send, counts as empty. */
+  public static int[] merge(int[][] sortedParts) {
+    int[] merged = new int[length(sortedParts)];
     int[] next = new int[sortedParts.length];
     for (int i = 0; i < merged.length; i++) {
       int least = -1;
       for (int k = 0; k < sortedParts.length; k++) {
-        if (next[k] < sortedParts[k].length
+        if (sortedParts[k] != null
+            && next[k] < sortedParts[k].length
             && (least < 0 || sortedParts[k][next[k]] < sortedParts[least][next[least]])) {
           least = k;
         }
@@ -64,5 +76,13 @@ public final class SortJob {
       merged[i] = sortedParts[least][next[least]++];
     }
     return merged;
+  }
+
+  private static int length(int[][] parts) {
+    int length = 0;
+    for (int[] part : parts) {
+      length += part == null ? 0 : part.length;
+    }
+    return length;
   }
 }

@@ -15,20 +15,24 @@ import org.junit.jupiter.params.provider.CsvSource;
 class SortJobTest {
 
   private static int[][] sorted(SortJob job) {
-    int[][] answers = Arrays.stream(job.parts()).map(int[]::clone).toArray(int[][]::new);
+    int[][] answers = Arrays.stream(job.split()).map(int[]::clone).toArray(int[][]::new);
     Arrays.stream(answers).forEach(InsertionSort::sort);
     return answers;
+  }
+
+  private static String problem(SortJob job, int[][] answers) {
+    return job.problem(answers, SortJob.merge(answers));
   }
 
   @ParameterizedTest
   @CsvSource({"500,1", "500,3", "5000,5", "7,5", "3,3"})
   void splitsEvenlyAndAcceptsTheSortedParts(int integers, int servers) {
     SortJob job = new SortJob(42, 0, integers, servers);
-    assertEquals(integers, Arrays.stream(job.parts()).mapToInt(part -> part.length).sum());
-    for (int[] part : job.parts()) {
+    assertEquals(integers, Arrays.stream(job.split()).mapToInt(part -> part.length).sum());
+    for (int[] part : job.split()) {
       assertTrue(Math.abs(part.length - integers / servers) <= 1);
     }
-    assertNull(job.problem(sorted(job)));
+    assertNull(problem(job, sorted(job)));
   }
 
   @Test
@@ -36,20 +40,26 @@ class SortJobTest {
     SortJob job = new SortJob(42, 0, 100, 3);
     int[][] answers = sorted(job);
     answers[1][0]++;
-    assertEquals("the merged answer is not the sorted input", job.problem(answers));
+    assertEquals("the merged answer is not the sorted input", problem(job, answers));
     answers[1] = new int[3];
-    assertEquals("part 1: 3 integers came back for 33", job.problem(answers));
+    assertEquals("part 1: 3 integers came back for 33", problem(job, answers));
     answers[1] = null;
-    assertEquals("part 1: no integers came back for 33", job.problem(answers));
-    assertTrue(job.problem(job.parts()) != null, "unsorted parts");
+    assertEquals("part 1: no integers came back for 33", problem(job, answers));
+    assertTrue(problem(job, job.split()) != null, "unsorted parts");
+  }
+
+  @Test
+  void mergesPartsOfAnyLength() {
+    int[][] parts = {{2, 4}, null, {}, {1, 3, 3}};
+    assertArrayEquals(new int[] {1, 2, 3, 3, 4}, SortJob.merge(parts));
   }
 
   @Test
   void dataComeFromSeedAndSeqAlone() {
-    int[] data = new SortJob(42, 7, 50, 1).parts()[0];
-    assertArrayEquals(data, new SortJob(42, 7, 50, 1).parts()[0]);
-    assertFalse(Arrays.equals(data, new SortJob(42, 8, 50, 1).parts()[0]));
-    assertFalse(Arrays.equals(data, new SortJob(43, 7, 50, 1).parts()[0]));
+    int[] data = new SortJob(42, 7, 50, 1).split()[0];
+    assertArrayEquals(data, new SortJob(42, 7, 50, 1).split()[0]);
+    assertFalse(Arrays.equals(data, new SortJob(42, 8, 50, 1).split()[0]));
+    assertFalse(Arrays.equals(data, new SortJob(43, 7, 50, 1).split()[0]));
   }
 
   @Test

@@ -58,7 +58,9 @@ final class HelloHttpCaller implements Caller {
 
   private String say(String words) throws IOException {
     try {
-      return (String) call.invoke(new Object[] {words});
+      String said = (String) call.invoke(new Object[] {words});
+      connection.finish();
+      return said;
     } catch (IOException | RuntimeException e) {
       connection.close(); // the next prepare opens it anew
       throw e;

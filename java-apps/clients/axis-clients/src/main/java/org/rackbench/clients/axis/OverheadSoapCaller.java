@@ -1,7 +1,6 @@
 package org.rackbench.clients.axis;
 
 import java.io.IOException;
-import java.rmi.RemoteException;
 import java.time.Duration;
 import javax.xml.namespace.QName;
 import javax.xml.rpc.ParameterMode;
@@ -52,10 +51,11 @@ final class OverheadSoapCaller implements Caller {
   }
 
   @Override
-  public void call() throws RemoteException {
+  public void call() throws IOException {
     try {
       reply = (String[]) call.invoke(arguments);
-    } catch (RemoteException | RuntimeException e) {
+      connection.finish();
+    } catch (IOException | RuntimeException e) {
       connection.close(); // the next prepare opens it anew
       throw e;
     }

@@ -1,5 +1,6 @@
 package org.rackbench.clients.axis;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
@@ -14,6 +15,7 @@ import javax.xml.rpc.ServiceException;
 import org.apache.axis.Constants;
 import org.apache.axis.client.Call;
 import org.rackbench.clients.axis.http.AxisClient;
+import org.rackbench.clients.axis.http.KeptConnection;
 import org.rackbench.clients.axis.http.WireBytes;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
@@ -21,8 +23,9 @@ import org.rackbench.harness.api.Setting;
 import org.rackbench.workloads.sorting.SortJob;
 
 /**
- * One client thread's jobs: N requests from N threads to N servers; the job ends when all parts are
- * there.
+ * One client thread's jobs: split, N requests from N threads to N servers, merge. Pooled: each of
+ * these threads has a connection that is open before the first job. Else each part has a connection
+ * of its own, whose opening and closing are part of the job.
  */
 final class SortSoapCaller implements Caller {
 
@@ -31,18 +34,22 @@ final class SortSoapCaller implements Caller {
   private final Setting setting;
   private final List<String> endpoints;
   private final int integers;
+  private final boolean pooled;
+  private final List<KeptConnection> connections = new ArrayList<>();
   private List<Call> calls;
   private ExecutorService threads;
 
   private SortJob job;
   private int[][] answers;
-  private WireBytes[] wires;
+  private int[] merged;
 
-  SortSoapCaller(Setting setting, List<String> endpoints) throws ServiceException {
+  SortSoapCaller(Setting setting, List<String> endpoints) throws ServiceException, IOException {
     this.setting = setting;
     this.endpoints = endpoints;
     this.integers = setting.integer("integers");
+    this.pooled = setting.flag("pooled", true);
     start();
+    open();
   }
 
   @Override
@@ -50,32 +57,58 @@ final class SortSoapCaller implements Caller {
     if (threads.isShutdown()) {
       start();
     }
+    open();
     job = new SortJob(setting.seed(), seq, integers, endpoints.size());
     answers = new int[endpoints.size()][];
-    wires = new WireBytes[endpoints.size()];
-    for (int k = 0; k < wires.length; k++) {
-      wires[k] = new WireBytes();
-      calls.get(k).setProperty(WireBytes.PROPERTY, wires[k]);
+    merged = null;
+  }
+
+  private void open() throws IOException {
+    if (pooled) {
+      for (KeptConnection connection : connections) {
+        connection.open();
+      }
     }
   }
 
   @Override
   public void call() throws Exception {
     long end = System.nanoTime() + setting.callTimeout().toNanos();
+    int[][] split = job.split();
     List<Future<int[]>> parts = new ArrayList<>(answers.length);
     for (int k = 0; k < answers.length; k++) {
       Call call = calls.get(k);
-      Object[] arguments = {job.parts()[k]};
-      parts.add(threads.submit(() -> (int[]) call.invoke(arguments)));
+      KeptConnection connection = connections.get(k);
+      Object[] arguments = {split[k]};
+      parts.add(threads.submit(() -> sort(call, connection, arguments)));
     }
     try {
       for (int k = 0; k < answers.length; k++) {
         answers[k] = parts.get(k).get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
       }
     } catch (ExecutionException | TimeoutException e) {
-      threads.shutdownNow(); // what is still under way is left to its own threads and calls
+      giveUp();
       throw e;
     }
+    merged = SortJob.merge(answers);
+  }
+
+  private int[] sort(Call call, KeptConnection connection, Object[] arguments) throws IOException {
+    if (!pooled) {
+      connection.open();
+    }
+    int[] sorted = (int[]) call.invoke(arguments);
+    connection.finish();
+    if (!pooled) {
+      connection.close();
+    }
+    return sorted;
+  }
+
+  /** Ends what is still under way, and has the next prepare begin with new threads and calls. */
+  private void giveUp() {
+    threads.shutdownNow();
+    connections.forEach(KeptConnection::close);
   }
 
   @Override
@@ -84,32 +117,37 @@ final class SortSoapCaller implements Caller {
     long requestBody = 0;
     long responseHeader = 0;
     long responseBody = 0;
-    for (WireBytes wire : wires) {
+    for (KeptConnection connection : connections) {
+      WireBytes wire = connection.wire();
       requestHeader += wire.requestHeader();
       requestBody += wire.requestBody();
       responseHeader += wire.responseHeader();
       responseBody += wire.responseBody();
     }
     return new Answer(
-        job.problem(answers), requestBody, responseBody, requestHeader, responseHeader);
+        job.problem(answers, merged), requestBody, responseBody, requestHeader, responseHeader);
   }
 
   @Override
   public void close() {
-    threads.shutdownNow();
+    giveUp();
   }
 
   private void start() throws ServiceException {
     threads = Executors.newFixedThreadPool(endpoints.size());
     calls = new ArrayList<>();
+    connections.clear();
     for (String endpoint : endpoints) {
-      Call call = (Call) AxisClient.service(false, true).createCall();
+      KeptConnection connection = new KeptConnection(endpoint, setting.callTimeout());
+      Call call = (Call) AxisClient.keptService().createCall();
+      call.setProperty(KeptConnection.PROPERTY, connection);
       call.setTargetEndpointAddress(endpoint);
       call.setOperationName(OPERATION);
       call.addParameter("values", Constants.SOAP_ARRAY, int[].class, ParameterMode.IN);
       call.setReturnType(Constants.SOAP_ARRAY, int[].class);
       call.setTimeout(Math.toIntExact(setting.callTimeout().toMillis()));
       calls.add(call);
+      connections.add(connection);
     }
   }
 }

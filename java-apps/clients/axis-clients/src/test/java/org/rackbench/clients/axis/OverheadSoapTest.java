@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
@@ -83,47 +82,18 @@ class OverheadSoapTest {
   /** A relay to Tomcat counts connections: one, made before the first call. */
   @Test
   void opensItsConnectionBeforeTheFirstCallAndKeepsIt() throws Exception {
-    AtomicInteger connections = new AtomicInteger();
-    try (ServerSocket relay = new ServerSocket(0, 5, InetAddress.getLoopbackAddress())) {
-      Thread relaying = new Thread(() -> relay(relay, connections));
-      relaying.start();
-      String url = tomcat.url().replaceAll(":[0-9]+", ":" + relay.getLocalPort());
-      try (Caller caller = caller(url, 100, 1, LONG)) {
-        for (int i = 0; connections.get() == 0 && i < 5000; i++) {
-          Thread.sleep(1);
-        }
-        assertEquals(1, connections.get());
-        for (int seq = 0; seq < 5; seq++) {
-          caller.prepare(seq);
-          caller.call();
-          assertNull(caller.verify().problem());
-        }
-        assertEquals(1, connections.get());
+    try (Relay relay = new Relay(tomcat.url());
+        Caller caller = caller(relay.url(), 100, 1, LONG)) {
+      for (int i = 0; relay.connections() == 0 && i < 5000; i++) {
+        Thread.sleep(1);
       }
-    }
-  }
-
-  private static void relay(ServerSocket from, AtomicInteger connections) {
-    int port = Integer.parseInt(tomcat.url().replaceAll(".*:([0-9]+).*", "$1"));
-    try {
-      while (true) {
-        Socket client = from.accept();
-        connections.incrementAndGet();
-        Socket server = new Socket(InetAddress.getLoopbackAddress(), port);
-        new Thread(() -> pump(client, server)).start();
-        new Thread(() -> pump(server, client)).start();
+      assertEquals(1, relay.connections());
+      for (int seq = 0; seq < 5; seq++) {
+        caller.prepare(seq);
+        caller.call();
+        assertNull(caller.verify().problem());
       }
-    } catch (IOException e) {
-      // the test is over
-    }
-  }
-
-  private static void pump(Socket from, Socket to) {
-    try (from;
-        to) {
-      from.getInputStream().transferTo(to.getOutputStream());
-    } catch (IOException e) {
-      // the other pump has closed both
+      assertEquals(1, relay.connections());
     }
   }
 

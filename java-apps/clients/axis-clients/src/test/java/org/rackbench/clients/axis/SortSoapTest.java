@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.net.ConnectException;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,6 +19,8 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Setting;
@@ -44,6 +47,15 @@ class SortSoapTest {
   }
 
   private Caller caller(Duration callTimeout, String... axisUrls) throws Exception {
+    return caller(Map.of(), callTimeout, axisUrls);
+  }
+
+  private Caller caller(boolean pooled, String... axisUrls) throws Exception {
+    return caller(Map.of("pooled", pooled), Duration.ofSeconds(60), axisUrls);
+  }
+
+  private Caller caller(Map<String, Object> constants, Duration callTimeout, String... axisUrls)
+      throws Exception {
     String workers =
         Arrays.stream(axisUrls)
             .map("{\"axis_url\":\"%s\"}"::formatted)
@@ -53,13 +65,15 @@ class SortSoapTest {
             directory.resolve("lab.json"), "{\"schema\":1,\"workers\":[" + workers + "]}");
     Map<String, Object> factors = Map.of("servers", axisUrls.length, "integers", 100);
     SortSoap client = new SortSoap();
-    client.open(new Setting("t1", factors, Map.of(), 42, 1, callTimeout, LabFile.read(lab)));
+    client.open(new Setting("t1", factors, constants, 42, 1, callTimeout, LabFile.read(lab)));
     return client.caller(0);
   }
 
-  @Test
-  void sortsOnAllServersAndCountsBytes() throws Exception {
-    try (Caller caller = caller(Duration.ofSeconds(60), axis, axis, axis)) {
+  @ParameterizedTest
+  @CsvSource({"true, 3", "false, 9"})
+  void sortsOnAllServersAndCountsBytes(boolean pooled, int connections) throws Exception {
+    try (Relay relay = new Relay(axis);
+        Caller caller = caller(pooled, relay.url(), relay.url(), relay.url())) {
       for (int seq = 0; seq < 3; seq++) {
         caller.prepare(seq);
         caller.call();
@@ -70,6 +84,7 @@ class SortSoapTest {
         assertTrue(answer.requestHeaderBytes() > 3 * 100, answer.toString());
         assertTrue(answer.responseHeaderBytes() > 3 * 50, answer.toString());
       }
+      assertEquals(connections, relay.connections());
     }
   }
 
@@ -99,7 +114,9 @@ class SortSoapTest {
     try (ServerSocket closed = new ServerSocket(0)) {
       port = closed.getLocalPort();
     }
-    try (Caller caller = caller(Duration.ofSeconds(60), "http://localhost:" + port)) {
+    String missing = "http://localhost:" + port;
+    assertThrows(ConnectException.class, () -> caller(true, missing));
+    try (Caller caller = caller(false, missing)) {
       caller.prepare(0);
       Exception e = assertThrows(ExecutionException.class, caller::call);
       assertTrue(e.getMessage().contains("Connection refused"), e.getMessage());

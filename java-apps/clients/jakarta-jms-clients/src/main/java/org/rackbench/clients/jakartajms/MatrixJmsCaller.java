@@ -27,7 +27,7 @@ final class MatrixJmsCaller extends QueueCaller {
     this.queue = queue;
     this.n = Matrices.checkedSize(setting.integer("matrix"));
     this.seed = setting.seed();
-    connect();
+    tryConnection();
   }
 
   @Override

@@ -2,11 +2,13 @@ package org.rackbench.clients.jakartajms;
 
 import jakarta.jms.BytesMessage;
 import jakarta.jms.Connection;
+import jakarta.jms.ConnectionFactory;
 import jakarta.jms.DeliveryMode;
 import jakarta.jms.JMSException;
 import jakarta.jms.Message;
 import jakarta.jms.MessageConsumer;
 import jakarta.jms.MessageProducer;
+import jakarta.jms.Queue;
 import jakarta.jms.Session;
 import jakarta.jms.TemporaryQueue;
 import java.io.IOException;
@@ -24,13 +26,18 @@ import org.rackbench.workloads.program.BrokerAccount;
 /**
  * One client thread's requests to one queue, and their replies on a temporary queue of its own. A
  * call sends all its requests and then waits for as many replies. Constants {@code persistence}
- * (none, written, synced) and {@code acknowledge} (auto, client, dups-ok).
+ * (none, written, synced), {@code acknowledge} (auto, client, dups-ok) and {@code pooled} (false:
+ * each call opens and closes its connection; true, which is also meant without it: the connection
+ * is open before the first call and kept).
  */
 abstract class QueueCaller implements Caller {
 
   private final Setting setting;
-  private final JakartaBroker broker;
-  private final String queue;
+  private final ConnectionFactory factory;
+  private final String username;
+  private final String password;
+  private final Queue queue;
+  private final boolean pooled;
   private final int deliveryMode;
   private final int acknowledgeMode;
   private Connection connection;
@@ -42,20 +49,26 @@ abstract class QueueCaller implements Caller {
   private long responseBytes;
 
   /**
+   * Finds everything by name, so that no call has to.
+   *
    * @param queue JNDI name of the queue that the requests go to
    */
-  QueueCaller(Setting setting, String queue) {
+  QueueCaller(Setting setting, String queue) throws NamingException, IOException {
+    BrokerAccount account = BrokerAccount.of(setting.lab()::broker);
     this.setting = setting;
     BrokerAccount.limitWaits(setting.callTimeout());
-    this.broker = new JakartaBroker(BrokerAccount.of(setting.lab()::broker));
-    this.queue = queue;
+    this.factory = account.lookup(ConnectionFactory.class, account.connectionFactory());
+    this.username = account.username();
+    this.password = account.password();
+    this.queue = account.lookup(Queue.class, queue);
+    this.pooled = setting.flag("pooled", true);
     this.deliveryMode =
         setting.isPersistent() ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
     this.acknowledgeMode =
         JakartaBroker.acknowledgeMode(setting.word("acknowledge", "auto", "client", "dups-ok"));
   }
 
-  /** Makes the input of a call. */
+  /** Makes the input of a call. Not timed. */
   abstract void makeInput(long seq);
 
   /** Sends the requests of a call with {@link #send} and returns how many replies are awaited. */
@@ -70,6 +83,9 @@ abstract class QueueCaller implements Caller {
   /** Takes over the body of the reply to the request {@code number}. */
   abstract void take(int number, Message reply, byte[] body) throws JMSException, IOException;
 
+  /** Makes the result of a call from all its replies. */
+  void finish() {}
+
   /** Returns the message of a call that was not answered within {@code timeout}. */
   abstract String overdue(Duration timeout);
 
@@ -78,7 +94,7 @@ abstract class QueueCaller implements Caller {
 
   @Override
   public final void prepare(long seq) throws Exception {
-    if (connection == null) {
+    if (pooled && connection == null) {
       connect();
     }
     requestBytes = 0;
@@ -90,13 +106,21 @@ abstract class QueueCaller implements Caller {
   public final void call() throws Exception {
     try {
       long end = System.nanoTime() + setting.callTimeout().toNanos();
+      if (!pooled) {
+        connect();
+      }
       int awaited = sendAll();
       while (awaited > 0) {
         awaited -= receive(end) ? 1 : 0;
       }
+      finish();
     } catch (JMSException e) {
       disconnect(); // the next prepare connects anew
       throw e;
+    } finally {
+      if (!pooled) {
+        disconnect();
+      }
     }
   }
 
@@ -153,12 +177,20 @@ abstract class QueueCaller implements Caller {
   }
 
   /**
-   * Connects; the constructor of a subclass does so last, so that a trial without a broker fails.
+   * Connects once; the constructor of a subclass does so last, so that a trial without a broker
+   * fails.
    */
-  final void connect() throws JMSException, NamingException, IOException {
-    connection = broker.connect();
+  final void tryConnection() throws JMSException {
+    connect();
+    if (!pooled) {
+      disconnect();
+    }
+  }
+
+  private void connect() throws JMSException {
+    connection = factory.createConnection(username, password);
     session = connection.createSession(false, acknowledgeMode);
-    requests = session.createProducer(broker.queue(queue));
+    requests = session.createProducer(queue);
     requests.setDeliveryMode(deliveryMode);
     // the broker drops the requests of a call that was given up
     requests.setTimeToLive(setting.callTimeout().toMillis());

@@ -24,6 +24,7 @@ final class SortJmsCaller extends QueueCaller {
   private SortJob job;
   private long seq;
   private int[][] answers;
+  private int[] merged;
   private Set<String> workers;
 
   /**
@@ -35,7 +36,7 @@ final class SortJmsCaller extends QueueCaller {
     this.pool = pool;
     this.integers = setting.integer("integers");
     this.seed = setting.seed();
-    connect();
+    tryConnection();
   }
 
   @Override
@@ -43,13 +44,15 @@ final class SortJmsCaller extends QueueCaller {
     seq = call;
     job = new SortJob(seed, call, integers, pool.size());
     answers = new int[pool.size()][];
+    merged = null;
     workers = new HashSet<>();
   }
 
   @Override
   int sendAll() throws JMSException {
+    int[][] parts = job.split();
     for (int part = 0; part < pool.size(); part++) {
-      BytesMessage request = request(IntBytes.encode(job.parts()[part]), seq + "-" + part);
+      BytesMessage request = request(IntBytes.encode(parts[part]), seq + "-" + part);
       request.setStringProperty(SortQueues.WORKER, pool.get(part));
       send(request);
     }
@@ -69,6 +72,11 @@ final class SortJmsCaller extends QueueCaller {
   }
 
   @Override
+  void finish() {
+    merged = SortJob.merge(answers);
+  }
+
+  @Override
   String overdue(Duration timeout) {
     return "%d of %d parts came back within %s".formatted(workers.size(), pool.size(), timeout);
   }
@@ -77,6 +85,6 @@ final class SortJmsCaller extends QueueCaller {
   String problem() {
     return workers.size() < pool.size()
         ? "%d parts were sorted by %s alone".formatted(pool.size(), workers)
-        : job.problem(answers);
+        : job.problem(answers, merged);
   }
 }

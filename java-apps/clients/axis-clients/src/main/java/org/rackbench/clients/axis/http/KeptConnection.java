@@ -48,7 +48,6 @@ public final class KeptConnection implements HttpConnectionManager, AutoCloseabl
 
   /** Opens the connection unless it is open, and sets the count of bytes to zero. */
   public void open() throws IOException {
-    finishLastResponse();
     wire.reset();
     if (!connection.isOpen()) {
       connection.open();
@@ -70,7 +69,11 @@ public final class KeptConnection implements HttpConnectionManager, AutoCloseabl
     connection.close();
   }
 
-  private void finishLastResponse() throws IOException {
+  /**
+   * Reads the response to its end, which Axis leaves unread: it stops after the envelope, before
+   * the last frame of a chunked response.
+   */
+  public void finish() throws IOException {
     InputStream response = connection.getLastResponseInputStream();
     if (response != null) {
       connection.setLastResponseInputStream(null);
