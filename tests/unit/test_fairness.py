@@ -1,0 +1,113 @@
+"""No side of a comparison has anything in its clock that the other has not.
+
+The kit's real clients and services over HTTP, JMS and TCP, with a real broker; the work of each
+service is replaced by the same wait.
+"""
+
+import shutil
+import statistics
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from middleware import DIST, ROOT, replace_once, services
+
+WAIT_MS = 300
+JMS = {"persistence": "written", "acknowledge": "dups-ok"}
+CELLS = {
+    "hello-http": ("axis.HelloHttp", {"message_bytes": 512, "pooled": True}, {}),
+    "hello-jms": ("axisjms.HelloJms", {"message_bytes": 512, "pooled": True}, JMS),
+    "overhead-soap": ("axis.OverheadSoap", {"reply_bytes": 100, "elements": 1}, {}),
+    "overhead-tcp": ("plain.OverheadTcp", {"reply_bytes": 100}, {}),
+}
+WORK = {
+    "hello/Hello.java": r"public String hello\(String text\) \{",
+    "reply/ReplyText.java": r"public static byte\[\] bytes\(int size\) \{",
+}
+"""Where the work of the services begins."""
+PAUSE = f"""try {{
+  Thread.sleep({WAIT_MS});
+}} catch (InterruptedException e) {{
+  throw new IllegalStateException(e);
+}}"""
+
+pytestmark = pytest.mark.skipif(
+    not shutil.which("javac") or not DIST.is_dir(), reason="nothing was built here"
+)
+
+
+def compiled(sources, into, path):
+    """Compile a few classes."""
+    command = ["javac", "-nowarn", "-cp", path, "-d", str(into), *map(str, sources)]
+    subprocess.run(command, check=True, capture_output=True)
+    return into
+
+
+@pytest.fixture(scope="module")
+def waiting(tmp_path_factory):
+    """The services of one worker; each waits instead of working."""
+    home = tmp_path_factory.mktemp("fairness")
+    (home / "waiting").mkdir()
+    workloads = ROOT / "java-apps/workloads/src/main/java/org/rackbench/workloads"
+    sources = []
+    for name, begin in WORK.items():
+        source = home / name.rpartition("/")[2]
+        source.write_text(replace_once((workloads / name).read_text(), begin, PAUSE))
+        sources.append(source)
+    shadow = compiled(sources, home / "waiting", "")
+    (home / "dist").mkdir()
+    with services(home / "dist", shadow) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def hindered(waiting, tmp_path_factory):
+    """The classes of a client that waits outside the clock."""
+    classes = tmp_path_factory.mktemp("hindered")
+    source = Path(__file__).parent / "fairness/Hindered.java"
+    compiled([source], classes, f"{waiting.programs.home}/harness/*")
+    programs = classes / "META-INF/rackbench/programs.properties"
+    programs.parent.mkdir(parents=True)
+    programs.write_text("hindered = Hindered\n")
+    return classes
+
+
+def median_ms(rows):
+    """The median time of some calls."""
+    return statistics.median(int(row[5]) for row in rows) / 1e6
+
+
+def test_what_costs_the_same_takes_the_same_over_http_jms_and_tcp(waiting):
+    def run(client):
+        _, factors, constants = CELLS[client]
+        return median_ms(waiting.rows(client, factors, constants, calls=7, warmup=7))
+
+    with ThreadPoolExecutor(len(CELLS)) as pool:
+        medians = dict(zip(CELLS, pool.map(run, CELLS), strict=True))
+    assert min(medians.values()) >= WAIT_MS, medians
+    assert max(medians.values()) <= 1.1 * min(medians.values()), medians
+
+
+def test_a_wait_in_prepare_or_verify_is_in_no_time(waiting, hindered):
+    def run(client):
+        name, factors, constants = CELLS[client]
+        constants = {**constants, "hinders": f"org.rackbench.clients.{name}", "wait_ms": 50}
+        rows = waiting.rows(
+            "hindered",
+            factors,
+            constants,
+            calls=5,
+            warmup=5,
+            before=[hindered],
+            directory=client,
+        )
+        began = [int(row[4]) for row in rows]
+        spent = [after - before for before, after in pairwise(began)]
+        assert min(spent) / 1e6 >= WAIT_MS + 4 * 50, "the waits are not there"
+        return median_ms(rows)
+
+    with ThreadPoolExecutor(len(CELLS)) as pool:
+        medians = dict(zip(CELLS, pool.map(run, CELLS), strict=True))
+    assert max(medians.values()) <= 1.1 * WAIT_MS, medians
