@@ -34,7 +34,8 @@ public final class HelloListener {
   private static final int REPLY_SESSIONS = 16;
   private static final int MOST_SESSIONS = 1000;
   private static final long REPLY_TIMEOUT_MILLIS = 60_000;
-  private static final int LOST_BROKER = 3;
+  /** Not 3, by which the runner tells a JVM that ran out of memory. */
+  private static final int LOST_BROKER = 4;
 
   private final String queue;
   private final AxisBroker broker;
@@ -48,7 +49,7 @@ public final class HelloListener {
     this.readyFile = readyFile;
   }
 
-  /** Exit status 2: bad usage; 3: the broker is lost; 0: ended by a signal. */
+  /** Exit status 2: bad usage; 4: the broker is lost; 0: ended by a signal. */
   public static void main(String[] args) throws InterruptedException {
     System.setProperty("axis.ServerConfigFile", "hello-listener.wsdd");
     GuardedParserFactory.install();
