@@ -24,6 +24,7 @@ from collect.report.bench import Bench, find_bench
 from collect.report.deviations import Condition, conditions_of
 from collect.report.provenance import Fact, facts_of, nodes_of, settings_of
 from collect.report.warnings import ReportWarning, find_warnings
+from collect.run import starts
 from collect.run.cell import Cell
 from collect.run.directory import Run
 from collect.stats.estimates import Estimate
@@ -67,6 +68,11 @@ class Section:
     def warnings(self) -> list[ReportWarning]:
         """What went wrong."""
         return find_warnings(self.analysis)
+
+    @property
+    def has_single_starts(self) -> bool:
+        """Whether all trials met one start of each server."""
+        return starts.serves(self.run.plan) and not starts.is_restarted(self.run.plan)
 
     @property
     def facts(self) -> list[Fact]:

@@ -166,16 +166,10 @@ def _of_fit(run: Run) -> list[ReportWarning]:
 
 
 def _of_starts(analysis: Analysis) -> list[ReportWarning]:
-    """Return what the numbers owe to single starts of the servers."""
+    """Return which blocks shared a start of a server although each was to have its own."""
     plan = analysis.run.plan
-    if not starts.serves(plan):
-        return []
     if not starts.is_restarted(plan):
-        text = (
-            "All numbers of this run hang on one start of each server (restart: none): after "
-            "another start they may be others, which no interval here shows."
-        )
-        return [ReportWarning(text, is_grave=False)]
+        return []
     trials = [trial.trial for cell in analysis.cells for trial in cell.trials]
     texts = _first([finding.text for finding in starts.find(plan, trials)])
     text = "Not each block had a start of each server of its own, as the plan says."
