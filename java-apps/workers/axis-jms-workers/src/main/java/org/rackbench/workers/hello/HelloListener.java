@@ -34,6 +34,7 @@ public final class HelloListener {
   private static final int REPLY_SESSIONS = 16;
   private static final int MOST_SESSIONS = 1000;
   private static final long REPLY_TIMEOUT_MILLIS = 60_000;
+
   /** Not 3, by which the runner tells a JVM that ran out of memory. */
   private static final int LOST_BROKER = 4;
 
