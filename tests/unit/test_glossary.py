@@ -5,14 +5,16 @@ from dataclasses import fields
 from pathlib import Path
 
 from collect.run.plan import PlannedTrial
-from collect.run.study import CELL_COLUMNS
+from collect.run.study import CELL_COLUMNS, load_study
 from collect.run.trials import CALLS_HEADER, Trial
 
 GLOSSARY = Path("docs/glossary.md")
+STUDIES = [load_study(path) for path in Path("playbooks/studies").glob("*.yml")]
 IN_FILES = {
     *(field.name for kind in (PlannedTrial, Trial) for field in fields(kind)),
     *CALLS_HEADER.split(","),
     *CELL_COLUMNS,
+    *(name for study in STUDIES for name in study.content.get("constants", ())),
 }
 
 
