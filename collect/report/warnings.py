@@ -235,8 +235,8 @@ def _of_warmups(cells: Sequence[CellResult]) -> list[ReportWarning]:
         return []
     details = [f"{name_of(cell.cell)}: {cell.warmup} (calls of a thread)" for cell in ended]
     text = (
-        f"In {_count(len(ended), 'cell')} a warm-up ended at its most before the calls were "
-        "steady, or before their noise let one say so."
+        f"In {_count(len(ended), 'cell')} the warm-up reached its largest number of calls before "
+        "they were shown to be steady."
     )
     return [ReportWarning(text, _first(details), is_grave=False)]
 
