@@ -20,7 +20,7 @@ final class EchoJmsCaller extends QueueCaller {
   EchoJmsCaller(Setting setting, String queue) throws JMSException, NamingException, IOException {
     super(setting, queue);
     body = new byte[setting.integer("message_bytes")];
-    connect();
+    tryConnection();
   }
 
   @Override
