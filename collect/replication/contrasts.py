@@ -75,8 +75,9 @@ def robust_table(samples: Sequence[Sample]) -> Table:
         id="robust-tests",
         title="F beside robust tests",
         caption="Whether the cells of an experiment have one mean. F takes their variances for "
-        "equal; Welch and Brown-Forsythe do not. Where they disagree, believe the latter. A "
-        "sample whose cells have one trial, or no variance, is left out.",
+        "equal; Welch and Brown-Forsythe do not, but over many small cells Welch finds in 13 to "
+        "29 of 100 cases a difference that is not there, instead of 5. No verdict hangs on this "
+        "table. A sample whose cells have one trial, or no variance, is left out.",
         heads=[headings("numbers", "test", "statistic", "df", "df of the residual", "P-value")],
         rows=rows,
     )
