@@ -86,7 +86,7 @@ class NamingPlayer(Player):
 @pytest.fixture(scope="module")
 def rack(no_lab: Lab) -> Iterator[Lab]:
     own = list(OWN_NAMES.values())
-    with standing(small_lab(no_lab, NAME, PREFIX, own, virtual_lab_memory_mb=1536)) as lab:
+    with standing(small_lab(no_lab, NAME, PREFIX, own, virtual_lab_memory_mb=2048)) as lab:
         for name in OWN_NAMES:
             account, port = ACCOUNTS.get(name, "debian"), PORTS.get(name, 22)
             lost = place_of(name) / 1000

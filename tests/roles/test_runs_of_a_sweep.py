@@ -112,6 +112,11 @@ def test_a_service_whose_running_jvm_is_as_wanted_is_left_alone(
     assert found == ([] if is_as_wanted else [name])
 
 
+def test_a_worker_program_that_somebody_stopped_is_not_started_by_a_sweep(plugin):
+    wanted = [{"name": "sort-worker", "heap_mb": 512}, {"name": "tomcat", "heap_mb": 51}]
+    assert plugin.not_running_with(JVMS, wanted, [], stopped=False) == ["tomcat"]
+
+
 def test_what_is_put_off_is_told_with_the_run_if_there_are_several(plugin, runs, tmp_path):
     state = {"state": "finished", "put_off": ["a"], "reason": "worker3 is away"}
     (tmp_path / "results/demo-mtom/state.json").write_text(json.dumps(state))

@@ -103,17 +103,22 @@ def worker_heaps(node: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def not_running_with(
-    jvms: Mapping[str, str], services: Sequence[Mapping[str, Any]], options: Sequence[str]
+    jvms: Mapping[str, str],
+    services: Sequence[Mapping[str, Any]],
+    options: Sequence[str],
+    *,
+    stopped: bool = True,
 ) -> list[str]:
     """Return the names of the services whose JVM does not run with its heap and these options.
 
-    `jvms` are as fingerprint finds them, services have `name` and `heap_mb`.
+    `jvms` are as fingerprint finds them, services have `name` and `heap_mb`. Without `stopped` a
+    service that does not run at all is not among them: the runner puts off what needs it.
     """
     found = []
     for service in services:
         unit = f"rackbench-{service['name']}"
         runs = f"{jvms.get(f'{unit} heap', '')} {jvms.get(f'{unit} flags', '')}".split()
-        if not {*options, f"-Xmx{service['heap_mb']}m"} <= set(runs):
+        if (runs or stopped) and not {*options, f"-Xmx{service['heap_mb']}m"} <= set(runs):
             found.append(str(service["name"]))
     return found
 
