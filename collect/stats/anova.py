@@ -118,28 +118,27 @@ def anova(observations: Observations) -> list[Source]:
     _check(observations)
     names = [f"f{number}" for number in range(len(observations.factors))]
     frame = pd.DataFrame(dict(zip(names, observations.levels, strict=True)))
-    terms = " * ".join(f"C({name})" for name in names)
-    labels = [*observations.factors, *["Interaction"] * (len(names) - 1)]
+    labels = {f"C({n})": factor for n, factor in zip(names, observations.factors, strict=True)}
+    if len(names) > 1:
+        labels[":".join(labels)] = "Interaction"
     if observations.blocks:
         frame["block"] = observations.blocks
-        terms += " + C(block)"
+        labels["C(block)"] = observations.block
     # Sums of squares are those about the mean; digits that all values share would cost precision.
     frame["y"] = observations.response - observations.response.mean()
-    unfitted = ols(f"y ~ {terms}", frame)
+    unfitted = ols(f"y ~ {' + '.join(labels)}", frame)
     _check_design(observations, unfitted.exog)
     model = unfitted.fit()
     if model.ssr <= _ROUNDING * float((unfitted.endog**2).sum()):
         raise InputError("nothing varies besides the blocks; F needs variance within cells")
     table = anova_lm(model, typ=2)
-    # statsmodels lists the terms in order of their degree, an interaction last.
-    sources = [*observations.factors, *([observations.block] if observations.blocks else [])]
-    sources += labels[len(observations.factors) :]
     total = float(((frame["y"] - frame["y"].mean()) ** 2).sum())
     within = int(table["df"].iloc[-1])
     rows = []
-    for label, (_, row) in zip([*sources, "Within"], table.iterrows(), strict=True):
+    for term, label in {**labels, "Residual": "Within"}.items():
+        row = table.loc[term]
         ss, df = float(row["sum_sq"]), int(row["df"])
-        is_effect = label != "Within"
+        is_effect = term in labels
         rows.append(
             Source(
                 source=label,
@@ -152,7 +151,6 @@ def anova(observations: Observations) -> list[Source]:
                 share=ss / total,
             )
         )
-    rows.sort(key=lambda row: [*labels, observations.block, "Within"].index(row.source))
     return [*rows, Source("Total", total, len(frame) - 1, None, None, None, None, None)]
 
 

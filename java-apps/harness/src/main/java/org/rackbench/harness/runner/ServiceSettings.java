@@ -47,14 +47,14 @@ final class ServiceSettings {
 
   private void put(Map<String, Object> found, ServingNode node, List<String> services, Look look) {
     List<Object> key = new ArrayList<>(List.of(node.name()));
-    services.forEach(service -> key.add(service + look.invocation(service + " on " + node.name())));
+    services.forEach(service -> key.add(service + look.invocation(Look.subject(service, node))));
     Map<?, ?> told = known.computeIfAbsent(key, starts -> health.settings(node));
     if (told.isEmpty()) {
       known.remove(key); // asked again after the next trial
     }
     for (String service : services) {
       if (told.get(service) != null) {
-        found.put(service + " on " + node.name(), told.get(service));
+        found.put(Look.subject(service, node), told.get(service));
       }
     }
   }
