@@ -10,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import tarfile
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -179,8 +180,7 @@ class Services:
     ) -> list[list[str]]:
         """Run a trial in a JVM of its own; the rows of its measured calls."""
         home = self.programs.home
-        work = home / f"trial-{client}-{len(list(home.glob('trial-*')))}"
-        work.mkdir()
+        work = Path(tempfile.mkdtemp(prefix=f"trial-{client}-", dir=home))
         plan = {"schema": 1, "id": "t1", "client": client, "calls": calls, "warmup": warmup}
         plan |= {"threads": 1, "timeout_s": 60, "seed": 42}
         plan |= {"factors": dict(factors), "constants": dict(constants)}
