@@ -22,6 +22,7 @@ from collect.replication.judge import Replication, replicate
 from collect.replication.lessons import Lesson, lessons_of
 from collect.report.bench import Bench, find_bench
 from collect.report.deviations import Condition, conditions_of
+from collect.report.drawings import claims as claims_drawing
 from collect.report.provenance import Fact, facts_of, nodes_of, settings_of
 from collect.report.warnings import ReportWarning, find_warnings
 from collect.run import starts
@@ -68,6 +69,11 @@ class Section:
     def warnings(self) -> list[ReportWarning]:
         """What went wrong."""
         return find_warnings(self.analysis)
+
+    @property
+    def claim_rows(self) -> Sequence[claims_drawing.Row]:
+        """The claims as rows of a drawing."""
+        return claims_drawing.rows_of(self.replication.claims)
 
     @property
     def has_single_starts(self) -> bool:
@@ -177,6 +183,7 @@ def _render(sections: Sequence[Section]) -> str:
     environment.filters.update(
         show=show,
         estimate=show_estimate,
+        show_tick=lambda value: f"{value:.3g}" if abs(value) < 1000 else show(value),
         level=show_level,
         key=name_of,
         spec=charts.page_spec,

@@ -119,7 +119,10 @@ def test_figure_7_stands_in_the_page_printed_and_measured(paper):
 PROBE = """<script>
 const look = (tries) => {
   const charts = document.querySelectorAll(".chart .vega-embed").length;
-  if (charts < 8 && tries > 0) return setTimeout(look, 100, tries - 1);
+  if (charts < 8 && tries > 0) {
+    document.querySelector(".chart:not(:has(.vega-embed))")?.scrollIntoView();
+    return setTimeout(look, 100, tries - 1);
+  }
   const table = document.querySelector(".exhibit table.sortable");
   const column = () => [...table.tBodies[0].rows].map((row) => row.cells[1].textContent);
   const before = column();

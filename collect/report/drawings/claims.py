@@ -1,0 +1,113 @@
+"""The claims of a study as one drawing: bound, printed number, measured interval, verdict."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from collect.cells.notation import show_estimate
+from collect.replication.claims import Bound, Judgement, Result, Verdict
+from collect.replication.judge import JudgedClaim
+from collect.report.drawings.axis import Axis
+from collect.stats.estimates import Estimate
+
+_FARTHEST = 3
+"""An interval's end farther from all values and bounds than this factor is cut at the edge."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One number of a claim: as measured, and as the paper prints it; None where there is none."""
+
+    label: str
+    measured: Estimate | None
+    printed: Estimate | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One claim on its axis; no axis where neither the paper nor the run has a number."""
+
+    judged: JudgedClaim
+    axis: Axis | None
+    lines: Sequence[Line]
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """Where the bound begins and ends, in percent."""
+        bound = self.judged.claim.bound
+        return (self.axis.place(bound.low), self.axis.place(bound.high)) if self.axis else (0, 0)
+
+    @property
+    def found(self) -> str:
+        """What was measured, in words: a number with its interval, or how many hold."""
+        return _in_words(self.judged.measured)
+
+    @property
+    def in_words(self) -> str:
+        """The whole row for somebody who does not see it."""
+        claim, judged = self.judged.claim, self.judged
+        printed = _in_words(judged.published) if judged.published.tested else "no number"
+        return f"{claim.statistic} {claim.bound}. In the paper: {printed}. Measured: {self.found}."
+
+
+def rows_of(claims: Sequence[JudgedClaim]) -> list[Row]:
+    """Return a row for each claim; all ratios of a study share one axis, which has 1 on it."""
+    ratios = [claim for claim in claims if _is_ratio(claim)]
+    shared = _axis_of(ratios, is_log=True) if ratios else None
+    return [Row(one, shared if _is_ratio(one) else _own_axis(one), _lines(one)) for one in claims]
+
+
+def _is_ratio(judged: JudgedClaim) -> bool:
+    """Tell whether a statistic is one quantity over another, not a share or a difference."""
+    return " / " in judged.claim.statistic
+
+
+def _own_axis(judged: JudgedClaim) -> Axis | None:
+    return _axis_of([judged], is_log=False) if _numbers([judged]) else None
+
+
+def _axis_of(claims: Sequence[JudgedClaim], *, is_log: bool) -> Axis:
+    limits = [end for one in claims for end in _ends(one.claim.bound)]
+    values = [*limits, *(number.value for number in _numbers(claims))]
+    known = [v for v in [*values, *([1.0] if is_log else [])] if math.isfinite(v)]
+    ends = [e for n in _numbers(claims) for e in (n.low, n.high) if e is not None]
+    if is_log:
+        known = [value for value in known if value > 0]
+        near = [e for e in ends if min(known) / _FARTHEST <= e <= max(known) * _FARTHEST]
+    else:
+        reach = _FARTHEST * ((max(known) - min(known)) or abs(known[0]) or 1.0)
+        near = [e for e in ends if min(known) - reach <= e <= max(known) + reach]
+    return Axis.over([*known, *near], is_log=is_log)
+
+
+def _ends(bound: Bound) -> list[float]:
+    return [end for end in (bound.low, bound.high) if math.isfinite(end)]
+
+
+def _numbers(claims: Sequence[JudgedClaim]) -> list[Estimate]:
+    return [n for one in claims for side in (one.measured, one.published) for n in side.tested]
+
+
+def _lines(judged: JudgedClaim) -> list[Line]:
+    """Pair what was measured with what is printed, by place: both are in the claim's order."""
+    own, printed = judged.measured.results, judged.published.results
+    if len(own) == len(printed):
+        return [Line(a.label, _number(a), _number(b)) for a, b in zip(own, printed, strict=True)]
+    both = {result.label: result for result in printed}
+    names = dict.fromkeys(result.label for result in (*own, *printed))
+    measured = {result.label: result for result in own}
+    return [Line(name, _number(measured.get(name)), _number(both.get(name))) for name in names]
+
+
+def _number(result: Result | None) -> Estimate | None:
+    return result.estimate if result and isinstance(result.estimate, Estimate) else None
+
+
+def _in_words(judged: Judgement) -> str:
+    only = judged.only
+    if isinstance(only, Estimate):
+        return show_estimate(only)
+    if only is not None:
+        return only.reason
+    counts = [(v, sum(r.verdict == v for r in judged.results)) for v in Verdict]
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts if count)
