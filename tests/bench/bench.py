@@ -87,7 +87,9 @@ better of the two rivals. Both know whole milliseconds, so ours are rounded like
 are compared; below 2 ms look at the mean. Threads that are inside calls for less of their time load
 the servers less, so their calls are shorter: compare medians where that share is alike. JMeter can
 send a text only, the others send bytes. Our SOAP call includes the SOAP stack, which writes and
-parses each envelope; JMeter posts a text that is ready and parses nothing.
+parses each envelope; JMeter posts a text that is ready and parses nothing. So the harness also
+posts that text without the stack: the rows *a ready text* say what the harness costs, and the rows
+*SOAP call* what the stack adds to it.
 
 - Date: {datetime.datetime.now(datetime.UTC).date()}
 - Machine: {os.cpu_count()} cores, {model}, Linux {platform.release()}

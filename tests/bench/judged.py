@@ -9,8 +9,13 @@ from dataclasses import dataclass
 from row import Row, rate, seconds, share
 
 OURS = "ours"
+READY = "ours, with a ready text"
 RIVALS = {"jms": ("JMeter", "Gatling"), "soap": ("JMeter",)}
-NAMES = {"jms": "JMS request and reply", "soap": "SOAP call"}
+NAMES = {
+    (OURS, "jms"): "JMS request and reply",
+    (OURS, "soap"): "SOAP call",
+    (READY, "soap"): "the same envelope, a ready text",
+}
 
 
 @dataclass(frozen=True)
@@ -77,9 +82,9 @@ def own_load(calls: Iterable[tuple[int, int, int, bool]]) -> Load:
 def compared(runs: Runs, threads: int) -> Iterator[Row]:
     """The rows of one number of threads; an aim stands beside the better rival."""
     at = f"{threads} thread{'s' if threads > 1 else ''}"
-    for protocol, rivals in RIVALS.items():
-        what = f"{NAMES[protocol]}, {at}"
-        mine = runs[OURS, protocol, threads]
+    for (tool, protocol), name in NAMES.items():
+        what, rivals = f"{name}, {at}", RIVALS[protocol]
+        mine = runs[tool, protocol, threads]
         theirs = {rival: runs[rival, protocol, threads] for rival in rivals}
         fastest = max(rivals, key=lambda rival: _middle(theirs[rival], "calls_per_s"))
         shortest = min(rivals, key=lambda rival: _middle(theirs[rival], "p50"))
@@ -94,13 +99,14 @@ def compared(runs: Runs, threads: int) -> Iterator[Row]:
         for rival, loads in theirs.items():
             inside, others = _inside(mine, threads), _inside(loads, threads)
             yield Row(f"{what}: threads' time inside calls", inside, rival, others, show=share)
-    for name in ("p50", "mean"):
-        mine, theirs_ = (_quotients(runs, tool, threads, name) for tool in (OURS, "JMeter"))
-        ratio = statistics.median(a / b for a, b in zip(mine, theirs_, strict=True))
-        what = f"time over JMS / time over SOAP, {at}: {name}"
-        target = ALIKE.of(ratio) if name == "p50" else ""
-        middle, yardstick = statistics.median(mine), statistics.median(theirs_)
-        yield Row(what, middle, "the same of JMeter", yardstick, target, share, ratio)
+    for tool, protocol in ((OURS, "SOAP"), (READY, "HTTP with a ready text")):
+        for name in ("p50", "mean"):
+            mine, theirs_ = (_quotients(runs, pair, threads, name) for pair in (tool, "JMeter"))
+            ratio = statistics.median(a / b for a, b in zip(mine, theirs_, strict=True))
+            what = f"time over JMS / time over {protocol}, {at}: {name}"
+            target = ALIKE.of(ratio) if name == "p50" else ""
+            middle, yardstick = statistics.median(mine), statistics.median(theirs_)
+            yield Row(what, middle, "the same of JMeter", yardstick, target, share, ratio)
 
 
 def _row(
@@ -131,5 +137,6 @@ def _inside(loads: Sequence[Load], threads: int) -> float:
 
 
 def _quotients(runs: Runs, tool: str, threads: int, name: str) -> list[float]:
-    pairs = zip(runs[tool, "jms", threads], runs[tool, "soap", threads], strict=True)
-    return [getattr(jms, name) / getattr(soap, name) for jms, soap in pairs]
+    jms = runs[OURS if tool == READY else tool, "jms", threads]
+    pairs = zip(jms, runs[tool, "soap", threads], strict=True)
+    return [getattr(over_jms, name) / getattr(over_http, name) for over_jms, over_http in pairs]

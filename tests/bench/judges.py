@@ -21,7 +21,7 @@ import jmeter_run
 import pinned_jars
 from bench_lab import PREFIX, ROOT, BenchLab, said
 from by_hand import CLIENT, HandRun, study
-from judged import OURS, RIVALS, Load, compared, load, own_load
+from judged import OURS, READY, RIVALS, Load, compared, load, own_load
 from row import Row, rate, seconds
 
 HERE = Path(__file__).parent
@@ -34,12 +34,20 @@ HEAP_MB = 512
 COLLECTOR = "parallel"
 JVM_OPTIONS = ["-XX:+UseParallelGC", "-XX:+AlwaysPreTouch"]  # as the harness has it
 JAVA = [f"-Xms{HEAP_MB}m", f"-Xmx{HEAP_MB}m", *JVM_OPTIONS]
-SERVICE = f"http://{PREFIX}.21:8080/axis/services/Hello"
+PATH = "/services/Hello"
+SERVICE = f"http://{PREFIX}.21:8080/axis{PATH}"
 QUEUE = f"matrix.{WORKER}"  # the echo takes the place of the matrix worker
 JNDI, FACTORY = "file:///etc/rackbench/jndi", "ConnectionFactory"
 USER, PASSWORD = "bench", "/etc/rackbench/broker.password"
 AT = "/opt/judges"  # on the nodes
 CLIENTS = "/opt/rackbench/clients"
+FILE, EXPECTED = f"{AT}/envelope.xml", "HelloHello"
+OWN: dict[tuple[str, str], tuple[str, dict[str, object]]] = {
+    (OURS, "jms"): ("echo-jms", {"persistence": "written", "acknowledge": "auto"}),
+    (OURS, "soap"): ("hello-http", {"pooled": True}),
+    (READY, "soap"): ("posted-envelope", {"service": PATH, "envelope": FILE, "expect": EXPECTED}),
+}
+"""Our client and its constants, by tool and protocol."""
 ENVELOPE = (
     '<?xml version="1.0" encoding="UTF-8"?><soapenv:Envelope '
     'xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/" '
@@ -63,21 +71,20 @@ def rows(lab: BenchLab) -> list[Row]:
 
 def measured(lab: BenchLab) -> list[Row]:
     """Run all rounds, every other one in the opposite order."""
-    own = {
-        protocol: planned(
-            lab, protocol, {c: rival(lab, "JMeter", protocol, c).calls_per_s for c in CONCURRENCY}
-        )  # which warms up the servers, too
+    expected = {
+        protocol: {c: rival(lab, "JMeter", protocol, c).calls_per_s for c in CONCURRENCY}
         for protocol in RIVALS
-    }
-    order = [(tool, protocol) for protocol in RIVALS for tool in (OURS, *RIVALS[protocol])]
+    }  # which warms up the servers, too
+    own = {which: planned(lab, *which, expected[which[1]]) for which in OWN}
+    order = [*OWN, *((tool, protocol) for protocol in RIVALS for tool in RIVALS[protocol])]
     runs: dict[tuple[str, str, int], list[Load]] = defaultdict(list)
     for block in range(1, ROUNDS + 1):
         for c in CONCURRENCY:
             print(f"JMS and SOAP at {c} threads, round {block} of {ROUNDS} …", flush=True)
             for tool, protocol in order if block % 2 else reversed(order):
                 found = (
-                    harness(own[protocol], block, c)
-                    if tool == OURS
+                    harness(own[tool, protocol], block, c)
+                    if (tool, protocol) in own
                     else rival(lab, tool, protocol, c)
                 )
                 runs[tool, protocol, c].append(found)
@@ -104,6 +111,7 @@ def install(lab: BenchLab) -> None:
     # A directory for each: jars of javax.jms and jakarta.jms never meet.
     put(lab, CLIENT, f"{AT}/gatling", jars, "*.jar")
     put(lab, CLIENT, f"{AT}/echo-jms", jars, "judges.jar")
+    put(lab, CLIENT, f"{AT}/posted-envelope", jars, "judges.jar")
     put(lab, WORKER, f"{AT}/echo", jars, "judges.jar")
     broker = "imq.jar fscontext.jar"
     text = ENVELOPE.replace("TEXT", ("Hello" * BYTES)[: BYTES - len(ENVELOPE) + len("TEXT")])
@@ -111,9 +119,10 @@ def install(lab: BenchLab) -> None:
         lab,
         CLIENT,
         f"cd {CLIENTS}/sort-jms && cp {broker} {AT}/gatling && cp *.jar {AT}/echo-jms && "
-        f"ln -sfn {AT}/echo-jms {CLIENTS}/echo-jms && cd {CLIENTS}/hello-jms && "
+        f"ln -sfn {AT}/echo-jms {CLIENTS}/echo-jms && "
+        f"ln -sfn {AT}/posted-envelope {CLIENTS}/posted-envelope && cd {CLIENTS}/hello-jms && "
         f"cp imq-*.jar fscontext-*.jar javax.jms-api-*.jar {jmeter_run.JMETER}/lib && "
-        f"printf %s {shlex.quote(text)} > {AT}/envelope.xml",
+        f"printf %s {shlex.quote(text)} > {FILE}",
     )
 
 
@@ -149,18 +158,21 @@ def on(lab: BenchLab, node: str, script: str, given: bytes = b"") -> bytes:
     return said([*lab.ssh(node), f"sudo sh -c {shlex.quote(script)}"], given)
 
 
-def planned(lab: BenchLab, protocol: str, expected: Mapping[int, float]) -> HandRun:
+def planned(lab: BenchLab, tool: str, protocol: str, expected: Mapping[int, float]) -> HandRun:
     """A trial a round and concurrency, of as many calls as last SECONDS, and as many to warm up."""
     where = [
         {"cells": {"concurrency": c}, "calls": calls, "warmup": calls}
         for c, speed in expected.items()
         for calls in [max(1, round(speed * SECONDS / c))]
     ]
-    constants = {"client_heap_mb": HEAP_MB, "collector": COLLECTOR, "message_bytes": BYTES}
-    constants |= (
-        {"persistence": "written", "acknowledge": "auto"} if protocol == "jms" else {"pooled": True}
-    )
-    name, client = f"bench-judges-{protocol}", {"jms": "echo-jms", "soap": "hello-http"}[protocol]
+    client, constants = OWN[tool, protocol]
+    constants = {
+        **constants,
+        "client_heap_mb": HEAP_MB,
+        "collector": COLLECTOR,
+        "message_bytes": BYTES,
+    }
+    name = f"bench-judges-{client}"
     plan = study(
         name,
         client,
@@ -214,7 +226,7 @@ def jmeter(lab: BenchLab, protocol: str, threads: int) -> list[tuple[int, int, b
     else:
         url = urlsplit(SERVICE)
         options |= {"host": url.hostname, "port": url.port, "path": url.path}
-        options |= {"envelope": f"{AT}/envelope.xml", "expect": "HelloHello"}
+        options |= {"envelope": FILE, "expect": EXPECTED}
     found = jmeter_run.samples(lab, f"{protocol}.jmx", options, JAVA)
     return [(call.start, call.start + call.elapsed, call.is_ok) for call in found]
 

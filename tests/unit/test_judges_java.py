@@ -1,4 +1,4 @@
-"""What `make bench` adds to the kit's own JMS clients still fits them."""
+"""What `make bench` adds to the kit's own clients still fits them."""
 
 import shutil
 import subprocess
@@ -13,11 +13,12 @@ MODULES = ("harness", "workloads", "jakarta-jms", "clients/jakarta-jms-clients")
 pytestmark = pytest.mark.skipif(not shutil.which("mvn"), reason="Maven is not installed")
 
 
-def test_the_echo_is_a_client_and_a_worker_of_the_kit(tmp_path):
+def test_the_clients_and_the_worker_of_the_bench_fit_the_kit(tmp_path):
     jars = sorted((Path.home() / ".m2/repository").glob("**/*.jar"))
     needed = [j for j in jars if j.name.startswith(("jakarta.jms-api-3", "jackson-"))]
     assert needed, "build java-apps first: make build"
-    sources = [*JUDGES.glob("clients/jakartajms/*.java"), JUDGES / "judges/EchoWorker.java"]
+    judges = [JUDGES / "judges/EchoWorker.java", JUDGES / "judges/PostedEnvelope.java"]
+    sources = [*JUDGES.glob("clients/jakartajms/*.java"), *judges]
     done = subprocess.run(
         [
             *("javac", "--release", "17", "-proc:none", "-implicit:none", "-d", str(tmp_path)),
@@ -31,4 +32,10 @@ def test_the_echo_is_a_client_and_a_worker_of_the_kit(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     names = {file.stem for file in tmp_path.rglob("*.class")}
-    assert names == {"EchoJms", "EchoJmsCaller", "EchoWorker"}
+    assert names == {
+        "EchoJms",
+        "EchoJmsCaller",
+        "EchoWorker",
+        "PostedEnvelope",
+        "PostedEnvelope$Post",
+    }
