@@ -1,0 +1,104 @@
+"""`collect power`: what a pilot run says about the night."""
+
+import json
+
+import numpy as np
+import pytest
+from synthetic import make_run, sort_times
+
+from collect.cli import main
+
+
+def varied(planned, rng):
+    """Starts of 4 % shared by a block, forks of 3 %, calls of 10 %."""
+    start = np.random.default_rng(planned.block).normal(0, 0.04)
+    level = 10 * np.exp(start + rng.normal(0, 0.03))
+    return (level * rng.lognormal(0, 0.1, planned.calls * planned.threads)).tolist()
+
+
+def power(capsys, *arguments):
+    code = main(["power", *map(str, arguments), "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+@pytest.fixture(scope="module")
+def pilot(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("runs") / "pilot"
+    make_run(directory, varied, profile="paper")
+    return directory
+
+
+def test_a_night_is_planned_from_a_pilot(pilot, capsys):
+    code, found = power(capsys, pilot)
+    assert code == 0
+    assert len(found["cells"]) == 24
+    deviations = [cell["deviation"] for cell in found["cells"]]
+    for level, true in {"blocks": 0.04, "forks": 0.03, "calls": 0.1}.items():
+        assert np.mean([d[level] for d in deviations]) == pytest.approx(true, rel=0.35)
+    best = found["best"]
+    assert best["seconds"] == pytest.approx(best["blocks"] * best["block_s"])
+    assert best["night"]["blocks"] == int(8 * 3600 / best["block_s"])
+    assert best["night"]["half_width"] < 0.05
+    assert not found["lacking"]
+
+
+def test_more_precision_takes_more_blocks_and_a_ratio_is_free_of_what_a_block_shares(pilot, capsys):
+    blocks = [
+        power(capsys, pilot, *more)[1]["as_it_stands"]["blocks"]
+        for more in (["--half-width", "0.1"], [], ["--half-width", "0.02"])
+    ]
+    assert blocks == sorted(set(blocks))
+    _, ratios = power(capsys, pilot, "--contrast", "transport")
+    assert len(ratios["quantities"]) == 12
+    assert all(len(one["cells"]) == 2 for one in ratios["quantities"])
+    cells = power(capsys, pilot)[1]["quantities"]
+    seen = [
+        np.mean([one["best"]["detectable"] for one in found])
+        for found in (cells, ratios["quantities"])
+    ]
+    assert seen[0] == pytest.approx(seen[1], rel=0.3)
+
+
+def test_another_profile_is_planned_and_what_the_pilot_lacks_is_named(tmp_path, capsys):
+    make_run(tmp_path / "pilot", sort_times)
+    code, found = power(capsys, tmp_path / "pilot", "--profile", "paper")
+    assert code == 0
+    assert len(found["cells"]) == 12
+    assert len(found["lacking"]) == 12
+    assert {cell["factors"]["integers"] for cell in found["lacking"]} == {50000, 100000}
+    assert {cell["calls_as_it_stands"] for cell in found["cells"]} == {10}
+    assert any("restart: block" in note for note in found["notes"])
+    assert any("12 of 24 cells are not planned" in note for note in found["notes"])
+
+
+def test_a_night_is_printed_for_people(pilot, capsys):
+    assert main(["power", str(pilot)]) == 0
+    said = capsys.readouterr().out
+    assert "±5 % in every cell" in said
+    assert "8 h at their best" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--contrast", "colour"], "'colour' is no factor of the study sort; its factors are"),
+        (["--profile", "nightly"], "there is no profile 'nightly'; choose one of demo"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused_with_the_reason(pilot, capsys, arguments, message):
+    assert main(["power", str(pilot), *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_one_block_is_no_pilot(tmp_path, capsys):
+    make_run(tmp_path / "pilot", sort_times, until=12)
+    assert main(["power", str(tmp_path / "pilot")]) == 2
+    assert "better 5" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", [["--half-width", "5"], ["--hours", "0"], ["--hours", "late"]])
+def test_a_wish_that_is_none_is_refused(pilot, capsys, wrong):
+    with pytest.raises(SystemExit) as ended:
+        main(["power", str(pilot), *wrong])
+    assert ended.value.code == 2
+    assert "is not a" in capsys.readouterr().err
