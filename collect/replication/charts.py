@@ -179,7 +179,7 @@ def domain_of_points(points: Sequence[Point]) -> tuple[float, float]:
 
 def page_spec(chart: alt.LayerChart) -> dict[str, Any]:
     """Return the Vega-Lite specification of a panel; a click in its legend picks a line."""
-    spec: dict[str, Any] = _configured(chart).to_dict()
+    spec: dict[str, Any] = _configured(chart)
     fade = {"condition": {"param": "picked", "value": 1}, "value": 0.15}
     for layer in spec["layer"]:
         layer["encoding"]["opacity"] = fade
@@ -196,7 +196,7 @@ def page_svg(spec: Mapping[str, Any]) -> str:
 def save(charts: Sequence[tuple[str, alt.LayerChart]], stem: Path) -> list[Path]:
     """Write titled charts side by side to STEM.svg and STEM.pdf in the light colours."""
     panels = [chart.properties(title=title) for title, chart in charts]
-    text = json.dumps(_configured(alt.hconcat(*panels)).to_dict())
+    text = json.dumps(_configured(alt.hconcat(*panels)))
     for name, colour in LIGHT.items():
         text = text.replace(f"var(--{name})", colour)
     files = [stem.with_suffix(".svg"), stem.with_suffix(".pdf")]
@@ -245,34 +245,43 @@ def _scale(channel: Any, axis: Axis) -> Any:
     return channel.title(axis.title).scale(scale).axis(alt.Axis(labelExpr=_LABEL, **ticks))
 
 
-def _configured(chart: Any) -> Any:
-    return (
-        chart.configure(background="transparent", font=_FONT)
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelColor="var(--soft)",
-            titleColor="var(--ink)",
-            gridColor="var(--line)",
-            domainColor="var(--soft)",
-            tickColor="var(--soft)",
-            labelFontSize=11,
-            titleFontSize=12.5,
-            titleFontWeight="normal",
-            titlePadding=8,
-            labelOverlap="greedy",
-            labelSeparation=4,
-        )
-        .configure_legend(
-            labelColor="var(--ink)",
-            titleColor="var(--soft)",
-            labelFontSize=12,
-            titleFontSize=12,
-            titleFontWeight="normal",
-            orient="bottom",
-            columns=3,
-            columnPadding=16,
-            rowPadding=4,
-            symbolStrokeWidth=0,
-        )
-        .configure_title(color="var(--ink)", fontSize=13, fontWeight=600, anchor="start")
-    )
+def _configured(chart: Any) -> dict[str, Any]:
+    """Return the Vega-Lite specification of a chart in the page's style.
+
+    Altair's own methods copy the chart and all its values once for each part of the style.
+    """
+    axis = {
+        "labelColor": "var(--soft)",
+        "titleColor": "var(--ink)",
+        "gridColor": "var(--line)",
+        "domainColor": "var(--soft)",
+        "tickColor": "var(--soft)",
+        "labelFontSize": 11,
+        "titleFontSize": 12.5,
+        "titleFontWeight": "normal",
+        "titlePadding": 8,
+        "labelOverlap": "greedy",
+        "labelSeparation": 4,
+    }
+    legend = {
+        "labelColor": "var(--ink)",
+        "titleColor": "var(--soft)",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "orient": "bottom",
+        "columns": 3,
+        "columnPadding": 16,
+        "rowPadding": 4,
+        "symbolStrokeWidth": 0,
+    }
+    title = {"color": "var(--ink)", "fontSize": 13, "fontWeight": 600, "anchor": "start"}
+    style = {
+        "background": "transparent",
+        "font": _FONT,
+        "view": {"continuousWidth": WIDTH, "continuousHeight": HEIGHT, "stroke": None},
+        "axis": axis,
+        "legend": legend,
+        "title": title,
+    }
+    return {**chart.to_dict(validate=False), "config": style}
