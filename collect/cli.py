@@ -443,13 +443,26 @@ def _add_compare(commands: Commands) -> None:
         _compare,
         "show what got faster or slower between runs",
         """\
-Compare two or more runs of the same factors with the first of them: the ratio of
-each cell with its interval; whether the cell got faster or slower or this cannot
-be told, corrected for the number of cells; and what else differs (run.json, plans,
-JVMs). Exit code 1 when a cell exceeds its budget beyond doubt, when a cell with a
-budget fails now, or when a trial is refused; 2 when the runs cannot be compared.
+Compare runs of the same factors: the ratio of each cell with its interval, and what
+else differs (run.json, plans, JVMs).
 
-A budget says how many times as long as in the first run a cell may take: one ratio
+Without --against each run is compared with the first one. With it, the runs before
+it are one side and those after it the other, each side runs of one and the same
+thing. --noise names runs of one and the same thing (A/A runs), of which only the
+spread is used.
+
+A run is a sample too: two nights differ although the systems do not. A cell is
+called faster or slower, at 5 % over all cells (Holm), only where it is known how
+much: where a side has two runs or --noise is given, its interval rests on the
+variance between runs. Two runs alone give the ratio with the interval of these
+runs, and no verdict. Five runs of a kind tell far more than two.
+
+Exit code 1 when a cell exceeds its budget beyond doubt, when a cell with a budget
+fails now, or when a trial is refused; 2 when the runs cannot be compared. A
+difference without a budget is no finding: exit code 0. Of two runs alone the
+budget is judged by their trials, so choose it larger than nights differ.
+
+A budget says how many times as long as on the other side a cell may take: one ratio
 for all cells, or a YAML file, where the last entry that matches a cell wins:
 
   budget: 1.10
@@ -458,12 +471,18 @@ for all cells, or a YAML file, where the last entry that matches a cell wins:
       budget: 1.5
 
 examples:
-  collect compare monday tuesday
-  collect compare jdk17 jdk21 jdk25 -o results/jdks.html
-  collect compare reference today --budget 1.10 --json""",
+  collect compare new1 new2 new3 --against old1 old2 old3
+  collect compare monday tuesday --noise same1 same2 same3 same4
+  collect compare today --against night1 night2 night3 night4 --budget 1.10 --json
+  collect compare jdk17 jdk21 jdk25 -o results/jdks.html      # no verdicts""",
     )
-    parser.add_argument("first", metavar="A", help="the run that the others are compared with")
-    parser.add_argument("others", metavar="B", nargs="+", help="runs: directories, or names")
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="runs: directories, or names")
+    parser.add_argument(
+        "--against", metavar="RUN", nargs="+", default=[], help="the runs to compare with"
+    )
+    parser.add_argument(
+        "--noise", metavar="RUN", nargs="+", default=[], help="runs of one and the same thing"
+    )
     parser.add_argument("--budget", metavar="RATIO|FILE", help="a ratio, or a YAML file of them")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument(
@@ -477,10 +496,25 @@ def _compare(options: argparse.Namespace) -> int:
     from collect.report.compare.show import as_html, as_json, compare, labels, print_text  # noqa: PLC0415
 
     budget = read_budget(options.budget) if options.budget else Budget()
-    runs = [open_run(name) for name in (options.first, *options.others)]
+    first, others = options.against, options.runs
+    if not first:
+        first, others = others[:1], others[1:]
+    if not others:
+        raise InputError(
+            f"nothing is compared with {first[0]}; name two runs, or others after --against"
+        )
+    runs = [open_run(name) for name in (*first, *others, *options.noise)]
     names = labels(runs)
     analyses = _analyse(runs)
-    outcome = compare(dict(zip(names, analyses, strict=True)), budget)
+    named = list(zip(names, analyses, strict=True))
+    ends = len(first), len(first) + len(others)
+    outcome = compare(
+        dict(named[: ends[0]]),
+        dict(named[ends[0] : ends[1]]),
+        dict(named[ends[1] :]),
+        budget,
+        together=bool(options.against),
+    )
     refused = _print_refused(analyses)
     if options.output is not None:
         write_text(options.output, as_html(outcome))

@@ -4,7 +4,7 @@ What a number rests on is required; of the rest, a field of another kind is as g
 a run must stay readable whatever an older or newer version recorded beside it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -79,6 +79,16 @@ class Fields:
     def _list(self, name: str) -> list[Any]:
         value = self.all.get(name)
         return value if isinstance(value, list) else []
+
+
+def leaves(settings: Mapping[str, Any], joint: str = " ") -> Iterator[tuple[str, Any]]:
+    """Yield what is no object, in order; what is nested is named `outer inner`, by its `joint`."""
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            for inner, what in leaves(value, joint):
+                yield f"{name}{joint}{inner}", what
+        else:
+            yield name, value
 
 
 def _whole(value: Any) -> int | None:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from collect.run.fields import leaves
+
 READINGS = frozenset(
     {
         *("clock_offset_ms", "clock_uncertainty_ms", "time_source"),
@@ -35,13 +37,8 @@ def kind_of(item: str) -> str:
 
 def flat(fingerprint: Mapping[str, Any]) -> dict[str, str]:
     """Return what was recorded of a node, item by item; nested items become `item name`."""
-    items: dict[str, str] = {}
-    for key, value in fingerprint.items():
-        if isinstance(value, Mapping):
-            items |= {f"{key} {name}": str(inner) for name, inner in value.items()}
-        elif value is not None:
-            items[key] = str(value)
-    return items
+    recorded = {name: value for name, value in fingerprint.items() if value is not None}
+    return {item: str(value) for item, value in leaves(recorded)}
 
 
 def are_close(item: str, one: str, other: str, tolerance: float) -> bool:

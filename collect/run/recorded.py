@@ -1,10 +1,10 @@
 """What a runner records in trial.json beside the calls; no time rests on it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from collect.run.fields import Fields
+from collect.run.fields import Fields, leaves
 
 
 @dataclass(frozen=True)
@@ -93,17 +93,9 @@ def warmup_of(record: Fields) -> WarmedUp | None:
 def ran_with(record: Fields) -> Mapping[str, Mapping[str, str]]:
     """Return what each `service on node` ran with, by name; what is nested becomes `item name`."""
     return {
-        name: {item: _plain(value) for item, value in _items(service.all)}
+        name: {item: _plain(value) for item, value in leaves(service.all)}
         for name, service in record.by_name("settings").items()
     }
-
-
-def _items(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in settings.items():
-        if isinstance(value, dict):
-            yield from ((f"{name} {inner}", what) for inner, what in _items(value))
-        else:
-            yield name, value
 
 
 def _plain(value: Any) -> str:

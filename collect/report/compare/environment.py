@@ -2,12 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from collect.cells.analysis import Analysis
 from collect.report.provenance import ABSENT, services_of
+from collect.run.fields import leaves
 from collect.run.fingerprint import READINGS
 from collect.run.nodes import Node
 from collect.run.warmup import Warmup
@@ -47,9 +48,7 @@ def _describe(analysis: Analysis) -> dict[str, str]:
         for name in sorted({name for trial in plan for name in getattr(trial, kind)}):
             values = (getattr(trial, kind).get(name, ABSENT) for trial in plan)
             facts[f"{kind}: {name}"] = _several(values)
-    for name, value in provenance.recorded.items():
-        if name not in _OF_THE_RUN:
-            facts |= _flat(name, value)
+    facts |= _texts(provenance.recorded, _OF_THE_RUN)
     facts |= _nodes(provenance.nodes)
     if provenance.study_file:
         text = provenance.study_file.encode()
@@ -67,7 +66,7 @@ def _nodes(nodes: Sequence[Node]) -> dict[str, str]:
     """Return each item of the nodes once: one value where all nodes have the same."""
     if not nodes:
         return {}
-    named = {str(node.name): _items(node.recorded) for node in nodes}
+    named = {str(node.name): _texts(node.recorded, _OF_THE_MOMENT) for node in nodes}
     facts = {"nodes": ", ".join(named)}
     for item in dict.fromkeys(item for items in named.values() for item in items):
         values = {name: items.get(item, ABSENT) for name, items in named.items()}
@@ -80,21 +79,9 @@ def _nodes(nodes: Sequence[Node]) -> dict[str, str]:
     return facts
 
 
-def _items(node: Mapping[str, Any]) -> dict[str, str]:
-    items: dict[str, str] = {}
-    for name, value in node.items():
-        if name not in _OF_THE_MOMENT:
-            items |= _flat(name, value)
-    return items
-
-
-def _flat(name: str, value: Any) -> dict[str, str]:
-    if not isinstance(value, dict):
-        return {name: _text(value)}
-    facts: dict[str, str] = {}
-    for key, inner in value.items():
-        facts |= _flat(f"{name}: {key}", inner)
-    return facts
+def _texts(recorded: Mapping[str, Any], left_out: Collection[str]) -> dict[str, str]:
+    kept = {name: value for name, value in recorded.items() if name not in left_out}
+    return {name: _text(value) for name, value in leaves(kept, ": ")}
 
 
 def _several(values: Any) -> str:

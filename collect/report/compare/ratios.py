@@ -1,61 +1,121 @@
-"""Compares each cell of a run with the same cell of the first run."""
+"""Compares each cell of one side with the same cell of the side that it is compared with."""
 
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
-from scipy import stats
 
 from collect.cells.analysis import Analysis
 from collect.cells.cells import NOT_RUN, CellResult
 from collect.errors import InputError
 from collect.report.compare.budget import Budget
+from collect.report.compare.contrast import Contrast, Unit, contrast
 from collect.run.cell import Cell, Level
 from collect.stats.estimates import CONFIDENCE, Estimate
 from collect.stats.groups import holm
 
 ALPHA = 1 - CONFIDENCE
-_ROUNDING = 1e-12
 
 
 class CellVerdict(StrEnum):
-    """What the comparison says of a cell."""
+    """What the comparison says of a cell.
+
+    `UNTOLD` is that of a test that found nothing, or of a cell without enough trials; `NONE` that
+    of two runs alone, which allow no test of the systems.
+    """
 
     FASTER = "faster"
     SLOWER = "slower"
     UNTOLD = "cannot be told"
+    NONE = "no verdict"
     BROKEN = "fails now"
     MENDED = "runs now"
 
 
 @dataclass(frozen=True)
-class Contrast:
-    """The ratio of two samples of times with its interval; `p_value` is that of no difference.
+class Side:
+    """Runs of one and the same thing, taken together, by their labels."""
 
-    `p_budget` is that of a ratio equal to the budget, None without one.
-    """
+    named: Mapping[str, Analysis]
 
-    ratio: Estimate
-    p_value: float
-    p_budget: float | None = None
+    @property
+    def label(self) -> str:
+        """The names of its runs."""
+        return ", ".join(self.named)
+
+    @property
+    def runs(self) -> list[Analysis]:
+        """Its runs."""
+        return list(self.named.values())
+
+
+@dataclass(frozen=True)
+class SideCell:
+    """A cell in the runs of a side that planned it."""
+
+    results: tuple[CellResult, ...]
+
+    @property
+    def cell(self) -> Cell:
+        """Its levels."""
+        return self.results[0].cell
+
+    @property
+    def tried(self) -> tuple[CellResult, ...]:
+        """The cell in those runs that ran it, however that ended."""
+        return tuple(result for result in self.results if result.outcome != NOT_RUN)
+
+    @property
+    def well(self) -> tuple[CellResult, ...]:
+        """The cell in those runs in which a trial of it counts."""
+        return tuple(result for result in self.results if result.outcome == "ok")
+
+    @property
+    def outcome(self) -> str:
+        """`ok` when it is so in every run that tried, else the first other outcome."""
+        others = (result.outcome for result in self.tried if result.outcome != "ok")
+        return next(others, "ok" if self.tried else NOT_RUN)
+
+    @property
+    def samples(self) -> list[list[float]]:
+        """The trial means in ms, a list for each run in which one counts."""
+        return [list(result.samples.values()) for result in self.well]
+
+    @property
+    def mean_ms(self) -> float | None:
+        """The geometric mean of the runs' means; None when no trial counts."""
+        means = [result.mean.value for result in self.well if result.mean]
+        if not means:
+            return None
+        return means[0] if min(means) <= 0 else float(np.exp(np.mean(np.log(means))))
+
+    @property
+    def trials(self) -> int:
+        """How many trials are sealed."""
+        return sum(len(result.trials) for result in self.results)
+
+    def total(self, name: str) -> int:
+        """Return the sum of a count of CellResult over the runs."""
+        return sum(getattr(result, name) for result in self.results)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One cell of `run` against the first run; `p_value` is corrected for all cells compared.
+    """One cell of a side against the reference; `p_value` is corrected for all cells compared.
 
-    `ratio` is above 1 when the cell got slower; None, like `p_value`, with a `reason`.
+    `ratio` is above 1 when the cell got slower; None, like `unit`, with a `reason`. `p_value` is
+    None as well where the unit is trials: two runs are no test of what they measured.
     """
 
     run: str
     factors: Cell
-    before: CellResult
-    after: CellResult
+    before: SideCell
+    after: SideCell
     verdict: CellVerdict
     reason: str = ""
     ratio: Estimate | None = None
+    unit: Unit | None = None
     p_value: float | None = None
     budget: float | None = None
     is_over: bool = False
@@ -63,7 +123,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Absence:
-    """A cell that the run `only_in` planned and another did not."""
+    """A cell that the side `only_in` planned and another did not."""
 
     only_in: str
     other: str
@@ -72,7 +132,7 @@ class Absence:
 
 @dataclass(frozen=True)
 class Compared:
-    """All cells of all runs against those of the first."""
+    """All cells of all sides against those of the reference."""
 
     comparisons: Sequence[Comparison]
     absences: Sequence[Absence]
@@ -83,71 +143,59 @@ class Compared:
         return [comparison for comparison in self.comparisons if comparison.is_over]
 
 
-def compare_cells(runs: Mapping[str, Analysis], budget: Budget) -> Compared:
-    """Compare the cells of each run with those of the first; `runs` is by label, in order.
+def compare_cells(
+    reference: Side, others: Sequence[Side], noise: Sequence[Analysis], budget: Budget
+) -> Compared:
+    """Compare the cells of each side with those of the reference.
 
-    Differences are tested at 5 % over all cells and runs together, by Holm's correction, and so
-    is what exceeds a budget. A cell that ran in the first run and fails in another exceeds any
-    budget. Raises InputError when the runs have no cell in common.
+    `noise` are runs of one and the same thing, of which only the spread is used. Differences are
+    tested at 5 % over all cells and sides together, by Holm's correction, and so is what exceeds a
+    budget. A cell that ran in the reference and fails in another side exceeds any budget. Raises
+    InputError when the runs have no cell in common.
     """
-    (first, base), *others = runs.items()
-    budget.check(_levels(list(runs.values())))
+    runs = [*reference.runs, *(run for side in others for run in side.runs), *noise]
+    for run in runs:
+        _check_factors(runs[0], run)
+    budget.check(_levels(runs))
+    spread = _cells(noise)
     raw: list[tuple[Comparison, Contrast | None]] = []
     absences: list[Absence] = []
-    before = _cells(base)
-    for label, analysis in others:
-        after = _cells(analysis)
-        _check_common(first, base, label, analysis, before.keys() & after.keys())
-        raw += [_compared(label, before[key], after[key], budget) for key in before if key in after]
-        absences += [Absence(first, label, key) for key in before if key not in after]
-        absences += [Absence(label, first, key) for key in after if key not in before]
+    before = _cells(reference.runs)
+    if noise:
+        _check_common(reference.label, "the runs of --noise", before.keys() & spread.keys())
+    for side in others:
+        after, labels = _cells(side.runs), (reference.label, side.label)
+        _check_common(reference.label, side.label, before.keys() & after.keys())
+        raw += [
+            _compared(labels, before[key], after[key], spread.get(key), budget)
+            for key in before
+            if key in after
+        ]
+        absences += [Absence(reference.label, side.label, k) for k in before if k not in after]
+        absences += [Absence(side.label, reference.label, k) for k in after if k not in before]
     return Compared(_corrected(raw), absences)
 
 
-def contrast(
-    before: Sequence[float], after: Sequence[float], budget: float | None = None
-) -> Contrast | str:
-    """Compare trial means in ms; return the reason in words when they allow no statement.
-
-    The contrast is the ratio after/before of geometric means with Welch's t interval of the logs:
-    the means of forks vary by factors rather than by summands, and need not vary equally in both
-    runs.
-    """
-    for name, sample in (("first", before), ("other", after)):
-        if len(sample) < 2:
-            return f"one trial in the {name} run; at least two are needed to know how trials vary"
-        if min(sample) <= 0 or not np.isfinite(sample).all():
-            return f"a mean of {min(sample):g} ms in the {name} run; ratios need times above zero"
-    logs = [np.log(np.asarray(sample, dtype=float)) for sample in (after, before)]
-    difference = float(np.mean(logs[0]) - np.mean(logs[1]))
-    if max(np.ptp(log) for log in logs) <= _ROUNDING:
-        return "the trials of each run are all equal; it is not known how they vary"
-    # Of a run without variance SciPy warns that digits are lost; its result of zero is right.
-    with warnings.catch_warnings(), np.errstate(over="ignore"):
-        warnings.simplefilter("ignore", RuntimeWarning)
-        welch = stats.ttest_ind(*logs, equal_var=False)
-        shifted = stats.ttest_ind(logs[0] - np.log(budget or 1), logs[1], equal_var=False)
-        interval = welch.confidence_interval(CONFIDENCE)
-        low, value, high = (float(np.exp(end)) for end in (interval.low, difference, interval.high))
-    p_budget = None if budget is None else float(shifted.pvalue)
-    estimate = Estimate(value, low, high, len(before) + len(after))
-    return Contrast(estimate, float(welch.pvalue), p_budget)
-
-
 def _compared(
-    label: str, before: CellResult, after: CellResult, budget: Budget
+    labels: tuple[str, str],
+    before: SideCell,
+    after: SideCell,
+    noise: SideCell | None,
+    budget: Budget,
 ) -> tuple[Comparison, Contrast | None]:
     ratio = budget.of(after.cell)
-    comparison = Comparison(label, after.cell, before, after, CellVerdict.UNTOLD, budget=ratio)
-    ran, runs = before.outcome == "ok", after.outcome == "ok"
-    if ran and runs:
-        found = contrast(list(before.samples.values()), list(after.samples.values()), ratio)
+    comparison = Comparison(labels[1], after.cell, before, after, CellVerdict.UNTOLD, budget=ratio)
+    outcomes = before.outcome, after.outcome
+    if outcomes == ("ok", "ok"):
+        spread = noise.samples if noise else []
+        found = contrast(before.samples, after.samples, spread, ratio)
         if isinstance(found, str):
             return replace(comparison, reason=found), None
-        return replace(comparison, ratio=found.ratio, reason=_remark(before, after)), found
-    reason = f"{before.outcome} in the first run, {after.outcome} in the other"
-    broken = ran and after.outcome != NOT_RUN
-    if broken or (runs and before.outcome != NOT_RUN):
+        remark = _remark(labels, before, after)
+        return replace(comparison, ratio=found.ratio, unit=found.unit, reason=remark), found
+    reason = f"{outcomes[0]} in {labels[0]}, {outcomes[1]} in {labels[1]}"
+    broken = outcomes[0] == "ok" and outcomes[1] != NOT_RUN
+    if broken or (outcomes[1] == "ok" and outcomes[0] != NOT_RUN):
         verdict = CellVerdict.BROKEN if broken else CellVerdict.MENDED
         over = broken and ratio is not None
         return replace(comparison, verdict=verdict, reason=reason, is_over=over), None
@@ -155,50 +203,57 @@ def _compared(
 
 
 def _corrected(raw: Sequence[tuple[Comparison, Contrast | None]]) -> list[Comparison]:
-    tested = [found for _, found in raw if found]
-    p_values = iter(holm([found.p_value for found in tested]))
-    limited = iter(holm([f.p_budget for f in tested if f.p_budget is not None]))
+    p_values = iter(holm([found.p_value for _, found in raw if found and found.unit == "runs"]))
+    limited = iter(holm([f.p_budget for _, f in raw if f and f.p_budget is not None]))
     comparisons = []
     for comparison, found in raw:
         if found is None:
             comparisons.append(comparison)
             continue
-        p_value, value = next(p_values), found.ratio.value
+        value = found.ratio.value
         p_budget = 1.0 if found.p_budget is None else next(limited)
-        told = CellVerdict.SLOWER if value > 1 else CellVerdict.FASTER
+        p_value, verdict = None, CellVerdict.NONE
+        if found.unit == "runs":
+            p_value = next(p_values)
+            told = CellVerdict.SLOWER if value > 1 else CellVerdict.FASTER
+            verdict = told if p_value < ALPHA else CellVerdict.UNTOLD
         over = comparison.budget is not None and value > comparison.budget and p_budget < ALPHA
-        comparisons.append(
-            replace(
-                comparison,
-                p_value=p_value,
-                verdict=told if p_value < ALPHA else CellVerdict.UNTOLD,
-                is_over=over,
-            )
-        )
+        comparisons.append(replace(comparison, p_value=p_value, verdict=verdict, is_over=over))
     return comparisons
 
 
-def _remark(before: CellResult, after: CellResult) -> str:
-    """Return in words which trials and calls of two cells are left out of their times."""
+def _remark(labels: tuple[str, str], before: SideCell, after: SideCell) -> str:
+    """Return in words which runs, trials and calls of two cells are left out of their times."""
     parts = []
     for kind, left_out in (
         (
-            "trials that did not end well",
-            [(len(c.trials) - len(c.counted), len(c.trials)) for c in (before, after)],
+            "runs without a trial that counts",
+            [(len(c.results) - len(c.well), len(c.results)) for c in (before, after)],
         ),
-        ("calls that failed", [(c.errors, c.calls + c.errors) for c in (before, after)]),
+        (
+            "trials that did not end well",
+            [(c.total("failed_trials"), c.trials) for c in (before, after)],
+        ),
+        (
+            "calls that failed",
+            [(c.total("errors"), c.total("calls") + c.total("errors")) for c in (before, after)],
+        ),
     ):
         if any(count for count, _ in left_out):
             first, other = (f"{count} of {total}" for count, total in left_out)
-            parts.append(f"{kind}: {first} in the first run, {other} in the other")
+            parts.append(f"{kind}: {first} in {labels[0]}, {other} in {labels[1]}")
     return "; ".join(parts)
 
 
-def _cells(analysis: Analysis) -> dict[Cell, CellResult]:
-    return {result.cell: result for result in analysis.cells}
+def _cells(runs: Sequence[Analysis]) -> dict[Cell, SideCell]:
+    found: dict[Cell, list[CellResult]] = {}
+    for analysis in runs:
+        for result in analysis.cells:
+            found.setdefault(result.cell, []).append(result)
+    return {cell: SideCell(tuple(results)) for cell, results in found.items()}
 
 
-def _levels(analyses: Sequence[Analysis]) -> dict[str, list[Level]]:
+def _levels(analyses: Sequence[Analysis]) -> Mapping[str, list[Level]]:
     levels: dict[str, list[Level]] = {}
     for analysis in analyses:
         for name, known in analysis.run.factors.items():
@@ -206,17 +261,16 @@ def _levels(analyses: Sequence[Analysis]) -> dict[str, list[Level]]:
     return {name: list(dict.fromkeys(known)) for name, known in levels.items()}
 
 
-def _check_common(
-    first: str, base: Analysis, label: str, analysis: Analysis, common: Collection[object]
-) -> None:
-    factors = [set(base.run.factors), set(analysis.run.factors)]
-    if factors[0] != factors[1]:
-        named = [", ".join(run.factors) for run in (base.run, analysis.run)]
+def _check_factors(first: Analysis, other: Analysis) -> None:
+    if set(first.run.factors) != set(other.run.factors):
         raise InputError(
-            f"{first} has the factors {named[0]}, {label} has {named[1]}; "
-            "compare runs of the same factors"
+            f"{first.run.name} has the factors {', '.join(first.run.factors)}, {other.run.name} "
+            f"has {', '.join(other.run.factors)}; compare runs of the same factors"
         )
+
+
+def _check_common(first: str, other: str, common: Collection[Cell]) -> None:
     if not common:
         raise InputError(
-            f"{first} and {label} have no cell in common; compare runs that share levels"
+            f"{first} and {other} have no cell in common; compare runs that share levels"
         )

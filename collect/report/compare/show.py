@@ -10,21 +10,39 @@ from rich.table import Table
 from rich.text import Text
 
 from collect.cells.analysis import Analysis
-from collect.cells.cells import CellResult
 from collect.cells.notation import show, show_estimate, show_level
 from collect.errors import InputError
 from collect.printable import console
 from collect.report.compare.budget import Budget
+from collect.report.compare.contrast import Unit
 from collect.report.compare.environment import Difference, find_differences
-from collect.report.compare.ratios import CellVerdict, Compared, Comparison, compare_cells
+from collect.report.compare.ratios import (
+    CellVerdict,
+    Compared,
+    Comparison,
+    Side,
+    SideCell,
+    compare_cells,
+)
 from collect.run.cell import Cell
 from collect.run.directory import Run
 from collect.templates import templates_in
 
-METHOD = (
-    "The ratio is that of the geometric means of the trials (JVM forks), other run to first run, "
-    "with Welch's 95 % interval of the logs: above 1 is slower. Faster and slower are said at 5 % "
+_RATIO = (
+    "The ratio is that of geometric means, above 1 where {others} took longer than {reference}, "
+    "with its 95 % interval. "
+)
+_OF_RUNS = (
+    "Runs are the samples: the interval rests on how much runs of the same thing differ "
+    "({groups}), by Student's t over the logs of their means. Faster and slower are said at 5 % "
     "over all cells together (Holm's correction), and so is what exceeds its budget."
+)
+_OF_TRIALS = (
+    "There is one run on each side, so nobody can tell nights from systems: runs of the same thing "
+    "differ too, by how much is not known, and no cell is called faster or slower. The interval "
+    "(Welch's, of the logs of trial means) is that of these two runs alone, and so is what exceeds "
+    "its budget. Name several runs on each side (--against), or runs of one and the same thing "
+    "(--noise)."
 )
 _STYLES = {
     CellVerdict.FASTER: "green",
@@ -34,11 +52,21 @@ _STYLES = {
 }
 
 
+Runs = Mapping[str, Analysis]
+"""Runs by their labels."""
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a comparison of two or more runs, by their labels."""
+    """The result of a comparison of sides with the side `reference`; `runs` are all by label.
 
-    runs: Mapping[str, Analysis]
+    `noise` has the labels of the runs of which only the spread is used.
+    """
+
+    runs: Runs
+    reference: Side
+    others: Sequence[Side]
+    noise: Sequence[str]
     compared: Compared
     differences: Sequence[Difference]
 
@@ -51,15 +79,34 @@ class Outcome:
     def summary(self) -> list[str]:
         """How many cells are what, a line each other run, and a last one for the budget."""
         lines = []
-        first, *others = self.runs
-        for label in others:
-            cells = [c.verdict for c in self.compared.comparisons if c.run == label]
+        for side in self.others:
+            cells = [c.verdict for c in self.compared.comparisons if c.run == side.label]
             counts = [f"{cells.count(v)} {v}" for v in CellVerdict if v in cells]
-            lines.append(f"{label} against {first}: {len(cells)} cells, {', '.join(counts)}")
+            against = f"{side.label} against {self.reference.label}"
+            lines.append(f"{against}: {len(cells)} cells, {', '.join(counts)}")
         if self.has_budget:
             over = len(self.compared.over)
-            lines.append(f"over budget beyond doubt: {over or 'no'} cell{'' if over == 1 else 's'}")
+            doubt = "beyond doubt" if self.unit == "runs" else "in these runs"
+            lines.append(f"over budget {doubt}: {over or 'no'} cell{'' if over == 1 else 's'}")
         return lines
+
+    @property
+    def unit(self) -> Unit:
+        """What the intervals take for samples."""
+        sides = (self.reference, *self.others)
+        return "runs" if self.noise or any(len(side.named) > 1 for side in sides) else "trials"
+
+    @property
+    def method(self) -> str:
+        """How the ratios and their intervals were made, and what they can tell."""
+        others = " or ".join(side.label for side in self.others)
+        ratio = _RATIO.format(others=others, reference=self.reference.label)
+        if self.unit == "trials":
+            return ratio + _OF_TRIALS
+        groups = [side.label for side in (self.reference, *self.others) if len(side.runs) > 1]
+        return ratio + _OF_RUNS.format(
+            groups="; ".join([*groups, ", ".join(self.noise)]).strip("; ")
+        )
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
@@ -73,20 +120,41 @@ def labels(runs: Sequence[Run]) -> list[str]:
     return paths
 
 
-def compare(runs: Mapping[str, Analysis], budget: Budget) -> Outcome:
-    """Compare runs with the first of them; raises InputError when they have nothing in common."""
-    return Outcome(runs, compare_cells(runs, budget), find_differences(list(runs.values())))
+def compare(
+    first: Runs, others: Runs, noise: Runs, budget: Budget, *, together: bool = False
+) -> Outcome:
+    """Compare runs with the first ones: each for itself, or `together` as one side.
+
+    Only the spread of the runs of `noise` is used. Raises InputError when the runs have nothing in
+    common, or when a single run is to show a spread.
+    """
+    if len(noise) == 1:
+        raise InputError(
+            f"{next(iter(noise))} alone does not show how runs differ; name two or more runs of "
+            "the same thing after --noise"
+        )
+    reference = Side(first)
+    sides = [Side(others)] if together else [Side({name: run}) for name, run in others.items()]
+    runs = {**first, **others, **noise}
+    return Outcome(
+        runs,
+        reference,
+        sides,
+        list(noise),
+        compare_cells(reference, sides, list(noise.values()), budget),
+        find_differences(list(runs.values())),
+    )
 
 
 def print_text(outcome: Outcome) -> None:
     """Print the cells, what only one run has, and what differs around them."""
     out = console()
-    for label in list(outcome.runs)[1:]:
-        out.print(_cells(outcome, label))
+    for side in outcome.others:
+        out.print(_cells(outcome, side.label))
     for absence in outcome.compared.absences:
         out.print(Text(f"only in {absence.only_in}: {_name(absence.factors)}"))
     out.print(_differences(outcome))
-    for line in (METHOD, *outcome.summary):
+    for line in (outcome.method, *outcome.summary):
         out.print(Text(line))
 
 
@@ -94,7 +162,10 @@ def as_json(outcome: Outcome) -> str:
     """Return everything as JSON: times in ms, null where there is none, with the reason."""
     content = {
         "runs": list(outcome.runs),
-        "method": METHOD,
+        "against": list(outcome.reference.named),
+        "noise": list(outcome.noise),
+        "unit": outcome.unit,
+        "method": outcome.method,
         "cells": [_record(comparison) for comparison in outcome.compared.comparisons],
         "only_in_one": [
             {**vars(absence), "factors": dict(absence.factors)}
@@ -115,10 +186,9 @@ def as_html(outcome: Outcome) -> str:
     environment.filters.update(show=show, level=show_level, name=_name, time=_time)
     return environment.get_template("page.html.j2").render(
         outcome=outcome,
-        first=next(iter(outcome.runs)),
-        others=list(outcome.runs)[1:],
-        factors=list(next(iter(outcome.runs.values())).run.factors),
-        method=METHOD,
+        first=outcome.reference.label,
+        others=[side.label for side in outcome.others],
+        factors=list(outcome.reference.runs[0].run.factors),
         place=_scale(outcome.compared.comparisons),
     )
 
@@ -140,7 +210,7 @@ def _scale(comparisons: Sequence[Comparison]) -> Any:
 
 
 def _cells(outcome: Outcome, label: str) -> Table:
-    first = next(iter(outcome.runs))
+    first = outcome.reference.label
     table = Table(title=Text(f"{label} against {first}"), title_justify="left")
     comparisons = [c for c in outcome.compared.comparisons if c.run == label]
     for factor in comparisons[0].factors:
@@ -189,6 +259,7 @@ def _record(comparison: Comparison) -> dict[str, Any]:
         "ratio": _finite(ratio.value) if ratio else None,
         "low": _finite(ratio.low) if ratio else None,
         "high": _finite(ratio.high) if ratio else None,
+        "unit": comparison.unit,
         "p_value": comparison.p_value,
         "verdict": comparison.verdict,
         "reason": comparison.reason,
@@ -197,13 +268,14 @@ def _record(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _side(cell: CellResult) -> dict[str, Any]:
+def _side(cell: SideCell) -> dict[str, Any]:
     return {
         "outcome": cell.outcome,
-        "mean_ms": cell.mean.value if cell.mean else None,
-        "trials": len(cell.counted),
-        "calls": cell.calls,
-        "errors": cell.errors,
+        "mean_ms": cell.mean_ms,
+        "runs": len(cell.well),
+        "trials": sum(map(len, cell.samples)),
+        "calls": cell.total("calls"),
+        "errors": cell.total("errors"),
     }
 
 
@@ -211,8 +283,8 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _time(cell: CellResult) -> str:
-    return show(cell.mean.value) if cell.mean else cell.outcome
+def _time(cell: SideCell) -> str:
+    return cell.outcome if cell.mean_ms is None else show(cell.mean_ms)
 
 
 def _name(factors: Cell) -> str:

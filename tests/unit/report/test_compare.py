@@ -11,8 +11,8 @@ from collect.cells.analysis import analyse
 from collect.cli import main
 from collect.errors import InputError
 from collect.report.compare.budget import read_budget
+from collect.report.compare.contrast import contrast
 from collect.report.compare.environment import find_differences
-from collect.report.compare.ratios import contrast
 from collect.report.provenance import facts_of
 from collect.run.directory import open_run
 from collect.stats.groups import holm
@@ -53,10 +53,60 @@ def verdicts(result, where=lambda factors: True):
 
 def test_the_contrast_is_that_of_r_on_the_sleep_data():
     """R: t.test(extra ~ group, sleep) gives t -1.8608, p 0.07939, -3.3654832 to 0.2054832."""
-    found = contrast(np.exp(DRUG_2).tolist(), np.exp(DRUG_1).tolist())
+    found = contrast([np.exp(DRUG_2)], [np.exp(DRUG_1)])
+    assert found.unit == "trials"
     assert found.p_value == pytest.approx(0.07939, abs=5e-6)
     ends = np.log([found.ratio.low, found.ratio.value, found.ratio.high])
     assert ends == pytest.approx([-3.3654832, -1.58, 0.2054832], abs=1e-6)
+
+
+def test_the_contrast_of_several_runs_is_student_s():
+    """R: t.test(extra ~ group, sleep, var.equal = TRUE): p 0.07919, -3.363874 to 0.203874."""
+    found = contrast(*([[value] for value in np.exp(drug)] for drug in (DRUG_2, DRUG_1)))
+    assert found.unit == "runs"
+    assert found.p_value == pytest.approx(0.07919, abs=5e-6)
+    assert np.log([found.ratio.low, found.ratio.high]) == pytest.approx(
+        [-3.363874, 0.203874], abs=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "noise", "least"),
+    [
+        ([5, 5, 5], [5, 5, 5], [], 0.035),
+        ([5], [5], [5, 5, 5, 5], 0.035),
+        ([5, 5, 5, 5], [5], [], 0.035),
+        ([3], [3], [10, 10, 10, 10], 0.005),
+    ],
+)
+def test_nights_of_one_thing_are_told_apart_in_one_of_twenty_pairs(before, after, noise, least):
+    """Runs vary as much as forks; a number is that of a run's trials.
+
+    Runs of fewer trials than those that show the spread are on the safe side.
+    """
+    rng = np.random.default_rng(19)
+    sides = (before, after, noise)
+
+    def run(trials):
+        return np.exp(rng.normal(0, 0.05) + rng.normal(0, 0.05, trials))
+
+    found = [contrast(*([run(n) for n in side] for side in sides)) for _ in range(1500)]
+    assert {one.unit for one in found} == {"runs"}
+    assert least < np.mean([one.p_value < 0.05 for one in found]) < 0.065
+    assert np.mean([one.ratio.low < 1 < one.ratio.high for one in found]) > 0.935
+
+
+def test_two_runs_alone_have_no_verdict_since_trials_would_say_too_much(run_of, capsys):
+    rng = np.random.default_rng(19)
+    nights = rng.normal(0, 0.05, (1000, 2, 1)) + rng.normal(0, 0.05, (1000, 2, 5))
+    found = [contrast([a], [b]) for a, b in np.exp(nights)]
+    assert {one.unit for one in found} == {"trials"}
+    assert np.mean([one.p_value < 0.05 for one in found]) > 0.25
+    runs = [str(run_of(slower(level), name=name).directory) for name, level in (("a", 1), ("b", 3))]
+    assert main(["compare", *runs]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "nobody can tell nights from systems" in printed
+    assert "12 cells, 12 no verdict" in printed
 
 
 def test_holm_is_that_of_r():
@@ -70,7 +120,7 @@ def test_holm_is_that_of_r():
 )
 @settings(derandomize=True, max_examples=100)
 def test_a_ratio_lies_in_its_interval_and_turns_round_with_the_runs(before, after):
-    there, back = contrast(before, after), contrast(after, before)
+    there, back = contrast([before], [after]), contrast([after], [before])
     if isinstance(there, str):
         assert isinstance(back, str)
         return
@@ -85,42 +135,85 @@ def test_a_ratio_lies_in_its_interval_and_turns_round_with_the_runs(before, afte
     [
         ([1.0], [1.0, 2.0], "one trial in the first run"),
         ([1.0, 2.0], [1.0], "one trial in the other run"),
-        ([0.0, 1.0], [1.0, 2.0], "0 ms in the first run"),
+        ([0.0, 1.0], [1.0, 2.0], "0 ms in a run"),
         ([1.0, 1.0], [2.0, 2.0], "all equal"),
     ],
 )
 def test_where_nothing_can_be_said_the_reason_is(before, after, part):
-    assert part in contrast(before, after)
+    assert part in contrast([before], [after])
+
+
+def test_runs_that_are_all_equal_say_nothing_of_the_next():
+    assert "all equal" in contrast([[1.0, 2.0], [1.0, 2.0]], [[3.0, 4.0]])
 
 
 def test_a_run_without_variance_against_one_with_some_has_an_interval():
-    found = contrast([2.0, 2.0, 2.0], [3.9, 4.0, 4.1])
+    found = contrast([[2.0, 2.0, 2.0]], [[3.9, 4.0, 4.1]])
     assert found.ratio.low < 2 < found.ratio.high
     assert found.p_value < 0.01
 
 
-def test_what_got_slower_is_found_and_what_did_not_is_not(run_of, compared):
-    runs = run_of(name="a"), run_of(slower(2, is_soap), name="b")
-    code, result = compared(*runs)
-    assert code == 0
+@pytest.fixture
+def changed_nights(run_of):
+    def times(level):
+        return lambda planned, rng: [
+            level * time * (2 if is_soap(planned.factors) else 1)
+            for time in sort_times(planned, rng)
+        ]
+
+    return [run_of(times(level), name=name) for name, level in (("x", 1), ("y", 1.01))]
+
+
+@pytest.fixture
+def like_nights(run_of):
+    levels = {"a": 1, "b": 1.02, "c": 0.99, "d": 1.01}
+    return [run_of(slower(level), name=name) for name, level in levels.items()]
+
+
+@pytest.mark.parametrize("form", ["several", "noise", "one against several"])
+def test_what_got_slower_is_found_and_what_did_not_is_not(
+    like_nights, changed_nights, compared, form
+):
+    (a, b, *more), (x, y) = like_nights, changed_nights
+    like = [str(run.directory) for run in (a, b, *more)]
+    runs, options = {
+        "several": ([x, y], ["--against", *like[:2]]),
+        "noise": ([a, x], ["--noise", *like[1:]]),
+        "one against several": ([x], ["--against", *like]),
+    }[form]
+    code, result = compared(*runs, options=options)
+    assert (code, result["unit"]) == (0, "runs")
     assert len(result["cells"]) == 12
     assert verdicts(result, is_soap) == {"slower"}
     assert verdicts(result, lambda factors: not is_soap(factors)) == {"cannot be told"}
     for cell in result["cells"]:
         assert cell["low"] < (2 if is_soap(cell["factors"]) else 1) < cell["high"]
-    code, result = compared(*reversed(runs))
+
+
+def test_sides_turn_round(like_nights, changed_nights, compared):
+    options = ["--against", *(str(run.directory) for run in changed_nights)]
+    _, result = compared(*like_nights, options=options)
     assert verdicts(result, is_soap) == {"faster"}
+    assert result["against"] == ["x", "y"]
 
 
-def test_chance_alone_is_not_called_slower(tmp_path):
-    """Of 20 pairs of like runs with 12 cells each, hardly one may have any verdict."""
-    told = 0
-    rng = np.random.default_rng(11)
-    for _ in range(20):
-        samples = rng.lognormal(0, 0.1, size=(12, 2, 5))
-        p_values = [contrast(list(a), list(b)).p_value for a, b in samples]
-        told += min(holm(p_values)) < 0.05
-    assert told <= 3
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [(["--noise", "B"], "alone does not show"), ([], "nothing is compared with")],
+)
+def test_runs_that_are_too_few_are_one_message(like_nights, capsys, options, part):
+    a, b, *_ = (str(run.directory) for run in like_nights)
+    runs = [a, str(like_nights[2].directory)] if options else [a]
+    assert main(["compare", *runs, *(b if word == "B" else word for word in options)]) == 2
+    assert part in capsys.readouterr().err
+
+
+def test_a_cell_that_fails_in_one_run_of_a_side_fails_now(like_nights, run_of, compared):
+    broken = run_of(lambda planned, rng: "oom" if is_soap(planned.factors) else [1.0], name="z")
+    against = ["--against", *(str(run.directory) for run in like_nights[:2])]
+    code, result = compared(like_nights[2], broken, options=[*against, "--budget", "100"])
+    assert (code, result["over_budget"]) == (1, 6)
+    assert verdicts(result, is_soap) == {"fails now"}
 
 
 @pytest.mark.parametrize(("budget", "code"), [("1.10", 1), ("3", 0), ("1.95", 0)])
@@ -197,7 +290,7 @@ def test_an_open_run_has_cells_that_cannot_be_told(run_of, compared):
     assert code == 0
     assert verdicts(result) == {"cannot be told"}
     assert {cell["reason"] for cell in result["cells"]} == {
-        "ok in the first run, not run in the other",
+        "ok in a, not run in b",
         "one trial in the other run; at least two are needed to know how trials vary",
     }
 
@@ -241,8 +334,8 @@ def test_what_failed_is_told_beside_the_ratio(run_of, compared):
     _, result = compared(*runs)
     reasons = {json.dumps(cell["factors"]): cell["reason"] for cell in result["cells"]}
     calls, trials = (reasons[json.dumps(dict(t.factors))] for t in (runs[1].plan[0], last))
-    assert "calls that failed: 0 of 24 in the first run, 8 of 24 in the other" in calls
-    assert "trials that did not end well: 0 of 3 in the first run, 1 of 3 in the other" in trials
+    assert "calls that failed: 0 of 24 in a, 8 of 24 in b" in calls
+    assert "trials that did not end well: 0 of 3 in a, 1 of 3 in b" in trials
 
 
 def test_what_differs_in_the_environment_is_listed(run_of):
@@ -313,8 +406,8 @@ def test_three_runs_and_the_page(run_of, tmp_path, capsys):
     assert main(["compare", *names, "-o", str(page), "--budget", "2.5"]) == 1
     printed = capsys.readouterr().out
     assert '[bold]b, "c"' in printed
-    assert "run 2 <i> against run 1 <i>: 3 cells, 3 slower" in printed
-    assert "over budget beyond doubt: 3 cells" in printed
+    assert "run 2 <i> against run 1 <i>: 3 cells, 3 no verdict" in printed
+    assert "over budget in these runs: 3 cells" in printed
     text = page.read_text()
     assert "&lt;b&gt;a&lt;/b&gt;" in text
     assert "<b>" not in text
