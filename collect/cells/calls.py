@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from collect.cells.cache import Cache, Stamp
 from collect.cells.logs import read_log
-from collect.cells.summaries import CountedCalls, TrialSummary, count_calls
+from collect.cells.summaries import QUANTILES, CountedCalls, TrialSummary, count_calls
 from collect.errors import InputError
 from collect.run.directory import Run
 from collect.run.trials import Trial, TrialError
@@ -31,12 +31,16 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class CellQuantiles:
-    """Over all counted calls of a cell, in ms; `variance_ms2` treats calls as samples."""
+    """Over all counted calls of a cell, in ms; `variance_ms2` treats calls as samples.
+
+    `spread_ms` are the times in ascending order, or 200 quantiles of them.
+    """
 
     p50_ms: float
     p99_ms: float
     mean_ms: float
     variance_ms2: float | None
+    spread_ms: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,10 @@ class Calls:
     def courses(self, trials: Iterable[str]) -> Mapping[str, NDArray[np.float64]]:
         """Return the measured times of each trial in ms in order, as at most 200 means."""
         return {name: self.counted[name].course_ms for name in trials}
+
+    def spreads(self, trials: Iterable[str]) -> Mapping[str, NDArray[np.float64]]:
+        """Return the measured times of each trial in ms in ascending order, at most 200."""
+        return {name: self.counted[name].spread_ms for name in trials}
 
     def cells(self, cell_of: Mapping[str, int]) -> Mapping[int, CellQuantiles]:
         """Return the quantiles of each cell; `cell_of` maps trials that count to their cells."""
@@ -157,9 +165,11 @@ def _quantiles(members: Sequence[CountedCalls]) -> CellQuantiles:
     variance = np.array([member.summary.variance_ms2 or 0.0 for member in members])
     times = np.concatenate([member.times_ns for member in members])
     total = len(times)
+    grid = QUANTILES if total > len(QUANTILES) else np.linspace(0, 1, total)
+    spread = np.quantile(times, grid) / 1e6
     p50, p99 = np.quantile(times, [0.5, 0.99], overwrite_input=True) / 1e6
     overall = float(count @ mean) / total
     squares = float((count - 1) @ variance + count @ (mean - overall) ** 2)
     return CellQuantiles(
-        float(p50), float(p99), overall, squares / (total - 1) if total > 1 else None
+        float(p50), float(p99), overall, squares / (total - 1) if total > 1 else None, spread
     )

@@ -77,7 +77,7 @@ class CellResult:
     """One combination of levels; times in ms, None when no trial counts.
 
     `trials` holds every verified trial in plan order, whatever its outcome; `courses` the measured
-    times of those that count.
+    times of those that count in the order of calls, `spreads` in ascending order.
     """
 
     cell: Cell
@@ -85,6 +85,7 @@ class CellResult:
     trials: tuple[CellTrial, ...]
     quantiles: CellQuantiles | None
     courses: tuple[NDArray[np.float64], ...]
+    spreads: tuple[NDArray[np.float64], ...]
 
     @cached_property
     def counted(self) -> tuple[CellTrial, ...]:
@@ -125,6 +126,12 @@ class CellResult:
     def mean(self) -> Estimate | None:
         """The geometric mean of the trial means, with the t interval of their logs."""
         return geometric_t(list(self.samples.values())) if self.counted else None
+
+    @cached_property
+    def throughput(self) -> Estimate | None:
+        """Calls a second over all threads: the geometric mean over trials, as `mean` is made."""
+        rates = [t.calls.calls_per_s for t in self.counted if t.calls.calls_per_s is not None]
+        return geometric_t(rates) if rates else None
 
     @property
     def moments(self) -> Moments | None:
@@ -201,6 +208,7 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResu
         grouped[number_of[trial.id]].append(CellTrial(trial, summary))
     counting = {t.trial.id: number_of[t.trial.id] for group in grouped for t in group if t.counts}
     quantiles, courses = calls.cells(counting), calls.courses(counting)
+    spreads = calls.spreads(counting)
     planned = Counter(cell_of.values())
     return [
         CellResult(
@@ -209,6 +217,7 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResu
             trials=tuple(grouped[number]),
             quantiles=quantiles.get(number),
             courses=tuple(courses[t.trial.id] for t in grouped[number] if t.counts),
+            spreads=tuple(spreads[t.trial.id] for t in grouped[number] if t.counts),
         )
         for cell, number in index.items()
     ]
@@ -219,7 +228,8 @@ def cells_csv(run: Run, cells: Sequence[CellResult]) -> str:
 
     `trials` counts those with the outcome of the row, `failed_trials` the sealed ones that are in
     no average, `calls` the calls in the averages; `mean_ms` is the geometric mean of the trial
-    means and the interval that of Student's t over their logs.
+    means and the interval that of Student's t over their logs; `calls_per_s` is the throughput over
+    all threads, with its interval.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -242,7 +252,9 @@ def _row(cell: CellResult) -> list[str]:
         times = [mean.value, mean.low, mean.high, cell.quantiles.p50_ms, cell.quantiles.p99_ms]
     sizes = [cell.bytes_of("request_bytes"), cell.bytes_of("response_bytes")]
     numbers = map(_number, [*times, *sizes])
-    return [str(trials), str(cell.calls), *numbers, cell.outcome, str(cell.failed_trials)]
+    rate = cell.throughput
+    rates = map(_number, [rate.value, rate.low, rate.high] if rate else [None] * 3)
+    return [str(trials), str(cell.calls), *numbers, cell.outcome, str(cell.failed_trials), *rates]
 
 
 def _number(value: float | None) -> str:

@@ -13,11 +13,18 @@ from collect.stats.estimates import Moments
 _MEASURE, _OK = PHASES.index("measure"), STATUSES.index("ok")
 _BUCKETS = 200
 _NS_A_MS = 1e6
+QUANTILES = (np.arange(200) + 0.5) / 200
+"""Where the distribution of times is drawn: as fine as a chart can show."""
 
 
 @dataclass(frozen=True)
 class TrialSummary:
-    """The measured calls of one trial; times in ms over calls with status ok, None without any."""
+    """The measured calls of one trial; times in ms over calls with status ok, None without any.
+
+    `calls_per_s` is the throughput of all threads together: of each thread its calls with status ok
+    a second, from the start of its first measured call to the end of its last one, summed. So a
+    thread that ends early lowers nothing, as the load is held until all have ended.
+    """
 
     calls: int
     errors: int
@@ -25,6 +32,7 @@ class TrialSummary:
     variance_ms2: float | None
     request_bytes: float | None
     response_bytes: float | None
+    calls_per_s: float | None = None
 
     @property
     def moments(self) -> Moments | None:
@@ -45,6 +53,13 @@ class CountedCalls:
     summary: TrialSummary
     course_ms: NDArray[np.float64]
     times_ns: NDArray[np.int64]
+
+    @property
+    def spread_ms(self) -> NDArray[np.float64]:
+        """The times in ascending order; of more than 200 times, 200 quantiles."""
+        if len(self.times_ns) <= len(QUANTILES):
+            return np.sort(self.times_ns) / _NS_A_MS
+        return np.quantile(self.times_ns, QUANTILES) / _NS_A_MS
 
 
 def count_calls(columns: Columns) -> CountedCalls:
@@ -69,6 +84,7 @@ def count_calls(columns: Columns) -> CountedCalls:
         variance_ms2=None if variance is None else variance / _NS_A_MS**2,
         request_bytes=_mean_size(columns["request_bytes"][rows]),
         response_bytes=_mean_size(columns["response_bytes"][rows]),
+        calls_per_s=_throughput(columns, np.flatnonzero(measured)) if calls else None,
     )
     return CountedCalls(summary, _course(times), times_ns)
 
@@ -79,6 +95,17 @@ def _times(columns: Columns, rows: NDArray[np.intp]) -> NDArray[np.int64]:
     waited = np.where(intended == MISSING, 0, columns["start_ns"][rows] - intended)
     times: NDArray[np.int64] = waited + columns["elapsed_ns"][rows]
     return times
+
+
+def _throughput(columns: Columns, rows: NDArray[np.intp]) -> float | None:
+    start, status = columns["start_ns"][rows], columns["status"][rows]
+    threads, thread = np.unique(columns["thread"][rows], return_inverse=True)
+    first, last = np.full((2, len(threads)), start[0])
+    np.minimum.at(first, thread, start)
+    np.maximum.at(last, thread, start + columns["elapsed_ns"][rows])
+    if (last <= first).any():
+        return None
+    return float((np.bincount(thread, status == _OK) / (last - first)).sum() * 1e9)
 
 
 def _mean_size(sizes: NDArray[np.int64]) -> float | None:

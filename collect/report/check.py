@@ -5,7 +5,7 @@ import hashlib
 import io
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, count
@@ -26,7 +26,8 @@ from collect.sweep.status import read_status
 SET_ASIDE = {"refused", "stray", "duplicate"}
 """The kinds of findings whose trials can be moved away and run again."""
 _ROUNDING_MS = 2e-6
-_NEW_MEANING = {"mean_ms", "ci95_low_ms", "ci95_high_ms", "failed_trials"}
+_THROUGHPUT = {"calls_per_s", "calls_per_s_low", "calls_per_s_high"}
+_NEW_MEANING = {"mean_ms", "ci95_low_ms", "ci95_high_ms", "failed_trials", *_THROUGHPUT}
 
 
 @dataclass(frozen=True)
@@ -179,8 +180,10 @@ def _of_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Findi
     wanted = cells_csv(run, make_cells(run, trials, calls))
     again = f"write it again: collect report {run.name}"
     expected, found = _rows(wanted), _rows(path.read_text(errors="replace"))
-    if found and "failed_trials" not in found[0]:
-        expected, found = (_as_before(rows) for rows in (expected, found))
+    if found and "calls_per_s" not in found[0]:
+        # Written before throughput was; without `failed_trials`, when a mean was arithmetic.
+        left_out = _THROUGHPUT if "failed_trials" in found[0] else _NEW_MEANING
+        expected, found = (_without(left_out, rows) for rows in (expected, found))
     if expected[:1] != found[:1] or len(expected) != len(found):
         yield Finding(
             "cells",
@@ -202,9 +205,8 @@ def _of_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Findi
             )
 
 
-def _as_before(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Keep the columns that mean what they meant when a mean was arithmetic."""
-    kept = [place for place, name in enumerate(rows[0]) if name not in _NEW_MEANING]
+def _without(columns: Collection[str], rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    kept = [place for place, name in enumerate(rows[0]) if name not in columns]
     return [[row[place] for place in kept if place < len(row)] for row in rows]
 
 

@@ -20,9 +20,13 @@ from collect.replication import charts
 from collect.replication.exhibits import Figure, headings
 from collect.replication.judge import Replication, replicate
 from collect.replication.lessons import Lesson, lessons_of
+from collect.replication.studies import find
 from collect.report.bench import Bench, find_bench
 from collect.report.deviations import Condition, conditions_of
 from collect.report.drawings import claims as claims_drawing
+from collect.report.drawings.distributions import Setting
+from collect.report.drawings.distributions import settings_of as distributions_of
+from collect.report.drawings.sequence import Sequenced
 from collect.report.provenance import Fact, facts_of, nodes_of, settings_of
 from collect.report.warnings import ReportWarning, find_warnings
 from collect.run import starts
@@ -74,6 +78,21 @@ class Section:
     def claim_rows(self) -> Sequence[claims_drawing.Row]:
         """The claims as rows of a drawing."""
         return claims_drawing.rows_of(self.replication.claims)
+
+    @cached_property
+    def _systems(self) -> tuple[str | None, Mapping[str, str]]:
+        module = find(self.run.study)
+        return (module.system, module.names) if module else (None, {})
+
+    @property
+    def distributions(self) -> Sequence[Setting]:
+        """The distributions of times, cells that differ in the system alone together."""
+        return distributions_of(self.analysis.cells, *self._systems)
+
+    @property
+    def sequence(self) -> Sequenced:
+        """The trials in the order in which they ran."""
+        return Sequenced(self.analysis.cells, *self._systems)
 
     @property
     def has_single_starts(self) -> bool:

@@ -1,14 +1,23 @@
 """What stands where in the drawings of the page."""
 
+import json
 import math
+import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from made_up_studies import changed
 
+from collect.cells.analysis import analyse
+from collect.cells.notation import show_level
 from collect.replication.claims import Bound, Claim, judge
 from collect.replication.evidence import Published, Untested
 from collect.replication.judge import JudgedClaim
 from collect.report.drawings.axis import Axis
 from collect.report.drawings.claims import rows_of
+from collect.report.drawings.distributions import settings_of
+from collect.report.drawings.sequence import Sequenced
 from collect.stats.estimates import Estimate
 
 
@@ -78,3 +87,100 @@ def test_of_several_numbers_the_row_says_how_many_hold():
         ("y", True),
         ("z", False),
     ]
+
+
+@pytest.fixture(scope="module")
+def cells(shared_run):
+    return analyse(shared_run("sort", "demo")).cells
+
+
+def corners(path):
+    """The points of a path that moves, then goes right and up alone."""
+    x, y = 0, 0
+    for command, numbers in re.findall(r"([Mhv])([-\d ]+)", path):
+        values = [int(number) for number in numbers.split()]
+        if command == "M":
+            x, y = values
+        else:
+            assert values[0] * (1 if command == "h" else -1) > 0
+            x, y = (x + values[0], y) if command == "h" else (x, y + values[0])
+        yield x, y
+
+
+def test_systems_stand_side_by_side_on_one_axis(cells):
+    settings = settings_of(cells, "transport", {"soap": "SOAP", "jms": "JMS"})
+    assert len(settings) == 6
+    for setting in settings:
+        assert [one.system for one in setting.cells] == ["SOAP", "JMS"]
+        assert {one.axis for one in setting.cells} == {setting.axis}
+        (name,) = {one.cell.cell.without("transport") for one in setting.cells}
+        assert setting.name == f"servers {name['servers']}, integers {show_level(name['integers'])}"
+
+
+def test_a_curve_rises_from_no_call_to_all_of_them(cells):
+    (one, *_) = settings_of(cells, "transport", {})[0].cells
+    *_, (x, y) = corners(one.pooled)
+    slowest = max(times[-1] for times in one.cell.spreads)
+    assert (x, y) == (round(one.axis.place(slowest) * 4), 0)
+    half = max(y for x, y in corners(one.pooled) if x > one.axis.place(one.percentiles[0][1]) * 4)
+    assert half <= 50
+    assert [name for name, _, _ in one.percentiles] == ["p50"]  # 24 calls are too few for p99
+
+
+def test_a_night_of_many_trials_does_not_fill_the_page(cells):
+    many = replace(cells[0], spreads=(np.geomspace(1, 50, 200),) * 400)
+    (setting,) = settings_of([many] * 100, "transport", {})[:1]
+    (one, *_) = setting.cells
+    assert len(one.drawn) < 10
+    assert len(one.trials) < 5000
+
+
+def test_without_a_module_each_cell_stands_alone(cells):
+    assert len(settings_of(cells, None, {})) == len(cells)
+
+
+def test_the_run_is_drawn_over_the_clock_with_its_blocks_starts_and_disturbances(run_of):
+    run = run_of(study=changed(profiles={"demo": {"replicates": 2, "restart": "block"}}))
+    for planned in run.plan:
+        path = run.trials_directory / planned.id / "trial.json"
+        record = json.loads(path.read_text())
+        if planned.position == 5:
+            record["interference"] = {"client": {"load1": [9.0, 9.0], "cores": 2}}
+        path.write_text(json.dumps(record))
+    drawn = Sequenced(analyse(run).cells, "transport", {"soap": "SOAP", "jms": "JMS"})
+    assert [strip.name for strip in drawn.strips] == ["JMS", "SOAP"]
+    assert sum(strip.dots.count("M") for strip in drawn.strips) == len(run.plan)
+    first, second = drawn.blocks
+    assert (first.number, second.number) == (1, 2)
+    assert 0 == first.start < first.end < second.start < second.end == 100
+    assert all(first.end < start.at < second.end for start in drawn.starts)
+    assert {
+        name for start in drawn.starts for name in re.findall(r"[\w-]+(?= on)", start.text)
+    } == {
+        "tomcat",
+        "broker",
+        "sort-worker",
+    }
+    (disturbed,) = [mark for strip in drawn.strips for mark in strip.disturbed]
+    assert disturbed.text.startswith(run.plan[4].id)
+    assert "load 9" in disturbed.text
+    assert drawn.disturbed == 1
+    assert all(0 <= place <= 100 for place, _ in drawn.ticks)
+
+
+def test_a_slower_half_of_the_night_lies_above_the_line(run_of):
+    def times(planned, rng):
+        return [2.0 if planned.block == 2 else 1.0] * planned.calls
+
+    run = run_of(times, study=changed(profiles={"demo": {"replicates": 2}}))
+    drawn = Sequenced(analyse(run).cells, None, {})
+    (strip,) = drawn.strips
+    (one,) = [y for value, y in drawn.levels if value == 1]
+    dots = [tuple(map(int, dot)) for dot in re.findall(r"M(\d+) (\d+)h0", strip.dots)]
+    middle = 10 * drawn.blocks[1].start
+    assert all((y < one) == (x >= round(middle)) for x, y in dots)
+
+
+def test_one_trial_has_no_order(run_of):
+    assert Sequenced(analyse(run_of(until=1)).cells, None, {}).is_empty
+    assert Sequenced(analyse(run_of(until=0, name="none")).cells, None, {}).is_empty

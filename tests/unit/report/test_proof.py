@@ -272,7 +272,7 @@ def test_a_trial_of_another_client_or_jdk_is_found(run, changes, part):
 @pytest.mark.parametrize(
     ("old", "new", "part"),
     [
-        (",ok,0\n", ",failed,0\n", "outcome failed, the trials give ok"),
+        (",ok,0,", ",failed,0,", "outcome failed, the trials give ok"),
         (",3,", ",2,", "trials 2, the trials give 3"),
         ("outcome,", "result,", "other columns"),
     ],
@@ -295,11 +295,20 @@ def test_a_time_changed_in_cells_is_found_even_where_the_cache_agrees(run):
     assert "cells.csv: line 2 has mean_ms" in only(run)[2]
 
 
+def test_cells_from_before_throughput_are_proven(run):
+    path = run.directory / "cells.csv"
+    rows = [line.split(",")[:-3] for line in path.read_text().splitlines()]
+    path.write_text("".join(",".join(row) + "\n" for row in rows))
+    assert not findings(run)
+    path.write_text(path.read_text().replace(",ok,0\n", ",ok,1\n", 1))
+    assert "failed_trials 1, the trials give 0" in only(run)[2]
+
+
 def test_cells_of_an_earlier_version_are_proven_but_for_their_means(run):
     path = run.directory / "cells.csv"
     rows = [line.split(",") for line in path.read_text().splitlines()]
     earlier = [
-        [*row[:6], "arithmetic" if at else row[6], *row[7:-1]] for at, row in enumerate(rows)
+        [*row[:6], "arithmetic" if at else row[6], *row[7:-4]] for at, row in enumerate(rows)
     ]
     path.write_text("".join(",".join(row) + "\n" for row in earlier))
     assert not findings(run)

@@ -1,0 +1,127 @@
+"""The distribution of the times of each cell, the systems compared side by side."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collect.cells.cells import CellResult
+from collect.cells.notation import show_level
+from collect.report.drawings.axis import Axis
+from collect.run.cell import Cell, Level, level_text
+
+WIDTH, HEIGHT = 400, 100
+"""The units in which curves are drawn; the page stretches them."""
+_THIN_LINES = 600
+"""Trials drawn of a run, so that a night of thousands does not fill the page."""
+_THIN_POINTS = 40
+FEWEST_FOR_P99 = 299
+"""Calls from which on an interval of p99 has an upper end: 1 - 0.99^299 > 95 %."""
+
+
+@dataclass(frozen=True)
+class Curves:
+    """One cell: the curve over all its calls, those of single trials, and two percentiles."""
+
+    cell: CellResult
+    system: str
+    axis: Axis
+    most: int
+
+    @cached_property
+    def pooled(self) -> str:
+        """The share of calls that took no longer than a time, as the path of a line."""
+        return _path(self.cell.quantiles.spread_ms, self.axis) if self.cell.quantiles else ""
+
+    @property
+    def drawn(self) -> Sequence[NDArray[np.float64]]:
+        """The times of the trials that are drawn: all, or some evenly over the run."""
+        spreads = self.cell.spreads
+        places = np.linspace(0, len(spreads) - 1, min(self.most, len(spreads)))
+        return [spreads[place] for place in places.astype(int)]
+
+    @cached_property
+    def trials(self) -> str:
+        """The curves of single trials as one path."""
+        return "".join(_path(_thinned(times), self.axis) for times in self.drawn)
+
+    @property
+    def percentiles(self) -> list[tuple[str, float, float]]:
+        """Name, value in ms and height in percent of p50, and of p99 where the calls allow it."""
+        if self.cell.quantiles is None:
+            return []
+        found = [("p50", self.cell.quantiles.p50_ms, 50.0)]
+        if self.cell.calls >= FEWEST_FOR_P99:
+            found.append(("p99", self.cell.quantiles.p99_ms, 99.0))
+        return found
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The cells that differ in the system alone, on one logarithmic axis of times in ms."""
+
+    name: str
+    axis: Axis
+    cells: Sequence[Curves]
+
+
+def settings_of(
+    cells: Sequence[CellResult], system: str | None, names: Mapping[str, str]
+) -> list[Setting]:
+    """Group the cells that have times by the levels of all factors but the system.
+
+    Without a system, as in a study without a module, each cell stands alone.
+    """
+    timed = [cell for cell in cells if cell.spreads]
+    most = max(3, min(20, _THIN_LINES // max(len(timed), 1)))
+    grouped: dict[Cell, list[CellResult]] = {}
+    for cell in timed:
+        rest = cell.cell.without(system) if system else cell.cell
+        grouped.setdefault(rest, []).append(cell)
+    several = {factor for factor, levels in _levels(timed).items() if len(levels) > 1}
+    found = []
+    for rest, members in grouped.items():
+        ends = [float(end) for one in members for s in one.spreads for end in (s[0], s[-1])]
+        axis = Axis.over(ends, is_log=True)
+        curves = [Curves(one, _name_of(one.cell, system, names), axis, most) for one in members]
+        varied = [
+            f"{factor} {show_level(level)}" for factor, level in rest.items() if factor in several
+        ]
+        found.append(Setting(", ".join(varied), axis, curves))
+    return found
+
+
+def _levels(cells: Sequence[CellResult]) -> Mapping[str, set[Level]]:
+    found: dict[str, set[Level]] = {}
+    for cell in cells:
+        for factor, level in cell.cell.items():
+            found.setdefault(factor, set()).add(level)
+    return found
+
+
+def _name_of(cell: Cell, system: str | None, names: Mapping[str, str]) -> str:
+    if system is None or system not in cell:
+        return ""
+    level = cell[system]
+    return names.get(level_text(level), show_level(level))
+
+
+def _thinned(times: NDArray[np.float64]) -> NDArray[np.float64]:
+    if len(times) <= _THIN_POINTS:
+        return times
+    return np.quantile(times, (np.arange(_THIN_POINTS) + 0.5) / _THIN_POINTS)
+
+
+def _path(times: NDArray[np.float64], axis: Axis) -> str:
+    """Draw a curve in steps: right to each time, then up by its share of the calls."""
+    xs = [round(axis.place(time) * WIDTH / 100) for time in times]
+    counted = {x: place for place, x in enumerate(xs, start=1)}
+    x, y, steps = xs[0], HEIGHT, [f"M{xs[0]} {HEIGHT}"]
+    for to, place in counted.items():
+        up = round(HEIGHT * (1 - place / len(xs)))
+        steps += [f"h{to - x}"] if to > x else []
+        steps += [f"v{up - y}"] if up < y else []
+        x, y = to, up
+    return "".join(steps)
