@@ -13,7 +13,7 @@ from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult
 from collect.errors import InputError
 from collect.run import starts
-from collect.run.cell import Cell, level_text
+from collect.run.cell import Cell
 from collect.run.plan import PlannedTrial
 from collect.run.trials import Trial
 from collect.run.warmup import bounds_of
@@ -176,8 +176,3 @@ def _pause(trials: Sequence[Trial]) -> float:
         if before.block == after.block and not after.block_starts
     ]
     return max(0.0, median(pauses)) if pauses else 0.0
-
-
-def name_of(cell: Cell) -> str:
-    """Return the levels of a cell as messages name them."""
-    return ", ".join(f"{factor} {level_text(level)}" for factor, level in cell.items())

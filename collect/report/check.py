@@ -8,17 +8,19 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import chain, count
+from itertools import chain, count, zip_longest
 from pathlib import Path
 
 from collect.cells.cache import Cache
 from collect.cells.calls import Calls, prove_calls
 from collect.cells.cells import cells_csv, make_cells
+from collect.cells.looks import decide
 from collect.errors import quoted
 from collect.files import flush
 from collect.run import starts
 from collect.run.directory import Run
 from collect.run.nodes import by_directory, changes_between, not_seen_again, read_looks
+from collect.run.stop import LOOKS
 from collect.run.trials import Trial
 from collect.run.verify import Finding, verify_run
 from collect.sweep.status import read_status
@@ -46,7 +48,8 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
     changed between the first look and the last, or trials ran on several clients or JVMs), `starts`
     (with restart: block, a block had several starts of a service, or two blocks shared one),
     `duplicate` (two trials have the same calls), `cells` (cells.csv does not follow from the
-    trials) and `counted` (a report has kept numbers of an unsealed or refused trial).
+    trials), `looks` (what a rule decided at a look does not follow from
+    the trials) and `counted` (a report has kept numbers of an unsealed or refused trial).
     """
     verified = verify_run(run)
     # From the raw logs, not from what a report kept of them.
@@ -61,6 +64,7 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
         *_of_clients(trials),
         *starts.find(run.plan, trials),
         *_of_duplicates(trials),
+        *_of_looks(run, trials, calls),
         *_of_counted(run, trials),
         *_of_cells(run, trials, calls),
     ]
@@ -161,6 +165,36 @@ def _of_duplicates(trials: Sequence[Trial]) -> Iterator[Finding]:
                 f"{other}: has the same calls as {first}; one is a copy of the other: "
                 "set both aside and sweep again",
             )
+
+
+def _of_looks(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Finding]:
+    """Find decisions that these trials would not have led to; a torn trial is a finding itself."""
+    if run.stop is None or not run.decisions:
+        return
+    cells = make_cells(run, trials, calls)
+    known = {trial.id for trial in trials}
+    for place, (decision, look) in enumerate(
+        zip_longest(run.decisions, run.stop.looks[: len(run.decisions)])
+    ):
+        is_last = place == len(run.decisions) - 1
+        if look is None or decision.blocks != look or (decision.stops and not is_last):
+            why = "is none of the rule's looks, or comes after one that stopped the run"
+        elif any(t.block <= look and t.id not in known for t in run.plan):
+            why = "cannot be proven, since trials before it are missing or refused"
+        elif (again := decide(cells, run.stop, look)).stops != decision.stops:
+            width = "no interval" if again.widest is None else f"±{100 * again.widest:.2f} %"
+            why = (
+                f"{'stopped the run' if decision.stops else 'let the run go on'}, but the widest "
+                f"interval of its trials, {again.cell}, has {width}, with {run.stop}"
+            )
+        else:
+            continue
+        yield Finding(
+            "looks",
+            LOOKS,
+            f"{LOOKS}: the look after {decision.blocks} blocks {why}; remove {LOOKS}, and the same "
+            "sweep looks again",
+        )
 
 
 def _of_counted(run: Run, trials: Sequence[Trial]) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult, CellTrial, write_cells
+from collect.cells.looks import paid_interval
 from collect.cells.notation import name_of, show, show_estimate, show_level
 from collect.files import write_text
 from collect.replication import charts
@@ -116,6 +117,13 @@ class Section:
     def bench_share(self, cell: CellResult) -> float | None:
         """Return the share of the bench in a cell's mean; None when no run measured the bench."""
         return self.bench.share(cell, self._threads[cell.cell]) if self.bench else None
+
+    def paid_intervals(self, cell: CellResult) -> list[Estimate]:
+        """Return a cell's mean at the last look, paying for all looks; none before the first."""
+        if self.run.stop is None or not self.run.decisions or cell.mean is None:
+            return []
+        paid = paid_interval(cell, self.run.stop, self.run.decisions[-1].blocks)
+        return [paid or Estimate(cell.mean.value)]
 
     @cached_property
     def settings(self) -> Mapping[str, str]:

@@ -9,7 +9,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from collect.cells.pilot import Pilot, PilotCell, name_of
+from collect.cells.notation import show_level
+from collect.cells.pilot import Pilot, PilotCell
 from collect.errors import InputError
 from collect.printable import console
 from collect.run.cell import Cell, level_rank, level_text
@@ -366,7 +367,7 @@ def print_text(outlook: Outlook) -> None:
     out.print(_cells(outlook))
     out.print(_rows(outlook))
     for cell, reason in outlook.lacking.items():
-        out.print(Text(f"not planned: {name_of(cell)}: {reason}"))
+        out.print(Text(f"not planned: {_named(cell)}: {reason}"))
     for line in (*_summary(outlook), *outlook.notes):
         out.print(Text(line))
 
@@ -409,9 +410,14 @@ def _rows(outlook: Outlook) -> Table:
 
 def _name(quantity: Quantity, contrast: str | None) -> str:
     if contrast is None:
-        return name_of(quantity.cells[0])
+        return _named(quantity.cells[0])
     levels = " / ".join(level_text(cell[contrast]) for cell in quantity.cells)
-    return ", ".join(filter(None, [levels, name_of(quantity.cells[0].without(contrast))]))
+    return ", ".join(filter(None, [levels, _named(quantity.cells[0].without(contrast))]))
+
+
+def _named(cell: Cell) -> str:
+
+    return ", ".join(f"{factor} {show_level(level)}" for factor, level in cell.items())
 
 
 def _summary(outlook: Outlook) -> list[str]:
@@ -446,7 +452,7 @@ def _summary(outlook: Outlook) -> list[str]:
 
 
 def _percent(share: float | None) -> str:
-    return "—" if share is None else f"{100 * share:.3g} %"
+    return "-" if share is None else f"{100 * share:.3g} %"
 
 
 def _count(blocks: int | None) -> str:

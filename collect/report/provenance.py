@@ -1,12 +1,13 @@
 """What was run where, as recorded in run.json; what was not recorded is shown as such."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 from collect.cells.analysis import Analysis
 from collect.run import starts
+from collect.run.directory import Run
 from collect.run.provenance import Provenance
 from collect.run.warmup import bounds_of
 
@@ -40,6 +41,19 @@ class Fact:
     text: str
 
 
+def _looks(run: Run) -> Iterator[Fact]:
+    """Say by which rule the run may end early, and what was seen at each look."""
+    if run.stop is None:
+        return
+    seen = [
+        f"after {one.blocks} blocks the widest interval was "
+        + ("none" if one.widest is None else f"±{100 * one.widest:.1f} % ({one.cell})")
+        + (", and the run stopped" if one.stops else "")
+        for one in run.decisions
+    ]
+    yield Fact("Rule to stop", "; ".join([str(run.stop), *(seen or ["no look yet"])]))
+
+
 def facts_of(analysis: Analysis) -> list[Fact]:
     """Return what was run, when, where, on what and from which source."""
     run, provenance = analysis.run, analysis.run.provenance
@@ -57,6 +71,7 @@ def facts_of(analysis: Analysis) -> list[Fact]:
             f"{analysis.sealed} of {len(run.plan)} sealed and verified "
             f"({len(run.cells)} cells, {run.blocks} blocks)",
         ),
+        *_looks(run),
         Fact("Lab", f"{lab.name or ABSENT} ({lab.kind or 'kind not recorded'})"),
         Fact("Link rate", f"{link} Mbit/s" if link != ABSENT else ABSENT),
         Fact("Versions", _pairs(provenance.versions)),

@@ -9,6 +9,7 @@ from collect.errors import InputError
 from collect.run.cell import Cell, Level, level_rank
 from collect.run.plan import PlannedTrial, in_order, is_alphabetical, read_plan
 from collect.run.provenance import NOTHING, Provenance, read_provenance
+from collect.run.stop import Decision, StopRule, read_decisions
 from collect.run.study import Study, parse_study
 
 RESULTS = Path("results")
@@ -16,11 +17,16 @@ RESULTS = Path("results")
 
 @dataclass(frozen=True)
 class Run:
-    """One study in one profile; `provenance` is what run.json says, if it is there."""
+    """One study in one profile; `provenance` is what run.json says, if it is there.
+
+    `plan` holds the trials that the run is to have: of one that its rule stopped, those up to the
+    look at which it did. `decisions` are those of its looks.
+    """
 
     directory: Path
     plan: tuple[PlannedTrial, ...]
     provenance: Provenance = NOTHING
+    decisions: tuple[Decision, ...] = ()
 
     @property
     def name(self) -> str:
@@ -41,6 +47,11 @@ class Run:
     def blocks(self) -> int:
         """How many blocks are planned."""
         return max(trial.block for trial in self.plan)
+
+    @property
+    def stop(self) -> StopRule | None:
+        """The rule by which the run may end before its last planned block."""
+        return self.plan[0].stop
 
     @property
     def trials_directory(self) -> Path:
@@ -103,7 +114,11 @@ def open_run(name: str) -> Run:
             f"{directory}: holds no plan.jsonl, so it is no run; start one with sweep.yml"
         )
     plan = tuple(read_plan(directory / "plan.jsonl"))
-    run = Run(directory.resolve(), plan, read_provenance(directory / "run.json"))
+    decisions = tuple(read_decisions(directory)) if plan[0].stop else ()
+    if decisions and decisions[-1].stops:
+        plan = tuple(trial for trial in plan if trial.block <= decisions[-1].blocks)
+    provenance = read_provenance(directory / "run.json")
+    run = Run(directory.resolve(), plan, provenance, decisions)
     if is_alphabetical(plan) and run.stated:
         # A plan of an earlier version: only the study file says in which order the factors are.
         return replace(run, plan=tuple(in_order(plan, run.stated.factors)))

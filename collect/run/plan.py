@@ -14,6 +14,7 @@ from typing import Any, Self, get_origin, get_type_hints
 from collect.errors import InputError, quoted
 from collect.files import write_bytes
 from collect.run.cell import Cell, level_text
+from collect.run.stop import StopRule
 from collect.run.study import Profile, Setting, Settings, two_alike
 from collect.run.warmup import Warmup, bounds_of
 from collect.strict_json import parse_json
@@ -22,8 +23,21 @@ SCHEMA = 1
 RESTARTS = ("", "none", "block")
 _ID = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _SLUG_LENGTH = 60
-_LATER = ("needs", "servers", "restart", "calls_in_all", "fitted_to")  # keys that a plan may lack
-_LEFT_OUT = ("restart", "calls_in_all", "fitted_to")  # keys that a line lacks when they are empty
+_LATER = (
+    "needs",
+    "servers",
+    "restart",
+    "stop",
+    "calls_in_all",
+    "fitted_to",
+)  # keys that a plan may lack
+_LEFT_OUT = (
+    "restart",
+    "stop",
+    "calls_in_all",
+    "fitted_to",
+)  # keys that a line lacks when they are empty
+_READ_APART = ("warmup", "stop")
 _SHOWN = 60
 
 
@@ -37,7 +51,8 @@ class PlannedTrial:
     calls all threads make together where an imported trial's made not as many each, else 0.
     `fitted_to` is the number of workers that levels were left out for, 0 when none were. `restart`
     is `block` when the services are started anew before each block, `none` when they are not, and
-    empty in a plan of an earlier version.
+    empty in a plan of an earlier version. `stop` is the rule by which the run may end before its
+    last block, None without one.
     """
 
     schema: int
@@ -58,6 +73,7 @@ class PlannedTrial:
     needs: Sequence[str] = field(default_factory=list)
     servers: int = 1
     restart: str = ""
+    stop: StopRule | None = None
     calls_in_all: int = 0
     fitted_to: int = 0
 
@@ -86,6 +102,8 @@ class PlannedTrial:
         }
         if isinstance(self.warmup, Warmup):
             record["warmup"] = self.warmup.record()
+        if self.stop:
+            record["stop"] = self.stop.record()
         return {**record, "factors": dict(self.factors)}
 
     def line(self) -> bytes:
@@ -104,10 +122,12 @@ class PlannedTrial:
         if absent:
             raise ValueError(f"lacks {', '.join(absent)}")
         for name, kind in kinds.items():
-            if name in record and name != "warmup" and not _is_of(record[name], kind):
+            if name in record and name not in _READ_APART and not _is_of(record[name], kind):
                 raise ValueError(f"has the {name} {quoted(record[name])[:_SHOWN]}")
         known = {name: record[name] for name in kinds if name in record}
         known["warmup"] = _warmup(record["warmup"])
+        if "stop" in record:
+            known["stop"] = _stop(record["stop"])
         trial = cls(**{**known, "factors": Cell(record["factors"])})
         if not _ID.fullmatch(trial.id):
             raise ValueError(f"has the unusable id {trial.id!r}")
@@ -128,6 +148,13 @@ def _warmup(value: Any) -> int | Warmup:
         return Warmup.parse(value)
     except ValueError as error:
         raise ValueError(f"has the warmup {quoted(value)[:_SHOWN]}, which {error}") from error
+
+
+def _stop(value: Any) -> StopRule:
+    try:
+        return StopRule.parse(value)
+    except ValueError as error:
+        raise ValueError(f"has the stop {quoted(value)[:_SHOWN]}, which {error}") from error
 
 
 @cache
@@ -154,10 +181,10 @@ def make_plan(profile: Profile, seed: int | None = None) -> list[PlannedTrial]:
     """
     run_seed = profile.seed if seed is None else seed
     cells = [(cell, profile.settings(cell)) for cell in profile.cells()]
-    total = len(cells) * profile.replicates
-    widths = (max(2, len(str(profile.replicates))), max(3, len(str(total))))
+    total = len(cells) * profile.blocks
+    widths = (max(2, len(str(profile.blocks))), max(3, len(str(total))))
     trials: list[PlannedTrial] = []
-    for block in range(1, profile.replicates + 1):
+    for block in range(1, profile.blocks + 1):
         for cell, settings in _shuffled(cells, f"{run_seed}/{block}"):
             position = len(trials) + 1
             prefix = f"b{block:0{widths[0]}}-t{position:0{widths[1]}}"
@@ -173,6 +200,7 @@ def make_plan(profile: Profile, seed: int | None = None) -> list[PlannedTrial]:
                     seed=_draw(f"{run_seed}/{block}/data") >> 1,
                     fitted_to=profile.fitted_to,
                     restart=profile.restart,
+                    stop=profile.stop,
                     **vars(settings),
                 )
             )
@@ -302,6 +330,7 @@ def _common(trial: PlannedTrial) -> dict[str, str]:
         "profile": trial.profile,
         "factors": factors,
         "restart": trial.restart,
+        "stop": str(trial.stop or "none"),
     }
 
 

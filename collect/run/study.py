@@ -14,6 +14,7 @@ import yaml
 
 from collect.errors import InputError
 from collect.run.cell import Cell, Level, level_text
+from collect.run.stop import StopRule
 from collect.run.warmup import Warmup
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class Profile:
 
     `left_out` are the levels of each factor that a lab with `fitted_to` workers has no room for;
     `fitted_to` is 0 when nothing was left out. `restart` is `block` when each block has a start of
-    the services of its own, else `none`.
+    the services of its own, else `none`. `stop` is the rule by which it may end before its last
+    block, None without one.
     """
 
     study: str
@@ -80,8 +82,14 @@ class Profile:
     needs: Sequence[str] | Mapping[str, Any]
     servers: int | str
     restart: str = "block"
+    stop: StopRule | None = None
     left_out: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
     fitted_to: int = 0
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks are planned: the replicates, or the last look of the rule that stops."""
+        return self.stop.most if self.stop else self.replicates
 
     def cells(self) -> list[Cell]:
         """Every combination of levels of every grid once, in the order of the file."""
@@ -319,6 +327,7 @@ class _Resolver:
             needs=_by_text(self.study.content.get("needs", [])),
             servers=self.study.content.get("servers", 1),
             restart=self._value("restart", "block"),
+            stop=self._stop(),
             left_out={factor: tuple(levels) for factor, levels in left_out.items()},
             fitted_to=self.workers if left_out else 0,
             warmup=self._warmup(self._value("warmup"), self._place("warmup")),
@@ -338,6 +347,23 @@ class _Resolver:
             return Warmup.parse(value) if isinstance(value, Mapping) else int(value)
         except ValueError as error:
             raise self._fail(f"{place} {error}; correct it") from error
+
+    def _stop(self) -> StopRule | None:
+        value, place = self._value("stop", "none"), self._place("stop")
+        if value == "none":
+            return None
+        try:
+            rule = StopRule.parse(value)
+        except ValueError as error:
+            raise self._fail(f"{place} {error}; correct it") from error
+        replicates = self._value("replicates")
+        if rule.most > replicates:
+            raise self._fail(
+                f"{place}.looks ends at {rule.most} blocks, but {self._place('replicates')} is "
+                f"{replicates}; raise replicates to {rule.most}, leave that look out, or write "
+                "stop: none"
+            )
+        return rule
 
     def _with_warmup(self, index: int, entry: Mapping[str, Any]) -> Mapping[str, Any]:
         if "warmup" not in entry:

@@ -6,7 +6,10 @@ from collect.run.directory import Run
 from collect.run.plan import PlannedTrial
 from collect.run.trials import Trial, TrialError, verify_seal
 
-KINDS = ("plan", "nodes", "starts", "refused", "duplicate", "stray", "counted", "cells", "missing")
+KINDS = (
+    *("plan", "nodes", "starts", "refused", "duplicate", "stray", "looks"),
+    *("counted", "cells", "missing"),
+)
 """The kinds of findings in the order they are listed."""
 _BOUND = "not done within timeout_s"
 _RESERVE_PART, _RESERVE_S = 4, 6.0

@@ -50,7 +50,8 @@ class Terms:
     removed as that account only; empty for the account that commands run as. `silence_s` is how
     long the node may not answer, or this disk may stay full, before the sweep gives up; `stall_s`
     how long no trial may be sealed before the hook is told; `reserve_mb` what stays free on this
-    disk.
+    disk. `look` is the number of blocks that the runner was given, after which the intervals are
+    looked at; 0 when it was given all.
     """
 
     source: str
@@ -60,6 +61,7 @@ class Terms:
     stall_s: float = 3600.0
     reserve_mb: int = 200
     compress: bool = False
+    look: int = 0
 
 
 @dataclass
@@ -80,6 +82,7 @@ class Follower:
     _torn: Counter[str] = field(default_factory=Counter)
     _refused: list[str] = field(default_factory=list)
     _said: str = ""
+    _stopped: str = ""
 
     def __post_init__(self) -> None:
         """Begin with the trials that an earlier sweep pulled."""
@@ -105,13 +108,18 @@ class Follower:
         except SweepStoppedError as stop:
             self._end("stopped", str(stop))
             raise
+        if not self.missing and self._goes_on():
+            return
         why = "the deadline came" if self.state.state == "deadline" else "some are put off"
-        self._end("ended", f"{why}, {self.missing} trials are open" if self.missing else "")
+        open_ones = f"{why}, {self.missing} trials are open" if self.missing else ""
+        self._end("ended", open_ones or self._stopped)
 
     @property
     def missing(self) -> int:
-        """How many planned trials have not been pulled."""
-        return len(self.planned) - len(self.here)
+        """How many of the trials that the runner was given have not been pulled."""
+        look = self.terms.look
+        given = [name for name, trial in self.planned.items() if not look or trial.block <= look]
+        return len(set(given) - self.here)
 
     def step(self) -> bool:
         """Look once; return whether more is to come. Raises SweepStoppedError."""
@@ -264,6 +272,28 @@ class Follower:
                 "run the same command again to attach to the run; sealed trials are kept"
             )
         self._speak(f"{why}; trying again")
+
+    def _goes_on(self) -> bool:
+        """Take the decision of the look and say it; return whether more trials are to come."""
+        if not self.terms.look:
+            return False
+        from collect.cells.looks import due_looks  # noqa: PLC0415 - slow, and few runs have looks
+
+        decision = due_looks(self.run)[-1]
+        left = len(self.planned) - len(self.here)
+        what = "the run stops" if decision.stops or not left else f"at most {left} trials to come"
+        width = "none" if decision.widest is None else f"±{100 * decision.widest:.1f} %"
+        self._speak(f"looked after {decision.blocks} blocks: widest interval {width}; {what}")
+        if decision.stops:
+            self.planned = {
+                name: trial
+                for name, trial in self.planned.items()
+                if trial.block <= decision.blocks
+            }
+            self._stopped = (
+                f"its intervals are as narrow as asked for after {decision.blocks} blocks"
+            )
+        return bool(left) and not decision.stops
 
     def _demand_all(self) -> None:
         """Raise SweepStoppedError when trials are open and the runner did not say why."""

@@ -5,7 +5,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from statistics import median
@@ -22,6 +22,7 @@ from collect.run.cell import level_text
 from collect.run.directory import Run, open_run
 from collect.run.fields import Fields
 from collect.run.plan import PlannedTrial
+from collect.run.stop import Decision, StopRule, read_decisions
 from collect.run.trials import OUTCOMES, Trial, TrialError, read_trial
 from collect.strict_json import parse_json
 from collect.sweep.state import UNHEARD, NodeState, RunnerState, utc, utc_text
@@ -37,13 +38,24 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
+class NextLook:
+    """The next look of a rule: after how many blocks, how many trials before it, and the time."""
+
+    blocks: int
+    remaining: int
+    eta: timedelta | None
+
+
+@dataclass(frozen=True)
 class Status:
     """A run at one moment; hashes are not checked here.
 
     `eta` is the time left, None until a trial is sealed. `put_off` has the reasons of trials that
     wait for a node, by trial; `thrown_away` counts the attempts that a fault of the lab spoilt.
     `nodes` are those that the runner has asked so far, by name. `client_free_mb` is what was free
-    on the client when it was last seen, at `seen`.
+    on the client when it was last seen, at `seen`. `next_look` is what is left until the rule that
+    may stop the run is looked at, None without a rule, after its last look and when it has stopped
+    the run; `decisions` are those of earlier looks, `rule` is None without one.
     """
 
     run: str
@@ -63,6 +75,9 @@ class Status:
     client_free_mb: int | None
     seen: datetime | None
     at: datetime
+    rule: StopRule | None = None
+    decisions: Sequence[Decision] = ()
+    next_look: NextLook | None = None
 
     @property
     def sealed(self) -> int:
@@ -81,8 +96,12 @@ class Status:
 
     @property
     def has_ended(self) -> bool:
-        """Whether no further trial will be sealed unless the sweep is started again."""
-        return self.remaining == 0 or self.state in ENDED
+        """Whether no further trial will be sealed unless the sweep is started again.
+
+        A runner that was given the trials up to a look is finished there, and the sweep goes on.
+        """
+        is_at_look = self.next_look and self.state == "finished" and not self.put_off
+        return self.remaining == 0 or (self.state in ENDED and not is_at_look)
 
     @property
     def is_unheard(self) -> bool:
@@ -110,7 +129,7 @@ class Status:
                 "attempt": self.attempt,
                 "since": utc_text(self.since),
             },
-            "eta_s": None if self.eta is None else round(self.eta.total_seconds()),
+            "eta_s": _seconds(self.eta),
             "put_off": dict(self.put_off),
             "thrown_away": self.thrown_away,
             "nodes": {name: node.as_json() for name, node in self.nodes.items()},
@@ -118,6 +137,13 @@ class Status:
             "client_free_mb": self.client_free_mb,
             "seen": utc_text(self.seen),
             "has_ended": self.has_ended,
+            "looks": [asdict(decision) for decision in self.decisions],
+            "next_look": self.next_look
+            and {
+                "blocks": self.next_look.blocks,
+                "remaining": self.next_look.remaining,
+                "eta_s": _seconds(self.next_look.eta),
+            },
         }
 
 
@@ -132,6 +158,8 @@ class Watch:
 
     def status(self) -> Status:
         """Return the status of the run now; a trial that cannot be read counts as remaining."""
+        if self._run.stop and [*self._run.decisions] != read_decisions(self._run.directory):
+            self._run = open_run(str(self._run.directory))  # a look may have ended it
         run, planned = self._run, self._planned
         present = {path.name: path for path in run.directories() if path.name in planned}
         self._sealed = {name: trial for name, trial in self._sealed.items() if name in present}
@@ -147,6 +175,7 @@ class Watch:
         counts = Counter(trial.outcome for trial in self._sealed.values())
         remaining = [trial for trial in run.plan if trial.id not in self._sealed]
         word = runner.state or ("unknown" if self._sealed else "not started")
+        sealed = [(planned[name], trial) for name, trial in self._sealed.items()]
         return Status(
             run=run.name,
             total=len(run.plan),
@@ -157,7 +186,7 @@ class Watch:
             current=planned.get(runner.running or "") if word not in ENDED else None,
             attempt=runner.attempt,
             since=runner.since,
-            eta=_eta(remaining, [(planned[name], t) for name, t in self._sealed.items()]),
+            eta=_eta(remaining, sealed),
             put_off={
                 name: reason
                 for name, reason in runner.put_off.items()
@@ -169,6 +198,9 @@ class Watch:
             client_free_mb=room,
             seen=seen,
             at=datetime.now(UTC),
+            rule=run.stop,
+            decisions=run.decisions,
+            next_look=_next_look(run, remaining, sealed),
         )
 
     def outcomes(self, names: Iterable[str]) -> list[str]:
@@ -235,6 +267,7 @@ def lines_of(status: Status) -> list[tuple[str, str]]:
         reasons = Counter(status.put_off.values())
         text = "; ".join(f"{count} trials: {reason}" for reason, count in reasons.most_common())
         lines.append(("put off", text))
+    lines += _looks(status)
     if status.remaining:
         lines.append(("time left", _time_left(status.eta)))
     client = "" if status.client_free_mb is None else f", {status.client_free_mb} MiB on the client"
@@ -246,6 +279,23 @@ def lines_of(status: Status) -> list[tuple[str, str]]:
                 "followed",
                 f"not since {status.seen:%H:%M:%S} UTC; run the same sweep command to attach",
             )
+        )
+    return lines
+
+
+def _looks(status: Status) -> list[tuple[str, str]]:
+    """Return what was decided at the looks of a rule, and when the next one is."""
+    if status.rule is None:
+        return []
+    lines = [("stops at", str(status.rule))]
+    for one in status.decisions:
+        width = "no interval" if one.widest is None else f"±{100 * one.widest:.1f} %"
+        what = "stopped" if one.stops else "went on"
+        lines.append((f"block {one.blocks}", f"widest interval {width} ({one.cell}): {what}"))
+    if ahead := status.next_look:
+        left = "" if ahead.eta is None else f", {in_words(ahead.eta.total_seconds())}"
+        lines.append(
+            ("next look", f"after {ahead.blocks} blocks: {ahead.remaining} trials left{left}")
         )
     return lines
 
@@ -280,6 +330,21 @@ def _time_left(left: timedelta | None) -> str:
     if left is None:
         return "unknown until a trial is sealed"
     return f"{in_words(left.total_seconds())}, until {datetime.now(UTC) + left:%Y-%m-%d %H:%M} UTC"
+
+
+def _next_look(
+    run: Run, remaining: Sequence[PlannedTrial], sealed: Sequence[tuple[PlannedTrial, Trial]]
+) -> NextLook | None:
+    done = len(run.decisions)
+    if run.stop is None or done == len(run.stop.looks) or (done and run.decisions[-1].stops):
+        return None
+    look = run.stop.looks[done]
+    before = [trial for trial in remaining if trial.block <= look]
+    return NextLook(look, len(before), _eta(before, sealed))
+
+
+def _seconds(left: timedelta | None) -> int | None:
+    return None if left is None else round(left.total_seconds())
 
 
 def _eta(

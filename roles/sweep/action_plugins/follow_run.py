@@ -34,6 +34,7 @@ options:
   stall_s: {description: Seconds without a trial that are a stall, type: float, required: true}
   reserve_mb: {description: Free space here below which pulling waits, type: int, required: true}
   compress: {description: Whether logs are kept as calls.csv.gz, type: bool, required: true}
+  look: {description: Blocks after which the run is looked at or 0, type: int, required: true}
   hook: {description: Command that learns of its end, or empty, type: str, required: true}
   hook_directory: {description: Directory that it runs in, type: path, required: true}
   hook_environment: {description: Its further environment variables, type: dict, required: true}
@@ -50,6 +51,7 @@ EXAMPLES = r"""
     stall_s: 3600
     reserve_mb: 200
     compress: false
+    look: 0
     hook: ""
     hook_directory: .
     hook_environment: {}
@@ -74,6 +76,7 @@ class ActionModule(ActionBase):
             stall_s=float(given["stall_s"]),
             reserve_mb=int(given["reserve_mb"]),
             compress=given["compress"] in (True, "True", "true", "yes"),
+            look=int(given["look"]),
         )
         try:
             hook = (

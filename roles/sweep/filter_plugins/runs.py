@@ -9,6 +9,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
+from collect.cells.looks import looks_of, open_trials
 from collect.errors import InputError
 from collect.run.plan import PlannedTrial, read_plan
 
@@ -27,6 +28,11 @@ EXAMPLES = r"""
   vars:
     wanted: [{name: tomcat, heap_mb: 512}]
     jvms: "{{ fingerprint_taken.fingerprint.jvms }}"
+
+- name: Show what is to be run of a run that may stop after 10 blocks
+  ansible.builtin.debug:
+    msg: "{{ 'results/monday' | sweep_open(10) }}"
+  when: 10 in 'results/monday' | sweep_looks
 
 - name: Stop if trials are put off
   ansible.builtin.fail:
@@ -139,12 +145,30 @@ def put_off(runs: Sequence[Mapping[str, str]], root: str) -> list[str]:
     return [f"{run}: {reason}" for run, reason in reasons.items()]
 
 
+def looks(results: str) -> list[int]:
+    """Return the numbers of blocks after which a run is looked at; 0 alone when it is not."""
+    try:
+        return looks_of(Path(results))
+    except InputError as error:
+        raise AnsibleFilterError(str(error)) from None
+
+
+def open_ones(results: str, look: int = 0) -> list[str]:
+    """Return the trials to run now, up to a look; takes the decision of a look that is due."""
+    try:
+        return open_trials(Path(results), int(look))
+    except InputError as error:
+        raise AnsibleFilterError(str(error)) from None
+
+
 class FilterModule:
     """The filters of this file."""
 
     def filters(self) -> dict[str, Any]:
         """Return the filters by the names that templates use."""
         return {
+            "sweep_looks": looks,
+            "sweep_open": open_ones,
             "sweep_settings": settings,
             "sweep_put_off": put_off,
             "sweep_worker_heaps": worker_heaps,

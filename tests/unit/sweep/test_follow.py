@@ -9,8 +9,10 @@ import sys
 
 import pytest
 from client_node import Client, archive, planned_of
+from made_up_studies import changed
 from synthetic import make_run, sort_times
 
+from collect.cells.looks import open_trials
 from collect.cli import main
 from collect.files import NoRoomError, ask_for
 from collect.sweep.follow import Follower, SweepStoppedError, Terms
@@ -363,3 +365,31 @@ def test_a_hook_that_fails_does_not_fail_the_sweep(follower_of, client, tmp_path
     follower = follower_of(Hook(command, tmp_path, timeout_s=0.2))
     follow(follower)
     assert part in follower.said[-1]
+
+
+STOPS = changed(
+    factors={"transport": ["soap", "jms"], "servers": [1], "integers": [500]},
+    stop={"half_width": 0.05, "looks": [2, 4]},
+    replicates=4,
+)
+
+
+@pytest.mark.parametrize(("varies", "event"), [(False, "ended"), (True, None)])
+def test_the_hook_hears_of_the_end_of_a_run_that_stops_and_not_of_a_look(tmp_path, varies, event):
+    def times(planned, rng):
+        return [10.0 * (planned.block if varies else 1)] * planned.calls
+
+    make_run(tmp_path / "node", times, profile="paper", study=STOPS, until=4)
+    client = Client(tmp_path / "node", tmp_path / "stubs")
+    client.end()
+    here, said = tmp_path / "here", []
+    here.mkdir()
+    shutil.copy(client.directory / "plan.jsonl", here)
+    told = tmp_path / "told"
+    hook = Hook(f"cp /dev/stdin {told}", tmp_path)
+    terms = Terms(source=str(client.directory), unit="runner", reserve_mb=1, look=2)
+    Follower(here, client, terms, said.append, hook).follow(sleep=lambda seconds: None)
+    assert any("looked after 2 blocks" in line for line in said)
+    assert (json.loads(told.read_text())["event"] if told.exists() else None) == event
+    assert len(open_trials(here, 4)) == (4 if varies else 0)
+    assert len(sealed(here)) == 4

@@ -1,0 +1,98 @@
+"""Looks at a run that may stop early: how wide its intervals are, and what follows."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from collect.cells.analysis import analyse
+from collect.cells.cells import CellResult
+from collect.cells.notation import name_of
+from collect.errors import InputError
+from collect.run.directory import open_run
+from collect.run.stop import Decision, StopRule, read_decisions, write_decisions
+from collect.stats.estimates import Estimate
+from collect.stats.repeated import repeated_t
+
+
+def paid_interval(cell: CellResult, rule: StopRule, blocks: int) -> Estimate | None:
+    """Return the mean over the first blocks, its interval paying for all looks of the rule.
+
+    None when no trial counts.
+    """
+    sample = [mean for block, mean in cell.samples.items() if block <= blocks]
+    return repeated_t(sample, len(rule.looks)) if sample else None
+
+
+def decide(cells: Sequence[CellResult], rule: StopRule, blocks: int) -> Decision:
+    """Return what the rule says after so many blocks, from the trials of these blocks alone.
+
+    A cell none of whose trials counts has no interval to wait for; its outcome is its result.
+    """
+    widest, where = 0.0, ""
+    for cell in cells:
+        interval = paid_interval(cell, rule, blocks)
+        if interval is None:
+            continue
+        width = math.inf if interval.high is None else interval.high / interval.value - 1
+        if width >= widest:
+            widest, where = width, name_of(cell.cell)
+    shown = widest if where and math.isfinite(widest) else None
+    return Decision(blocks, shown, where, bool(where) and widest <= rule.half_width)
+
+
+def due_looks(directory: Path) -> list[Decision]:
+    """Take each decision that is due and record it; return all decisions of the run.
+
+    A look is due when every trial up to it is sealed here. The same trials always give the same
+    decision, so that nothing is lost when this is killed before the record is on disk. Raises
+    InputError when a sealed trial is refused: what it says is not known.
+    """
+    run = open_run(str(directory))
+    decisions = read_decisions(directory)
+    if run.stop is None or (decisions and decisions[-1].stops):
+        return decisions
+    sealed = {path.name for path in run.directories()}
+    open_blocks = [trial.block for trial in run.plan if trial.id not in sealed]
+    whole = min(open_blocks, default=run.blocks + 1) - 1
+    due = [look for look in run.stop.looks[len(decisions) :] if look <= whole]
+    if not due:
+        return decisions
+    analysis = analyse(run)
+    refused = [finding for finding in analysis.findings if finding.kind == "refused"]
+    if refused:
+        raise InputError(
+            f"{run.name}: cannot look at its intervals: {refused[0].text}; set it aside with "
+            f"collect check {run.name} --set-aside, then run the same sweep command again"
+        )
+    for look in due:
+        decisions.append(decide(analysis.cells, run.stop, look))
+        write_decisions(directory, decisions)
+        if decisions[-1].stops:
+            break
+    return decisions
+
+
+def open_trials(directory: Path, look: int = 0) -> list[str]:
+    """Return the ids of the trials to run now, in plan order: those up to `look` blocks.
+
+    None when the run has stopped, or when an earlier look is not done. With a `look` of 0, which is
+    that of a run without a rule, all open trials.
+    """
+    run = open_run(str(directory))
+    if run.stop is not None:
+        due_looks(directory)
+        run = open_run(str(directory))
+    sealed = {path.name for path in run.directories()}
+    missing = [trial for trial in run.plan if trial.id not in sealed]
+    if run.stop is None or not look:
+        return [trial.id for trial in missing]
+    earlier = max((one for one in run.stop.looks if one < look), default=0)
+    if any(trial.block <= earlier for trial in missing):
+        return []
+    return [trial.id for trial in missing if trial.block <= look]
+
+
+def looks_of(directory: Path) -> list[int]:
+    """Return the looks of a run, or 0 alone when it has no rule that stops it."""
+    run = open_run(str(directory))
+    return list(run.stop.looks) if run.stop else [0]

@@ -1,0 +1,99 @@
+"""The rule by which a run stops early, and what was decided at its looks."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Self
+
+from collect.errors import InputError
+from collect.files import write_bytes
+from collect.run.fields import Fields
+from collect.strict_json import parse_json
+
+LOOKS = "looks.json"
+"""The decisions of a run, in its directory: one for each look whose trials are all sealed."""
+_KEYS = {"half_width", "looks"}
+
+
+@dataclass(frozen=True)
+class StopRule:
+    """Stop when every cell's interval is so narrow: its upper end at most `half_width` above.
+
+    `looks` are the numbers of whole blocks after which that is looked at, in rising order; the last
+    one is the most blocks that the run has.
+    """
+
+    half_width: float
+    looks: tuple[int, ...]
+
+    def __str__(self) -> str:
+        """Return it as the report writes it."""
+        looks = ", ".join(map(str, self.looks))
+        return f"±{100 * self.half_width:g} % in every cell, looked at after {looks} blocks"
+
+    @property
+    def most(self) -> int:
+        """The most blocks that a run with this rule has."""
+        return self.looks[-1]
+
+    def record(self) -> dict[str, Any]:
+        """Return it as in a study file and in plan.jsonl."""
+        return {"half_width": self.half_width, "looks": list(self.looks)}
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        """Read what `record` gives; raises ValueError that says what is wrong."""
+        if not isinstance(value, dict) or set(value) != _KEYS:
+            raise ValueError("needs half_width and looks")
+        width, looks = value["half_width"], value["looks"]
+        if isinstance(width, bool) or not isinstance(width, (int, float)) or not 0 < width < 1:
+            raise ValueError("needs a half_width between 0 and 1, such as 0.05 for 5 %")
+        if not isinstance(looks, list) or not looks or not all(type(n) is int for n in looks):
+            raise ValueError("needs a list of whole numbers of blocks as looks")
+        if looks[0] < 2 or any(before >= after for before, after in pairwise(looks)):
+            raise ValueError("needs looks of 2 blocks or more, each above the one before it")
+        return cls(float(width), tuple(looks))
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was seen after so many `blocks`, and whether the run `stops` there.
+
+    `widest` is the half width of the widest interval as a share of its mean, None where a cell
+    that ran has no interval; `cell` has its levels as text.
+    """
+
+    blocks: int
+    widest: float | None
+    cell: str
+    stops: bool
+
+
+def read_decisions(directory: Path) -> list[Decision]:
+    """Return the decisions of a run; raises InputError for a file that cannot be used."""
+    path = directory / LOOKS
+    try:
+        record = Fields(parse_json(path.read_bytes()))
+        return [
+            Decision(
+                one.required("blocks", int),
+                one.number("widest"),
+                one.text("cell") or "",
+                one.all["stops"] is True,
+            )
+            for one in record.each("looks")
+        ]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(
+            f"{path}: cannot be used ({error}); remove it, and the same sweep looks again"
+        ) from error
+
+
+def write_decisions(directory: Path, decisions: Sequence[Decision]) -> None:
+    """Write the decisions, whole or not at all."""
+    content = {"schema": 1, "looks": [asdict(decision) for decision in decisions]}
+    write_bytes(directory / LOOKS, json.dumps(content, ensure_ascii=False).encode() + b"\n")
