@@ -133,6 +133,7 @@ def test_what_is_put_off_is_told_with_the_run_if_there_are_several(plugin, runs,
         ("sort", "monday", {"monday": "sort"}),
         (" sort, mtom,,sort", "", {"sort-demo": "sort", "mtom-demo": "mtom"}),
         ("mtom,sort", "monday", {"monday-mtom": "mtom", "monday-sort": "sort"}),
+        ("teaching/delivery", "", {"delivery-demo": "teaching/delivery"}),
         (" , ", "monday", {}),
     ],
 )

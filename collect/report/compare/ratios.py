@@ -158,6 +158,7 @@ def compare_cells(
         _check_factors(runs[0], run)
     budget.check(_levels(runs))
     spread = _cells(noise)
+    has_nights = bool(noise) or any(len(side.named) > 1 for side in (reference, *others))
     raw: list[tuple[Comparison, Contrast | None]] = []
     absences: list[Absence] = []
     before = _cells(reference.runs)
@@ -173,7 +174,10 @@ def compare_cells(
         ]
         absences += [Absence(reference.label, side.label, k) for k in before if k not in after]
         absences += [Absence(side.label, reference.label, k) for k in after if k not in before]
-    return Compared(_corrected(raw), absences)
+    compared = _corrected(raw)
+    if has_nights:
+        compared = [_alone(one) if one.unit == "trials" else one for one in compared]
+    return Compared(compared, absences)
 
 
 def _compared(
@@ -200,6 +204,12 @@ def _compared(
         over = broken and ratio is not None
         return replace(comparison, verdict=verdict, reason=reason, is_over=over), None
     return replace(comparison, reason=reason), None
+
+
+def _alone(comparison: Comparison) -> Comparison:
+    """Return a comparison of one run a side beside others of several, with that said."""
+    reasons = ["no two runs of the same thing have this cell", comparison.reason]
+    return replace(comparison, reason="; ".join(filter(None, reasons)))
 
 
 def _corrected(raw: Sequence[tuple[Comparison, Contrast | None]]) -> list[Comparison]:

@@ -208,6 +208,17 @@ def test_runs_that_are_too_few_are_one_message(like_nights, capsys, options, par
     assert part in capsys.readouterr().err
 
 
+def test_a_cell_without_a_second_run_has_no_verdict(like_nights, run_of, compared):
+    a, b, *_ = like_nights
+    profiles = {"demo": {"replicates": 3, "factors": {"integers": [5000]}}}
+    noise = [run_of(slower(k), name=f"n{k}", study=changed(profiles=profiles)) for k in (1, 2)]
+    _, result = compared(a, b, options=["--noise", *(str(run.directory) for run in noise)])
+    assert verdicts(result, lambda factors: factors["integers"] == 500) == {"no verdict"}
+    assert verdicts(result, lambda factors: factors["integers"] == 5000) == {"cannot be told"}
+    reasons = {c["reason"] for c in result["cells"] if c["verdict"] == "no verdict"}
+    assert reasons == {"no two runs of the same thing have this cell"}
+
+
 def test_a_cell_that_fails_in_one_run_of_a_side_fails_now(like_nights, run_of, compared):
     broken = run_of(lambda planned, rng: "oom" if is_soap(planned.factors) else [1.0], name="z")
     against = ["--against", *(str(run.directory) for run in like_nights[:2])]
