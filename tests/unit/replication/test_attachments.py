@@ -164,9 +164,8 @@ def test_the_demo_leaves_untested_what_it_has_no_cells_for(shared_run):
     measured = replicate(analyse(shared_run("attachments", "demo"))).measured
     assert on(measured, "4.85").verdict != Verdict.NOT_TESTED
     assert on(measured, "several times larger").verdict == Verdict.HOLDS
-    for part in ("want of memory", "310 bytes", "never slower"):
-        results = on(measured, part).results
-        assert any(isinstance(result.estimate, Untested) for result in results)
+    results = on(measured, "want of memory").results
+    assert any(isinstance(result.estimate, Untested) for result in results)
 
 
 def test_the_figure_has_a_line_for_each_encoding(paper):

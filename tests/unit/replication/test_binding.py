@@ -47,11 +47,11 @@ def test_what_the_text_says_holds_when_it_is_so(run_of):
     assert [judge(claim, measured).verdict for claim in BINDING.claims] == [Verdict.HOLDS] * 3
 
 
-def test_the_demo_tests_30_at_once_alone(shared_run):
+def test_the_demo_does_not_test_100_at_once(shared_run):
     measured = replicate(analyse(shared_run("binding", "demo"))).measured
     assert on(measured, "30 at once").verdict != Verdict.NOT_TESTED
     assert on(measured, "100 at once").verdict == Verdict.NOT_TESTED
-    assert on(measured, "one request").verdict == Verdict.NOT_TESTED
+    assert on(measured, "one request").verdict != Verdict.NOT_TESTED
 
 
 def test_there_are_bars_for_each_concurrency_and_all_together(paper):

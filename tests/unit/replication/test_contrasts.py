@@ -92,7 +92,7 @@ def test_growth_exponents_are_found(n_squared):
 
 def test_equal_systems_are_not_called_different(n_squared):
     rows = table_of(n_squared, "System against system").rows
-    assert len(rows) == 6
+    assert len(rows) == 8
     assert {row[-1].text for row in rows} == {"no difference found"}
 
 
