@@ -1,0 +1,167 @@
+"""Analysis of variance where a factor is hard to change, so that blocks have it in whole plots."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.table import Table
+from rich.text import Text
+from scipy import stats
+
+from collect.errors import InputError
+from collect.stats.anova import CONFIDENCE, Observations, Source, anova
+from collect.stats.estimates import Estimate
+
+ERROR = "Whole-plot error"
+_INTERACTION, _WITHIN = "Interaction", "Within"
+
+
+@dataclass(frozen=True)
+class LevelDifference:
+    """The mean of one level of a factor less that of another, with an interval for all pairs."""
+
+    factor: str
+    first: str
+    second: str
+    difference: Estimate
+    p_value: float
+
+
+def split_plot(observations: Observations, whole: Sequence[str]) -> list[Source]:
+    """Return the table of a split-plot design (Yates 1935), in randomised complete blocks.
+
+    All observations of a block with the same levels of the `whole` factors are one whole plot, set
+    up once: these factors are tested against the differences between whole plots (blocks times
+    factor), everything else against what is left within them. Raises InputError unless every block
+    has every combination of levels equally often.
+    """
+    _check(observations, whole)
+    rows = {row.source: row for row in anova(observations)}
+    total, left = rows["Total"].ss, rows.pop(_WITHIN)
+    error = _error(observations, whole, total)
+    within = replace(left, ss=max(left.ss - error.ss, 0.0), df=left.df - error.df)
+    ends = {"Total": rows.pop("Total")}
+    is_whole = set(whole) | ({_INTERACTION} if set(whole) == set(observations.factors) else set())
+    above = [row for row in rows.values() if row.source in {*is_whole, observations.block}]
+    below = [row for row in rows.values() if row.source not in {*is_whole, observations.block}]
+    if within.df < 1 and below:
+        raise InputError(
+            f"nothing is left within the whole plots to test {below[0].source!r} against; give "
+            "replicates"
+        )
+    result = [*(_tested(row, error) for row in above), error]
+    if within.df > 0:
+        within = replace(within, ms=within.ss / within.df, share=within.ss / total)
+        result += [*(_tested(row, within) for row in below), within]
+    return [*result, ends["Total"]]
+
+
+def level_differences(
+    observations: Observations, whole: Sequence[str], table: Sequence[Source]
+) -> list[LevelDifference]:
+    """Return the differences of all pairs of levels of each factor, each by its own error.
+
+    Intervals and p-values are Tukey's and hold for all pairs of a factor at once.
+    """
+    by_name = {row.source: row for row in table}
+    found = []
+    for factor, levels in zip(observations.factors, observations.levels, strict=True):
+        error = by_name[ERROR if factor in whole or _WITHIN not in by_name else _WITHIN]
+        names = sorted(set(levels))
+        means = [float(observations.response[np.array(levels) == name].mean()) for name in names]
+        share = len(levels) / len(names)
+        scale = ((error.ms or 0.0) / share) ** 0.5
+        half = scale * float(stats.studentized_range.ppf(CONFIDENCE, len(names), error.df))
+        for one, other in combinations(range(len(names)), 2):
+            gap = means[one] - means[other]
+            p = float(stats.studentized_range.sf(abs(gap) / scale, len(names), error.df))
+            estimate = Estimate(gap, gap - half, gap + half, round(share))
+            found.append(LevelDifference(factor, names[one], names[other], estimate, p))
+    return found
+
+
+def as_table(differences: Sequence[LevelDifference]) -> Table:
+    """Return the differences for a terminal."""
+    shown = Table(box=None, pad_edge=False, header_style="")
+    shown.add_column("Factor")
+    shown.add_column("Levels")
+    for name in ("Difference", "95 % interval (Tukey)", "P-value"):
+        shown.add_column(name, justify="right")
+    for one in differences:
+        ends = f"[{one.difference.low:.6g}, {one.difference.high:.6g}]"
+        shown.add_row(
+            Text(one.factor),
+            Text(f"{one.first} - {one.second}"),
+            f"{one.difference.value:.6g}",
+            Text(ends),
+            f"{one.p_value:.3g}",
+        )
+    return shown
+
+
+def _check(observations: Observations, whole: Sequence[str]) -> None:
+    unknown = [name for name in whole if name not in observations.factors]
+    if unknown or not whole:
+        raise InputError(
+            f"whole plot {''.join(unknown[:1])!r} is no factor; name one of "
+            f"{', '.join(observations.factors)}, which are given by --factor"
+        )
+    if not len(observations.blocks):
+        raise InputError(
+            "whole plots lie in blocks, and no block is given; name their column by --block"
+        )
+    counts = Counter(zip(observations.blocks, *observations.levels, strict=True))
+    wanted = len(set(observations.blocks))
+    for levels in observations.levels:
+        wanted *= len(set(levels))
+    if len(counts) < wanted or len(set(counts.values())) > 1:
+        least = min(counts, key=lambda cell: counts[cell])
+        what = f"{wanted - len(counts)} combinations of block and levels have no observation"
+        if len(counts) == wanted:
+            what = f"{', '.join(least)} has {counts[least]} observations, others have more"
+        raise InputError(
+            f"{what}; whole plots take complete blocks: leave the block out, or complete it"
+        )
+
+
+def _error(observations: Observations, whole: Sequence[str], total: float) -> Source:
+    """Return how far whole plots differ beyond what blocks and whole-plot factors explain."""
+    chosen = [
+        levels
+        for name, levels in zip(observations.factors, observations.levels, strict=True)
+        if name in whole
+    ]
+    blocks, of_block = np.unique(observations.blocks, return_inverse=True)
+    plots = list(dict.fromkeys(zip(*chosen, strict=True)))
+    of_plot = np.array([plots.index(levels) for levels in zip(*chosen, strict=True)])
+    means = np.zeros((len(blocks), len(plots)))
+    np.add.at(means, (of_block, of_plot), observations.response - observations.response.mean())
+    size = len(of_plot) / means.size
+    left = _centred(means / size)
+    ss, df = size * float((left**2).sum()), (len(blocks) - 1) * (len(plots) - 1)
+    return Source(ERROR, ss, df, ss / df, None, None, None, ss / total)
+
+
+def _centred(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    rows, columns = means.mean(axis=1, keepdims=True), means.mean(axis=0)
+    centred: NDArray[np.float64] = means - rows - columns + means.mean()
+    return centred
+
+
+def _tested(row: Source, error: Source) -> Source:
+    """Return the row of a source, tested against this error."""
+    if not error.ms:
+        raise InputError(
+            f"{error.source} is 0, so that nothing can be tested against it; give observations "
+            "that vary"
+        )
+    f = (row.ms or 0.0) / error.ms
+    return replace(
+        row,
+        f=f,
+        p_value=float(stats.f.sf(f, row.df, error.df)),
+        f_crit=float(stats.f.ppf(CONFIDENCE, row.df, error.df)),
+    )

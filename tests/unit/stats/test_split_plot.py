@@ -1,0 +1,127 @@
+"""Split plots: a textbook's table, and false alarms where whole plots vary."""
+
+import json
+
+import numpy as np
+import pytest
+
+from collect.cli import main
+from collect.errors import InputError
+from collect.stats.anova import Observations, anova
+from collect.stats.split_plot import level_differences, split_plot
+
+VARIETIES, NITROGEN = ("Victory", "Golden rain", "Marvellous"), ("0.0", "0.2", "0.4", "0.6")
+# Yates (1935), Complex experiments: yields of oats, six blocks of three varieties, split into four.
+OATS = [
+    [111, 130, 157, 174, 117, 114, 161, 141, 105, 140, 118, 156],
+    [61, 91, 97, 100, 70, 108, 126, 149, 96, 124, 121, 144],
+    [68, 64, 112, 86, 60, 102, 89, 96, 89, 129, 132, 124],
+    [74, 89, 81, 122, 64, 103, 132, 133, 70, 89, 104, 117],
+    [62, 90, 100, 116, 80, 82, 94, 126, 63, 70, 109, 99],
+    [53, 74, 118, 113, 89, 82, 86, 104, 97, 99, 119, 121],
+]
+
+
+def observations_of(yields):
+    rows = [
+        (value, VARIETIES[place // 4], NITROGEN[place % 4], str(block))
+        for block, plots in enumerate(yields, start=1)
+        for place, value in enumerate(plots)
+    ]
+    values, variety, nitrogen, blocks = zip(*rows, strict=True)
+    return Observations(np.array(values), (variety, nitrogen), ("variety", "nitrogen"), blocks)
+
+
+@pytest.fixture
+def oats(tmp_path):
+    read = observations_of(OATS)
+    rows = zip(read.blocks, *read.levels, read.response, strict=True)
+    lines = ["block,variety,nitrogen,yield", *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "oats.csv").write_text("\n".join(lines))
+    return tmp_path / "oats.csv"
+
+
+def test_the_table_is_that_of_the_textbook():
+    table = {row.source: row for row in split_plot(observations_of(OATS), ["variety"])}
+    assert list(table) == [
+        *("variety", "Block", "Whole-plot error"),
+        *("nitrogen", "Interaction", "Within", "Total"),
+    ]
+    for source, df, ms in (
+        ("Block", 5, 3175.1),
+        ("variety", 2, 893.2),
+        ("Whole-plot error", 10, 601.3),
+        ("nitrogen", 3, 6673.5),
+        ("Interaction", 6, 53.6),
+        ("Within", 45, 177.1),
+    ):
+        assert table[source].df == df
+        assert table[source].ms == pytest.approx(ms, abs=0.06)
+    assert table["variety"].f == pytest.approx(1.485, abs=5e-4)
+    assert table["variety"].p_value == pytest.approx(0.2724, abs=5e-5)
+    assert table["nitrogen"].f == pytest.approx(37.69, abs=5e-3)
+    assert table["Interaction"].f == pytest.approx(0.303, abs=5e-4)
+    assert sum(row.share or 0 for row in table.values()) == pytest.approx(1)
+
+
+def test_each_difference_has_the_error_of_its_factor():
+    read = observations_of(OATS)
+    found = level_differences(read, ["variety"], split_plot(read, ["variety"]))
+    widths = {one.factor: one.difference.half_width for one in found}
+    # Studentised ranges q(3, 10) = 3.877 and q(4, 45) = 3.773, from tables.
+    assert widths["variety"] == pytest.approx(3.877 * (601.3 / 24) ** 0.5, rel=1e-3)
+    assert widths["nitrogen"] == pytest.approx(3.773 * (177.1 / 18) ** 0.5, rel=1e-3)
+
+
+def test_whole_plots_that_vary_raise_no_false_alarm():
+    rng = np.random.default_rng(8)
+    alarms = {"split": 0, "plain": 0}
+    nights = 100
+    for _ in range(nights):
+        plots = np.repeat(rng.normal(0, 1, (6, 3)), 4, axis=1) + rng.normal(0, 1, (6, 12))
+        read = observations_of(plots.tolist())
+        alarms["split"] += split_plot(read, ["variety"])[0].p_value < 0.05
+        alarms["plain"] += anova(read)[0].p_value < 0.05
+    assert alarms["split"] / nights <= 0.1
+    assert alarms["plain"] / nights > 0.2
+
+
+def test_one_factor_is_tested_against_whole_plots_and_not_against_repetitions(oats, capsys):
+    arguments = ["anova", str(oats), "--response", "yield", "--factor", "variety"]
+    assert main([*arguments, "--block", "block", "--whole-plot", "variety", "--json"]) == 0
+    table = {row["Source"]: row for row in json.loads(capsys.readouterr().out)}
+    assert table["variety"]["F"] == pytest.approx(1.485, abs=5e-4)
+    assert table["Within"]["df"] == 54
+
+
+def test_the_table_and_the_differences_are_printed(oats, capsys):
+    arguments = ["anova", str(oats), "--response", "yield", "--block", "block"]
+    factors = ["--factor", "variety", "--factor", "nitrogen", "--whole-plot", "variety"]
+    assert main([*arguments, *factors]) == 0
+    said = capsys.readouterr().out
+    assert "Whole-plot error" in said
+    assert "Golden rain - Victory" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda o: (o, ["nitro"]), "whole plot 'nitro' is no factor; name one of variety"),
+        (
+            lambda o: (Observations(o.response, o.levels, o.factors), ["variety"]),
+            "no block is given",
+        ),
+        (
+            lambda o: (
+                Observations(
+                    o.response[1:], tuple(x[1:] for x in o.levels), o.factors, o.blocks[1:]
+                ),
+                ["variety"],
+            ),
+            "1 combinations of block and levels have no observation",
+        ),
+    ],
+)
+def test_what_is_no_split_plot_is_refused(change, message):
+    with pytest.raises(InputError, match=message):
+        split_plot(*change(observations_of(OATS)))
