@@ -134,6 +134,11 @@ examples:
         "--fit", action="store_true", help="leave out the levels that need more workers"
     )
     parser.add_argument(
+        "--rotate",
+        action="store_true",
+        help="give each worker's part to the next worker from block to block",
+    )
+    parser.add_argument(
         "-o",
         "--output",
         type=Path,
@@ -169,7 +174,8 @@ def _plan(options: argparse.Namespace) -> int:
 def _planned(options: argparse.Namespace, name: str, output: Path | None) -> list[PlannedTrial]:
     study = load_study(find_study(name))
     workers = workers_to_fit(output, options.workers, fit=options.fit)
-    return make_plan(study.profile(options.profile, workers, fit=options.fit), options.seed)
+    profile = study.profile(options.profile, workers, fit=options.fit)
+    return make_plan(profile, options.seed, workers if options.rotate else 0)
 
 
 def _add_check(commands: Commands) -> None:

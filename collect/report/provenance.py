@@ -6,6 +6,7 @@ from statistics import median
 from typing import Any
 
 from collect.cells.analysis import Analysis
+from collect.report.placements import placements_of
 from collect.run import starts
 from collect.run.directory import Run
 from collect.run.provenance import Provenance
@@ -72,6 +73,7 @@ def facts_of(analysis: Analysis) -> list[Fact]:
             f"({len(run.cells)} cells, {run.blocks} blocks)",
         ),
         *_looks(run),
+        *(Fact("Workers", text) for text in [placements_of(analysis)] if text),
         Fact("Lab", f"{lab.name or ABSENT} ({lab.kind or 'kind not recorded'})"),
         Fact("Link rate", f"{link} Mbit/s" if link != ABSENT else ABSENT),
         Fact("Versions", _pairs(provenance.versions)),

@@ -23,20 +23,10 @@ SCHEMA = 1
 RESTARTS = ("", "none", "block")
 _ID = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _SLUG_LENGTH = 60
-_LATER = (
-    "needs",
-    "servers",
-    "restart",
-    "stop",
-    "calls_in_all",
-    "fitted_to",
-)  # keys that a plan may lack
-_LEFT_OUT = (
-    "restart",
-    "stop",
-    "calls_in_all",
-    "fitted_to",
-)  # keys that a line lacks when they are empty
+_LEFT_OUT = ("restart", "stop", "shift", "calls_in_all", "fitted_to")
+"""Keys that a line lacks when they are empty."""
+_LATER = ("needs", "servers", *_LEFT_OUT)
+"""Keys that a plan of an earlier version may lack."""
 _READ_APART = ("warmup", "stop")
 _SHOWN = 60
 
@@ -52,7 +42,8 @@ class PlannedTrial:
     `fitted_to` is the number of workers that levels were left out for, 0 when none were. `restart`
     is `block` when the services are started anew before each block, `none` when they are not, and
     empty in a plan of an earlier version. `stop` is the rule by which the run may end before its
-    last block, None without one.
+    last block, None without one. `shift` is how many places the list of workers is shifted for the
+    block, so that the first `servers` are others; 0 in a run that does not rotate its workers.
     """
 
     schema: int
@@ -74,6 +65,7 @@ class PlannedTrial:
     servers: int = 1
     restart: str = ""
     stop: StopRule | None = None
+    shift: int = 0
     calls_in_all: int = 0
     fitted_to: int = 0
 
@@ -171,13 +163,14 @@ def _is_of(value: Any, kind: Any) -> bool:
     return isinstance(value, dict if kind is Mapping else kind)
 
 
-def make_plan(profile: Profile, seed: int | None = None) -> list[PlannedTrial]:
+def make_plan(profile: Profile, seed: int | None = None, rotate: int = 0) -> list[PlannedTrial]:
     """Expand a profile into its trials; the same profile and seed give the same trials.
 
     Order: blocks one after the other; in a block the groups of cells that need the same node
     settings in random order, so that nodes change as seldom as possible, and the cells of a group
     in random order. Random numbers come from SHA-256 of the seed, the block and the levels: the
     same on every machine and Python, and unchanged for the other cells when a level is added.
+    With `rotate`, the number of workers, their list is shifted by one place from block to block.
     """
     run_seed = profile.seed if seed is None else seed
     cells = [(cell, profile.settings(cell)) for cell in profile.cells()]
@@ -201,6 +194,7 @@ def make_plan(profile: Profile, seed: int | None = None) -> list[PlannedTrial]:
                     fitted_to=profile.fitted_to,
                     restart=profile.restart,
                     stop=profile.stop,
+                    shift=(block - 1) % rotate if rotate else 0,
                     **vars(settings),
                 )
             )
@@ -371,7 +365,8 @@ def _difference(path: Path, trials: Sequence[PlannedTrial]) -> str:
         return f"it has {len(there)} trials, not {len(trials)}"
     for old_trial, new_trial in zip(there, trials, strict=True):
         records = old_trial.record(), new_trial.record()
-        changed = [name for name in records[1] if records[0].get(name) != records[1][name]]
+        names = {**records[0], **records[1]}
+        changed = [name for name in names if records[0].get(name) != records[1].get(name)]
         if changed:
             old, new = (quoted(record.get(changed[0])) for record in records)
             return f"{changed[0]} of trial {old_trial.position} is {old}, not {new}"

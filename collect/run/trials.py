@@ -46,7 +46,7 @@ CALLS_WORDS = {"phase": PHASES, "status": STATUSES}
 """The columns of calls.csv that hold one of a few words; all others hold whole numbers."""
 PLANNED_KEYS = (
     *("id", "study", "profile", "block", "position"),
-    *("client", "factors", "constants", "node", "seed"),
+    *("client", "factors", "constants", "node", "seed", "shift"),
 )
 """The keys that trial.json takes from its line of plan.jsonl."""
 _CHUNK = 1 << 20
@@ -148,7 +148,7 @@ class Trial:
             ended_at=_instant(record, "ended_at"),
             calls_rows=record.required("calls_rows", int),
             calls_sha256=record.required("calls_sha256", str),
-            asked={name: record.all.get(name) for name in PLANNED_KEYS},
+            asked={"shift": 0, **{n: record.all[n] for n in PLANNED_KEYS if n in record.all}},
             host=record.text("host"),
             jvm=record.fields("jvm").all,
             ran_with=ran_with(record),
@@ -217,11 +217,11 @@ def verify_seal(directory: Path, planned: PlannedTrial | None = None) -> Trial:
     """
     trial = read_trial(directory)
     if planned is not None:
-        wanted = planned.record()
+        wanted = {"shift": 0, **planned.record()}
         for name in PLANNED_KEYS:
-            if trial.asked[name] != wanted[name]:
+            if trial.asked.get(name) != wanted[name]:
                 raise TrialError(
-                    f"{trial.id}: {name} is {quoted(trial.asked[name])} in trial.json, but "
+                    f"{trial.id}: {name} is {quoted(trial.asked.get(name))} in trial.json, but "
                     f"{quoted(wanted[name])} in the plan; it belongs to another run: "
                     "set it aside and sweep again"
                 )

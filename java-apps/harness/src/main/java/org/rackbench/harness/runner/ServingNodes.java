@@ -54,7 +54,7 @@ final class ServingNodes {
       add(broker, "broker.", trial, nodes, found);
     }
     if (!found.containsAll(trial.needs())) {
-      for (Object worker : lab.workers(trial.servers())) {
+      for (Object worker : lab.shifted(trial.shift()).workers(trial.servers())) {
         add((Map<?, ?>) worker, "workers[].", trial, nodes, found);
       }
     }

@@ -163,6 +163,7 @@ final class TrialRecord {
             "interference", interference,
             "restarts", restarts,
             "restart", line.get("restart"),
+            "shift", trial.shift(),
             "services", services,
             "block_starts", newStarts,
             "fork_ms", times,

@@ -3,6 +3,8 @@ package org.rackbench.harness.trial;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.rackbench.harness.api.Lab;
@@ -26,6 +28,21 @@ public final class LabFile implements Lab {
           file + ": schema is " + root.get("schema") + ", not 1; provision the client node again");
     }
     return new LabFile(file, root);
+  }
+
+  /**
+   * Returns the lab whose first worker is the one {@code shift} places after this one's; the list
+   * goes round.
+   */
+  public LabFile shifted(int shift) {
+    if (shift == 0 || !(root.get("workers") instanceof List<?> list)) {
+      return this;
+    }
+    List<Object> workers = new ArrayList<>(list);
+    Collections.rotate(workers, -shift);
+    Map<String, Object> other = new LinkedHashMap<>(root);
+    other.put("workers", workers);
+    return new LabFile(file, other);
   }
 
   @Override

@@ -69,6 +69,9 @@ public record PlannedTrial(
               + ": 'needs' must be a list of services and 'servers' a whole number > 0;"
               + " make the plan anew");
     }
+    if (trial.shift() < 0) {
+      throw new BadInput(where + ": 'shift' is not a whole number >= 0; make the plan anew");
+    }
     return trial;
   }
 
@@ -85,6 +88,11 @@ public record PlannedTrial(
   /** Returns on how many of the workers, in pool order, these services are used. */
   public int servers() {
     return line.getOrDefault("servers", 1) instanceof Integer servers ? servers : 0;
+  }
+
+  /** Returns how many places the list of workers is shifted for this trial; mostly 0. */
+  public int shift() {
+    return line.getOrDefault("shift", 0) instanceof Integer shift ? shift : -1;
   }
 
   /** Returns the number of the block, from 1; 0 when the line has none. */

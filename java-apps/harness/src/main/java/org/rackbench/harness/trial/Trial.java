@@ -231,7 +231,7 @@ public final class Trial {
         plan.seed(),
         plan.threads(),
         callTimeout(plan),
-        LabFile.read(lab));
+        LabFile.read(lab).shifted(plan.shift()));
   }
 
   private static Duration callTimeout(PlannedTrial plan) {

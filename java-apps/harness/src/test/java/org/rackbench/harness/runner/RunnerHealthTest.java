@@ -72,6 +72,22 @@ class RunnerHealthTest {
   }
 
   @Test
+  void aTrialWhoseWorkersAreShiftedNeedsTheNextWorkerInstead() throws Exception {
+    nodes.shut("worker1");
+    bench.plan("t1", "ok", Map.of("needs", List.of("tomcat"), "shift", 1));
+    bench.plan("t2", "ok", Map.of("needs", List.of("tomcat"), "shift", 3));
+    assertEquals(0, bench.runner().status());
+    for (String id : List.of("t1", "t2")) {
+      assertEquals("[tomcat on worker2]", services(id).toString());
+    }
+    assertEquals(3, bench.trial("t2").get("shift"));
+  }
+
+  private List<Object> services(String id) throws Exception {
+    return List.copyOf(((Map<?, ?>) bench.trial(id).get("services")).keySet());
+  }
+
+  @Test
   void aServerThatRanOutOfMemoryIsAnOutcome() throws Exception {
     nodes.end("tomcat on worker1", "signal killed KILL"); // another end, before the trial
     nodes.begin("tomcat on worker1");
