@@ -15,9 +15,11 @@ from collect.stats.groups import (
     Groups,
     PairTest,
     check_residuals,
+    compare_in_blocks,
     compare_means,
     compare_pairs,
-    hedges,
+    compare_pairs_in_blocks,
+    hedges_of_pairs,
     holm,
     p_of_ratio,
 )
@@ -28,13 +30,17 @@ _FAINT = 1e-300
 
 @dataclass(frozen=True)
 class Sample:
-    """Groups under one name; `are_samples` is false where values stand for a printed variance."""
+    """Groups under one name; `are_samples` is false where values stand for a printed variance.
+
+    With `in_blocks` each group has one value a block, and values at the same place share theirs.
+    """
 
     name: str
     labels: Sequence[str]
     groups: Groups
     is_published: bool = False
     are_samples: bool = True
+    in_blocks: bool = False
 
 
 def value_entry(value: float | None, *, is_published: bool = False) -> Entry:
@@ -62,7 +68,8 @@ def robust_table(samples: Sequence[Sample]) -> Table:
     """Compare F with the tests that do not need equal variances."""
     rows = []
     for sample in samples:
-        for test in compare_means(sample.groups):
+        compare = compare_in_blocks if sample.in_blocks else compare_means
+        for test in compare(sample.groups):
             row = [
                 Entry(sample.name, is_published=sample.is_published),
                 Entry(test.name, is_published=sample.is_published),
@@ -74,7 +81,10 @@ def robust_table(samples: Sequence[Sample]) -> Table:
     return Table(
         id="robust-tests",
         title="F beside robust tests",
-        caption="Whether the cells of an experiment have one mean. F takes their variances for "
+        caption="Whether the cells of an experiment have one mean. Trials that were measured in "
+        "whole blocks are compared inside them: by F with the block in its model; by F of aligned "
+        "ranks, on which one slow trial weighs little; and by Friedman, who takes the order inside "
+        "each block alone, and finds less. Where there are no blocks, F takes the variances for "
         "equal; Welch and Brown-Forsythe do not, but over many small cells Welch finds in 13 to "
         "29 of 100 cases a difference that is not there, instead of 5. No verdict hangs on this "
         "table. A sample whose cells have one trial, or no variance, is left out.",
@@ -87,7 +97,9 @@ def residual_table(samples: Sequence[Sample]) -> Table:
     """Show whether residuals are what F assumes."""
     rows = []
     for sample in samples:
-        found = check_residuals(sample.groups, are_samples=sample.are_samples)
+        found = check_residuals(
+            sample.groups, are_samples=sample.are_samples, in_blocks=sample.in_blocks
+        )
         if found is None:
             continue
         printed = sample.is_published
@@ -105,10 +117,11 @@ def residual_table(samples: Sequence[Sample]) -> Table:
     return Table(
         id="residuals",
         title="Residual check",
-        caption="What is left when the mean of each cell is taken. F assumes that it is normal "
-        "(Shapiro-Wilk) and of one variance everywhere (Levene, about medians): a small P-value "
-        "speaks against. The last columns say how much of it comes from the two worst cells. "
-        "Printed summaries have variances alone.",
+        caption="What is left when the mean of each cell is taken off, and of each block where "
+        "trials are in whole blocks. F assumes that it is normal (Shapiro-Wilk inside each cell, "
+        "whatever its variance, combined over cells) and of one variance everywhere (Levene, about "
+        "medians): a small P-value speaks against. The last columns say how much of it comes from "
+        "the two worst cells. Printed summaries have variances alone.",
         heads=[
             headings(
                 *("numbers", "normal, P-value", "equal variances, P-value"),
@@ -124,7 +137,9 @@ def pairs_table(title: str, samples: Sequence[Sample], unit: str) -> Table:
     found: list[Mapping[tuple[str, str], PairTest]] = [
         {
             (sample.labels[pair.first], sample.labels[pair.second]): pair
-            for pair in compare_pairs(sample.groups)
+            for pair in (compare_pairs_in_blocks if sample.in_blocks else compare_pairs)(
+                sample.groups
+            )
         }
         for sample in samples
     ]
@@ -145,10 +160,12 @@ def pairs_table(title: str, samples: Sequence[Sample], unit: str) -> Table:
     return Table(
         id="pairs",
         title=title,
-        caption="The first less the second, for every pair (Games and Howell): intervals and "
+        caption="The first less the second, for every pair: trials in whole blocks by Tukey "
+        "against what is left inside the blocks, others by Games and Howell. Intervals and "
         "P-values hold for all pairs at once, so that among them one false alarm is as rare as in "
         "a single test. The effect is Hedges' g, the difference in standard deviations of a "
-        "sample; trials vary less than calls, so theirs is larger.",
+        "sample, without blocks where there are any; trials vary less than calls, so theirs is "
+        "larger.",
         heads=[
             [Header("", 2), *(Header(sample.name, 3) for sample in samples)],
             headings("first", "second", *columns * len(samples)),
@@ -196,7 +213,7 @@ def systems_table(measured: Measured, system: str, names: Mapping[str, str]) -> 
         caption="Time of the first over time of the second at each setting: geometric mean of one "
         "ratio a block with its 95 % interval. P-values are corrected over all rows (Holm), and "
         "only they decide what is called faster. The effect is Hedges' g of the logs of trial "
-        "means.",
+        "means, without what the trials of a block have in common.",
         heads=[
             headings(
                 *(name.replace("_", " ") for name in rest),
@@ -220,12 +237,8 @@ def _contrasts(measured: Measured, system: str) -> Sequence[_SystemPair]:
             rows = [(samples[0][b], samples[1][b]) for b in blocks]
             ratios = [first / second for first, second in rows if min(first, second) > 0]
             if ratios:
-                logs = [
-                    np.log([row[side] for row in rows if min(row) > 0]).tolist() for side in (0, 1)
-                ]
-                found.append(
-                    _SystemPair(*pair, geometric_t(ratios), p_of_ratio(ratios), hedges(*logs))
-                )
+                effect = hedges_of_pairs(np.log(ratios).tolist())
+                found.append(_SystemPair(*pair, geometric_t(ratios), p_of_ratio(ratios), effect))
     return found
 
 

@@ -7,9 +7,12 @@ from scipy import stats
 from collect.stats.estimates import outliers
 from collect.stats.groups import (
     check_residuals,
+    compare_in_blocks,
     compare_means,
     compare_pairs,
+    compare_pairs_in_blocks,
     hedges,
+    hedges_of_pairs,
     holm,
     omega_squared,
     p_of_ratio,
@@ -62,9 +65,111 @@ def test_pairs_are_compared_as_scipy_does(groups, equal_variances):
         assert ends == pytest.approx((interval.low[place], interval.high[place]), rel=1e-6)
 
 
+# Hollander and Wolfe (1999), table 7.1, in R's friedman.test: rounding first base in three ways, 22
+# players, a block each. R prints Friedman chi-squared = 11.143, df = 2, p-value = 0.003805.
+BASES = np.array(
+    [
+        [5.40, 5.85, 5.20, 5.55, 5.90, 5.45, 5.40, 5.45, 5.25, 5.85, 5.25],
+        [5.65, 5.60, 5.05, 5.50, 5.45, 5.55, 5.45, 5.50, 5.65, 5.70, 6.30],
+        [5.50, 5.70, 5.60, 5.50, 5.85, 5.55, 5.40, 5.50, 5.15, 5.80, 5.20],
+        [5.55, 5.35, 5.00, 5.50, 5.55, 5.55, 5.50, 5.45, 5.60, 5.65, 6.30],
+        [5.55, 5.75, 5.50, 5.40, 5.70, 5.60, 5.35, 5.35, 5.00, 5.70, 5.10],
+        [5.45, 5.45, 4.95, 5.40, 5.50, 5.35, 5.55, 5.25, 5.40, 5.55, 6.25],
+    ]
+).reshape(3, 22)
+
+
+def test_inside_blocks_friedman_is_that_of_r():
+    f, aligned, friedman = compare_in_blocks(BASES)
+    assert friedman.statistic == pytest.approx(11.143, abs=5e-4)
+    assert friedman.p_value == pytest.approx(0.003805, abs=5e-7)
+    assert f.degrees == aligned.degrees == (2, 2 * 21)
+    assert aligned.p_value < 0.01
+
+
+def test_two_groups_in_blocks_are_those_of_a_paired_t_test():
+    first, second, _ = BASES
+    wanted = stats.ttest_rel(first, second)
+    (pair,) = compare_pairs_in_blocks(BASES[:2])
+    f, *_ = compare_in_blocks(BASES[:2])
+    ends = (pair.difference.low, pair.difference.high)
+    assert ends == pytest.approx(tuple(wanted.confidence_interval()))
+    assert (pair.p_value, f.p_value) == pytest.approx((wanted.pvalue, wanted.pvalue))
+    differences = [a - b for a, b in zip(first, second, strict=True)]
+    assert pair.effect == pytest.approx(hedges_of_pairs(differences))
+
+
+def nights(count, cells, blocks, shape):
+    """Groups in blocks as far apart as forks, whose means do not differ."""
+    rng = np.random.default_rng(cells * blocks)
+    forks = rng.normal(size=(count, cells, blocks))
+    if shape == "skewed":
+        forks = np.exp(0.8 * forks)
+    return forks + rng.normal(size=(count, 1, blocks)) * forks.std()
+
+
+@pytest.mark.parametrize("shape", ["normal", "skewed"])
+@pytest.mark.parametrize(("cells", "blocks"), [(4, 5), (7, 10)])
+def test_tests_inside_blocks_have_5_percent_false_alarms(cells, blocks, shape):
+    found = [
+        [test.p_value < 0.05 for test in compare_in_blocks(night)]
+        for night in nights(400, cells, blocks, shape)
+    ]
+    assert len(found[0]) == 3
+    assert max(np.mean(found, axis=0)) < 0.05 + 2.6 * (0.05 * 0.95 / 400) ** 0.5
+
+
+def test_tests_inside_blocks_see_what_blocks_would_hide():
+    """Four cells, the last of them 2 forks' deviations away, over five blocks."""
+    found = []
+    for night in nights(100, 4, 5, "normal"):
+        night[-1] += 2
+        inside = [test.p_value < 0.05 for test in compare_in_blocks(night)]
+        found.append([*inside[:2], compare_means(night)[0].p_value < 0.05])
+    f, aligned, without = np.mean(found, axis=0)
+    assert min(f, aligned) > without + 0.2
+
+
+@pytest.mark.parametrize("shape", ["normal", "skewed"])
+def test_among_all_pairs_inside_blocks_5_percent_of_nights_have_a_false_alarm(shape):
+    first = nights(1, 4, 5, shape)[0]
+    pairs = compare_pairs_in_blocks(first)
+    # What a difference has to exceed, in standard deviations: the same for every night.
+    (limit,) = {
+        round(pair.difference.half_width * abs(pair.effect / pair.difference.value), 9)
+        for pair in pairs
+    }
+    many = nights(4000, 4, 5, shape)
+    means = many.mean(axis=2)
+    left = many - means[..., np.newaxis] - many.mean(axis=1, keepdims=True)
+    left += many.mean(axis=(1, 2))[:, np.newaxis, np.newaxis]
+    deviation = (np.square(left).sum(axis=(1, 2)) / 12) ** 0.5 / (1 - 3 / (4 * 12 - 1))
+    assert 0.03 < np.mean(np.ptp(means, axis=1) / deviation > limit) < 0.06
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+@pytest.mark.parametrize("unlike", [1, 8])
+def test_unlike_variances_are_not_taken_for_a_shape(in_blocks, unlike):
+    """Normal cells, of which the widest varies `unlike` times as much: 5 % false alarms."""
+    rng = np.random.default_rng(unlike)
+    cells = rng.normal(size=(200, 7, 5)) * np.geomspace(1, unlike, 7)[:, np.newaxis]
+    found = [check_residuals(groups, in_blocks=in_blocks).normal_p < 0.05 for groups in cells]
+    assert 0.01 < np.mean(found) < 0.1
+    skewed = np.exp(rng.normal(size=(30, 7, 10)))
+    seen = [check_residuals(groups, in_blocks=in_blocks).normal_p < 0.05 for groups in skewed]
+    assert np.mean(seen) > 0.6
+
+
+def test_two_cells_in_blocks_leave_residuals_that_are_mirror_images():
+    found = check_residuals(BASES[:2], in_blocks=True)
+    assert (found.equal_p, found.variance_ratio, found.worst_share) == (None, None, 1)
+    assert found.normal_p == pytest.approx(check_residuals(BASES[1::-1], in_blocks=True).normal_p)
+
+
 def test_residuals_of_the_plants_are_unsuspicious():
     found = check_residuals(PLANTS)
-    assert found.normal_p == pytest.approx(0.4379, abs=5e-5)  # shapiro.test of the residuals
+    # shapiro.test of each group prints 0.7475, 0.4519 and 0.5643; by Stouffer:
+    assert found.normal_p == pytest.approx(0.65855, abs=1e-5)
     assert found.equal_p == pytest.approx(0.3412, abs=5e-5)  # car::leveneTest
     assert found.worst_share < 1
 
@@ -80,6 +185,13 @@ def test_a_noisy_group_is_named():
 def test_what_cannot_be_compared_gives_nothing(groups):
     assert compare_means(groups) == []
     assert compare_pairs(groups) == []
+
+
+@pytest.mark.parametrize("groups", [[[1.0, 2.0]], [[1.0, 2.0], [2.0, 3.0]]])
+def test_what_leaves_nothing_inside_blocks_gives_nothing(groups):
+    assert compare_in_blocks(groups) == []
+    assert compare_pairs_in_blocks(groups) == []
+    assert check_residuals(groups, in_blocks=True) is None
 
 
 def test_equal_values_leave_no_residuals():

@@ -98,13 +98,19 @@ def samples_of(experiment: Experiment, published: Published, measured: Measured)
                 are_samples=False,
             )
         )
-    trials = {cell: list(measured.samples(cell).values()) for cell in experiment.cells(measured)}
-    counted = {cell: sample for cell, sample in trials.items() if sample}
-    labels = [_label(experiment, cell) for cell in counted]
+    return [sample for sample in (*found, _trials_of(experiment, measured)) if sample.groups]
+
+
+def _trials_of(experiment: Experiment, measured: Measured) -> Sample:
+    """Return the trials of the blocks that have every cell; all trials if no two blocks do."""
+    cells = [cell for cell in experiment.cells(measured) if measured.samples(cell)]
+    labels = [_label(experiment, cell) for cell in cells]
     name = f"{LABELS[experiment.name]}, measured: trials"
-    return [
-        sample for sample in [*found, Sample(name, labels, list(counted.values()))] if sample.groups
-    ]
+    rows = measured.rows(cells) if cells else []
+    if isinstance(rows, Untested) or len(rows) < 2:
+        return Sample(name, labels, [list(measured.samples(cell).values()) for cell in cells])
+    groups = [list(group) for group in zip(*rows, strict=True)]
+    return Sample(f"{name} in {len(rows)} blocks", labels, groups, in_blocks=True)
 
 
 def _label(experiment: Experiment, cell: Cell) -> str:
