@@ -19,16 +19,17 @@ from collect.run.directory import Run
 from collect.run.study import CELL_COLUMNS
 from collect.run.trials import Trial
 from collect.stats.estimates import (
+    Course,
     Estimate,
     Moments,
     Steadiness,
     VarianceSplit,
+    course_of,
     forks_to_halve,
     geometric_t,
     outliers,
     positive_mean_t,
     split_variance,
-    steadiness,
 )
 
 NOT_RUN = "not run"
@@ -167,9 +168,14 @@ class CellResult:
         return frozenset(ids[place] for place in outliers(list(self.samples.values())))
 
     @cached_property
+    def course(self) -> Course:
+        """Whether the measured phase was steady, and the smallest drift that would be seen."""
+        return course_of(self.courses)
+
+    @property
     def steadiness(self) -> Steadiness:
         """Whether the measured phase was steady."""
-        return steadiness(self.courses)
+        return self.course.steadiness
 
     @property
     def warmup(self) -> WarmupOfCell | None:

@@ -20,8 +20,10 @@ FEWEST_FOR_OUTLIERS = 5
 OUTLYING = 3.5
 """The modified z-score of an outlier (Iglewicz and Hoaglin 1993, section 3)."""
 SHIFT = 0.05
-"""The change of level of a trial that drifts; our choice, below the differences that the documents
-report."""
+"""The change of level that would have been seen in a steady cell; our choice, below the differences
+that the documents report."""
+_SEEN = 0.8
+"""The chance with which a change must be found to count as one that would have been seen."""
 SEGMENT = 3
 """The fewest calls that make a level; our choice: one or two slow calls are a pause."""
 PENALTY = 3
@@ -57,6 +59,11 @@ class Estimate:
         low, high = (None if end is None else factor * end for end in (self.low, self.high))
         return Estimate(factor * self.value, low, high, self.samples)
 
+    def inverse(self) -> "Estimate":
+        """Return one over a positive estimate and its bounds, the lower of which is above 0."""
+        low, high = (None if end is None else 1 / end for end in (self.high, self.low))
+        return replace(self, value=1 / self.value, low=low, high=high)
+
     def log2(self) -> "Estimate":
         """Return the logarithm to the base 2 of a positive estimate and its bounds."""
         low, high = (None if end is None else math.log2(end) for end in (self.low, self.high))
@@ -81,9 +88,9 @@ class Estimate:
         lengths = self.value - self.low, self.high - self.value
         if min(ends) > 0 and not math.isclose(*lengths, rel_tol=1e-9):
             ends = [math.log(end) for end in ends]
-        student = scipy.stats.t(self.samples - 1) if self.samples > 1 else scipy.stats.norm()
-        error = (ends[2] - ends[0]) / 2 / student.ppf((1 + CONFIDENCE) / 2)
-        return float(2 * student.sf(abs(ends[1] - ends[3]) / error))
+        freedom = self.samples - 1 if self.samples > 1 else math.inf
+        error = (ends[2] - ends[0]) / 2 / scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2)
+        return float(2 * scipy.special.stdtr(freedom, -abs(ends[1] - ends[3]) / error))
 
     @property
     def half_width(self) -> float | None:
@@ -131,9 +138,38 @@ def mean_t_from_moments(sample: Moments) -> Estimate:
         return Estimate(mean, samples=count)
     if sample.variance == 0:
         return Estimate(mean, mean, mean, count)
-    error = (sample.variance / count) ** 0.5
-    low, high = scipy.stats.t.interval(CONFIDENCE, count - 1, loc=mean, scale=error)
-    return Estimate(mean, float(low), float(high), count)
+    half = (sample.variance / count) ** 0.5 * float(_student(count - 1))
+    return Estimate(mean, mean - half, mean + half, count)
+
+
+def _student(freedom: float) -> float:
+    """Return the half width of the interval of Student's t, in standard errors."""
+    return float(scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
+
+
+def quotient_of_means(above: Sequence[float], below: Sequence[float]) -> Estimate | None:
+    """Return the mean of one quantity over that of another, paired, with Fieller's interval (1954).
+
+    For differences, which may have either sign in a block: the interval holds each quotient `q` at
+    which a t test does not tell the mean of `above - q * below` from zero. No interval where
+    `below` itself cannot be told from zero, since any quotient may then be true; None where its
+    mean is zero.
+    """
+    count = len(above)
+    if not np.mean(below):
+        return None
+    value = float(np.mean(above) / np.mean(below))
+    if count < 2:
+        return Estimate(value, samples=count)
+    spread = np.cov(above, below) * _student(count - 1) ** 2 / count
+    first, second = float(np.mean(above)), float(np.mean(below))
+    square = second**2 - float(spread[1, 1])
+    middle = first * second - float(spread[0, 1])
+    last = first**2 - float(spread[0, 0])
+    if square <= 0:
+        return Estimate(value, samples=count)
+    root = math.sqrt(max(middle**2 - square * last, 0.0))
+    return Estimate(value, (middle - root) / square, (middle + root) / square, count)
 
 
 def pooled(parts: Sequence[Moments]) -> Moments | None:
@@ -272,34 +308,76 @@ def outliers(sample: Sequence[float]) -> tuple[int, ...]:
     return tuple(int(place) for place in np.flatnonzero(distances / scale > OUTLYING))
 
 
-def steadiness(courses: Sequence[Sequence[float] | NDArray[np.float64]]) -> Steadiness:
-    """Return whether the measured phase of a cell was steady; `courses` has the times by trial.
+@dataclass(frozen=True)
+class Course:
+    """What the measured calls of a cell show of a drift.
 
-    A trial drifts when PELT (Killick 2012, from ruptures) finds a change point in the logs of its
-    times and the medians on its sides differ by more than 5 %. The majority of the trials decides;
-    a trial with fewer than eight calls decides nothing.
+    `smallest` is the smallest change of level, as a share, that would have been seen in 80 of 100
+    cells like this one; None where there are too few calls to see any.
     """
-    verdicts = [_drifts(course) for course in courses if len(course) >= FEWEST_FOR_COURSE]
-    if 2 * sum(verdicts) > len(courses):
-        return "drifting"
-    if 2 * (len(verdicts) - sum(verdicts)) > len(courses):
-        return "steady"
-    return "undecided"
+
+    steadiness: Steadiness
+    smallest: float | None = None
 
 
-def _drifts(course: Sequence[float] | NDArray[np.float64]) -> bool:
+def course_of(courses: Sequence[Sequence[float] | NDArray[np.float64]]) -> Course:
+    """Tell whether the measured phase of a cell was steady; `courses` has the times by trial.
+
+    A course drifts when PELT (Killick 2012, from ruptures) finds a change point in the logs of its
+    times and the medians on its sides differ by more than half of 5 %, so that a change of 5 % is
+    not missed. A cell drifts when most of its trials do, or the mean of their courses does, which
+    sees what is common to all of them through their noise. It is steady when it does not drift and
+    a change of 5 % in that mean would have been seen, a quarter of the calls from its end or
+    further inside; else undecided. A trial with fewer than eight calls shows nothing.
+    """
+    long = [np.asarray(course) for course in courses if len(course) >= FEWEST_FOR_COURSE]
+    if 2 * len(long) <= len(courses):
+        return Course("undecided")
+    # Lengths differ by the calls that failed; the few shorter courses would cost many calls.
+    length = int(np.median([len(course) for course in long]))
+    common = np.mean([_levels(course[:length]) for course in long if len(course) >= length], axis=0)
+    smallest = _smallest_seen(common)
+    drifting = [_drifts(_levels(course)) for course in long]
+    if 2 * sum(drifting) > len(courses) or _drifts(common):
+        return Course("drifting", smallest)
+    return Course("steady" if smallest <= SHIFT else "undecided", smallest)
+
+
+def _levels(course: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logs of times about their median, cut so that one pause is no change of level."""
+    logs = np.log(np.maximum(course, _SMALLEST_MS))
+    logs -= np.median(logs)
+    # Outliers stay in the data; they are cut here alone.
+    limit = CLIP * _noise(logs)
+    return np.clip(logs, -limit, limit)
+
+
+def _noise(logs: NDArray[np.float64]) -> float:
+    """Return the standard deviation of the noise, from what neighbours differ by."""
+    noise = float(scipy.stats.median_abs_deviation(np.diff(logs), scale="normal")) / 2**0.5
+    return noise if noise > 0 else float(np.std(logs))
+
+
+def _smallest_seen(levels: NDArray[np.float64]) -> float:
+    """Return the smallest change of level that PELT finds in 80 of 100 such courses.
+
+    A change of d standard deviations after a quarter of n values lowers the cost by 3/16 n d², and
+    that of noise has the standard normal distribution about its root.
+    """
+    count = len(levels)
+    height = (PENALTY * math.log(count)) ** 0.5 + float(scipy.special.ndtri(_SEEN))
+    return math.expm1(height * _noise(levels) / (count * 3 / 16) ** 0.5)
+
+
+def _drifts(levels: NDArray[np.float64]) -> bool:
     import ruptures  # noqa: PLC0415 - takes longer to import than the numbers of a small run
 
-    logs = np.log(np.maximum(course, _SMALLEST_MS))
-    noise = scipy.stats.median_abs_deviation(np.diff(logs), scale="normal") / 2**0.5
-    scale = noise if noise > 0 else float(np.std(logs))
-    if scale == 0:
+    noise = _noise(levels)
+    if noise == 0:
         return False
-    median = np.median(logs)
-    # Outliers stay in the data; clipped here so that one pause is not taken for a change of level.
-    signal = np.clip((logs - median) / scale, -CLIP, CLIP).reshape(-1, 1)
+    signal = (levels / noise).reshape(-1, 1)
     # A linear kernel has the cost of a change of mean; this is PELT in C, Pelt is in Python.
     search = ruptures.KernelCPD(kernel="linear", min_size=SEGMENT)
-    ends = search.fit_predict(signal, pen=PENALTY * np.log(len(logs)))
-    levels = [np.median(logs[start:end]) for start, end in pairwise([0, *ends])]
-    return bool(np.exp(max(levels) - min(levels)) > 1 + SHIFT)
+    ends = search.fit_predict(signal, pen=PENALTY * np.log(len(levels)))
+    medians = [np.median(levels[start:end]) for start, end in pairwise([0, *ends])]
+    return bool(np.exp(max(medians) - min(medians)) > 1 + SHIFT / 2)

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from collect.stats.estimates import outliers
 from collect.stats.groups import (
@@ -205,6 +206,11 @@ def test_effect_sizes():
     assert hedges(first, second) == pytest.approx(1, abs=0.1)
     assert omega_squared(between=10, freedom=2, within_ms=1, total=100) == pytest.approx(8 / 101)
     assert omega_squared(between=1, freedom=2, within_ms=1, total=100) == 0
+
+
+def test_holm_is_that_of_statsmodels():
+    for values in ([0.3], [0.01, 0.04, 0.03, 0.005], [0.2, 0.2, 1.0, 0.0, 0.049, 0.2]):
+        assert holm(values) == pytest.approx(multipletests(values, method="holm")[1].tolist())
 
 
 @given(st.lists(st.floats(0, 1), max_size=30))

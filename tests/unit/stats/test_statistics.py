@@ -6,16 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collect.stats.estimates import (
+    Estimate,
     Moments,
+    course_of,
     forks_to_halve,
     geometric_t,
     mean_t,
     mean_t_from_moments,
     pooled,
     positive_mean_t,
+    quotient_of_means,
     share_between,
     split_variance,
-    steadiness,
 )
 
 TIMES = st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=20)
@@ -191,29 +193,78 @@ def rows(rng, shift_at=None, shift=1.0, calls=60, trials=5):
 
 def test_a_level_that_changes_is_drifting_and_one_that_stays_is_steady():
     rng = np.random.default_rng(1)
-    assert steadiness(rows(rng)) == "steady"
-    assert steadiness(rows(rng, shift_at=25, shift=1.5)) == "drifting"
+    assert course_of(rows(rng)).steadiness == "steady"
+    assert course_of(rows(rng, shift_at=25, shift=1.5)).steadiness == "drifting"
+
+
+@pytest.mark.parametrize(("noise", "calls", "trials"), [(0.05, 50, 3), (0.1, 200, 5)])
+def test_steady_is_said_only_where_a_drift_of_5_percent_would_have_been_seen(noise, calls, trials):
+    rng = np.random.default_rng(calls)
+    found = {}
+    for shift in (1.0, 1.05):
+        cells = rng.lognormal(0, noise, size=(60, trials, calls))
+        cells[:, :, : calls // 4] *= shift
+        found[shift] = [course_of(cell).steadiness for cell in cells]
+    assert found[1.0].count("steady") > 0.6 * 60
+    assert found[1.0].count("drifting") < 0.1 * 60
+    assert found[1.05].count("steady") < 0.15 * 60
+
+
+def test_what_a_noisy_cell_could_have_seen_is_seen_in_80_of_100():
+    rng = np.random.default_rng(6)
+    quiet = [course_of(cell) for cell in rng.lognormal(0, 0.2, size=(40, 3, 20))]
+    assert {one.steadiness for one in quiet} <= {"undecided", "drifting"}
+    smallest = float(np.median([one.smallest for one in quiet]))
+    assert smallest > 0.1
+    moved = rng.lognormal(0, 0.2, size=(100, 3, 20))
+    moved[:, :, :5] *= 1 + smallest
+    seen = [course_of(cell).steadiness == "drifting" for cell in moved]
+    assert 0.65 < np.mean(seen) < 0.97
 
 
 def test_one_slow_call_is_no_drift():
     courses = rows(np.random.default_rng(2))
     for course in courses:
         course[30] *= 20
-    assert steadiness(courses) == "steady"
+    assert course_of(courses).steadiness == "steady"
 
 
 def test_a_shift_too_small_to_matter_is_steady():
     courses = [[10.0 + 0.001 * (k % 3) + (0.1 if k > 30 else 0) for k in range(60)]] * 3
-    assert steadiness(courses) == "steady"
+    assert course_of(courses).steadiness == "steady"
 
 
-@pytest.mark.parametrize("courses", [[], [[1.0] * 7] * 9, [[]]])
+@pytest.mark.parametrize("courses", [[], [[1.0] * 7] * 9, [[]], [[1.0] * 7, [1.0] * 9]])
 def test_too_few_calls_decide_nothing(courses):
-    assert steadiness(courses) == "undecided"
+    found = course_of(courses)
+    assert (found.steadiness, found.smallest) == ("undecided", None)
 
 
 def test_equal_times_are_steady():
-    assert steadiness([[3.0] * 20] * 2) == "steady"
+    assert course_of([[3.0] * 20] * 2).steadiness == "steady"
+
+
+def test_a_trial_that_lost_calls_shortens_nothing():
+    courses = rows(np.random.default_rng(3), calls=60, trials=4)
+    courses[0] = courses[0][:20]
+    assert course_of(courses).smallest < 0.05
+
+
+@pytest.mark.parametrize("blocks", [3, 5, 10])
+def test_the_interval_of_a_quotient_of_means_covers_95_percent(blocks):
+    """Differences of which one in four is below zero."""
+    rng = np.random.default_rng(blocks)
+    above = rng.normal(3, 1.5, size=(2000, blocks))
+    below = 2 + 0.5 * above + rng.normal(0, 1, size=(2000, blocks))
+    found = [quotient_of_means(*night) for night in zip(above, below, strict=True)]
+    hits = [one.low is None or one.low <= 3 / 3.5 <= one.high for one in found]
+    assert 0.93 < np.mean(hits) < 0.98
+
+
+def test_a_quotient_of_nothing_is_none():
+    assert quotient_of_means([1.0, 2.0], [0.0, 0.0]) is None
+    assert quotient_of_means([1.0, 2.0], [1.0, -0.9]).low is None
+    assert quotient_of_means([4.0], [2.0]) == Estimate(2.0, samples=1)
 
 
 def test_pooled_moments_are_those_of_all_samples_together():
