@@ -1,7 +1,7 @@
 """Claims of the documents as predicates, judged on the published numbers and on a run."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from collect.replication.evidence import Evidence, Quantity, Statistic, Untested
@@ -78,7 +78,9 @@ class Claim:
     """A sentence of a document as a predicate; every number it is about must lie in `bound`.
 
     `direction` is where the sign is right although the size is not; `where` says where the sentence
-    stands; `note` what a reader must know of the published numbers.
+    stands; `note` what a reader must know of the published numbers. `beside` are numbers that the
+    sentence leaves out; they are shown and not judged. `bounds` are those of numbers, by label, for
+    which the sentence says something else than `bound`.
     """
 
     sentence: str
@@ -88,6 +90,12 @@ class Claim:
     numbers: Numbers
     direction: Bound | None = None
     note: str = ""
+    beside: Numbers | None = None
+    bounds: Mapping[str, Bound] = field(default_factory=dict)
+
+    def bound_of(self, label: str) -> Bound:
+        """Return the bound of the number with this label."""
+        return self.bounds.get(label, self.bound)
 
 
 @dataclass(frozen=True)
@@ -96,6 +104,7 @@ class Judgement:
 
     verdict: Verdict
     results: tuple[Result, ...]
+    beside: tuple[tuple[str, Estimate | Untested], ...] = ()
 
     @property
     def tested(self) -> list[Estimate]:
@@ -122,12 +131,14 @@ def judge(claim: Claim, evidence: Evidence) -> Judgement:
     tested (Holm 1979), and what does not pass is inconclusive.
     """
     numbers = claim.numbers(evidence)
-    tested = [number for _, number in numbers if isinstance(number, Estimate)]
-    outside = iter(_outside(claim.bound, tested))
+    tested = [
+        (claim.bound_of(label), number) for label, number in numbers if isinstance(number, Estimate)
+    ]
+    outside = iter(_outside(tested))
     results = tuple(
         Result(label, number, Verdict.NOT_TESTED)
         if isinstance(number, Untested)
-        else Result(label, number, _verdict(claim, number, is_outside=next(outside)))
+        else Result(label, number, _verdict(claim, label, number, is_outside=next(outside)))
         for label, number in numbers
     )
     found = {result.verdict for result in results}
@@ -138,27 +149,29 @@ def judge(claim: Claim, evidence: Evidence) -> Judgement:
         Verdict.NOT_TESTED,
     )
     verdict = next((verdict for verdict in worst_first if verdict in found), Verdict.HOLDS)
-    return Judgement(verdict if results else Verdict.NOT_TESTED, results)
+    beside = tuple(claim.beside(evidence)) if claim.beside else ()
+    return Judgement(verdict if results else Verdict.NOT_TESTED, results, beside)
 
 
-def _verdict(claim: Claim, number: Estimate, *, is_outside: bool) -> Verdict:
-    if claim.bound.holds(number):
+def _verdict(claim: Claim, label: str, number: Estimate, *, is_outside: bool) -> Verdict:
+    if claim.bound_of(label).holds(number):
         return Verdict.HOLDS
     if not is_outside:
         return Verdict.INCONCLUSIVE
-    if claim.direction is not None and claim.direction.holds(number):
+    direction = None if label in claim.bounds else claim.direction
+    if direction is not None and direction.holds(number):
         return Verdict.DIRECTION_ONLY
     return Verdict.FAILS
 
 
-def _outside(bound: Bound, numbers: Sequence[Estimate]) -> list[bool]:
-    """Tell of each number whether it lies outside, corrected for all of them."""
-    found = [bound.excludes(number) for number in numbers]
-    p_values = [number.p_outside(bound.low, bound.high) for number in numbers]
+def _outside(tested: Sequence[tuple[Bound, Estimate]]) -> list[bool]:
+    """Tell of each number whether it lies outside its bound, corrected for all of them."""
+    found = [bound.excludes(number) for bound, number in tested]
+    p_values = [number.p_outside(bound.low, bound.high) for bound, number in tested]
     known = [1.0 if p is None else p for p in p_values]
     # A limit that an open end leaves out, or an effect that is negligible, is outside by itself.
     return [
-        is_out and (corrected < 1 - CONFIDENCE or p == 1 or len(numbers) == 1)
+        is_out and (corrected < 1 - CONFIDENCE or p == 1 or len(tested) == 1)
         for is_out, corrected, p in zip(found, holm(known), known, strict=True)
     ]
 

@@ -95,7 +95,8 @@ def quotient(values: Sequence[float]) -> float:
 class Printed:
     """What a document prints of a cell; None where it prints nothing.
 
-    `message_bytes` is the size of the message, `moments` count, mean and variance over calls in ms.
+    `message_bytes` is the size of the message, `moments` count, mean and variance over calls in ms,
+    `half_ms` half of the 95 % interval; `machine_mb` is the memory of the machine.
     """
 
     source: str
@@ -103,7 +104,8 @@ class Printed:
     message_bytes: float | None = None
     outcome: str = OK
     moments: Moments | None = None
-    heap_mb: int | None = None
+    half_ms: float | None = None
+    machine_mb: int | None = None
 
 
 @dataclass(frozen=True)
@@ -167,10 +169,9 @@ class Published:
         return Estimate(share, share, share)
 
     def constant(self, cell: Cell, name: str) -> Setting | None:
-        """Return the memory of the machine where the document states it."""
+        """Return the memory of the machine, `machine_mb`, where the document states it."""
         printed = self.cells.get(cell)
-        is_heap = name in {"client_heap_mb", "tomcat_heap_mb"}
-        return printed.heap_mb if printed is not None and is_heap else None
+        return printed.machine_mb if printed is not None and name == "machine_mb" else None
 
     def moments(self, cell: Cell) -> Moments | None:
         """Return the moments that the document's summary table prints."""
@@ -346,7 +347,8 @@ def _printed(row: Mapping[str, str]) -> Printed:
         message_bytes=number("message_bytes"),
         outcome=row.get("outcome") or OK,
         moments=Moments(int(count), mean, variance) if has_moments else None,  # type: ignore[arg-type]
-        heap_mb=int(row["heap_mb"]) if row.get("heap_mb") else None,
+        half_ms=number("half_ms"),
+        machine_mb=int(row["machine_mb"]) if row.get("machine_mb") else None,
     )
 
 

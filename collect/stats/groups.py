@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from scipy import optimize, stats
 from statsmodels.stats.meta_analysis import effectsize_smd
-from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.oneway import anova_oneway
 
 from collect.stats.estimates import CONFIDENCE, Estimate
@@ -267,9 +266,12 @@ def hedges(first: Sequence[float], second: Sequence[float]) -> float | None:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Correct p-values so that one false alarm among all has the level of one (Holm 1979)."""
-    if not p_values:
-        return []
-    return [float(p) for p in multipletests(p_values, method="holm")[1]]
+    # Not statsmodels' multipletests, which collects garbage at each call, for a tenth of a second.
+    order = np.argsort(p_values)
+    factors = np.arange(len(p_values), 0, -1)
+    corrected = np.empty(len(p_values))
+    corrected[order] = np.minimum(1, np.maximum.accumulate(factors * np.asarray(p_values)[order]))
+    return [float(p) for p in corrected]
 
 
 def p_of_ratio(ratios: Sequence[float]) -> float | None:

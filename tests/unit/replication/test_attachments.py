@@ -74,10 +74,38 @@ def test_mime_is_312_to_316_bytes_larger_on_paper():
     assert judgement.verdict == Verdict.HOLDS
 
 
-def test_dime_is_2_15_times_faster_at_10_on_paper():
+def test_dime_is_2_15_times_faster_at_10_on_paper_which_is_not_slightly():
     judgement = on(PUBLISHED, "never slower")
     assert values(judgement)[0] == pytest.approx(2.15, abs=5e-3)
     assert judgement.verdict == Verdict.HOLDS
+    assert on(PUBLISHED, "slightly faster").verdict == Verdict.DIRECTION_ONLY
+
+
+def test_the_encodings_differ_much_at_10_on_paper():
+    judgement = on(PUBLISHED, "not too much difference")
+    assert (values(judgement)[2], max(values(judgement))) == pytest.approx((2.15, 2.84), abs=5e-3)
+    assert judgement.verdict == Verdict.FAILS
+
+
+def test_mime_and_dime_are_nearly_the_same_at_100_on_paper():
+    judgement = on(PUBLISHED, "MIME and DIME are nearly")
+    assert values(judgement) == pytest.approx([1.153], abs=5e-4)
+    assert judgement.verdict == Verdict.HOLDS
+
+
+def test_what_50_shows_is_not_the_same_at_100_on_paper_for_the_time_of_mime():
+    judgement = on(PUBLISHED, "What 50")
+    assert values(judgement) == pytest.approx([1.36, 1.02, 1.09, 1.07], abs=5e-3)
+    failing = [r.label for r in judgement.results if r.verdict == Verdict.FAILS]
+    assert failing == ["time, over MIME"]
+
+
+def test_60_times_is_not_4_85_times(run_of):
+    def times(planned, rng):
+        return [60.0 if planned.factors["encoding"] == "xml" else 1.0] * planned.calls
+
+    measured = replicate(analyse(run_of(times, study="attachments"))).measured
+    assert on(measured, "4.85").verdict == Verdict.DIRECTION_ONLY
 
 
 def test_the_outcome_holds_on_paper():

@@ -110,6 +110,22 @@ def test_base64_grows_by_a_third(paper):
     assert result.verdict == Verdict.HOLDS
 
 
+@pytest.mark.parametrize(("power", "verdict"), [(1, Verdict.HOLDS), (2, Verdict.FAILS)])
+def test_a_line_has_no_curvature(run_of, power, verdict):
+    def times(planned, rng):
+        kib = planned.factors["payload_bytes"] / 1024
+        return [(2 + 0.01 * kib**power) * planned.block**0.5] * planned.calls
+
+    run = run_of(times, study="mtom")
+    assert on(replicate(analyse(run)).measured, "linearly").verdict == verdict
+
+
+def test_the_one_printed_latency_stands_beside_the_measured(paper):
+    (table,) = [e for e in paper.exhibits if e.title == "Latency and bytes"]
+    (found,) = [entry.over_paper for row in table.rows for entry in row if entry.over_paper]
+    assert found.value == pytest.approx(table.rows[-1][2].estimate.value / 11)
+
+
 def test_signs_at_the_ends(paper):
     assert on(paper.measured, "loses at 1 K").results[1].verdict == Verdict.HOLDS
 

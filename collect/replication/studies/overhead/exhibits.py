@@ -11,7 +11,15 @@ from collect.replication.contrasts import (
     value_entry,
 )
 from collect.replication.evidence import Measured, Published, Untested, quotient
-from collect.replication.exhibits import Entry, Exhibit, Figure, Header, Table, headings
+from collect.replication.exhibits import (
+    Entry,
+    Exhibit,
+    Figure,
+    Header,
+    Table,
+    headings,
+    measured_entry,
+)
 from collect.replication.figures import Pair, paired_figure
 from collect.replication.studies.overhead.experiments import (
     ELEMENTS,
@@ -70,17 +78,21 @@ def _summary_table(
             NAMES[str(cell["protocol"])] if experiment is ONE_BYTE else show_level(cell["elements"])
         )
         row = [Entry(label, sort=None if experiment is ONE_BYTE else cell["elements"])]
-        for evidence in (published, measured):
-            row += _moments_entries(evidence.moments(cell), is_published=evidence is published)
-        rows.append([*row, Entry(estimate=measured.value(cell), cell=cell)])
-    columns = ("calls", "average, ms", "variance, ms²", "± 95 %, ms")
+        printed = published.cells.get(cell)
+        row += _moments_entries(
+            published.moments(cell), printed.half_ms if printed else None, is_published=True
+        )
+        row += _moments_entries(measured.moments(cell), None, is_published=False)
+        rows.append([*row, measured_entry(measured, cell)])
+    columns = ("calls", "sum, ms", "average, ms", "variance, ms²", "± 95 %, ms")
     return Table(
         id=f"overhead-figure-{experiment.figure}-summary",
         title=f"{title}, summary",
         caption="Calls as samples, as in the paper; the last column is the mean over trials with "
-        "its 95 % interval.",
+        "its 95 % interval. Half an interval (±) that the document does not print is computed from "
+        "its count and variance.",
         heads=[
-            [Header(""), Header("paper", 4), Header("measured: calls as samples", 4), Header("")],
+            [Header(""), Header("paper", 5), Header("measured: calls as samples", 5), Header("")],
             headings(
                 "protocol" if experiment is ONE_BYTE else "elements", *columns * 2, "trials, ms"
             ),
@@ -89,12 +101,14 @@ def _summary_table(
     )
 
 
-def _moments_entries(moments: Moments | None, *, is_published: bool) -> list[Entry]:
+def _moments_entries(
+    moments: Moments | None, half_ms: float | None, *, is_published: bool
+) -> list[Entry]:
     if moments is None:
-        return [Entry(is_published=is_published)] * 4
-    half = mean_t_from_moments(moments).half_width
+        return [Entry(is_published=is_published)] * 5
+    half = mean_t_from_moments(moments).half_width if half_ms is None else half_ms
     count = Entry(show_level(moments.count), sort=moments.count, is_published=is_published)
-    numbers = (moments.mean, moments.variance, half)
+    numbers = (moments.count * moments.mean, moments.mean, moments.variance, half)
     return [count, *(value_entry(number, is_published=is_published) for number in numbers)]
 
 
