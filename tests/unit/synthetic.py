@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from made_up_studies import changed
 
 from collect.run.plan import PlannedTrial, make_plan, write_plan
 from collect.run.study import parse_study
@@ -16,6 +17,23 @@ from collect.run.warmup import Warmup
 
 STUDIES = Path(__file__).parents[2] / "playbooks/studies"
 START = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
+TWELVE_CELLS = changed(
+    profiles={
+        "demo": {
+            "factors": {"integers": [500, 5000]},
+            "constants": {"client_heap_mb": 256},
+            "restart": "none",
+            "replicates": 3,
+            "calls": 8,
+            "warmup": 5,
+            "timeout_s": 60,
+            "where": [
+                {"cells": {"integers": 500}, "warmup": {"least": 10, "most": 60, "steady": 0.1}}
+            ],
+        }
+    }
+)
+"""The sort study with a demo that stays as it is: three replicates, two sizes."""
 
 Times = Callable[[PlannedTrial, np.random.Generator], "list[float] | str"]
 """The measured calls of a trial in ms, or the outcome of a trial that failed."""
@@ -94,7 +112,7 @@ def make_run(
     times: Times,
     *,
     profile: str = "demo",
-    study: str = "sort",
+    study: str = TWELVE_CELLS,
     sizes: Sizes = lambda planned: (2000, 1900),
     workers: int = 5,
     fit: bool = False,

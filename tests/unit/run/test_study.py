@@ -23,7 +23,7 @@ def test_every_profile_of_every_study_resolves(study):
         for cell in resolved.cells():
             assert resolved.settings(cell).client
         if profile == "demo":
-            assert len(resolved.cells()) * resolved.replicates <= 36
+            assert len(resolved.cells()) * resolved.replicates <= 72
 
 
 def test_the_paper_profile_is_the_grid_of_the_document():

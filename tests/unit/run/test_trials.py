@@ -5,12 +5,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_up_studies import SORT
-from synthetic import seal
+from synthetic import TWELVE_CELLS, seal
 
 from collect.run.plan import make_plan
 from collect.run.recorded import WarmedUp
-from collect.run.study import load_study
+from collect.run.study import parse_study
 from collect.run.trials import (
     TrialError,
     calls_path,
@@ -21,7 +20,7 @@ from collect.run.trials import (
 )
 from collect.run.warmup import Warmup
 
-PLANNED, OTHER = make_plan(load_study(SORT).profile("demo", 5))[:2]
+PLANNED, OTHER = make_plan(parse_study(TWELVE_CELLS, "studies/test.yml").profile("demo", 5))[:2]
 TIMES = [float(n) for n in range(1, PLANNED.calls + 1)]
 
 
