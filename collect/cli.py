@@ -81,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_report(commands)
     _add_anova(commands)
     _add_power(commands)
+    _add_look(commands)
     _add_compare(commands)
     _add_export(commands)
     _add_import(commands)
@@ -461,6 +462,40 @@ def _power(options: argparse.Namespace) -> int:
     else:
         print_text(outlook)
     return FINDINGS if refused else GOOD
+
+
+def _add_look(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        _look,
+        "look whether a run may stop now",
+        """\
+Look at a run whose study has a rule `stop`, where all trials up to a declared look
+are sealed: take the decision, record it in looks.json, and print all decisions. The
+sweep does so by itself. Nothing is looked at between the declared looks.
+
+example:
+  collect look night""",
+    )
+    parser.add_argument(
+        "run_name", metavar="RUN", help="a run's directory, or its name in results/"
+    )
+
+
+def _look(options: argparse.Namespace) -> int:
+    from collect.cells.looks import due_looks  # noqa: PLC0415 - slow to import
+
+    run = open_run(options.run_name)
+    if run.stop is None:
+        raise InputError(
+            f"{run.name}: its study has no rule `stop`, so there is nothing to look at"
+        )
+    for one in due_looks(run.directory):
+        width = "no interval" if one.widest is None else f"±{100 * one.widest:.1f} %"
+        what = "the run stops" if one.stops else "not narrow enough"
+        print(f"after {one.blocks} blocks: widest interval {width} ({one.cell}): {what}")
+    print(f"{run.name}: {run.stop}")
+    return GOOD
 
 
 def _add_compare(commands: Commands) -> None:

@@ -9,7 +9,7 @@ from collect.cells.cells import CellResult
 from collect.cells.notation import name_of
 from collect.errors import InputError
 from collect.run.directory import open_run
-from collect.run.stop import Decision, StopRule, read_decisions, write_decisions
+from collect.run.stop import Decision, StopRule, write_decisions
 from collect.stats.estimates import Estimate
 from collect.stats.repeated import repeated_t
 
@@ -48,14 +48,9 @@ def due_looks(directory: Path) -> list[Decision]:
     InputError when a sealed trial is refused: what it says is not known.
     """
     run = open_run(str(directory))
-    decisions = read_decisions(directory)
-    if run.stop is None or (decisions and decisions[-1].stops):
-        return decisions
-    sealed = {path.name for path in run.directories()}
-    open_blocks = [trial.block for trial in run.plan if trial.id not in sealed]
-    whole = min(open_blocks, default=run.blocks + 1) - 1
-    due = [look for look in run.stop.looks[len(decisions) :] if look <= whole]
-    if not due:
+    decisions = list(run.decisions)
+    due = run.looks_due()
+    if run.stop is None or not due:
         return decisions
     analysis = analyse(run)
     refused = [finding for finding in analysis.findings if finding.kind == "refused"]
@@ -70,29 +65,3 @@ def due_looks(directory: Path) -> list[Decision]:
         if decisions[-1].stops:
             break
     return decisions
-
-
-def open_trials(directory: Path, look: int = 0) -> list[str]:
-    """Return the ids of the trials to run now, in plan order: those up to `look` blocks.
-
-    None when the run has stopped, or when an earlier look is not done. With a `look` of 0, which is
-    that of a run without a rule, all open trials.
-    """
-    run = open_run(str(directory))
-    if run.stop is not None:
-        due_looks(directory)
-        run = open_run(str(directory))
-    sealed = {path.name for path in run.directories()}
-    missing = [trial for trial in run.plan if trial.id not in sealed]
-    if run.stop is None or not look:
-        return [trial.id for trial in missing]
-    earlier = max((one for one in run.stop.looks if one < look), default=0)
-    if any(trial.block <= earlier for trial in missing):
-        return []
-    return [trial.id for trial in missing if trial.block <= look]
-
-
-def looks_of(directory: Path) -> list[int]:
-    """Return the looks of a run, or 0 alone when it has no rule that stops it."""
-    run = open_run(str(directory))
-    return list(run.stop.looks) if run.stop else [0]

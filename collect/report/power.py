@@ -270,9 +270,9 @@ def _notes(pilot: Pilot, *, restarted: bool, forks: Mapping[Cell, int | None]) -
     notes = []
     if not pilot.is_restarted:
         notes.append(
-            "The pilot did not start its services anew before each block: how much starts vary is "
-            "unknown and counted as nothing"
-            + (", and so is what a start costs; this profile restarts them" if restarted else "")
+            "The pilot does not say that its services were started anew before each block: how "
+            "much starts vary is unknown, and counted only as far as blocks share it"
+            + ("; what a start costs is unknown and counted as 0 s" if restarted else "")
             + ". Sweep a pilot with restart: block to know."
         )
     elif restarted and pilot.start_s is None:

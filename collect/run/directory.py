@@ -53,6 +53,15 @@ class Run:
         """The rule by which the run may end before its last planned block."""
         return self.plan[0].stop
 
+    def looks_due(self) -> list[int]:
+        """Return the looks up to which every trial is sealed, without those already decided."""
+        if self.stop is None or (self.decisions and self.decisions[-1].stops):
+            return []
+        sealed = {path.name for path in self.directories()}
+        open_blocks = [trial.block for trial in self.plan if trial.id not in sealed]
+        whole = min(open_blocks, default=self.blocks + 1) - 1
+        return [look for look in self.stop.looks[len(self.decisions) :] if look <= whole]
+
     @property
     def trials_directory(self) -> Path:
         """Where sealed trials arrive."""

@@ -17,6 +17,7 @@ from collect.run.directory import open_run
 from collect.run.plan import PlannedTrial, read_plan
 from collect.run.trials import TrialError, verify_trial
 from collect.sweep.hook import Hook, summary_of
+from collect.sweep.looks import look
 from collect.sweep.pull import RefusedTrialsError, accept_trials
 from collect.sweep.state import UNHEARD, RunnerState
 from collect.sweep.status import FOLLOWED, Watch
@@ -117,8 +118,8 @@ class Follower:
     @property
     def missing(self) -> int:
         """How many of the trials that the runner was given have not been pulled."""
-        look = self.terms.look
-        given = [name for name, trial in self.planned.items() if not look or trial.block <= look]
+        upto = self.terms.look
+        given = [name for name, trial in self.planned.items() if not upto or trial.block <= upto]
         return len(set(given) - self.here)
 
     def step(self) -> bool:
@@ -277,9 +278,7 @@ class Follower:
         """Take the decision of the look and say it; return whether more trials are to come."""
         if not self.terms.look:
             return False
-        from collect.cells.looks import due_looks  # noqa: PLC0415 - slow, and few runs have looks
-
-        decision = due_looks(self.run)[-1]
+        decision = look(self.run).decisions[-1]
         left = len(self.planned) - len(self.here)
         what = "the run stops" if decision.stops or not left else f"at most {left} trials to come"
         width = "none" if decision.widest is None else f"±{100 * decision.widest:.1f} %"

@@ -9,9 +9,9 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from collect.cells.looks import looks_of, open_trials
 from collect.errors import InputError
 from collect.run.plan import PlannedTrial, read_plan
+from collect.sweep.looks import looks_of, open_trials
 
 EXAMPLES = r"""
 - name: Show how often the nodes are set

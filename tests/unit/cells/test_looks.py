@@ -8,12 +8,14 @@ import pytest
 from made_up_studies import changed
 from synthetic import make_run, spread
 
-from collect.cells.looks import due_looks, looks_of, open_trials
+from collect.cells.looks import due_looks
 from collect.cli import main
+from collect.errors import InputError
 from collect.run.directory import open_run
 from collect.run.stop import LOOKS
 from collect.stats.estimates import geometric_t
 from collect.stats.repeated import repeated_t
+from collect.sweep.looks import looks_of, open_trials
 
 STOP = {"half_width": 0.05, "looks": [3, 5, 8]}
 STUDY = changed(
@@ -181,3 +183,21 @@ def test_the_last_look_is_the_last_planned_block(tmp_path, capsys):
     assert "x 8 blocks" in capsys.readouterr().out
     assert main([*arguments, "-o", str(output)]) == 0
     assert "unchanged" in capsys.readouterr().out
+
+
+def test_what_was_decided_is_printed_and_a_run_without_a_rule_has_no_look(tmp_path, capsys):
+    run = run_of(tmp_path / "night", wide)
+    assert main(["look", str(run)]) == 0
+    assert "after 8 blocks: widest interval" in capsys.readouterr().out
+    make_run(tmp_path / "other", narrow)
+    assert main(["look", str(tmp_path / "other")]) == 2
+    assert "no rule `stop`" in capsys.readouterr().err
+
+
+def test_a_look_at_a_torn_trial_says_which_and_decides_nothing(tmp_path):
+    run = run_of(tmp_path / "night", narrow, until=6)
+    trial = open_run(str(run)).plan[0].id
+    (run / "trials" / trial / "calls.csv").write_text("torn")
+    with pytest.raises(InputError, match=f"cannot look at its intervals: {trial}"):
+        open_trials(run, 5)
+    assert not (run / LOOKS).exists()

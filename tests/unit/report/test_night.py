@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from made_up_studies import changed
 from synthetic import make_run, sort_times
 
 from collect.cli import main
@@ -60,15 +61,24 @@ def test_more_precision_takes_more_blocks_and_a_ratio_is_free_of_what_a_block_sh
 
 
 def test_another_profile_is_planned_and_what_the_pilot_lacks_is_named(tmp_path, capsys):
-    make_run(tmp_path / "pilot", sort_times)
+    study = changed(profiles={"pilot": {"factors": {"integers": [500]}, "calls": 8}, "paper": {}})
+    make_run(tmp_path / "pilot", varied, study=study, profile="pilot")
     code, found = power(capsys, tmp_path / "pilot", "--profile", "paper")
     assert code == 0
-    assert len(found["cells"]) == 12
-    assert len(found["lacking"]) == 12
-    assert {cell["factors"]["integers"] for cell in found["lacking"]} == {50000, 100000}
+    assert len(found["cells"]) == 6
+    assert {cell["factors"]["integers"] for cell in found["lacking"]} == {5000, 50000, 100000}
     assert {cell["calls_as_it_stands"] for cell in found["cells"]} == {10}
-    assert any("restart: block" in note for note in found["notes"])
-    assert any("12 of 24 cells are not planned" in note for note in found["notes"])
+    assert any("18 of 24 cells are not planned" in note for note in found["notes"])
+
+
+def test_a_pilot_under_one_start_says_that_starts_are_unknown(tmp_path, capsys):
+    study = changed(
+        restart="none", factors={"transport": ["soap"], "servers": [1], "integers": [5]}
+    )
+    make_run(tmp_path / "pilot", varied, study=study, profile="paper")
+    _, found = power(capsys, tmp_path / "pilot")
+    assert any("unknown" in note and "restart: block" in note for note in found["notes"])
+    assert {cell["forks"] for cell in found["cells"]} == {None}
 
 
 def test_a_night_is_printed_for_people(pilot, capsys):

@@ -12,11 +12,11 @@ from client_node import Client, archive, planned_of
 from made_up_studies import changed
 from synthetic import make_run, sort_times
 
-from collect.cells.looks import open_trials
 from collect.cli import main
 from collect.files import NoRoomError, ask_for
 from collect.sweep.follow import Follower, SweepStoppedError, Terms
 from collect.sweep.hook import Hook
+from collect.sweep.looks import open_trials
 from collect.sweep.pull import INCOMING, accept_trials
 
 

@@ -1,0 +1,47 @@
+"""Which trials of a run are to be run now, where it may stop early at a look."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from collect.errors import InputError
+from collect.run.directory import Run, open_run
+
+
+def looks_of(directory: Path) -> list[int]:
+    """Return the looks of a run, or 0 alone when it has no rule that stops it."""
+    run = open_run(str(directory))
+    return list(run.stop.looks) if run.stop else [0]
+
+
+def look(directory: Path) -> Run:
+    """Return the run after each decision that is due was taken and recorded.
+
+    In a process of its own, as `collect look`: reading the calls takes processes and memory, and
+    this one may be a worker of Ansible. Raises InputError with what that process says.
+    """
+    run = open_run(str(directory))
+    if not run.looks_due():
+        return run
+    command = [sys.executable, "-m", "collect", "look", str(run.directory)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise InputError(done.stderr.strip().removeprefix("collect: ") or f"{run.name}: no look")
+    return open_run(str(directory))
+
+
+def open_trials(directory: Path, upto: int = 0) -> list[str]:
+    """Return the ids of the trials to run now, in plan order: those up to `upto` blocks.
+
+    None when the run has stopped, or when an earlier look is not done. With an `upto` of 0, that of
+    a run without a rule, all open trials.
+    """
+    run = look(directory)
+    sealed = {path.name for path in run.directories()}
+    missing = [trial for trial in run.plan if trial.id not in sealed]
+    if run.stop is None or not upto:
+        return [trial.id for trial in missing]
+    earlier = max((one for one in run.stop.looks if one < upto), default=0)
+    if any(trial.block <= earlier for trial in missing):
+        return []
+    return [trial.id for trial in missing if trial.block <= upto]
