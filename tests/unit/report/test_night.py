@@ -25,7 +25,7 @@ def power(capsys, *arguments):
 @pytest.fixture(scope="module")
 def pilot(tmp_path_factory):
     directory = tmp_path_factory.mktemp("runs") / "pilot"
-    make_run(directory, varied, profile="paper")
+    make_run(directory, varied, study="sort", profile="paper")
     return directory
 
 
