@@ -394,7 +394,10 @@ def _cells(outlook: Outlook) -> Table:
 
 def _rows(outlook: Outlook) -> Table:
     wish = outlook.wish
-    table = Table(title=Text(f"With the best calls, {wish.hours:g} h"), title_justify="left")
+    table = Table(
+        title=Text(f"Each by itself, with the best calls, in {wish.hours:g} h"),
+        title_justify="left",
+    )
     table.add_column("cell" if wish.contrast is None else f"ratio of two {wish.contrast}")
     for name in (f"blocks for ±{_percent(wish.half_width)}", "interval then, ±", "sees"):
         table.add_column(name, justify="right")
