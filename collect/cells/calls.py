@@ -11,6 +11,7 @@ from multiprocessing import get_context
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binom
 
 from collect.cells.cache import Cache, Stamp
 from collect.cells.logs import read_log
@@ -19,6 +20,7 @@ from collect.errors import InputError
 from collect.run.directory import Run
 from collect.run.trials import Trial, TrialError
 from collect.run.verify import Finding
+from collect.stats.estimates import CONFIDENCE, Estimate
 
 FEWEST_FOR_PROCESSES = 2000
 """Logs below which one process is done before others have started, which takes them a second."""
@@ -31,13 +33,18 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class CellQuantiles:
-    """Over all counted calls of a cell, in ms; `variance_ms2` treats calls as samples.
+    """Over all counted calls of a cell, pooled over its trials, in ms.
 
-    `spread_ms` are the times in ascending order, or 200 quantiles of them.
+    `p50` has the 95 % interval of order statistics, `p99_most_ms` is the upper bound of p99 with
+    95 % confidence; None where the calls do not suffice, which takes 6 and 299. Both take calls for
+    independent. `variance_ms2` treats calls as samples. `spread_ms` are the times in ascending
+    order, or 200 quantiles of them.
     """
 
     p50_ms: float
     p99_ms: float
+    p50: Estimate | None
+    p99_most_ms: float | None
     mean_ms: float
     variance_ms2: float | None
     spread_ms: NDArray[np.float64]
@@ -168,8 +175,21 @@ def _quantiles(members: Sequence[CountedCalls]) -> CellQuantiles:
     grid = QUANTILES if total > len(QUANTILES) else np.linspace(0, 1, total)
     spread = np.quantile(times, grid) / 1e6
     p50, p99 = np.quantile(times, [0.5, 0.99], overwrite_input=True) / 1e6
+    tail = (1 - CONFIDENCE) / 2
+    low, high = binom.ppf(tail, total, 0.5) - 1, binom.isf(tail, total, 0.5)
+    most = binom.isf(1 - CONFIDENCE, total, 0.99)
+    # As scipy.stats.quantile_test finds them, without sorting millions of times.
+    places = [int(place) for place in (low, high, most) if 0 <= place < total]
+    ends = np.partition(times, places)[places] / 1e6 if places else np.array([])
+    has_p50, has_p99 = low >= 0 and high < total, most < total
     overall = float(count @ mean) / total
     squares = float((count - 1) @ variance + count @ (mean - overall) ** 2)
     return CellQuantiles(
-        float(p50), float(p99), overall, squares / (total - 1) if total > 1 else None, spread
+        p50_ms=float(p50),
+        p99_ms=float(p99),
+        p50=Estimate(float(p50), float(ends[0]), float(ends[1]), total) if has_p50 else None,
+        p99_most_ms=float(ends[-1]) if has_p99 else None,
+        mean_ms=overall,
+        variance_ms2=squares / (total - 1) if total > 1 else None,
+        spread_ms=spread,
     )

@@ -229,7 +229,7 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResu
     ]
 
 
-def cells_csv(run: Run, cells: Sequence[CellResult]) -> str:
+def cells_csv(run: Run, cells: Sequence[CellResult], *, with_every_percentile: bool = False) -> str:
     """Return cells.csv: one row a cell, times in ms to the nanosecond, empty where there is none.
 
     `trials` counts those with the outcome of the row, `failed_trials` the sealed ones that are in
@@ -241,7 +241,9 @@ def cells_csv(run: Run, cells: Sequence[CellResult]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["study", *run.factors, *CELL_COLUMNS])
     for result in cells:
-        writer.writerow([run.study, *map(level_text, result.cell.levels), *_row(result)])
+        writer.writerow(
+            [run.study, *map(level_text, result.cell.levels), *_row(result, with_every_percentile)]
+        )
     return text.getvalue()
 
 
@@ -250,12 +252,15 @@ def write_cells(path: Path, run: Run, cells: Sequence[CellResult]) -> None:
     write_text(path, cells_csv(run, cells))
 
 
-def _row(cell: CellResult) -> list[str]:
+def _row(cell: CellResult, with_every_percentile: bool) -> list[str]:
     mean = cell.mean
     trials = len(cell.counted) if cell.counted else len(cell.trials)
     times: list[float | None] = [None] * 5
-    if mean is not None and cell.quantiles is not None:
-        times = [mean.value, mean.low, mean.high, cell.quantiles.p50_ms, cell.quantiles.p99_ms]
+    quantiles = cell.quantiles
+    if mean is not None and quantiles is not None:
+        p50 = quantiles.p50_ms if with_every_percentile or quantiles.p50 else None
+        has_p99 = with_every_percentile or quantiles.p99_most_ms is not None
+        times = [mean.value, mean.low, mean.high, p50, quantiles.p99_ms if has_p99 else None]
     sizes = [cell.bytes_of("request_bytes"), cell.bytes_of("response_bytes")]
     numbers = map(_number, [*times, *sizes])
     rate = cell.throughput

@@ -134,8 +134,8 @@ def _numbers(cell: CellResult) -> Sequence[str]:
         str(len(cell.counted)),
         show(cell.mean.value),
         "no interval" if low is None or high is None else f"{show(low)} to {show(high)}",
-        show(cell.quantiles.p50_ms),
-        show(cell.quantiles.p99_ms),
+        show(cell.quantiles.p50_ms) if cell.quantiles.p50 else "",
+        show(cell.quantiles.p99_ms) if cell.quantiles.p99_most_ms is not None else "",
         failed,
     )
 

@@ -7,6 +7,7 @@ from statistics import geometric_mean, mean
 import numpy as np
 import pytest
 from made_up_studies import changed
+from scipy import stats
 from synthetic import reseal, seal, sort_times
 
 from collect.cells.analysis import analyse
@@ -49,10 +50,38 @@ def test_cells_are_those_recomputed_from_the_raw_calls(run_of):
         calls = [time for trial in trials for time in trial]
         assert float(row["mean_ms"]) == pytest.approx(geometric_mean(map(mean, trials)), abs=1e-6)
         assert float(row["p50_ms"]) == pytest.approx(np.percentile(calls, 50), abs=1e-6)
-        assert float(row["p99_ms"]) == pytest.approx(np.percentile(calls, 99), abs=1e-6)
+        assert row["p99_ms"] == "", "24 calls say nothing of p99"
         assert float(row["ci95_low_ms"]) < float(row["mean_ms"]) < float(row["ci95_high_ms"])
         assert (int(row["trials"]), int(row["calls"])) == (3, 3 * run.plan[0].calls)
         assert (row["request_bytes"], row["response_bytes"]) == ("2000", "1900")
+
+
+@pytest.mark.parametrize(("calls", "is_shown"), [(298, False), (299, True), (1000, True)])
+def test_p99_is_shown_where_the_calls_suffice_for_its_bound(run_of, calls, is_shown):
+    study = changed(calls=calls, replicates=1, profiles={"demo": {}})
+    times = np.random.default_rng(1).lognormal(size=calls).tolist()
+    analysis = analyse(run_of(lambda planned, rng: times, study=study, until=1))
+    (cell,) = [cell for cell in analysis.cells if cell.trials]
+    in_ns = np.round(np.array(times) * 1e6) / 1e6
+    half = stats.quantile_test(in_ns, p=0.5).confidence_interval(0.95)
+    most = stats.quantile_test(in_ns, p=0.99, alternative="less").confidence_interval(0.95).high
+    p50 = cell.quantiles.p50
+    assert (p50.low, p50.high) == pytest.approx((half.low, half.high))
+    (row,) = [row for row in rows_of(analysis) if row["outcome"] == "ok"]
+    if is_shown:
+        assert cell.quantiles.p99_most_ms == pytest.approx(most)
+        assert float(row["p99_ms"]) == pytest.approx(np.percentile(in_ns, 99), abs=1e-6)
+    else:
+        assert np.isnan(most)
+        assert (cell.quantiles.p99_most_ms, row["p99_ms"]) == (None, "")
+
+
+@pytest.mark.parametrize(("calls", "is_shown"), [(5, False), (6, True)])
+def test_p50_takes_six_calls(run_of, calls, is_shown):
+    study = changed(calls=calls, replicates=1, profiles={"demo": {}})
+    run = run_of(lambda planned, rng: rng.lognormal(size=calls).tolist(), study=study, until=1)
+    (row,) = [row for row in rows_of(analyse(run)) if row["outcome"] == "ok"]
+    assert bool(row["p50_ms"]) == is_shown
 
 
 def test_a_failed_call_is_in_no_average(run_of, tmp_path):
