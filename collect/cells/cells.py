@@ -4,7 +4,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -126,7 +126,9 @@ class CellResult:
     @cached_property
     def mean(self) -> Estimate | None:
         """The geometric mean of the trial means, with the t interval of their logs."""
-        return geometric_t(list(self.samples.values())) if self.counted else None
+        if not self.counted:
+            return None
+        return replace(geometric_t(list(self.samples.values())), lost=self.failed_trials)
 
     @cached_property
     def throughput(self) -> Estimate | None:

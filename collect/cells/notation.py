@@ -22,10 +22,19 @@ def show(value: float) -> str:
 
 
 def show_estimate(estimate: Estimate) -> str:
-    """Return a value with its interval as [low, high]; alone without an interval of some length."""
+    """Return a value with its interval as [low, high]; alone without an interval of some length.
+
+    A value of survivors says so.
+    """
+    lost = f" ({show_lost(estimate)})" if estimate.lost else ""
     if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
-        return show(estimate.value)
-    return f"{show(estimate.value)} [{show(estimate.low)}, {show(estimate.high)}]"
+        return f"{show(estimate.value)}{lost}"
+    return f"{show(estimate.value)} [{show(estimate.low)}, {show(estimate.high)}]{lost}"
+
+
+def show_lost(estimate: Estimate) -> str:
+    """Return how many trials, or blocks of several cells, failed and are in no value."""
+    return f"without {estimate.lost} failed"
 
 
 def name_of(cell: Cell) -> str:

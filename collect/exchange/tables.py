@@ -8,7 +8,7 @@ from pathlib import Path
 
 from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult, cells_csv
-from collect.cells.notation import show, show_level
+from collect.cells.notation import show, show_level, show_lost
 from collect.run.cell import level_text
 
 _NUMBERS = ("trials", "mean, ms", "95 % interval, ms", "p50, ms", "p99, ms", "failed calls")
@@ -132,7 +132,7 @@ def _numbers(cell: CellResult) -> Sequence[str]:
     low, high = cell.mean.low, cell.mean.high
     return (
         str(len(cell.counted)),
-        show(cell.mean.value),
+        f"{show(cell.mean.value)}{f' ({show_lost(cell.mean)})' if cell.mean.lost else ''}",
         "no interval" if low is None or high is None else f"{show(low)} to {show(high)}",
         show(cell.quantiles.p50_ms) if cell.quantiles.p50 else "",
         show(cell.quantiles.p99_ms) if cell.quantiles.p99_most_ms is not None else "",

@@ -1,7 +1,7 @@
 """Tables of comparisons: groups of samples, pairs of groups, system against system."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -238,7 +238,8 @@ def _contrasts(measured: Measured, system: str) -> Sequence[_SystemPair]:
             ratios = [first / second for first, second in rows if min(first, second) > 0]
             if ratios:
                 effect = hedges_of_pairs(np.log(ratios).tolist())
-                found.append(_SystemPair(*pair, geometric_t(ratios), p_of_ratio(ratios), effect))
+                ratio = replace(geometric_t(ratios), lost=measured.lost(pair))
+                found.append(_SystemPair(*pair, ratio, p_of_ratio(ratios), effect))
     return found
 
 

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -228,7 +228,16 @@ class Measured:
     def value(self, cell: Cell, of: Quantity = "time_ms") -> Estimate | None:
         """Return the geometric mean over trials with the t interval of its logs."""
         samples = self.samples(cell, of)
-        return geometric_t(list(samples.values())) if samples else None
+        return (
+            replace(geometric_t(list(samples.values())), lost=self.lost([cell]))
+            if samples
+            else None
+        )
+
+    def lost(self, cells: Sequence[Cell]) -> int:
+        """Return in how many blocks a sealed trial of one of the cells is in no average."""
+        trials = (trial for cell in cells for trial in self.cells[cell].trials)
+        return len({trial.trial.block for trial in trials if not trial.counts})
 
     def statistic(
         self, cells: Sequence[Cell], statistic: Statistic, of: Quantity = "time_ms"
@@ -243,14 +252,18 @@ class Measured:
         values = [statistic(row) for row in rows if min(row) > 0]
         if not values:
             return Untested(NO_BLOCK)
-        return geometric_t(values) if min(values) > 0 else mean_t(values)
+        found = geometric_t(values) if min(values) > 0 else mean_t(values)
+        return replace(found, lost=self.lost(cells))
 
     def difference(
         self, larger: Cell, smaller: Cell, of: Quantity = "time_ms"
     ) -> Estimate | Untested:
         """Return the mean over blocks of the difference, with its t interval."""
         rows = self.rows([larger, smaller], of)
-        return rows if isinstance(rows, Untested) else mean_t([row[0] - row[1] for row in rows])
+        if isinstance(rows, Untested):
+            return rows
+        found = mean_t([row[0] - row[1] for row in rows])
+        return replace(found, lost=self.lost([larger, smaller]))
 
     def share(self, cell: Cell, outcome: str) -> Estimate | Untested:
         """Return the share of the sealed trials; it has no uncertainty, as every trial is known."""

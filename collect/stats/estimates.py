@@ -47,17 +47,21 @@ Steadiness = Literal["steady", "drifting", "undecided"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its 95 % interval; no bounds when there are too few samples for one."""
+    """A value with its 95 % interval; no bounds when there are too few samples for one.
+
+    `lost` counts the samples that failed: the value is that of the others.
+    """
 
     value: float
     low: float | None = None
     high: float | None = None
     samples: int = 1
+    lost: int = 0
 
     def times(self, factor: float) -> "Estimate":
         """Return the estimate and its bounds times a positive factor."""
         low, high = (None if end is None else factor * end for end in (self.low, self.high))
-        return Estimate(factor * self.value, low, high, self.samples)
+        return replace(self, value=factor * self.value, low=low, high=high)
 
     def inverse(self) -> "Estimate":
         """Return one over a positive estimate and its bounds, the lower of which is above 0."""
@@ -67,7 +71,7 @@ class Estimate:
     def log2(self) -> "Estimate":
         """Return the logarithm to the base 2 of a positive estimate and its bounds."""
         low, high = (None if end is None else math.log2(end) for end in (self.low, self.high))
-        return Estimate(math.log2(self.value), low, high, self.samples)
+        return replace(self, value=math.log2(self.value), low=low, high=high)
 
     def p_outside(self, low: float, high: float) -> float | None:
         """Return the p-value against the true value lying in [low, high]; None without an interval.

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from collect.cells.analysis import analyse
+from collect.cells.notation import show_estimate
 from collect.replication.claims import Bound, Claim, Verdict, judge
 from collect.replication.evidence import Untested
 from collect.replication.exhibits import over_paper
@@ -240,3 +241,23 @@ def test_a_statistic_is_of_the_blocks_that_all_its_cells_have(run_of):
 def test_measured_over_paper_is_below_one_where_the_run_is_faster():
     assert over_paper(Estimate(2.0, 1.0, 4.0, 5), Estimate(8.0)) == Estimate(0.25, 0.125, 0.5, 5)
     assert over_paper(Estimate(2.0), Estimate(0.0)) is None
+
+
+def test_an_average_over_survivors_says_so(run_of):
+    def times(planned, rng):
+        is_broken = planned.block == 2 and planned.factors["transport"] == "soap"
+        return "timeout" if is_broken else [float(planned.block)] * planned.calls
+
+    run = run_of(times)
+    analysis = analyse(run)
+    measured = replicate(analysis).measured
+    soap = next(cell for cell in run.cells if cell["transport"] == "soap")
+    jms = soap.at(transport="jms")
+    ratio = measured.statistic([soap, jms], lambda t: t[0] / t[1])
+    lost = [measured.value(soap).lost, measured.value(jms).lost, ratio.lost]
+    assert lost == [1, 0, 1]
+    assert (ratio.times(2).lost, ratio.inverse().lost) == (1, 1)
+    assert show_estimate(measured.value(soap)).endswith("(without 1 failed)")
+    assert "failed" not in show_estimate(measured.value(jms))
+    exhibits = [e for e in replicate(analysis).exhibits if e.title == "System against system"]
+    assert all(row[-4].estimate.lost == 1 for row in exhibits[0].rows)

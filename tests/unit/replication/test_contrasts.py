@@ -90,6 +90,19 @@ def test_growth_exponents_are_found(n_squared):
     assert sum(row[5] == "as n²" for row in own) >= 4
 
 
+@pytest.mark.parametrize(("spread_of", "words"), [(0.02, "as n²"), (1.5, "cannot be told")])
+def test_a_power_is_named_only_where_its_interval_is_short(run_of, spread_of, words):
+    def times(planned, rng):
+        noise = rng.lognormal(0, spread_of)
+        return [1e-5 * planned.factors["integers"] ** 2 * noise] * planned.calls
+
+    rows = table_of(replicate(analyse(run_of(times))), "Growth exponents").rows
+    own = [row for row in rows if row[2].text == "all sizes"]
+    short = [row[4].estimate.half_width < 0.25 for row in own]
+    assert [row[5].text == "cannot be told" for row in own] == [not one for one in short]
+    assert any(row[5].text == words for row in own)
+
+
 def test_equal_systems_are_not_called_different(n_squared):
     rows = table_of(n_squared, "System against system").rows
     assert len(rows) == 8

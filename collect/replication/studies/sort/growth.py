@@ -20,6 +20,8 @@ from collect.replication.studies.sort.cells import NAMES, TRANSPORTS, cell_of
 from collect.stats.estimates import Estimate
 
 LARGE = 50000
+_TOO_LONG = 0.5
+"""The length of an interval of an exponent, half the way from n to n², that names none."""
 
 
 def speed_up(published: Published, measured: Measured) -> Table:
@@ -90,7 +92,7 @@ def exponents(published: Published, measured: Measured) -> Table:
         caption="The power of the number of integers with which the time grows: the slope of a "
         "straight line (least squares) through the logarithms. 1 is n, 2 is n²; a cost that stays "
         "the same pulls it down at small sizes. Measured: mean of one slope a block, with its "
-        "95 % interval.",
+        "95 % interval. An interval of 0.5 or longer cannot tell one power from another.",
         heads=[headings("transport", "servers", "sizes", "paper", "measured", "in words")],
         rows=rows,
     )
@@ -119,7 +121,7 @@ def _exponent(evidence: Evidence, transport: str, servers: int, least: int) -> E
 def _order(slope: Estimate) -> str:
     if slope.low is None or slope.high is None:
         return "no interval"
-    if slope.low <= 1 and slope.high >= 2:
+    if slope.high - slope.low >= _TOO_LONG:
         return "cannot be told"
     if slope.low <= 2 <= slope.high:
         return "as n²"
