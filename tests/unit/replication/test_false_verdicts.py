@@ -1,0 +1,83 @@
+"""How often a night in which nothing differs is given a verdict that says the contrary."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from collect.cells.cells import CellResult, CellTrial
+from collect.cells.summaries import TrialSummary
+from collect.replication.claims import Verdict, judge
+from collect.replication.evidence import Measured
+from collect.replication.studies import find
+from collect.run.cell import Cell
+
+NIGHTS = 120
+FALSE = 0.05 + 2.4 * (0.05 * 0.95 / NIGHTS) ** 0.5
+"""What one verdict in twenty stays below in 99 of 100 such counts."""
+
+
+def night(cells, blocks, rng):
+    """A run whose cells all take the same time; blocks vary as much as forks."""
+    of_blocks = rng.lognormal(0, 0.08, size=blocks)
+    results = {}
+    for cell in cells:
+        trials = [
+            CellTrial(
+                SimpleNamespace(block=block + 1, outcome="ok", id=f"{block}"),
+                TrialSummary(20, 0, float(time), 0.01, None, None),
+            )
+            for block, time in enumerate(10 * of_blocks * rng.lognormal(0, 0.08, size=blocks))
+        ]
+        results[cell] = CellResult(cell, blocks, tuple(trials), None, (), ())
+    return Measured(results)
+
+
+def verdicts(study, cells, blocks):
+    """Each claim with its verdicts over many nights."""
+    rng = np.random.default_rng(blocks)
+    nights = [night(cells, blocks, rng) for _ in range(NIGHTS)]
+    return {
+        claim.sentence: [judge(claim, one).verdict for one in nights]
+        for claim in find(study).claims
+    }
+
+
+def share(found, part, verdict):
+    (of_claim,) = [each for sentence, each in found.items() if part in sentence]
+    return of_claim.count(verdict) / NIGHTS
+
+
+SORT = [
+    Cell.of(transport=transport, servers=servers, integers=integers)
+    for transport in ("soap", "jms")
+    for servers in (1, 3, 5)
+    for integers in (500, 5000, 50000, 100000)
+]
+BINDING = [
+    Cell.of(binding=binding, message_bytes=size, concurrency=concurrency, pooled=True)
+    for binding in ("http", "jms")
+    for size in (512, 3584, 20480, 104448)
+    for concurrency in (1, 30, 100)
+]
+
+
+@pytest.mark.parametrize("blocks", [3, 10])
+def test_nothing_differs_in_the_sort_study(blocks):
+    found = verdicts("sort", SORT, blocks)
+    for part in ("grow alike", "scale alike", "no major difference", "Three servers"):
+        assert share(found, part, Verdict.FAILS) <= FALSE, part
+    for part in ("JMS speeds up", "SOAP speeds up", "nearly twice", "Three servers", "differ sig"):
+        assert share(found, part, Verdict.HOLDS) <= FALSE, part
+    if blocks == 10:
+        assert share(found, "no major difference", Verdict.HOLDS) > 0.5
+
+
+@pytest.mark.parametrize("blocks", [3, 10])
+def test_nothing_differs_in_the_binding_study(blocks):
+    found = verdicts("binding", BINDING, blocks)
+    for part in ("one request", "all together"):
+        assert share(found, part, Verdict.FAILS) <= FALSE, part
+    for part in ("HTTP is faster at 0.5 KB", "little slower"):
+        assert share(found, part, Verdict.HOLDS) <= FALSE, part
+        assert share(found, part, Verdict.FAILS) <= FALSE, part
