@@ -70,6 +70,11 @@ const unfold = () => {
 addEventListener("hashchange", unfold);
 unfold();
 
+// On paper nothing opens: what went wrong is printed whole.
+addEventListener("beforeprint", () => {
+  for (const fold of document.querySelectorAll(".warnings details")) fold.open = true;
+});
+
 // Charts stand as pictures; each becomes interactive when it comes near the window. What draws them
 // is run when the first does, so that opening the page does not wait for it.
 const vega = document.getElementById("vega");

@@ -87,7 +87,9 @@ def settings_of(
         axis = Axis.over(ends, is_log=True)
         curves = [Curves(one, _name_of(one.cell, system, names), axis, most) for one in members]
         varied = [
-            f"{factor} {show_level(level)}" for factor, level in rest.items() if factor in several
+            f"{factor.replace('_', ' ')} {show_level(level)}"
+            for factor, level in rest.items()
+            if factor in several
         ]
         found.append(Setting(", ".join(varied), axis, curves))
     return found

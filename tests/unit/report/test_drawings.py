@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from made_up_studies import changed
+from synthetic import make_run, sort_times
 
 from collect.cells.analysis import analyse
 from collect.cells.notation import show_level
@@ -18,6 +19,7 @@ from collect.report.drawings.axis import Axis
 from collect.report.drawings.claims import rows_of
 from collect.report.drawings.distributions import settings_of
 from collect.report.drawings.sequence import Sequenced
+from collect.run.directory import open_run
 from collect.stats.estimates import Estimate
 
 
@@ -90,8 +92,10 @@ def test_of_several_numbers_the_row_says_how_many_hold():
 
 
 @pytest.fixture(scope="module")
-def cells(shared_run):
-    return analyse(shared_run("sort", "demo")).cells
+def cells(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("drawn")
+    make_run(directory, sort_times)
+    return analyse(open_run(str(directory))).cells
 
 
 def corners(path):
