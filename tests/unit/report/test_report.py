@@ -84,7 +84,7 @@ def _draw_nothing(request, monkeypatch):
 @pytest.fixture(scope="module")
 def paper(tmp_path_factory):
     directory = tmp_path_factory.mktemp("paper") / "results" / "paper-sort"
-    make_run(directory, sort_times, profile="paper")
+    make_run(directory, sort_times, study="sort", profile="paper")
     run = open_run(str(directory))
     page, path = report(run)
     return run, page, path
@@ -297,19 +297,20 @@ def test_a_number_within_ten_percent_counts_as_stated(run_of, memory_mb, is_met)
     assert found["memory of a node, MB"].is_met is is_met
 
 
-def without_restart(warnings):
-    """All but that a demo hangs on one start of each server."""
-    return [warning for warning in warnings if "restart: none" not in warning.text]
+def without_usual(warnings):
+    """All but that a demo hangs on one start of each server, and drifts of made-up noise."""
+    usual = ("restart: none", " drifted while measured")
+    return [warning for warning in warnings if not any(part in warning.text for part in usual)]
 
 
 def test_what_was_left_out_to_fit_is_said_at_the_head(run_of):
     run = run_of(workers=2, fit=True)
-    (warning,) = without_restart(find_warnings(analyse(run)))
+    (warning,) = without_usual(find_warnings(analyse(run)))
     assert "as the inventory had 2 workers: servers 3, 5. Claims that need" in warning.text
     verdicts = {judged.measured.verdict for judged in replicate(analyse(run)).claims}
     assert Verdict.HOLDS not in verdicts
     assert Verdict.NOT_TESTED in verdicts
-    assert without_restart(find_warnings(analyse(run_of(name="whole", fit=True)))) == []
+    assert without_usual(find_warnings(analyse(run_of(name="whole", fit=True)))) == []
 
 
 @pytest.mark.parametrize(
@@ -326,7 +327,7 @@ def test_a_machine_that_does_several_nodes_work_is_named_at_the_head(run_of, gro
     record = json.loads((run.directory / "run.json").read_text())
     record["nodes"] = [{**record["nodes"][0], "name": "box", "groups": groups}]
     (run.directory / "run.json").write_text(json.dumps(record))
-    warnings = without_restart(find_warnings(analyse(open_run(str(run.directory)))))
+    warnings = without_usual(find_warnings(analyse(open_run(str(run.directory)))))
     assert [f"box is {said}" in t.text for t in warnings] == ([True] if said else [])
     assert all("crosses no network" in t.text and t.is_grave for t in warnings)
 
@@ -431,8 +432,8 @@ def test_a_study_without_a_document_says_so(everything):
 
 def test_runs_where_nothing_went_wrong_share_a_sentence(everything):
     head = " ".join(everything[0].text.split("In a minute")[0].split())
-    assert "demo-sort, demo-mtom, " in head
-    assert head.count(": nothing. Every planned trial") == 1
+    (quiet,) = re.findall(r"((?:demo-\w+(?:, )?)+): nothing. Every planned trial", head)
+    assert len(quiet.split(", ")) > 1
 
 
 def test_a_study_of_ones_own_is_reported_without_exhibits(run_of):
