@@ -1,4 +1,4 @@
-"""Texts of study files for tests: the sort study with some keys replaced, or factors alone."""
+"""Texts of study files for tests: the sort study with other keys or levels, or factors alone."""
 
 from pathlib import Path
 
@@ -10,6 +10,13 @@ SORT = Path(__file__).parents[2] / "playbooks/studies/sort.yml"
 def changed(**changes):
     """The text of the sort study without its exceptions and with some of its keys replaced."""
     content = {**yaml.safe_load(SORT.read_text()), "where": [], **changes}
+    return yaml.safe_dump(content, sort_keys=False)
+
+
+def with_demo(**profile):
+    """The text of the sort study with another profile `demo`."""
+    content = yaml.safe_load(SORT.read_text())
+    content["profiles"]["demo"] = profile
     return yaml.safe_dump(content, sort_keys=False)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from made_up_studies import changed
+from made_up_studies import with_demo
 
 from collect.run.plan import PlannedTrial, make_plan, write_plan
 from collect.run.study import parse_study
@@ -17,21 +17,15 @@ from collect.run.warmup import Warmup
 
 STUDIES = Path(__file__).parents[2] / "playbooks/studies"
 START = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
-TWELVE_CELLS = changed(
-    profiles={
-        "demo": {
-            "factors": {"integers": [500, 5000]},
-            "constants": {"client_heap_mb": 256},
-            "restart": "none",
-            "replicates": 3,
-            "calls": 8,
-            "warmup": 5,
-            "timeout_s": 60,
-            "where": [
-                {"cells": {"integers": 500}, "warmup": {"least": 10, "most": 60, "steady": 0.1}}
-            ],
-        }
-    }
+TWELVE_CELLS = with_demo(
+    factors={"integers": [500, 5000]},
+    constants={"client_heap_mb": 256},
+    restart="none",
+    replicates=3,
+    calls=8,
+    warmup=5,
+    timeout_s=60,
+    where=[{"cells": {"integers": 500}, "warmup": {"least": 10, "most": 60, "steady": 0.1}}],
 )
 """The sort study with a demo that stays as it is: three replicates, two sizes."""
 
