@@ -85,8 +85,7 @@ def test_the_interval_of_log_normal_trials_covers_95_percent(blocks):
     assert 0.93 < np.mean([one.low <= 20 <= one.high for one in found]) < 0.97
 
 
-@pytest.mark.parametrize("blocks", [3, 10])
-@pytest.mark.parametrize(("apart", "fork", "call"), [(13, 1, 2), (4, 3, 1)])
+@pytest.mark.parametrize(("blocks", "apart", "fork", "call"), [(3, 13, 1, 2), (10, 4, 3, 1)])
 def test_the_interval_of_a_share_covers_95_percent(blocks, apart, fork, call):
     """Cells in a row, and blocks as far apart as forks."""
     rng = np.random.default_rng(blocks)
