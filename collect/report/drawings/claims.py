@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from collect.cells.notation import show_estimate
 from collect.replication.claims import Bound, Judgement, Result, Verdict
@@ -32,10 +33,15 @@ class Row:
     lines: Sequence[Line]
 
     @property
-    def band(self) -> tuple[float, float]:
-        """Where the bound begins and ends, in percent."""
-        bound = self.judged.claim.bound
-        return (self.axis.place(bound.low), self.axis.place(bound.high)) if self.axis else (0, 0)
+    def bands(self) -> list[tuple[int, float, float]]:
+        """How many lines share a bound, in their order, and its ends in percent."""
+        if self.axis is None:
+            return []
+        bounds = [self.judged.claim.bound_of(line.label) for line in self.lines]
+        return [
+            (len(list(lines)), self.axis.place(bound.low), self.axis.place(bound.high))
+            for bound, lines in groupby(bounds)
+        ]
 
     @property
     def found(self) -> str:
@@ -67,7 +73,8 @@ def _own_axis(judged: JudgedClaim) -> Axis | None:
 
 
 def _axis_of(claims: Sequence[JudgedClaim], *, is_log: bool) -> Axis:
-    limits = [end for one in claims for end in _ends(one.claim.bound)]
+    bounds = [b for one in claims for b in (one.claim.bound, *one.claim.bounds.values())]
+    limits = [end for bound in bounds for end in _ends(bound)]
     values = [*limits, *(number.value for number in _numbers(claims))]
     known = [v for v in [*values, *([1.0] if is_log else [])] if math.isfinite(v)]
     ends = [e for n in _numbers(claims) for e in (n.low, n.high) if e is not None]

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from collect.run.directory import open_run
 from collect.stats.estimates import Estimate
 
 
-def judged(statistic, bound, measured, printed=()):
+def judged(statistic, bound, measured, printed=(), bounds=MappingProxyType({})):
     """A claim with these numbers, in the run and in the paper."""
     sides = [
         judge(
@@ -32,7 +33,17 @@ def judged(statistic, bound, measured, printed=()):
         )
         for numbers in (printed, measured)
     ]
-    return JudgedClaim(Claim("It is so.", "", statistic, bound, lambda _: ()), *sides)
+    claim = Claim("It is so.", "", statistic, bound, lambda _: (), bounds=bounds)
+    return JudgedClaim(claim, *sides)
+
+
+def test_a_number_with_a_bound_of_its_own_has_a_band_of_its_own():
+    numbers = [(label, Estimate(1.1, 1, 1.2)) for label in "abc"]
+    (row,) = rows_of([judged("a / b", Bound(1, 1.25), numbers, bounds={"b": Bound(high=0.5)})])
+    place = row.axis.place
+    usual = (1, place(1), place(1.25))
+    assert row.bands == [usual, (1, 0, place(0.5)), usual]
+    assert place(0.5) > 0
 
 
 def test_an_axis_of_ratios_has_twice_and_half_equally_far_from_one():
@@ -63,8 +74,8 @@ def test_ratios_share_an_axis_on_which_their_bounds_numbers_and_one_stand():
     assert first.axis == second.axis != share.axis
     assert first.axis.is_log
     assert all(first.axis.holds(value) for value in (0.4, 1, 2, 4, 8))
-    assert first.band == (first.axis.place(2), first.axis.place(4))
-    assert second.band == (second.axis.place(1), 100)
+    assert first.bands == [(1, first.axis.place(2), first.axis.place(4))]
+    assert second.bands == [(1, second.axis.place(1), 100)]
     assert first.lines[0].printed.value == 8
     assert "Measured: 3.00 [2.50, 3.50]" in first.in_words
 
