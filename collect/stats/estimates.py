@@ -339,10 +339,15 @@ def course_of(courses: Sequence[Sequence[float] | NDArray[np.float64]]) -> Cours
         return Course("undecided")
     # Lengths differ by the calls that failed; the few shorter courses would cost many calls.
     length = int(np.median([len(course) for course in long]))
-    common = np.mean([_levels(course[:length]) for course in long if len(course) >= length], axis=0)
-    smallest = _smallest_seen(common)
-    drifting = [_drifts(_levels(course)) for course in long]
-    if 2 * sum(drifting) > len(courses) or _drifts(common):
+    parts = np.array([_levels(course[:length]) for course in long if len(course) >= length])
+    common = parts.mean(axis=0)
+    # The noise of few values is known badly, that of all trials together better.
+    of_trials = float(np.mean([_noise(part) ** 2 for part in parts]) / len(parts)) ** 0.5
+    noise = max(_noise(common), of_trials)
+    smallest = _smallest_seen(noise, length)
+    levels = [_levels(course) for course in long]
+    drifting = sum(_drifts(one, _noise(one)) for one in levels)
+    if 2 * drifting > len(courses) or _drifts(common, noise):
         return Course("drifting", smallest)
     return Course("steady" if smallest <= SHIFT else "undecided", smallest)
 
@@ -362,21 +367,19 @@ def _noise(logs: NDArray[np.float64]) -> float:
     return noise if noise > 0 else float(np.std(logs))
 
 
-def _smallest_seen(levels: NDArray[np.float64]) -> float:
+def _smallest_seen(noise: float, count: int) -> float:
     """Return the smallest change of level that PELT finds in 80 of 100 such courses.
 
     A change of d standard deviations after a quarter of n values lowers the cost by 3/16 n d², and
     that of noise has the standard normal distribution about its root.
     """
-    count = len(levels)
     height = (PENALTY * math.log(count)) ** 0.5 + float(scipy.special.ndtri(_SEEN))
-    return math.expm1(height * _noise(levels) / (count * 3 / 16) ** 0.5)
+    return math.expm1(height * noise / (count * 3 / 16) ** 0.5)
 
 
-def _drifts(levels: NDArray[np.float64]) -> bool:
+def _drifts(levels: NDArray[np.float64], noise: float) -> bool:
     import ruptures  # noqa: PLC0415 - takes longer to import than the numbers of a small run
 
-    noise = _noise(levels)
     if noise == 0:
         return False
     signal = (levels / noise).reshape(-1, 1)

@@ -209,6 +209,13 @@ def test_steady_is_said_only_where_a_drift_of_5_percent_would_have_been_seen(noi
     assert found[1.05].count("steady") < 0.15 * 60
 
 
+@pytest.mark.parametrize(("calls", "trials"), [(8, 3), (20, 3), (8, 10)])
+def test_noise_alone_is_seldom_called_a_drift(calls, trials):
+    cells = np.random.default_rng(calls).lognormal(0, 0.1, size=(150, trials, calls))
+    drifting = [course_of(cell).steadiness == "drifting" for cell in cells]
+    assert np.mean(drifting) < 0.12
+
+
 def test_what_a_noisy_cell_could_have_seen_is_seen_in_80_of_100():
     rng = np.random.default_rng(6)
     quiet = [course_of(cell) for cell in rng.lognormal(0, 0.2, size=(40, 3, 20))]
