@@ -72,7 +72,7 @@ def test_plan_writes_once_and_refuses_another(tmp_path, capsys):
     output = tmp_path / "night" / "plan.jsonl"
     arguments = ["plan", "sort", "--profile", "demo", "--workers", "5", "-o", str(output)]
     assert main(arguments) == 0
-    assert "48 trials (16 cells x 3 blocks), written" in capsys.readouterr().out
+    assert "36 trials (12 cells x 3 blocks), written" in capsys.readouterr().out
     content = output.read_bytes()
     assert main(arguments) == 0
     assert "unchanged" in capsys.readouterr().out
