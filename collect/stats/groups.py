@@ -290,8 +290,9 @@ def effect_of(statistic: float, between: int, within: int, size: int) -> Estimat
 
     `between` and `within` are the degrees of freedom, `size` is the number of values. The interval
     inverts the noncentral F distribution (Steiger 2004): its lower end is above 0 exactly where p
-    is below 0.05. f is the standard deviation of the means over that of the values; Cohen (1988)
-    calls 0.1 small.
+    is below 0.05. The value is median-unbiased, from the same distribution: that of Hedges needs
+    more than two degrees. f is the standard deviation of the means over that of the values; Cohen
+    (1988) calls 0.1 small.
     """
 
     def solve(chance: float) -> float:
@@ -305,9 +306,8 @@ def effect_of(statistic: float, between: int, within: int, size: int) -> Estimat
             high *= 2
         return float(optimize.brentq(beyond, 1e-9, high))
 
-    unbiased = max(0.0, between * (statistic * (within - 2) / within - 1)) if within > 2 else 0.0
-    low, high = (math.sqrt(solve(chance) / size) for chance in (0.95, 0.05))
-    return Estimate(min(max(math.sqrt(unbiased / size), low), high), low, high, size)
+    low, value, high = (math.sqrt(solve(chance) / size) for chance in (0.95, 0.5, 0.05))
+    return Estimate(value, low, high, size)
 
 
 def omega_squared(between: float, freedom: int, within_ms: float, total: float) -> float:
