@@ -44,10 +44,10 @@ class Bound:
     def __str__(self) -> str:
         """Return the bound as text."""
         if self.high == float("inf"):
-            return f"{'>' if self.is_open else '≥'} {self.low:g}"
+            return f"{'>' if self.is_open else '≥'} {self.low:.4g}"
         if self.low == float("-inf"):
-            return f"{'<' if self.is_open else '≤'} {self.high:g}"
-        return f"in [{self.low:g}, {self.high:g}]"
+            return f"{'<' if self.is_open else '≤'} {self.high:.4g}"
+        return f"in [{self.low:.4g}, {self.high:.4g}]"
 
     def excludes(self, estimate: Estimate) -> bool:
         """Tell whether the whole interval lies on one side outside."""
