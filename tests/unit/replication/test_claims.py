@@ -166,7 +166,7 @@ def test_significance_has_three_ends(low, high, verdict):
     [
         (Bound(low=1, is_open=True), "> 1"),
         (Bound(low=13), "≥ 13"),
-        (Bound(high=4 / 3), "≤ 1.33333"),
+        (Bound(high=4 / 3), "≤ 1.333"),
         (Bound(0.8, 1.25), "in [0.8, 1.25]"),
     ],
 )
