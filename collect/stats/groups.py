@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -188,9 +189,15 @@ def compare_pairs(groups: Groups, *, equal_variances: bool = False) -> list[Pair
     """
     if len(groups) < 2 or any(len(group) < 2 or np.ptp(group) == 0 for group in groups):
         return []
+    return list(_pairs(tuple(tuple(map(float, group)) for group in groups), equal_variances))
+
+
+@cache
+def _pairs(groups: tuple[tuple[float, ...], ...], equal_variances: bool) -> tuple[PairTest, ...]:
+    """Compare every pair; the intervals of Games and Howell take SciPy seconds, also of print."""
     found = stats.tukey_hsd(*groups, equal_var=equal_variances)
     interval = found.confidence_interval(CONFIDENCE)
-    return [
+    return tuple(
         PairTest(
             *pair,
             Estimate(
@@ -203,7 +210,7 @@ def compare_pairs(groups: Groups, *, equal_variances: bool = False) -> list[Pair
             hedges(*(groups[place] for place in pair)),
         )
         for pair in combinations(range(len(groups)), 2)
-    ]
+    )
 
 
 def compare_pairs_in_blocks(groups: Groups) -> list[PairTest]:
