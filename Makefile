@@ -39,7 +39,7 @@ help:
 # Seconds that each step takes on two slow cores, for what is left to wait; fewer where its outcome is there already.
 DEMO_MAKE_S = $(if $(and $(wildcard java-apps/dist/SHA256SUMS),$(wildcard /var/cache/rackbench/images/*)),20,170)
 DEMO_SITE_S = $(if $(wildcard /var/lib/rackbench/labs/*),60,180)
-DEMO_SWEEP_S = $(if $(wildcard results/demo/report.html),120,420)
+DEMO_SWEEP_S = $(if $(wildcard results/demo/report.html),120,480)
 demo: .venv/ready
 	@.venv/bin/python -m collect.steps \
 	  'making the lab and building what is deployed' $(DEMO_MAKE_S) \
