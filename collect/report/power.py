@@ -18,6 +18,9 @@ from collect.run.directory import Run
 from collect.run.plan import PlannedTrial, make_plan
 from collect.run.study import Study, find_study, load_study
 from collect.stats.power import (
+    ASSURANCE,
+    MOST_BLOCKS,
+    POWER,
     Spread,
     best_repetitions,
     blocks_for,
@@ -304,7 +307,7 @@ def as_json(outlook: Outlook) -> str:
         "half_width": wish.half_width,
         "hours": wish.hours,
         "contrast": wish.contrast,
-        "assurance": 0.8,
+        "assurance": ASSURANCE,
         "pilot_blocks": outlook.pilot.blocks,
         "start_s": outlook.pilot.start_s,
         "as_it_stands": _way_record(outlook.as_it_stands),
@@ -419,7 +422,6 @@ def _name(quantity: Quantity, contrast: str | None) -> str:
 
 
 def _named(cell: Cell) -> str:
-
     return ", ".join(f"{factor} {show_level(level)}" for factor, level in cell.items())
 
 
@@ -427,12 +429,13 @@ def _summary(outlook: Outlook) -> list[str]:
     wish, best = outlook.wish, outlook.best
     what = "cell" if wish.contrast is None else f"ratio of two {wish.contrast}"
     lines = [
-        f"±{_percent(wish.half_width)} in every {what}, with 80 % certainty, {way_name}: "
+        f"±{_percent(wish.half_width)} in every {what}, with {_percent(ASSURANCE)} certainty, "
+        f"{way_name}: "
         + (
             f"{way.blocks} blocks of one fork of each of {len(way.calls)} cells, "
             f"{in_words(way.seconds)}"
             if way.blocks is not None and way.seconds is not None
-            else "not even with 10000 blocks"
+            else f"not even with {MOST_BLOCKS} blocks"
         )
         for way_name, way in (
             ("with the calls as they stand", outlook.as_it_stands),
@@ -448,8 +451,9 @@ def _summary(outlook: Outlook) -> list[str]:
     seen = max(row.detectable or 0.0 for row in best.rows)
     lines.append(
         f"{wish.hours:g} h at their best: {best.night_blocks} blocks; every interval within "
-        f"±{_percent(best.night_half_width)} with 80 % certainty; a difference of "
-        f"{_percent(seen)} is found with a power of 80 % at the level of 5 %, in each cell"
+        f"±{_percent(best.night_half_width)} with {_percent(ASSURANCE)} certainty; a difference "
+        f"of {_percent(seen)} is found with a power of {_percent(POWER)} at the level of 5 %, in "
+        "each cell"
     )
     return lines
 
@@ -459,4 +463,4 @@ def _percent(share: float | None) -> str:
 
 
 def _count(blocks: int | None) -> str:
-    return "> 10000" if blocks is None else str(blocks)
+    return f"> {MOST_BLOCKS}" if blocks is None else str(blocks)
