@@ -94,6 +94,9 @@ final class Attempts {
       after = watch.whenWell(trial, after); // only then is it known how a service ended
       fault = fault.isEmpty() ? after.missed(before) : fault;
     }
+    if (fault.isEmpty() && record.isSetUpFailure() && !hadSetUpFailure(attempt)) {
+      fault = record.reason();
+    }
     String memory = after.memory(before);
     if (!memory.isEmpty()) {
       record = record.outOfMemory(memory);
@@ -135,6 +138,16 @@ final class Attempts {
             (exited - begin) / 1e9,
             outside / 1e6),
         "");
+  }
+
+  /**
+   * Returns whether an earlier attempt was thrown away since its client could not be opened. Such a
+   * failure counts when it happens twice: of a cable that was out for some seconds between two
+   * looks there is no other trace.
+   */
+  private boolean hadSetUpFailure(Path attempt) throws IOException {
+    return area.earlier(attempt).stream()
+        .anyMatch(note -> ((String) note.get("reason")).startsWith(Trial.SET_UP_FAILED));
   }
 
   /** Returns who may have killed a JVM that has ended, in a sentence, or "". */

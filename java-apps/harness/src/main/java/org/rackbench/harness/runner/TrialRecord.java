@@ -86,6 +86,11 @@ final class TrialRecord {
     return outcome.equals(Trial.OK);
   }
 
+  /** Returns whether no call was made since the client could not be opened. */
+  boolean isSetUpFailure() {
+    return reason.startsWith(Trial.SET_UP_FAILED);
+  }
+
   String outcome() {
     return outcome;
   }

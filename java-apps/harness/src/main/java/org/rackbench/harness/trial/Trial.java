@@ -30,6 +30,9 @@ public final class Trial {
   /** The outcome of a trial whose bound came before its calls were done. */
   public static final String TIMEOUT = "timeout";
 
+  /** How the reason of a trial begins whose client could not be opened. */
+  public static final String SET_UP_FAILED = "set-up failed: ";
+
   /** Exit status of a JVM that ran out of memory, the same as HotSpot's ExitOnOutOfMemoryError. */
   public static final int EXIT_MEMORY = 3;
 
@@ -110,7 +113,7 @@ public final class Trial {
       MeasuringLoop.exitOnMemory(e);
       e.printStackTrace();
       outcome = FAILED;
-      reason = "set-up failed: " + ErrorText.of(e);
+      reason = SET_UP_FAILED + ErrorText.of(e);
       trial = null;
     }
     result.put("outcome", outcome);

@@ -112,6 +112,8 @@ class RunnerOutcomeTest {
     Bench.Ended runner = bench.runner();
     assertEquals(0, runner.status(), runner.output());
     assertOutcome("t1", "failed", "set-up failed: IOException: no server there");
+    assertEquals(2, bench.trial("t1").get("attempt"), "a set-up that failed is tried once more");
+    assertEquals(1, bench.trial("t2").get("attempt"));
     assertOutcome("t2", "failed", "no measured call was ok");
     assertEquals(7, bench.trial("t2").get("calls_rows"));
     assertOutcome("t3", "oom", "heap 32 MiB");
