@@ -120,6 +120,7 @@ def install(lab: BenchLab) -> None:
         CLIENT,
         f"cd {CLIENTS}/sort-jms && cp {broker} {AT}/gatling && cp *.jar {AT}/echo-jms && "
         f"ln -sfn {AT}/echo-jms {CLIENTS}/echo-jms && "
+        f"cp {CLIENTS}/http/*.jar {AT}/posted-envelope && "
         f"ln -sfn {AT}/posted-envelope {CLIENTS}/posted-envelope && cd {CLIENTS}/hello-jms && "
         f"cp imq-*.jar fscontext-*.jar javax.jms-api-*.jar {jmeter_run.JMETER}/lib && "
         f"printf %s {shlex.quote(text)} > {FILE}",

@@ -128,6 +128,12 @@ def test_a_node_without_room_is_named_and_no_node_is_changed(lab: Lab) -> None:
     assert outcome.changed == {}
 
 
+def test_a_node_without_memory_for_its_services_is_named_and_no_node_is_changed(lab: Lab) -> None:
+    outcome = lab.player.attempt("site.yml", {"openmq_heap_mb": 10**7})
+    assert_refused(outcome, "broker1 has", "and its services take 10000090: heaps of 10000000,")
+    assert outcome.changed == {}
+
+
 def test_a_sweep_without_room_is_refused_and_leaves_nothing(lab: Lab) -> None:
     extra = {"study": "sort", "profile": "tiny", "run": "roomless", "sweep_free_mb": 10**9}
     assert_refused(lab.player.attempt("sweep.yml", extra), "make room or set sweep_free_mb")

@@ -39,7 +39,7 @@ IDLE_SHARE = 0.02  # of one processor; what works, however slowly, uses more
 ANSWER_BYTES = 4096
 BINDINGS = Path("/etc/rackbench/jndi/.bindings")
 QUEUES = Path("/etc/rackbench/queues.json")
-FACTORY = r"imq(Ack|ConnectionFlow|ConnectionType|Consumer|Override|Ping|Reconnect|Socket)"
+FACTORY = r"imq(Ack|ConnectionFlow|ConnectionType|Consumer|Override|Ping|PortMapper|Reconnect|Socket)"
 PLACE = r"home=|hostname=|port="
 STREAM_S = 0.1
 STREAM_BYTES = 1 << 25

@@ -72,8 +72,8 @@ public final class PostedEnvelope implements Client {
       post.setReadTimeout(millis);
       post.setRequestProperty("Content-Type", "text/xml; charset=utf-8");
       post.setRequestProperty("SOAPAction", "\"\"");
+      // Not in a streaming mode: Java would wait 1 ms on a kept connection to see whether it is stale.
       post.setDoOutput(true);
-      post.setFixedLengthStreamingMode(envelope.length);
       try (OutputStream request = post.getOutputStream()) {
         request.write(envelope);
       }
