@@ -15,13 +15,14 @@ from collect.cells.cache import Cache
 from collect.cells.calls import Calls, prove_calls
 from collect.cells.cells import cells_csv, make_cells
 from collect.cells.looks import decide
+from collect.cells.parts import prove_parts
 from collect.errors import quoted
 from collect.files import flush
 from collect.run import starts
 from collect.run.directory import Run
 from collect.run.nodes import by_directory, changes_between, not_seen_again, read_looks
 from collect.run.stop import LOOKS
-from collect.run.trials import Trial
+from collect.run.trials import Trial, TrialError
 from collect.run.verify import Finding, verify_run
 from collect.sweep.status import read_status
 
@@ -47,7 +48,8 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
     plan has other bytes, another study or another profile than run.json states), `nodes` (the nodes
     changed between the first look and the last, or trials ran on several clients or JVMs), `starts`
     (with restart: block, a block had several starts of a service, or two blocks shared one),
-    `duplicate` (two trials have the same calls), `cells` (cells.csv does not follow from the
+    `duplicate` (two trials have the same calls), `parts` (what the parts of calls say contradicts
+    their seal or the calls), `cells` (cells.csv does not follow from the
     trials), `looks` (what a rule decided at a look does not follow from
     the trials) and `counted` (a report has kept numbers of an unsealed or refused trial).
     """
@@ -64,6 +66,7 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
         *_of_clients(trials),
         *starts.find(run.plan, trials),
         *_of_duplicates(trials),
+        *_of_parts(trials),
         *_of_looks(run, trials, calls),
         *_of_counted(run, trials),
         *_of_cells(run, trials, calls),
@@ -165,6 +168,14 @@ def _of_duplicates(trials: Sequence[Trial]) -> Iterator[Finding]:
                 f"{other}: has the same calls as {first}; one is a copy of the other: "
                 "set both aside and sweep again",
             )
+
+
+def _of_parts(trials: Sequence[Trial]) -> Iterator[Finding]:
+    for trial in trials:
+        try:
+            prove_parts(trial)
+        except TrialError as error:
+            yield Finding("parts", trial.id, str(error))
 
 
 def _of_looks(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Finding]:

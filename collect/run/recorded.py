@@ -73,6 +73,22 @@ class CallError:
     text: str
 
 
+@dataclass(frozen=True)
+class PartsSeal:
+    """What parts.csv is proven against: its rows without the header, and its SHA-256."""
+
+    rows: int
+    sha256: str
+
+
+def parts_of(record: Fields) -> PartsSeal | None:
+    """Return the seal of the parts of calls; None for a trial without them."""
+    parts = record.fields("parts")
+    if not parts.all:
+        return None
+    return PartsSeal(parts.required("rows", int), parts.required("sha256", str))
+
+
 def restarts_of(record: Fields) -> tuple[Restart, ...]:
     """Return the restarts that are recorded."""
     return tuple(

@@ -19,11 +19,13 @@ from collect.run.fields import Fields
 from collect.run.recorded import (
     BlockStart,
     CallError,
+    PartsSeal,
     Readings,
     Restart,
     WarmedUp,
     block_starts_of,
     errors_of,
+    parts_of,
     ran_with,
     restarts_of,
     services_of,
@@ -79,6 +81,7 @@ class Trial:
     life of that JVM by its own clock and by the runner's, and `gc_over_ns` is the time in which its
     collections, `gc_ms`, were counted. `cooldown_rows` are the logged calls of threads that had
     made their measured ones. `ran_with` are the settings that each `service on node` ran with.
+    `parts` is None where no parts of calls were logged.
     """
 
     directory: Path
@@ -111,6 +114,7 @@ class Trial:
     block_starts: tuple[BlockStart, ...]
     errors: tuple[CallError, ...]
     earlier: tuple[str, ...]
+    parts: PartsSeal | None = None
 
     @cached_property
     def log(self) -> Path:
@@ -170,6 +174,7 @@ class Trial:
             block_starts=block_starts_of(record),
             errors=errors_of(record),
             earlier=tuple(str(one.text("reason")) for one in record.each("earlier_attempts")),
+            parts=parts_of(record),
         )
         if outcome not in OUTCOMES:
             raise ValueError(f"it has the unknown outcome {outcome!r}")
@@ -201,11 +206,13 @@ def verify_trial(directory: Path, planned: PlannedTrial | None = None) -> Trial:
     """Read a sealed trial and prove it whole; the one way a trial becomes countable.
 
     Checks trial.json and that the trial is the `planned` one (see verify_seal), and that the calls
-    file has the header, the row count and the SHA-256 of the seal. The hash is of the uncompressed
+    file has the header, the row count and the SHA-256 of the seal, and the parts file, if there is
+    one, the latter two. The hash is of the uncompressed
     bytes. Raises TrialError, never changes a file.
     """
     trial = verify_seal(directory, planned)
     _prove(trial.seal, lambda chunk: None)
+    proven_parts(trial)
     return trial
 
 
@@ -254,6 +261,36 @@ def proven_calls(seal: Seal) -> bytes:
     chunks: list[bytes] = []
     _prove(seal, chunks.append)
     return b"".join(chunks)
+
+
+def proven_parts(trial: Trial) -> bytes | None:
+    """Return the parts of a trial's calls: the very bytes that were proven against their seal.
+
+    None for a trial that has none. Raises TrialError.
+    """
+    path = trial.directory / "parts.csv"
+    if trial.parts is None:
+        if path.exists():
+            raise refused_parts(trial, "is there, but trial.json has no seal of it")
+        return None
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise refused_parts(trial, f"cannot be read ({error})") from error
+    rows, found = content.count(b"\n") - 1, hashlib.sha256(content).hexdigest()
+    if not content.endswith(b"\n") or rows != trial.parts.rows:
+        raise refused_parts(trial, f"has {rows} rows, trial.json says {trial.parts.rows}")
+    if found != trial.parts.sha256.lower():
+        said = f"trial.json says {trial.parts.sha256[:12]}…"
+        raise refused_parts(trial, f"has the SHA-256 {found[:12]}…, {said}; changed after sealing")
+    return content
+
+
+def refused_parts(trial: Trial, reason: str) -> TrialError:
+    """Return the error of parts that must not be used."""
+    return TrialError(
+        f"{trial.id}: parts.csv {reason}; set the trial aside and sweep again to have its parts"
+    )
 
 
 def calls_path(directory: Path) -> Path:

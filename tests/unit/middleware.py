@@ -179,6 +179,29 @@ class Services:
         directory: str = "",
     ) -> list[list[str]]:
         """Run a trial in a JVM of its own; the rows of its measured calls."""
+        work = self.trial(
+            client,
+            factors,
+            constants,
+            calls=calls,
+            warmup=warmup,
+            before=before,
+            directory=directory,
+        )
+        return measured_rows(work)
+
+    def trial(
+        self,
+        client: str,
+        factors: Mapping[str, object],
+        constants: Mapping[str, object],
+        *,
+        calls: int,
+        warmup: int,
+        before: Sequence[Path] = (),
+        directory: str = "",
+    ) -> Path:
+        """Run a trial in a JVM of its own; the directory with what it left."""
         home = self.programs.home
         work = Path(tempfile.mkdtemp(prefix=f"trial-{client}-", dir=home))
         plan = {"schema": 1, "id": "t1", "client": client, "calls": calls, "warmup": warmup}
@@ -200,10 +223,15 @@ class Services:
             status = trial.wait(60)
         said = (work / "log").read_text()
         assert status == 0 and (work / "calls.csv").exists(), said
-        lines = [line.split(",") for line in (work / "calls.csv").read_text().splitlines()]
-        measured = [row for row in lines if row[2] == "measure"]
-        assert all(row[8] == "ok" for row in measured), said
-        return measured
+        return work
+
+
+def measured_rows(work: Path) -> list[list[str]]:
+    """Return the rows of a trial's measured calls, which must all be ok."""
+    lines = [line.split(",") for line in (work / "calls.csv").read_text().splitlines()]
+    measured = [row for row in lines if row[2] == "measure"]
+    assert all(row[8] == "ok" for row in measured), (work / "log").read_text()
+    return measured
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from middleware import DIST, ROOT, replace_once, services
+from middleware import DIST, ROOT, measured_rows, replace_once, services
 
 WAIT_MS = 300
 JMS = {"persistence": "written", "acknowledge": "dups-ok"}
@@ -93,9 +93,33 @@ def least_medians_ms(run, limit_ms):
     return medians
 
 
+def parts_ms(work):
+    """The elapsed time of each measured call in ms, with its parts by name; None where unknown."""
+    elapsed = {row[0]: int(row[5]) / 1e6 for row in measured_rows(work)}
+    header, *rows = [line.split(",") for line in (work / "parts.csv").read_text().splitlines()]
+    assert [row[0] for row in rows] == list(elapsed), "a row for each call"
+    parts = [[int(cell) / 1e6 if cell else None for cell in row[1:]] for row in rows]
+    return [
+        (elapsed[row[0]], dict(zip(header[1:], cells, strict=True)))
+        for row, cells in zip(rows, parts, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("client", ["hello-http", "hello-jms", "overhead-soap"])
+def test_a_wait_of_the_service_is_in_the_part_that_waits(waiting, client):
+    _, factors, constants = CELLS[client]
+    work = waiting.trial(client, factors, {**constants, "parts": True}, calls=3, warmup=2)
+    for elapsed, parts in parts_ms(work):
+        assert elapsed > sum(parts.values()) > WAIT_MS, parts
+        waited = parts.pop("wait_ns")
+        assert waited >= WAIT_MS > max(parts.values()), (waited, parts)
+        assert min(parts.values()) > 0, parts
+
+
 def test_what_costs_the_same_takes_the_same_over_http_jms_and_tcp(waiting):
     def run(client):
         _, factors, constants = CELLS[client]
+        constants = {**constants, "parts": True}
         return median_ms(waiting.rows(client, factors, constants, calls=7, warmup=7))
 
     medians = least_medians_ms(run, 1.1 * WAIT_MS)

@@ -1,5 +1,6 @@
 """`collect check`: a whole run passes, and each way of being wrong is found and named."""
 
+import hashlib
 import json
 import shutil
 
@@ -8,9 +9,12 @@ from synthetic import reseal, seal, sort_times
 
 from collect.cells.analysis import analyse
 from collect.cells.cells import write_cells
+from collect.cells.logs import MISSING
+from collect.cells.parts import read_parts
 from collect.cli import main
 from collect.report.check import prove
 from collect.run.directory import open_run
+from collect.run.trials import read_trial
 
 
 @pytest.fixture
@@ -355,3 +359,51 @@ def test_what_is_set_aside_is_kept_and_open_again(run, capsys):
     (run.trials_directory / torn / "trial.json").unlink()
     assert main(["check", str(run.directory), "--set-aside"]) == 1
     assert (run.directory / "refused" / f"{torn}.2").is_dir()
+
+
+def with_parts(run, number, change=lambda rows: rows):
+    """Seal the parts of a trial's calls, changed or as a client marks them: half of each waits."""
+    directory = trial_json(run, number).parent
+    calls = [line.split(",") for line in (directory / "calls.csv").read_text().split()]
+    good = [call for call in calls if call[2] == "measure" and call[8] == "ok"]
+    rows = change([[call[0], "10", "", str(int(call[5]) // 2), "20"] for call in good])
+    lines = ["seq,serialise_ns,send_ns,wait_ns,parse_ns", *map(",".join, rows)]
+    content = "".join(f"{line}\n" for line in lines)
+    (directory / "parts.csv").write_text(content)
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    seal = {"file": "parts.csv", "rows": len(rows), "sha256": digest}
+    edit_json(directory / "trial.json", parts=seal)
+    return directory
+
+
+def test_parts_that_agree_with_their_calls_are_no_finding(run):
+    directory = with_parts(run, 0)
+    assert findings(run) == []
+    parts = read_parts(read_trial(directory))
+    assert len(parts.seq) == read_trial(directory).parts.rows > 1
+    assert set(parts.ns["send"]) == {MISSING}, "unknown is not zero"
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda rows: rows[1:], "one row for each measured call"),
+        (lambda rows: [*rows[:-1], ["0", *rows[-1][1:]]], "one row for each measured call"),
+        (lambda rows: [[*rows[0][:3], "9" * 15, "20"], *rows[1:]], "longer than the call"),
+        (lambda rows: [[*rows[0][:3], "-1", "20"], *rows[1:]], "below zero"),
+        (lambda rows: [[*rows[0][:3], "soon", "20"], *rows[1:]], "cannot be read"),
+    ],
+)
+def test_parts_that_contradict_their_calls_are_found(run, change, text):
+    with_parts(run, 0, change)
+    kind, subject, said = only(run)
+    assert (kind, subject) == ("parts", run.plan[0].id)
+    assert text in said
+
+
+def test_parts_that_changed_after_sealing_are_found(run):
+    path = with_parts(run, 0) / "parts.csv"
+    path.write_text(path.read_text().replace(",10,", ",11,"))
+    assert "changed after sealing" in only(run)[2]
+    path.unlink()
+    assert "cannot be read" in only(run)[2]

@@ -1,6 +1,7 @@
 package org.rackbench.axisjms;
 
 import java.io.IOException;
+import java.util.function.Consumer;
 import javax.jms.JMSException;
 import javax.jms.Queue;
 import javax.jms.QueueConnectionFactory;
@@ -26,6 +27,11 @@ public record BrokerClient(
         account.lookup(Queue.class, queue),
         account.username(),
         account.password());
+  }
+
+  /** Returns the same with connections that tell the steps of each exchange. */
+  public BrokerClient observed(Consumer<Step> steps) {
+    return new BrokerClient(new ObservedFactory(steps).over(factory), queue, username, password);
   }
 
   /** Opens a connection with one session. */

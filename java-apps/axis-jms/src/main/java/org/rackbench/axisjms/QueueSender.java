@@ -1,10 +1,12 @@
 package org.rackbench.axisjms;
 
+import java.util.HashMap;
 import org.apache.axis.AxisFault;
 import org.apache.axis.MessageContext;
 import org.apache.axis.transport.jms.JMSSender;
 
 /** Axis's JMS sender. Axis creates it by its name in client-config.wsdd. */
+@SuppressWarnings("rawtypes") // as in Axis
 public final class QueueSender extends JMSSender {
 
   private static final long serialVersionUID = 1;
@@ -17,5 +19,14 @@ public final class QueueSender extends JMSSender {
       // an array's length: the answer is not parsed yet
       transport.answered(context.getResponseMessage().getContentLength());
     }
+  }
+
+  /** Axis calls this between writing the envelope and anything else. */
+  @Override
+  protected HashMap createApplicationProperties(MessageContext context) {
+    if (context.getProperty(QueueTransport.ANSWER_BYTES) instanceof QueueTransport transport) {
+      transport.written();
+    }
+    return super.createApplicationProperties(context);
   }
 }

@@ -1,6 +1,7 @@
 package org.rackbench.axisjms;
 
 import java.util.HashMap;
+import java.util.function.Consumer;
 import javax.jms.JMSException;
 import org.apache.axis.AxisEngine;
 import org.apache.axis.AxisFault;
@@ -22,6 +23,7 @@ public final class QueueTransport extends Transport implements AutoCloseable {
   private final BrokerClient broker;
   private final int deliveryMode;
   private final long timeoutMillis;
+  private final Consumer<Step> steps;
   private ClientConnector connector;
   private long answerBytes;
 
@@ -29,9 +31,12 @@ public final class QueueTransport extends Transport implements AutoCloseable {
    * @param deliveryMode of {@link javax.jms.DeliveryMode}
    * @param timeoutMillis milliseconds after which Axis gives a call up and the broker drops its
    *     request
+   * @param steps is told each step of an exchange by the thread that goes to make it
    */
-  public QueueTransport(BrokerClient broker, int deliveryMode, long timeoutMillis) {
+  public QueueTransport(
+      BrokerClient broker, int deliveryMode, long timeoutMillis, Consumer<Step> steps) {
     this.broker = broker;
+    this.steps = steps;
     this.deliveryMode = deliveryMode;
     this.timeoutMillis = timeoutMillis;
     transportName = "queue";
@@ -71,7 +76,13 @@ public final class QueueTransport extends Transport implements AutoCloseable {
     context.setProperty(ANSWER_BYTES, this);
   }
 
+  /** Tells that the envelope of the request is written. */
+  void written() {
+    steps.accept(Step.ADMINISTER);
+  }
+
   void answered(long bytes) {
+    steps.accept(Step.READ); // Axis parses it next
     answerBytes = bytes;
   }
 

@@ -27,6 +27,14 @@ public interface Caller extends AutoCloseable {
    */
   Answer verify() throws Exception;
 
+  /**
+   * Returns the parts of the last call, after {@link #verify}; null when the client marks none. Not
+   * timed.
+   */
+  default Parts parts() {
+    return null;
+  }
+
   @Override
   void close() throws Exception;
 }

@@ -28,6 +28,9 @@
  *       whatever these throw.
  * </ol>
  *
+ * <p>A client may say into which {@link org.rackbench.harness.api.Parts} the time of its calls
+ * goes.
+ *
  * <p>Only what happens in {@code call()} is measured. What the study does not time, such as making
  * the input or checking the answer, belongs in {@code prepare} and {@code verify}.
  */

@@ -100,7 +100,8 @@ final class TrialRecord {
   }
 
   /**
-   * Writes trial.json. Beside it, calls.csv keeps only its header line after a bad outcome.
+   * Writes trial.json. Beside it, calls.csv keeps only its header line after a bad outcome, and
+   * parts.csv goes.
    *
    * @param number number of the attempt, from 1
    * @param earlier the attempts that were thrown away, and why
@@ -130,6 +131,7 @@ final class TrialRecord {
     Path calls = attempt.resolve(Trial.CALLS);
     if (!result.containsKey("errors")) {
       Files.writeString(calls, CallLog.HEADER);
+      Files.deleteIfExists(attempt.resolve(Trial.PARTS));
     }
     byte[] rows = Files.readAllBytes(calls);
     Map<String, Object> line = trial.line();
@@ -173,7 +175,16 @@ final class TrialRecord {
             "block_starts", newStarts,
             "fork_ms", times,
             "settings", settings);
+    if (Files.exists(attempt.resolve(Trial.PARTS))) {
+      record.put("parts", sealed(Trial.PARTS));
+    }
     Files.write(attempt.resolve("trial.json"), Json.bytes(record));
+  }
+
+  /** Returns what a file of rows under a header line is proven against. */
+  private Map<String, Object> sealed(String name) throws IOException {
+    byte[] rows = Files.readAllBytes(attempt.resolve(name));
+    return Json.of("file", name, "rows", count(rows, (byte) '\n') - 1, "sha256", sha256(rows));
   }
 
   /** Returns what is known of a JVM that left no result: it is of the same JDK as the runner. */

@@ -13,6 +13,8 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Part;
+import org.rackbench.harness.api.Parts;
 
 /**
  * The calls of a trial, in arrays that are made before timing and indexed by the number of the call
@@ -29,6 +31,11 @@ public final class CallLog {
   /** Header line of calls.csv, schema 1 (METHOD.md, "The log"). */
   public static final String HEADER =
       "seq,thread,phase,intended_ns,start_ns,elapsed_ns,request_bytes,response_bytes,status\n";
+
+  /** Header line of parts.csv. */
+  static final String PARTS_HEADER = "seq,serialise_ns,send_ns,wait_ns,parse_ns\n";
+
+  private static final Part[] PARTS = {Part.SERIALISE, Part.SEND, Part.WAIT, Part.PARSE};
 
   private static final int ERROR_TEXTS = 100;
 
@@ -52,11 +59,19 @@ public final class CallLog {
   private final long[] responseBytes;
   private final long[] requestHeaderBytes;
   private final long[] responseHeaderBytes;
+  private final long[] parts; // those of each measured call; of length 0 when they are left out
   private final AtomicReferenceArray<Status> status;
   private final AtomicIntegerArray underWay;
   private final List<BadCall> errors = new ArrayList<>();
 
   CallLog(int threads, Warmup warmup, int calls) {
+    this(threads, warmup, calls, false);
+  }
+
+  /**
+   * @param hasParts whether the parts of calls are kept
+   */
+  CallLog(int threads, Warmup warmup, int calls, boolean hasParts) {
     this.threads = threads;
     this.measureFrom = Math.multiplyExact(threads, warmup.most());
     this.measureTo = Math.addExact(measureFrom, Math.multiplyExact(threads, calls));
@@ -67,6 +82,9 @@ public final class CallLog {
     this.responseBytes = new long[rows];
     this.requestHeaderBytes = new long[rows];
     this.responseHeaderBytes = new long[rows];
+    int measured = hasParts ? measureTo - measureFrom : 0;
+    this.parts = new long[Math.multiplyExact(PARTS.length, measured)];
+    Arrays.fill(parts, Parts.UNKNOWN);
     this.status = new AtomicReferenceArray<>(rows);
     this.underWay = new AtomicIntegerArray(threads);
   }
@@ -120,6 +138,20 @@ public final class CallLog {
       int call = (int) number;
       start[call] = before;
       elapsed[call] = after - before;
+    }
+  }
+
+  /**
+   * Stores the parts of a call; not of those of the warm-up or cooldown.
+   *
+   * @param of null when the client marks none
+   */
+  void parts(long number, Parts of) {
+    if (of != null && parts.length > 0 && number >= measureFrom && isBeforeCooldown(number)) {
+      int first = ((int) number - measureFrom) * PARTS.length;
+      for (int i = 0; i < PARTS.length; i++) {
+        parts[first + i] = of.nanos(PARTS[i]);
+      }
     }
   }
 
@@ -266,6 +298,39 @@ public final class CallLog {
         row.append(requestBytes[call]).append(',').append(responseBytes[call]).append(',');
         row.append(status.get(call).word).append('\n');
         out.append(row);
+      }
+    }
+  }
+
+  /**
+   * Writes parts.csv: a row for each measured call that was ok, a cell for each part, empty where
+   * the client cannot tell it. Writes no file when no part of any call is known.
+   */
+  void writeParts(Path file) throws IOException {
+    if (Arrays.stream(parts).allMatch(nanos -> nanos == Parts.UNKNOWN)) {
+      return;
+    }
+    StringBuilder row = new StringBuilder();
+    int seq = warmupRows();
+    try (Writer out = Files.newBufferedWriter(file, StandardCharsets.US_ASCII)) {
+      out.append(PARTS_HEADER);
+      for (int call = measureFrom; call < measureTo; call++) {
+        if (status.get(call) == Status.OK) {
+          row.setLength(0);
+          row.append(seq);
+          appendParts(row, (call - measureFrom) * PARTS.length);
+          out.append(row.append('\n'));
+        }
+        seq += status.get(call) == null ? 0 : 1;
+      }
+    }
+  }
+
+  private void appendParts(StringBuilder row, int first) {
+    for (int i = first; i < first + PARTS.length; i++) {
+      row.append(',');
+      if (parts[i] != Parts.UNKNOWN) {
+        row.append(parts[i]);
       }
     }
   }

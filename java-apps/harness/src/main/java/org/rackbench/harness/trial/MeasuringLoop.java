@@ -10,6 +10,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Client;
 
@@ -189,7 +190,9 @@ final class MeasuringLoop {
       if (after - before > bounds.callNanos()) {
         log.bad(seq, CallLog.Status.TIMEOUT, "answered, but later than its limit");
       } else {
-        log.answer(seq, caller.verify());
+        Answer answer = caller.verify();
+        log.parts(seq, caller.parts());
+        log.answer(seq, answer);
       }
     } catch (Throwable e) {
       if (!returned) {

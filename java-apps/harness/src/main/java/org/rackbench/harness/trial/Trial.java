@@ -15,13 +15,15 @@ import org.rackbench.harness.api.Setting;
 
 /**
  * The main class of the JVM that the runner starts for one trial. It reads {@link #PLAN} from its
- * work directory and leaves {@link #CALLS} and {@link #RESULT} there. What it prints is kept as the
- * log of the trial.
+ * work directory and leaves {@link #CALLS}, {@link #RESULT} and, when the study asks for the parts
+ * of calls and the client marks them, {@link #PARTS} there. What it prints is kept as the log of
+ * the trial.
  */
 public final class Trial {
 
   public static final String PLAN = "plan.json";
   public static final String CALLS = "calls.csv";
+  public static final String PARTS = "parts.csv";
   public static final String RESULT = "result.json";
 
   public static final String OK = "ok";
@@ -65,7 +67,8 @@ public final class Trial {
   private Trial(PlannedTrial plan, Setting setting) {
     this.plan = plan;
     this.setting = setting;
-    this.log = new CallLog(plan.threads(), plan.warmup(), plan.calls());
+    boolean hasParts = setting.flag("parts", false);
+    this.log = new CallLog(plan.threads(), plan.warmup(), plan.calls(), hasParts);
   }
 
   /**
@@ -121,6 +124,7 @@ public final class Trial {
     result.put("jvm", jvm());
     if (trial != null) {
       trial.log.write(work.resolve(CALLS), origin);
+      trial.log.writeParts(work.resolve(PARTS));
       trial.putMeasurements(result);
     }
     result.put(

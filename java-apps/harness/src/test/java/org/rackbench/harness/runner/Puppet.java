@@ -9,6 +9,8 @@ import java.util.concurrent.TimeoutException;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Part;
+import org.rackbench.harness.api.Parts;
 import org.rackbench.harness.api.Setting;
 
 /** A client of which the factor {@code part} says how it behaves. */
@@ -17,6 +19,7 @@ public final class Puppet implements Client, Caller {
   private String part;
   private long seq;
   private long limitMillis;
+  private Parts parts;
 
   @Override
   public void open(Setting setting) throws IOException {
@@ -39,6 +42,7 @@ public final class Puppet implements Client, Caller {
             "late",
             "one-late",
             "error");
+    parts = Parts.of(setting);
     limitMillis = setting.callTimeout().toMillis();
     if (part.equals("set-up")) {
       throw new IOException("no server there");
@@ -59,10 +63,12 @@ public final class Puppet implements Client, Caller {
   @Override
   public void prepare(long call) {
     seq = call;
+    parts.reset();
   }
 
   @Override
   public void call() throws Exception {
+    parts.begin(Part.WAIT);
     switch (part) {
       case "memory" -> eatMemory();
       case "hang" -> hang();
@@ -79,6 +85,7 @@ public final class Puppet implements Client, Caller {
       }
       default -> {}
     }
+    parts.begin(Part.REST);
   }
 
   private void failAt3And4() throws Exception {
@@ -143,6 +150,11 @@ public final class Puppet implements Client, Caller {
   public Answer verify() {
     boolean wrong = part.equals("all-wrong") || part.equals("mixed") && seq == 5;
     return new Answer(wrong ? "not what was sent" : null, 10, 20, 3, Answer.UNKNOWN);
+  }
+
+  @Override
+  public Parts parts() {
+    return parts;
   }
 
   @Override

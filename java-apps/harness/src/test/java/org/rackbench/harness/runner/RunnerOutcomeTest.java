@@ -70,6 +70,24 @@ class RunnerOutcomeTest {
   }
 
   @Test
+  void thePartsOfGoodCallsAreSealedWhenTheStudyAsksForThem() throws Exception {
+    bench.plan("t1", "mixed", Map.of("constants", Map.of("parts", true)));
+    bench.plan("t2", "mixed", Map.of("constants", Map.of("parts", false)));
+    bench.runner();
+    Path file = bench.sealed("t1").resolve("parts.csv");
+    List<String> rows = Files.readAllLines(file);
+    assertEquals(3, rows.size(), rows.toString()); // of five calls three were bad
+    assertTrue(rows.get(1).matches("2,,,[0-9]+,"), rows.toString());
+    assertTrue(rows.get(2).matches("6,,,[0-9]+,"), rows.toString());
+    byte[] digest = MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(file));
+    Map<String, Object> seal =
+        Map.of("file", "parts.csv", "rows", 2, "sha256", HexFormat.of().formatHex(digest));
+    assertEquals(seal, bench.trial("t1").get("parts"));
+    assertEquals(List.of("calls.csv", "trial.json", "trial.log"), names("t2"));
+    assertFalse(bench.trial("t2").containsKey("parts"));
+  }
+
+  @Test
   void eachThreadMakesAllItsCalls() throws Exception {
     bench.plan("t1", "ok", Map.of("threads", 30));
     bench.runner();

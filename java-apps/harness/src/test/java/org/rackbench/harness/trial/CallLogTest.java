@@ -1,6 +1,7 @@
 package org.rackbench.harness.trial;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -9,6 +10,8 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Part;
+import org.rackbench.harness.api.Parts;
 
 class CallLogTest {
 
@@ -78,5 +81,38 @@ class CallLogTest {
         List.of("0,0,warmup", "1,0,measure", "2,0,measure"),
         rows.stream().map(row -> row.replaceAll(",,.*", "")).toList());
     assertEquals(2, log.errors().get(0).get("seq"));
+  }
+
+  @Test
+  void thePartsOfMeasuredCallsThatWereOkAreWrittenWithTheirSeq() throws IOException {
+    Parts parts = new Parts(true);
+    parts.begin(Part.SEND);
+    parts.begin(Part.REST);
+    CallLog log = new CallLog(1, new Warmup(1, 5, 0.1), 3, true);
+    for (int number : new int[] {0, 5, 6, 7}) {
+      log.parts(number, parts);
+    }
+    log.answer(0, RIGHT);
+    log.bad(5, CallLog.Status.ERROR, "refused");
+    log.answer(6, RIGHT);
+    log.answer(7, RIGHT);
+    Path file = directory.resolve("parts.csv");
+    log.writeParts(file);
+    long send = parts.nanos(Part.SEND);
+    assertEquals(
+        List.of(
+            "seq,serialise_ns,send_ns,wait_ns,parse_ns",
+            "2,,%d,,".formatted(send),
+            "3,,%d,,".formatted(send)),
+        Files.readAllLines(file));
+  }
+
+  @Test
+  void noFileIsWrittenWhenTheClientMarksNothing() throws IOException {
+    CallLog log = new CallLog(1, Warmup.fixed(0), 1, true);
+    log.parts(0, null);
+    log.answer(0, RIGHT);
+    log.writeParts(directory.resolve("parts.csv"));
+    assertFalse(Files.exists(directory.resolve("parts.csv")));
   }
 }

@@ -2,6 +2,7 @@ package org.rackbench.clients.axis;
 
 import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Parts;
 import org.rackbench.harness.api.Setting;
 
 /**
@@ -22,7 +23,11 @@ public final class HelloHttp implements Client {
   @Override
   public Caller caller(int thread) throws Exception {
     return new HelloHttpCaller(
-        endpoint, setting.integer("message_bytes"), setting.flag("pooled"), setting.callTimeout());
+        endpoint,
+        setting.integer("message_bytes"),
+        setting.flag("pooled"),
+        setting.callTimeout(),
+        Parts.of(setting));
   }
 
   @Override

@@ -12,6 +12,8 @@ import org.rackbench.clients.axis.http.KeptConnection;
 import org.rackbench.clients.axis.http.WireBytes;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Part;
+import org.rackbench.harness.api.Parts;
 import org.rackbench.workloads.hello.HelloText;
 
 /**
@@ -23,17 +25,19 @@ final class HelloHttpCaller implements Caller {
   private static final QName OPERATION = new QName("urn:rackbench:hello", "hello");
 
   private final KeptConnection connection;
+  private final Parts parts;
   private final boolean pooled;
   private final int messageBytes;
   private final Call call;
   private final String text;
   private String answer;
 
-  HelloHttpCaller(String endpoint, int messageBytes, boolean pooled, Duration timeout)
+  HelloHttpCaller(String endpoint, int messageBytes, boolean pooled, Duration timeout, Parts parts)
       throws ServiceException, IOException {
+    this.parts = parts;
     this.messageBytes = messageBytes;
     this.pooled = pooled;
-    connection = new KeptConnection(endpoint, timeout);
+    connection = new KeptConnection(endpoint, timeout, parts);
     call = (Call) AxisClient.keptService().createCall();
     call.setTargetEndpointAddress(endpoint);
     call.setOperationName(OPERATION);
@@ -58,8 +62,10 @@ final class HelloHttpCaller implements Caller {
 
   private String say(String words) throws IOException {
     try {
+      parts.begin(Part.SERIALISE);
       String said = (String) call.invoke(new Object[] {words});
       connection.finish();
+      parts.begin(Part.REST);
       return said;
     } catch (IOException | RuntimeException e) {
       connection.close(); // the next prepare opens it anew
@@ -70,6 +76,7 @@ final class HelloHttpCaller implements Caller {
   @Override
   public void prepare(long seq) throws IOException {
     answer = null;
+    parts.reset();
     if (pooled) {
       connection.open();
     }
@@ -95,6 +102,11 @@ final class HelloHttpCaller implements Caller {
         wire.responseBody(),
         wire.requestHeader(),
         wire.responseHeader());
+  }
+
+  @Override
+  public Parts parts() {
+    return parts;
   }
 
   @Override

@@ -14,9 +14,12 @@ import org.apache.axis.attachments.ManagedMemoryDataSource;
 import org.apache.axis.client.Call;
 import org.apache.axis.transport.http.HTTPConstants;
 import org.rackbench.clients.axis.http.AxisClient;
+import org.rackbench.clients.axis.http.CountingSender;
 import org.rackbench.clients.axis.http.WireBytes;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Part;
+import org.rackbench.harness.api.Parts;
 import org.rackbench.harness.api.Setting;
 import org.rackbench.workloads.matrix.Matrices;
 import org.rackbench.workloads.matrix.MatrixBytes;
@@ -31,6 +34,7 @@ final class MatrixSoapCaller implements Caller {
 
   private final Setting setting;
   private final RestartingService server;
+  private final Parts parts;
   private final boolean attached;
   private final int n;
   private final Call call;
@@ -43,6 +47,7 @@ final class MatrixSoapCaller implements Caller {
       throws ServiceException {
     this.setting = setting;
     this.server = server;
+    this.parts = Parts.of(setting);
     this.attached = encoding.attachment != null;
     this.n = Matrices.checkedSize(setting.integer("matrix"));
     call = (Call) AxisClient.service(encoding.axisDefaults, encoding.axisDefaults).createCall();
@@ -57,6 +62,7 @@ final class MatrixSoapCaller implements Caller {
       call.addParameter("matrix", Constants.SOAP_ARRAY, float[][].class, ParameterMode.IN);
       call.setReturnType(Constants.SOAP_ARRAY, float[][].class);
     }
+    call.setProperty(CountingSender.PARTS, parts);
     sendInChunks();
   }
 
@@ -75,6 +81,7 @@ final class MatrixSoapCaller implements Caller {
   public void prepare(long seq) {
     deleteResponse();
     answer = null;
+    parts.reset();
     matrix = Matrices.random(n, setting.seed(), seq);
     wire = new WireBytes();
     call.setProperty(WireBytes.PROPERTY, wire);
@@ -83,7 +90,9 @@ final class MatrixSoapCaller implements Caller {
   @Override
   public void call() throws IOException {
     try {
+      parts.begin(Part.SERIALISE);
       answer = attached ? attached() : (float[][]) call.invoke(new Object[] {matrix});
+      parts.begin(Part.REST);
     } catch (IOException | RuntimeException e) {
       server.explain(e);
       throw e;
@@ -106,6 +115,11 @@ final class MatrixSoapCaller implements Caller {
         wire.responseBody(),
         wire.requestHeader(),
         wire.responseHeader());
+  }
+
+  @Override
+  public Parts parts() {
+    return parts;
   }
 
   @Override

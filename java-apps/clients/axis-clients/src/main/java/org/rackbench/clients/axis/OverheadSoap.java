@@ -2,6 +2,7 @@ package org.rackbench.clients.axis;
 
 import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Parts;
 import org.rackbench.harness.api.Setting;
 
 /**
@@ -25,7 +26,8 @@ public final class OverheadSoap implements Client {
         endpoint,
         setting.integer("reply_bytes"),
         setting.integer("elements"),
-        setting.callTimeout());
+        setting.callTimeout(),
+        Parts.of(setting));
   }
 
   @Override

@@ -13,6 +13,8 @@ import org.rackbench.clients.axis.http.KeptConnection;
 import org.rackbench.clients.axis.http.WireBytes;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Part;
+import org.rackbench.harness.api.Parts;
 import org.rackbench.workloads.reply.ReplyText;
 
 /** One client thread's requests on a connection that is open before the first of them. */
@@ -21,16 +23,18 @@ final class OverheadSoapCaller implements Caller {
   private static final QName OPERATION = new QName("urn:rackbench:reply", "reply");
 
   private final KeptConnection connection;
+  private final Parts parts;
   private final Call call;
   private final Object[] arguments;
   private final String[] expected;
   private String[] reply;
 
-  OverheadSoapCaller(String endpoint, int replyBytes, int elements, Duration timeout)
+  OverheadSoapCaller(String endpoint, int replyBytes, int elements, Duration timeout, Parts parts)
       throws ServiceException, IOException {
+    this.parts = parts;
     expected = ReplyText.elements(replyBytes, elements);
     arguments = new Object[] {"?", replyBytes, elements};
-    connection = new KeptConnection(endpoint, timeout);
+    connection = new KeptConnection(endpoint, timeout, parts);
     call = (Call) AxisClient.keptService().createCall();
     call.setTargetEndpointAddress(endpoint);
     call.setOperationName(OPERATION);
@@ -47,14 +51,17 @@ final class OverheadSoapCaller implements Caller {
   @Override
   public void prepare(long seq) throws IOException {
     reply = null;
+    parts.reset();
     connection.open();
   }
 
   @Override
   public void call() throws IOException {
     try {
+      parts.begin(Part.SERIALISE);
       reply = (String[]) call.invoke(arguments);
       connection.finish();
+      parts.begin(Part.REST);
     } catch (IOException | RuntimeException e) {
       connection.close(); // the next prepare opens it anew
       throw e;
@@ -70,6 +77,11 @@ final class OverheadSoapCaller implements Caller {
         wire.responseBody(),
         wire.requestHeader(),
         wire.responseHeader());
+  }
+
+  @Override
+  public Parts parts() {
+    return parts;
   }
 
   @Override

@@ -2,6 +2,8 @@ package org.rackbench.clients.axis;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -19,6 +21,8 @@ import org.rackbench.clients.axis.http.KeptConnection;
 import org.rackbench.clients.axis.http.WireBytes;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Part;
+import org.rackbench.harness.api.Parts;
 import org.rackbench.harness.api.Setting;
 import org.rackbench.workloads.sorting.SortJob;
 
@@ -38,6 +42,7 @@ final class SortSoapCaller implements Caller {
   private final List<KeptConnection> connections = new ArrayList<>();
   private List<Call> calls;
   private ExecutorService threads;
+  private final Parts parts;
 
   private SortJob job;
   private int[][] answers;
@@ -48,6 +53,7 @@ final class SortSoapCaller implements Caller {
     this.endpoints = endpoints;
     this.integers = setting.integer("integers");
     this.pooled = setting.flag("pooled", true);
+    this.parts = Parts.of(setting);
     start();
     open();
   }
@@ -58,6 +64,8 @@ final class SortSoapCaller implements Caller {
       start();
     }
     open();
+    parts.reset();
+    connections.forEach(connection -> connection.parts().reset());
     job = new SortJob(setting.seed(), seq, integers, endpoints.size());
     answers = new int[endpoints.size()][];
     merged = null;
@@ -74,31 +82,37 @@ final class SortSoapCaller implements Caller {
   @Override
   public void call() throws Exception {
     long end = System.nanoTime() + setting.callTimeout().toNanos();
+    parts.begin(Part.SERIALISE);
     int[][] split = job.split();
-    List<Future<int[]>> parts = new ArrayList<>(answers.length);
+    parts.begin(Part.REST); // the requests' own parts follow, each in its thread
+    List<Future<int[]>> requests = new ArrayList<>(answers.length);
     for (int k = 0; k < answers.length; k++) {
       Call call = calls.get(k);
       KeptConnection connection = connections.get(k);
       Object[] arguments = {split[k]};
-      parts.add(threads.submit(() -> sort(call, connection, arguments)));
+      requests.add(threads.submit(() -> sort(call, connection, arguments)));
     }
     try {
       for (int k = 0; k < answers.length; k++) {
-        answers[k] = parts.get(k).get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+        answers[k] = requests.get(k).get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
       }
     } catch (ExecutionException | TimeoutException e) {
       giveUp();
       throw e;
     }
+    parts.begin(Part.PARSE);
     merged = SortJob.merge(answers);
+    parts.begin(Part.REST);
   }
 
   private int[] sort(Call call, KeptConnection connection, Object[] arguments) throws IOException {
     if (!pooled) {
       connection.open();
     }
+    connection.parts().begin(Part.SERIALISE);
     int[] sorted = (int[]) call.invoke(arguments);
     connection.finish();
+    connection.parts().begin(Part.REST);
     if (!pooled) {
       connection.close();
     }
@@ -124,8 +138,25 @@ final class SortSoapCaller implements Caller {
       responseHeader += wire.responseHeader();
       responseBody += wire.responseBody();
     }
+    if (parts.isMarked()) {
+      parts.add(lastDone().parts());
+    }
     return new Answer(
         job.problem(answers, merged), requestBody, responseBody, requestHeader, responseHeader);
+  }
+
+  /**
+   * Returns the connection whose request was done last. The job waited for that request, between
+   * splitting and merging; what the others did meanwhile took no time of its own.
+   */
+  private KeptConnection lastDone() {
+    return Collections.max(
+        connections, Comparator.comparingLong(connection -> connection.parts().lastMark()));
+  }
+
+  @Override
+  public Parts parts() {
+    return parts;
   }
 
   @Override
@@ -138,7 +169,8 @@ final class SortSoapCaller implements Caller {
     calls = new ArrayList<>();
     connections.clear();
     for (String endpoint : endpoints) {
-      KeptConnection connection = new KeptConnection(endpoint, setting.callTimeout());
+      KeptConnection connection =
+          new KeptConnection(endpoint, setting.callTimeout(), Parts.of(setting));
       Call call = (Call) AxisClient.keptService().createCall();
       call.setProperty(KeptConnection.PROPERTY, connection);
       call.setTargetEndpointAddress(endpoint);

@@ -11,8 +11,11 @@ import org.apache.axis.transport.jms.InvokeTimeoutException;
 import org.rackbench.axisjms.AxisJmsClient;
 import org.rackbench.axisjms.BrokerClient;
 import org.rackbench.axisjms.QueueTransport;
+import org.rackbench.axisjms.Step;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Part;
+import org.rackbench.harness.api.Parts;
 import org.rackbench.harness.api.Setting;
 import org.rackbench.workloads.hello.HelloText;
 
@@ -28,6 +31,7 @@ final class HelloJmsCaller implements Caller {
   private final int millis;
   private final boolean pooled;
   private final int messageBytes;
+  private final Parts parts;
   private final QueueTransport transport;
   private final Call call;
   private final String text;
@@ -38,7 +42,10 @@ final class HelloJmsCaller implements Caller {
     this.millis = Math.toIntExact(setting.callTimeout().toMillis());
     this.pooled = setting.flag("pooled");
     this.messageBytes = setting.integer("message_bytes");
-    transport = new QueueTransport(broker, deliveryMode, millis);
+    this.parts = Parts.of(setting);
+    // only then may anything stand between Axis and the broker's client
+    BrokerClient marked = parts.isMarked() ? broker.observed(this::mark) : broker;
+    transport = new QueueTransport(marked, deliveryMode, millis, this::mark);
     call = (Call) AxisJmsClient.service().createCall();
     call.setTransport(transport);
     call.setOperationName(OPERATION);
@@ -61,9 +68,22 @@ final class HelloJmsCaller implements Caller {
     return requestBytes();
   }
 
+  private void mark(Step step) {
+    parts.begin(
+        switch (step) {
+          case ADMINISTER -> Part.REST;
+          case SEND -> Part.SEND;
+          case WAIT -> Part.WAIT;
+          case READ -> Part.PARSE;
+        });
+  }
+
   private String say(String words) throws Exception {
     try {
-      return (String) call.invoke(new Object[] {words});
+      parts.begin(Part.SERIALISE);
+      String said = (String) call.invoke(new Object[] {words});
+      parts.begin(Part.REST);
+      return said;
     } catch (AxisFault e) {
       boolean lost = transport.isLost();
       transport.close(); // the next prepare opens it anew
@@ -91,6 +111,7 @@ final class HelloJmsCaller implements Caller {
   @Override
   public void prepare(long seq) throws Exception {
     answer = null;
+    parts.reset();
     if (pooled && !transport.isOpen()) {
       transport.open();
     }
@@ -116,6 +137,11 @@ final class HelloJmsCaller implements Caller {
         transport.answerBytes(),
         Answer.UNKNOWN,
         Answer.UNKNOWN);
+  }
+
+  @Override
+  public Parts parts() {
+    return parts;
   }
 
   @Override

@@ -18,6 +18,8 @@ import java.util.concurrent.TimeoutException;
 import javax.naming.NamingException;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Part;
+import org.rackbench.harness.api.Parts;
 import org.rackbench.harness.api.Setting;
 import org.rackbench.jakartajms.JakartaBroker;
 import org.rackbench.jakartajms.QueueWorker;
@@ -40,6 +42,7 @@ abstract class QueueCaller implements Caller {
   private final boolean pooled;
   private final int deliveryMode;
   private final int acknowledgeMode;
+  private final Parts parts;
   private Connection connection;
   private Session session;
   private MessageProducer requests;
@@ -62,6 +65,7 @@ abstract class QueueCaller implements Caller {
     this.password = account.password();
     this.queue = account.lookup(Queue.class, queue);
     this.pooled = setting.flag("pooled", true);
+    this.parts = Parts.of(setting);
     this.deliveryMode =
         setting.isPersistent() ? DeliveryMode.PERSISTENT : DeliveryMode.NON_PERSISTENT;
     this.acknowledgeMode =
@@ -99,6 +103,7 @@ abstract class QueueCaller implements Caller {
     }
     requestBytes = 0;
     responseBytes = 0;
+    parts.reset();
     makeInput(seq);
   }
 
@@ -109,11 +114,13 @@ abstract class QueueCaller implements Caller {
       if (!pooled) {
         connect();
       }
+      parts.begin(Part.SERIALISE);
       int awaited = sendAll();
       while (awaited > 0) {
         awaited -= receive(end) ? 1 : 0;
       }
       finish();
+      parts.begin(Part.REST);
     } catch (JMSException e) {
       disconnect(); // the next prepare connects anew
       throw e;
@@ -135,7 +142,9 @@ abstract class QueueCaller implements Caller {
   }
 
   final void send(BytesMessage request) throws JMSException {
+    parts.begin(Part.SEND);
     requests.send(request);
+    parts.begin(Part.SERIALISE);
   }
 
   /**
@@ -144,13 +153,15 @@ abstract class QueueCaller implements Caller {
    */
   private boolean receive(long end) throws JMSException, TimeoutException, IOException {
     long millis = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
+    parts.begin(Part.WAIT);
     Message reply = millis > 0 ? replies.receive(millis) : null;
     if (reply == null) {
       throw new TimeoutException(overdue(setting.callTimeout()));
     }
     if (acknowledgeMode == Session.CLIENT_ACKNOWLEDGE) {
-      reply.acknowledge();
+      reply.acknowledge(); // in other modes a part of receiving
     }
+    parts.begin(Part.PARSE);
     int number = awaited(reply.getJMSCorrelationID());
     if (number < 0) {
       return false;
@@ -169,6 +180,11 @@ abstract class QueueCaller implements Caller {
   @Override
   public final Answer verify() {
     return new Answer(problem(), requestBytes, responseBytes, Answer.UNKNOWN, Answer.UNKNOWN);
+  }
+
+  @Override
+  public final Parts parts() {
+    return parts;
   }
 
   @Override

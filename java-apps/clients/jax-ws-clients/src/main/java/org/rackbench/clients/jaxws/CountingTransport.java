@@ -12,6 +12,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.channels.ReadableByteChannel;
 import java.nio.channels.WritableByteChannel;
+import org.rackbench.harness.api.Part;
 
 /**
  * JAX-WS RI's own HTTP transport with a codec that counts the bytes of bodies into the call's
@@ -38,11 +39,15 @@ public final class CountingTransport extends TransportTubeFactory {
 
     @Override
     public ContentType encode(Packet packet, OutputStream out) throws IOException {
-      return codec.encode(packet, bodies(packet).counting(out));
+      ContentType type = codec.encode(packet, bodies(packet).counting(out));
+      // it is all in memory: the JDK sends it when JAX-WS asks for the answer
+      bodies(packet).parts().begin(Part.WAIT);
+      return type;
     }
 
     @Override
     public void decode(InputStream in, String contentType, Packet packet) throws IOException {
+      bodies(packet).parts().begin(Part.PARSE);
       codec.decode(bodies(packet).counting(in), contentType, packet);
     }
 

@@ -9,6 +9,7 @@ import javax.xml.ws.WebServiceFeature;
 import javax.xml.ws.soap.MTOMFeature;
 import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Parts;
 import org.rackbench.harness.api.Setting;
 
 /**
@@ -46,7 +47,7 @@ public final class Mtom implements Client {
 
   @Override
   public Caller caller(int thread) {
-    BodyBytes bodies = new BodyBytes();
+    BodyBytes bodies = new BodyBytes(Parts.of(setting));
     Payload payload = service.getPort(port, Payload.class, features);
     Map<String, Object> context = ((BindingProvider) payload).getRequestContext();
     int millis = Math.toIntExact(setting.callTimeout().toMillis());

@@ -4,6 +4,8 @@ import java.util.Arrays;
 import java.util.SplittableRandom;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Part;
+import org.rackbench.harness.api.Parts;
 
 /** One client thread's payloads. */
 final class MtomCaller implements Caller {
@@ -38,13 +40,20 @@ final class MtomCaller implements Caller {
 
   @Override
   public void call() {
+    bodies.parts().begin(Part.SERIALISE);
     answer = port.echo(payload);
+    bodies.parts().begin(Part.REST);
   }
 
   @Override
   public Answer verify() {
     String problem = Arrays.equals(answer, payload) ? null : "the answer is not what was sent";
     return new Answer(problem, bodies.request(), bodies.response(), Answer.UNKNOWN, Answer.UNKNOWN);
+  }
+
+  @Override
+  public Parts parts() {
+    return bodies.parts();
   }
 
   @Override

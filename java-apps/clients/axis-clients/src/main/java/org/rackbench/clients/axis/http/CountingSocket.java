@@ -7,10 +7,13 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.Socket;
 import java.net.SocketException;
+import org.rackbench.harness.api.Part;
+import org.rackbench.harness.api.Parts;
 
 /**
  * Those methods of a connected socket that Axis's HTTP senders use; the bytes that pass are
- * counted.
+ * counted, and the parts of the call are marked: each write is sending, each read is waiting. What
+ * Axis does after a write is serialising, and after a read parsing.
  */
 final class CountingSocket extends Socket {
 
@@ -18,10 +21,10 @@ final class CountingSocket extends Socket {
   private final InputStream in;
   private final OutputStream out;
 
-  CountingSocket(Socket socket, WireBytes wire) throws IOException {
+  CountingSocket(Socket socket, WireBytes wire, Parts parts) throws IOException {
     this.socket = socket;
-    this.in = new CountingInput(socket.getInputStream(), wire.response);
-    this.out = new CountingOutput(socket.getOutputStream(), wire.request);
+    this.in = new CountingInput(socket.getInputStream(), wire.response, parts);
+    this.out = new CountingOutput(socket.getOutputStream(), wire.request, parts);
   }
 
   @Override
@@ -67,15 +70,19 @@ final class CountingSocket extends Socket {
   private static final class CountingInput extends FilterInputStream {
 
     private final WireBytes.Direction direction;
+    private final Parts parts;
 
-    CountingInput(InputStream in, WireBytes.Direction direction) {
+    CountingInput(InputStream in, WireBytes.Direction direction, Parts parts) {
       super(in);
       this.direction = direction;
+      this.parts = parts;
     }
 
     @Override
     public int read() throws IOException {
+      parts.begin(Part.WAIT);
       int oneByte = in.read();
+      parts.begin(Part.PARSE);
       if (oneByte >= 0) {
         direction.count(oneByte);
       }
@@ -84,7 +91,9 @@ final class CountingSocket extends Socket {
 
     @Override
     public int read(byte[] bytes, int offset, int length) throws IOException {
+      parts.begin(Part.WAIT);
       int read = in.read(bytes, offset, length);
+      parts.begin(Part.PARSE);
       if (read > 0) {
         direction.count(bytes, offset, read);
       }
@@ -95,21 +104,27 @@ final class CountingSocket extends Socket {
   private static final class CountingOutput extends FilterOutputStream {
 
     private final WireBytes.Direction direction;
+    private final Parts parts;
 
-    CountingOutput(OutputStream out, WireBytes.Direction direction) {
+    CountingOutput(OutputStream out, WireBytes.Direction direction, Parts parts) {
       super(out);
       this.direction = direction;
+      this.parts = parts;
     }
 
     @Override
     public void write(int oneByte) throws IOException {
+      parts.begin(Part.SEND);
       out.write(oneByte);
+      parts.begin(Part.SERIALISE);
       direction.count(oneByte);
     }
 
     @Override
     public void write(byte[] bytes, int offset, int length) throws IOException {
+      parts.begin(Part.SEND);
       out.write(bytes, offset, length);
+      parts.begin(Part.SERIALISE);
       direction.count(bytes, offset, length);
     }
   }

@@ -14,6 +14,7 @@ import org.apache.commons.httpclient.params.HttpConnectionManagerParams;
 import org.apache.commons.httpclient.params.HttpConnectionParams;
 import org.apache.commons.httpclient.protocol.Protocol;
 import org.apache.commons.httpclient.protocol.ProtocolSocketFactory;
+import org.rackbench.harness.api.Parts;
 
 /**
  * One HTTP/1.1 connection of one thread to one server. It is opened explicitly, not by a call, and
@@ -25,14 +26,17 @@ public final class KeptConnection implements HttpConnectionManager, AutoCloseabl
   public static final String PROPERTY = "org.rackbench.kept-connection";
 
   private final WireBytes wire = new WireBytes();
+  private final Parts parts;
   private final HttpConnection connection;
   private HttpConnectionManagerParams parameters = new HttpConnectionManagerParams();
 
   /**
    * @param url address of the service
    * @param timeout for connecting and for each read
+   * @param parts marked at each write and read
    */
-  public KeptConnection(String url, Duration timeout) {
+  public KeptConnection(String url, Duration timeout, Parts parts) {
+    this.parts = parts;
     URI uri = URI.create(url);
     int port = uri.getPort() < 0 ? 80 : uri.getPort();
     Protocol protocol = new Protocol("http", new CountingFactory(), port);
@@ -57,6 +61,11 @@ public final class KeptConnection implements HttpConnectionManager, AutoCloseabl
   /** Returns the bytes of one exchange, counted since {@link #open}. */
   public WireBytes wire() {
     return wire;
+  }
+
+  /** Returns the parts of one exchange. */
+  public Parts parts() {
+    return parts;
   }
 
   /**
@@ -127,7 +136,7 @@ public final class KeptConnection implements HttpConnectionManager, AutoCloseabl
       Socket socket = new Socket();
       try {
         socket.connect(new InetSocketAddress(host, port), params.getConnectionTimeout());
-        return new CountingSocket(socket, wire);
+        return new CountingSocket(socket, wire, parts);
       } catch (IOException | RuntimeException e) {
         socket.close();
         throw e;
