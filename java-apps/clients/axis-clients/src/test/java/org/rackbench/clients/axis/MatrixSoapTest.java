@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +30,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Part;
 import org.rackbench.harness.api.Setting;
 import org.rackbench.harness.trial.LabFile;
 import org.rackbench.tomcattesting.WarServer;
@@ -54,12 +56,17 @@ class MatrixSoapTest {
   }
 
   private Setting setting(String encoding, int n) throws IOException {
+    return setting(encoding, n, Map.of());
+  }
+
+  private Setting setting(String encoding, int n, Map<String, Object> constants)
+      throws IOException {
     Path lab =
         Files.writeString(
             directory.resolve("lab.json"),
             "{\"schema\":1,\"workers\":[{\"axis_url\":\"%s\"}]}".formatted(tomcat.url()));
     Map<String, Object> factors = Map.of("encoding", encoding, "matrix", n);
-    return new Setting("t1", factors, Map.of(), 42, 1, Duration.ofSeconds(120), LabFile.read(lab));
+    return new Setting("t1", factors, constants, 42, 1, Duration.ofSeconds(120), LabFile.read(lab));
   }
 
   private Answer call(String encoding, int n) throws Exception {
@@ -74,6 +81,30 @@ class MatrixSoapTest {
         assertNull(answer.problem());
       }
       return answer;
+    } finally {
+      client.close();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"xml", "mime", "dime"})
+  void thePartsOfACallAreNoLongerThanTheCall(String encoding) throws Exception {
+    MatrixSoap client = new MatrixSoap();
+    client.open(setting(encoding, 100, Map.of("parts", true)));
+    try (Caller caller = client.caller(0)) {
+      for (int seq = 0; seq < 5; seq++) {
+        caller.prepare(seq);
+        final long begin = System.nanoTime();
+        caller.call();
+        final long elapsed = System.nanoTime() - begin;
+        long sum = 0;
+        for (Part part : EnumSet.complementOf(EnumSet.of(Part.REST))) {
+          long nanos = caller.parts().nanos(part);
+          assertTrue(nanos > 0, part + " took " + nanos);
+          sum += nanos;
+        }
+        assertTrue(sum <= elapsed, sum + " of " + elapsed);
+      }
     } finally {
       client.close();
     }

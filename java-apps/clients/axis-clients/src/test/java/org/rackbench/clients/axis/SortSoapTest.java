@@ -11,6 +11,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.EnumSet;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
@@ -21,8 +23,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Part;
 import org.rackbench.harness.api.Setting;
 import org.rackbench.harness.trial.LabFile;
 import org.rackbench.tomcattesting.WarServer;
@@ -85,6 +89,28 @@ class SortSoapTest {
         assertTrue(answer.responseHeaderBytes() > 3 * 50, answer.toString());
       }
       assertEquals(connections, relay.connections());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 3})
+  void thePartsOfAJobAreNoLongerThanTheJob(int servers) throws Exception {
+    String[] urls = Collections.nCopies(servers, axis).toArray(String[]::new);
+    try (Caller caller = caller(Map.of("parts", true), Duration.ofSeconds(60), urls)) {
+      for (int seq = 0; seq < 20; seq++) {
+        caller.prepare(seq);
+        final long begin = System.nanoTime();
+        caller.call();
+        final long elapsed = System.nanoTime() - begin;
+        assertNull(caller.verify().problem());
+        long sum = 0;
+        for (Part part : EnumSet.complementOf(EnumSet.of(Part.REST))) {
+          long nanos = caller.parts().nanos(part);
+          assertTrue(nanos > 0, part + " took " + nanos);
+          sum += nanos;
+        }
+        assertTrue(sum <= elapsed, sum + " of " + elapsed);
+      }
     }
   }
 

@@ -18,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Base64;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -28,6 +29,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Part;
+import org.rackbench.harness.api.Parts;
 import org.rackbench.harness.api.Setting;
 import org.rackbench.harness.trial.LabFile;
 import org.rackbench.tomcattesting.WarServer;
@@ -60,8 +63,9 @@ class MtomTest {
             directory.resolve("lab.json"),
             "{\"schema\":1,\"workers\":[{\"axis_url\":\"%s\"}]}".formatted(url));
     Map<String, Object> factors = Map.of("encoding", encoding, "payload_bytes", payloadBytes);
+    Map<String, Object> constants = Map.of("parts", true);
     Mtom client = new Mtom();
-    client.open(new Setting("t1", factors, Map.of(), 42, 1, callTimeout, LabFile.read(lab)));
+    client.open(new Setting("t1", factors, constants, 42, 1, callTimeout, LabFile.read(lab)));
     return client.caller(0);
   }
 
@@ -71,12 +75,24 @@ class MtomTest {
       Answer answer = null;
       for (int seq = 0; seq < 3; seq++) {
         caller.prepare(seq);
+        final long begin = System.nanoTime();
         caller.call();
+        assertParts(caller.parts(), System.nanoTime() - begin);
         answer = caller.verify();
         assertNull(answer.problem());
       }
       return answer;
     }
+  }
+
+  private static void assertParts(Parts parts, long elapsed) {
+    long sum = 0;
+    for (Part part : List.of(Part.SERIALISE, Part.WAIT, Part.PARSE)) {
+      assertTrue(parts.nanos(part) > 0, part + " took " + parts.nanos(part));
+      sum += parts.nanos(part);
+    }
+    assertTrue(sum <= elapsed, sum + " of " + elapsed);
+    assertEquals(Parts.UNKNOWN, parts.nanos(Part.SEND));
   }
 
   @ParameterizedTest
