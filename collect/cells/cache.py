@@ -22,12 +22,13 @@ from collect.run.trials import Trial
 
 DIRECTORY = ".cache"
 # Raised whenever the format of the files, or what is computed from a log, changes.
-LAYOUT = 5
+LAYOUT = 6
 _DIGEST_BYTES = hashlib.sha256().digest_size
 # A file that was begun longer ago was left by a process that was killed.
 _LONGEST_WRITE_S = 3600
+_WHOLE = {"calls", "errors", "measured_from_ns", "measured_to_ns"}
 _NUMBERS = {
-    field.name: pa.int64() if field.name in {"calls", "errors"} else pa.float64()
+    field.name: pa.int64() if field.name in _WHOLE else pa.float64()
     for field in fields(TrialSummary)
 }
 _SCHEMA = pa.schema(
@@ -39,6 +40,7 @@ _SCHEMA = pa.schema(
         *_NUMBERS.items(),
         ("course_ms", pa.list_(pa.float64())),
         ("times_ns", pa.list_(pa.int64())),
+        ("course_at_ns", pa.list_(pa.int64())),
     ],
     metadata={"layout": str(LAYOUT)},
 )
@@ -85,12 +87,9 @@ class Cache:
         row = _row(self._path(stamp.calls_sha256))
         if row is None or Stamp(**_values(row, Stamp)) != stamp:
             return None
-        course, times = (row.column(name).combine_chunks() for name in ("course_ms", "times_ns"))
-        return CountedCalls(
-            TrialSummary(**_values(row, TrialSummary)),
-            course.flatten().to_numpy(),
-            times.flatten().to_numpy(),
-        )
+        names = ("course_ms", "times_ns", "course_at_ns")
+        lists = (row.column(name).combine_chunks().flatten().to_numpy() for name in names)
+        return CountedCalls(TrialSummary(**_values(row, TrialSummary)), *lists)
 
     def write(self, stamp: Stamp, counted: CountedCalls) -> None:
         """Hold what was counted of a log; `stamp` was taken before the log was read."""

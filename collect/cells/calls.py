@@ -72,6 +72,10 @@ class Calls:
         """Return the measured times of each trial in ms in order, as at most 200 means."""
         return {name: self.counted[name].course_ms for name in trials}
 
+    def course_starts(self, trials: Iterable[str]) -> Mapping[str, NDArray[np.int64]]:
+        """Return when the first call of each of these means started, in ns."""
+        return {name: self.counted[name].course_at_ns for name in trials}
+
     def spreads(self, trials: Iterable[str]) -> Mapping[str, NDArray[np.float64]]:
         """Return the measured times of each trial in ms in ascending order, at most 200."""
         return {name: self.counted[name].spread_ms for name in trials}

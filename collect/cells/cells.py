@@ -3,7 +3,7 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collect.cells.calls import Calls, CellQuantiles
+from collect.cells.limits import Limit, limit_of
+from collect.cells.part_means import PartMeans, part_means
 from collect.cells.summaries import TrialSummary
+from collect.cells.usage import Mean, Usage, cpu_a_call, mean_usage, usage_of_trial
 from collect.files import write_text
 from collect.run.cell import Cell, level_text
 from collect.run.directory import Run
@@ -78,7 +81,8 @@ class CellResult:
     """One combination of levels; times in ms, None when no trial counts.
 
     `trials` holds every verified trial in plan order, whatever its outcome; `courses` the measured
-    times of those that count in the order of calls, `spreads` in ascending order.
+    times of those that count in the order of calls, which started at `courses_at`, in ns, `spreads`
+    in ascending order. `threads` are those of its client.
     """
 
     cell: Cell
@@ -87,6 +91,8 @@ class CellResult:
     quantiles: CellQuantiles | None
     courses: tuple[NDArray[np.float64], ...]
     spreads: tuple[NDArray[np.float64], ...]
+    courses_at: tuple[NDArray[np.int64], ...] = ()
+    threads: int = 1
 
     @cached_property
     def counted(self) -> tuple[CellTrial, ...]:
@@ -189,6 +195,37 @@ class CellResult:
         calls = [one.calls for one in found]
         return WarmupOfCell(min(calls), max(calls), decided.count(True), len(decided))
 
+    @property
+    def has_resources(self) -> bool:
+        """Whether any of its trials recorded what was busy."""
+        return any(trial.trial.resources for trial in self.trials)
+
+    @cached_property
+    def _usages(self) -> list[Usage]:
+        return [usage_of_trial(trial) for trial in self.counted]
+
+    @cached_property
+    def usage(self) -> Usage:
+        """What was busy in the mean over the counted trials."""
+        return mean_usage(self._usages)
+
+    @cached_property
+    def limit(self) -> Limit:
+        """What limits its calls."""
+        if self.trials and not self.counted:
+            return Limit("", "not known (no trial counts)")
+        return limit_of(self.usage, self.threads)
+
+    @cached_property
+    def cpu_a_call(self) -> Mapping[str, Mean]:
+        """The processor time of a call in ms, by who used it."""
+        return cpu_a_call(self.counted, self._usages)
+
+    @cached_property
+    def parts(self) -> PartMeans | None:
+        """The parts of its calls; None where none was logged."""
+        return part_means(self.counted)
+
     def bytes_of(self, name: str) -> float | None:
         """Return the mean of `request_bytes` or `response_bytes` over the counted calls."""
         sizes = [(getattr(t.calls, name), t.calls.calls) for t in self.counted]
@@ -208,6 +245,7 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResu
     """Group the verified trials of a run by cell; every planned cell is there, in order."""
     index = {cell: number for number, cell in enumerate(run.cells)}
     cell_of = {planned.id: planned.factors for planned in run.plan}
+    threads = {planned.factors: planned.threads for planned in run.plan}
     number_of = {trial.id: index[cell_of[trial.id]] for trial in trials}
     summaries = calls.trials()
     grouped: list[list[CellTrial]] = [[] for _ in index]
@@ -216,7 +254,7 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResu
         grouped[number_of[trial.id]].append(CellTrial(trial, summary))
     counting = {t.trial.id: number_of[t.trial.id] for group in grouped for t in group if t.counts}
     quantiles, courses = calls.cells(counting), calls.courses(counting)
-    spreads = calls.spreads(counting)
+    starts, spreads = calls.course_starts(counting), calls.spreads(counting)
     planned = Counter(cell_of.values())
     return [
         CellResult(
@@ -226,6 +264,8 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResu
             quantiles=quantiles.get(number),
             courses=tuple(courses[t.trial.id] for t in grouped[number] if t.counts),
             spreads=tuple(spreads[t.trial.id] for t in grouped[number] if t.counts),
+            courses_at=tuple(starts[t.trial.id] for t in grouped[number] if t.counts),
+            threads=threads[cell],
         )
         for cell, number in index.items()
     ]
@@ -237,7 +277,7 @@ def cells_csv(run: Run, cells: Sequence[CellResult], *, with_every_percentile: b
     `trials` counts those with the outcome of the row, `failed_trials` the sealed ones that are in
     no average, `calls` the calls in the averages; `mean_ms` is the geometric mean of the trial
     means and the interval that of Student's t over their logs; `calls_per_s` is the throughput over
-    all threads, with its interval.
+    all threads, with its interval; `limited_by` is what limits the calls, see collect.cells.limits.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -267,7 +307,8 @@ def _row(cell: CellResult, with_every_percentile: bool) -> list[str]:
     numbers = map(_number, [*times, *sizes])
     rate = cell.throughput
     rates = map(_number, [rate.value, rate.low, rate.high] if rate else [None] * 3)
-    return [str(trials), str(cell.calls), *numbers, cell.outcome, str(cell.failed_trials), *rates]
+    outcome = [cell.outcome, str(cell.failed_trials)]
+    return [str(trials), str(cell.calls), *numbers, *outcome, *rates, cell.limit.by]
 
 
 def _number(value: float | None) -> str:

@@ -23,7 +23,8 @@ class TrialSummary:
 
     `calls_per_s` is the throughput of all threads together: of each thread its calls with status ok
     a second, from the start of its first measured call to the end of its last one, summed. So a
-    thread that ends early lowers nothing, as the load is held until all have ended.
+    thread that ends early lowers nothing, as the load is held until all have ended. The measured
+    phase lasts from the start of the first measured call, ok or not, to the end of the last one.
     """
 
     calls: int
@@ -33,6 +34,8 @@ class TrialSummary:
     request_bytes: float | None
     response_bytes: float | None
     calls_per_s: float | None = None
+    measured_from_ns: int | None = None
+    measured_to_ns: int | None = None
 
     @property
     def moments(self) -> Moments | None:
@@ -46,13 +49,14 @@ class TrialSummary:
 class CountedCalls:
     """The calls of one log that count: their summary, their course and each of their times.
 
-    `course_ms` holds the times in the order of their starts as at most 200 means; `times_ns` holds
-    every time, int64, in the same order.
+    `course_ms` holds the times in the order of their starts as at most 200 means, `course_at_ns`
+    when the first call of each mean started; `times_ns` holds every time, int64, in the same order.
     """
 
     summary: TrialSummary
     course_ms: NDArray[np.float64]
     times_ns: NDArray[np.int64]
+    course_at_ns: NDArray[np.int64]
 
     @property
     def spread_ms(self) -> NDArray[np.float64]:
@@ -65,6 +69,7 @@ class CountedCalls:
 def count_calls(columns: Columns) -> CountedCalls:
     """Return the measured calls of a log; only those with status ok count."""
     measured, good = columns["phase"] == _MEASURE, columns["status"] == _OK
+    every = np.flatnonzero(measured)
     rows = np.flatnonzero(measured & good)
     start = columns["start_ns"][rows]
     if (np.diff(start) <= 0).any():
@@ -84,9 +89,12 @@ def count_calls(columns: Columns) -> CountedCalls:
         variance_ms2=None if variance is None else variance / _NS_A_MS**2,
         request_bytes=_mean_size(columns["request_bytes"][rows]),
         response_bytes=_mean_size(columns["response_bytes"][rows]),
-        calls_per_s=_throughput(columns, np.flatnonzero(measured)) if calls else None,
+        calls_per_s=_throughput(columns, every) if calls else None,
+        measured_from_ns=int(columns["start_ns"][every].min()) if len(every) else None,
+        measured_to_ns=int(_ends(columns, every).max()) if len(every) else None,
     )
-    return CountedCalls(summary, _course(times), times_ns)
+    at_ns = columns["start_ns"][rows][_bounds(calls)[:-1]]
+    return CountedCalls(summary, _course(times), times_ns, at_ns)
 
 
 def _times(columns: Columns, rows: NDArray[np.intp]) -> NDArray[np.int64]:
@@ -102,10 +110,15 @@ def _throughput(columns: Columns, rows: NDArray[np.intp]) -> float | None:
     threads, thread = np.unique(columns["thread"][rows], return_inverse=True)
     first, last = np.full((2, len(threads)), start[0])
     np.minimum.at(first, thread, start)
-    np.maximum.at(last, thread, start + columns["elapsed_ns"][rows])
+    np.maximum.at(last, thread, _ends(columns, rows))
     if (last <= first).any():
         return None
     return float((np.bincount(thread, status == _OK) / (last - first)).sum() * 1e9)
+
+
+def _ends(columns: Columns, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+    ends: NDArray[np.int64] = columns["start_ns"][rows] + columns["elapsed_ns"][rows]
+    return ends
 
 
 def _mean_size(sizes: NDArray[np.int64]) -> float | None:
@@ -117,9 +130,15 @@ def _mean_size(sizes: NDArray[np.int64]) -> float | None:
 def _course(times: NDArray[np.float64]) -> NDArray[np.float64]:
     if len(times) <= _BUCKETS:
         return times / _NS_A_MS
-    bounds = -(-np.arange(_BUCKETS + 1) * len(times) // _BUCKETS)
+    bounds = _bounds(len(times))
     sums: NDArray[np.float64] = np.add.reduceat(times, bounds[:-1])
     return sums / np.diff(bounds) / _NS_A_MS
+
+
+def _bounds(calls: int) -> NDArray[np.intp]:
+    """Return where each part of the course begins, and at last where the last one ends."""
+    parts = min(calls, _BUCKETS)
+    return -(-np.arange(parts + 1) * calls // max(parts, 1))
 
 
 def _sum(values: NDArray[Any]) -> float:

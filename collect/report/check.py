@@ -30,6 +30,7 @@ SET_ASIDE = {"refused", "stray", "duplicate"}
 """The kinds of findings whose trials can be moved away and run again."""
 _ROUNDING_MS = 2e-6
 _THROUGHPUT = {"calls_per_s", "calls_per_s_low", "calls_per_s_high"}
+_LIMIT = {"limited_by"}
 _NEW_MEANING = {"mean_ms", "ci95_low_ms", "ci95_high_ms", "failed_trials", *_THROUGHPUT}
 
 
@@ -228,6 +229,9 @@ def _of_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Findi
     # Earlier versions wrote every percentile, however few the calls.
     before = _rows(cells_csv(run, cells, with_every_percentile=True))
     found = _rows(path.read_text(errors="replace"))
+    if found and "limited_by" not in found[0]:
+        # Written before what was busy was recorded.
+        expected, before, found = (_without(_LIMIT, rows) for rows in (expected, before, found))
     if found and "calls_per_s" not in found[0]:
         # Written before throughput was; without `failed_trials`, when a mean was arithmetic.
         left_out = _THROUGHPUT if "failed_trials" in found[0] else _NEW_MEANING

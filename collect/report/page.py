@@ -25,8 +25,10 @@ from collect.replication.studies import find
 from collect.report.bench import Bench, find_bench
 from collect.report.deviations import Condition, conditions_of
 from collect.report.drawings import claims as claims_drawing
+from collect.report.drawings.busy import Timeline, timelines_of
 from collect.report.drawings.distributions import Setting
 from collect.report.drawings.distributions import settings_of as distributions_of
+from collect.report.drawings.parts import Bars, bars_of
 from collect.report.drawings.sequence import Sequenced
 from collect.report.provenance import Fact, facts_of, nodes_of, settings_of
 from collect.report.warnings import ReportWarning, find_warnings
@@ -94,6 +96,27 @@ class Section:
     def sequence(self) -> Sequenced:
         """The trials in the order in which they ran."""
         return Sequenced(self.analysis.cells, *self._systems)
+
+    @property
+    def has_resources(self) -> bool:
+        """Whether a trial recorded what was busy."""
+        return any(cell.has_resources for cell in self.analysis.cells)
+
+    @cached_property
+    def timelines(self) -> Sequence[Timeline]:
+        """What was busy over the time of a trial of each cell."""
+        return timelines_of(self.analysis.cells)
+
+    @cached_property
+    def parts(self) -> Sequence[Bars]:
+        """The parts of a call of each cell whose client sets marks."""
+        return bars_of(self.analysis.cells, *self._systems)
+
+    def collecting(self, cell: CellResult, kind: str) -> float | None:
+        """Return the largest share of the time that a service of a kind collected garbage."""
+        services = cell.usage.services(kind).values()
+        shares = [b.collecting.value for b in services if b.collecting.value is not None]
+        return max(shares, default=None)
 
     @property
     def has_single_starts(self) -> bool:

@@ -49,6 +49,7 @@ def find_warnings(analysis: Analysis) -> list[ReportWarning]:
         *_of_findings(analysis),
         *_of_outcomes(analysis.cells),
         *_of_calls(analysis.cells),
+        *_of_limits(analysis.cells),
         *_of_sharing(first_seen(looks)),
         *_of_fit(analysis.run),
         *_of_starts(analysis),
@@ -59,6 +60,7 @@ def find_warnings(analysis: Analysis) -> list[ReportWarning]:
         *_of_warmups(analysis.cells),
         *_of_drift(analysis.cells),
         *_of_disturbances(analysis.cells),
+        *_of_unknown_limits(analysis.cells),
         *_of_attempts(analysis.cells),
         *_of_source(provenance),
     ]
@@ -129,6 +131,36 @@ def _of_calls(cells: Sequence[CellResult]) -> list[ReportWarning]:
             f"{_count(total, 'measured call')} failed; none is in an average.", _first(details)
         )
     ]
+
+
+def _of_limits(cells: Sequence[CellResult]) -> list[ReportWarning]:
+    """Return which cells the bench itself limited, and what can be compared all the same."""
+    limited = [cell for cell in cells if cell.has_resources and cell.limit.is_bench]
+    if not limited:
+        return []
+    by = Counter(
+        "the client's processors" if c.limit.by == "client" else c.limit.by for c in limited
+    )
+    text = (
+        f"{len(limited)} of {_count(len(cells), 'cell')} were limited by the bench itself: "
+        f"{', '.join(f'{number} by {name}' for name, number in by.items())}. Their times say how "
+        "fast this bench is, not how fast a system is that has machines to itself, so a verdict "
+        "that hangs on them may be another one there. What can still be compared: the CPU time of "
+        "a call, by client, service and broker, also as a ratio of two systems (under “What limits "
+        "the cells”); bytes; and outcomes."
+    )
+    details = [f"{name_of(cell.cell)}: {cell.limit.text}" for cell in limited]
+    return [ReportWarning(text, _first(details))]
+
+
+def _of_unknown_limits(cells: Sequence[CellResult]) -> list[ReportWarning]:
+    """Return the cells of which it is not known what limited them, where it was to be recorded."""
+    unknown = [c for c in cells if c.has_resources and c.counted and not c.limit.by]
+    if not unknown:
+        return []
+    details = [f"{name_of(cell.cell)}: {cell.limit.text}" for cell in unknown]
+    text = f"What limits {_count(len(unknown), 'cell')} is not known."
+    return [ReportWarning(text, _first(details), is_grave=False)]
 
 
 def _of_sharing(nodes: Sequence[Node]) -> list[ReportWarning]:

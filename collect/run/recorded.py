@@ -1,7 +1,7 @@
 """What a runner records in trial.json beside the calls; no time rests on it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from collect.run.fields import Fields, leaves
@@ -87,6 +87,57 @@ def parts_of(record: Fields) -> PartsSeal | None:
     if not parts.all:
         return None
     return PartsSeal(parts.required("rows", int), parts.required("sha256", str))
+
+
+@dataclass(frozen=True)
+class ResourcesSeal:
+    """What resources.csv is proven against; None where trial.json does not say it."""
+
+    rows: int | None
+    sha256: str | None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A node as its samples describe it; None where it is not known.
+
+    `boot` is equal on nodes that share one kernel, and so its cores. `limits` are the cores that a
+    service may use at most, where its unit is held to fewer than the node has. `missing` says why
+    the node has no samples.
+    """
+
+    cores: float | None = None
+    boot: str | None = None
+    link_mbit: float | None = None
+    limits: Mapping[str, float] = field(default_factory=dict)
+    missing: str = ""
+
+    @classmethod
+    def parse(cls, node: Fields) -> Self:
+        """Read one node of `resources`."""
+        limits = node.fields("limits")
+        known = {name: limits.number(name) for name in limits.all}
+        return cls(
+            cores=node.number("cores") or None,
+            boot=node.text("boot") or None,
+            link_mbit=node.number("link_mbit") or None,
+            limits={name: cores for name, cores in known.items() if cores},
+            missing=node.text("missing") or "",
+        )
+
+
+def resources_of(record: Fields) -> ResourcesSeal | None:
+    """Return the seal of the samples; None for a trial without them."""
+    resources = record.fields("resources")
+    if not resources.all:
+        return None
+    return ResourcesSeal(resources.whole("rows"), resources.text("sha256"))
+
+
+def machines_of(record: Fields) -> Mapping[str, Machine]:
+    """Return the nodes that were sampled, or should have been, by name."""
+    nodes = record.fields("resources").by_name("nodes")
+    return {name: Machine.parse(node) for name, node in nodes.items()}
 
 
 def restarts_of(record: Fields) -> tuple[Restart, ...]:

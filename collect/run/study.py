@@ -26,7 +26,7 @@ STUDIES = Path("playbooks/studies")
 CELL_COLUMNS = (
     *("trials", "calls", "mean_ms", "ci95_low_ms", "ci95_high_ms", "p50_ms", "p99_ms"),
     *("request_bytes", "response_bytes", "outcome", "failed_trials"),
-    *("calls_per_s", "calls_per_s_low", "calls_per_s_high"),
+    *("calls_per_s", "calls_per_s_low", "calls_per_s_high", "limited_by"),
 )
 """The columns of cells.csv after `study` and the factors."""
 

@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -19,14 +19,18 @@ from collect.run.fields import Fields
 from collect.run.recorded import (
     BlockStart,
     CallError,
+    Machine,
     PartsSeal,
     Readings,
+    ResourcesSeal,
     Restart,
     WarmedUp,
     block_starts_of,
     errors_of,
+    machines_of,
     parts_of,
     ran_with,
+    resources_of,
     restarts_of,
     services_of,
     warmup_of,
@@ -81,7 +85,8 @@ class Trial:
     life of that JVM by its own clock and by the runner's, and `gc_over_ns` is the time in which its
     collections, `gc_ms`, were counted. `cooldown_rows` are the logged calls of threads that had
     made their measured ones. `ran_with` are the settings that each `service on node` ran with.
-    `parts` is None where no parts of calls were logged.
+    `parts` is None where no parts of calls were logged, `resources` where nothing was sampled;
+    `machines` are the nodes that were to be.
     """
 
     directory: Path
@@ -115,6 +120,8 @@ class Trial:
     errors: tuple[CallError, ...]
     earlier: tuple[str, ...]
     parts: PartsSeal | None = None
+    resources: ResourcesSeal | None = None
+    machines: Mapping[str, Machine] = field(default_factory=dict)
 
     @cached_property
     def log(self) -> Path:
@@ -175,6 +182,8 @@ class Trial:
             errors=errors_of(record),
             earlier=tuple(str(one.text("reason")) for one in record.each("earlier_attempts")),
             parts=parts_of(record),
+            resources=resources_of(record),
+            machines=machines_of(record),
         )
         if outcome not in OUTCOMES:
             raise ValueError(f"it has the unknown outcome {outcome!r}")

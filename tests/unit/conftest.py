@@ -45,7 +45,8 @@ def run_of(tmp_path: Path) -> MakeRun:
 def shared_run(tmp_path_factory) -> Callable[[str, str], Run]:
     """Return a function that makes a plausible run of a study in a profile once for all tests.
 
-    Its times and sizes are those of synthetic; a test must not change it.
+    Its times and sizes are those of synthetic; a test must not change it. The trials of `binding`
+    say what was busy, and the parts of their calls.
     """
     results = tmp_path_factory.mktemp("shared") / "results"
 
@@ -54,7 +55,9 @@ def shared_run(tmp_path_factory) -> Callable[[str, str], Run]:
         times = getattr(synthetic, f"{study}_times")
         sizes = getattr(synthetic, f"{study}_sizes", lambda planned: (2000, 1900))
         directory = results / f"{profile}-{study}"
-        make_run(directory, times, study=study, profile=profile, sizes=sizes)
+        plan = make_run(directory, times, study=study, profile=profile, sizes=sizes)
+        if study == "binding":
+            synthetic.add_beside(directory, plan)
         return open_run(str(directory))
 
     return make

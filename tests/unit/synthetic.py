@@ -1,5 +1,6 @@
 """Runs made up for tests: planned by collect itself, sealed as the runner seals, times given."""
 
+import csv
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +11,8 @@ from typing import Any
 import numpy as np
 from made_up_studies import with_demo
 
+from collect.cells.parts import PARTS
+from collect.cells.resources import AMOUNTS
 from collect.run.plan import PlannedTrial, make_plan, write_plan
 from collect.run.study import parse_study
 from collect.run.trials import CALLS_HEADER
@@ -172,6 +175,95 @@ def reseal(directory: Path, change: Callable[[str], str]) -> None:
     record["calls_sha256"] = hashlib.sha256(text.encode()).hexdigest()
     record["calls_rows"] = text.count("\n") - 1
     (directory / "trial.json").write_text(json.dumps(record))
+
+
+def add_resources(
+    directory: Path,
+    nodes: Mapping[str, Mapping[str, Any]],
+    samples: Sequence[tuple[float, str, str, Mapping[str, float]]],
+) -> None:
+    """Seal what was busy with a trial: the time in s, node, service and known amounts of a sample.
+
+    Each of `nodes` has two cores and a kernel and a link of its own unless it says otherwise.
+    """
+    lines = [
+        ",".join([str(round(at * 1e9)), node, service, *(str(known.get(n, "")) for n in AMOUNTS)])
+        for at, node, service, known in samples
+    ]
+    described = {
+        name: {"cores": 2, "boot": f"boot of {name}", "link_mbit": 100, "missing": "", **node}
+        for name, node in nodes.items()
+    }
+    header = ",".join(["t_ns", "node", "service", *AMOUNTS])
+    _seal_beside(directory, "resources", [header, *lines], {"nodes": described})
+
+
+def add_parts(directory: Path, rows: Sequence[Sequence[int]]) -> None:
+    """Seal the parts of the calls of a trial: of each call its seq and the parts in ns."""
+    header = ",".join(["seq", *(f"{part}_ns" for part in PARTS)])
+    _seal_beside(directory, "parts", [header, *(",".join(map(str, row)) for row in rows)], {})
+
+
+def _seal_beside(directory: Path, name: str, lines: Sequence[str], said: Mapping[str, Any]) -> None:
+    content = ("\n".join(lines) + "\n").encode()
+    (directory / f"{name}.csv").write_bytes(content)
+    record = json.loads((directory / "trial.json").read_text())
+    record[name] = {
+        "file": f"{name}.csv",
+        "rows": len(lines) - 1,
+        "sha256": hashlib.sha256(content).hexdigest(),
+        **said,
+    }
+    (directory / "trial.json").write_text(json.dumps(record))
+
+
+def add_beside(directory: Path, plan: Sequence[PlannedTrial]) -> None:
+    """Seal plausible samples, of nodes that share a kernel, and parts with each trial of a run."""
+    for planned in plan:
+        trial = directory / "trials" / planned.id
+        calls = list(csv.DictReader((trial / "calls.csv").read_text().splitlines()))
+        if not calls:
+            continue
+        seconds = (int(calls[-1]["start_ns"]) + int(calls[-1]["elapsed_ns"])) / 1e9
+        samples = busy_lab(planned, seconds)
+        nodes = {node: {"boot": "one kernel"} for _, node, _, _ in samples}
+        add_resources(trial, nodes, samples)
+        good = [call for call in calls if (call["phase"], call["status"]) == ("measure", "ok")]
+        add_parts(
+            trial,
+            [
+                [
+                    int(call["seq"]),
+                    *(int(call["elapsed_ns"]) * tenths // 10 for tenths in (2, 1, 4, 2)),
+                ]
+                for call in good
+            ],
+        )
+
+
+def busy_lab(planned: PlannedTrial, seconds: float) -> list[tuple[float, str, str, dict]]:
+    """Plausible samples of a trial of so many seconds: a client, a broker, five workers."""
+    rng = np.random.default_rng(planned.seed)
+    uses = "broker" if "broker" in planned.needs else "tomcat"
+    own = next((name for name in planned.needs if name != "broker"), "")
+    cores = {("client", "runner"): 0.5, ("broker", "broker"): 0.3 if uses == "broker" else 0.01}
+    for number in range(1, 6):
+        is_used = bool(own) and number <= planned.servers
+        cores[f"worker{number}", own or "tomcat"] = 0.7 / planned.servers if is_used else 0.003
+    found = []
+    for second in range(-2, round(seconds) + 2):
+        is_first = second == -2
+        for (node, service), mean in cores.items():
+            used = round(mean * float(rng.lognormal(0, 0.1)), 4) * (0 <= second <= seconds)
+            moved = {"rx_bytes": 4e6 * used, "tx_bytes": 3e6 * used, "retransmits": 0}
+            disk = {"disk_read_bytes": 0, "disk_write_bytes": 2e4}
+            of_node = {"cpu_cores": round(used * 1.05 + 0.01, 4), **moved, **disk}
+            known = {"cpu_cores": used, "gc_ms": round(20 * used, 1), **disk}
+            for name, amounts in ((service, known), ("", of_node)):
+                if name or service:
+                    said = {} if is_first else amounts
+                    found.append((second + 0.3, node, name, {"rss_bytes": 2e8, **said}))
+    return found
 
 
 def sort_times(planned: PlannedTrial, rng: np.random.Generator) -> list[float]:

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collect.cells.cells import CellResult
-from collect.cells.notation import show_level
 from collect.report.drawings.axis import Axis
-from collect.run.cell import Cell, Level, level_text
+from collect.report.drawings.settings import by_setting, name_of_system
 
 WIDTH, HEIGHT = 400, 100
 """The units in which curves are drawn; the page stretches them."""
@@ -76,38 +75,13 @@ def settings_of(
     """
     timed = [cell for cell in cells if cell.spreads]
     most = max(3, min(20, _THIN_LINES // max(len(timed), 1)))
-    grouped: dict[Cell, list[CellResult]] = {}
-    for cell in timed:
-        rest = cell.cell.without(system) if system else cell.cell
-        grouped.setdefault(rest, []).append(cell)
-    several = {factor for factor, levels in _levels(timed).items() if len(levels) > 1}
     found = []
-    for rest, members in grouped.items():
+    for name, members in by_setting(timed, system):
         ends = [float(end) for one in members for s in one.spreads for end in (s[0], s[-1])]
         axis = Axis.over(ends, is_log=True)
-        curves = [Curves(one, _name_of(one.cell, system, names), axis, most) for one in members]
-        varied = [
-            f"{factor.replace('_', ' ')} {show_level(level)}"
-            for factor, level in rest.items()
-            if factor in several
-        ]
-        found.append(Setting(", ".join(varied), axis, curves))
+        curves = [Curves(c, name_of_system(c.cell, system, names), axis, most) for c in members]
+        found.append(Setting(name, axis, curves))
     return found
-
-
-def _levels(cells: Sequence[CellResult]) -> Mapping[str, set[Level]]:
-    found: dict[str, set[Level]] = {}
-    for cell in cells:
-        for factor, level in cell.cell.items():
-            found.setdefault(factor, set()).add(level)
-    return found
-
-
-def _name_of(cell: Cell, system: str | None, names: Mapping[str, str]) -> str:
-    if system is None or system not in cell:
-        return ""
-    level = cell[system]
-    return names.get(level_text(level), show_level(level))
 
 
 def _thinned(times: NDArray[np.float64]) -> NDArray[np.float64]:

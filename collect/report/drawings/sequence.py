@@ -6,9 +6,8 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from collect.cells.cells import CellResult
-from collect.cells.notation import show_level
 from collect.report.drawings.axis import Axis
-from collect.run.cell import level_text
+from collect.report.drawings.settings import name_of_system
 from collect.run.interference import disturbances
 from collect.run.trials import Trial
 
@@ -64,9 +63,10 @@ class Sequenced:
         self, cells: Sequence[CellResult], system: str | None, names: Mapping[str, str]
     ) -> None:
         """Take the trials that count; `names` are those of the levels of the factor `system`."""
+        names_of = {c.cell: name_of_system(c.cell, system, names) or "all cells" for c in cells}
         self._dots = sorted(
             (
-                _Dot(t.trial, _system_of(cell, system, names), t.calls.mean_ms / cell.mean.value)
+                _Dot(t.trial, names_of[cell.cell], t.calls.mean_ms / cell.mean.value)
                 for cell in cells
                 if cell.mean and cell.mean.value > 0
                 for t in cell.counted
@@ -189,10 +189,3 @@ def _starts_of(trials: Sequence[Trial]) -> dict[datetime, str]:
         for restart in trial.restarts:
             found.setdefault(trial.started_at, []).append(f"{restart.service}, which hung")
     return {at: f"started anew: {', '.join(names)}" for at, names in found.items()}
-
-
-def _system_of(cell: CellResult, system: str | None, names: Mapping[str, str]) -> str:
-    if system is None or system not in cell.cell:
-        return "all cells"
-    level = cell.cell[system]
-    return names.get(level_text(level), show_level(level))

@@ -185,7 +185,7 @@ def test_the_page_works_in_a_browser(paper, tmp_path, width):
 AXE = """<script>
 addEventListener("load", async () => {
   // Of what repeats a few: each further row would take as long and is made by the same template.
-  const kept = {tbody: 2, ".settings": 1, ".claim-rows": 4};
+  const kept = {tbody: 2, ".settings": 1, ".timelines": 1, ".claim-rows": 4};
   for (const [some, most] of Object.entries(kept))
     for (const parent of document.querySelectorAll(some))
       for (const one of [...parent.children].slice(most)) one.remove();

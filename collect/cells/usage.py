@@ -1,0 +1,219 @@
+"""How busy services, nodes, links and disks were while calls were measured."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from collect.cells.resources import ResourcesError, Series, read_resources, spans_of
+from collect.run.recorded import Machine
+
+if TYPE_CHECKING:
+    from collect.cells.cells import CellTrial
+
+NOT_RECORDED = "not recorded"
+LEAST_SEEN = 0.9
+"""Share of the measured phase that samples must cover: what they do not show cannot change the mean
+of a share by more than ten points.
+"""
+LEAST_MEASURED = 0.5
+"""Share of the samples' time that must be measured phase.
+
+A sample of a second tells nothing of a phase of a tenth of it. A phase of two seconds or more
+always has whole samples inside.
+"""
+_KINDS = {"runner": "client", "broker": "broker"}
+_OF_THE_BENCH = {"health", "restart"}
+_NS_A_S = 1e9
+_QUANTITIES = {
+    "cores": ("cpu_cores", None),
+    "received": ("rx_bytes", _NS_A_S),
+    "sent": ("tx_bytes", _NS_A_S),
+    "read": ("disk_read_bytes", _NS_A_S),
+    "written": ("disk_write_bytes", _NS_A_S),
+    "collecting": ("gc_ms", _NS_A_S / 1e3),
+}
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over the measured phase; `value` is None where it is not known, and `why` says why."""
+
+    value: float | None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Busy:
+    """What a service, or a node, used in the mean over the measured phase.
+
+    `cores` are the cores it kept busy, `received`, `sent`, `read` and `written` bytes a second of
+    its links and disks, and `collecting` the share of the time that its JVM collected garbage.
+    """
+
+    cores: Mean
+    received: Mean
+    sent: Mean
+    read: Mean
+    written: Mean
+    collecting: Mean
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What was busy in a trial, or in the mean over the trials of a cell.
+
+    `busy` has everything by node and service, as SeriesOf; of a node that was not sampled, only
+    `machines` has an entry. `why` says why nothing is known at all.
+    """
+
+    machines: Mapping[str, Machine]
+    busy: Mapping[tuple[str, str], Busy]
+    why: str = ""
+
+    def services(self, kind: str) -> dict[tuple[str, str], Busy]:
+        """Return the services of one kind: client, service, broker or bench."""
+        return {key: b for key, b in self.busy.items() if key[1] and kind_of(key[1]) == kind}
+
+    def node(self, name: str) -> Busy:
+        """Return what a whole node used."""
+        missing = self.machines[name].missing if name in self.machines else ""
+        return self.busy.get((name, "")) or _unknown(missing or f"no samples of {name}")
+
+    @cached_property
+    def kernels(self) -> list[tuple[str, ...]]:
+        """The nodes, those that share one kernel, and with it its cores, together."""
+        grouped: dict[str, list[str]] = {}
+        for name, machine in self.machines.items():
+            grouped.setdefault(machine.boot or f"of {name}", []).append(name)
+        return [tuple(names) for names in grouped.values()]
+
+
+def kind_of(service: str) -> str:
+    """Return what a service of the kit is in a trial: client, service, broker or bench."""
+    return "bench" if service in _OF_THE_BENCH else _KINDS.get(service, "service")
+
+
+def usage_of_trial(item: CellTrial) -> Usage:
+    """Return what was busy while the calls of a trial were measured."""
+    trial, first, last = item.trial, item.calls.measured_from_ns, item.calls.measured_to_ns
+    if trial.resources is None:
+        return Usage({}, {}, NOT_RECORDED)
+    if first is None or last is None or last <= first:
+        return Usage(trial.machines, {}, "no measured call")
+    try:
+        series = read_resources(trial.directory, trial.resources)
+    except ResourcesError as error:
+        return Usage(trial.machines, {}, str(error))
+    found = {
+        key: Busy(
+            **{
+                name: mean_over(one, column, first, last, per)
+                for name, (column, per) in _QUANTITIES.items()
+            }
+        )
+        for key, one in series.items()
+    }
+    # A node whose series breaks off says why in the seal; what was sampled before stays.
+    return Usage(trial.machines, found)
+
+
+def mean_over(series: Series, column: str, first: int, last: int, per_ns: float | None) -> Mean:
+    """Return the mean of an amount from `first` to `last`, both in ns, weighted by time.
+
+    With `per_ns` the amounts are sums over their spans, and the mean is that in so many ns. What
+    has no value is left out; where too much is, or spans reach too far beyond, it is not known.
+    """
+    seen = spanned = total = 0.0
+    for begin, end, amount in spans_of(series, column):
+        inside = min(end, last) - max(begin, first)
+        if inside <= 0 or math.isnan(amount):
+            continue
+        seen += inside
+        spanned += end - begin
+        total += inside * (amount if per_ns is None else amount * per_ns / (end - begin))
+    if not seen:
+        return Mean(None, "no samples of it in the measured phase")
+    if seen < LEAST_SEEN * (last - first):
+        share = 100 * seen / (last - first)
+        return Mean(None, f"samples cover {share:.0f} % of the measured phase")
+    if seen < LEAST_MEASURED * spanned:
+        return Mean(
+            None,
+            f"the measured phase of {(last - first) / _NS_A_S:.2g} s is too short for samples of "
+            f"{spanned / _NS_A_S:.2g} s",
+        )
+    return Mean(total / seen)
+
+
+def mean_usage(usages: Sequence[Usage]) -> Usage:
+    """Return the mean over the trials of a cell, each quantity over those in which it is known.
+
+    It is known when it is in at least half of the trials.
+    """
+    told = [usage for usage in usages if not usage.why]
+    if not told or 2 * len(told) < len(usages):
+        return Usage({}, {}, _most_common(usage.why for usage in usages) or NOT_RECORDED)
+    machines = {name: machine for usage in told for name, machine in usage.machines.items()}
+    keys = dict.fromkeys(key for usage in told for key in usage.busy)
+    busy = {key: _mean_busy([usage.busy.get(key) for usage in told], len(usages)) for key in keys}
+    return Usage(machines, busy)
+
+
+def _mean_busy(of_trials: Sequence[Busy | None], trials: int) -> Busy:
+    means = {}
+    for name in _QUANTITIES:
+        parts: list[Mean] = [
+            getattr(one, name) if one else Mean(None, "no samples") for one in of_trials
+        ]
+        values = [part.value for part in parts if part.value is not None]
+        enough = values and 2 * len(values) >= trials
+        means[name] = (
+            Mean(fmean(values)) if enough else Mean(None, _most_common(part.why for part in parts))
+        )
+    return Busy(**means)
+
+
+def cpu_a_call(items: Sequence[CellTrial], usages: Sequence[Usage]) -> Mapping[str, Mean]:
+    """Return the processor time of a call in ms: of client, service and broker, and of all nodes.
+
+    It is the cores in use over the calls a second, so that calls of other threads count as calls
+    while they share the processors; the mean over the trials, as in `mean_usage`.
+    """
+    found = {}
+    for name in ("client", "service", "broker", "nodes"):
+        means = [_cpu(item, usage, name) for item, usage in zip(items, usages, strict=True)]
+        values = [mean.value for mean in means if mean.value is not None]
+        enough = values and 2 * len(values) >= len(means)
+        why = _most_common(mean.why for mean in means) or NOT_RECORDED
+        found[name] = Mean(fmean(values)) if enough else Mean(None, why)
+    return found
+
+
+def _cpu(item: CellTrial, usage: Usage, name: str) -> Mean:
+    rate = item.calls.calls_per_s
+    if usage.why or not rate:
+        return Mean(None, usage.why or "no calls a second")
+    if name == "nodes":
+        cores = [usage.node(node).cores for node in usage.machines]
+    else:
+        cores = [busy.cores for busy in usage.services(name).values()]
+    values = [mean.value for mean in cores if mean.value is not None]
+    if not cores or len(values) < len(cores):
+        why = next((mean.why for mean in cores if mean.value is None), "none in this trial")
+        return Mean(None, why)
+    return Mean(1000 * sum(values) / rate)
+
+
+def _unknown(why: str) -> Busy:
+    return Busy(**{name: Mean(None, why) for name in _QUANTITIES})
+
+
+def _most_common(reasons: Iterable[str]) -> str:
+    counted = Counter(filter(None, reasons))
+    return max(counted, key=lambda reason: counted[reason], default="")
