@@ -1,9 +1,10 @@
 """Says how this node and the kit's services on it are: one JSON object for every request.
 
 Started by systemd with the listening socket as its file descriptor 3. It reads a few small files
-and probes each service once a request, starts no process and keeps no state. Asked to, it judges
-whether a service hangs, and names one that does to the unit that may restart it. Whoever knows the
-password may have services restarted that are well.
+and probes each service once a request, and starts no process. For some time after a request it
+samples what the services use. Asked to, it judges whether a service hangs, and names one that does
+to the unit that may restart it. Whoever knows the password may have services restarted that are
+well.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
+from urllib.parse import parse_qs, urlsplit
+
+sys.path.append(str(Path(__file__).parent))  # which python3 -I leaves out
+from sampler import Sampler, retransmits
 
 SCHEMA = 1
 UNITS = Path("/etc/systemd/system")
@@ -39,12 +44,15 @@ IDLE_SHARE = 0.02  # of one processor; what works, however slowly, uses more
 ANSWER_BYTES = 4096
 BINDINGS = Path("/etc/rackbench/jndi/.bindings")
 QUEUES = Path("/etc/rackbench/queues.json")
-FACTORY = r"imq(Ack|ConnectionFlow|ConnectionType|Consumer|Override|Ping|PortMapper|Reconnect|Socket)"
-PLACE = r"home=|hostname=|port="
+FACTORY = (
+    r"imq(Ack|ConnectionFlow|ConnectionType|Consumer|Override|Ping|PortMapper|Reconnect|Socket)"
+)
+PLACE = r"home=|hostname=|port=|file="
 STREAM_S = 0.1
 STREAM_BYTES = 1 << 25
 STREAM_BLOCK = bytes(1 << 16)
 LISTENING = 3
+MOST_SAMPLES = 3600
 
 
 def services(address: str, probes: dict) -> dict:
@@ -256,13 +264,19 @@ def machine() -> dict:
         "steal_ticks": ticks[7] if len(ticks) > 7 else None,
         "cpu_mhz": round(sum(rates) / len(rates)) if rates else None,
         "temperature_c": max(heats) if heats else None,
-        "retransmits": _retransmits(),
+        "retransmits": retransmits(_text(Path("/proc/net/snmp"))),
+        "energy_uj": _energy(),
     }
 
 
-def _retransmits() -> int | None:
-    rows = [line.split() for line in _lines(Path("/proc/net/snmp")) if line.startswith("Tcp:")]
-    return int(dict(zip(*rows, strict=True))["RetransSegs"]) if len(rows) == 2 else None
+def _energy() -> int | None:
+    """Return what the processors' packages have used, in microjoules; root alone may read most."""
+    packages = [
+        int(lines[0])
+        for counter in Path("/sys/class/powercap").glob("intel-rapl:?/energy_uj")
+        if (lines := _lines(counter))
+    ]
+    return sum(packages) if packages else None
 
 
 def _lines(path: Path) -> list[str]:
@@ -281,16 +295,33 @@ def _utc(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
-def report(address: str, probes: dict) -> dict:
-    """Return the answer to a request that came in on `address`."""
+def report(address: str, probes: dict, sampler: Sampler) -> dict:
+    """Return the answer to a request that came in on `address`; it keeps the sampling alive."""
     room = os.statvfs("/var/lib")
+    sampler.look()
     return {
         "schema": SCHEMA,
         "node": os.uname().nodename,
         "services": services(address, probes),
         "disk_free_mb": room.f_bavail * room.f_frsize >> 20,
         "machine": machine(),
+        "sampled_ns": sampler.sampled_ns,
     }
+
+
+def resources(query: str, sampler: Sampler) -> dict:
+    """Return what was used since a moment: `since` in ns of the node's clock, `most` samples each.
+
+    Raises ValueError for what is no number. `took_ns` is how long the answer took: the request came
+    in at `now_ns`, and what is said then left the node so much later.
+    """
+    began = time.monotonic_ns()
+    asked = {name: int(values[0]) for name, values in parse_qs(query).items()}
+    sampler.look()
+    most = min(asked.get("most", MOST_SAMPLES), MOST_SAMPLES)
+    told = sampler.told(asked.get("since", 0), most)
+    took = time.monotonic_ns() - began
+    return {"node": os.uname().nodename, "now_ns": began, "took_ns": took, **told}
 
 
 def ask(verb: str, units: list[str]) -> None:
@@ -307,10 +338,11 @@ class Handler(BaseHTTPRequestHandler):
     timeout = 5
     probes: ClassVar[dict] = {}
     password: ClassVar[bytes] = b""
+    sampler: ClassVar[Sampler] = Sampler()
     judging = threading.Lock()
 
     def do_GET(self) -> None:
-        """Send the report, or the stream that a link is measured by."""
+        """Send the report, what was used, the settings, or the stream that measures a link."""
         if self.path == "/stream":
             self._stream()
             return
@@ -319,7 +351,16 @@ class Handler(BaseHTTPRequestHandler):
             told = {"node": os.uname().nodename, "settings": settings(address, self.probes)}
             self._send(200, {"schema": SCHEMA, **told})
             return
-        self._send(200, report(address, self.probes))
+        place = urlsplit(self.path)
+        if place.path == "/resources":
+            try:
+                used = resources(place.query, self.sampler)
+            except ValueError:
+                self._send(400, {"error": "since and most are whole numbers"})
+            else:
+                self._send(200, {"schema": SCHEMA, **used})
+            return
+        self._send(200, report(address, self.probes, self.sampler))
 
     def do_POST(self) -> None:
         """Have the services of a signed request restarted, or that of /restart/NAME if it hangs.
@@ -407,6 +448,7 @@ def main() -> None:
         Handler.password = (
             Path(os.environ["CREDENTIALS_DIRECTORY"], CREDENTIAL).read_bytes().strip()
         )
+    threading.Thread(target=Handler.sampler.run, name="sampler", daemon=True).start()
     server = ThreadingHTTPServer(("", 0), Handler, bind_and_activate=False)
     server.socket.close()
     server.socket = socket.socket(fileno=LISTENING)

@@ -30,6 +30,7 @@ final class Attempts {
   private final WorkArea area;
   private final RunState state;
   private final LabWatch watch;
+  private final Health health;
   private final ServiceSettings settings;
   private final Supplier<List<Map<String, Object>>> newStarts;
 
@@ -41,12 +42,14 @@ final class Attempts {
       WorkArea area,
       RunState state,
       LabWatch watch,
+      Health health,
       ServiceSettings settings,
       Supplier<List<Map<String, Object>>> newStarts) {
     this.options = options;
     this.area = area;
     this.state = state;
     this.watch = watch;
+    this.health = health;
     this.settings = settings;
     this.newStarts = newStarts;
   }
@@ -78,6 +81,7 @@ final class Attempts {
     TrialWatch during = new TrialWatch(watch, trial, before);
     Fork.End end = fork.await(trial.timeoutSeconds(), options.lookSeconds(), during::isSpoilt);
     final long exited = System.nanoTime();
+    final Resources resources = Resources.ask(health, trial, before); // while the others look
     String fault = end == Fork.End.ENDED ? killed(trial, fork) : during.fault();
     TrialRecord record =
         fault.isEmpty()
@@ -109,6 +113,7 @@ final class Attempts {
     if (Files.size(attempt.resolve(Fork.LOG)) == 0) {
       Files.delete(attempt.resolve(Fork.LOG));
     }
+    Map<String, Object> used = resources.write(attempt, record.origin(launched));
     record.write(
         number,
         area.earlier(attempt),
@@ -122,7 +127,8 @@ final class Attempts {
             "launch", millis(launched - begin),
             "jvm", millis(exited - launched),
             "seal", millis(System.nanoTime() - exited)),
-        settings.of(trial, after));
+        settings.of(trial, after),
+        used);
     area.seal(attempt, trial.id());
     state.sealed(trial.id(), record.outcome());
     long outside = System.nanoTime() - exited + launched - begin;

@@ -117,6 +117,40 @@ final class Health {
     return told.isThere() ? Look.object(told.report().get("settings")) : Map.of();
   }
 
+  /** Returns the name of the client node, or "" when the lab file does not tell it. */
+  String clientName() {
+    return nodes.client().map(ServingNode::name).orElse("");
+  }
+
+  /** Returns the nodes of {@code trial} that are asked, by name, with the client among them. */
+  Map<String, ServingNode> nodes(PlannedTrial trial) {
+    Map<String, ServingNode> found = new LinkedHashMap<>();
+    if (nodes.healthPort() != 0) {
+      nodes.client().ifPresent(client -> found.put(client.name(), client));
+      nodes.of(trial).forEach(server -> found.put(server.name(), server));
+    }
+    return found;
+  }
+
+  /**
+   * Asks a node what was used there since a moment.
+   *
+   * @param since nanoseconds of the node's own clock
+   * @param most about how many samples of each service are wanted
+   */
+  CompletableFuture<Resources.Told> used(ServingNode server, long since, int most) {
+    String path = "/resources?since=%d&most=%d".formatted(since, most);
+    return CompletableFuture.supplyAsync(
+        () -> {
+          long askedAt = System.nanoTime();
+          NodeReport told = ask(server.address(), path);
+          return told.isThere()
+              ? new Resources.Told(told.report(), "", askedAt, System.nanoTime())
+              : Resources.Told.missing("it does not answer: " + told.reason());
+        },
+        asking);
+  }
+
   private NodeReport ask(String address, String path) {
     try {
       HttpURLConnection connection = connection(address, path);

@@ -12,20 +12,22 @@ final class Interference {
   /**
    * Returns the differences of two {@code machine} objects of a health socket. Pairs are the values
    * before and after; {@code steal_percent} is the share of the processors' time that the host gave
-   * to other guests; {@code retransmits} counts TCP segments. A value that the machine does not
-   * report is null.
+   * to other guests; {@code retransmits} counts TCP segments; {@code energy_j} is what the
+   * processors used, in joules. A value that the machine does not report is null.
    */
   static Map<String, Object> between(Map<?, ?> before, Map<?, ?> after) {
     Double ticks = grown("cpu_ticks", before, after);
     Double steal = grown("steal_ticks", before, after);
     Double retransmits = grown("retransmits", before, after);
+    Double energy = grown("energy_uj", before, after); // less than before when the counter wrapped
     return Json.of(
         "cores", after.get("cores"),
         "load1", pair("load1", before, after),
         "steal_percent", ticks == null || steal == null || ticks <= 0 ? null : 100 * steal / ticks,
         "cpu_mhz", pair("cpu_mhz", before, after),
         "temperature_c", pair("temperature_c", before, after),
-        "retransmits", retransmits == null ? null : retransmits.longValue());
+        "retransmits", retransmits == null ? null : retransmits.longValue(),
+        "energy_j", energy == null || energy < 0 ? null : energy / 1e6);
   }
 
   private static Object pair(String key, Map<?, ?> before, Map<?, ?> after) {

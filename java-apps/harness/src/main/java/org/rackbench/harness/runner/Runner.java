@@ -77,7 +77,7 @@ public final class Runner {
     this.newStarts =
         new NewStarts(options, trials, nodes, health, watch, area, state, this::mayStart);
     ServiceSettings settings = new ServiceSettings(nodes, health);
-    this.attempts = new Attempts(options, area, state, watch, settings, newStarts::take);
+    this.attempts = new Attempts(options, area, state, watch, health, settings, newStarts::take);
   }
 
   public static void main(String[] args) {

@@ -100,6 +100,16 @@ final class TrialRecord {
   }
 
   /**
+   * Returns {@code System.nanoTime()} from which the times of the trial count.
+   *
+   * @param launched the same for a JVM that left no result and so no times: when it was started
+   */
+  long origin(long launched) {
+    Object origin = Look.object(result.get("clock")).get(Trial.ORIGIN);
+    return origin instanceof Number number ? number.longValue() : launched;
+  }
+
+  /**
    * Writes trial.json. Beside it, calls.csv keeps only its header line after a bad outcome, and
    * parts.csv goes.
    *
@@ -115,6 +125,7 @@ final class TrialRecord {
    * @param times {@code fork_ms}: milliseconds of the launch, of the JVM and of the work of the
    *     runner until this call
    * @param settings what the services run with; see {@link ServiceSettings#of}
+   * @param resources what resources.csv is; see {@link Resources#write}
    */
   void write(
       int number,
@@ -126,7 +137,8 @@ final class TrialRecord {
       Map<String, Object> services,
       List<Map<String, Object>> newStarts,
       Map<String, Object> times,
-      Map<String, Object> settings)
+      Map<String, Object> settings,
+      Map<String, Object> resources)
       throws IOException {
     Path calls = attempt.resolve(Trial.CALLS);
     if (!result.containsKey("errors")) {
@@ -178,6 +190,9 @@ final class TrialRecord {
     if (Files.exists(attempt.resolve(Trial.PARTS))) {
       record.put("parts", sealed(Trial.PARTS));
     }
+    if (!resources.isEmpty()) {
+      record.put("resources", resources);
+    }
     Files.write(attempt.resolve("trial.json"), Json.bytes(record));
   }
 
@@ -204,7 +219,7 @@ final class TrialRecord {
     return count;
   }
 
-  private static String sha256(byte[] bytes) {
+  static String sha256(byte[] bytes) {
     try {
       return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
     } catch (NoSuchAlgorithmException e) {

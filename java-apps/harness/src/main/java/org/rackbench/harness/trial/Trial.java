@@ -32,6 +32,12 @@ public final class Trial {
   /** The outcome of a trial whose bound came before its calls were done. */
   public static final String TIMEOUT = "timeout";
 
+  /**
+   * Key of a result's clock: {@code System.nanoTime()} from which the times of the calls count. On
+   * one machine it is the same for all JVMs.
+   */
+  public static final String ORIGIN = "origin_ns";
+
   /** How the reason of a trial begins whose client could not be opened. */
   public static final String SET_UP_FAILED = "set-up failed: ";
 
@@ -130,6 +136,8 @@ public final class Trial {
     result.put(
         "clock",
         Json.of(
+            ORIGIN,
+            origin,
             "anchor_start_utc",
             anchorStart,
             "anchor_end_utc",

@@ -30,6 +30,7 @@ final class Nodes implements AutoCloseable {
   private int invocations;
   private final List<String> newStarts = new ArrayList<>();
   private final Map<String, Integer> requestsLeft = new TreeMap<>();
+  private final Map<String, Map<String, Object>> used = new TreeMap<>();
 
   /** Starts all sockets and describes the lab in {@code lab}. */
   Nodes(Path lab) throws IOException {
@@ -122,6 +123,11 @@ final class Nodes implements AutoCloseable {
     restarting = true;
   }
 
+  /** The node is of a version that samples, and tells this of what was used. */
+  synchronized void use(String node, Map<String, Object> told) {
+    used.put(node, told);
+  }
+
   /** Returns each {@code service on node} that was started anew by a signed request. */
   synchronized List<String> newStarts() {
     return List.copyOf(newStarts);
@@ -171,6 +177,10 @@ final class Nodes implements AutoCloseable {
       end("tomcat on " + node, "signal killed KILL");
       begin("tomcat on " + node);
     }
+    if (path.equals("/resources")) {
+      send(exchange, used.get(node));
+      return;
+    }
     Map<String, Object> mine = new TreeMap<>();
     for (String service : List.of("tomcat", "sort-worker")) {
       if (flapping) {
@@ -179,17 +189,23 @@ final class Nodes implements AutoCloseable {
       }
       mine.put(service, services.get(service + " on " + node));
     }
-    byte[] body =
-        Json.bytes(
-            Json.of(
-                "schema",
-                1,
-                "services",
-                mine,
-                "disk_free_mb",
-                5000,
-                "machine",
-                Map.of("load1", 0.5, "cpu_ticks", 100, "steal_ticks", 1)));
+    send(
+        exchange,
+        Json.of(
+            "schema",
+            1,
+            "services",
+            mine,
+            "disk_free_mb",
+            5000,
+            "machine",
+            Map.of("load1", 0.5, "cpu_ticks", 100, "steal_ticks", 1),
+            "sampled_ns",
+            used.containsKey(node) ? 1L : null));
+  }
+
+  private static void send(HttpExchange exchange, Map<String, Object> told) throws IOException {
+    byte[] body = Json.bytes(told);
     exchange.sendResponseHeaders(200, body.length);
     exchange.getResponseBody().write(body);
     exchange.close();

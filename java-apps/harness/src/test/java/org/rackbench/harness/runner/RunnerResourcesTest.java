@@ -1,0 +1,175 @@
+package org.rackbench.harness.runner;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.rackbench.harness.trial.Json;
+import org.rackbench.harness.trial.LabFile;
+
+/** What the nodes of a trial used, as the runner seals it with the trial. */
+class RunnerResourcesTest {
+
+  private static final Map<String, Object> TOMCATS =
+      Map.of("needs", List.of("tomcat"), "servers", 2);
+  private static final long SECOND = 1_000_000_000L;
+
+  @TempDir Path root;
+  private Bench bench;
+  private Nodes nodes;
+
+  @BeforeEach
+  void makeBench() throws Exception {
+    bench = new Bench(root);
+    nodes = new Nodes(root.resolve("lab.json"));
+  }
+
+  @AfterEach
+  void shutNodes() {
+    nodes.close();
+  }
+
+  private static Map<String, Object> told(long now, String boot, Map<String, Object> series) {
+    return Json.of(
+        "now_ns",
+        now,
+        "took_ns",
+        1000,
+        "cores",
+        2,
+        "boot",
+        boot,
+        "link_mbit",
+        null,
+        "link_is_hardware",
+        false,
+        "memory_bytes",
+        1L << 31,
+        "limits",
+        Map.of("tomcat", 0.5),
+        "series",
+        series);
+  }
+
+  /** A sample of a service: a node alone has counters of the network. */
+  private static List<Object> sample(long at, String start, long cpu, long rss, Integer gc) {
+    return Arrays.asList(at, start, cpu, rss, null, null, null, null, null, gc);
+  }
+
+  private static List<String> cells(String row) {
+    return Arrays.asList(row.split(",", -1));
+  }
+
+  private static String after(String row, int cells) {
+    return String.join(",", cells(row).subList(cells, cells(row).size()));
+  }
+
+  private Map<?, ?> node(String name) throws Exception {
+    Map<?, ?> resources = (Map<?, ?>) bench.trial("t1").get("resources");
+    return (Map<?, ?>) ((Map<?, ?>) resources.get("nodes")).get(name);
+  }
+
+  private List<String> rows(String id) throws Exception {
+    return Files.readAllLines(bench.sealed(id).resolve("resources.csv"));
+  }
+
+  @Test
+  void differencesAreSealedOnTheTimeScaleOfTheTrial() throws Exception {
+    long begin = System.nanoTime();
+    List<Object> node =
+        List.of(
+            Arrays.asList(begin, null, 5, 70, 1000, 2000, 3, null, null, null),
+            Arrays.asList(begin + SECOND, null, 1_500_005, 80, 1100, 2500, 3, null, null, null));
+    List<Object> tomcat =
+        List.of(
+            sample(begin, "a", 100, 10, 5000),
+            sample(begin + 2 * SECOND, "a", 500_100, 11, 7250),
+            sample(begin + 3 * SECOND, "b", 600_000, 12, 7250), // started anew
+            sample(begin + 4 * SECOND, "b", 10, 13, 7250), // the counter went back
+            sample(begin + 5 * SECOND, "b", 20, 14, null));
+    nodes.use("worker1", told(begin, "one", Json.of("tomcat", tomcat, "", node)));
+    long elsewhere = begin - 1000 * SECOND; // another machine, whose clock began later
+    nodes.use("worker2", told(elsewhere, "two", Json.of("", List.of(node.get(0)))));
+    bench.plan("t1", "ok", TOMCATS);
+    bench.plan("t2", "all-wrong", TOMCATS);
+    assertEquals(0, bench.runner().status());
+
+    List<String> rows = rows("t1");
+    assertEquals(Resources.HEADER.strip(), rows.get(0));
+    assertEquals(9, rows.size());
+    assertEquals("worker1,,,70,,,,,,", after(rows.get(1), 1));
+    assertEquals("worker1,,1.5000,80,100,500,0,,,", after(rows.get(2), 1));
+    assertEquals("worker1,tomcat,,10,,,,,,", after(rows.get(3), 1));
+    assertEquals("worker1,tomcat,0.2500,11,,,,,,2.250", after(rows.get(4), 1));
+    assertEquals("worker1,tomcat,,12,,,,,,", after(rows.get(5), 1));
+    assertEquals("worker1,tomcat,,13,,,,,,", after(rows.get(6), 1));
+    assertEquals("worker1,tomcat,0.0000,14,,,,,,", after(rows.get(7), 1));
+    Map<?, ?> clock = (Map<?, ?>) bench.trial("t1").get("clock");
+    long origin = ((Number) clock.get("origin_ns")).longValue();
+    assertEquals(begin - origin, Long.parseLong(cells(rows.get(1)).get(0)));
+    Map<?, ?> resources = (Map<?, ?>) bench.trial("t1").get("resources");
+    assertEquals("resources.csv", resources.get("file"));
+    assertEquals(8, resources.get("rows"));
+    byte[] bytes = Files.readAllBytes(bench.sealed("t1").resolve("resources.csv"));
+    assertEquals(TrialRecord.sha256(bytes), resources.get("sha256"));
+    assertEquals(
+        Json.of(
+            "cores",
+            2,
+            "boot",
+            "one",
+            "link_mbit",
+            100,
+            "memory_bytes",
+            1L << 31,
+            "limits",
+            Map.of("tomcat", 0.5),
+            "missing",
+            ""),
+        node("worker1"));
+    assertEquals("failed", bench.trial("t2").get("outcome"));
+    assertEquals(rows.size(), rows("t2").size());
+  }
+
+  @Test
+  void theClockOfAnotherMachineIsFoundFromTheMiddleOfTheRequest() {
+    // Asked at 1000, answered at 1600; it came in at 50 there and took 200: on its way for 200.
+    Map<String, Object> answer = Json.of("now_ns", 50L, "took_ns", 200L);
+    assertEquals(1200, 50 + new Resources.Told(answer, "", 1000, 1600).offset());
+  }
+
+  @Test
+  void whatIsMissingIsSaidAndNoZero() throws Exception {
+    nodes.use("worker1", told(1, "one", Map.of()));
+    bench.plan("t1", "ok", TOMCATS);
+    assertEquals(0, bench.runner().status());
+    assertEquals(List.of(Resources.HEADER.strip()), rows("t1"));
+    assertEquals("it has no sample of the time of the trial", node("worker1").get("missing"));
+    assertEquals(
+        "its health service is of an earlier version; run site.yml again",
+        node("worker2").get("missing"));
+    assertEquals(null, node("worker2").get("cores"));
+    assertEquals("ok", bench.trial("t1").get("outcome"));
+  }
+
+  @Test
+  void aNodeThatWentAwayOrSaysNothingOfUseIsMissing() throws Exception {
+    nodes.shut("worker2");
+    ServingNodes served = new ServingNodes(LabFile.read(root.resolve("lab.json")));
+    Health health = new Health(served, root, 0, Set.of());
+    ServingNode gone = new ServingNode("worker2", "127.0.0.2", List.of());
+    String why = health.used(gone, 0, 9).join().checked().missing();
+    assertTrue(why.startsWith("it does not answer: "), why);
+    Resources.Told cut = new Resources.Told(Map.of("series", Map.of()), "", 0, 0);
+    assertTrue(cut.checked().missing().contains("earlier version"), cut.checked().missing());
+  }
+}
