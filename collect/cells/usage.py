@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,9 @@ from functools import cached_property
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from collect.cells.resources import ResourcesError, Series, read_resources, spans_of
+import numpy as np
+
+from collect.cells.resources import ResourcesError, Series, read_resources
 from collect.run.recorded import Machine
 
 if TYPE_CHECKING:
@@ -129,14 +130,13 @@ def mean_over(series: Series, column: str, first: int, last: int, per_ns: float 
     With `per_ns` the amounts are sums over their spans, and the mean is that in so many ns. What
     has no value is left out; where too much is, or spans reach too far beyond, it is not known.
     """
-    seen = spanned = total = 0.0
-    for begin, end, amount in spans_of(series, column):
-        inside = min(end, last) - max(begin, first)
-        if inside <= 0 or math.isnan(amount):
-            continue
-        seen += inside
-        spanned += end - begin
-        total += inside * (amount if per_ns is None else amount * per_ns / (end - begin))
+    begin, end = series.t_ns[:-1], series.t_ns[1:]
+    amounts = series.amounts[column][1:]
+    inside = np.minimum(end, last) - np.maximum(begin, first)
+    kept = (inside > 0) & ~np.isnan(amounts)
+    spans, inside = (end - begin)[kept], inside[kept]
+    rates = amounts[kept] if per_ns is None else amounts[kept] * per_ns / spans
+    seen, spanned = int(inside.sum()), int(spans.sum())
     if not seen:
         return Mean(None, "no samples of it in the measured phase")
     if seen < LEAST_SEEN * (last - first):
@@ -148,7 +148,7 @@ def mean_over(series: Series, column: str, first: int, last: int, per_ns: float 
             f"the measured phase of {(last - first) / _NS_A_S:.2g} s is too short for samples of "
             f"{spanned / _NS_A_S:.2g} s",
         )
-    return Mean(total / seen)
+    return Mean(float((inside * rates).sum()) / seen)
 
 
 def mean_usage(usages: Sequence[Usage]) -> Usage:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from jinja2 import Environment
@@ -113,10 +114,20 @@ class Section:
         return bars_of(self.analysis.cells, *self._systems)
 
     def collecting(self, cell: CellResult, kind: str) -> float | None:
-        """Return the largest share of the time that a service of a kind collected garbage."""
+        """Return the largest share of the time that a JVM of a kind collected garbage.
+
+        That of the client is what its trials recorded of the measured phase themselves.
+        """
+        if kind == "client":
+            shares = [
+                trial.gc_ms * 1e6 / trial.gc_over_ns
+                for trial in (one.trial for one in cell.counted)
+                if trial.gc_ms is not None and trial.gc_over_ns
+            ]
+            return fmean(shares) if shares else None
         services = cell.usage.services(kind).values()
-        shares = [b.collecting.value for b in services if b.collecting.value is not None]
-        return max(shares, default=None)
+        known = [b.collecting.value for b in services if b.collecting.value is not None]
+        return max(known, default=None)
 
     @property
     def has_single_starts(self) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from collect.cells.cells import CellResult
 from collect.cells.part_means import PartMeans
+from collect.cells.parts import PARTS
 from collect.report.drawings.axis import Axis
 from collect.report.drawings.settings import by_setting, name_of_system
 
@@ -29,6 +30,11 @@ class Bar:
     system: str
     parts: PartMeans
     pieces: Sequence[Piece]
+
+    @property
+    def untold(self) -> list[str]:
+        """The parts that the client cannot tell from others."""
+        return [part for part in PARTS if part not in self.parts.parts]
 
 
 @dataclass(frozen=True)
