@@ -16,6 +16,7 @@ from pyarrow import csv
 
 from collect.errors import InputError
 from collect.run.recorded import ResourcesSeal
+from collect.run.trials import Trial, TrialError
 
 RESOURCES = "resources.csv"
 AMOUNTS = (
@@ -72,6 +73,37 @@ def read_resources(directory: Path, sealed: ResourcesSeal) -> SeriesOf:
             raise ResourcesError(f"{RESOURCES} has two samples of {name} at the same time")
         found[key] = Series(t_ns[ordered], {name: columns[name][ordered] for name in AMOUNTS})
     return found
+
+
+def prove_resources(trial: Trial) -> None:
+    """Check that the samples of a trial are those that were sealed, of the nodes that are named.
+
+    A trial without them passes. Raises TrialError.
+    """
+    try:
+        reason = _contradiction(trial)
+    except ResourcesError as error:
+        reason = str(error)
+    if reason:
+        raise TrialError(
+            f"{trial.id}: {reason}; set the trial aside and sweep again to have its samples"
+        )
+
+
+def _contradiction(trial: Trial) -> str:
+    """Return how the samples of a trial contradict trial.json, or ""."""
+    if trial.resources is None:
+        is_there = (trial.directory / RESOURCES).exists()
+        return f"{RESOURCES} is there, but trial.json has no seal of it" if is_there else ""
+    sampled = {node for node, _ in read_resources(trial.directory, trial.resources)}
+    for name in sorted(sampled - trial.machines.keys()):
+        return f"{RESOURCES} has rows of {name}, which trial.json does not name"
+    for name, machine in trial.machines.items():
+        if (name in sampled) == bool(machine.missing):
+            has = "rows" if name in sampled else "no rows"
+            said = machine.missing or "nothing missing"
+            return f"{RESOURCES} has {has} of {name}, trial.json says: {said}"
+    return ""
 
 
 def _read(path: Path, sealed: ResourcesSeal) -> Mapping[str, NDArray[Any]]:

@@ -16,6 +16,7 @@ from collect.cells.calls import Calls, prove_calls
 from collect.cells.cells import cells_csv, make_cells
 from collect.cells.looks import decide
 from collect.cells.parts import prove_parts
+from collect.cells.resources import prove_resources
 from collect.errors import quoted
 from collect.files import flush
 from collect.run import starts
@@ -50,9 +51,10 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
     changed between the first look and the last, or trials ran on several clients or JVMs), `starts`
     (with restart: block, a block had several starts of a service, or two blocks shared one),
     `duplicate` (two trials have the same calls), `parts` (what the parts of calls say contradicts
-    their seal or the calls), `cells` (cells.csv does not follow from the
-    trials), `looks` (what a rule decided at a look does not follow from
-    the trials) and `counted` (a report has kept numbers of an unsealed or refused trial).
+    their seal or the calls), `resources` (what was sampled contradicts its seal), `cells`
+    (cells.csv does not follow from the trials), `looks` (what a rule decided at a look does not
+    follow from the trials) and `counted` (a report has kept numbers of an unsealed or refused
+    trial).
     """
     verified = verify_run(run)
     # From the raw logs, not from what a report kept of them.
@@ -68,6 +70,7 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
         *starts.find(run.plan, trials),
         *_of_duplicates(trials),
         *_of_parts(trials),
+        *_of_resources(trials),
         *_of_looks(run, trials, calls),
         *_of_counted(run, trials),
         *_of_cells(run, trials, calls),
@@ -177,6 +180,14 @@ def _of_parts(trials: Sequence[Trial]) -> Iterator[Finding]:
             prove_parts(trial)
         except TrialError as error:
             yield Finding("parts", trial.id, str(error))
+
+
+def _of_resources(trials: Sequence[Trial]) -> Iterator[Finding]:
+    for trial in trials:
+        try:
+            prove_resources(trial)
+        except TrialError as error:
+            yield Finding("resources", trial.id, str(error))
 
 
 def _of_looks(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Finding]:

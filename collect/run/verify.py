@@ -8,7 +8,7 @@ from collect.run.trials import Trial, TrialError, verify_seal
 
 KINDS = (
     *("plan", "nodes", "starts", "refused", "duplicate", "stray", "looks"),
-    *("parts", "counted", "cells", "missing"),
+    *("parts", "resources", "counted", "cells", "missing"),
 )
 """The kinds of findings in the order they are listed."""
 _BOUND = "not done within timeout_s"

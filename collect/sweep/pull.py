@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
+from collect.cells.resources import prove_resources
 from collect.files import NoRoomError, flush, is_full, make_directory
 from collect.run.plan import PlannedTrial
 from collect.run.trials import Trial, TrialError, verify_trial
@@ -104,7 +105,9 @@ def _accept(
 def _prove(run: Path, directory: Path, planned: Mapping[str, PlannedTrial]) -> Trial:
     if directory.name not in planned:
         raise TrialError(f"{directory.name}: is not in the plan of {run.name}; remove it there")
-    return verify_trial(directory, planned[directory.name])
+    trial = verify_trial(directory, planned[directory.name])
+    prove_resources(trial)
+    return trial
 
 
 def _compress(path: Path) -> None:

@@ -5,7 +5,7 @@ import json
 import shutil
 
 import pytest
-from synthetic import reseal, seal, sort_times
+from synthetic import add_resources, reseal, seal, sort_times
 
 from collect.cells.analysis import analyse
 from collect.cells.cells import write_cells
@@ -399,6 +399,50 @@ def test_parts_that_contradict_their_calls_are_found(run, change, text):
     kind, subject, said = only(run)
     assert (kind, subject) == ("parts", run.plan[0].id)
     assert text in said
+
+
+SAMPLES = [
+    (0.3, "client", "", {"rss_bytes": 1}),
+    (1.3, "client", "", {"rss_bytes": 1, "cpu_cores": 0.5}),
+]
+
+
+def with_resources(run, number, nodes):
+    """Seal samples of a trial: two of its client."""
+    directory = run.trials_directory / run.plan[number].id
+    add_resources(directory, nodes, SAMPLES)
+    return directory / "resources.csv"
+
+
+def test_samples_as_they_were_sealed_are_no_finding(run):
+    with_resources(run, 0, {"client": {}, "worker1": {"missing": "it does not answer"}})
+    assert findings(run) == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "change", "part"),
+    [
+        ({"client": {}}, lambda text: text.replace("0.5", "0.6"), "is not the file that was"),
+        ({"client": {}}, None, "cannot be read"),
+        ({"worker1": {}}, str, "has rows of client, which trial.json does not name"),
+        ({"client": {}, "worker1": {}}, str, "has no rows of worker1, trial.json says: nothing"),
+        ({"client": {"missing": "it broke off"}}, str, "has rows of client, trial.json says: it"),
+    ],
+)
+def test_samples_that_contradict_their_seal_are_found(run, nodes, change, part):
+    path = with_resources(run, 0, nodes)
+    if change is None:
+        path.unlink()
+    else:
+        path.write_text(change(path.read_text()))
+    kind, subject, text = only(run)
+    assert (kind, subject) == ("resources", run.plan[0].id)
+    assert part in text
+
+
+def test_samples_without_a_seal_are_found(run):
+    (run.trials_directory / run.plan[0].id / "resources.csv").write_text("t_ns\n")
+    assert "has no seal of it" in only(run)[2]
 
 
 def test_parts_that_changed_after_sealing_are_found(run):
