@@ -15,7 +15,8 @@ its rate; of a disk DISK_BYTES_S. Two steps:
    The largest of them all is the limit.
 
 Where a part is not known, the limit is not known, except that what is full is full whatever the
-rest. The rate of a link or the use of a disk may be unknown where something else than waiting wins.
+rest. The use of a link matters only where waiting wins, which may then be the network. Where nodes
+do not count the bytes of their disks, waiting includes the disk, and its sentence says so.
 """
 
 from collections.abc import Iterator, Mapping
@@ -87,12 +88,14 @@ def limit_of(usage: Usage, threads: int) -> Limit:
         rest = {**others, "waiting": waiting}
         del rest[first]
         return Limit(first, f"{shares[first].text}, the largest part; {_listed(rest)}")
-    if gap := next(_gaps_beside(usage), None):
+    if gap := next(_gaps_of_links(usage), None):
         return Limit(
             "", f"not known ({gap}; {_percent(waiting)} of the time nothing else was busy)"
         )
     text = f"nothing was busy for {_percent(waiting)} of the time: calls waited; {_listed(others)}"
-    return Limit("waiting", text)
+    unseen = _unseen_disks(usage)
+    disks = f"; what disks did is not known on {', '.join(unseen)}" if unseen else ""
+    return Limit("waiting", text + disks)
 
 
 def _full(usage: Usage, threads: int) -> Iterator[tuple[float, Limit]]:
@@ -151,18 +154,21 @@ def _gaps(usage: Usage) -> Iterator[str]:
         yield "no samples of the client"
 
 
-def _gaps_beside(usage: Usage) -> Iterator[str]:
-    """Yield why the use of links and disks is not known."""
+def _gaps_of_links(usage: Usage) -> Iterator[str]:
+    """Yield why the use of links is not known."""
     for name, machine in usage.machines.items():
-        busy = usage.node(name)
         if machine.link_mbit is None:
             yield f"{name}: the rate of its link is not known"
+        busy = usage.node(name)
         for mean in (busy.received, busy.sent):
             if mean.value is None:
                 yield f"{name}: bytes of its link: {mean.why}"
-        for mean in (busy.read, busy.written):
-            if mean.value is None:
-                yield f"{name}: bytes of its disk: {mean.why}"
+
+
+def _unseen_disks(usage: Usage) -> list[str]:
+    """Return the nodes of which it is not known what their disks did."""
+    busy = {name: usage.node(name) for name in usage.machines}
+    return [name for name, b in busy.items() if b.read.value is None or b.written.value is None]
 
 
 def _largest(usage: Usage, threads: int) -> Iterator[_Share]:

@@ -132,13 +132,13 @@ def _nodes(usage: Usage, series: SeriesOf, scene: _Scene) -> Iterator[Strip]:
         cores = usage.machines[node].cores
         one = series.get((node, ""))
         steps = _shares(one, cores) if one else []
-        service, of_service = _main_service(usage, node)
-        line = ""
-        if of_service is not None:
-            line = _line(_shares(series[node, service], cores), scene)
         told = _told(busy.cores, cores, f" of {cores:g} cores" if cores else "")
-        if of_service is not None:
-            told += f"; {service} {_told(of_service.cores, cores, '')}"
+        line = ""
+        service = _main_service(series, node)
+        if service:
+            line = _line(_shares(series[node, service], cores), scene)
+            own = _told(usage.busy[node, service].cores, cores, "")
+            told += f"; {service} {own}" if own != told else f", nor {service}"
         yield Strip(node, told, _area(steps, scene), line, _gaps(steps, scene))
     link = _busiest_link(usage)
     if link is not None:
@@ -166,15 +166,14 @@ def _busiest(usage: Usage) -> list[tuple[str, Busy]]:
     return [(name, usage.node(name)) for name in shares if name in kept and shares[name] >= _IDLE]
 
 
-def _main_service(usage: Usage, node: str) -> tuple[str, Busy | None]:
-    """Return the service of a node that used most, without those of the bench."""
+def _main_service(series: SeriesOf, node: str) -> str:
+    """Return the service of a node that used most, without those of the bench; "" without any."""
     own = {
-        service: busy
-        for (where, service), busy in usage.busy.items()
+        service: float(np.nansum(one.amounts["cpu_cores"]))
+        for (where, service), one in series.items()
         if where == node and service and kind_of(service) != "bench"
     }
-    name = max(own, key=lambda service: own[service].cores.value or 0.0, default="")
-    return name, own.get(name)
+    return max(own, key=lambda service: own[service], default="")
 
 
 def _busiest_link(usage: Usage) -> tuple[str, float] | None:

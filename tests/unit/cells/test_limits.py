@@ -161,6 +161,10 @@ def test_what_is_not_known_hides_nothing_and_is_named():
     limit = limit_of(Usage(no_rate, usage({"client": (0.2, 0.2)}).busy), 1)
     assert limit.by == ""
     assert "the rate of its link is not known; 80 % of the time nothing else" in limit.text
+    # A disk is waited for anyway.
+    waits = usage({"client": (0.2, 0.2)}, disk=None)
+    assert limit_of(waits, 1).by == "waiting"
+    assert limit_of(waits, 1).text.endswith("; what disks did is not known on client")
 
 
 @pytest.fixture
