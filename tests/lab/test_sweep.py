@@ -154,6 +154,8 @@ def test_every_trial_is_ok_and_its_answers_were_checked(sweep: Sweep) -> None:
             rows = list(csv.DictReader(stream))
         assert [row["phase"] for row in rows] == ["warmup"] + 4 * ["measure"]
         assert {row["status"] for row in rows} == {"ok"}
+        assert record["parts"]["rows"] == 4
+        assert (directory / "parts.csv").read_text().count("\n") == 1 + 4
 
 
 def test_cells_csv_is_what_the_raw_calls_say(sweep: Sweep) -> None:
