@@ -164,9 +164,12 @@ def _plan(options: argparse.Namespace) -> int:
         is_planned(output, trials)  # of all of them, before the first is written
     for output, trials in zip(outputs, plans, strict=True):
         fresh = write_plan(output, trials)
-        cells, blocks = len({trial.factors for trial in trials}), trials[-1].block
+        cells = len({trial.factors for trial in trials})
+        profiled = sum(trial.profiled for trial in trials)
+        blocks = max(trial.block for trial in trials if not trial.profiled)
         print(
-            f"{output}: {len(trials)} trials ({cells} cells x {blocks} blocks), "
+            f"{output}: {len(trials)} trials ({cells} cells x {blocks} blocks"
+            f"{f' and {profiled} with a profiler' if profiled else ''}), "
             f"{'written' if fresh else 'unchanged'}"
         )
     return GOOD
@@ -218,7 +221,7 @@ def _check(options: argparse.Namespace) -> int:
     elif any(finding.kind in SET_ASIDE for finding in proof.findings):
         print(f"to set these trials aside: collect check {options.run_name} --set-aside")
     print(
-        f"{run.name}: {proof.whole} of {len(run.plan)} trials sealed and verified; "
+        f"{run.name}: {proof.whole} of {len(run.all_trials)} trials sealed and verified; "
         f"{len(proof.findings) or 'no'} finding{'' if len(proof.findings) == 1 else 's'}"
     )
     return FINDINGS if proof.findings else GOOD

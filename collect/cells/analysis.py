@@ -5,16 +5,21 @@ from dataclasses import dataclass
 from collect.cells.calls import Progress, read_calls
 from collect.cells.cells import CellResult, make_cells
 from collect.run.directory import Run
+from collect.run.trials import Trial
 from collect.run.verify import Finding, verify_run
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """A run with its cells and with every finding of its verification."""
+    """A run with its cells and with every finding of its verification.
+
+    `profiled` are the trials with a profiler, which are in no cell.
+    """
 
     run: Run
     cells: tuple[CellResult, ...]
     findings: tuple[Finding, ...]
+    profiled: tuple[Trial, ...] = ()
 
     def of_kind(self, kind: str) -> list[Finding]:
         """Return the findings of one kind: missing, refused or stray."""
@@ -34,4 +39,4 @@ def analyse(run: Run, progress: Progress = lambda done, total: None) -> Analysis
     verified = verify_run(run)
     calls = read_calls(run, verified.trials, progress)
     cells = make_cells(run, calls.of(verified.trials), calls)
-    return Analysis(run, tuple(cells), (*verified.findings, *calls.findings))
+    return Analysis(run, tuple(cells), (*verified.findings, *calls.findings), verified.profiled)

@@ -19,6 +19,7 @@ from collect.cells.parts import prove_parts
 from collect.cells.resources import prove_resources
 from collect.errors import quoted
 from collect.files import flush
+from collect.report.flames import changed_profiles
 from collect.run import starts
 from collect.run.directory import Run
 from collect.run.nodes import by_directory, changes_between, not_seen_again, read_looks
@@ -58,10 +59,11 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
     """
     verified = verify_run(run)
     # From the raw logs, not from what a report kept of them.
-    calls = prove_calls(verified.trials, progress)
-    trials = calls.of(verified.trials)
-    of_trials = [*_with_reasons(run, verified.findings), *calls.findings]
-    place = {planned.id: number for number, planned in enumerate(run.plan)}
+    calls = prove_calls((*verified.trials, *verified.profiled), progress)
+    trials, profiled = calls.of(verified.trials), calls.of(verified.profiled)
+    of_profiles = [finding for trial in profiled for finding in changed_profiles(trial)]
+    of_trials = [*_with_reasons(run, verified.findings), *calls.findings, *of_profiles]
+    place = {planned.id: number for number, planned in enumerate(run.all_trials)}
     findings = [
         *sorted(of_trials, key=lambda finding: place.get(finding.subject, len(place))),
         *_of_plan(run),
@@ -75,7 +77,8 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
         *_of_counted(run, trials),
         *_of_cells(run, trials, calls),
     ]
-    return Proof(len(trials), tuple(findings))
+    whole = len(trials) + len(profiled) - len({finding.subject for finding in of_profiles})
+    return Proof(whole, tuple(findings))
 
 
 def _with_reasons(run: Run, findings: Sequence[Finding]) -> Iterator[Finding]:

@@ -31,6 +31,7 @@ from collect.report.drawings.distributions import Setting
 from collect.report.drawings.distributions import settings_of as distributions_of
 from collect.report.drawings.parts import Bars, bars_of
 from collect.report.drawings.sequence import Sequenced
+from collect.report.flames import Flames, flames_of
 from collect.report.provenance import Fact, facts_of, nodes_of, settings_of
 from collect.report.warnings import ReportWarning, find_warnings
 from collect.run import starts
@@ -97,6 +98,11 @@ class Section:
     def sequence(self) -> Sequenced:
         """The trials in the order in which they ran."""
         return Sequenced(self.analysis.cells, *self._systems)
+
+    @cached_property
+    def flames(self) -> Flames | None:
+        """The profiles; None of a run without."""
+        return flames_of(self.analysis, self._systems[0])
 
     @property
     def has_resources(self) -> bool:

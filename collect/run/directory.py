@@ -20,13 +20,32 @@ class Run:
     """One study in one profile; `provenance` is what run.json says, if it is there.
 
     `plan` holds the trials that the run is to have: of one that its rule stopped, those up to the
-    look at which it did. `decisions` are those of its looks.
+    look at which it did. `decisions` are those of its looks. `profiled` are the trials with a
+    profiler, which never count and are not in `plan`.
     """
 
     directory: Path
     plan: tuple[PlannedTrial, ...]
     provenance: Provenance = NOTHING
     decisions: tuple[Decision, ...] = ()
+    profiled: tuple[PlannedTrial, ...] = ()
+
+    @property
+    def all_trials(self) -> tuple[PlannedTrial, ...]:
+        """The trials that are to be run, in order: those that count, then those that never do."""
+        return (*self.plan, *self.profiled)
+
+    def upto(self, look: int) -> list[PlannedTrial]:
+        """Return the trials up to a look at the intervals, or all for 0.
+
+        Those with a profiler come last: after the last look, or once the run has stopped.
+        """
+        is_last = not look or self.stop is None or look == self.stop.most
+        has_stopped = bool(self.decisions) and self.decisions[-1].stops
+        return [
+            *(trial for trial in self.plan if not look or trial.block <= look),
+            *(self.profiled if is_last or has_stopped else ()),
+        ]
 
     @property
     def name(self) -> str:
@@ -45,7 +64,7 @@ class Run:
 
     @property
     def blocks(self) -> int:
-        """How many blocks are planned."""
+        """How many blocks that count are planned."""
         return max(trial.block for trial in self.plan)
 
     @property
@@ -122,12 +141,14 @@ def open_run(name: str) -> Run:
         raise InputError(
             f"{directory}: holds no plan.jsonl, so it is no run; start one with sweep.yml"
         )
-    plan = tuple(read_plan(directory / "plan.jsonl"))
+    trials = read_plan(directory / "plan.jsonl")
+    plan = tuple(trial for trial in trials if not trial.profiled)
+    profiled = tuple(trial for trial in trials if trial.profiled)
     decisions = tuple(read_decisions(directory)) if plan[0].stop else ()
     if decisions and decisions[-1].stops:
         plan = tuple(trial for trial in plan if trial.block <= decisions[-1].blocks)
     provenance = read_provenance(directory / "run.json")
-    run = Run(directory.resolve(), plan, provenance, decisions)
+    run = Run(directory.resolve(), plan, provenance, decisions, profiled)
     if is_alphabetical(plan) and run.stated:
         # A plan of an earlier version: only the study file says in which order the factors are.
         return replace(run, plan=tuple(in_order(plan, run.stated.factors)))

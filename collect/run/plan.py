@@ -23,7 +23,7 @@ SCHEMA = 1
 RESTARTS = ("", "none", "block")
 _ID = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _SLUG_LENGTH = 60
-_LEFT_OUT = ("restart", "stop", "shift", "calls_in_all", "fitted_to")
+_LEFT_OUT = ("restart", "stop", "shift", "calls_in_all", "fitted_to", "profiled")
 """Keys that a line lacks when they are empty."""
 _LATER = ("needs", "servers", *_LEFT_OUT)
 """Keys that a plan of an earlier version may lack."""
@@ -44,6 +44,8 @@ class PlannedTrial:
     empty in a plan of an earlier version. `stop` is the rule by which the run may end before its
     last block, None without one. `shift` is how many places the list of workers is shifted for the
     block, so that the first `servers` are others; 0 in a run that does not rotate its workers.
+    `profiled` is true of a trial that runs with a profiler, in a block after all others: it never
+    counts.
     """
 
     schema: int
@@ -68,6 +70,7 @@ class PlannedTrial:
     shift: int = 0
     calls_in_all: int = 0
     fitted_to: int = 0
+    profiled: bool = False
 
     @property
     def rows(self) -> int:
@@ -171,16 +174,19 @@ def make_plan(profile: Profile, seed: int | None = None, rotate: int = 0) -> lis
     in random order. Random numbers come from SHA-256 of the seed, the block and the levels: the
     same on every machine and Python, and unchanged for the other cells when a level is added.
     With `rotate`, the number of workers, their list is shifted by one place from block to block.
+    The trials with a profiler are further blocks behind all others, so that these have the same
+    ids, order and data with them and without.
     """
     run_seed = profile.seed if seed is None else seed
     cells = [(cell, profile.settings(cell)) for cell in profile.cells()]
     total = len(cells) * profile.blocks
     widths = (max(2, len(str(profile.blocks))), max(3, len(str(total))))
     trials: list[PlannedTrial] = []
-    for block in range(1, profile.blocks + 1):
+    for block in range(1, profile.blocks + profile.profile_forks + 1):
+        profiled = block > profile.blocks
         for cell, settings in _shuffled(cells, f"{run_seed}/{block}"):
             position = len(trials) + 1
-            prefix = f"b{block:0{widths[0]}}-t{position:0{widths[1]}}"
+            prefix = f"{'p' if profiled else 'b'}{block:0{widths[0]}}-t{position:0{widths[1]}}"
             trials.append(
                 PlannedTrial(
                     schema=SCHEMA,
@@ -194,7 +200,8 @@ def make_plan(profile: Profile, seed: int | None = None, rotate: int = 0) -> lis
                     fitted_to=profile.fitted_to,
                     restart=profile.restart,
                     stop=profile.stop,
-                    shift=(block - 1) % rotate if rotate else 0,
+                    shift=(block - 1) % rotate if rotate and not profiled else 0,
+                    profiled=profiled,
                     **vars(settings),
                 )
             )

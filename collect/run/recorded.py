@@ -66,6 +66,23 @@ class BlockStart:
 
 
 @dataclass(frozen=True)
+class Profile:
+    """The profile of one JVM in a trial that never counts.
+
+    `role` is client or service; `event` is the timer by which it was sampled. `missing` is why
+    there is no profile, or "". `files` are its files in the trial's directory with their SHA-256:
+    `stacks`, collapsed and in nanoseconds of processor time, and `page`, a flame graph.
+    """
+
+    node: str
+    service: str
+    role: str
+    event: str
+    missing: str
+    files: Mapping[str, tuple[str, str]]
+
+
+@dataclass(frozen=True)
 class CallError:
     """Why the call with this `seq` was not ok."""
 
@@ -179,6 +196,25 @@ def block_starts_of(record: Fields) -> tuple[BlockStart, ...]:
     return tuple(
         BlockStart(((start.number("restart_ms") or 0) + (start.number("warm_ms") or 0)) / 1e3)
         for start in record.each("block_starts")
+    )
+
+
+def profiles_of(record: Fields) -> tuple[Profile, ...]:
+    """Return the profiles; none of a trial that counts."""
+    return tuple(
+        Profile(
+            node=str(one.text("node")),
+            service=str(one.text("service")),
+            role=str(one.text("role")),
+            event=one.text("event") or "",
+            missing=one.text("missing") or "",
+            files={
+                kind: (name, one.text(f"{kind}_sha256") or "")
+                for kind in ("stacks", "page")
+                if (name := one.text(kind)) and "/" not in name
+            },
+        )
+        for one in record.each("profiles")
     )
 
 

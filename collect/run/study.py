@@ -63,7 +63,8 @@ class Profile:
     `left_out` are the levels of each factor that a lab with `fitted_to` workers has no room for;
     `fitted_to` is 0 when nothing was left out. `restart` is `block` when each block has a start of
     the services of its own, else `none`. `stop` is the rule by which it may end before its last
-    block, None without one.
+    block, None without one. `profile_forks` is how many further trials each cell has with a
+    profiler.
     """
 
     study: str
@@ -85,10 +86,11 @@ class Profile:
     stop: StopRule | None = None
     left_out: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
     fitted_to: int = 0
+    profile_forks: int = 0
 
     @property
     def blocks(self) -> int:
-        """How many blocks are planned: the replicates, or the last look of the rule that stops."""
+        """How many blocks count: the replicates, or the last look of the rule that stops."""
         return self.stop.most if self.stop else self.replicates
 
     def cells(self) -> list[Cell]:
@@ -328,6 +330,7 @@ class _Resolver:
             servers=self.study.content.get("servers", 1),
             restart=self._value("restart", "block"),
             stop=self._stop(),
+            profile_forks=self._value("profile_forks", 0),
             left_out={factor: tuple(levels) for factor, levels in left_out.items()},
             fitted_to=self.workers if left_out else 0,
             warmup=self._warmup(self._value("warmup"), self._place("warmup")),

@@ -21,6 +21,7 @@ from collect.run.recorded import (
     CallError,
     Machine,
     PartsSeal,
+    Profile,
     Readings,
     ResourcesSeal,
     Restart,
@@ -29,6 +30,7 @@ from collect.run.recorded import (
     errors_of,
     machines_of,
     parts_of,
+    profiles_of,
     ran_with,
     resources_of,
     restarts_of,
@@ -87,6 +89,7 @@ class Trial:
     made their measured ones. `ran_with` are the settings that each `service on node` ran with.
     `parts` is None where no parts of calls were logged, `resources` where nothing was sampled;
     `machines` are the nodes that were to be.
+    `profiles` are those of a trial that never counts.
     """
 
     directory: Path
@@ -119,6 +122,7 @@ class Trial:
     block_starts: tuple[BlockStart, ...]
     errors: tuple[CallError, ...]
     earlier: tuple[str, ...]
+    profiles: tuple[Profile, ...]
     parts: PartsSeal | None = None
     resources: ResourcesSeal | None = None
     machines: Mapping[str, Machine] = field(default_factory=dict)
@@ -184,6 +188,7 @@ class Trial:
             parts=parts_of(record),
             resources=resources_of(record),
             machines=machines_of(record),
+            profiles=profiles_of(record),
         )
         if outcome not in OUTCOMES:
             raise ValueError(f"it has the unknown outcome {outcome!r}")

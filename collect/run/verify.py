@@ -30,10 +30,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verified:
-    """The trials of a run whose seals are good, in plan order, and what was found beside them."""
+    """The trials of a run whose seals are good, in plan order, and what was found beside them.
+
+    `profiled` are those with a profiler, which never count and are not in `trials`.
+    """
 
     trials: tuple[Trial, ...]
     findings: tuple[Finding, ...]
+    profiled: tuple[Trial, ...] = ()
 
 
 def verify_run(run: Run) -> Verified:
@@ -42,8 +46,8 @@ def verify_run(run: Run) -> Verified:
     The logs stay unproven: see collect.cells.calls.
     """
     present = {path.name: path for path in run.directories()}
-    trials, findings = [], []
-    for planned in run.plan:
+    trials, profiled, findings = [], [], []
+    for planned in run.all_trials:
         directory = present.pop(planned.id, None)
         if directory is None:
             text = f"{planned.id}: is not sealed yet; sweep again to run it"
@@ -57,11 +61,11 @@ def verify_run(run: Run) -> Verified:
         if text := _without_its_bound(trial, planned):
             findings.append(Finding("refused", planned.id, text))
         else:
-            trials.append(trial)
+            (profiled if planned.profiled else trials).append(trial)
     for name in present:
         text = f"{name}: is in trials/ but not in the plan, so not counted; set it aside"
         findings.append(Finding("stray", name, text))
-    return Verified(tuple(trials), tuple(findings))
+    return Verified(tuple(trials), tuple(findings), tuple(profiled))
 
 
 def _without_its_bound(trial: Trial, planned: PlannedTrial) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from collect.files import MIB, NoRoomError, ask_for, flush, is_full, write_bytes
 from collect.run.directory import open_run
-from collect.run.plan import PlannedTrial, read_plan
+from collect.run.plan import PlannedTrial
 from collect.run.trials import TrialError, verify_trial
 from collect.sweep.hook import Hook, summary_of
 from collect.sweep.looks import look
@@ -88,7 +88,7 @@ class Follower:
     def __post_init__(self) -> None:
         """Begin with the trials that an earlier sweep pulled."""
         self.planned: Mapping[str, PlannedTrial] = {
-            trial.id: trial for trial in read_plan(self.run / "plan.jsonl")
+            trial.id: trial for trial in open_run(str(self.run)).all_trials
         }
         self.here = self._sealed_here()
         self._watch = Watch(open_run(str(self.run)))
@@ -118,9 +118,8 @@ class Follower:
     @property
     def missing(self) -> int:
         """How many of the trials that the runner was given have not been pulled."""
-        upto = self.terms.look
-        given = [name for name, trial in self.planned.items() if not upto or trial.block <= upto]
-        return len(set(given) - self.here)
+        given = {trial.id for trial in open_run(str(self.run)).upto(self.terms.look)}
+        return len(given - self.here)
 
     def step(self) -> bool:
         """Look once; return whether more is to come. Raises SweepStoppedError."""
@@ -279,20 +278,20 @@ class Follower:
         if not self.terms.look:
             return False
         decision = look(self.run).decisions[-1]
-        left = len(self.planned) - len(self.here)
-        what = "the run stops" if decision.stops or not left else f"at most {left} trials to come"
-        width = "none" if decision.widest is None else f"±{100 * decision.widest:.1f} %"
-        self._speak(f"looked after {decision.blocks} blocks: widest interval {width}; {what}")
         if decision.stops:
             self.planned = {
                 name: trial
                 for name, trial in self.planned.items()
-                if trial.block <= decision.blocks
+                if trial.profiled or trial.block <= decision.blocks
             }
             self._stopped = (
                 f"its intervals are as narrow as asked for after {decision.blocks} blocks"
             )
-        return bool(left) and not decision.stops
+        left = len(self.planned) - len(self.here)
+        what = "the run stops" if decision.stops or not left else f"at most {left} trials to come"
+        width = "none" if decision.widest is None else f"±{100 * decision.widest:.1f} %"
+        self._speak(f"looked after {decision.blocks} blocks: widest interval {width}; {what}")
+        return left > 0
 
     def _demand_all(self) -> None:
         """Raise SweepStoppedError when trials are open and the runner did not say why."""

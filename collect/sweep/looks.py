@@ -33,15 +33,13 @@ def look(directory: Path) -> Run:
 def open_trials(directory: Path, upto: int = 0) -> list[str]:
     """Return the ids of the trials to run now, in plan order: those up to `upto` blocks.
 
-    None when the run has stopped, or when an earlier look is not done. With an `upto` of 0, that of
-    a run without a rule, all open trials.
+    None when an earlier look is not done; when the run has stopped, those with a profiler. With an
+    `upto` of 0, that of a run without a rule, all open trials.
     """
     run = look(directory)
     sealed = {path.name for path in run.directories()}
-    missing = [trial for trial in run.plan if trial.id not in sealed]
-    if run.stop is None or not upto:
-        return [trial.id for trial in missing]
-    earlier = max((one for one in run.stop.looks if one < upto), default=0)
-    if any(trial.block <= earlier for trial in missing):
+    looks = run.stop.looks if run.stop and upto else ()
+    earlier = max((one for one in looks if one < upto), default=0)
+    if any(trial.block <= earlier and trial.id not in sealed for trial in run.plan):
         return []
-    return [trial.id for trial in missing if trial.block <= upto]
+    return [trial.id for trial in run.upto(upto if looks else 0) if trial.id not in sealed]

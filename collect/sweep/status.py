@@ -55,7 +55,8 @@ class Status:
     `nodes` are those that the runner has asked so far, by name. `client_free_mb` is what was free
     on the client when it was last seen, at `seen`. `next_look` is what is left until the rule that
     may stop the run is looked at, None without a rule, after its last look and when it has stopped
-    the run; `decisions` are those of earlier looks, `rule` is None without one.
+    the run; `decisions` are those of earlier looks, `rule` is None without one. `profiled` of the
+    `total` trials run with a profiler and never count.
     """
 
     run: str
@@ -78,6 +79,7 @@ class Status:
     rule: StopRule | None = None
     decisions: Sequence[Decision] = ()
     next_look: NextLook | None = None
+    profiled: int = 0
 
     @property
     def sealed(self) -> int:
@@ -118,6 +120,7 @@ class Status:
             "state": self.state,
             "reason": self.reason,
             "total": self.total,
+            "profiled": self.profiled,
             "sealed": self.sealed,
             "outcomes": dict(self.outcomes),
             "remaining": self.remaining,
@@ -153,7 +156,7 @@ class Watch:
     def __init__(self, run: Run) -> None:
         """Read nothing yet."""
         self._run = run
-        self._planned = {trial.id: trial for trial in run.plan}
+        self._planned = {trial.id: trial for trial in run.all_trials}
         self._sealed: dict[str, Trial] = {}
 
     def status(self) -> Status:
@@ -173,12 +176,13 @@ class Watch:
         runner = _read(run, "state.json", RunnerState.parse, UNHEARD)
         room, seen = _read(run, FOLLOWED, _followed, _followed(b"{}"))
         counts = Counter(trial.outcome for trial in self._sealed.values())
-        remaining = [trial for trial in run.plan if trial.id not in self._sealed]
+        remaining = [trial for trial in run.all_trials if trial.id not in self._sealed]
         word = runner.state or ("unknown" if self._sealed else "not started")
         sealed = [(planned[name], trial) for name, trial in self._sealed.items()]
         return Status(
             run=run.name,
-            total=len(run.plan),
+            total=len(run.all_trials),
+            profiled=len(run.profiled),
             outcomes={outcome: counts[outcome] for outcome in OUTCOMES if counts[outcome]},
             unusable=unusable,
             state=word,
@@ -251,6 +255,8 @@ def lines_of(status: Status) -> list[tuple[str, str]]:
         ("sealed", f"{status.sealed} of {status.total}" + (f" ({outcomes})" if outcomes else "")),
         ("remaining", str(status.remaining)),
     ]
+    if status.profiled:
+        lines.append(("profiled", f"{status.profiled} of all trials, which never count"))
     if status.unusable:
         lines.append(
             ("unusable", f"{status.unusable} directories; see `collect check {status.run}`")

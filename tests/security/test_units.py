@@ -11,7 +11,7 @@ from labs import Lab
 
 MOST_EXPOSURE = 3.0
 # They run for a moment, as root, and nobody reaches them.
-MOMENTARY = {"packet-filter", "rackbench-restart"}
+MOMENTARY = {"packet-filter", "rackbench-restart", "rackbench-profile"}
 HEALTH = 9102
 PLACES = (
     *("/", "/etc", "/etc/rackbench", "/home", "/opt", "/opt/rackbench", "/root", "/run", "/srv"),

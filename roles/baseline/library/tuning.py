@@ -95,7 +95,11 @@ NUMA = "sys/devices/system/node"
 UNITS = "etc/systemd/system"
 PLACEMENT = f"{UNITS}/rackbench-.service.d/placement.conf"
 # A file of the same name, nearer to the unit, takes the place of the one above.
-UNPLACED = ("rackbench-health.service", "rackbench-restart.service")
+UNPLACED = (
+    "rackbench-health.service",
+    "rackbench-restart.service",
+    "rackbench-profile.service",
+)
 NO_PLACEMENT = "# Stays away from the processors of the services.\n"
 RUNNER = "rackbench-runner.service"
 HOST_NAME = "etc/hostname"

@@ -33,8 +33,12 @@ UNITS = Path("/etc/systemd/system")
 INVOCATIONS = Path("/run/systemd/units")
 ENDS = Path("/run/rackbench-ends")
 PREFIX = "rackbench-"
-OWN = {"rackbench-health", "rackbench-restart"}
+OWN = {"rackbench-health", "rackbench-restart", "rackbench-profile"}
 ASKED = Path("/run/rackbench-health/asked")
+PROFILE_ASKED = ASKED.with_name("profile")
+PROFILES = Path("/run/rackbench-profile")
+PROFILE_S = 30.0
+PROFILE_PAUSE_S = 0.1
 CREDENTIAL = "restart.password"
 REQUEST_BYTES = 1 << 16
 PROBE_TIMEOUT_S = 1.0
@@ -84,6 +88,7 @@ def service(unit: str, address: str, probe: dict | None, *, stopped: bool) -> di
         "invocation": invocation,
         "ended": dict(zip(keys, ends[-1].split(), strict=False)) if ends else None,
         "ends": len(ends),
+        "profiled": bool(invocation) and _text(PROFILES / unit) == invocation,
     }
 
 
@@ -332,6 +337,26 @@ def ask(verb: str, units: list[str]) -> None:
     new.replace(ASKED)
 
 
+def profile(action: str, starts: dict[str, str]) -> dict | None:
+    """Have the profiler started or stopped in units, which rackbench-profile.service does.
+
+    Returns what it says of each unit, or None when it says nothing in time.
+    """
+    wish = {"id": os.urandom(8).hex(), "action": action, "starts": starts}
+    new = PROFILE_ASKED.with_suffix(".new")
+    new.write_text(json.dumps(wish))
+    new.chmod(0o644)
+    new.replace(PROFILE_ASKED)
+    until = time.monotonic() + PROFILE_S
+    while time.monotonic() < until:
+        with suppress(ValueError):
+            answer = json.loads(_text(PROFILES / "answer") or "{}")
+            if answer.get("id") == wish["id"]:
+                return answer["units"]
+        time.sleep(PROFILE_PAUSE_S)
+    return None
+
+
 class Handler(BaseHTTPRequestHandler):
     """Answers GET; systemd's journal needs no line for each."""
 
@@ -340,6 +365,7 @@ class Handler(BaseHTTPRequestHandler):
     password: ClassVar[bytes] = b""
     sampler: ClassVar[Sampler] = Sampler()
     judging = threading.Lock()
+    profiling = threading.Lock()
 
     def do_GET(self) -> None:
         """Send the report, what was used, the settings, or the stream that measures a link."""
@@ -365,10 +391,18 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Have the services of a signed request restarted, or that of /restart/NAME if it hangs.
 
-        Answers 202 at once; those that hang are looked at one at a time.
+        Answers 202 at once; those that hang are looked at one at a time. Or have the profiler
+        started or stopped in services, and answer with what it says.
         """
         if self.path == "/restart":
-            self._start_anew()
+            if wanted := self._starts("restart"):
+                print(f"{' '.join(wanted)}: restart, as the runner asks", flush=True)
+                ask("restart", list(wanted))
+                self._send(202, {"restarted": list(wanted)})
+            return
+        if self.path == "/profile":
+            if wanted := self._starts("profile"):
+                self._profile(wanted)
             return
         name = self.path.removeprefix("/restart/")
         unit = PREFIX + name
@@ -393,10 +427,19 @@ class Handler(BaseHTTPRequestHandler):
         if not why_not:
             ask("kill", [unit])
 
-    def _start_anew(self) -> None:
-        """Restart the services that the request names, each with the id of its present start.
+    def _profile(self, starts: dict[str, str]) -> None:
+        with self.profiling:
+            said = profile(str(self.request_body.get("action")), starts)
+        if said is None:
+            self._send(503, {"error": "no answer; journalctl -u rackbench-profile may tell why"})
+        else:
+            self._send(200, {"services": {u.removeprefix(PREFIX): s for u, s in said.items()}})
 
-        So the same request does nothing a second time, whoever sends it again.
+    def _starts(self, what: str) -> dict[str, str]:
+        """Return the units that a signed request names, each with the id of its present start.
+
+        So the same request does nothing once they are started anew, whoever sends it again. Says
+        why not, and returns none, when it is not to be done.
         """
         length = self.headers.get("Content-Length", "")
         body = self.rfile.read(min(int(length), REQUEST_BYTES)) if length.isdecimal() else b""
@@ -404,8 +447,9 @@ class Handler(BaseHTTPRequestHandler):
         given = self.headers.get("Authorization", "")
         if not self.password or not hmac.compare_digest(signature.encode(), given.encode()):
             self._send(403, {"error": "the request is not signed with this lab's password"})
-            return
-        wanted = {PREFIX + name: start for name, start in json.loads(body)["restart"].items()}
+            return {}
+        self.request_body = json.loads(body)
+        wanted = {PREFIX + name: start for name, start in self.request_body[what].items()}
         present = {unit: INVOCATIONS / f"invocation:{unit}.service" for unit in wanted}
         if any(unit in OWN or not (UNITS / f"{unit}.service").exists() for unit in wanted):
             self._send(404, {"error": "not all of these services are here"})
@@ -415,9 +459,8 @@ class Handler(BaseHTTPRequestHandler):
         ):
             self._send(409, {"error": "not all of these starts are the present ones"})
         else:
-            print(f"{' '.join(wanted)}: restart, as the runner asks", flush=True)
-            ask("restart", list(wanted))
-            self._send(202, {"restarted": list(wanted)})
+            return wanted
+        return {}
 
     def _send(self, status: int, content: dict) -> None:
         body = json.dumps(content).encode() + b"\n"

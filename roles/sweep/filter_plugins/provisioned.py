@@ -33,8 +33,9 @@ def not_provisioned(
     trials = [json.loads(line) for plan in plans for line in plan.splitlines()]
     missing = sorted(_pools(trials) - set(lab.get("pools", [])))
     found = [f"there is no queue for a pool of {size} servers" for size in missing]
-    if "restart_password_file" not in lab and any(t.get("restart") == "block" for t in trials):
-        found.append("it has no password to restart services by (restart: block)")
+    restarts = any(t.get("restart") == "block" or t.get("profiled") for t in trials)
+    if "restart_password_file" not in lab and restarts:
+        found.append("it has no password to restart services by (restart: block, profile_forks)")
     return found
 
 

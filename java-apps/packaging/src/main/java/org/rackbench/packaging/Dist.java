@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
+import java.util.zip.ZipFile;
 
 /**
  * Last step of the build: checks every third-party file against its pin and, when all are right,
@@ -77,6 +78,9 @@ public final class Dist {
       Path staged = root.resolve("packaging/" + STAGE + "/" + server);
       put(server, out -> Files.copy(staged, out));
     }
+    Path profiler = root.resolve("packaging/" + STAGE + "/async-profiler.jar");
+    putEntry(profiler, "linux-x64/libasyncProfiler.so", "profiler-x86_64.so");
+    putEntry(profiler, "linux-arm64/libasyncProfiler.so", "profiler-aarch64.so");
     put("harness.tar.gz", out -> TarGz.write(out, staged("harness", "")));
     for (String kind : List.of("clients", "workers")) {
       Map<String, byte[]> entries = new TreeMap<>();
@@ -114,6 +118,14 @@ public final class Dist {
 
   private interface Content {
     void write(OutputStream out) throws IOException;
+  }
+
+  /** Puts one file of a jar into dist, under the name of the architecture that it is for. */
+  private void putEntry(Path jar, String entry, String name) throws IOException {
+    try (ZipFile zip = new ZipFile(jar.toFile());
+        InputStream in = zip.getInputStream(zip.getEntry(entry))) {
+      put(name, in::transferTo);
+    }
   }
 
   private void put(String name, Content content) throws IOException {

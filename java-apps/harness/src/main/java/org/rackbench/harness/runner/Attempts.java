@@ -32,6 +32,7 @@ final class Attempts {
   private final LabWatch watch;
   private final Health health;
   private final ServiceSettings settings;
+  private final Profiles profiles;
   private final Supplier<List<Map<String, Object>>> newStarts;
 
   /**
@@ -44,6 +45,7 @@ final class Attempts {
       LabWatch watch,
       Health health,
       ServiceSettings settings,
+      Profiles profiles,
       Supplier<List<Map<String, Object>>> newStarts) {
     this.options = options;
     this.area = area;
@@ -51,6 +53,7 @@ final class Attempts {
     this.watch = watch;
     this.health = health;
     this.settings = settings;
+    this.profiles = profiles;
     this.newStarts = newStarts;
   }
 
@@ -74,6 +77,7 @@ final class Attempts {
     Path attempt = area.begin(trial.id());
     int number = area.attempt(trial.id());
     Files.write(attempt.resolve(Trial.PLAN), Json.bytes(trial.line()));
+    profiles.start(trial, before);
     Fork fork = Fork.start(trial, attempt, options.clients(), options.lab());
     final long launched = System.nanoTime();
     area.note(attempt, fork.handle());
@@ -87,6 +91,7 @@ final class Attempts {
         fault.isEmpty()
             ? TrialRecord.of(trial, attempt, fork, end == Fork.End.BOUND)
             : TrialRecord.spoilt(trial, attempt, fault);
+    List<Map<String, Object>> profiled = profiles.stop(trial, before, attempt, record.profile());
     Look after = record.isOk() ? watch.lookPatiently(trial) : watch.look(trial);
     if (!record.isOk() && !trial.needs().isEmpty()) {
       Thread.sleep(SECOND_LOOK_MS);
@@ -128,7 +133,8 @@ final class Attempts {
             "jvm", millis(exited - launched),
             "seal", millis(System.nanoTime() - exited)),
         settings.of(trial, after),
-        used);
+        used,
+        profiled);
     area.seal(attempt, trial.id());
     state.sealed(trial.id(), record.outcome());
     long outside = System.nanoTime() - exited + launched - begin;

@@ -31,6 +31,10 @@ final class Health {
 
   private static final int CONNECT_MS = 3000;
   private static final int READ_MS = 10_000;
+
+  /** So long may it take to write and send the profiles of a node. */
+  private static final int PROFILE_MS = 40_000;
+
   private static final String SIGNATURE = "HmacSHA256";
 
   /** What a node reports of itself; without a report, the reason why there is none. */
@@ -206,6 +210,44 @@ final class Health {
     } catch (IOException e) {
       return ""; // the next look tells
     }
+  }
+
+  /**
+   * Asks the node to start or stop the profiler in services; see the role {@code health}.
+   *
+   * @param action {@code start} or {@code stop}
+   * @param starts systemd's ids of their present starts, by their names: no other JVM is touched
+   * @return what it says of each service, by name; {@code missing} is why there is no profile
+   */
+  Map<?, ?> profile(
+      ServingNode server, String action, Map<String, Object> starts, byte[] password) {
+    String reason;
+    try {
+      byte[] body = Json.bytes(Json.of("profile", starts, "action", action));
+      HttpURLConnection connection = connection(server.address(), "/profile");
+      connection.setReadTimeout(PROFILE_MS);
+      connection.setRequestMethod("POST");
+      connection.setDoOutput(true);
+      connection.setRequestProperty("Authorization", signature(body, password));
+      try (OutputStream out = connection.getOutputStream()) {
+        out.write(body);
+      }
+      if (connection.getResponseCode() == HttpURLConnection.HTTP_OK) {
+        try (InputStream answer = connection.getInputStream()) {
+          String text = new String(answer.readAllBytes(), StandardCharsets.UTF_8);
+          return Look.object(Json.parse(text, connection.getURL().toString()).get("services"));
+        }
+      }
+      reason =
+          "%s said %d; run site.yml again".formatted(server.name(), connection.getResponseCode());
+    } catch (IOException | BadInput e) {
+      reason = "%s: %s".formatted(server.name(), ErrorText.of(e));
+    }
+    Map<String, Object> gaps = new LinkedHashMap<>();
+    for (String service : starts.keySet()) {
+      gaps.put(service, Map.of("missing", reason));
+    }
+    return gaps;
   }
 
   private static String signature(byte[] body, byte[] password) {

@@ -37,7 +37,13 @@ final class Look {
   /**
    * The state of a service that a trial needs; {@code invocation} is null when it is not started.
    */
-  private record Service(String name, Object state, Object invocation, int ends, Map<?, ?> ended) {
+  private record Service(
+      String name,
+      Object state,
+      Object invocation,
+      int ends,
+      Map<?, ?> ended,
+      boolean hadProfiler) {
 
     boolean ranOutOfMemory() {
       return end().endsWith(MEMORY_STATUS) || MEMORY_RESULT.equals(ended.get("result"));
@@ -109,7 +115,8 @@ final class Look {
               found.get("state"),
               found.get("invocation"),
               found.get("ends") instanceof Integer ends ? ends : 0,
-              object(found.get("ended")));
+              object(found.get("ended")),
+              Boolean.TRUE.equals(found.get("profiled")));
       services.put(subject, service);
       if (service.invocation != null) {
         starts.computeIfAbsent(server, node -> new LinkedHashMap<>()).put(name, service.invocation);
@@ -167,6 +174,14 @@ final class Look {
     starts.forEach(
         (server, ids) -> ids.forEach((name, id) -> found.put(subject(name, server), id)));
     return found;
+  }
+
+  /** Returns each {@code service on node} whose present start has met a profiler. */
+  Set<String> profiled() {
+    return services.values().stream()
+        .filter(Service::hadProfiler)
+        .map(Service::name)
+        .collect(Collectors.toSet());
   }
 
   /**

@@ -1,7 +1,6 @@
 package org.rackbench.harness.runner;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -17,7 +16,6 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.rackbench.harness.trial.BadInput;
 import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.PlannedTrial;
 import org.rackbench.harness.trial.Utc;
@@ -25,7 +23,9 @@ import org.rackbench.harness.trial.Warming;
 
 /**
  * Sees to it, where the plan says {@code restart: block}, that the services of a block were started
- * anew for it, and warmed by calls that are not counted, before its first trial.
+ * anew for it, and warmed by calls that are not counted, before its first trial. The trials with a
+ * profiler are a block of that kind in every plan, and no other trial meets a service that has had
+ * one.
  */
 final class NewStarts {
 
@@ -55,7 +55,6 @@ final class NewStarts {
   private final BooleanSupplier mayStart;
   private final BlockStarts starts;
   private final Map<Integer, List<PlannedTrial>> blocks;
-  private final byte[] password;
 
   /** Cells, by their factors, that failed or ended a service when it was warmed by them. */
   private final Set<Object> notForWarming = new HashSet<>();
@@ -90,19 +89,9 @@ final class NewStarts {
         trials.stream()
             .filter(trial -> trial.isRestartedForBlock() && !trial.needs().isEmpty())
             .collect(Collectors.groupingBy(PlannedTrial::block));
-    this.password = blocks.isEmpty() ? new byte[0] : password(nodes);
-  }
-
-  private static byte[] password(ServingNodes nodes) throws IOException {
-    Path file =
-        nodes
-            .restartPassword()
-            .orElseThrow(
-                () ->
-                    new BadInput(
-                        "the plan says restart: block, and this node has no password for that;"
-                            + " run site.yml again"));
-    return Files.readString(file).strip().getBytes(StandardCharsets.UTF_8);
+    if (!blocks.isEmpty()) {
+      nodes.readRestartPassword(); // refuses a node without it before the first trial
+    }
   }
 
   /**
@@ -112,8 +101,8 @@ final class NewStarts {
    * @return {@code before}, or a look after that; if it has a problem, the trial may not start
    */
   Look ready(PlannedTrial trial, Look before) throws IOException, InterruptedException {
-    Look look = before;
-    if (!blocks.containsKey(trial.block())) {
+    Look look = trial.isProfiled() ? before : clean(trial, before);
+    if (look.problem() != null || !blocks.containsKey(trial.block())) {
       return look;
     }
     for (int round = 0; round < ROUNDS && isCold(trial, look); round++) {
@@ -124,6 +113,27 @@ final class NewStarts {
       look = failed != null ? failed : watch.whenWell(trial);
     }
     return look;
+  }
+
+  /**
+   * Starts the services anew that have had a profiler, if {@code look} shows any.
+   *
+   * @return {@code look}, or a look after that; if it has a problem, that could not be done
+   */
+  Look clean(PlannedTrial trial, Look look) throws IOException, InterruptedException {
+    Set<String> due = look.profiled();
+    for (Predicate<String> phase : phases()) {
+      Look failed = due.isEmpty() ? null : restart(trial, due, phase);
+      if (failed != null) {
+        return failed;
+      }
+    }
+    return due.isEmpty() ? look : watch.whenWell(trial);
+  }
+
+  // The broker first: what has just connected to it would only lose it again.
+  private List<Predicate<String>> phases() {
+    return List.of(nodes::isOfBroker, service -> !nodes.isOfBroker(service));
   }
 
   private boolean isCold(PlannedTrial trial, Look look) {
@@ -152,9 +162,7 @@ final class NewStarts {
         old.keySet().stream()
             .filter(service -> starts.isDue(block, service, old.get(service)))
             .collect(Collectors.toCollection(LinkedHashSet::new));
-    // The broker first: what has just connected to it would only lose it again.
-    for (Predicate<String> phase :
-        List.<Predicate<String>>of(nodes::isOfBroker, service -> !nodes.isOfBroker(service))) {
+    for (Predicate<String> phase : phases()) {
       Look failed = restart(whole, due, phase);
       if (failed != null || !mayStart.getAsBoolean()) {
         state.become("running", "");
@@ -208,7 +216,9 @@ final class NewStarts {
       boolean isTimeToAsk = System.nanoTime() - ask >= 0;
       for (Map.Entry<ServingNode, Map<String, Object>> one : left.entrySet()) {
         String refused =
-            isTimeToAsk ? health.askForNewStart(one.getKey(), one.getValue(), password) : "";
+            isTimeToAsk
+                ? health.askForNewStart(one.getKey(), one.getValue(), nodes.readRestartPassword())
+                : "";
         String late = System.nanoTime() - end < 0 ? "" : "it does not do so";
         if (!refused.isEmpty() || !late.isEmpty()) {
           patienceSeconds = Math.min(patienceSeconds, SHORT_PATIENCE_S);

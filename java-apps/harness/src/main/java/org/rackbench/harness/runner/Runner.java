@@ -77,7 +77,10 @@ public final class Runner {
     this.newStarts =
         new NewStarts(options, trials, nodes, health, watch, area, state, this::mayStart);
     ServiceSettings settings = new ServiceSettings(nodes, health);
-    this.attempts = new Attempts(options, area, state, watch, health, settings, newStarts::take);
+    Profiles profiles = new Profiles(nodes, health);
+    this.attempts =
+        new Attempts(
+            options, area, state, watch, health, settings, profiles, newStarts::take);
   }
 
   public static void main(String[] args) {
@@ -105,12 +108,11 @@ public final class Runner {
   private int runTrials() throws IOException, InterruptedException {
     stop.whenAsked(() -> noteQuietly("stopping", "asked to stop; the running trial goes on"));
     try {
-      List<PlannedTrial> open = open();
-      System.out.printf("%d of %d trials to run%n", open.size(), state.total());
-      runThrough(open, open.size());
-      if (!putOff.isEmpty()) {
-        runThrough(open(), open.size()); // what stayed away may be back
-      }
+      int open = open().size();
+      System.out.printf("%d of %d trials to run%n", open, state.total());
+      runThrough(false, open);
+      runThrough(true, open); // after all that count, also after those that were put off
+      endProfiling();
       return end();
     } catch (IOException e) {
       noteQuietly("failed", fault(e));
@@ -122,13 +124,32 @@ public final class Runner {
     return trials.stream().filter(trial -> !area.isSealed(trial.id())).toList();
   }
 
-  private void runThrough(List<PlannedTrial> open, int all)
-      throws IOException, InterruptedException {
-    for (PlannedTrial trial : open) {
-      if (!mayStart()) {
-        return;
+  /** Runs the open trials with a profiler, or those without; what is put off is tried twice. */
+  private void runThrough(boolean profiled, int all) throws IOException, InterruptedException {
+    for (int round = 1; round <= 2; round++) {
+      for (PlannedTrial trial : open()) {
+        if (!mayStart()) {
+          return;
+        }
+        if (trial.isProfiled() == profiled) {
+          run(trial, all);
+        }
       }
-      run(trial, all);
+    }
+  }
+
+  /**
+   * Starts the services anew that have had a profiler. When that fails, or somebody kills the
+   * runner before it, whichever runner next meets such a service does so.
+   */
+  private void endProfiling() throws IOException, InterruptedException {
+    for (PlannedTrial trial : trials) {
+      if (trial.isProfiled() && area.isSealed(trial.id())) {
+        Look look = watch.look(trial);
+        if (look.problem() == null) {
+          newStarts.clean(trial, look);
+        }
+      }
     }
   }
 

@@ -1,5 +1,8 @@
 package org.rackbench.harness.runner;
 
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -30,6 +33,18 @@ final class ServingNodes {
     return lab.value("restart_password_file") instanceof String file
         ? Optional.of(Path.of(file))
         : Optional.empty();
+  }
+
+  /** Returns that password; throws {@link BadInput} when the lab has none. */
+  byte[] readRestartPassword() throws IOException {
+    Path file =
+        restartPassword()
+            .orElseThrow(
+                () ->
+                    new BadInput(
+                        "the plan says restart: block or profile_forks, and this node has no"
+                            + " password for that; run site.yml again"));
+    return Files.readString(file).strip().getBytes(StandardCharsets.UTF_8);
   }
 
   /** Returns whether the broker's node offers {@code service}. */

@@ -95,6 +95,11 @@ final class TrialRecord {
     return outcome;
   }
 
+  /** Returns what the trial's JVM says of its own profile; null when it left no result. */
+  Map<?, ?> profile() {
+    return (Map<?, ?>) result.get("profile");
+  }
+
   String reason() {
     return reason;
   }
@@ -126,6 +131,7 @@ final class TrialRecord {
    *     runner until this call
    * @param settings what the services run with; see {@link ServiceSettings#of}
    * @param resources what resources.csv is; see {@link Resources#write}
+   * @param profiles see {@link Profiles#stop}
    */
   void write(
       int number,
@@ -138,7 +144,8 @@ final class TrialRecord {
       List<Map<String, Object>> newStarts,
       Map<String, Object> times,
       Map<String, Object> settings,
-      Map<String, Object> resources)
+      Map<String, Object> resources,
+      List<Map<String, Object>> profiles)
       throws IOException {
     Path calls = attempt.resolve(Trial.CALLS);
     if (!result.containsKey("errors")) {
@@ -192,6 +199,10 @@ final class TrialRecord {
     }
     if (!resources.isEmpty()) {
       record.put("resources", resources);
+    }
+    if (trial.isProfiled()) {
+      record.put("profiled", true);
+      record.put("profiles", profiles);
     }
     Files.write(attempt.resolve("trial.json"), Json.bytes(record));
   }

@@ -100,9 +100,14 @@ public record PlannedTrial(
     return line.get("block") instanceof Integer block ? block : 0;
   }
 
-  /** Returns whether the services are started anew before each block. */
+  /** Returns whether the services are started anew for the trial's block. */
   public boolean isRestartedForBlock() {
-    return "block".equals(line.get("restart"));
+    return "block".equals(line.get("restart")) || isProfiled();
+  }
+
+  /** Returns whether the trial runs with a profiler; it never counts. */
+  public boolean isProfiled() {
+    return Boolean.TRUE.equals(line.get("profiled"));
   }
 
   public Map<String, Object> object(String key) {

@@ -69,6 +69,7 @@ public final class Trial {
   private long gcMillis;
   private long measuredNanos;
   private boolean isWhole;
+  private JvmProfiler profiler;
 
   private Trial(PlannedTrial plan, Setting setting) {
     this.plan = plan;
@@ -112,7 +113,7 @@ public final class Trial {
     try {
       Setting setting = setting(plan, lab);
       trial = new Trial(plan, setting);
-      trial.measure();
+      trial.measure(work);
       if (trial.isWhole) {
         result.put("overhead", overhead());
       }
@@ -132,6 +133,9 @@ public final class Trial {
       trial.log.write(work.resolve(CALLS), origin);
       trial.log.writeParts(work.resolve(PARTS));
       trial.putMeasurements(result);
+      if (trial.profiler != null) {
+        result.put("profile", trial.profiler.record());
+      }
     }
     result.put(
         "clock",
@@ -147,10 +151,11 @@ public final class Trial {
     Durable.replace(work.resolve(RESULT), Json.bytes(result));
   }
 
-  private void measure() throws Exception {
+  private void measure(Path work) throws Exception {
     Client client = ClientPrograms.named(plan.client());
     try {
       client.open(setting);
+      profiler = plan.isProfiled() ? JvmProfiler.start() : null;
       MeasuringLoop loop =
           new MeasuringLoop(
               client, log, plan.threads(), plan.warmup(), plan.calls(), new GcCount());
@@ -162,6 +167,9 @@ public final class Trial {
                   setting.callTimeout().toNanos()));
       isSteady = loop.isSteady();
       cooldownCalls = loop.cooldownCalls();
+      if (profiler != null) {
+        profiler.stop(work);
+      }
     } finally {
       close(client);
     }

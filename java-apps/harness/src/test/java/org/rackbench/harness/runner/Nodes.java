@@ -85,6 +85,7 @@ final class Nodes implements AutoCloseable {
     Map<String, Object> known = services.computeIfAbsent(service, name -> new TreeMap<>());
     known.put("state", "up");
     known.put("invocation", "start-" + ++invocations);
+    known.put("profiled", false);
     known.putIfAbsent("ends", 0);
   }
 
@@ -128,6 +129,11 @@ final class Nodes implements AutoCloseable {
     used.put(node, told);
   }
 
+  /** A runner that was killed left the profiler in a {@code service on node}. */
+  synchronized void leaveProfiler(String service) {
+    services.get(service).put("profiled", true);
+  }
+
   /** Returns each {@code service on node} that was started anew by a signed request. */
   synchronized List<String> newStarts() {
     return List.copyOf(newStarts);
@@ -151,6 +157,27 @@ final class Nodes implements AutoCloseable {
     return 202;
   }
 
+  /**
+   * Starts or stops the profiler in the services of a signed request, as the health service does.
+   */
+  private byte[] profile(String node, HttpExchange exchange) throws IOException {
+    byte[] body = exchange.getRequestBody().readAllBytes();
+    Map<String, Object> asked = Json.parse(new String(body), "request");
+    Map<String, Object> said = new TreeMap<>();
+    for (Object service : ((Map<?, ?>) asked.get("profile")).keySet()) {
+      services.get(service + " on " + node).put("profiled", true);
+      Map<String, Object> found = Json.of("event", "ctimer", "interval_ns", 2000000, "missing", "");
+      if (asked.get("action").equals("stop")) {
+        found.put("stacks", "a.b;c.d 2000000\n");
+        found.put("page", "<html></html>");
+      }
+      said.put(service.toString(), found);
+    }
+    boolean isSigned =
+        signature(body).equals(exchange.getRequestHeaders().getFirst("Authorization"));
+    return isSigned ? Json.bytes(Json.of("services", said)) : new byte[0];
+  }
+
   private static String signature(byte[] body) {
     try {
       Mac mac = Mac.getInstance("HmacSHA256");
@@ -165,6 +192,13 @@ final class Nodes implements AutoCloseable {
     String path = exchange.getRequestURI().getPath();
     if (path.equals("/restart")) {
       exchange.sendResponseHeaders(startAnew(node, exchange), -1);
+      exchange.close();
+      return;
+    }
+    if (path.equals("/profile")) {
+      byte[] said = profile(node, exchange);
+      exchange.sendResponseHeaders(said.length > 0 ? 200 : 403, said.length);
+      exchange.getResponseBody().write(said);
       exchange.close();
       return;
     }

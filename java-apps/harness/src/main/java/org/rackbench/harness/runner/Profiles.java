@@ -1,0 +1,121 @@
+package org.rackbench.harness.runner;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.rackbench.harness.trial.JvmProfiler;
+import org.rackbench.harness.trial.PlannedTrial;
+
+/**
+ * Profiles of the JVMs of a trial that never counts: of its services, by a request to their nodes,
+ * and of its own. What could not be profiled is a gap with its reason, never a fault of the trial.
+ */
+final class Profiles {
+
+  private static final String START = "start";
+  private static final String STOP = "stop";
+
+  private final ServingNodes nodes;
+  private final Health health;
+
+  Profiles(ServingNodes nodes, Health health) {
+    this.nodes = nodes;
+    this.health = health;
+  }
+
+  /** Starts the profiler in the services of {@code before} if the trial is one with a profiler. */
+  void start(PlannedTrial trial, Look before) throws IOException {
+    if (trial.isProfiled()) {
+      ask(START, before);
+    }
+  }
+
+  /**
+   * Stops it and keeps the profiles in {@code attempt}. Returns a record of each JVM, for
+   * trial.json; none of a trial without a profiler.
+   *
+   * @param ofClient what the trial's JVM says of its own profile; null when it left no result
+   */
+  List<Map<String, Object>> stop(PlannedTrial trial, Look before, Path attempt, Map<?, ?> ofClient)
+      throws IOException {
+    List<Map<String, Object>> found = new ArrayList<>();
+    if (!trial.isProfiled()) {
+      return found;
+    }
+    String client = nodes.client().map(ServingNode::name).orElse("client");
+    Map<String, Object> own = entry(client, trial.client(), "client", ofClient);
+    move(attempt.resolve(JvmProfiler.STACKS), attempt, own, "stacks", ".collapsed");
+    move(attempt.resolve(JvmProfiler.PAGE), attempt, own, "page", ".html");
+    found.add(own);
+    for (Map.Entry<ServingNode, Map<?, ?>> answer : ask(STOP, before).entrySet()) {
+      String node = answer.getKey().name();
+      for (Object service : before.starts().get(answer.getKey()).keySet()) {
+        Map<?, ?> said = Look.object(answer.getValue().get(service));
+        Map<String, Object> entry = entry(node, service.toString(), "service", said);
+        write(said.get("stacks"), attempt, entry, "stacks", ".collapsed");
+        write(said.get("page"), attempt, entry, "page", ".html");
+        found.add(entry);
+      }
+    }
+    return found;
+  }
+
+  private Map<ServingNode, Map<?, ?>> ask(String action, Look before) throws IOException {
+    Map<ServingNode, Map<?, ?>> answers = new LinkedHashMap<>();
+    for (Map.Entry<ServingNode, Map<String, Object>> one : before.starts().entrySet()) {
+      answers.put(
+          one.getKey(),
+          health.profile(one.getKey(), action, one.getValue(), nodes.readRestartPassword()));
+    }
+    return answers;
+  }
+
+  private static Map<String, Object> entry(String node, String service, String role, Map<?, ?> of) {
+    Map<String, Object> entry = new LinkedHashMap<>();
+    entry.put("node", node);
+    entry.put("service", service);
+    entry.put("role", role);
+    entry.put("event", of == null ? null : of.get("event"));
+    entry.put("interval_ns", of == null ? null : of.get("interval_ns"));
+    entry.put(
+        "missing",
+        of == null || of.get("missing") == null
+            ? "its profiler gave no answer"
+            : of.get("missing"));
+    return entry;
+  }
+
+  private static void move(
+      Path source, Path attempt, Map<String, Object> entry, String key, String suffix)
+      throws IOException {
+    if (Files.exists(source)) {
+      Path target = attempt.resolve(name(entry, suffix));
+      Files.move(source, target);
+      note(target, entry, key);
+    }
+  }
+
+  private static void write(
+      Object text, Path attempt, Map<String, Object> entry, String key, String suffix)
+      throws IOException {
+    if (text instanceof String content) {
+      Path target = attempt.resolve(name(entry, suffix));
+      Files.writeString(target, content, StandardCharsets.UTF_8);
+      note(target, entry, key);
+    }
+  }
+
+  private static void note(Path file, Map<String, Object> entry, String key) throws IOException {
+    entry.put(key, file.getFileName().toString());
+    entry.put(key + "_sha256", TrialRecord.sha256(Files.readAllBytes(file)));
+  }
+
+  private static String name(Map<String, Object> entry, String suffix) {
+    return entry.get("node") + "-" + entry.get("service") + suffix;
+  }
+}

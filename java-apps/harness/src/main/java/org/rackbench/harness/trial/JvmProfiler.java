@@ -1,0 +1,86 @@
+package org.rackbench.harness.trial;
+
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import javax.management.JMException;
+import javax.management.ObjectName;
+
+/**
+ * The profiler in this JVM, for a trial that never counts. Loaded by the JVM's own diagnostic
+ * command, so that neither options nor class path differ from those of a trial that counts.
+ */
+public final class JvmProfiler {
+
+  /** What it leaves in the directory of the attempt. */
+  public static final String STACKS = "profile.collapsed";
+
+  public static final String PAGE = "profile.html";
+
+  /** In a directory from which every unit of the kit may execute. */
+  private static final String LIBRARY = "/usr/lib/rackbench/libasyncProfiler.so";
+
+  private static final int INTERVAL_NS = 2_000_000;
+
+  /** Timers, as the units' sandboxes forbid perf events. The first that works is taken. */
+  private static final List<String> EVENTS = List.of("ctimer", "itimer");
+
+  private static final String LOADED = "return code: 0";
+
+  private final String event;
+  private String missing;
+
+  private JvmProfiler(String event, String missing) {
+    this.event = event;
+    this.missing = missing;
+  }
+
+  /** Starts profiling; a profiler that does not start leaves only the reason. */
+  static JvmProfiler start() {
+    String reason = LIBRARY + ": no such file; run site.yml again";
+    if (!Files.exists(Path.of(LIBRARY))) {
+      return new JvmProfiler("", reason);
+    }
+    for (String event : EVENTS) {
+      reason = command("start,event=%s,interval=%d".formatted(event, INTERVAL_NS));
+      if (reason.isEmpty()) {
+        return new JvmProfiler(event, "");
+      }
+    }
+    return new JvmProfiler("", reason);
+  }
+
+  /** Stops and leaves two files in {@code directory}; stacks count nanoseconds. */
+  void stop(Path directory) {
+    if (missing.isEmpty()) {
+      missing = command("stop,collapsed,total,file=" + directory.resolve(STACKS));
+    }
+    if (missing.isEmpty()) {
+      missing = command("dump,flamegraph,total,file=" + directory.resolve(PAGE));
+    }
+  }
+
+  /** Returns what the result says of it; {@code missing} is why there is no profile, or "". */
+  Map<String, Object> record() {
+    return Json.of("event", event, "interval_ns", INTERVAL_NS, "missing", missing);
+  }
+
+  /** Returns why the command failed, or "". */
+  private static String command(String options) {
+    try {
+      Object said =
+          ManagementFactory.getPlatformMBeanServer()
+              .invoke(
+                  new ObjectName("com.sun.management:type=DiagnosticCommand"),
+                  "jvmtiAgentLoad",
+                  new Object[] {new String[] {LIBRARY, "\"" + options + "\""}},
+                  new String[] {String[].class.getName()});
+      String text = said.toString().strip();
+      return text.endsWith(LOADED) ? "" : "the profiler says: " + text;
+    } catch (JMException | RuntimeException e) {
+      return "the JVM loads no profiler: " + ErrorText.of(e);
+    }
+  }
+}

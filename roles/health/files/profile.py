@@ -1,0 +1,169 @@
+"""Starts or stops the profiler in JVMs of the kit's services, as the health service was asked to.
+
+Started as root when the wish in ASKED changes. The profiler's library is loaded into the running
+JVM by the JVM's own attach protocol; what it writes lies in the private /tmp of the service.
+Whatever fails is an answer with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import time
+from pathlib import Path
+
+ASKED = Path("/run/rackbench-health/profile")
+ROOM = Path("/run/rackbench-profile")
+INVOCATIONS = Path("/run/systemd/units")
+LIBRARY = Path("/usr/lib/rackbench/libasyncProfiler.so")
+EVENTS = ("ctimer", "itimer")  # the units' sandboxes forbid perf events
+INTERVAL_NS = 2_000_000
+STACKS = "/tmp/rackbench-profile.collapsed"  # noqa: S108 - in the service's private /tmp
+PAGE = "/tmp/rackbench-profile.html"  # noqa: S108
+LOG = "/tmp/rackbench-profile.log"  # noqa: S108
+STOPPED_AFTER_S = 7200  # when nobody stops it
+MOST_BYTES = 8 << 20
+ATTACH_S = 5.0
+COMMAND_S = 20.0
+PAUSE_S = 0.05
+PROTOCOL = b"1"
+UNIT = re.compile(r"rackbench-[\w-]+")
+
+
+class RefusedError(Exception):
+    """There is no profile of a unit; the message says why."""
+
+
+def main() -> None:
+    """Do what ASKED says and leave the answer beside the marks of the JVMs that had a profiler."""
+    wish = json.loads(ASKED.read_text())
+    done = {unit: answer(wish["action"], unit, start) for unit, start in wish["starts"].items()}
+    new = ROOM / "answer.new"
+    new.write_text(json.dumps({"id": wish["id"], "units": done}))
+    new.chmod(0o644)
+    new.replace(ROOM / "answer")
+
+
+def answer(action: str, unit: str, start: str) -> dict[str, object]:
+    """Start or stop the profiler in the JVM of a unit and return what is known of its profile."""
+    found: dict[str, object] = {"event": "", "interval_ns": INTERVAL_NS, "missing": ""}
+    try:
+        if not UNIT.fullmatch(unit) or str((INVOCATIONS / f"invocation:{unit}.service").readlink()) != start:
+            raise RefusedError("this start of it is gone")
+        pid = process(unit)
+        if action == "start":
+            begin(unit, start, pid)
+        elif action == "stop":
+            found |= end(unit, pid)
+    except (RefusedError, OSError, ValueError) as error:
+        found["missing"] = str(error)
+    return found
+
+
+def begin(unit: str, start: str, pid: int) -> None:
+    """Start the profiler with the first event that works; raises RefusedError."""
+    if not LIBRARY.exists():
+        raise RefusedError(f"{LIBRARY}: no such file; run site.yml again")
+    (ROOM / f"{unit}.event").unlink(missing_ok=True)
+    mark(ROOM / unit, start)  # before, so that no JVM with the library is without
+    for event in EVENTS:
+        options = f"start,event={event},interval={INTERVAL_NS},timeout={STOPPED_AFTER_S},log={LOG}"
+        why_not = load(pid, options)
+        if not why_not:
+            mark(ROOM / f"{unit}.event", event)
+            return
+    raise RefusedError(why_not)
+
+
+def end(unit: str, pid: int) -> dict[str, object]:
+    """Stop the profiler; return the collapsed stacks, in nanoseconds, and the flame graph."""
+    event = ROOM / f"{unit}.event"
+    if not event.exists():
+        raise RefusedError("the profiler did not start in it; see journalctl -u rackbench-profile")
+    for options in (
+        f"stop,collapsed,total,file={STACKS},log={LOG}",
+        f"dump,flamegraph,total,file={PAGE},log={LOG}",
+    ):
+        if why_not := load(pid, options):
+            raise RefusedError(why_not)
+    return {"event": event.read_text(), "stacks": taken(pid, STACKS), "page": taken(pid, PAGE)}
+
+
+def load(pid: int, options: str) -> str:
+    """Have a JVM load the profiler with these options; return why that failed, or nothing."""
+    said = command(pid, "load", str(LIBRARY), "true", options)
+    log = Path(f"/proc/{pid}/root{LOG}")
+    words = log.read_text(errors="replace").strip() if log.exists() else ""
+    log.unlink(missing_ok=True)
+    if re.fullmatch(r"0\s+(return code: )?0\s*", said):
+        return ""
+    print(f"{pid} {options}: {said} {words}", flush=True)
+    return f"the profiler says: {words or said.strip()}"
+
+
+def command(pid: int, *words: str) -> str:
+    """Return what a JVM answers to a command of the attach protocol; raises RefusedError."""
+    inside = re.findall(r"^NSpid:.*\s(\d+)$", Path(f"/proc/{pid}/status").read_text(), re.M)[0]
+    listener = Path(f"/proc/{pid}/root/tmp/.java_pid{inside}")
+    if not listener.exists():
+        ask_to_listen(pid, inside, listener)
+    with socket.socket(socket.AF_UNIX) as line:
+        line.settimeout(COMMAND_S)
+        line.connect(str(listener))
+        line.sendall(b"\0".join([PROTOCOL, *map(str.encode, words), b""]))
+        parts = []
+        while part := line.recv(4096):
+            parts.append(part)
+    return b"".join(parts).decode(errors="replace")
+
+
+def ask_to_listen(pid: int, inside: str, listener: Path) -> None:
+    """Have a JVM open its socket: it looks for a file of this name when it is sent SIGQUIT."""
+    if not str(Path(f"/proc/{pid}/exe").readlink()).endswith("/java"):
+        raise RefusedError("it is no JVM")
+    trigger = Path(f"/proc/{pid}/root/tmp/.attach_pid{inside}")
+    trigger.touch()
+    try:
+        os.kill(pid, signal.SIGQUIT)
+        until = time.monotonic() + ATTACH_S
+        while not listener.exists():
+            if time.monotonic() > until:
+                raise RefusedError(f"its JVM does not listen within {ATTACH_S:.0f} s")
+            time.sleep(PAUSE_S)
+    finally:
+        trigger.unlink(missing_ok=True)
+
+
+def taken(pid: int, path: str) -> str:
+    """Return what the profiler wrote into the service's /tmp, and remove it there."""
+    file = Path(f"/proc/{pid}/root{path}")
+    try:
+        if file.stat().st_size > MOST_BYTES:
+            raise RefusedError(f"its profile has more than {MOST_BYTES >> 20} MiB")
+        return file.read_text(errors="replace")
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def mark(path: Path, text: str) -> None:
+    """Write a small file that the health service may read."""
+    path.write_text(text)
+    path.chmod(0o644)
+
+
+def process(unit: str) -> int:
+    """Return the process of a unit; raises RefusedError when it has none."""
+    for path in Path("/proc").glob("[0-9]*/cgroup"):
+        try:
+            if re.search(rf"/{unit}\.service$", path.read_text(), re.M):
+                return int(path.parent.name)
+        except OSError:
+            continue
+    raise RefusedError("it does not run")
+
+
+if __name__ == "__main__":
+    main()
