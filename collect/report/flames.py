@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,6 +27,15 @@ _SAME = 0.99
 _OURS = "org.rackbench."
 # What a JVM numbers anew at every start would make a frame of two profiles two frames.
 _NUMBERED = re.compile(r"[$./]?0x[0-9a-f]+|(?<=\$\$Lambda)[$/]\d+|(?<=Accessor)\d+")
+
+_OF_JVM = {
+    "CompileBroker::": "(JIT compiler)",
+    "GCTaskThread::": "(garbage collector)",
+    "GangWorker::": "(garbage collector)",
+    "WorkerThread::run": "(garbage collector)",
+}
+"""The threads of a JVM by a part of their stacks."""
+_METHOD = re.compile(r"[\w$]+(\.[\w$<>]+)+")
 
 Stacks = Mapping[tuple[str, ...], float]
 """Processor time in ms a call by stack; the first frame is the program."""
@@ -104,10 +113,10 @@ class Profiled:
     @property
     def totals(self) -> Mapping[str, float]:
         """Processor time of each program, in ms a call, the most first."""
-        totals: Counter[str] = Counter()
+        totals: dict[str, float] = defaultdict(float)
         for stack, time in self.stacks.items():
             totals[stack[0]] += time
-        return dict(totals.most_common())
+        return dict(sorted(totals.items(), key=lambda one: -one[1]))
 
     @cached_property
     def graph(self) -> Graph:
@@ -117,7 +126,7 @@ class Profiled:
 
 @dataclass(frozen=True)
 class Change:
-    """The time in a frame itself, not in what it calls, in two cells, in ms a call."""
+    """The time in a method itself, not in methods that it calls, in two cells, in ms a call."""
 
     program: str
     frame: str
@@ -191,7 +200,7 @@ def flames_of(analysis: Analysis, factor: str | None) -> Flames | None:
     pairs = (
         Difference(first, second, name)
         for first, second in combinations(with_stacks, 2)
-        for name in ([factor] if factor in first.cell else first.cell)
+        for name in ([factor] if factor and factor in first.cell else first.cell)
         if first.cell.without(name) == second.cell.without(name)
     )
     return Flames(cells, list(pairs)[:MOST_GRAPHS], len(run.profiled))
@@ -199,7 +208,7 @@ def flames_of(analysis: Analysis, factor: str | None) -> Flames | None:
 
 def profiled(cell: Cell, trials: Sequence[Trial]) -> Profiled:
     """Read the profiles of a cell's trials; what cannot be read is a gap."""
-    stacks: Counter[tuple[str, ...]] = Counter()
+    stacks: dict[tuple[str, ...], float] = defaultdict(float)
     events, links, gaps = [], [], []
     calls = sum(trial.calls_rows for trial in trials)
     if not trials:
@@ -248,19 +257,33 @@ def changed_profiles(trial: Trial, service: str | None = None) -> Iterator[Findi
 
 
 def collapsed(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield each stack, the caller first, with its count; a line that is none is left out."""
+    """Yield each stack, the caller first, with its count; a line that is none is left out.
+
+    What the JVM does on its own is one frame for all of it.
+    """
     for line in text.splitlines():
         stack, _, count = line.rpartition(" ")
         if stack and count.isdecimal():
-            frames = (_NUMBERED.sub("", frame.replace("/", ".")) for frame in stack.split(";"))
-            yield tuple(frames), int(count)
+            of_jvm = next((name for part, name in _OF_JVM.items() if part in stack), None)
+            yield (of_jvm,) if of_jvm else tuple(map(_frame, stack.split(";"))), int(count)
+
+
+def _frame(name: str) -> str:
+    """Return a frame as people write it; a library, of which no symbol is known, in brackets."""
+    if name.startswith("/"):
+        return f"[{name.rpartition('/')[2]}]"
+    return _NUMBERED.sub("", name.replace("/", "."))
 
 
 def own_times(stacks: Stacks) -> Mapping[tuple[str, str], float]:
-    """Return the time in each frame itself, by program and frame."""
-    times: Counter[tuple[str, str]] = Counter()
+    """Return the time in each frame itself, by program and frame.
+
+    What native code and the kernel do is time of the method that asked for it.
+    """
+    times: dict[tuple[str, str], float] = defaultdict(float)
     for stack, time in stacks.items():
-        times[stack[0], stack[-1]] += time
+        methods = (frame for frame in reversed(stack[1:]) if _METHOD.fullmatch(frame))
+        times[stack[0], next(methods, stack[-1])] += time
     return times
 
 
@@ -319,4 +342,6 @@ def _box(
         sign = "+" if second >= first else "\N{MINUS SIGN}"
         times = f"{show(first)} → {show(second)} ms a call ({sign}{show(abs(second - first))})"
     called = f"; called by {' ← '.join(reversed(callers))}" if callers else ""
-    return Box(frame.name, 100 * x, width, depth * _ROW, f"{frame.name}: {times}{called}", label, change)
+    return Box(
+        frame.name, 100 * x, width, depth * _ROW, f"{frame.name}: {times}{called}", label, change
+    )

@@ -46,7 +46,9 @@ def verify_run(run: Run) -> Verified:
     The logs stay unproven: see collect.cells.calls.
     """
     present = {path.name: path for path in run.directories()}
-    trials, profiled, findings = [], [], []
+    trials: list[Trial] = []
+    profiled: list[Trial] = []
+    findings: list[Finding] = []
     for planned in run.all_trials:
         directory = present.pop(planned.id, None)
         if directory is None:

@@ -51,9 +51,7 @@ def answer(action: str, unit: str, start: str) -> dict[str, object]:
     """Start or stop the profiler in the JVM of a unit and return what is known of its profile."""
     found: dict[str, object] = {"event": "", "interval_ns": INTERVAL_NS, "missing": ""}
     try:
-        if not UNIT.fullmatch(unit) or str((INVOCATIONS / f"invocation:{unit}.service").readlink()) != start:
-            raise RefusedError("this start of it is gone")
-        pid = process(unit)
+        pid = process(unit, start)
         if action == "start":
             begin(unit, start, pid)
         elif action == "stop":
@@ -154,8 +152,12 @@ def mark(path: Path, text: str) -> None:
     path.chmod(0o644)
 
 
-def process(unit: str) -> int:
-    """Return the process of a unit; raises RefusedError when it has none."""
+def process(unit: str, start: str) -> int:
+    """Return the process of this start of a unit; raises RefusedError when it is gone."""
+    if not UNIT.fullmatch(unit):
+        raise RefusedError("it is no unit of the kit")
+    if str((INVOCATIONS / f"invocation:{unit}.service").readlink()) != start:
+        raise RefusedError("this start of it is gone")
     for path in Path("/proc").glob("[0-9]*/cgroup"):
         try:
             if re.search(rf"/{unit}\.service$", path.read_text(), re.M):

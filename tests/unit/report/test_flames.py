@@ -10,7 +10,7 @@ from synthetic import make_run, spread
 
 from collect.cells.analysis import analyse
 from collect.cli import main
-from collect.report.flames import collapsed, flames_of
+from collect.report.flames import collapsed, flames_of, own_times
 from collect.run.directory import open_run
 from collect.run.plan import make_plan, plan_bytes
 from collect.run.study import parse_study
@@ -31,6 +31,10 @@ CALLS = 10
 
 def times(planned, rng):
     return spread(10.0, planned, rng)
+
+
+def steady(planned, rng):
+    return [10.0 + 0.001 * planned.block] * planned.calls
 
 
 def profile_of(planned):
@@ -97,8 +101,11 @@ def test_they_are_in_no_number_and_in_the_proof(run, capsys):
 
 
 def test_a_missing_one_is_open_but_the_run_has_all_that_counts(run, capsys):
-    (gone,) = [t.id for t in open_run(str(run)).profiled if dict(t.factors) == {
-        "transport": "jms", "servers": 1, "integers": 500}]
+    (gone,) = [
+        t.id
+        for t in open_run(str(run)).profiled
+        if dict(t.factors) == {"transport": "jms", "servers": 1, "integers": 500}
+    ]
     shutil.rmtree(run / "trials" / gone)
     assert open_trials(run) == [gone]
     assert main(["check", str(run)]) == 1
@@ -110,9 +117,9 @@ def test_a_missing_one_is_open_but_the_run_has_all_that_counts(run, capsys):
 
 
 def test_a_run_that_stopped_is_profiled_after_its_look(tmp_path):
-    stop = {"half_width": 0.9, "looks": [2, 4]}
+    stop = {"half_width": 0.5, "looks": [2, 4]}
     text = changed(**{**STUDY, "replicates": 4}, stop=stop, profile_forks=1)
-    make_run(tmp_path / "run", times, profile="paper", study=text, until=8)
+    make_run(tmp_path / "run", steady, profile="paper", study=text, until=8)
     assert open_trials(tmp_path / "run", 2) == []
     after = open_trials(tmp_path / "run", 4)
     assert len(after) == 4
@@ -158,11 +165,17 @@ def test_stacks_are_read_without_what_a_jvm_numbers_anew():
         "java/lang/Thread.run;a/B$$Lambda.0x00007f3c5c123.run;[vdso] 12\n"
         "no count\n"
         "a/LambdaForm$DMH.0x0000abc.invoke 3\n"
+        "thread_native_entry;CompileBroker::compiler_thread_loop;Compile::Code_Gen 4\n"
+        "a/B.read;/usr/lib/x86_64-linux-gnu/libc.so.6 5\n"
     )
     assert list(collapsed(text)) == [
         (("java.lang.Thread.run", "a.B$$Lambda.run", "[vdso]"), 12),
         (("a.LambdaForm$DMH.invoke",), 3),
+        (("(JIT compiler)",), 4),
+        (("a.B.read", "[libc.so.6]"), 5),
     ]
+    own = own_times({("client", "a.B.read", "[libc.so.6]"): 2.0, ("client", "a.B.read"): 1.0})
+    assert own == {("client", "a.B.read"): 3.0}
 
 
 def test_small_frames_are_not_drawn(tmp_path):

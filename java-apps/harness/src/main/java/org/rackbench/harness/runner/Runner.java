@@ -79,8 +79,7 @@ public final class Runner {
     ServiceSettings settings = new ServiceSettings(nodes, health);
     Profiles profiles = new Profiles(nodes, health);
     this.attempts =
-        new Attempts(
-            options, area, state, watch, health, settings, profiles, newStarts::take);
+        new Attempts(options, area, state, watch, health, settings, profiles, newStarts::take);
   }
 
   public static void main(String[] args) {
