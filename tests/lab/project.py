@@ -57,6 +57,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "calls": 4,
         "warmup": 1,
         "timeout_s": 60,
+        "profile_forks": 1,
     },
     "one-long-soap": {
         "factors": {"transport": ["soap"], "servers": [1], "integers": [5000]},

@@ -1,4 +1,7 @@
-"""A sweep in which each block has a start of its own of the services, and who may ask for that."""
+"""A sweep in which each block has a start of its own of the services, and who may ask for that.
+
+Two trials with a profiler follow its four that count.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,19 @@ SIGNED_WITH = "/etc/rackbench/restart.password"
 
 
 @pytest.fixture(scope="module")
-def swept(lab: Lab) -> list[dict[str, Any]]:
-    """The trials in plan order."""
+def everything(lab: Lab) -> list[dict[str, Any]]:
+    """All trials in plan order."""
     lab.play("sweep.yml", {"study": "sort", "profile": "blocks", "run": RUN})
     paths = (lab.player.project.results(RUN) / "trials").glob("*/trial.json")
     return sorted(
         (json.loads(path.read_text()) for path in paths), key=lambda record: record["position"]
     )
+
+
+@pytest.fixture(scope="module")
+def swept(everything: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The trials that count."""
+    return everything[:4]
 
 
 @pytest.mark.journal(RUNNER, "client1")
@@ -53,9 +62,33 @@ def test_they_are_warmed_by_calls_that_no_log_has(swept: list[dict[str, Any]]) -
 def test_the_proof_and_the_report_say_so(lab: Lab, swept: list[dict[str, Any]]) -> None:
     assert swept
     proof = lab.player.project.collect("check", RUN)
-    assert "4 of 4 trials sealed and verified; no findings" in proof.stdout
+    assert "6 of 6 trials sealed and verified; no findings" in proof.stdout
     page = (lab.player.project.results(RUN) / "report.html").read_text()
     assert "each block had its own: the services were started anew before it" in page
+
+
+@pytest.mark.journal("rackbench-profile", "worker1")
+def test_the_profiler_sees_the_services_own_work_in_trials_that_never_count(
+    lab: Lab, everything: list[dict[str, Any]]
+) -> None:
+    counted, profiled = everything[:4], everything[4:]
+    assert len(profiled) == 2
+    assert not any("profiles" in record for record in counted)
+    assert {tuple(record["jvm"]["options"]) for record in profiled} == {
+        tuple(record["jvm"]["options"]) for record in counted
+    }
+    for record in profiled:
+        found = {one["service"]: one for one in record["profiles"]}
+        assert [one["missing"] for one in found.values()] == [""] * len(found)
+        needed = {service.split()[0] for service in NEEDED[record["factors"]["transport"]]}
+        assert set(found) == {*needed, f"sort-{record['factors']['transport']}"}
+        directory = lab.player.project.results(RUN) / "trials" / record["id"]
+        for name, frame in (("tomcat", "org/apache/"), ("broker", "com/sun/messaging/")):
+            if name in found:
+                assert frame in (directory / found[name]["stacks"]).read_text()
+    for node in ("worker1", "broker1"):
+        seen = lab.output(node, "grep -l libasyncProfiler /proc/[0-9]*/maps || true")
+        assert seen == "", f"a service on {node} still has the profiler"
 
 
 def status(lab: Lab, *header: str) -> str:
