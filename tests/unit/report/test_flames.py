@@ -120,10 +120,11 @@ def test_a_run_that_stopped_is_profiled_after_its_look(tmp_path):
     stop = {"half_width": 0.5, "looks": [2, 4]}
     text = changed(**{**STUDY, "replicates": 4}, stop=stop, profile_forks=1)
     make_run(tmp_path / "run", steady, profile="paper", study=text, until=8)
-    assert open_trials(tmp_path / "run", 2) == []
-    after = open_trials(tmp_path / "run", 4)
-    assert len(after) == 4
-    assert all(name.startswith("p05") for name in after)
+    for look in (2, 4):
+        after = open_trials(tmp_path / "run", look)
+        assert len(after) == 4
+        assert all(name.startswith("p05") for name in after)
+    assert len(open_run(str(tmp_path / "run")).plan) == 8
 
 
 def test_the_difference_names_the_loop(run):
