@@ -158,6 +158,20 @@ def test_every_trial_is_ok_and_its_answers_were_checked(sweep: Sweep) -> None:
         assert (directory / "parts.csv").read_text().count("\n") == 1 + 4
 
 
+def test_every_trial_says_what_its_nodes_used(sweep: Sweep) -> None:
+    for directory in sweep.trials.iterdir():
+        resources = json.loads((directory / "trial.json").read_text())["resources"]
+        assert "client1" in resources["nodes"]
+        assert {node["missing"] for node in resources["nodes"].values()} == {""}
+        with (directory / "resources.csv").open(newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        assert len(rows) == resources["rows"]
+        used = [row for row in rows if (row["node"], row["service"]) == ("client1", "runner")]
+        # The trial's JVM was started, and worked, between the first look and the last.
+        assert sum(float(row["cpu_cores"] or 0) for row in used) > 0.05
+        assert int(used[0]["t_ns"]) < 0 < int(used[-1]["t_ns"])
+
+
 def test_cells_csv_is_what_the_raw_calls_say(sweep: Sweep) -> None:
     with (sweep.results / "cells.csv").open(newline="") as stream:
         cells = list(csv.DictReader(stream))
