@@ -12,6 +12,7 @@ import os
 import re
 import signal
 import socket
+import stat
 import time
 from pathlib import Path
 
@@ -95,9 +96,10 @@ def end(unit: str, pid: int) -> dict[str, object]:
 def load(pid: int, options: str) -> str:
     """Have a JVM load the profiler with these options; return why that failed, or nothing."""
     said = command(pid, "load", str(LIBRARY), "true", options)
-    log = Path(f"/proc/{pid}/root{LOG}")
-    words = log.read_text(errors="replace").strip() if log.exists() else ""
-    log.unlink(missing_ok=True)
+    try:
+        words = taken(pid, LOG).strip()
+    except OSError:
+        words = ""
     if re.fullmatch(r"0\s+(return code: )?0\s*", said):
         return ""
     print(f"{pid} {options}: {said} {words}", flush=True)
@@ -108,7 +110,7 @@ def command(pid: int, *words: str) -> str:
     """Return what a JVM answers to a command of the attach protocol; raises RefusedError."""
     inside = re.findall(r"^NSpid:.*\s(\d+)$", Path(f"/proc/{pid}/status").read_text(), re.M)[0]
     listener = Path(f"/proc/{pid}/root/tmp/.java_pid{inside}")
-    if not listener.exists():
+    if not is_socket(listener):
         ask_to_listen(pid, inside, listener)
     with socket.socket(socket.AF_UNIX) as line:
         line.settimeout(COMMAND_S)
@@ -125,11 +127,13 @@ def ask_to_listen(pid: int, inside: str, listener: Path) -> None:
     if not str(Path(f"/proc/{pid}/exe").readlink()).endswith("/java"):
         raise RefusedError("it is no JVM")
     trigger = Path(f"/proc/{pid}/root/tmp/.attach_pid{inside}")
-    trigger.touch()
+    trigger.unlink(missing_ok=True)
+    # Its /tmp is the service's own: root follows no link there.
+    os.close(os.open(trigger, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     try:
         os.kill(pid, signal.SIGQUIT)
         until = time.monotonic() + ATTACH_S
-        while not listener.exists():
+        while not is_socket(listener):
             if time.monotonic() > until:
                 raise RefusedError(f"its JVM does not listen within {ATTACH_S:.0f} s")
             time.sleep(PAUSE_S)
@@ -139,13 +143,25 @@ def ask_to_listen(pid: int, inside: str, listener: Path) -> None:
 
 def taken(pid: int, path: str) -> str:
     """Return what the profiler wrote into the service's /tmp, and remove it there."""
-    file = Path(f"/proc/{pid}/root{path}")
+    place = Path(f"/proc/{pid}/root{path}")
     try:
-        if file.stat().st_size > MOST_BYTES:
-            raise RefusedError(f"its profile has more than {MOST_BYTES >> 20} MiB")
-        return file.read_text(errors="replace")
+        with os.fdopen(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise RefusedError(f"{path} is no file")
+            content = file.read(MOST_BYTES + 1)
     finally:
-        file.unlink(missing_ok=True)
+        place.unlink(missing_ok=True)
+    if len(content) > MOST_BYTES:
+        raise RefusedError(f"its profile has more than {MOST_BYTES >> 20} MiB")
+    return content.decode(errors="replace")
+
+
+def is_socket(path: Path) -> bool:
+    """Return whether there is a socket, and not a link to one."""
+    try:
+        return stat.S_ISSOCK(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def mark(path: Path, text: str) -> None:
