@@ -108,12 +108,14 @@ def parts_ms(work):
 @pytest.mark.parametrize("client", ["hello-http", "hello-jms", "overhead-soap"])
 def test_a_wait_of_the_service_is_in_the_part_that_waits(waiting, client):
     _, factors, constants = CELLS[client]
-    work = waiting.trial(client, factors, {**constants, "parts": True}, calls=3, warmup=2)
-    for elapsed, parts in parts_ms(work):
-        assert elapsed > sum(parts.values()) > WAIT_MS, parts
-        waited = parts.pop("wait_ns")
-        assert waited >= WAIT_MS > max(parts.values()), (waited, parts)
-        assert min(parts.values()) > 0, parts
+    work = waiting.trial(client, factors, {**constants, "parts": True}, calls=5, warmup=5)
+    calls = parts_ms(work)
+    assert all(elapsed > sum(parts.values()) for elapsed, parts in calls), calls
+    # A busy machine only ever adds to a part.
+    least = {name: min(parts[name] for _, parts in calls) for name in calls[0][1]}
+    waited = least.pop("wait_ns")
+    assert waited >= WAIT_MS > max(least.values()), (waited, least)
+    assert min(least.values()) > 0, least
 
 
 def test_what_costs_the_same_takes_the_same_over_http_jms_and_tcp(waiting):
