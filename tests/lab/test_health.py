@@ -64,14 +64,14 @@ def test_what_a_service_used_is_what_the_kernel_counts(lab: Lab) -> None:
     address = lab.nodes["worker1"]
     before = tomcat_cpu(lab, "worker1")
     since = report(lab, "worker1")["sampled_ns"]
-    lab.output("client1", f"curl -s -o /dev/null 'http://{address}:8080/none[1-2000]'; sleep 1.3")
+    lab.output("client1", f"curl -s -o /dev/null 'http://{address}:8080/none[1-4000]'; sleep 1.3")
     asked = f"curl -sS 'http://{address}:{PORT}/resources?since={since}'"
     told: dict[str, Any] = json.loads(lab.output("client1", asked))
     after = tomcat_cpu(lab, "worker1")
     samples = told["series"]["tomcat"]
     cpu, resident = told["columns"].index("cpu_us"), told["columns"].index("rss_bytes")
     used = samples[-1][cpu] - samples[0][cpu]
-    assert 50_000 < used <= after - before
+    assert 20_000 < used <= after - before
     assert used >= 0.9 * (after - before) - 50_000
     pid = lab.output("worker1", "systemctl show -P MainPID rackbench-tomcat")
     rss = int(lab.output("worker1", f"ps -o rss= -p {pid}")) * 1024
@@ -79,7 +79,7 @@ def test_what_a_service_used_is_what_the_kernel_counts(lab: Lab) -> None:
     node = told["series"][""]
     sent = told["columns"].index("tx_bytes")
     assert node[-1][cpu] - node[0][cpu] >= used
-    assert node[-1][sent] - node[0][sent] > 2000 * 100  # an answer has at least so many bytes
+    assert node[-1][sent] - node[0][sent] > 4000 * 100  # an answer has at least so many bytes
     assert (
         told["boot"]
         == json.loads(

@@ -110,11 +110,11 @@ def test_a_wait_of_the_service_is_in_the_part_that_waits(waiting, client):
     _, factors, constants = CELLS[client]
     work = waiting.trial(client, factors, {**constants, "parts": True}, calls=5, warmup=5)
     calls = parts_ms(work)
-    assert all(elapsed > sum(parts.values()) for elapsed, parts in calls), calls
-    # A busy machine only ever adds to a part.
+    assert all(elapsed > max(WAIT_MS, sum(parts.values())) for elapsed, parts in calls), calls
+    # A busy machine only ever adds to a part, but a client that has sent may be late to begin it.
     least = {name: min(parts[name] for _, parts in calls) for name in calls[0][1]}
     waited = least.pop("wait_ns")
-    assert waited >= WAIT_MS > max(least.values()), (waited, least)
+    assert waited >= 0.9 * WAIT_MS > max(least.values()), (waited, least)
     assert min(least.values()) > 0, least
 
 

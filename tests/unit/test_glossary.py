@@ -1,5 +1,6 @@
 """The glossary names the keys and columns of our files as they are spelt there."""
 
+import json
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -9,11 +10,13 @@ from collect.run.study import CELL_COLUMNS, load_study
 from collect.run.trials import CALLS_HEADER, Trial
 
 GLOSSARY = Path("docs/glossary.md")
+STUDY_KEYS = json.loads(Path("collect/run/study.schema.json").read_text())["properties"]
 STUDIES = [load_study(path) for path in Path("playbooks/studies").glob("*.yml")]
 IN_FILES = {
     *(field.name for kind in (PlannedTrial, Trial) for field in fields(kind)),
     *CALLS_HEADER.split(","),
     *CELL_COLUMNS,
+    *STUDY_KEYS,
     *(name for study in STUDIES for name in study.content.get("constants", ())),
 }
 
