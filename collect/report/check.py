@@ -71,8 +71,8 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
         *_of_clients(trials),
         *starts.find(run.plan, trials),
         *_of_duplicates(trials),
-        *_of_parts(trials),
-        *_of_resources(trials),
+        *_of_file("parts", prove_parts, trials),
+        *_of_file("resources", prove_resources, trials),
         *_of_looks(run, trials, calls),
         *_of_counted(run, trials),
         *_of_cells(run, trials, calls),
@@ -177,20 +177,15 @@ def _of_duplicates(trials: Sequence[Trial]) -> Iterator[Finding]:
             )
 
 
-def _of_parts(trials: Sequence[Trial]) -> Iterator[Finding]:
+def _of_file(
+    kind: str, prove_file: Callable[[Trial], None], trials: Sequence[Trial]
+) -> Iterator[Finding]:
+    """Find the trials whose file beside the calls is not what was sealed."""
     for trial in trials:
         try:
-            prove_parts(trial)
+            prove_file(trial)
         except TrialError as error:
-            yield Finding("parts", trial.id, str(error))
-
-
-def _of_resources(trials: Sequence[Trial]) -> Iterator[Finding]:
-    for trial in trials:
-        try:
-            prove_resources(trial)
-        except TrialError as error:
-            yield Finding("resources", trial.id, str(error))
+            yield Finding(kind, trial.id, str(error))
 
 
 def _of_looks(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Finding]:

@@ -167,29 +167,6 @@ class Services:
     programs: Programs
     lab: Path
 
-    def rows(
-        self,
-        client: str,
-        factors: Mapping[str, object],
-        constants: Mapping[str, object],
-        *,
-        calls: int,
-        warmup: int,
-        before: Sequence[Path] = (),
-        directory: str = "",
-    ) -> list[list[str]]:
-        """Run a trial in a JVM of its own; the rows of its measured calls."""
-        work = self.trial(
-            client,
-            factors,
-            constants,
-            calls=calls,
-            warmup=warmup,
-            before=before,
-            directory=directory,
-        )
-        return measured_rows(work)
-
     def trial(
         self,
         client: str,

@@ -122,7 +122,9 @@ def test_what_costs_the_same_takes_the_same_over_http_jms_and_tcp(waiting):
     def run(client):
         _, factors, constants = CELLS[client]
         constants = {**constants, "parts": True}
-        return median_ms(waiting.rows(client, factors, constants, calls=7, warmup=7))
+        return median_ms(
+            measured_rows(waiting.trial(client, factors, constants, calls=7, warmup=7))
+        )
 
     medians = least_medians_ms(run, 1.1 * WAIT_MS)
     assert min(medians.values()) >= WAIT_MS, medians
@@ -133,7 +135,7 @@ def test_a_wait_in_prepare_or_verify_is_in_no_time(waiting, hindered):
     def run(client):
         name, factors, constants = CELLS[client]
         constants = {**constants, "hinders": f"org.rackbench.clients.{name}", "wait_ms": 50}
-        rows = waiting.rows(
+        work = waiting.trial(
             "hindered",
             factors,
             constants,
@@ -142,6 +144,7 @@ def test_a_wait_in_prepare_or_verify_is_in_no_time(waiting, hindered):
             before=[hindered],
             directory=client,
         )
+        rows = measured_rows(work)
         began = [int(row[4]) for row in rows]
         spent = [after - before for before, after in pairwise(began)]
         assert min(spent) / 1e6 >= WAIT_MS + 4 * 50, "the waits are not there"

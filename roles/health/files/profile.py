@@ -109,7 +109,7 @@ def load(pid: int, options: str) -> str:
 def command(pid: int, *words: str) -> str:
     """Return what a JVM answers to a command of the attach protocol; raises RefusedError."""
     inside = re.findall(r"^NSpid:.*\s(\d+)$", Path(f"/proc/{pid}/status").read_text(), re.M)[0]
-    listener = Path(f"/proc/{pid}/root/tmp/.java_pid{inside}")
+    listener = seen_by(pid, f"/tmp/.java_pid{inside}")  # noqa: S108
     if not is_socket(listener):
         ask_to_listen(pid, inside, listener)
     with socket.socket(socket.AF_UNIX) as line:
@@ -126,7 +126,7 @@ def ask_to_listen(pid: int, inside: str, listener: Path) -> None:
     """Have a JVM open its socket: it looks for a file of this name when it is sent SIGQUIT."""
     if not str(Path(f"/proc/{pid}/exe").readlink()).endswith("/java"):
         raise RefusedError("it is no JVM")
-    trigger = Path(f"/proc/{pid}/root/tmp/.attach_pid{inside}")
+    trigger = seen_by(pid, f"/tmp/.attach_pid{inside}")  # noqa: S108
     trigger.unlink(missing_ok=True)
     # Its /tmp is the service's own: root follows no link there.
     os.close(os.open(trigger, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
@@ -143,7 +143,7 @@ def ask_to_listen(pid: int, inside: str, listener: Path) -> None:
 
 def taken(pid: int, path: str) -> str:
     """Return what the profiler wrote into the service's /tmp, and remove it there."""
-    place = Path(f"/proc/{pid}/root{path}")
+    place = seen_by(pid, path)
     try:
         with os.fdopen(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -154,6 +154,11 @@ def taken(pid: int, path: str) -> str:
     if len(content) > MOST_BYTES:
         raise RefusedError(f"its profile has more than {MOST_BYTES >> 20} MiB")
     return content.decode(errors="replace")
+
+
+def seen_by(pid: int, path: str) -> Path:
+    """Return where a path of a process lies, which has a /tmp of its own."""
+    return Path(f"/proc/{pid}/root{path}")
 
 
 def is_socket(path: Path) -> bool:
