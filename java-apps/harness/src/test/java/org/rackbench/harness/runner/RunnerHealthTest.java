@@ -5,36 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The runner against services and nodes that end, stay away or come back, and against the hour. */
-class RunnerHealthTest {
+class RunnerHealthTest extends RunnerInLab {
 
   private static final Map<String, Object> TOMCAT = Map.of("needs", List.of("tomcat"));
   private static final Map<String, Object> TOMCATS =
       Map.of("needs", List.of("tomcat"), "servers", 2);
-
-  @TempDir Path root;
-  private Bench bench;
-  private Nodes nodes;
-
-  @BeforeEach
-  void makeBench() throws Exception {
-    bench = new Bench(root);
-    nodes = new Nodes(root.resolve("lab.json"));
-  }
-
-  @AfterEach
-  void shutNodes() {
-    nodes.close();
-  }
 
   /** The runner with one trial, which waits for a file {@code go} when it runs first. */
   private Process underWay(Map<String, Object> needs, String... options) throws Exception {

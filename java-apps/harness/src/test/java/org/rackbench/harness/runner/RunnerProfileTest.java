@@ -6,34 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.rackbench.harness.trial.Json;
 
 /** A runner whose plan has a trial with a profiler. */
-class RunnerProfileTest {
+class RunnerProfileTest extends RunnerInLab {
 
   private static final String TOMCAT = "tomcat on worker1";
-
-  @TempDir Path root;
-  private Bench bench;
-  private Nodes nodes;
-
-  @BeforeEach
-  void makeBench() throws Exception {
-    bench = new Bench(root);
-    nodes = new Nodes(root.resolve("lab.json"));
-  }
-
-  @AfterEach
-  void shutNodes() {
-    nodes.close();
-  }
 
   private void plan(String id, int block, boolean profiled) throws Exception {
     Map<String, Object> more =

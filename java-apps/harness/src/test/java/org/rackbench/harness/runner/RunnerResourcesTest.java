@@ -4,39 +4,20 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.LabFile;
 
 /** What the nodes of a trial used, as the runner seals it with the trial. */
-class RunnerResourcesTest {
+class RunnerResourcesTest extends RunnerInLab {
 
   private static final Map<String, Object> TOMCATS =
       Map.of("needs", List.of("tomcat"), "servers", 2);
   private static final long SECOND = 1_000_000_000L;
-
-  @TempDir Path root;
-  private Bench bench;
-  private Nodes nodes;
-
-  @BeforeEach
-  void makeBench() throws Exception {
-    bench = new Bench(root);
-    nodes = new Nodes(root.resolve("lab.json"));
-  }
-
-  @AfterEach
-  void shutNodes() {
-    nodes.close();
-  }
 
   private static Map<String, Object> told(long now, String boot, Map<String, Object> series) {
     return Json.of(

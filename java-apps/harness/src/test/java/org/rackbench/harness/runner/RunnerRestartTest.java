@@ -10,31 +10,13 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.rackbench.harness.trial.Json;
 
 /** A runner whose plan says that each block has its own start of the services. */
-class RunnerRestartTest {
+class RunnerRestartTest extends RunnerInLab {
 
   private static final String TOMCAT = "tomcat on worker1";
-
-  @TempDir Path root;
-  private Bench bench;
-  private Nodes nodes;
-
-  @BeforeEach
-  void makeBench() throws Exception {
-    bench = new Bench(root);
-    nodes = new Nodes(root.resolve("lab.json"));
-  }
-
-  @AfterEach
-  void shutNodes() {
-    nodes.close();
-  }
 
   private void plan(String id, String part, int block) throws Exception {
     bench.plan(id, part, Map.of("needs", List.of("tomcat"), "block", block, "restart", "block"));

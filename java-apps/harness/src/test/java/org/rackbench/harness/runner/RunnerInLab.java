@@ -1,0 +1,25 @@
+package org.rackbench.harness.runner;
+
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What tests of a runner with nodes around it begin with. */
+abstract class RunnerInLab {
+
+  @TempDir Path root;
+  Bench bench;
+  Nodes nodes;
+
+  @BeforeEach
+  void makeBench() throws Exception {
+    bench = new Bench(root);
+    nodes = new Nodes(root.resolve("lab.json"));
+  }
+
+  @AfterEach
+  void shutNodes() {
+    nodes.close();
+  }
+}
