@@ -16,17 +16,18 @@ ANSIBLE_ENV = $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) \
   ANSIBLE_STRATEGY_PLUGINS=$(firstword $(wildcard .venv/lib/python3*/site-packages/ansible_mitogen/plugins/strategy)) \
   ANSIBLE_DEPRECATION_WARNINGS=false)
 
-.PHONY: help demo test test-long test-java test-unit test-lab test-security test-faults test-netboot test-rack test-packages lint \
+.PHONY: help demo test test-long test-java test-unit test-lab test-lab-long test-security test-faults test-netboot test-rack test-packages lint \
   bench bench-collect bench-jtl bench-scale build demo-site demo-sweep bundle lab-up lab-down site verify clean
 
 help:
 	@echo 'make demo       make the virtual lab, provision it, run the demo profiles, write the report'
 	@echo 'make test       every test in its short form; makes its own lab and removes it'
-	@echo 'make test-long  every test in its long form, for a night: the four below'
+	@echo 'make test-long  every test in its long form, for a night: the five below'
 	@echo 'make lab-up     make the virtual lab          make lab-down   remove it'
 	@echo 'make site       provision INVENTORY           make verify     compare its nodes'
 	@echo 'make bundle     pack the Debian packages for nodes without Internet'
 	@echo 'make build      build what is deployed        make lint       check the style of everything'
+	@echo 'make test-lab-long  labs killed, workers replaced, services that hang, for three quarters of an hour'
 	@echo 'make test-faults  kill, cut and fill what a sweep needs, for half an hour'
 	@echo 'make test-security  noise, crowds and attacks on every service, for three quarters of an hour'
 	@echo 'make test-netboot  install a machine with a blank disk over the network, in emulation, for three quarters of an hour'
@@ -65,6 +66,7 @@ test: .venv/ready test-packages
 # Every test in its long form.
 test-long: .venv/ready test-packages
 	@.venv/bin/python -m collect.steps \
+	  'testing in labs' 4000 '$(MAKE) --no-print-directory test-lab-long' \
 	  'attacking the services' 2700 '$(MAKE) --no-print-directory test-security' \
 	  'killing, cutting and filling' 2400 '$(MAKE) --no-print-directory test-faults' \
 	  'installing over the network' 3000 '$(MAKE) --no-print-directory test-netboot' \
@@ -81,7 +83,11 @@ test-java: .venv/ready
 test-lab: .venv/ready test-packages
 	+.venv/bin/pytest tests/lab tests/netboot tests/security tests/faults --durations=25
 
-# The long form: a link cut for a minute, and 100 kills at random.
+# The long form: labs of their own, workers that come, go and are replaced, services that hang.
+test-lab-long: .venv/ready test-packages
+	.venv/bin/pytest tests/lab --long
+
+# The long form: full disks, nodes that go away, a link cut for a minute, and 100 kills at random.
 test-faults: .venv/ready test-packages
 	.venv/bin/pytest tests/faults --long
 

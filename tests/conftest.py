@@ -96,6 +96,12 @@ def pytest_runtest_makereport(
 
 
 @pytest.fixture(scope="session")
+def long_form(request: pytest.FixtureRequest) -> bool:
+    """Whether the tests may take their time."""
+    return bool(request.config.getoption("--long"))
+
+
+@pytest.fixture(scope="session")
 def say(request: pytest.FixtureRequest) -> Say:
     """Writes a line of progress to the terminal, captured or not."""
     reporter: Any = request.config.pluginmanager.get_plugin("terminalreporter")

@@ -20,6 +20,8 @@ class Fault:
 
     name: str
     strike: Callable[[InterruptedRun], None]
+    long: bool = False
+    """Whether it is one more of a kind, and struck in the long form only."""
 
 
 def kill_unit(lab: Lab, node: str, unit: str) -> None:
@@ -62,15 +64,16 @@ FAULTS = [
     Fault("playbook killed", InterruptedRun.kill),
     Fault("runner killed", lambda sweep: kill_unit(sweep.lab, "client1", RUNNER)),
     Fault("trial killed", kill_trial),
-    Fault("Tomcat killed", lambda sweep: kill_unit(sweep.lab, "worker1", TOMCAT)),
-    Fault("worker killed", lambda sweep: kill_unit(sweep.lab, "worker1", SORT_WORKER)),
+    Fault("Tomcat killed", lambda sweep: kill_unit(sweep.lab, "worker1", TOMCAT), long=True),
+    Fault("worker killed", lambda sweep: kill_unit(sweep.lab, "worker1", SORT_WORKER), long=True),
     Fault("broker killed", lambda sweep: kill_unit(sweep.lab, "broker1", BROKER)),
     Fault(
         "broker restarted",
         lambda sweep: sweep.lab.ssh("broker1", f"sudo systemctl restart {BROKER}") and None,
+        long=True,
     ),
     Fault("link of a worker cut", lambda sweep: unplug(sweep, "worker1", 8)),
-    Fault("link of the client cut", lambda sweep: unplug(sweep, "client1", 8)),
-    Fault("worker off", lambda sweep: power_off(sweep, "worker2")),
+    Fault("link of the client cut", lambda sweep: unplug(sweep, "client1", 8), long=True),
+    Fault("worker off", lambda sweep: power_off(sweep, "worker2"), long=True),
     Fault("client off", lambda sweep: power_off(sweep, "client1")),
 ]

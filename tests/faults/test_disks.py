@@ -12,6 +12,8 @@ import pytest
 from interrupted import InterruptedRun
 from labs import RUNNER, Lab
 
+pytestmark = pytest.mark.long
+
 # Room for the plan and a few trials once the filler is gone, and for none while it is there.
 SIZE = "24m"
 ON_CLIENT = "/var/lib/rackbench/runs"

@@ -14,6 +14,7 @@ from labs import RUNNER, Lab, Say
 from services import BROKER, SORT_WORKER, TOMCAT
 
 KILLS = int(os.environ.get("RACKBENCH_KILLS", "100"))
+PROFILE = "interrupted-long"
 SEED = int(os.environ.get("RACKBENCH_SEED", time.time()))
 
 VICTIMS: dict[str, Callable[[InterruptedRun], None]] = {
@@ -34,14 +35,14 @@ def test_nothing_sealed_is_lost_by_kills_at_random(lab: Lab, say: Say) -> None:
     say(f"{KILLS} kills from seed {SEED}; again with RACKBENCH_SEED={SEED}")
     draw = random.Random(SEED)  # noqa: S311 - moments, not secrets
     run = 0
-    sweep = InterruptedRun(lab, f"kills-{run}")
+    sweep = InterruptedRun(lab, f"kills-{run}", PROFILE)
     try:
         for kill in range(1, KILLS + 1):
             if sweep.sealed and sweep.sealed > len(sweep.planned) - 10:
                 sweep.finish()
                 sweep.prove()
                 run += 1
-                sweep = InterruptedRun(lab, f"kills-{run}")
+                sweep = InterruptedRun(lab, f"kills-{run}", PROFILE)
             sweep.more(draw.randint(0, 2))
             before = sweep.hashes
             sweep.go_on()

@@ -11,6 +11,7 @@ from interrupted import InterruptedRun
 from labs import RUNNER, Lab
 
 
+@pytest.mark.long
 @pytest.mark.journal(RUNNER, "client1")
 def test_a_sweep_begins_without_a_node_that_is_away(lab: Lab) -> None:
     sweep = InterruptedRun(lab, "without", "without", {"ansible_timeout": 6})
@@ -39,6 +40,7 @@ def test_a_sweep_begins_without_a_node_that_is_away(lab: Lab) -> None:
         sweep.stop()
 
 
+@pytest.mark.long
 @pytest.mark.journal(RUNNER, "client1")
 def test_a_node_that_goes_away_during_a_sweep_is_told_in_the_report(lab: Lab) -> None:
     patience = {"mitogen_ssh_keepalive_interval": 2, "mitogen_ssh_keepalive_count": 2}

@@ -38,6 +38,13 @@ PROFILES: dict[str, dict[str, Any]] = {
     },
     "interrupted": {
         "factors": {"servers": [1, 3], "integers": [300]},
+        "replicates": 9,
+        "calls": 4,
+        "warmup": 1,
+        "timeout_s": 30,
+    },
+    "interrupted-long": {
+        "factors": {"servers": [1, 3], "integers": [300]},
         "replicates": 21,
         "calls": 4,
         "warmup": 1,

@@ -23,6 +23,9 @@ from labs import Lab, small_lab, standing
 from playbook import Player
 
 NAME, PREFIX = "rbrack", "10.88.0"
+# Four machines are provisioned anew, which takes minutes.
+pytestmark = pytest.mark.long
+
 # By the names in the inventory, what the machines call themselves.
 OWN_NAMES = {"rack01": "alder", "rack02": "birch", "rack03": "cedar", "rack04": "dogwood"}
 WORKERS = ["rack02", "rack03", "rack04"]

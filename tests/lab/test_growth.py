@@ -9,6 +9,8 @@ import pytest
 import yaml
 from labs import Lab
 
+pytestmark = pytest.mark.long
+
 BROKER = ["broker"]
 WORKER = ["tomcat", "sort-worker", "matrix-worker", "hello-listener", "tcp-server"]
 NAMES = "Let every name of the lab resolve"

@@ -197,6 +197,7 @@ def struck_by(lab: Lab, signal: str, run: str, profile: str) -> dict[str, Any]:
     return record
 
 
+@pytest.mark.long
 @pytest.mark.journal(RUNNER, "client1")
 @pytest.mark.journal("rackbench-health", "worker1")
 @pytest.mark.journal("rackbench-restart", "worker1")
@@ -237,6 +238,7 @@ def test_a_trial_whose_server_was_killed_is_repeated(lab: Lab) -> None:
     assert "took more than one attempt" in page
 
 
+@pytest.mark.long
 @pytest.mark.journal(RUNNER, "client1")
 def test_what_stays_away_puts_off_the_trials_that_need_it(lab: Lab) -> None:
     study = {"study": "sort", "profile": "one-server", "run": "away", "sweep_recover_s": 1}
@@ -255,6 +257,7 @@ def test_what_stays_away_puts_off_the_trials_that_need_it(lab: Lab) -> None:
     assert state(lab, "away")["put_off"] == []
 
 
+@pytest.mark.long
 def test_no_trial_starts_after_the_deadline_and_another_run_is_waited_for(lab: Lab) -> None:
     study = {"study": "sort", "profile": "one-server", "run": "late"}
     other = f"systemd-run --unit={RUNNER} --description='rackbench run other' "

@@ -71,6 +71,7 @@ def new_machine(lab: Lab) -> Iterator[str]:
     return shown.split()[1]
 
 
+@pytest.mark.long
 def test_a_new_machine_is_not_trusted_and_the_reason_and_next_step_are_told(
     lab: Lab, new_machine: str
 ) -> None:
@@ -86,6 +87,7 @@ def test_a_new_machine_is_not_trusted_and_the_reason_and_next_step_are_told(
     assert (lab.ssh_directory / "known_hosts").read_bytes() == known
 
 
+@pytest.mark.long
 def test_a_new_machine_is_provisioned_without_internet_once_its_key_is_proven(
     lab: Lab, new_machine: str, bundle: Path
 ) -> None:
@@ -101,6 +103,7 @@ def test_a_new_machine_is_provisioned_without_internet_once_its_key_is_proven(
     assert "install ok installed" in lab.output(NODE, "dpkg -s unzip").replace("hold", "install")
 
 
+@pytest.mark.long
 def test_a_repair_limited_to_the_node_does_that_and_says_what_it_left_out(
     lab: Lab, new_machine: str
 ) -> None:
@@ -113,6 +116,7 @@ def test_a_repair_limited_to_the_node_does_that_and_says_what_it_left_out(
     assert f"--limit leaves them out: {others}" in outcome.flat
 
 
+@pytest.mark.long
 def test_its_packages_are_held_and_nothing_upgrades_them(lab: Lab, new_machine: str) -> None:
     held = lab.output(NODE, "apt-mark showhold").splitlines()
     installed = lab.output(NODE, "dpkg-query -W -f '${db:Status-Status}\\n'").splitlines()
@@ -123,6 +127,7 @@ def test_its_packages_are_held_and_nothing_upgrades_them(lab: Lab, new_machine: 
     assert lab.ssh(NODE, "systemctl is-active apt-daily.timer", check=False).stdout == b"inactive\n"
 
 
+@pytest.mark.long
 def test_a_node_that_is_taken_away_is_as_it_was_found(lab: Lab, new_machine: str) -> None:
     others = {node: _pids(lab, node) for node in ("worker2", "broker1")}
     outcome = lab.play("reset.yml", {"node": NODE})

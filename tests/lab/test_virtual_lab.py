@@ -9,6 +9,9 @@ import machine
 import pytest
 from labs import Lab, small_lab, standing
 
+# Every run of the tests makes a lab and removes it; here it is killed in between, again and again.
+pytestmark = pytest.mark.long
+
 NAME, PREFIX = "rbcrash", "10.82.0"
 
 

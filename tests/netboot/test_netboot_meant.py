@@ -45,6 +45,7 @@ def test_the_interface_of_the_default_route_is_refused(boots: Boots) -> None:
     assert not boots.state.exists()
 
 
+@pytest.mark.long
 def test_machines_that_ask_are_listed_and_not_answered(boots: Boots) -> None:
     process, log = boots.lab.player.start(
         "discover.yml", {"seconds": 45}, inventory=boots.inventory, stock=True

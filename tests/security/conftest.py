@@ -13,12 +13,6 @@ def attacker(lab: Lab) -> Attacker:
     return deploy_attackers(lab)
 
 
-@pytest.fixture(scope="session")
-def long_form(request: pytest.FixtureRequest) -> bool:
-    """Whether the tests may take their time."""
-    return bool(request.config.getoption("--long"))
-
-
 @pytest.fixture
 def tell(say: Say, capsys: pytest.CaptureFixture[str]) -> Say:
     """Writes to the terminal out of a running test, whose output is captured."""

@@ -5,7 +5,6 @@ service is replaced by the same wait.
 """
 
 import shutil
-import statistics
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -74,23 +73,23 @@ def hindered(waiting, tmp_path_factory):
     return classes
 
 
-def median_ms(rows):
-    """The median time of some calls."""
-    return statistics.median(int(row[5]) for row in rows) / 1e6
+def fastest_ms(rows):
+    """The time of the fastest call."""
+    return min(int(row[5]) for row in rows) / 1e6
 
 
-def least_medians_ms(run, limit_ms):
-    """The least median of each client's trials: one, and up to two more if it is over the limit.
+def fastest_of_each_ms(run, limit_ms):
+    """The fastest call of each client: of one trial, and of up to five more if over the limit.
 
-    A busy machine only ever adds to a median; what a client has in its clock is in each of them.
+    A busy machine only ever adds to a call; what a client has in its clock is in every call.
     """
     with ThreadPoolExecutor(len(CELLS)) as pool:
-        medians = dict(zip(CELLS, pool.map(run, CELLS), strict=True))
+        fastest = dict(zip(CELLS, pool.map(run, CELLS), strict=True))
     for client in CELLS:
-        for _ in range(2):
-            if medians[client] > limit_ms:
-                medians[client] = min(medians[client], run(client))
-    return medians
+        for _ in range(5):
+            if fastest[client] > limit_ms:
+                fastest[client] = min(fastest[client], run(client))
+    return fastest
 
 
 def parts_ms(work):
@@ -122,13 +121,13 @@ def test_what_costs_the_same_takes_the_same_over_http_jms_and_tcp(waiting):
     def run(client):
         _, factors, constants = CELLS[client]
         constants = {**constants, "parts": True}
-        return median_ms(
+        return fastest_ms(
             measured_rows(waiting.trial(client, factors, constants, calls=7, warmup=7))
         )
 
-    medians = least_medians_ms(run, 1.1 * WAIT_MS)
-    assert min(medians.values()) >= WAIT_MS, medians
-    assert max(medians.values()) <= 1.1 * min(medians.values()), medians
+    fastest = fastest_of_each_ms(run, 1.1 * WAIT_MS)
+    assert min(fastest.values()) >= WAIT_MS, fastest
+    assert max(fastest.values()) <= 1.1 * min(fastest.values()), fastest
 
 
 def test_a_wait_in_prepare_or_verify_is_in_no_time(waiting, hindered):
@@ -148,7 +147,7 @@ def test_a_wait_in_prepare_or_verify_is_in_no_time(waiting, hindered):
         began = [int(row[4]) for row in rows]
         spent = [after - before for before, after in pairwise(began)]
         assert min(spent) / 1e6 >= WAIT_MS + 4 * 50, "the waits are not there"
-        return median_ms(rows)
+        return fastest_ms(rows)
 
-    medians = least_medians_ms(run, 1.1 * WAIT_MS)
-    assert max(medians.values()) <= 1.1 * WAIT_MS, medians
+    fastest = fastest_of_each_ms(run, 1.1 * WAIT_MS)
+    assert max(fastest.values()) <= 1.1 * WAIT_MS, fastest
