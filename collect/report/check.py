@@ -50,7 +50,8 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
     Besides `missing`, `refused` and `stray` trials there are these kinds of findings: `plan` (the
     plan has other bytes, another study or another profile than run.json states), `nodes` (the nodes
     changed between the first look and the last, or trials ran on several clients or JVMs), `starts`
-    (with restart: block, a block had several starts of a service, or two blocks shared one),
+    (with restart: block, a block had several starts of a service, or two blocks shared one; or a
+    trial that counts met a service that had been profiled),
     `duplicate` (two trials have the same calls), `parts` (what the parts of calls say contradicts
     their seal or the calls), `resources` (what was sampled contradicts its seal), `cells`
     (cells.csv does not follow from the trials), `looks` (what a rule decided at a look does not
@@ -70,6 +71,7 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
         *_of_nodes(run),
         *_of_clients(trials),
         *starts.find(run.plan, trials),
+        *starts.met_the_profiler(trials, profiled),
         *_of_duplicates(trials),
         *_of_file("parts", prove_parts, trials),
         *_of_file("resources", prove_resources, trials),

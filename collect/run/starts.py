@@ -58,6 +58,30 @@ def find(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> Iterator[Find
     yield from _shared(served)
 
 
+def met_the_profiler(trials: Sequence[Trial], profiled: Sequence[Trial]) -> Iterator[Finding]:
+    """Find trials that count and were served by a start of a service that had been profiled.
+
+    The profiler stays loaded in a JVM until it ends, so its services are started anew before any
+    trial that counts.
+    """
+    met: dict[tuple[str, str], Trial] = {}
+    for trial in profiled:
+        seen = {f"{one.service} on {one.node}" for one in trial.profiles if not one.missing}
+        for service, start in trial.services.items():
+            if service in seen:
+                met.setdefault((service, start), trial)
+    for trial in trials:
+        for service, start in trial.services.items():
+            earlier = met.get((service, start))
+            if earlier and earlier.started_at < trial.started_at:
+                yield Finding(
+                    "starts",
+                    trial.id,
+                    f"{trial.id}: {service} was the same start as in {earlier.id}, a trial with a "
+                    "profiler, which slows it; set the trial aside and sweep again",
+                )
+
+
 def _several(trials: Sequence[Trial]) -> Iterator[Finding]:
     """Find services with more starts in a block than running out of memory explains.
 

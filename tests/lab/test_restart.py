@@ -91,24 +91,29 @@ def test_the_profiler_sees_the_services_own_work_in_trials_that_never_count(
         assert seen == "", f"a service on {node} still has the profiler"
 
 
-def status(lab: Lab, *header: str) -> str:
-    """What worker1 makes of a request for the restart of its Tomcat."""
-    url = f"http://{lab.nodes['worker1']}:9102"
+def status(lab: Lab, path: str, *header: str) -> str:
+    """What worker1 makes of a request for the restart, or a profile, of its Tomcat."""
+    url = f"http://{lab.nodes['worker1']}:9102/{path}"
     start = lab.output("worker1", "readlink /run/systemd/units/invocation:rackbench-tomcat.service")
-    body = json.dumps({"restart": {"tomcat": start.strip()}})
+    body = json.dumps({path: {"tomcat": start.strip()}, "action": "start"})
     given = " ".join(f"-H '{text}'" for text in header)
     return lab.output(
         "client1",
-        f"curl --silent -o /dev/null -w '%{{http_code}}' {given} --data '{body}' {url}/restart",
+        f"curl --silent -o /dev/null -w '%{{http_code}}' {given} --data '{body}' {url}",
     )
 
 
-def test_only_who_knows_the_password_may_restart_what_is_well(lab: Lab) -> None:
+@pytest.mark.parametrize("path", ["restart", "profile"])
+def test_only_who_knows_the_password_may_restart_or_profile_what_is_well(
+    lab: Lab, path: str
+) -> None:
     before = lab.output("worker1", "systemctl show -P InvocationID rackbench-tomcat.service")
-    assert status(lab) == "403"
-    assert status(lab, "Authorization: " + 64 * "0") == "403"
+    assert status(lab, path) == "403"
+    assert status(lab, path, "Authorization: " + 64 * "0") == "403"
     assert (
         lab.output("worker1", "systemctl show -P InvocationID rackbench-tomcat.service") == before
     )
+    loaded = "grep -l libasyncProfiler /proc/[0-9]*/maps || true"
+    assert lab.output("worker1", loaded) == ""
     assert lab.output("worker1", f"stat -c '%U %G %a' {SIGNED_WITH}") == "root root 640"
     assert lab.output("client1", f"stat -c '%U %G %a' {SIGNED_WITH}") == "root rackbench 640"

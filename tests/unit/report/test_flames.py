@@ -161,6 +161,24 @@ def test_a_profile_that_is_missing_or_changed_is_a_gap(run, capsys):
     assert f"refused: {two.id}: worker1-sort-worker.collapsed" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("is_met", [True, False])
+def test_a_counted_trial_whose_service_had_been_profiled_is_found(run, capsys, is_met):
+    planned = open_run(str(run))
+    served = [trial for trial in planned.plan if "sort-worker" in trial.needs][-1]
+    late, profiled = (
+        run / "trials" / trial.id / "trial.json" for trial in (served, planned.profiled[0])
+    )
+    start = json.loads(late.read_text())["services"]["sort-worker on worker1"]
+    record = json.loads(profiled.read_text())
+    record["services"] = {"sort-worker on worker1": start if is_met else "anew"}
+    profiled.write_text(json.dumps(record))
+    assert main(["check", str(run)]) == 0, "it was served before there was a profiler"
+    profiled.write_text(json.dumps({**record, "started_at": "2020-01-01T00:00:00Z"}))
+    assert main(["check", str(run)]) == is_met
+    said = f"starts: {late.parent.name}: sort-worker on worker1 was the same start as in p03"
+    assert (said in capsys.readouterr().out) == is_met
+
+
 def test_stacks_are_read_without_what_a_jvm_numbers_anew():
     text = (
         "java/lang/Thread.run;a/B$$Lambda.0x00007f3c5c123.run;[vdso] 12\n"
