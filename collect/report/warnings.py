@@ -144,8 +144,9 @@ def _of_limits(cells: Sequence[CellResult]) -> list[ReportWarning]:
         "the client's processors" if c.limit.by == "client" else c.limit.by for c in limited
     )
     text = (
-        f"{len(limited)} of {_count(len(cells), 'cell')} were limited by the bench itself: "
-        f"{', '.join(f'{number} by {name}' for name, number in by.items())}. Their times say how "
+        f"{len(limited)} of {_count(len(cells), 'cell')} {'was' if len(limited) == 1 else 'were'} "
+        "limited by the bench itself: "
+        f"{', '.join(f'{number} by {name}' for name, number in by.items())}. Such times say how "
         "fast this bench is, not how fast a system is that has machines to itself, so a verdict "
         "that hangs on them may be another one there. What can still be compared: the CPU time of "
         "a call, by client, service and broker, also as a ratio of two systems (under “What limits "

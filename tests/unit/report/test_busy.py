@@ -8,11 +8,12 @@ from made_up_studies import changed
 from synthetic import add_parts, add_resources, busy_lab
 
 from collect.cells.analysis import analyse
+from collect.cells.limits import Limit
 from collect.cli import main
 from collect.replication import charts
 from collect.report.drawings.busy import timelines_of
 from collect.report.drawings.parts import bars_of
-from collect.report.warnings import find_warnings
+from collect.report.warnings import _of_limits, find_warnings
 
 NODES = ("client", "broker", *(f"worker{number}" for number in range(1, 6)))
 
@@ -78,6 +79,15 @@ def test_the_head_says_when_the_bench_itself_was_the_limit(busy_run):
     assert "4 of 4 cells were limited by the bench itself: 4 by shared cores." in head
     assert "the CPU time of a call" in head
     assert "the 7 nodes share 2 cores, which were 98 % busy: client 12 %, service 75 %" in head
+
+
+@pytest.mark.parametrize(("limited", "verb"), [(1, "1 of 4 cells was"), (2, "2 of 4 cells were")])
+def test_the_head_counts_in_plain_english(busy_run, limited, verb):
+    cells = analyse(busy_run).cells
+    for cell in cells[:limited]:
+        cell.__dict__["limit"] = Limit("shared cores", "all share 2 cores", is_bench=True)
+    told = [warning.text for warning in _of_limits(cells)]
+    assert [text.partition(" limited by the bench")[0] for text in told] == [verb]
 
 
 def test_a_gap_is_drawn_as_a_gap(busy_run):
