@@ -165,6 +165,14 @@ def test_it_samples_at_once_when_looked_at_and_while_the_lease_lasts(node):
     assert node.sampler.told(node.sampler.sampled_ns + 10**9, 9)["series"] == {}
 
 
+def test_a_sample_at_once_is_one_more_and_replaces_the_next_of_every_second(node):
+    node.sampler.look()
+    node.sampler.sample(0)  # as the runner asks right before the measured calls
+    assert len(node.sampler.told(0, 9)["series"]["tomcat"]) == 2
+    node.sampler.sample()  # the one that is due within half a second
+    assert len(node.sampler.told(0, 9)["series"]["tomcat"]) == 2
+
+
 def test_long_series_are_bounded_and_keep_their_first_and_last_sample(sampler):
     series = sampler.Series()
     empty = [None] * (len(sampler.Sample._fields) - 1)

@@ -368,9 +368,16 @@ class Handler(BaseHTTPRequestHandler):
     profiling = threading.Lock()
 
     def do_GET(self) -> None:
-        """Send the report, what was used, the settings, or the stream that measures a link."""
+        """Send the report, what was used, the settings, or the stream that measures a link.
+
+        Or take a sample at once, and send when.
+        """
         if self.path == "/stream":
             self._stream()
+            return
+        if self.path == "/sample":
+            self.sampler.sample(0)
+            self._send(200, {"sampled_ns": self.sampler.sampled_ns})
             return
         address = self.connection.getsockname()[0]
         if self.path == "/settings":

@@ -65,8 +65,9 @@ def test_bytes_are_of_the_whole_span_however_long_a_thinned_one_is(trial):
         # The series breaks off in the middle.
         ((None, 1.0, 1.0), (0, 5), "samples cover 40 % of the measured phase"),
         ((None, 1.0), (5, 6), "no samples of it in the measured phase"),
-        # Half of what samples cover is measured phase, or less.
-        ((None, 1.0, 1.0, 1.0, 1.0), (1.5, 3.5), ""),
+        # Three quarters of what samples cover is measured phase, or less.
+        ((None, 1.0, 1.0, 1.0, 1.0), (1.3, 3.6), ""),
+        ((None, 1.0, 1.0, 1.0, 1.0), (1.3, 3.5), "of 2.2 s is too short for samples of 3 s"),
         ((None, 1.0, 1.0), (0.8, 1.2), "of 0.4 s is too short for samples of 2 s"),
     ],
 )
@@ -77,6 +78,21 @@ def test_a_gap_is_never_a_zero(trial, cores, window, why):
     assert (mean.value is None) == bool(why)
     assert why in mean.why
     assert mean.value in (None, pytest.approx(1.0))
+
+
+def test_samples_around_it_tell_of_a_phase_of_a_tenth_of_a_second(trial):
+    """A node sampled each second, and right before the first and after the last measured call."""
+    used = {0.0: None, 1.0: 0.1, 1.69: 0.9, 1.81: 0.5, 2.0: 0.2}
+    rows = [
+        (at, "client", "", {} if cores is None else {"cpu_cores": cores, **KNOWN})
+        for at, cores in used.items()
+    ]
+    add_resources(trial, {"client": {}}, rows)
+    mean = mean_over(series_of(trial), "cpu_cores", round(1.7 * S), round(1.8 * S), None)
+    assert mean.value == pytest.approx(0.5)
+    # A node that was sampled late: its bracket begins within the phase.
+    late = mean_over(series_of(trial), "cpu_cores", round(1.6 * S), round(1.8 * S), None)
+    assert "is too short for samples" in late.why
 
 
 def usage(cores, *, service="tomcat", limits=None, link=(0.0, 0.0), disk=0.0, **nodes):

@@ -78,13 +78,16 @@ final class Attempts {
     int number = area.attempt(trial.id());
     Files.write(attempt.resolve(Trial.PLAN), Json.bytes(trial.line()));
     profiles.start(trial, before);
-    Fork fork = Fork.start(trial, attempt, options.clients(), options.lab());
+    PhaseSamples samples = PhaseSamples.of(health, trial, before, attempt);
+    Fork fork = Fork.start(trial, attempt, options.clients(), options.lab(), samples.arguments());
     final long launched = System.nanoTime();
+    samples.answer(fork);
     area.note(attempt, fork.handle());
     state.started(trial.id(), number); // while the JVM starts, so it costs the trial nothing
     TrialWatch during = new TrialWatch(watch, trial, before);
     Fork.End end = fork.await(trial.timeoutSeconds(), options.lookSeconds(), during::isSpoilt);
     final long exited = System.nanoTime();
+    samples.close();
     final Resources resources = Resources.ask(health, trial, before); // while the others look
     String fault = end == Fork.End.ENDED ? killed(trial, fork) : during.fault();
     TrialRecord record =

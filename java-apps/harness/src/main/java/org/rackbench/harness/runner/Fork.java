@@ -1,6 +1,7 @@
 package org.rackbench.harness.runner;
 
 import java.io.IOException;
+import java.io.OutputStream;
 import java.lang.ProcessBuilder.Redirect;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -51,8 +52,9 @@ final class Fork {
     this.process = process;
   }
 
-  static Fork start(PlannedTrial trial, Path attempt, Path clients, Path lab) throws IOException {
-    return start(Trial.class, trial, attempt, clients, lab);
+  static Fork start(PlannedTrial trial, Path attempt, Path clients, Path lab, String... more)
+      throws IOException {
+    return start(Trial.class, trial, attempt, clients, lab, more);
   }
 
   /**
@@ -95,6 +97,13 @@ final class Fork {
 
   ProcessHandle handle() {
     return process.toHandle();
+  }
+
+  /** Writes a byte to the standard input of the JVM. */
+  void tell(int what) throws IOException {
+    OutputStream input = process.getOutputStream();
+    input.write(what);
+    input.flush();
   }
 
   List<String> options() {

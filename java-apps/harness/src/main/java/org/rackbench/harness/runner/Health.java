@@ -155,6 +155,11 @@ final class Health {
         asking);
   }
 
+  /** Has a node sampled now; what it says is of no use. */
+  CompletableFuture<?> sample(ServingNode server) {
+    return CompletableFuture.supplyAsync(() -> ask(server.address(), "/sample"), asking);
+  }
+
   private NodeReport ask(String address, String path) {
     try {
       HttpURLConnection connection = connection(address, path);

@@ -19,6 +19,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.rackbench.harness.trial.Durable;
 import org.rackbench.harness.trial.Json;
+import org.rackbench.harness.trial.RunnerWatch;
 import org.rackbench.harness.trial.Trial;
 import org.rackbench.harness.trial.Utc;
 
@@ -40,6 +41,9 @@ final class WorkArea {
    * attempt.
    */
   private static final String EARLIER = "earlier.jsonl";
+
+  private static final List<String> SCRATCH =
+      List.of(JVM, EARLIER, Trial.PLAN, Trial.RESULT, RunnerWatch.MEASURING);
 
   private static final Pattern ATTEMPT = Pattern.compile("(.+)\\.([0-9]+)");
 
@@ -138,7 +142,7 @@ final class WorkArea {
 
   /** Gives a complete attempt its final name; when this returns, a power cut cannot undo it. */
   void seal(Path attempt, String id) throws IOException {
-    for (String scratch : new String[] {JVM, EARLIER, Trial.PLAN, Trial.RESULT}) {
+    for (String scratch : SCRATCH) {
       Files.deleteIfExists(attempt.resolve(scratch));
     }
     try (Stream<Path> files = Files.list(attempt)) {

@@ -47,8 +47,6 @@ public final class Trial {
   /** Exit status when the work directory could not be written: no result of the trial's own. */
   public static final int EXIT_IO = 5;
 
-  private static final int EXIT_RUNNER_GONE = 6;
-
   /** A call may take this part of the bound of its trial, unless the study says otherwise. */
   private static final int CALLS_IN_BOUND = 4;
 
@@ -79,15 +77,18 @@ public final class Trial {
   }
 
   /**
-   * Takes the work directory and the lab file as arguments. The runner keeps standard input open
-   * while it lives.
+   * Takes the work directory and the lab file as arguments, and {@link RunnerWatch#SAMPLED} when
+   * the runner has the nodes sampled around the measured phase. The runner keeps standard input
+   * open while it lives.
    */
   public static void main(String[] args) {
-    watchRunner();
+    RunnerWatch runner = RunnerWatch.start();
     finishDespiteSigterm();
     int status;
     try {
-      run(Path.of(args[0]), Path.of(args[1]));
+      Path work = Path.of(args[0]);
+      boolean isSampled = args.length > 2 && args[2].equals(RunnerWatch.SAMPLED);
+      run(work, Path.of(args[1]), isSampled ? runner.teller(work) : new Measured() {});
       status = 0;
     } catch (IOException e) {
       System.err.println(e);
@@ -101,7 +102,7 @@ public final class Trial {
     Runtime.getRuntime().halt(status);
   }
 
-  private static void run(Path work, Path lab) throws IOException {
+  private static void run(Path work, Path lab, Measured teller) throws IOException {
     long origin = System.nanoTime();
     final String anchorStart = Utc.now();
     Map<String, Object> result = new LinkedHashMap<>();
@@ -113,7 +114,7 @@ public final class Trial {
     try {
       Setting setting = setting(plan, lab);
       trial = new Trial(plan, setting);
-      trial.measure(work);
+      trial.measure(work, teller);
       if (trial.isWhole) {
         result.put("overhead", overhead());
       }
@@ -151,14 +152,14 @@ public final class Trial {
     Durable.replace(work.resolve(RESULT), Json.bytes(result));
   }
 
-  private void measure(Path work) throws Exception {
+  private void measure(Path work, Measured teller) throws Exception {
     Client client = ClientPrograms.named(plan.client());
     try {
       client.open(setting);
       profiler = plan.isProfiled() ? JvmProfiler.start() : null;
       MeasuringLoop loop =
           new MeasuringLoop(
-              client, log, plan.threads(), plan.warmup(), plan.calls(), new GcCount());
+              client, log, plan.threads(), plan.warmup(), plan.calls(), new GcCount(teller));
       isWhole =
           loop.run(
               new Bounds(
@@ -266,17 +267,25 @@ public final class Trial {
     throw new BadInput("constants.call_timeout_s is " + seconds + ", not a number of seconds > 0");
   }
 
-  /** Counts the collections of the measured phase. */
+  /** Counts the collections of the measured phase, and passes on when it begins and ends. */
   private final class GcCount implements Measured {
+
+    private final Measured teller;
+
+    GcCount(Measured teller) {
+      this.teller = teller;
+    }
 
     @Override
     public void begins() {
+      teller.begins();
       count(-1);
     }
 
     @Override
     public void ends() {
       count(1);
+      teller.ends();
     }
 
     private void count(int sign) {
@@ -298,25 +307,6 @@ public final class Trial {
             ManagementFactory.getGarbageCollectorMXBeans().stream()
                 .map(GarbageCollectorMXBean::getName)
                 .toList());
-  }
-
-  /** Ends this JVM when the runner has died: only then is the end of standard input reached. */
-  static void watchRunner() {
-    Thread watch =
-        new Thread(
-            () -> {
-              try {
-                while (System.in.read() >= 0) {
-                  continue;
-                }
-              } catch (IOException e) {
-                // as good as its end
-              }
-              Runtime.getRuntime().halt(EXIT_RUNNER_GONE);
-            },
-            "runner-watch");
-    watch.setDaemon(true);
-    watch.start();
   }
 
   /**

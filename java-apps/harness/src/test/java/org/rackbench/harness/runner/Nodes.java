@@ -13,6 +13,8 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.rackbench.harness.trial.Json;
@@ -31,6 +33,8 @@ final class Nodes implements AutoCloseable {
   private final List<String> newStarts = new ArrayList<>();
   private final Map<String, Integer> requestsLeft = new TreeMap<>();
   private final Map<String, Map<String, Object>> used = new TreeMap<>();
+  private final Map<String, List<Long>> sampledAt = new ConcurrentHashMap<>();
+  private volatile int sampleMillis;
 
   /** Starts all sockets and describes the lab in {@code lab}. */
   Nodes(Path lab) throws IOException {
@@ -70,6 +74,7 @@ final class Nodes implements AutoCloseable {
   /** The node answers from now on. */
   synchronized void open(String node) throws IOException {
     HttpServer socket = HttpServer.create(new InetSocketAddress(address(node), port), 0);
+    socket.createContext("/sample", exchange -> sample(node, exchange));
     socket.createContext("/", exchange -> answer(node, exchange));
     socket.start();
     sockets.put(node, socket);
@@ -127,6 +132,27 @@ final class Nodes implements AutoCloseable {
   /** The node is of a version that samples, and tells this of what was used. */
   synchronized void use(String node, Map<String, Object> told) {
     used.put(node, told);
+  }
+
+  /** Returns when a node was asked for a sample at once, in nanoseconds as of System.nanoTime. */
+  List<Long> sampledAt(String node) {
+    return sampledAt.getOrDefault(node, List.of());
+  }
+
+  /** Each sample that is asked for takes the node so many milliseconds from now on. */
+  void sampleIn(int millis) {
+    sampleMillis = millis;
+  }
+
+  private void sample(String node, HttpExchange exchange) throws IOException {
+    long now = System.nanoTime();
+    sampledAt.computeIfAbsent(node, name -> new CopyOnWriteArrayList<>()).add(now);
+    try {
+      Thread.sleep(sampleMillis);
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+    send(exchange, Map.of("sampled_ns", now));
   }
 
   /** A runner that was killed left the profiler in a {@code service on node}. */

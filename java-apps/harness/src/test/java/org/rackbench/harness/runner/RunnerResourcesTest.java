@@ -153,4 +153,55 @@ class RunnerResourcesTest extends RunnerInLab {
     Resources.Told cut = new Resources.Told(Map.of("series", Map.of()), "", 0, 0);
     assertTrue(cut.checked().missing().contains("earlier version"), cut.checked().missing());
   }
+
+  /** The start of the first measured call of t1 and the end of the last one. */
+  private List<Long> measured() throws Exception {
+    Map<?, ?> clock = (Map<?, ?>) bench.trial("t1").get("clock");
+    long origin = ((Number) clock.get("origin_ns")).longValue();
+    List<List<String>> calls =
+        bench.calls("t1").stream()
+            .map(RunnerResourcesTest::cells)
+            .filter(call -> call.get(2).equals("measure"))
+            .toList();
+    List<String> last = calls.get(calls.size() - 1);
+    return List.of(
+        origin + Long.parseLong(calls.get(0).get(4)),
+        origin + Long.parseLong(last.get(4)) + Long.parseLong(last.get(5)));
+  }
+
+  @Test
+  void nodesAreSampledRightBeforeAndAfterTheMeasuredCalls() throws Exception {
+    nodes.use("worker1", told(1, "one", Map.of()));
+    bench.plan("t1", "ok", TOMCATS);
+    assertEquals(0, bench.runner().status());
+    List<Long> sampled = nodes.sampledAt("worker1");
+    assertEquals(2, sampled.size());
+    assertTrue(sampled.get(0) < measured().get(0), "the first is before the calls");
+    assertTrue(sampled.get(1) > measured().get(1), "the last is after them");
+    assertEquals(List.of(), nodes.sampledAt("worker2"), "it did not say that it samples");
+    assertTrue(Files.notExists(bench.sealed("t1").resolve("measuring")));
+  }
+
+  @Test
+  void samplesThatTakeTooLongHoldUpNoTrialNorTheNextSample() throws Exception {
+    nodes.use("worker1", told(1, "one", Map.of()));
+    nodes.sampleIn(400);
+    bench.plan("t1", "ok", TOMCATS);
+    assertEquals(0, bench.runner().status());
+    assertEquals("ok", bench.trial("t1").get("outcome"));
+    List<Long> sampled = nodes.sampledAt("worker1");
+    long waited = measured().get(0) - sampled.get(0);
+    assertTrue(waited < 400_000_000L, "the trial waited " + waited + " ns");
+    assertEquals(2, sampled.size());
+  }
+
+  @Test
+  void aTrialThatIsCutOffLeavesNoTraceOfItsMeasuredPhase() throws Exception {
+    nodes.use("worker1", told(1, "one", Map.of()));
+    bench.plan("t1", "memory", Json.of("needs", List.of("tomcat"), "servers", 2, "warmup", 0));
+    assertEquals(0, bench.runner().status());
+    assertEquals("oom", bench.trial("t1").get("outcome"));
+    assertEquals(1, nodes.sampledAt("worker1").size(), "it began to measure");
+    assertTrue(Files.notExists(bench.sealed("t1").resolve("measuring")));
+  }
 }
