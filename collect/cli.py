@@ -3,12 +3,14 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from collect.errors import InputError
+from collect.exchange.archive.sources import Source, beside, only, open_sources
 from collect.exchange.formats import FORMATS
 from collect.files import write_text
 from collect.printable import console
@@ -85,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_compare(commands)
     _add_export(commands)
     _add_import(commands)
+    _add_archive(commands)
     return parser
 
 
@@ -99,6 +102,28 @@ def _command(commands: Commands, run: Action, summary: str, text: str) -> argpar
     )
     parser.set_defaults(run=run)
     return parser
+
+
+_ONE_RUN = "a run's directory, its name in results/, or an archive (ARCHIVE.zip, ARCHIVE.zip/RUN)"
+
+
+def _signers(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--signers",
+        type=Path,
+        metavar="FILE",
+        help="accept archives only if one of these signed them: a file of allowed signers, as "
+        "ssh-keygen reads it",
+    )
+
+
+@contextmanager
+def _sources(names: Sequence[str], options: argparse.Namespace) -> Iterator[list[Source]]:
+    """Open runs and archives, and say on standard error what was proven of the archives."""
+    with open_sources(names, options.signers) as sources:
+        for archive in dict.fromkeys(str(one.archive) for one in sources if one.archive):
+            print(archive, file=sys.stderr)
+        yield sources
 
 
 def _add_plan(commands: Commands) -> None:
@@ -198,9 +223,8 @@ examples:
   collect check results/demo-sort
   collect check night --set-aside     # then the same sweep again""",
     )
-    parser.add_argument(
-        "run_name", metavar="RUN", help="a run's directory, or its name in results/"
-    )
+    parser.add_argument("run_name", metavar="RUN", help=_ONE_RUN)
+    _signers(parser)
     parser.add_argument(
         "--set-aside",
         action="store_true",
@@ -209,17 +233,24 @@ examples:
 
 
 def _check(options: argparse.Namespace) -> int:
+    with _sources([options.run_name], options) as sources:
+        if options.set_aside and sources[0].archive:
+            raise InputError(f"{options.run_name}: an archive never changes; leave --set-aside out")
+        return max(_prove(source, is_set_aside=options.set_aside) for source in sources)
+
+
+def _prove(source: Source, *, is_set_aside: bool) -> int:
     from collect.report.check import SET_ASIDE, prove, set_aside  # noqa: PLC0415 - slow to import
 
-    run = open_run(options.run_name)
+    run = source.run
     with progress() as show:
         proof = prove(run, show(f"{run.name}: trials verified"))
     _print_findings(proof.findings, sys.stdout)
-    if options.set_aside:
+    if is_set_aside:
         for name, target in set_aside(run, proof.findings).items():
             print(f"set aside: {name} is now {target}")
-    elif any(finding.kind in SET_ASIDE for finding in proof.findings):
-        print(f"to set these trials aside: collect check {options.run_name} --set-aside")
+    elif source.archive is None and any(finding.kind in SET_ASIDE for finding in proof.findings):
+        print(f"to set these trials aside: collect check {source.given} --set-aside")
     print(
         f"{run.name}: {proof.whole} of {len(run.all_trials)} trials sealed and verified; "
         f"{len(proof.findings) or 'no'} finding{'' if len(proof.findings) == 1 else 's'}"
@@ -253,9 +284,8 @@ examples:
   collect report demo-sort --audience student
   collect report demo-sort demo-mtom -o results/demo.html""",
     )
-    parser.add_argument(
-        "runs", metavar="RUN", nargs="+", help="a run's directory, or its name in results/"
-    )
+    parser.add_argument("runs", metavar="RUN", nargs="+", help=_ONE_RUN)
+    _signers(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -276,15 +306,22 @@ examples:
 def _report(options: argparse.Namespace) -> int:
     from collect.report.page import write_report  # noqa: PLC0415 - slow to import
 
-    runs = [open_run(name) for name in options.runs]
-    output = options.output or _default_report(runs)
-    analyses = _analyse(runs)
-    is_lesson = options.audience == "student"
-    if options.each:
-        for run, analysis in zip(runs, analyses, strict=True):
-            write_report([analysis], _default_report([run]), is_lesson=is_lesson)
-    answers = write_report(analyses, output, is_lesson=is_lesson)
-    refused = _print_refused(analyses)
+    with _sources(options.runs, options) as sources:
+        archived = [source.archive for source in sources if source.archive]
+        if archived and options.each:
+            raise InputError(f"{archived[0].path}: an archive never changes; leave --each out")
+        runs = [source.run for source in sources]
+        output = options.output or (
+            beside(archived[0].path, ".html") if archived else _default_report(runs)
+        )
+        analyses = _analyse(runs)
+        is_lesson = options.audience == "student"
+        if options.each:
+            for run, analysis in zip(runs, analyses, strict=True):
+                write_report([analysis], _default_report([run]), is_lesson=is_lesson)
+        unpacked = {source.run.name for source in sources if source.archive}
+        answers = write_report(analyses, output, is_lesson=is_lesson, unlinked=unpacked)
+        refused = _print_refused(analyses)
     if answers is not None:
         print(answers)
     print(output)
@@ -325,9 +362,8 @@ examples:
   collect status night --watch
   collect status night --json""",
     )
-    parser.add_argument(
-        "run_name", metavar="RUN", help="a run's directory, or its name in results/"
-    )
+    parser.add_argument("run_name", metavar="RUN", help=_ONE_RUN)
+    _signers(parser)
     parser.add_argument("--watch", action="store_true", help="show it again until the run ends")
     parser.add_argument("--json", action="store_true", help="print one JSON object each time")
     parser.add_argument(
@@ -337,7 +373,10 @@ examples:
 
 def _status(options: argparse.Namespace) -> int:
     every_s = options.every if options.watch else None
-    show_status(options.run_name, every_s, as_json=options.json)
+    with _sources([options.run_name], options) as sources:
+        for source in sources:
+            ends = None if source.archive else every_s
+            show_status(str(source.run.directory), ends, as_json=options.json)
     return GOOD
 
 
@@ -427,9 +466,8 @@ examples:
   collect power pilot --half-width 0.02 --hours 12
   collect power pilot --contrast transport --profile paper --json""",
     )
-    parser.add_argument(
-        "run_name", metavar="RUN", help="a run's directory, or its name in results/"
-    )
+    parser.add_argument("run_name", metavar="RUN", help=_ONE_RUN)
+    _signers(parser)
     parser.add_argument(
         "--half-width",
         type=_share,
@@ -455,10 +493,11 @@ def _power(options: argparse.Namespace) -> int:
     from collect.cells.pilot import read_pilot  # noqa: PLC0415 - slow to import
     from collect.report.power import Wish, as_json, plan_night, print_text  # noqa: PLC0415
 
-    run = open_run(options.run_name)
-    (analysis,) = _analyse([run])
-    wish = Wish(options.half_width, options.hours, options.contrast)
-    outlook = plan_night(run, read_pilot(analysis), wish, options.profile)
+    with _sources([options.run_name], options) as sources:
+        run = only(sources).run
+        (analysis,) = _analyse([run])
+        wish = Wish(options.half_width, options.hours, options.contrast)
+        outlook = plan_night(run, read_pilot(analysis), wish, options.profile)
     refused = _print_refused([analysis])
     if options.json:
         print(as_json(outlook))
@@ -540,7 +579,8 @@ examples:
   collect compare today --against night1 night2 night3 night4 --budget 1.10 --json
   collect compare jdk17 jdk21 jdk25 -o results/jdks.html      # no verdicts""",
     )
-    parser.add_argument("runs", metavar="RUN", nargs="+", help="runs: directories, or names")
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="runs: directories, names, archives")
+    _signers(parser)
     parser.add_argument(
         "--against", metavar="RUN", nargs="+", default=[], help="the runs to compare with"
     )
@@ -567,18 +607,21 @@ def _compare(options: argparse.Namespace) -> int:
         raise InputError(
             f"nothing is compared with {first[0]}; name two runs, or others after --against"
         )
-    runs = [open_run(name) for name in (*first, *others, *options.noise)]
-    names = labels(runs)
-    analyses = _analyse(runs)
-    named = list(zip(names, analyses, strict=True))
-    ends = len(first), len(first) + len(others)
-    outcome = compare(
-        dict(named[: ends[0]]),
-        dict(named[ends[0] : ends[1]]),
-        dict(named[ends[1] :]),
-        budget,
-        together=bool(options.against),
-    )
+    with _sources([*first, *others, *options.noise], options) as sources:
+        sides = [
+            [s for s in sources if s.given in names] for names in (first, others, options.noise)
+        ]
+        runs = [source.run for source in sources]
+        analyses = _analyse(runs)
+        named = list(zip(labels(runs), analyses, strict=True))
+        ends = len(sides[0]), len(sides[0]) + len(sides[1])
+        outcome = compare(
+            dict(named[: ends[0]]),
+            dict(named[ends[0] : ends[1]]),
+            dict(named[ends[1] :]),
+            budget,
+            together=bool(options.against),
+        )
     refused = _print_refused(analyses)
     if options.output is not None:
         write_text(options.output, as_html(outcome))
@@ -607,9 +650,8 @@ examples:
   collect export monday --format latex -o thesis/monday.tex --force
   collect export monday --format trials -o trials.csv""",
     )
-    parser.add_argument(
-        "run_name", metavar="RUN", help="a run's directory, or its name in results/"
-    )
+    parser.add_argument("run_name", metavar="RUN", help=_ONE_RUN)
+    _signers(parser)
     parser.add_argument("--format", required=True, choices=FORMATS, help="see below")
     parser.add_argument(
         "-o",
@@ -627,9 +669,15 @@ def _formats() -> str:
 def _export(options: argparse.Namespace) -> int:
     from collect.exchange.export import export  # noqa: PLC0415 - slow to import
 
-    (analysis,) = _analyse([open_run(options.run_name)])
-    path = export(analysis, options.format, options.output, replace=options.force)
-    refused = _print_refused([analysis])
+    with _sources([options.run_name], options) as sources:
+        source = only(sources)
+        (analysis,) = _analyse([source.run])
+        output: Path | None = options.output
+        if output is None and source.archive:
+            suffix = FORMATS[options.format].suffix
+            output = source.archive.path.with_name(f"{source.run.name}{suffix}")
+        path = export(analysis, options.format, output, replace=options.force)
+        refused = _print_refused([analysis])
     print(path)
     return FINDINGS if refused else GOOD
 
@@ -684,6 +732,65 @@ def _import(options: argparse.Namespace) -> int:
         f"{', '.join(made.factors)}"
     )
     return GOOD
+
+
+def _add_archive(commands: Commands) -> None:
+    parser = _command(
+        commands,
+        _archive,
+        "pack runs into one citable file",
+        """\
+Pack runs into one zip file, a Process Run RO-Crate: sealed trials, plan, study,
+provenance, cells.csv, one report, licence and a checklist filled from what was
+recorded. Each run is proven first: one with trials that are refused, stray or
+changed is not packed. The same runs give the same bytes. check, report, status,
+compare, export and power take the file in place of a run; what they read is proven
+first, and with --signers FILE only if one of these signed it.
+
+With --sign, manifest.json, which has the SHA-256 of every file, is signed with a key
+of SSH; the signature is manifest.json.sig in the archive.
+
+examples:
+  collect archive monday-sort -o monday.zip
+  collect archive monday-sort monday-mtom -o monday.zip --sign ~/.ssh/id_ed25519
+  collect check monday.zip --signers lab.signers
+  collect report monday.zip""",
+    )
+    parser.add_argument(
+        "runs", metavar="RUN", nargs="+", help="a run's directory, or its name in results/"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE.zip", help="the archive"
+    )
+    parser.add_argument("--sign", type=Path, metavar="KEY", help="sign it with this SSH key")
+    parser.add_argument(
+        "--licence", type=Path, metavar="FILE", help="licence of the data (default: Apache 2.0)"
+    )
+    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+
+
+def _archive(options: argparse.Namespace) -> int:
+    from collect.exchange.archive.pack import UnprovenRunError, write_archive  # noqa: PLC0415 - slow
+
+    runs = [open_run(name) for name in options.runs]
+    try:
+        with progress() as show:
+            packed = write_archive(
+                runs,
+                options.output,
+                show,
+                licence=options.licence,
+                key=options.sign,
+                replace=options.force,
+            )
+    except UnprovenRunError as error:
+        _print_findings(error.findings, sys.stderr)
+        print(f"collect: {error}", file=sys.stderr)
+        return FINDINGS
+    _print_findings(packed.findings, sys.stderr)
+    megabytes = packed.bytes / 1e6
+    print(f"{options.output}: {len(packed.manifest.members)} files, {megabytes:.1f} MB")
+    return FINDINGS if any(one.kind != "missing" for one in packed.findings) else GOOD
 
 
 def _factor(text: str) -> tuple[str, Level]:

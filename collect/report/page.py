@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -48,13 +48,14 @@ class Section:
     """One run in the report.
 
     `number` makes its anchors unique, `base` is the path from the page to the files of the run.
-    `is_lesson` adds to each exhibit what a student should find in it.
+    It is None of a run whose files nobody will find, as they are in an archive. `is_lesson` adds to
+    each exhibit what a student should find in it.
     """
 
     number: int
     analysis: Analysis
     replication: Replication
-    base: str
+    base: str | None
     bench: Bench | None = None
     is_lesson: bool = False
 
@@ -219,11 +220,16 @@ class Section:
 
 
 def write_report(
-    analyses: Sequence[Analysis], output: Path, *, is_lesson: bool = False
+    analyses: Sequence[Analysis],
+    output: Path,
+    *,
+    is_lesson: bool = False,
+    unlinked: Collection[str] = (),
 ) -> Path | None:
     """Write cells.csv and the charts of each run, then the page over all of them.
 
     A lesson has questions in the page; the answers are in a file beside it, whose path is returned.
+    The page has no links to the files of the runs named in `unlinked`.
     """
     sections, bench = [], find_bench(analyses)
     for number, analysis in enumerate(analyses, start=1):
@@ -231,7 +237,7 @@ def write_report(
         write_cells(run.directory / "cells.csv", run, analysis.cells)
         base = os.path.relpath(run.directory, output.absolute().parent)
         replication = replicate(analysis)
-        way = "" if base == "." else f"{base}/"
+        way = None if run.name in unlinked else "" if base == "." else f"{base}/"
         sections.append(Section(number, analysis, replication, way, bench, is_lesson))
         for figure in replication.figures:
             titled = [(panel.title, panel.chart) for panel in figure.panels]

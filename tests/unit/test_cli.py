@@ -8,7 +8,8 @@ from collect.cli import main
 
 
 @pytest.mark.parametrize(
-    "command", ["plan", "check", "status", "report", "anova", "compare", "export", "import"]
+    "command",
+    ["plan", "check", "status", "report", "anova", "compare", "export", "import", "archive"],
 )
 def test_every_command_has_help_with_examples(command, capsys):
     with pytest.raises(SystemExit) as ended:

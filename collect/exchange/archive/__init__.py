@@ -1,0 +1,1 @@
+"""Archives: runs in one zip file that is a RO-Crate, proven whole each time it is opened."""

@@ -1,0 +1,252 @@
+"""Opens an archive: unpacks it where it is removed again, and proves that it is as it was packed.
+
+Nothing of an archive is trusted before it is proven: paths, kinds and sizes of all members are
+checked before the first is written, and each is written no further than its size in the manifest.
+"""
+
+import hashlib
+import signal
+import stat
+import struct
+import sys
+import threading
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+from types import FrameType
+from typing import IO, BinaryIO, NoReturn
+
+from collect.errors import InputError
+from collect.exchange.archive.manifest import (
+    LONGEST_MANIFEST,
+    MANIFEST,
+    RUNS,
+    SIGNATURE,
+    Manifest,
+    NewerArchiveError,
+    is_safe,
+)
+from collect.exchange.archive.signature import signer_of
+from collect.files import ask_for, is_full
+
+DIGEST_BYTES = 64
+"""An archive ends with a zip comment: the SHA-256, in hexadecimal, of all bytes before it."""
+MOST_EXPANSION, SMALL = 200, 16 << 20
+"""Logs shrink to a fifth; what grows to more than this many times its size, and is not small, is
+no archive but meant to fill a disk."""
+_RESERVE_MB = 200
+_LONGEST_SIGNATURE = 1 << 20
+_CHUNK = 1 << 20
+_END_OF_ZIP = struct.Struct("<4s4H2LH")
+_ENCRYPTED = 0x1
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An archive that is proven whole, unpacked in `directory` until it is closed.
+
+    `is_signed` tells whether it has a signature, `signer` who made it: None when nobody asked.
+    """
+
+    path: Path
+    directory: Path
+    manifest: Manifest
+    is_signed: bool
+    signer: str | None
+
+    def run(self, name: str) -> Path:
+        """Return the directory of a run."""
+        return self.directory / RUNS / name
+
+    def __str__(self) -> str:
+        """Return what was proven, in a sentence."""
+        if self.signer is not None:
+            signed = f"signed by {self.signer}"
+        elif self.is_signed:
+            signed = "signed, by whom was not asked (--signers)"
+        else:
+            signed = "not signed"
+        return f"{self.path}: {len(self.manifest.members)} files as they were packed; {signed}"
+
+
+@contextmanager
+def unpacked(path: Path, signers: Path | None = None) -> Iterator[Opened]:
+    """Unpack an archive for as long as the block runs, however that ends.
+
+    With `signers`, a file of allowed signers, one of them must have signed it. Raises InputError
+    that says what is wrong: no zip file, a byte changed, a file missing or too many, a path that
+    leads out of it, no room, a foreign signature, or a newer kit.
+    """
+    with _told_to_end(), TemporaryDirectory(prefix="rackbench-") as name:
+        directory = Path(name)
+        try:
+            with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
+                manifest, is_signed, signer = _unpack(path, archive, directory, signers)
+                _prove_whole(path, stream)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError) as error:
+            raise _refusal(path, f"is no archive, or a damaged one ({error})") from error
+        except OSError as error:
+            if not is_full(error):
+                raise
+            raise InputError(
+                f"{gettempdir()}: is full; make room there, or name another directory in TMPDIR"
+            ) from error
+        yield Opened(path, directory, manifest, is_signed, signer)
+
+
+def _unpack(
+    path: Path, archive: zipfile.ZipFile, directory: Path, signers: Path | None
+) -> tuple[Manifest, bool, str | None]:
+    infos = _checked(path, archive.infolist())
+    if MANIFEST not in infos:
+        raise _refusal(path, f"holds no {MANIFEST}, so it is no archive of rackbench")
+    content = _read(path, archive, infos[MANIFEST], LONGEST_MANIFEST)
+    try:
+        manifest = Manifest.parse(content)
+    except NewerArchiveError as error:
+        raise InputError(f"{path}: {error}") from error
+    except ValueError as error:
+        raise _refusal(path, f"has a damaged {MANIFEST}, which {error}") from error
+    _check_same_files(path, infos, manifest)
+    packed = path.stat().st_size
+    if manifest.size > max(MOST_EXPANSION * packed, SMALL):
+        raise _refusal(
+            path, f"would grow from {packed} to {manifest.size} bytes, which no measured log does"
+        )
+    signer = _signer(path, archive, infos, content, signers)
+    ask_for(directory, manifest.size, _RESERVE_MB)
+    for name, member in manifest.members.items():
+        target = directory / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        digest = hashlib.sha256()
+        with archive.open(infos[name]) as source, target.open("xb") as sink:
+            _copy(source, sink, digest.update, member.bytes)
+        if target.stat().st_size != member.bytes or digest.hexdigest() != member.sha256:
+            raise _refusal(path, f"holds {name} with other content than was packed")
+    return manifest, SIGNATURE in infos, signer
+
+
+def _checked(path: Path, infos: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
+    """Return the members by path; raises InputError for what no archive holds."""
+    twice = [name for name, count in Counter(info.filename for info in infos).items() if count > 1]
+    if twice:
+        raise _refusal(path, f"holds {twice[0]} twice")
+    for info in infos:
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        if not is_safe(info.filename) or info.orig_filename != info.filename:
+            raise _refusal(path, f"holds {info.orig_filename!r}, a path that leads out of it")
+        if kind not in {0, stat.S_IFREG} or info.is_dir():
+            raise _refusal(path, f"holds {info.filename}, which is no plain file")
+        is_known = info.compress_type in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+        if info.flag_bits & _ENCRYPTED or not is_known:
+            raise _refusal(path, f"holds {info.filename}, packed as archives are not")
+    return {info.filename: info for info in infos}
+
+
+def _check_same_files(path: Path, infos: dict[str, zipfile.ZipInfo], manifest: Manifest) -> None:
+    held = infos.keys() - {MANIFEST, SIGNATURE}
+    for names, what in (
+        (manifest.members.keys() - held, "lacks"),
+        (held - manifest.members.keys(), "holds besides what was packed"),
+    ):
+        if names:
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            raise _refusal(path, f"{what} {min(names)}{more}")
+    for name, member in manifest.members.items():
+        if infos[name].file_size != member.bytes:
+            found = infos[name].file_size
+            raise _refusal(path, f"holds {name} with {found} bytes, {member.bytes} were packed")
+
+
+def _signer(
+    path: Path,
+    archive: zipfile.ZipFile,
+    infos: dict[str, zipfile.ZipInfo],
+    content: bytes,
+    signers: Path | None,
+) -> str | None:
+    """Return who signed the manifest; raises InputError unless it is one of `signers`."""
+    if signers is None:
+        return None
+    if SIGNATURE not in infos:
+        raise InputError(
+            f"{path}: is not signed, so none of {signers} vouches for it; leave --signers out, or "
+            "ask its author for a signed archive (collect archive --sign)"
+        )
+    signature = _read(path, archive, infos[SIGNATURE], _LONGEST_SIGNATURE)
+    signer = signer_of(content, signature, signers)
+    if signer is None:
+        raise InputError(
+            f"{path}: is signed by none of {signers}, or was changed after it was signed; ask its "
+            "author for the archive and the public key"
+        )
+    return signer
+
+
+def _read(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+    if info.file_size > most:
+        raise _refusal(path, f"holds {info.filename} of {info.file_size} bytes, {most} at most")
+    with archive.open(info) as stream:
+        return stream.read(most)
+
+
+def _copy(
+    source: IO[bytes],
+    sink: BinaryIO,
+    see: Callable[[bytes], None],
+    most: int,
+) -> None:
+    """Copy at most one byte more than `most`, so that a longer source is seen to be longer."""
+    left = most + 1
+    while left and (chunk := source.read(min(_CHUNK, left))):
+        see(chunk)
+        sink.write(chunk)
+        left -= len(chunk)
+
+
+def _prove_whole(path: Path, stream: BinaryIO) -> None:
+    """Prove every byte of the file, also those between the members and after them."""
+    size = stream.seek(0, 2)
+    end = size - _END_OF_ZIP.size - DIGEST_BYTES
+    stream.seek(max(end, 0))
+    tail = stream.read(_END_OF_ZIP.size + DIGEST_BYTES)
+    if (
+        end < 0
+        or not tail.startswith(b"PK\5\6")
+        or _END_OF_ZIP.unpack_from(tail)[-1] != DIGEST_BYTES
+    ):
+        raise _refusal(path, "was cut, lengthened, or packed again by another program")
+    digest, left = hashlib.sha256(), size - DIGEST_BYTES
+    stream.seek(0)
+    while left and (chunk := stream.read(min(_CHUNK, left))):
+        digest.update(chunk)
+        left -= len(chunk)
+    if digest.hexdigest().encode() != tail[-DIGEST_BYTES:]:
+        raise _refusal(path, "has a byte that was changed since it was packed")
+
+
+@contextmanager
+def _told_to_end() -> Iterator[None]:
+    """Turn SIGTERM and SIGHUP into an ordinary exit, so that what is unpacked is removed."""
+
+    def leave(number: int, frame: FrameType | None) -> NoReturn:
+        sys.exit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _refusal(path: Path, reason: str) -> InputError:
+    return InputError(f"{path}: {reason}; get the archive again from where it was published")
