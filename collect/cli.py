@@ -165,6 +165,11 @@ examples:
         help="give each worker's part to the next worker from block to block",
     )
     parser.add_argument(
+        "--capture",
+        action="store_true",
+        help="add a trial of each cell whose packets are kept; it never counts",
+    )
+    parser.add_argument(
         "-o",
         "--output",
         type=Path,
@@ -191,10 +196,12 @@ def _plan(options: argparse.Namespace) -> int:
         fresh = write_plan(output, trials)
         cells = len({trial.factors for trial in trials})
         profiled = sum(trial.profiled for trial in trials)
-        blocks = max(trial.block for trial in trials if not trial.profiled)
+        captured = sum(trial.captured for trial in trials)
+        blocks = max(trial.block for trial in trials if trial.counts)
         print(
             f"{output}: {len(trials)} trials ({cells} cells x {blocks} blocks"
-            f"{f' and {profiled} with a profiler' if profiled else ''}), "
+            f"{f' and {profiled} with a profiler' if profiled else ''}"
+            f"{f' and {captured} whose packets are kept' if captured else ''}), "
             f"{'written' if fresh else 'unchanged'}"
         )
     return GOOD
@@ -204,7 +211,8 @@ def _planned(options: argparse.Namespace, name: str, output: Path | None) -> lis
     study = load_study(find_study(name))
     workers = workers_to_fit(output, options.workers, fit=options.fit)
     profile = study.profile(options.profile, workers, fit=options.fit)
-    return make_plan(profile, options.seed, workers if options.rotate else 0)
+    rotate = workers if options.rotate else 0
+    return make_plan(profile, options.seed, rotate, capture=options.capture)
 
 
 def _add_check(commands: Commands) -> None:

@@ -13,13 +13,15 @@ from collect.run.verify import Finding, verify_run
 class Analysis:
     """A run with its cells and with every finding of its verification.
 
-    `profiled` are the trials with a profiler, which are in no cell.
+    `profiled` are the trials with a profiler and `captured` those whose packets were kept; they are
+    in no cell.
     """
 
     run: Run
     cells: tuple[CellResult, ...]
     findings: tuple[Finding, ...]
     profiled: tuple[Trial, ...] = ()
+    captured: tuple[Trial, ...] = ()
 
     def of_kind(self, kind: str) -> list[Finding]:
         """Return the findings of one kind: missing, refused or stray."""
@@ -39,4 +41,5 @@ def analyse(run: Run, progress: Progress = lambda done, total: None) -> Analysis
     verified = verify_run(run)
     calls = read_calls(run, verified.trials, progress)
     cells = make_cells(run, calls.of(verified.trials), calls)
-    return Analysis(run, tuple(cells), (*verified.findings, *calls.findings), verified.profiled)
+    findings = (*verified.findings, *calls.findings)
+    return Analysis(run, tuple(cells), findings, verified.profiled, verified.captured)

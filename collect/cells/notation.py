@@ -21,6 +21,11 @@ def show(value: float) -> str:
     return f"{value:.{decimals}f}" if magnitude >= 0.01 else f"{value:.2g}"
 
 
+def show_whole(value: int) -> str:
+    """Return a whole number with all its digits, thousands apart."""
+    return f"{value:,}".replace(",", _THIN)
+
+
 def show_estimate(estimate: Estimate) -> str:
     """Return a value with its interval as [low, high]; alone without an interval of some length.
 

@@ -15,6 +15,7 @@ from collect.cells.cache import Cache
 from collect.cells.calls import Calls, prove_calls
 from collect.cells.cells import cells_csv, make_cells
 from collect.cells.looks import decide
+from collect.cells.packets import prove_capture
 from collect.cells.parts import prove_parts
 from collect.cells.resources import prove_resources
 from collect.errors import quoted
@@ -53,15 +54,16 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
     (with restart: block, a block had several starts of a service, or two blocks shared one; or a
     trial that counts met a service that had been profiled),
     `duplicate` (two trials have the same calls), `parts` (what the parts of calls say contradicts
-    their seal or the calls), `resources` (what was sampled contradicts its seal), `cells`
-    (cells.csv does not follow from the trials), `looks` (what a rule decided at a look does not
-    follow from the trials) and `counted` (a report has kept numbers of an unsealed or refused
-    trial).
+    their seal or the calls), `resources` (what was sampled contradicts its seal), `capture` (the
+    packets of a call are not those that were sealed), `cells` (cells.csv does not follow from the
+    trials), `looks` (what a rule decided at a look does not follow from the trials) and `counted`
+    (a report has kept numbers of an unsealed or refused trial).
     """
     verified = verify_run(run)
     # From the raw logs, not from what a report kept of them.
-    calls = prove_calls((*verified.trials, *verified.profiled), progress)
+    calls = prove_calls((*verified.trials, *verified.profiled, *verified.captured), progress)
     trials, profiled = calls.of(verified.trials), calls.of(verified.profiled)
+    captured = calls.of(verified.captured)
     of_profiles = [finding for trial in profiled for finding in changed_profiles(trial)]
     of_trials = [*_with_reasons(run, verified.findings), *calls.findings, *of_profiles]
     place = {planned.id: number for number, planned in enumerate(run.all_trials)}
@@ -75,11 +77,13 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
         *_of_duplicates(trials),
         *_of_file("parts", prove_parts, trials),
         *_of_file("resources", prove_resources, trials),
+        *_of_file("capture", prove_capture, [*trials, *profiled, *captured]),
         *_of_looks(run, trials, calls),
         *_of_counted(run, trials),
         *_of_cells(run, trials, calls),
     ]
-    whole = len(trials) + len(profiled) - len({finding.subject for finding in of_profiles})
+    never_counted = len(profiled) + len(captured)
+    whole = len(trials) + never_counted - len({finding.subject for finding in of_profiles})
     return Proof(whole, tuple(findings))
 
 

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult, CellTrial, write_cells
 from collect.cells.looks import paid_interval
-from collect.cells.notation import name_of, show, show_estimate, show_level
+from collect.cells.notation import name_of, show, show_estimate, show_level, show_whole
 from collect.files import write_text
 from collect.replication import charts
 from collect.replication.exhibits import Figure, headings
@@ -34,6 +34,7 @@ from collect.report.drawings.sequence import Sequenced
 from collect.report.flames import Flames, flames_of
 from collect.report.provenance import Fact, facts_of, nodes_of, settings_of
 from collect.report.warnings import ReportWarning, find_warnings
+from collect.report.wire import CellWire, wires_of
 from collect.run import starts
 from collect.run.cell import Cell
 from collect.run.directory import Run
@@ -119,6 +120,11 @@ class Section:
     def parts(self) -> Sequence[Bars]:
         """The parts of a call of each cell whose client sets marks."""
         return bars_of(self.analysis.cells, *self._systems)
+
+    @cached_property
+    def wires(self) -> Sequence[CellWire]:
+        """What a call of each cell sent over the wire; nothing of a run that kept no packets."""
+        return wires_of(self.analysis)
 
     def collecting(self, cell: CellResult, kind: str) -> float | None:
         """Return the largest share of the time that a JVM of a kind collected garbage.
@@ -256,6 +262,7 @@ def _render(sections: Sequence[Section]) -> str:
     environment.filters.update(
         show=show,
         estimate=show_estimate,
+        show_whole=show_whole,
         show_tick=lambda value: f"{value:.3g}" if abs(value) < 1000 else show(value),
         level=show_level,
         key=name_of,

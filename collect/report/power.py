@@ -171,7 +171,7 @@ def _planned(run: Run, profile: str | None) -> dict[Cell, PlannedTrial]:
     if profile is not None:
         study: Study = run.stated or load_study(find_study(run.study))
         trials = make_plan(study.profile(profile, _ANY_NUMBER_OF_WORKERS))
-    found = {trial.factors: trial for trial in trials if not trial.profiled}
+    found = {trial.factors: trial for trial in trials if trial.counts}
     return {cell: found[cell] for cell in sorted(found, key=_place)}
 
 

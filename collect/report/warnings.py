@@ -81,7 +81,7 @@ def _of_findings(analysis: Analysis) -> list[ReportWarning]:
                 f"{_count(len(stray), 'directory', 'directories')} not in the plan.", texts
             )
         )
-    never_counted = {planned.id for planned in analysis.run.profiled}
+    never_counted = {planned.id for planned in analysis.run.uncounted}
     missing = [finding for finding in missing if finding.subject not in never_counted]
     if missing:
         total = len(analysis.run.plan)

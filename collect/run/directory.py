@@ -21,7 +21,7 @@ class Run:
 
     `plan` holds the trials that the run is to have: of one that its rule stopped, those up to the
     look at which it did. `decisions` are those of its looks. `profiled` are the trials with a
-    profiler, which never count and are not in `plan`.
+    profiler and `captured` those whose packets are kept; they never count and are not in `plan`.
     """
 
     directory: Path
@@ -29,22 +29,28 @@ class Run:
     provenance: Provenance = NOTHING
     decisions: tuple[Decision, ...] = ()
     profiled: tuple[PlannedTrial, ...] = ()
+    captured: tuple[PlannedTrial, ...] = ()
 
     @property
     def all_trials(self) -> tuple[PlannedTrial, ...]:
         """The trials that are to be run, in order: those that count, then those that never do."""
-        return (*self.plan, *self.profiled)
+        return (*self.plan, *self.uncounted)
+
+    @property
+    def uncounted(self) -> tuple[PlannedTrial, ...]:
+        """The trials that never count, in order."""
+        return (*self.profiled, *self.captured)
 
     def upto(self, look: int) -> list[PlannedTrial]:
         """Return the trials up to a look at the intervals, or all for 0.
 
-        Those with a profiler come last: after the last look, or once the run has stopped.
+        Those that never count come last: after the last look, or once the run has stopped.
         """
         is_last = not look or self.stop is None or look == self.stop.most
         has_stopped = bool(self.decisions) and self.decisions[-1].stops
         return [
             *(trial for trial in self.plan if not look or trial.block <= look),
-            *(self.profiled if is_last or has_stopped else ()),
+            *(self.uncounted if is_last or has_stopped else ()),
         ]
 
     @property
@@ -142,13 +148,14 @@ def open_run(name: str) -> Run:
             f"{directory}: holds no plan.jsonl, so it is no run; start one with sweep.yml"
         )
     trials = read_plan(directory / "plan.jsonl")
-    plan = tuple(trial for trial in trials if not trial.profiled)
+    plan = tuple(trial for trial in trials if trial.counts)
     profiled = tuple(trial for trial in trials if trial.profiled)
+    captured = tuple(trial for trial in trials if trial.captured)
     decisions = tuple(read_decisions(directory)) if plan[0].stop else ()
     if decisions and decisions[-1].stops:
         plan = tuple(trial for trial in plan if trial.block <= decisions[-1].blocks)
     provenance = read_provenance(directory / "run.json")
-    run = Run(directory.resolve(), plan, provenance, decisions, profiled)
+    run = Run(directory.resolve(), plan, provenance, decisions, profiled, captured)
     if is_alphabetical(plan) and run.stated:
         # A plan of an earlier version: only the study file says in which order the factors are.
         return replace(run, plan=tuple(in_order(plan, run.stated.factors)))

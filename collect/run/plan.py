@@ -23,7 +23,7 @@ SCHEMA = 1
 RESTARTS = ("", "none", "block")
 _ID = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _SLUG_LENGTH = 60
-_LEFT_OUT = ("restart", "stop", "shift", "calls_in_all", "fitted_to", "profiled")
+_LEFT_OUT = ("restart", "stop", "shift", "calls_in_all", "fitted_to", "profiled", "captured")
 """Keys that a line lacks when they are empty."""
 _LATER = ("needs", "servers", *_LEFT_OUT)
 """Keys that a plan of an earlier version may lack."""
@@ -44,8 +44,8 @@ class PlannedTrial:
     empty in a plan of an earlier version. `stop` is the rule by which the run may end before its
     last block, None without one. `shift` is how many places the list of workers is shifted for the
     block, so that the first `servers` are others; 0 in a run that does not rotate its workers.
-    `profiled` is true of a trial that runs with a profiler, in a block after all others: it never
-    counts.
+    `profiled` is true of a trial that runs with a profiler and `captured` of one whose packets are
+    kept, each in blocks after all others: they never count.
     """
 
     schema: int
@@ -71,6 +71,12 @@ class PlannedTrial:
     calls_in_all: int = 0
     fitted_to: int = 0
     profiled: bool = False
+    captured: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether the results rest on the trial."""
+        return not (self.profiled or self.captured)
 
     @property
     def rows(self) -> int:
@@ -166,7 +172,9 @@ def _is_of(value: Any, kind: Any) -> bool:
     return isinstance(value, dict if kind is Mapping else kind)
 
 
-def make_plan(profile: Profile, seed: int | None = None, rotate: int = 0) -> list[PlannedTrial]:
+def make_plan(
+    profile: Profile, seed: int | None = None, rotate: int = 0, *, capture: bool = False
+) -> list[PlannedTrial]:
     """Expand a profile into its trials; the same profile and seed give the same trials.
 
     Order: blocks one after the other; in a block the groups of cells that need the same node
@@ -174,19 +182,25 @@ def make_plan(profile: Profile, seed: int | None = None, rotate: int = 0) -> lis
     in random order. Random numbers come from SHA-256 of the seed, the block and the levels: the
     same on every machine and Python, and unchanged for the other cells when a level is added.
     With `rotate`, the number of workers, their list is shifted by one place from block to block.
-    The trials with a profiler are further blocks behind all others, so that these have the same
-    ids, order and data with them and without.
+    The trials with a profiler are further blocks behind all others, and with `capture` one trial of
+    each cell whose packets are kept is a block behind these, so that the others have the same ids,
+    order and data with them and without. It makes one measured call in one thread, after one to
+    warm up, whatever the profile says.
     """
     run_seed = profile.seed if seed is None else seed
     cells = [(cell, profile.settings(cell)) for cell in profile.cells()]
     total = len(cells) * profile.blocks
     widths = (max(2, len(str(profile.blocks))), max(3, len(str(total))))
     trials: list[PlannedTrial] = []
-    for block in range(1, profile.blocks + profile.profile_forks + 1):
-        profiled = block > profile.blocks
+    with_profiler = profile.blocks + profile.profile_forks
+    for block in range(1, with_profiler + capture + 1):
+        captured = block > with_profiler
+        profiled = block > profile.blocks and not captured
+        kind = "c" if captured else "p" if profiled else "b"
+        one_call = {"calls": 1, "warmup": 1, "threads": 1} if captured else {}
         for cell, settings in _shuffled(cells, f"{run_seed}/{block}"):
             position = len(trials) + 1
-            prefix = f"{'p' if profiled else 'b'}{block:0{widths[0]}}-t{position:0{widths[1]}}"
+            prefix = f"{kind}{block:0{widths[0]}}-t{position:0{widths[1]}}"
             trials.append(
                 PlannedTrial(
                     schema=SCHEMA,
@@ -200,9 +214,10 @@ def make_plan(profile: Profile, seed: int | None = None, rotate: int = 0) -> lis
                     fitted_to=profile.fitted_to,
                     restart=profile.restart,
                     stop=profile.stop,
-                    shift=(block - 1) % rotate if rotate and not profiled else 0,
+                    shift=(block - 1) % rotate if rotate and kind == "b" else 0,
                     profiled=profiled,
-                    **vars(settings),
+                    captured=captured,
+                    **{**vars(settings), **one_call},
                 )
             )
     return trials

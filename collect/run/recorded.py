@@ -83,6 +83,41 @@ class Profile:
 
 
 @dataclass(frozen=True)
+class CaptureSeal:
+    """What trial.json says of the packets of a call; `missing` is why there are none, or "".
+
+    `packets` are in the file, `seen` were exchanged, without `dropped` ones that the kernel had no
+    room for. `mtu` is the most bytes that a packet of the client's link has, None where it is not
+    known; `ports` are those of the services. `sha256` is that of the file.
+    """
+
+    missing: str
+    packets: int | None
+    seen: int | None
+    dropped: int | None
+    mtu: int | None
+    ports: frozenset[int]
+    sha256: str | None
+
+
+def capture_of(record: Fields) -> CaptureSeal | None:
+    """Return the seal of the packets of a call; None for a trial that was to keep none."""
+    capture = record.fields("capture")
+    if not capture.all:
+        return None
+    missing = capture.text("missing")
+    return CaptureSeal(
+        missing="it says not whether there are packets" if missing is None else missing,
+        packets=capture.whole("packets"),
+        seen=capture.whole("seen"),
+        dropped=capture.whole("dropped"),
+        mtu=capture.whole("mtu"),
+        ports=frozenset(int(port) for port in capture.numbers("ports") if port is not None),
+        sha256=capture.text("sha256"),
+    )
+
+
+@dataclass(frozen=True)
 class CallError:
     """Why the call with this `seq` was not ok."""
 

@@ -19,6 +19,7 @@ from collect.run.fields import Fields
 from collect.run.recorded import (
     BlockStart,
     CallError,
+    CaptureSeal,
     Machine,
     PartsSeal,
     Profile,
@@ -27,6 +28,7 @@ from collect.run.recorded import (
     Restart,
     WarmedUp,
     block_starts_of,
+    capture_of,
     errors_of,
     machines_of,
     parts_of,
@@ -89,7 +91,7 @@ class Trial:
     made their measured ones. `ran_with` are the settings that each `service on node` ran with.
     `parts` is None where no parts of calls were logged, `resources` where nothing was sampled;
     `machines` are the nodes that were to be.
-    `profiles` are those of a trial that never counts.
+    `profiles` and `capture` are those of trials that never count.
     """
 
     directory: Path
@@ -126,6 +128,7 @@ class Trial:
     parts: PartsSeal | None = None
     resources: ResourcesSeal | None = None
     machines: Mapping[str, Machine] = field(default_factory=dict)
+    capture: CaptureSeal | None = None
 
     @cached_property
     def log(self) -> Path:
@@ -189,6 +192,7 @@ class Trial:
             resources=resources_of(record),
             machines=machines_of(record),
             profiles=profiles_of(record),
+            capture=capture_of(record),
         )
         if outcome not in OUTCOMES:
             raise ValueError(f"it has the unknown outcome {outcome!r}")

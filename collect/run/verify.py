@@ -8,7 +8,7 @@ from collect.run.trials import Trial, TrialError, verify_seal
 
 KINDS = (
     *("plan", "nodes", "starts", "refused", "duplicate", "stray", "looks"),
-    *("parts", "resources", "counted", "cells", "missing"),
+    *("parts", "resources", "capture", "counted", "cells", "missing"),
 )
 """The kinds of findings in the order they are listed."""
 _BOUND = "not done within timeout_s"
@@ -32,12 +32,14 @@ class Finding:
 class Verified:
     """The trials of a run whose seals are good, in plan order, and what was found beside them.
 
-    `profiled` are those with a profiler, which never count and are not in `trials`.
+    `profiled` are those with a profiler and `captured` those whose packets were kept; they never
+    count and are not in `trials`.
     """
 
     trials: tuple[Trial, ...]
     findings: tuple[Finding, ...]
     profiled: tuple[Trial, ...] = ()
+    captured: tuple[Trial, ...] = ()
 
 
 def verify_run(run: Run) -> Verified:
@@ -48,6 +50,7 @@ def verify_run(run: Run) -> Verified:
     present = {path.name: path for path in run.directories()}
     trials: list[Trial] = []
     profiled: list[Trial] = []
+    captured: list[Trial] = []
     findings: list[Finding] = []
     for planned in run.all_trials:
         directory = present.pop(planned.id, None)
@@ -63,11 +66,12 @@ def verify_run(run: Run) -> Verified:
         if text := _without_its_bound(trial, planned):
             findings.append(Finding("refused", planned.id, text))
         else:
-            (profiled if planned.profiled else trials).append(trial)
+            kind = profiled if planned.profiled else captured if planned.captured else trials
+            kind.append(trial)
     for name in present:
         text = f"{name}: is in trials/ but not in the plan, so not counted; set it aside"
         findings.append(Finding("stray", name, text))
-    return Verified(tuple(trials), tuple(findings), tuple(profiled))
+    return Verified(tuple(trials), tuple(findings), tuple(profiled), tuple(captured))
 
 
 def _without_its_bound(trial: Trial, planned: PlannedTrial) -> str:

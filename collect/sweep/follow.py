@@ -282,7 +282,7 @@ class Follower:
             self.planned = {
                 name: trial
                 for name, trial in self.planned.items()
-                if trial.profiled or trial.block <= decision.blocks
+                if not trial.counts or trial.block <= decision.blocks
             }
             self._stopped = (
                 f"its intervals are as narrow as asked for after {decision.blocks} blocks"

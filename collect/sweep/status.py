@@ -56,7 +56,7 @@ class Status:
     on the client when it was last seen, at `seen`. `next_look` is what is left until the rule that
     may stop the run is looked at, None without a rule, after its last look and when it has stopped
     the run; `decisions` are those of earlier looks, `rule` is None without one. `profiled` of the
-    `total` trials run with a profiler and never count.
+    `total` trials run with a profiler, `captured` have their packets kept; they never count.
     """
 
     run: str
@@ -80,6 +80,7 @@ class Status:
     decisions: Sequence[Decision] = ()
     next_look: NextLook | None = None
     profiled: int = 0
+    captured: int = 0
 
     @property
     def sealed(self) -> int:
@@ -121,6 +122,7 @@ class Status:
             "reason": self.reason,
             "total": self.total,
             "profiled": self.profiled,
+            "captured": self.captured,
             "sealed": self.sealed,
             "outcomes": dict(self.outcomes),
             "remaining": self.remaining,
@@ -183,6 +185,7 @@ class Watch:
             run=run.name,
             total=len(run.all_trials),
             profiled=len(run.profiled),
+            captured=len(run.captured),
             outcomes={outcome: counts[outcome] for outcome in OUTCOMES if counts[outcome]},
             unusable=unusable,
             state=word,
@@ -257,6 +260,8 @@ def lines_of(status: Status) -> list[tuple[str, str]]:
     ]
     if status.profiled:
         lines.append(("profiled", f"{status.profiled} of all trials, which never count"))
+    if status.captured:
+        lines.append(("captured", f"{status.captured} of all trials, which never count"))
     if status.unusable:
         lines.append(
             ("unusable", f"{status.unusable} directories; see `collect check {status.run}`")

@@ -114,6 +114,7 @@ def make_run(
     workers: int = 5,
     fit: bool = False,
     rotate: bool = False,
+    capture: bool = False,
     until: int | None = None,
 ) -> list[PlannedTrial]:
     """Plan a run in `directory` and seal its trials, at most the first `until` of them.
@@ -122,7 +123,8 @@ def make_run(
     """
     text = study if "\n" in study else (STUDIES / f"{study}.yml").read_text()
     loaded = parse_study(text, "studies/test.yml")
-    plan = make_plan(loaded.profile(profile, workers, fit=fit), rotate=workers if rotate else 0)
+    resolved = loaded.profile(profile, workers, fit=fit)
+    plan = make_plan(resolved, rotate=workers if rotate else 0, capture=capture)
     write_plan(directory / "plan.jsonl", plan)
     rng = np.random.default_rng(7)
     for planned in plan[:until]:
