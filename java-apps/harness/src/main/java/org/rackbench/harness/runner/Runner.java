@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import org.rackbench.harness.trial.BadInput;
 import org.rackbench.harness.trial.ErrorText;
 import org.rackbench.harness.trial.LabFile;
@@ -109,8 +110,10 @@ public final class Runner {
     try {
       int open = open().size();
       System.out.printf("%d of %d trials to run%n", open, state.total());
-      runThrough(false, open);
-      runThrough(true, open); // after all that count, also after those that were put off
+      runThrough(PlannedTrial::isCounted, open);
+      // After all that count, also after those that were put off.
+      runThrough(PlannedTrial::isCaptured, open);
+      runThrough(PlannedTrial::isProfiled, open);
       endProfiling();
       return end();
     } catch (IOException e) {
@@ -123,14 +126,15 @@ public final class Runner {
     return trials.stream().filter(trial -> !area.isSealed(trial.id())).toList();
   }
 
-  /** Runs the open trials with a profiler, or those without; what is put off is tried twice. */
-  private void runThrough(boolean profiled, int all) throws IOException, InterruptedException {
+  /** Runs the open trials of one kind; what is put off is tried twice. */
+  private void runThrough(Predicate<PlannedTrial> kind, int all)
+      throws IOException, InterruptedException {
     for (int round = 1; round <= 2; round++) {
       for (PlannedTrial trial : open()) {
         if (!mayStart()) {
           return;
         }
-        if (trial.isProfiled() == profiled) {
+        if (kind.test(trial)) {
           run(trial, all);
         }
       }

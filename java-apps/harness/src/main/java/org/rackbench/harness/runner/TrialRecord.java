@@ -10,6 +10,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import org.rackbench.harness.trial.CallLog;
+import org.rackbench.harness.trial.Capture;
 import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.PlannedTrial;
 import org.rackbench.harness.trial.Trial;
@@ -204,7 +205,25 @@ final class TrialRecord {
       record.put("profiled", true);
       record.put("profiles", profiles);
     }
+    if (trial.isCaptured()) {
+      record.put("captured", true);
+      record.put("capture", captured());
+    }
     Files.write(attempt.resolve("trial.json"), Json.bytes(record));
+  }
+
+  /** Returns what is known of the packets of the trial's call; the reason where nothing is. */
+  private Map<String, Object> captured() throws IOException {
+    Map<String, Object> capture = Json.of("missing", "its JVM left no result");
+    for (Map.Entry<?, ?> said : Look.object(result.get("capture")).entrySet()) {
+      capture.put(said.getKey().toString(), said.getValue());
+    }
+    Path file = attempt.resolve(Capture.FILE);
+    if (Files.exists(file)) {
+      capture.put("file", Capture.FILE);
+      capture.put("sha256", sha256(Files.readAllBytes(file)));
+    }
+    return capture;
   }
 
   /** Returns what a file of rows under a header line is proven against. */

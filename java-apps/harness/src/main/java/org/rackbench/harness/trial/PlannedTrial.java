@@ -102,12 +102,22 @@ public record PlannedTrial(
 
   /** Returns whether the services are started anew for the trial's block. */
   public boolean isRestartedForBlock() {
-    return "block".equals(line.get("restart")) || isProfiled();
+    return isProfiled() || "block".equals(line.get("restart")) && !isCaptured();
   }
 
   /** Returns whether the trial runs with a profiler; it never counts. */
   public boolean isProfiled() {
     return Boolean.TRUE.equals(line.get("profiled"));
+  }
+
+  /** Returns whether the packets of the trial's call are kept; it never counts. */
+  public boolean isCaptured() {
+    return Boolean.TRUE.equals(line.get("captured"));
+  }
+
+  /** Returns whether the trial is one of those that the results rest on. */
+  public boolean isCounted() {
+    return !isProfiled() && !isCaptured();
   }
 
   public Map<String, Object> object(String key) {

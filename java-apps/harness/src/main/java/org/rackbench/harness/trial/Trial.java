@@ -68,6 +68,7 @@ public final class Trial {
   private long measuredNanos;
   private boolean isWhole;
   private JvmProfiler profiler;
+  private Capture capture;
 
   private Trial(PlannedTrial plan, Setting setting) {
     this.plan = plan;
@@ -114,7 +115,7 @@ public final class Trial {
     try {
       Setting setting = setting(plan, lab);
       trial = new Trial(plan, setting);
-      trial.measure(work, teller);
+      trial.measure(work, LabFile.read(lab), teller);
       if (trial.isWhole) {
         result.put("overhead", overhead());
       }
@@ -137,6 +138,10 @@ public final class Trial {
       if (trial.profiler != null) {
         result.put("profile", trial.profiler.record());
       }
+      if (trial.capture != null) {
+        trial.capture.write(work);
+        result.put("capture", trial.capture.record());
+      }
     }
     result.put(
         "clock",
@@ -152,14 +157,21 @@ public final class Trial {
     Durable.replace(work.resolve(RESULT), Json.bytes(result));
   }
 
-  private void measure(Path work, Measured teller) throws Exception {
+  private void measure(Path work, LabFile lab, Measured teller) throws Exception {
     Client client = ClientPrograms.named(plan.client());
+    Measured told = new GcCount(teller);
+    capture = plan.isCaptured() ? new Capture(told, lab) : null;
     try {
       client.open(setting);
       profiler = plan.isProfiled() ? JvmProfiler.start() : null;
       MeasuringLoop loop =
           new MeasuringLoop(
-              client, log, plan.threads(), plan.warmup(), plan.calls(), new GcCount(teller));
+              client,
+              log,
+              plan.threads(),
+              plan.warmup(),
+              plan.calls(),
+              capture != null ? capture : told);
       isWhole =
           loop.run(
               new Bounds(
@@ -172,6 +184,9 @@ public final class Trial {
         profiler.stop(work);
       }
     } finally {
+      if (capture != null) {
+        capture.close();
+      }
       close(client);
     }
   }
