@@ -12,6 +12,8 @@ from labs import Lab
 MOST_EXPOSURE = 3.0
 # They run for a moment, as root, and nobody reaches them.
 MOMENTARY = {"packet-filter", "rackbench-restart", "rackbench-profile"}
+CAPTURE = "rackbench-capture"  # for a moment as well, on the client, with an account of its own
+NET_RAW = 1 << 13
 HEALTH = 9102
 PLACES = (
     *("/", "/etc", "/etc/rackbench", "/home", "/opt", "/opt/rackbench", "/root", "/run", "/srv"),
@@ -102,7 +104,8 @@ def _look(lab: Lab, node: str) -> Node:
 def test_the_units_of_each_node_are_those_of_its_kind_and_no_more(nodes: dict[str, Node]) -> None:
     for name, node in nodes.items():
         assert set(node.units) == KINDS[name.rstrip("12345")], name
-        assert set(node.exposures) == {*node.units, *MOMENTARY}, name
+        on_demand = {*MOMENTARY, *([CAPTURE] if name.startswith("client") else [])}
+        assert set(node.exposures) == {*node.units, *on_demand}, name
 
 
 def test_no_unit_is_exposed_more_than_three_of_ten(nodes: dict[str, Node]) -> None:
@@ -156,3 +159,28 @@ def test_a_unit_without_the_sandbox_is_told_from_one_with_it(lab: Lab) -> None:
     exposure = re.search(r"^exposure somebodys (\S+)$", said, re.M)
     assert exposure, said
     assert float(exposure[1]) > MOST_EXPOSURE
+
+
+# As root, who may connect, and so has the unit run: its account and capabilities, then its answer.
+HELD = f"""
+import re, socket, subprocess
+line = socket.socket(socket.AF_UNIX)
+line.connect("/run/{CAPTURE}.socket")
+said = line.recv(100)
+show = ["systemctl", "show", "-P", "MainPID", "{CAPTURE}.service"]
+pid = subprocess.run(show, capture_output=True, check=True).stdout.decode().strip()
+status = open(f"/proc/{{pid}}/status").read()
+print(*re.findall(r"^(?:Uid:|Cap(?:Bnd|Eff):)\\s(\\w+)", status, re.M), said.decode(), sep=",")
+"""
+
+
+def test_what_keeps_packets_has_an_account_without_other_rights_and_serves_the_runner_alone(
+    lab: Lab,
+) -> None:
+    said = lab.ssh("client1", "sudo python3 -", given=HELD.encode()).stdout.decode()
+    account, effective, bounding, answer = said.strip().split(",")
+    assert int(account) > 0
+    assert (int(effective, 16), int(bounding, 16)) == (NET_RAW, NET_RAW)
+    assert answer == '{"missing": ""}'
+    socket = lab.output("client1", f"stat -c '%a %U %G' /run/{CAPTURE}.socket")
+    assert socket.strip() == "660 root rackbench"
