@@ -144,6 +144,7 @@ def test_a_sweep_without_room_is_refused_and_leaves_nothing(lab: Lab) -> None:
 # The build
 
 
+@pytest.mark.long
 def test_a_build_with_an_artefact_of_another_checksum_writes_nothing(
     lab: Lab, tmp_path: Path
 ) -> None:
