@@ -81,6 +81,20 @@ def test_a_kernel_that_refuses_is_an_answer_with_the_reason(capture, monkeypatch
     assert answer == {"missing": "the kernel refuses a packet socket (Operation not permitted)"}
 
 
+def test_a_caller_that_is_killed_ends_it_well(capture, monkeypatch, tmp_path):
+    (tmp_path / "ports").write_text('{"ports": [8080]}')
+    place = str(tmp_path / "socket")
+    monkeypatch.setattr(capture.sys, "argv", ["capture.py", str(tmp_path / "ports")])
+    monkeypatch.setattr(capture, "opened", lambda: (_ for _ in ()).throw(OSError(1, "refused")))
+    with socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as caller:
+        listening.bind(place)
+        listening.listen()
+        monkeypatch.setattr(capture, "LISTENING", listening.detach())
+        caller.connect(place)
+        caller.close()
+        capture.main()
+
+
 def test_the_first_packets_are_kept_when_the_caller_has_ended_its_side(capture, monkeypatch):
     loopback = socket.if_nametoindex("lo")
     frames = ring(capture, *[(segment(), loopback, ETHERNET, IPV4)] * 150)

@@ -16,6 +16,7 @@ import socket
 import struct
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def main() -> None:
     ports = json.loads(Path(sys.argv[1]).read_text())["ports"]
     with socket.socket(fileno=LISTENING) as listener:
         connection, _ = listener.accept()
-    with connection:
+    with connection, suppress(ConnectionError):  # of a caller that was killed
         connection.settimeout(MOST_S)
         connection.sendall(capture(connection, ports))
 
