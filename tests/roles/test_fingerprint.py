@@ -317,11 +317,20 @@ def test_what_names_one_machines_disk_or_port_is_no_difference(one, other):
             "hugepagesz",
         ),
         ("quiet -- single", "quiet", "--"),
+        ("quiet -- single", "quiet -- double", "--"),
+        ("init=/bin/sh", "init=/sbin/init", "init"),
     ],
 )
 def test_every_other_word_is_a_difference(one, other, item):
     ours, theirs = kernel_words(one, "rack01"), kernel_words(other, "rack02")
     assert {key for key in {*ours, *theirs} if ours.get(key) != theirs.get(key)} == {item}
+
+
+def test_what_the_first_program_is_told_is_not_published():
+    told = kernel_words("quiet rdinit=/agent -- --token secret", "rack01")
+    assert told["quiet"] == "quiet"
+    assert set(told) == {"quiet", "rdinit", "--"}
+    assert not [word for word in told.values() if "secret" in word or "agent" in word]
 
 
 LAB = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 WORDS = re.compile(r'(?:"[^"]*"|\S)+')
@@ -33,13 +34,16 @@ DISK_NAMES = (
 # Words that may name the machine itself.
 NAMING = {"ip", "hostname", "systemd.hostname", "nfsroot"}
 
+FIRST_PROGRAM = {"init", "rdinit"}
+
 
 def kernel_words(line: str, name: str) -> dict[str, str]:
     """Return the words of a kernel's command line by parameter, those of one in their order.
 
     `name` is the machine's own. What names a disk, a volume, a serial port or the machine says only
-    what kind of name it is. A word that follows itself at once counts once. What stands after `--`
-    is for the first program and is kept as it is, under that name.
+    what kind of name it is. A word that follows itself at once counts once. Which the first program
+    is, and what it is told after `--`, are no settings of the kernel and may hold what nobody wants
+    to publish with a run: of these only a digest is kept, which tells whether two are alike.
     """
     kernel, dashes, program = line.partition(" -- ")
     found: dict[str, list[str]] = {}
@@ -51,14 +55,20 @@ def kernel_words(line: str, name: str) -> dict[str, str]:
             found.setdefault(key, []).append(neutral(word, parameter, name))
         last[key] = word
     if dashes:
-        found["--"] = WORDS.findall(program)
+        found["--"] = [_digest(program.strip())]
     return {key: " ".join(words) for key, words in found.items()}
 
 
 def neutral(word: str, parameter: str, name: str) -> str:
     """Return one word without the names that no two machines share."""
+    if parameter in FIRST_PROGRAM:
+        return f"{parameter}={_digest(word)}"
     for pattern, instead in DISK_NAMES:
         word = pattern.sub(instead, word)
     if parameter in NAMING and name:
         word = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", "NAME", word)
     return word
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
