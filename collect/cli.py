@@ -104,7 +104,10 @@ def _command(commands: Commands, run: Action, summary: str, text: str) -> argpar
     return parser
 
 
-_ONE_RUN = "a run's directory, its name in results/, or an archive (ARCHIVE.zip, ARCHIVE.zip/RUN)"
+_ONE_RUN = (
+    "a run's directory, its name in results/, an archive (ARCHIVE.zip, ARCHIVE.zip/RUN), or "
+    "a sample run of the kit (sample-sort)"
+)
 
 
 def _signers(parser: argparse.ArgumentParser) -> None:
@@ -683,7 +686,7 @@ def _export(options: argparse.Namespace) -> int:
         output: Path | None = options.output
         if output is None and source.archive:
             suffix = FORMATS[options.format].suffix
-            output = source.archive.path.with_name(f"{source.run.name}{suffix}")
+            output = beside(source.archive.path.with_stem(source.run.name), suffix)
         path = export(analysis, options.format, output, replace=options.force)
         refused = _print_refused([analysis])
     print(path)

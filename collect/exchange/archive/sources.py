@@ -1,4 +1,4 @@
-"""Opens runs wherever they are: directories, names under results/, and archives."""
+"""Opens runs wherever they are: directories, names under results/, archives, and sample runs."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -7,7 +7,10 @@ from pathlib import Path
 
 from collect.errors import InputError
 from collect.exchange.archive.unpack import Opened, unpacked
-from collect.run.directory import Run, open_run
+from collect.run.directory import RESULTS, Run, open_run
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+"""The archives that come with the kit, one a study, each named after its one run."""
 
 
 @dataclass(frozen=True)
@@ -24,14 +27,17 @@ class Source:
     @property
     def label(self) -> str:
         """What the command line calls it."""
-        return f"{self.archive.path}/{self.run.name}" if self.archive else self.run.name
+        if self.archive is None or self.archive.path.parent == SAMPLES:
+            return self.run.name
+        return f"{self.archive.path}/{self.run.name}"
 
 
 @contextmanager
 def open_sources(names: Sequence[str], signers: Path | None = None) -> Iterator[list[Source]]:
     """Open the runs that a command line names; archives stay unpacked while the block runs.
 
-    A name is that of a run, its directory, an archive (all its runs) or ARCHIVE.zip/RUN. Each
+    A name is that of a run, its directory, an archive (all its runs), ARCHIVE.zip/RUN, or that of a
+    sample run that comes with the kit; a run of that name in results/ comes before it. Each
     archive is opened once, and proven; see unpacked. Raises InputError.
     """
     with ExitStack() as stack:
@@ -67,8 +73,14 @@ def only(sources: Sequence[Source]) -> Source:
 
 
 def beside(archive: Path, suffix: str) -> Path:
-    """Return where a command writes what it makes of an archive when nothing else is said."""
-    return archive.with_name(f"{archive.stem}{suffix}")
+    """Return where a command writes what it makes of an archive when nothing else is said.
+
+    That is beside it, but of a sample run in results/, which is made if need be.
+    """
+    if archive.parent != SAMPLES:
+        return archive.with_name(f"{archive.stem}{suffix}")
+    RESULTS.mkdir(exist_ok=True)
+    return RESULTS / f"{archive.stem}{suffix}"
 
 
 def _split(name: str) -> tuple[Path | None, str | None]:
@@ -78,4 +90,11 @@ def _split(name: str) -> tuple[Path | None, str | None]:
         return path, None
     if path.parent.suffix == ".zip" and path.parent.is_file():
         return path.parent, path.name
+    sample = SAMPLES / f"{name}.zip"
+    if sample.parent == SAMPLES and sample.is_file() and not _is_run(path):
+        return sample, None
     return None, None
+
+
+def _is_run(name: Path) -> bool:
+    return name.is_dir() or (RESULTS / name).is_dir()
