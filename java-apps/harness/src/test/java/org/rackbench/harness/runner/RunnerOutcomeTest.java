@@ -189,7 +189,7 @@ class RunnerOutcomeTest {
 
   @Test
   void aClientThatHangsWhenItIsClosedLosesNoCall() throws Exception {
-    bench.plan("t1", "hang-at-close", Map.of("timeout_s", 8));
+    bench.plan("t1", "hang-at-close", Map.of("timeout_s", 15));
     assertEquals(0, bench.runner().status());
     assertOutcome("t1", "ok", "");
     assertEquals(7, bench.trial("t1").get("calls_rows"));
@@ -197,7 +197,8 @@ class RunnerOutcomeTest {
 
   @Test
   void oneCallThatHangsIsOneRow() throws Exception {
-    bench.plan("t1", "one-late", Map.of("constants", Map.of("client_heap_mb", 32), "timeout_s", 8));
+    bench.plan(
+        "t1", "one-late", Map.of("constants", Map.of("client_heap_mb", 32), "timeout_s", 15));
     assertEquals(0, bench.runner().status());
     assertOutcome("t1", "ok", "");
     List<String> calls = bench.calls("t1");
