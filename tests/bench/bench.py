@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import costs
 import judges
 import provisioning
 import restarts
@@ -30,6 +31,7 @@ SECTIONS: dict[str, Callable[[BenchLab], list[Row]]] = {
     "provisioning": provisioning.rows,
     "trials": trials.rows,
     "restarts": restarts.rows,
+    "costs": costs.rows,
     "rivals": rivals.rows,
     "judges": judges.rows,
 }
@@ -90,6 +92,9 @@ send a text only, the others send bytes. Our SOAP call includes the SOAP stack, 
 parses each envelope; JMeter posts a text that is ready and parses nothing. So the harness also
 posts that text without the stack: the rows *a ready text* say what the harness costs, and the rows
 *SOAP call* what the stack adds to it.
+
+*With samples* and *with marks* are pairs of trials, one with and one without; the ratio is the
+geometric mean of those inside the pairs, with its 95 % interval beside the name.
 
 - Date: {datetime.datetime.now(datetime.UTC).date()}
 - Machine: {os.cpu_count()} cores, {model}, Linux {platform.release()}

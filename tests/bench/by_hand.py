@@ -53,10 +53,10 @@ class HandRun:
         """Its directory on the node."""
         return f"{RUNS}/{self.name}"
 
-    def run(self, ids: Iterable[str]) -> float:
+    def run(self, ids: Iterable[str], lab_file: str = "/etc/rackbench/lab.json") -> float:
         """Run these trials; the runner's wall time in seconds, ssh included."""
         self.on_node(f"cat > {self.path}/open", "".join(f"{i}\n" for i in ids).encode())
-        return clocked(self._command(self._runner()))
+        return clocked(self._command(self._runner(lab_file)))
 
     def trials(self, ids: Iterable[str]) -> list[Trial]:
         """Fetch sealed trials."""
@@ -85,10 +85,10 @@ class HandRun:
     def _command(self, command: str) -> list[str]:
         return [*self.lab.ssh(CLIENT), f"sudo -u rackbench {command}"]
 
-    def _runner(self) -> str:
+    def _runner(self, lab_file: str) -> str:
         return (
             "java -Xms32m -Xmx64m -XX:+UseSerialGC -cp '/opt/rackbench/harness/*' "
-            f"org.rackbench.harness.runner.Runner --run {self.path} --lab /etc/rackbench/lab.json "
+            f"org.rackbench.harness.runner.Runner --run {self.path} --lab {lab_file} "
             f"--clients /opt/rackbench/clients --lock {self.path}/lock --group {self.path}/open"
         )
 

@@ -1,0 +1,151 @@
+"""What measuring itself costs: the sampling of nodes, and the marks of the parts of a call.
+
+Each in pairs of trials, one with it and one without, which is first in turns. What is shown is the
+geometric mean of the ratios inside the pairs with its 95 % interval; 1 inside it is no cost that
+could be seen. A sample also takes processors from nobody's call, so its share of a core is a row.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bench_lab import BenchLab, said
+from by_hand import CLIENT, HandRun, study
+from row import Row
+from scipy import stats
+
+PAIRS = 12
+WORKER = "worker1"
+HTTP_CALLS = 40_000
+"""About two seconds, so that each trial holds samples of its seconds and those around its phase."""
+SOAP_CALLS = 1500
+CONFIDENCE = 0.95
+CALM = "lab-without-health.json"
+
+
+def rows(lab: BenchLab) -> list[Row]:
+    """Every row of this subject."""
+    return [*sampling(lab), marks(lab)]
+
+
+def sampling(lab: BenchLab) -> list[Row]:
+    """The p50 of `http` at one thread with and without sampling, and what sampling takes."""
+    plan = study(
+        "bench-sampling",
+        "http",
+        needs=["tomcat"],
+        servers=1,
+        restart="none",
+        replicates=2 * PAIRS,
+        calls=HTTP_CALLS,
+        warmup=HTTP_CALLS // 2,
+    )
+    run = HandRun.planned(lab, "bench-sampling", plan)
+    calm = f"{run.path}/{CALM}"
+    described = json.loads(run.on_node("cat /etc/rackbench/lab.json"))
+    del described["health_port"]
+    run.on_node(f"cat > {calm}", json.dumps(described).encode())
+    with_it, without, used, lasted = [], [], 0.0, 0.0
+    for pair in range(PAIRS):
+        print(f"http with and without samples, pair {pair + 1} of {PAIRS} …", flush=True)
+        both = run.ids[2 * pair : 2 * pair + 2]
+        for is_sampled, trial in zip((pair % 2 == 0, pair % 2 == 1), both, strict=True):
+            if is_sampled:
+                before, began = health_cpu(lab), time.monotonic()
+                run.run([trial])
+                used, lasted = used + health_cpu(lab) - before, lasted + time.monotonic() - began
+                with_it.append(median_call(run, trial))
+            else:
+                for node in (CLIENT, WORKER):  # else the last look keeps it sampling for 90 s
+                    said([*lab.ssh(node), "sudo systemctl stop rackbench-health.service"])
+                run.run([trial], lab_file=calm)
+                without.append(median_call(run, trial))
+    what = "`http`, 1 thread: p50 with samples"
+    return [
+        paired(what, with_it, "without", without),
+        Row(
+            f"the health service of {WORKER} while trials run",
+            used / lasted,
+            "one core",
+            1,
+            "< 0.005",
+            lambda value: f"{value:.4f}",
+        ),
+    ]
+
+
+def marks(lab: BenchLab) -> Row:
+    """The p50 of a small SOAP job whose client marks the parts of its call, and of one that not."""
+    constants = {"client_heap_mb": 256, "integers": 500, "pooled": True}
+    plan = study(
+        "bench-marks",
+        "sort-soap",
+        factors={"parts": [True, False]},
+        domains={"parts": {"type": "boolean"}},
+        constants=constants,
+        needs=["tomcat"],
+        servers=1,
+        threads=1,
+        restart="none",
+        replicates=PAIRS,
+        calls=SOAP_CALLS,
+        warmup=SOAP_CALLS,
+    )
+    run = HandRun.planned(lab, "bench-marks", plan)
+    print(f"{len(run.ids)} trials with and without marks …", flush=True)
+    run.run(run.ids)
+    found: dict[bool, list[float]] = {True: [], False: []}
+    for trial in run.trials(run.ids):  # the plan keeps the two of a block together
+        found[bool(trial.record["factors"]["parts"])].append(p50(trial.record, trial.calls))
+    return paired("SOAP job, 1 thread: p50 with marks", found[True], "without", found[False])
+
+
+def paired(what: str, ours: Sequence[float], other: str, theirs: Sequence[float]) -> Row:
+    """A row of the ratios inside pairs, with the interval of their geometric mean."""
+    ratio, low, high = mean_ratio(ours, theirs)
+    return Row(
+        f"{what} (ratio {low:.3f} to {high:.3f})",
+        statistics.median(ours),
+        other,
+        statistics.median(theirs),
+        "1 inside",
+        of_rounds=ratio,
+    )
+
+
+def mean_ratio(ours: Sequence[float], theirs: Sequence[float]) -> tuple[float, float, float]:
+    """The geometric mean of the ratios of pairs and its interval by Student's t on logarithms."""
+    logs = [math.log(one / other) for one, other in zip(ours, theirs, strict=True)]
+    mean = statistics.fmean(logs)
+    half = stats.t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1) * statistics.stdev(logs)
+    half /= math.sqrt(len(logs))
+    return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
+
+
+def median_call(run: HandRun, trial: str) -> float:
+    (sealed,) = run.trials([trial])
+    return p50(sealed.record, sealed.calls)
+
+
+def p50(record: Mapping[str, Any], calls: bytes) -> float:
+    """Seconds of the median measured call; a trial that is not ok ends the bench."""
+    if record["outcome"] != "ok":
+        raise SystemExit(f"{record['id']} {record['outcome']}: {json.dumps(record['reason'])}")
+    rows = csv.DictReader(io.StringIO(calls.decode()))
+    return statistics.median(int(c["elapsed_ns"]) for c in rows if c["phase"] == "measure") / 1e9
+
+
+def health_cpu(lab: BenchLab) -> float:
+    """Seconds of processors that the health service of the worker has used; 0 when it is down."""
+    place = "/system.slice/rackbench-health.service/cpu.stat"
+    text = said([*lab.ssh(WORKER), f"cat /sys/fs/cgroup{place} 2>/dev/null || :"]).decode()
+    found = re.search(r"^usage_usec (\d+)$", text, re.MULTILINE)
+    return int(found[1]) / 1e6 if found else 0.0
