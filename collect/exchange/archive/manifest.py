@@ -73,6 +73,11 @@ class Manifest:
         """The bytes of all members, unpacked."""
         return sum(member.bytes for member in self.members.values())
 
+    @property
+    def directories(self) -> tuple[str, ...]:
+        """The directories that the zip names, since the crate describes them."""
+        return tuple(f"{RUNS}/{run}/trials/" for run in self.runs)
+
     def content(self) -> bytes:
         """Return the bytes of manifest.json: the same for the same members."""
         record = {

@@ -205,6 +205,8 @@ def _write(
         archive.writestr(_info(MANIFEST, at), manifest.content())
         if signature is not None:
             archive.writestr(_info(SIGNATURE, at), signature)
+        for name in manifest.directories:
+            archive.writestr(_info(name, at), b"")
         for name, member in sorted(manifest.members.items()):
             info, digest = _info(name, at), hashlib.sha256()
             info.file_size = member.bytes
@@ -228,7 +230,8 @@ def _info(name: str, at: datetime) -> zipfile.ZipInfo:
     when = min(max(at.astimezone(UTC), _FIRST_DOS), _LAST_DOS)
     info = zipfile.ZipInfo(name, when.timetuple()[:6])
     info.create_system = 3  # Unix, whatever the system
-    info.external_attr = 0o100644 << 16
-    is_packed = name.endswith((".gz", ".zip"))
+    # As Unix and MS-DOS write the kind of a file.
+    info.external_attr = (0o040755 << 16) | 0x10 if info.is_dir() else 0o100644 << 16
+    is_packed = name.endswith((".gz", ".zip", "/"))
     info.compress_type = zipfile.ZIP_STORED if is_packed else zipfile.ZIP_DEFLATED
     return info

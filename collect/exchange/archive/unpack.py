@@ -137,6 +137,8 @@ def _checked(path: Path, infos: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.
     if twice:
         raise _refusal(path, f"holds {twice[0]} twice")
     for info in infos:
+        if info.is_dir() and info.file_size == 0 and is_safe(info.filename.removesuffix("/")):
+            continue  # compared with those of the manifest below
         kind = stat.S_IFMT(info.external_attr >> 16)
         if not is_safe(info.filename) or info.orig_filename != info.filename:
             raise _refusal(path, f"holds {info.orig_filename!r}, a path that leads out of it")
@@ -150,9 +152,10 @@ def _checked(path: Path, infos: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.
 
 def _check_same_files(path: Path, infos: dict[str, zipfile.ZipInfo], manifest: Manifest) -> None:
     held = infos.keys() - {MANIFEST, SIGNATURE}
+    packed = {*manifest.members, *manifest.directories}
     for names, what in (
-        (manifest.members.keys() - held, "lacks"),
-        (held - manifest.members.keys(), "holds besides what was packed"),
+        (packed - held, "lacks"),
+        (held - packed, "holds besides what was packed"),
     ):
         if names:
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""

@@ -87,7 +87,7 @@ def _listed(members: dict[str, bytes], **changes) -> bytes:
     record["files"] = [
         {"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
         for name, content in members.items()
-        if name not in {MANIFEST, SIGNATURE}
+        if name not in {MANIFEST, SIGNATURE} and not name.endswith("/")
     ]
     return json.dumps({**record, **changes}).encode()
 
@@ -239,7 +239,7 @@ BAD = {
     "above": (lambda m: {**m, "../above": b"1"}, "leads out of it"),
     "absolute": (lambda m: {**m, "/absolute": b"1"}, "leads out of it"),
     "windows": (lambda m: {**m, "..\\above": b"1"}, "leads out of it"),
-    "directory": (lambda m: {**m, "runs/night/": b""}, "leads out of it"),
+    "directory": (lambda m: {**m, "runs/night/": b""}, "besides what was packed"),
     "newer": (
         lambda m: {**m, MANIFEST: _listed(m, schema=2, rackbench="9.9")},
         "newer version of rackbench (9.9",
