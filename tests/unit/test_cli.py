@@ -6,11 +6,13 @@ from synthetic import reseal, seal
 
 from collect.cli import main
 
-
-@pytest.mark.parametrize(
-    "command",
-    ["plan", "check", "status", "report", "anova", "compare", "export", "import", "archive"],
+COMMANDS = (
+    *("plan", "check", "status", "report", "anova", "compare", "export", "import"),
+    *("archive", "rerun"),
 )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_examples(command, capsys):
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])

@@ -1,0 +1,334 @@
+"""Measures the study of an archived run again on the lab at hand, by the ordinary sweep."""
+
+import hashlib
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rich.table import Table
+
+from collect.errors import InputError
+from collect.exchange.archive.manifest import kit_version
+from collect.files import write_text
+from collect.report.compare.environment import Difference
+from collect.report.provenance import ABSENT
+from collect.run.directory import Run
+from collect.run.fields import Fields
+from collect.run.fingerprint import IN_PROPORTION, READINGS, are_close, kind_of
+from collect.run.nodes import Node
+from collect.run.plan import PlannedTrial, make_plan, plan_bytes, read_plan, write_plan
+from collect.run.study import Study, parse_study
+from collect.strict_json import parse_json
+
+ROOT = Path(__file__).parents[3]
+"""The repository, whose playbooks sweep."""
+PROGRAMS = Path(sys.executable).parent
+"""Where Ansible's programs are: beside this Python."""
+_STUDIES = Path("playbooks/studies")
+_ARCHIVED = "archived"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+# What belongs to the moment or to one machine, and what the sweep itself sets before it measures.
+_NOT_COMPARED = {"name", "address", "groups", "failed_units", "link_device", *READINGS}
+_SET_BY_SWEEP = {"jvms", "link_shaped_mbit"}
+_LISTED = 3
+_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Lab:
+    """The lab at hand as Ansible reaches it: its inventory, and what else `-e` says."""
+
+    inventory: str | None = None
+    extra: tuple[str, ...] = ()
+
+    def command(self, program: str, *arguments: str) -> list[str]:
+        """Return a command of Ansible for this lab."""
+        inventory = []
+        if self.inventory is not None:
+            path = Path(self.inventory)
+            inventory = ["-i", str(path.resolve()) if path.exists() else self.inventory]
+        extra = [part for one in self.extra for part in ("-e", one)]
+        return [str(PROGRAMS / program), *inventory, *arguments, *extra]
+
+    def workers(self) -> int:
+        """Return how many workers the inventory has; no node is asked. Raises InputError."""
+        command = self.command("ansible-inventory", "--list")
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+        try:
+            groups = Fields(parse_json(done.stdout))
+        except ValueError:
+            groups = Fields(None)
+        found = _hosts(groups, "workers")
+        if done.returncode or not found:
+            reason = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+            raise InputError(
+                f"{self.inventory or 'the inventory'}: has no group workers that can be read"
+                f"{f' ({reason[0]})' if reason else ''}; give the inventory of a lab"
+            )
+        return len(found)
+
+    def describe(self) -> Fields:
+        """Look at every node and return what a run would record of them; raises InputError."""
+        with TemporaryDirectory(prefix="rackbench-") as name:
+            path = Path(name) / "lab.json"
+            command = self.command(
+                "ansible-playbook", "playbooks/describe.yml", "-e", f"describe_to={path}"
+            )
+            done = subprocess.run(command, cwd=ROOT, check=False)
+            try:
+                return Fields(parse_json(path.read_bytes()))
+            except (OSError, ValueError) as error:
+                raise InputError(
+                    f"the nodes could not be looked at (ansible-playbook ended with "
+                    f"{done.returncode}); correct what it says above: site.yml provisions a lab"
+                ) from error
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """What is to be swept: a study by its `name`, planned for this lab, as the run `run`.
+
+    `text` is the archived study file where this version has no such file, else None.
+    """
+
+    run: str
+    study: str
+    profile: str
+    seed: int | None
+    rotated: bool
+    plan: Sequence[PlannedTrial]
+    text: str | None
+    changes: Sequence[Difference]
+
+    @property
+    def fitted(self) -> bool:
+        """Whether levels are left out that need more workers."""
+        return bool(self.plan[0].fitted_to)
+
+    def command(self, lab: Lab) -> list[str]:
+        """Return the command that sweeps."""
+        settings = {"study": self.study, "profile": self.profile, "run": self.run}
+        if self.seed is not None:
+            settings["seed"] = str(self.seed)
+        for name, is_set in (("fit", self.fitted), ("rotate", self.rotated)):
+            if is_set:
+                settings[name] = "true"
+        named = [part for name, value in settings.items() for part in ("-e", f"{name}={value}")]
+        return lab.command("ansible-playbook", "playbooks/sweep.yml", *named)
+
+    def sweep(self, lab: Lab) -> Path:
+        """Sweep, and return the directory of the run; raises InputError where it stopped."""
+        directory = ROOT / "results" / self.run
+        if self.text is not None:
+            write_text(ROOT / _STUDIES / f"{self.study}.yml", self.text)
+        if self.fitted:
+            # Else the sweep would take up levels that a larger lab has room for.
+            write_plan(directory / "plan.jsonl", self.plan)
+        code = subprocess.run(self.command(lab), cwd=ROOT, check=False).returncode
+        if code:
+            raise InputError(
+                f"the sweep of {self.run} stopped (ansible-playbook ended with {code}); correct "
+                "what it says above and run the same command again: what is sealed stays"
+            )
+        return directory
+
+
+def plan_again(run: Run, name: str | None, workers: int, *, fit: bool) -> Rerun:
+    """Plan an archived run for a lab of so many workers: same study, profile, seed and rotation.
+
+    Raises InputError when it cannot be swept, or when the lab has too few workers for a level and
+    that is not to be left out by `fit`.
+    """
+    name = name or f"{run.name}-again"
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"the run {name!r} is not a valid name; use letters, digits, dots, hyphens and "
+            "underscores"
+        )
+    provenance = run.provenance
+    if provenance.is_imported or not provenance.study_file:
+        raise InputError(
+            f"{run.name}: has no study file, as imported runs have none, so it cannot be swept "
+            "again; archive a run that was swept"
+        )
+    study = parse_study(provenance.study_file, f"the study file of {run.name}")
+    before = read_plan(run.directory / "plan.jsonl")
+    fitted_to = before[0].fitted_to
+    if fitted_to > workers and not fit:
+        raise InputError(
+            f"{run.name}: leaves out what did not fit {fitted_to} workers, and the inventory has "
+            f"{workers}; add workers, or leave out more levels with --fit"
+        )
+    rotated = provenance.recorded.get("rotated") is True
+    planned_for = min(workers, fitted_to) if fitted_to else workers
+    try:
+        profile = study.profile(run.profile, planned_for, fit=fit or bool(fitted_to))
+    except InputError as error:
+        if fit or fitted_to:
+            raise
+        raise InputError(f"{error}; collect rerun takes --fit for that") from error
+    plan = make_plan(profile, provenance.seed, planned_for if rotated else 0)
+    place, text, changes = _study(study, run.study, provenance.study_file)
+    if plan_bytes(plan) != (run.directory / "plan.jsonl").read_bytes():
+        changes = [*changes, _plans(before, plan)]
+    return Rerun(name, place, run.profile, provenance.seed, rotated, plan, text, changes)
+
+
+def find_changes(run: Run, here: Fields) -> list[Difference]:
+    """Return in what this lab differs from the one where a run was measured, as it is recorded.
+
+    `here` is what playbooks/describe.yml says. What belongs to the moment, such as clock offsets,
+    and what the sweep itself sets, such as heaps and link rates, is left out.
+    """
+    provenance, recorded = run.provenance, Fields(run.provenance.recorded)
+    pairs: list[tuple[str, Any, Any]] = [
+        ("rackbench", recorded.all.get("rackbench"), kit_version()),
+        ("source", _commit(provenance.commit, is_dirty=provenance.is_dirty), _own_commit()),
+    ]
+    for kind in ("lab", "versions"):
+        old, new = recorded.fields(kind).all, here.fields(kind).all
+        pairs += [(f"{kind}: {key}", old.get(key), new.get(key)) for key in {**old, **new}]
+    if here.fields("lab").text("kind") == "virtual":
+        # There the sweep sets the rate of the links.
+        pairs = [pair for pair in pairs if pair[0] != "lab: link_mbit"]
+    nodes = [Node.parse(node) for node in here.each("nodes")]
+    for group in ("client", "broker", "workers"):
+        number, now = (sum(group in n.groups for n in ns) for ns in (provenance.nodes, nodes))
+        pairs.append((f"nodes: number of {group}", number, now))
+    pairs += _deployed(recorded.fields("artefacts").all, here.fields("artefacts").all)
+    rows = [Difference(s, (_text(a), _text(b))) for s, a, b in pairs if _text(a) != _text(b)]
+    return [*rows, *_of_nodes(provenance.nodes, nodes, provenance.memory_tolerance)]
+
+
+def as_table(changes: Iterable[Difference]) -> Table:
+    """Return differences as a table for the terminal."""
+    table = Table("what", "in the archive", "here", title="What differs", title_justify="left")
+    for change in changes:
+        table.add_row(change.subject, *change.values)
+    return table
+
+
+def shown(command: Sequence[str]) -> str:
+    """Return a command as one would type it in the repository."""
+    return shlex.join([Path(command[0]).name, *command[1:]])
+
+
+def _study(study: Study, name: str, text: str) -> tuple[str, str | None, list[Difference]]:
+    """Return the name to sweep the study by, and its text where it has to be written first."""
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    own = [*(ROOT / _STUDIES).glob("*.yml"), *(ROOT / _STUDIES / "teaching").glob("*.yml")]
+    for path in sorted(own):
+        if path.stem == name and path.read_text(encoding="utf-8") == text:
+            return path.relative_to(ROOT / _STUDIES).with_suffix("").as_posix(), None, []
+    changed = [path for path in own if path.stem == name]
+    here = _sha(changed[0].read_bytes()) if changed else ABSENT
+    note = Difference("study file (the archived one is swept)", (_sha(text.encode()), here))
+    return f"{_ARCHIVED}/{digest[:12]}/{name}", text, [note]
+
+
+def _plans(before: Sequence[PlannedTrial], plan: Sequence[PlannedTrial]) -> Difference:
+    def told(trials: Sequence[PlannedTrial]) -> str:
+        cells = len({trial.factors for trial in trials})
+        return f"{len(trials)} trials of {cells} cells, {_sha(plan_bytes(trials))}"
+
+    return Difference("plan", (told(before), told(plan)))
+
+
+def _deployed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    def digest(side: Mapping[str, Any], name: str) -> str:
+        return f"SHA-256 {str(side[name])[:12]}…" if name in side else ABSENT
+
+    names = sorted({**before, **now})
+    return [(f"deployed: {name}", digest(before, name), digest(now, name)) for name in names]
+
+
+def _of_nodes(before: Sequence[Node], now: Sequence[Node], tolerance: float) -> list[Difference]:
+    """Return the items whose values are not the same on both sides, whatever node has them."""
+    sides = [_values(nodes) for nodes in (before, now)]
+    rows, files = [], []
+    for item in sorted({**sides[0], **sides[1]}):
+        old, new = (side.get(item, Counter()) for side in sides)
+        if old.keys() == new.keys() or _are_alike(item, old, new, tolerance):
+            continue
+        if kind_of(item) == "files":
+            files.append(item.partition(" ")[2])
+        else:
+            rows.append(Difference(f"nodes: {item}", (_several(old), _several(new))))
+    if files:
+        more = f" and {len(files) - _LISTED} more" if len(files) > _LISTED else ""
+        named = f"{', '.join(files[:_LISTED])}{more}"
+        rows.append(Difference("nodes: files", (named, "absent, or with other content")))
+    return rows
+
+
+def _values(nodes: Sequence[Node]) -> dict[str, Counter[str]]:
+    values: dict[str, Counter[str]] = {}
+    for node in nodes:
+        for item, value in node.items.items():
+            if not {item, kind_of(item)} & (_NOT_COMPARED | _SET_BY_SWEEP):
+                values.setdefault(item, Counter())[value] += 1
+    return values
+
+
+def _are_alike(item: str, old: Counter[str], new: Counter[str], tolerance: float) -> bool:
+    if item not in IN_PROPORTION or not old or not new:
+        return False
+    try:
+        middles = [str(median(map(float, side.elements()))) for side in (old, new)]
+    except ValueError:
+        return False
+    return are_close(item, middles[1], middles[0], tolerance)
+
+
+def _several(values: Counter[str]) -> str:
+    if not values:
+        return ABSENT
+    if len(values) == 1:
+        return _cut(next(iter(values)))
+    return "; ".join(f"{_cut(value)} ({number})" for value, number in values.most_common(_LISTED))
+
+
+def _cut(text: str) -> str:
+    line = " / ".join(text.splitlines())
+    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ABSENT
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _sha(content: bytes) -> str:
+    return f"SHA-256 {hashlib.sha256(content).hexdigest()[:12]}…"
+
+
+def _commit(commit: str | None, *, is_dirty: bool) -> str | None:
+    return f"{commit[:12]}{', changed' if is_dirty else ''}" if commit else None
+
+
+def _own_commit() -> str | None:
+    """Return the commit of this source, as the sweep records it; None outside of git."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, text=True)
+    except FileNotFoundError:
+        return None
+    said = done.stdout.strip()
+    return _commit(said.removesuffix("-dirty"), is_dirty=said.endswith("-dirty"))
+
+
+def _hosts(groups: Fields, name: str) -> set[str]:
+    """Return the hosts of a group and of the groups below it."""
+    group = groups.fields(name)
+    below = [_hosts(groups, child) for child in group.texts("children")]
+    return set(group.texts("hosts")).union(*below)

@@ -1,0 +1,167 @@
+"""An archived run measured again: what is planned, what differs, what is called."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from made_up_studies import changed
+from synthetic import make_run
+
+from collect.cli import main
+from collect.exchange.archive import rerun
+
+STUDY = changed(
+    factors={"transport": ["soap", "jms"], "servers": [1, 3]},
+    domains={},
+    clients="any",
+    needs=[],
+    servers="servers",
+    profiles={"demo": {"replicates": 3, "calls": 4, "warmup": 1}},
+)
+# Stands for Ansible: says what the lab is, and seals what was planned as the sweep would.
+ANSIBLE = """\
+#!{python}
+import json, sys
+from pathlib import Path
+given = dict(one.split("=", 1) for flag, one in zip(sys.argv, sys.argv[1:]) if flag == "-e")
+with Path({log!r}).open("a") as log:
+    print(json.dumps(sys.argv[1:]), file=log)
+if "--list" in sys.argv:
+    print(json.dumps({{"workers": {{"children": ["rack"]}}, "rack": {{"hosts": {workers!r}}}}}))
+elif "playbooks/describe.yml" in sys.argv:
+    if not Path({lab!r}).exists():
+        sys.exit(4)
+    Path(given["describe_to"]).write_text(Path({lab!r}).read_text())
+else:
+    sys.path.insert(0, {tests!r})
+    from synthetic import make_run
+    text = Path("playbooks/studies", given["study"] + ".yml").read_text()
+    make_run(
+        Path("results", given["run"]), lambda planned, rng: [1.5] * planned.calls, study=text,
+        workers=len({workers!r}), fit="fit" in given,
+    )
+"""
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory) -> Path:
+    directory = tmp_path_factory.mktemp("rerun")
+    make_run(directory / "night", lambda planned, rng: [1.0, 2.0, 1.5, 1.2], study=STUDY)
+    path = directory / "night.zip"
+    assert main(["archive", str(directory / "night"), "-o", str(path)]) == 0
+    return path
+
+
+@pytest.fixture
+def lab(archive, tmp_path, monkeypatch):
+    """Return a function that makes a lab of so many workers that differs so from the archive's."""
+    root, programs, log = tmp_path / "root", tmp_path / "bin", tmp_path / "log"
+    (root / "playbooks/studies").mkdir(parents=True)
+    programs.mkdir()
+    monkeypatch.setattr(rerun, "ROOT", root)
+    monkeypatch.setattr(rerun, "PROGRAMS", programs)
+
+    def make(workers: int = 5, *, is_there: bool = True, **changes) -> Path:
+        record = json.loads((archive.parent / "night/run.json").read_text())
+        nodes = [{**node, **changes} for node in record["nodes"]]
+        here = {name: record[name] for name in ("lab", "versions")}
+        if is_there:
+            (tmp_path / "lab.json").write_text(json.dumps({**here, "nodes": nodes}))
+        names = [f"worker{number}" for number in range(workers)]
+        for program in ("ansible-playbook", "ansible-inventory"):
+            text = ANSIBLE.format(
+                python=sys.executable,
+                log=str(log),
+                lab=str(tmp_path / "lab.json"),
+                workers=names,
+                tests=str(Path(__file__).parents[1]),
+            )
+            (programs / program).write_text(text)
+            (programs / program).chmod(0o755)
+        return log
+
+    return make
+
+
+def _called(log: Path) -> list[list[str]]:
+    return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+def test_a_dry_run_says_what_differs_and_sweeps_nothing(archive, lab, capsys):
+    log = lab(cores=64, memory_mb=2050, clock_offset_ms=3, kernel="6.13.0")
+    assert main(["rerun", str(archive), "--dry-run"]) == 0
+    printed = capsys.readouterr().out
+    rows = [line.split("│")[1:4] for line in printed.splitlines() if line.startswith("│")]
+    told = {what.strip(): (old.strip(), new.strip()) for what, old, new in rows}
+    assert told["nodes: cores"] == ("2", "64")
+    assert told["nodes: kernel"] == ("6.12.0", "6.13.0")
+    assert "nodes: memory_mb" not in told  # within the tolerance
+    assert "nodes: clock_offset_ms" not in told
+    assert told["rackbench"] == ("not recorded", "0.1.0")
+    assert told["source"][0] == "0123456789ab"
+    assert "plan" not in told
+    assert "12 trials as night-again: ansible-playbook" in printed
+    assert [call for call in _called(log) if "playbooks/sweep.yml" in call] == []
+
+
+def test_a_rerun_sweeps_the_archived_study_and_compares(archive, lab, capsys):
+    log = lab()
+    arguments = ["rerun", str(archive), "--run", "here", "--yes", "-e", "rackbench_lab=mine"]
+    assert main([*arguments, "--inventory", "inventory/mine"]) == 0
+    sweep = _called(log)[-1]
+    assert sweep[:3] == ["-i", "inventory/mine", "playbooks/sweep.yml"]
+    assert {"profile=demo", "run=here", "seed=2004", "rackbench_lab=mine"} <= set(sweep)
+    study = next(one for one in sweep if one.startswith("study=archived/"))
+    swept = rerun.ROOT / "playbooks/studies" / f"{study.removeprefix('study=')}.yml"
+    assert swept.read_text() == STUDY
+    original = archive.parent / "night/plan.jsonl"
+    assert (rerun.ROOT / "results/here/plan.jsonl").read_bytes() == original.read_bytes()
+    assert "night" in capsys.readouterr().out
+
+
+def test_a_study_that_this_version_has_is_swept_by_its_name(archive, lab):
+    log = lab()
+    name = json.loads((archive.parent / "night/run.json").read_text())["study"]
+    (rerun.ROOT / "playbooks/studies" / f"{name}.yml").write_text(STUDY)
+    assert main(["rerun", str(archive), "--yes"]) == 0
+    assert f"study={name}" in _called(log)[-1]
+    assert not (rerun.ROOT / "playbooks/studies/archived").exists()
+
+
+def test_a_lab_with_fewer_workers_is_refused_unless_it_may_leave_levels_out(archive, lab, capsys):
+    log = lab(workers=2)
+    assert main(["rerun", str(archive), "--yes"]) == 2
+    message = capsys.readouterr().err
+    assert "servers" in message
+    assert "is 3, but the inventory has 2 workers" in message
+    assert "--fit" in message
+    assert [call[0] for call in _called(log)] == ["--list"]  # no node was asked
+    assert main(["rerun", str(archive), "--fit", "--yes"]) == 0
+    assert "fit=true" in _called(log)[-1]
+    printed = capsys.readouterr().out
+    assert "12 trials of 4 cells" in printed
+    assert "6 trials of 2 cells" in printed
+
+
+def test_what_cannot_be_run_again_is_one_message(archive, lab, tmp_path, capsys):
+    log = lab(is_there=False)
+    assert main(["rerun", str(archive)]) == 2
+    assert "--yes" in capsys.readouterr().err
+    assert main(["rerun", str(archive), "--yes", "--run", "../up"]) == 2
+    assert "not a valid name" in capsys.readouterr().err
+    assert main(["rerun", str(archive), "--yes"]) == 2
+    assert "could not be looked at" in capsys.readouterr().err
+    assert "playbooks/sweep.yml" not in log.read_text()
+    lab(workers=0)
+    assert main(["rerun", str(archive), "--yes"]) == 2
+    assert "no group workers" in capsys.readouterr().err
+    run = tmp_path / "bare"
+    shutil.copytree(archive.parent / "night", run)
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**record, "study_file": None}))
+    lab()
+    assert main(["archive", str(run), "-o", str(tmp_path / "bare.zip")]) == 0
+    assert main(["rerun", str(tmp_path / "bare.zip"), "--yes"]) == 2
+    assert "has no study file" in capsys.readouterr().err
