@@ -49,8 +49,9 @@ class Section:
     """One run in the report.
 
     `number` makes its anchors unique, `base` is the path from the page to the files of the run.
-    It is None of a run whose files nobody will find, as they are in an archive. `is_lesson` adds to
-    each exhibit what a student should find in it.
+    It is None of a run whose files nobody will find, as they are in an archive. `has_charts` says
+    whether the charts are files of their own there too. `is_lesson` adds to each exhibit what a
+    student should find in it.
     """
 
     number: int
@@ -59,6 +60,7 @@ class Section:
     base: str | None
     bench: Bench | None = None
     is_lesson: bool = False
+    has_charts: bool = True
 
     @property
     def run(self) -> Run:
@@ -231,11 +233,12 @@ def write_report(
     *,
     is_lesson: bool = False,
     unlinked: Collection[str] = (),
+    with_charts: bool = True,
 ) -> Path | None:
     """Write cells.csv and the charts of each run, then the page over all of them.
 
     A lesson has questions in the page; the answers are in a file beside it, whose path is returned.
-    The page has no links to the files of the runs named in `unlinked`.
+    The page has no links to the files of the runs named in `unlinked`, which get no charts either.
     """
     sections, bench = [], find_bench(analyses)
     for number, analysis in enumerate(analyses, start=1):
@@ -244,8 +247,9 @@ def write_report(
         base = os.path.relpath(run.directory, output.absolute().parent)
         replication = replicate(analysis)
         way = None if run.name in unlinked else "" if base == "." else f"{base}/"
-        sections.append(Section(number, analysis, replication, way, bench, is_lesson))
-        for figure in replication.figures:
+        has_charts = with_charts and way is not None
+        sections.append(Section(number, analysis, replication, way, bench, is_lesson, has_charts))
+        for figure in replication.figures if has_charts else ():
             titled = [(panel.title, panel.chart) for panel in figure.panels]
             charts.save(titled, run.directory / "charts" / figure.id)
     write_text(output, _render(sections))

@@ -86,7 +86,7 @@ def write_archive(  # noqa: PLR0913 - what the command line says
         staged = [_stage(run, stage / RUNS / run.name) for run in runs]
         facts = {run.name: _facts(run, progress) for run in staged}
         analyses = [analyse(run, progress(f"{run.name}: trials read")) for run in staged]
-        write_report(analyses, stage / REPORT)
+        write_report(analyses, stage / REPORT, with_charts=False)
         (stage / LICENCE).write_text(text, encoding="utf-8")
         (stage / CHECKLIST).write_text(
             checklist(analyses, facts, is_signed=key is not None), encoding="utf-8"

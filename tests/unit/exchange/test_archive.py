@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import struct
@@ -102,6 +103,12 @@ def test_the_same_run_gives_the_same_bytes_wherever_it_lies(signed, night, key, 
     assert again.read_bytes() == signed.read_bytes()
     assert main(arguments) == 2  # it is there already
     assert again.read_bytes() == signed.read_bytes()
+
+
+def test_the_packed_report_links_to_nothing_that_is_not_packed(signed):
+    members = _members(signed)
+    linked = set(re.findall(r'href="([^"#:]+)"', members["report.html"].decode()))
+    assert linked - members.keys() == set()
 
 
 def test_packing_leaves_the_run_as_it_was_and_every_sealed_file_in_the_archive(signed, night):
