@@ -14,7 +14,7 @@ RUN = "never"
         ({"study": "nosuch"}, ["there is no study 'nosuch'", "choose one of", "sort"]),
         (
             {"study": "sort", "profile": "nosuch"},
-            ["studies/sort.yml: there is no profile 'nosuch'", "choose one of demo, paper"],
+            ["studies/sort.yml: there is no profile 'nosuch'", "choose one of demo, sample, paper"],
         ),
         (
             {"study": "sort", "profile": "wrong-type"},
