@@ -65,7 +65,7 @@ def test_machines_that_ask_are_listed_and_not_answered(boots: Boots) -> None:
 
 def test_only_the_named_interface_is_served(boots: Boots, lab: Lab) -> None:
     boots.begin()
-    script = lab.output("client1", f"curl -s -m 30 http://{boots.address}:8087/boot.ipxe")
+    script = lab.output("client1", f"curl -s -m 5 http://{boots.address}:8087/boot.ipxe")
     assert script.startswith("#!ipxe")
     assert {place.rpartition(":")[2] for place in boots.listening()} == {"67", "69", "5514", "8087"}
     everywhere = _output("ss", "-H", "-lntu", "sport = :67 or sport = :69 or sport = :8087")

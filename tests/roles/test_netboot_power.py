@@ -203,6 +203,8 @@ def test_who_cannot_be_started_is_told_the_server(tmp_path, monkeypatch):
     monkeypatch.setattr(install.Display, "display", lambda self, text: shown.append(text))
     server = (
         "import json, sys\n"
+        "note = {'at': 1.0, 'name': 'rack04', 'note': 'not yet'}\n"
+        "print(json.dumps(note), json.dumps({'serving': True}), sep='\\n', flush=True)\n"
         "for line in sys.stdin:\n"
         "    told = json.loads(line)\n"
         "    event = {'at': 1.0, 'state': 'unstarted', 'detail': told['why']}\n"
@@ -217,6 +219,7 @@ def test_who_cannot_be_started_is_told_the_server(tmp_path, monkeypatch):
     ends = install.follow([sys.executable, "-c", server], tmp_path, machines)
     assert ends["rack04"] == "waiting"
     assert ends["rack03"].startswith("unstarted, sh said off; correct netboot_power")
-    assert shown[0] == "Let these boot from the network now: rack04"
+    assert shown[0].endswith("rack04: not yet")
+    assert shown[1] == "Let these boot from the network now: rack04"
     lines = install.verdict({"rack03": ends["rack03"]}, tmp_path)
     assert lines == [f"rack03 is {ends['rack03']}."]

@@ -201,12 +201,15 @@ def follow(
         say = _Teller(process.stdin)
         by_hand = [machine["name"] for machine in machines if not machine["power"]]
         powered = [machine for machine in machines if machine["power"]]
-        if by_hand:
-            display.display(f"Let these boot from the network now: {', '.join(by_hand)}")
         starter = threading.Thread(target=start_all, args=(powered, say), daemon=True)
-        starter.start()
         for line in process.stdout:
             event = json.loads(line)
+            if "serving" in event:
+                if by_hand:
+                    names = ", ".join(by_hand)
+                    display.display(f"Let these boot from the network now: {names}")
+                starter.start()
+                continue
             if "state" in event:
                 states[event["name"]] = ", ".join(filter(None, (event["state"], event["detail"])))
             display.display(line_of(event, begun, usual_s))

@@ -3,7 +3,8 @@
     serve.py PLAN      ends when its standard input does, or when every machine has come to an end
 
 The plan is a JSON file, see plan.py. Standard output gets one JSON object a line: `at` (epoch
-seconds), `name`, and either `state` and `detail` or a `note`. States are waiting, asked, loading,
+seconds), `name`, and either `state` and `detail` or a `note`; or `serving`, once everything listens
+and machines may be switched on. States are waiting, asked, loading,
 installing, rebooting, and the ends ready, refused, failed, silent, absent, unstarted. Standard
 input takes an object a line: the `name` of a machine that could not be switched on, and `why`.
 
@@ -45,6 +46,7 @@ BIND_TO_DEVICE = 25
 # The answer depends on who asks. With colons iPXE would take the address for the scheme of a URI.
 BOOT = "#!ipxe\nchain /boot/${netX/mac:hexhyp} || exit 1\n"
 
+_SERVES = re.compile(r"dnsmasq(?:\[\d+\])?: started, version")
 _ASKED = re.compile(
     r"(?:DHCPDISCOVER|DHCPREQUEST|PXE)\(\S+\) (?:\S+ )?((?:[0-9a-f]{2}:){5}[0-9a-f]{2})"
 )
@@ -181,11 +183,13 @@ class Logs(OnInterface, socketserver.UDPServer):
 
 
 def watch_dhcp(process: subprocess.Popen[str], machines: Machines, log: KeptLog) -> None:
-    """Follow dnsmasq's log; its end is ours."""
+    """Follow dnsmasq's log, and say when it serves; its end is ours."""
     assert process.stdout is not None  # noqa: S101
     log.begin()
     for line in process.stdout:
         log.add(line)
+        if _SERVES.search(line):
+            print(json.dumps({"serving": True}), flush=True)
         if asked := _ASKED.search(line):
             machines.asked(asked.group(1))
     end(1, f"dnsmasq has ended; the last of its log, {log.path}, says why")
