@@ -8,8 +8,10 @@ SORT = Path(__file__).parents[2] / "playbooks/studies/sort.yml"
 
 
 def changed(**changes):
-    """The text of the sort study without its exceptions and with some of its keys replaced."""
-    content = {**yaml.safe_load(SORT.read_text()), "where": [], **changes}
+    """The text of the sort study without exceptions, for the profile `paper` neither, changed."""
+    content = yaml.safe_load(SORT.read_text())
+    plain = {"where": [], "profiles": {**content["profiles"], "paper": {}}}
+    content = {**content, **plain, **changes}
     return yaml.safe_dump(content, sort_keys=False)
 
 
