@@ -270,6 +270,20 @@ def test_a_run_that_exists_with_another_plan_is_refused(sweep: Sweep) -> None:
     assert sealed.hashes(sweep.results) == before
 
 
+def test_a_run_that_the_client_has_with_another_plan_is_refused(
+    sweep: Sweep, tmp_path: Path
+) -> None:
+    shutil.move(sweep.results, tmp_path / "lost")
+    try:
+        outcome = sweep.lab.player.attempt("sweep.yml", {**STUDY, "seed": 7})
+    finally:
+        shutil.rmtree(sweep.results, ignore_errors=True)
+        shutil.move(tmp_path / "lost", sweep.results)
+    assert outcome.code == 2
+    assert "client1 has a run tiny of another plan" in outcome.flat
+    assert "sweep under another name (-e run=NAME)" in outcome.flat
+
+
 @pytest.fixture
 def damaged(sweep: Sweep, tmp_path: Path) -> Path:
     return Path(shutil.copytree(sweep.results, tmp_path / "damaged"))
