@@ -679,7 +679,7 @@ def _formats() -> str:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from collect.exchange.export import export  # noqa: PLC0415 - slow to import
+    from collect.exchange.export import export, print_export  # noqa: PLC0415 - slow to import
 
     with _sources([options.run_name], options) as sources:
         source = only(sources)
@@ -688,9 +688,11 @@ def _export(options: argparse.Namespace) -> int:
         if output is None and source.archive:
             suffix = FORMATS[options.format].suffix
             output = beside(source.archive.path.with_stem(source.run.name), suffix)
-        path = export(analysis, options.format, output, replace=options.force)
+        if output == Path("-"):
+            print_export(analysis, options.format, sys.stdout)
+        else:
+            print(export(analysis, options.format, output, replace=options.force))
         refused = _print_refused([analysis])
-    print(path)
     return FINDINGS if refused else GOOD
 
 

@@ -21,6 +21,11 @@ def show(value: float) -> str:
     return f"{value:.{decimals}f}" if magnitude >= 0.01 else f"{value:.2g}"
 
 
+def show_tick(value: float) -> str:
+    """Return a value at an axis, where room is short."""
+    return f"{value:.3g}" if abs(value) < 1000 else show(value)
+
+
 def show_whole(value: int) -> str:
     """Return a whole number with all its digits, thousands apart."""
     return f"{value:,}".replace(",", _THIN)

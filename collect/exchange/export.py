@@ -1,6 +1,8 @@
 """Exports a run for other tools: whole files, from trials that are sealed and whole alone."""
 
+import tempfile
 from pathlib import Path
+from typing import TextIO
 
 import duckdb
 
@@ -31,3 +33,13 @@ def export(analysis: Analysis, name: str, output: Path | None, *, replace: bool)
             f"{path}: cannot be written ({reason}); make room on the disk or name another file"
         ) from error
     return path
+
+
+def print_export(analysis: Analysis, name: str, stream: TextIO) -> None:
+    """Print a run in the format `name`, which must be text; InputError otherwise."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = export(analysis, name, Path(directory) / "export", replace=False)
+        try:
+            stream.write(path.read_text(encoding="utf-8"))
+        except UnicodeDecodeError as error:
+            raise InputError(f"{name} is no text; name a file after -o") from error

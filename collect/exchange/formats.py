@@ -55,4 +55,25 @@ FORMATS: Mapping[str, Format] = {
         "tables:write_latex",
     ),
     "markdown": Format("the cells as a pipe table", ".md", "tables:write_markdown"),
+    "claims": Format(
+        "CSV with a row for each number of each claim: bound, document, measured, verdict",
+        ".claims.csv",
+        "judged:write_claims",
+    ),
+    "chart": Format("the claims as a drawing (SVG)", ".claims.svg", "judged:write_chart"),
+    "replication": Format(
+        "Markdown with the claims and all exhibits, the document beside what was measured",
+        ".replication.md",
+        "judged:write_replication",
+    ),
+    "spent": Format(
+        "CSV of what a call cost in each cell: its parts, processor time, packets, limit",
+        ".spent.csv",
+        "spent:write_spent",
+    ),
+    "frames": Format(
+        "CSV of the methods that profilers met in each cell, with their own time a call",
+        ".frames.csv",
+        "spent:write_frames",
+    ),
 }

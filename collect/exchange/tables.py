@@ -100,11 +100,11 @@ def write_latex(analysis: Analysis, path: Path) -> None:
 
 def write_markdown(analysis: Analysis, path: Path) -> None:
     """Write a pipe table, numbers as the report shows them."""
-    header, rows = _table(analysis, _markdown)
+    header, rows = _table(analysis, markdown)
     count = len(analysis.run.factors)
     rule = ["---"] * count + ["---:"] * len(_NUMBERS)
     lines = [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
-    text = "\n".join([*lines, "", _markdown(_caption(analysis))]) + "\n"
+    text = "\n".join([*lines, "", markdown(_caption(analysis))]) + "\n"
     path.write_text(text, encoding="utf-8")
 
 
@@ -146,7 +146,8 @@ def _latex(text: str) -> str:
     return _LIGATURE.sub(r"\1{}", escaped)
 
 
-def _markdown(text: str) -> str:
+def markdown(text: str) -> str:
+    """Return a text as one cell of a pipe table, without marks that Markdown would read."""
     return re.sub(r"([\\`*_{}\[\]<>|#~])", r"\\\1", _one_line(text).replace("&", "&amp;"))
 
 

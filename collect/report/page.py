@@ -1,25 +1,19 @@
 """Writes the page over analysed runs: computes and names what the templates show."""
 
-import json
 import os
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
-from jinja2 import Environment
 from markupsafe import Markup
 
 from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult, CellTrial, write_cells
 from collect.cells.looks import paid_interval
-from collect.cells.notation import name_of, show, show_estimate, show_level, show_whole
 from collect.files import write_text
 from collect.replication import charts
-from collect.replication.exhibits import Figure, headings
 from collect.replication.judge import Replication, replicate
 from collect.replication.lessons import Lesson, lessons_of
 from collect.replication.studies import find
@@ -33,13 +27,13 @@ from collect.report.drawings.parts import Bars, bars_of
 from collect.report.drawings.sequence import Sequenced
 from collect.report.flames import Flames, flames_of
 from collect.report.provenance import Fact, facts_of, nodes_of, settings_of
+from collect.report.templates import page_templates
 from collect.report.warnings import ReportWarning, find_warnings
 from collect.report.wire import CellWire, wires_of
 from collect.run import starts
 from collect.run.cell import Cell
 from collect.run.directory import Run
 from collect.stats.estimates import Estimate
-from collect.templates import templates_in
 
 TRIALS_IN_PAGE = 3000
 
@@ -261,23 +255,7 @@ def write_report(
 
 
 def _render(sections: Sequence[Section]) -> str:
-    environment = _templates(is_markup=True)
-    environment.globals["headings"] = headings
-    environment.filters.update(
-        show=show,
-        estimate=show_estimate,
-        show_whole=show_whole,
-        show_tick=lambda value: f"{value:.3g}" if abs(value) < 1000 else show(value),
-        level=show_level,
-        key=name_of,
-        spec=charts.page_spec,
-        svg=lambda spec: Markup(charts.page_svg(spec)),  # noqa: S704 - drawn by ourselves
-        inline_json=_inline_json,
-    )
-    environment.tests.update(
-        figure=lambda exhibit: isinstance(exhibit, Figure),
-        estimate=lambda value: isinstance(value, Estimate),
-    )
+    environment = page_templates(is_markup=True)
     has_charts = any(section.replication.figures for section in sections)
     return environment.get_template("page.html.j2").render(
         sections=sections,
@@ -288,22 +266,8 @@ def _render(sections: Sequence[Section]) -> str:
 
 def _render_answers(sections: Sequence[Section], page: str) -> str:
     # Markdown for a teacher to read or print, not markup for a browser.
-    template = _templates(is_markup=False).get_template("answers.md.j2")
+    template = page_templates(is_markup=False).get_template("answers.md.j2")
     return template.render(sections=sections, page=page)
-
-
-def _templates(*, is_markup: bool) -> Environment:
-    environment = templates_in("report", is_markup=is_markup)
-    environment.filters["slug"] = _slug
-    return environment
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-
-
-def _inline_json(value: Mapping[str, Any]) -> Markup:
-    return Markup(json.dumps(value).replace("<", "\\u003c"))  # noqa: S704 - no markup is left
 
 
 def _inline_script(text: str) -> Markup:

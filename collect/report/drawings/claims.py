@@ -46,13 +46,13 @@ class Row:
     @property
     def found(self) -> str:
         """What was measured, in words: a number with its interval, or how many hold."""
-        return _in_words(self.judged.measured)
+        return in_words(self.judged.measured)
 
     @property
     def in_words(self) -> str:
         """The whole row for somebody who does not see it."""
         claim, judged = self.judged.claim, self.judged
-        printed = _in_words(judged.published) if judged.published.tested else "no number"
+        printed = in_words(judged.published) if judged.published.tested else "no number"
         return f"{claim.statistic} {claim.bound}. In the paper: {printed}. Measured: {self.found}."
 
 
@@ -110,7 +110,8 @@ def _number(result: Result | None) -> Estimate | None:
     return result.estimate if result and isinstance(result.estimate, Estimate) else None
 
 
-def _in_words(judged: Judgement) -> str:
+def in_words(judged: Judgement) -> str:
+    """Return what was found: a number with its interval, or how many hold."""
     only = judged.only
     if isinstance(only, Estimate):
         return show_estimate(only)

@@ -205,3 +205,12 @@ def test_small_frames_are_not_drawn(tmp_path):
     cell = flames_of(analyse(open_run(str(tmp_path / "run"))), None).cells[0]
     assert [box.name for box in cell.graph.boxes] == ["all", "client", "a"]
     assert cell.totals == pytest.approx({"client": 136.0})
+
+
+def test_the_methods_of_each_cell_are_exported_with_their_own_times(run, capsys):
+    assert main(["export", str(run), "--format", "frames", "-o", "-"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "study,transport,servers,integers,program,frame,ms_a_call"
+    assert "orders,jms,1,500,sort-worker,org.rackbench.Worker.spin,5" in lines
+    assert "orders,soap,1,500,client,a.Call.send,2" in lines
+    assert not [line for line in lines if "soap" in line and "spin" in line]

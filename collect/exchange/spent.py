@@ -1,0 +1,70 @@
+"""Exports what a call cost: its parts, its processor time, its packets, and the methods it ran."""
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from collect.cells.analysis import Analysis
+from collect.cells.cells import CellResult
+from collect.cells.packets import Wire
+from collect.report.drawings.parts import REST
+from collect.report.flames import flames_of, own_times
+from collect.report.wire import wires_of
+from collect.run.cell import Cell, level_text
+
+Row = tuple[Any, ...]
+
+
+def write_spent(analysis: Analysis, path: Path) -> None:
+    """Write CSV rows for each cell: `what` it is, `of` whom, the `value` a call, and its `unit`.
+
+    What is not known has no row.
+    """
+    wires = {one.cell: one.wire for one in wires_of(analysis) if one.wire}
+
+    _write(
+        analysis,
+        path,
+        ("what", "of", "value", "unit"),
+        ((cell.cell, row) for cell in analysis.cells for row in _spent(cell, wires)),
+    )
+
+
+def _spent(cell: CellResult, wires: Mapping[Cell, Wire]) -> Iterator[Row]:
+    if cell.parts and cell.parts.parts:
+        for name, mean_ms in {**cell.parts.parts, REST: cell.parts.rest}.items():
+            yield "part", name, f"{mean_ms:.6g}", "ms"
+    for name, mean in cell.cpu_a_call.items():
+        if mean.value is not None:
+            yield "processor", name, f"{mean.value:.6g}", "ms"
+    if wire := wires.get(cell.cell):
+        least = "at least" if wire.is_part else ""
+        for name in ("packets", "round_trips", "connections", "sent", "received", "headers"):
+            unit = "bytes" if name in {"sent", "received", "headers"} else ""
+            yield "wire", name, getattr(wire, name), " ".join(filter(None, (unit, least)))
+    if cell.limit.by:
+        yield "limit", cell.limit.by, "", cell.limit.text
+
+
+def write_frames(analysis: Analysis, path: Path) -> None:
+    """Write a CSV row for each method that a profiler met in a cell, the longest times first.
+
+    `ms_a_call` is processor time in the method itself, not in those that it calls.
+    """
+    flames = flames_of(analysis, None)
+    found = {one.cell: own_times(one.stacks) for one in flames.cells} if flames else {}
+    ordered = (
+        (cell, (program, frame, f"{time:.6g}"))
+        for cell, times in found.items()
+        for (program, frame), time in sorted(times.items(), key=lambda one: (-one[1], one[0]))
+    )
+    _write(analysis, path, ("program", "frame", "ms_a_call"), ordered)
+
+
+def _write(analysis: Analysis, path: Path, columns: Row, rows: Iterable[tuple[Cell, Row]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["study", *analysis.run.factors, *columns])
+        for cell, row in rows:
+            writer.writerow([analysis.run.study, *map(level_text, cell.levels), *row])
