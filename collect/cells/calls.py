@@ -20,7 +20,8 @@ from collect.errors import InputError
 from collect.run.directory import Run
 from collect.run.trials import Trial, TrialError
 from collect.run.verify import Finding
-from collect.stats.estimates import CONFIDENCE, Estimate
+from collect.stats.estimates import Estimate
+from collect.stats.repeated import CONFIDENCE
 
 FEWEST_FOR_PROCESSES = 2000
 """Logs below which one process is done before others have started, which takes them a second."""

@@ -10,8 +10,7 @@ from collect.cells.notation import name_of
 from collect.errors import InputError
 from collect.run.directory import open_run
 from collect.run.stop import Decision, StopRule, write_decisions
-from collect.stats.estimates import Estimate
-from collect.stats.repeated import repeated_t
+from collect.stats.estimates import Estimate, geometric_t
 
 
 def paid_interval(cell: CellResult, rule: StopRule, blocks: int) -> Estimate | None:
@@ -20,7 +19,7 @@ def paid_interval(cell: CellResult, rule: StopRule, blocks: int) -> Estimate | N
     None when no trial counts.
     """
     sample = [mean for block, mean in cell.samples.items() if block <= blocks]
-    return repeated_t(sample, len(rule.looks)) if sample else None
+    return geometric_t(sample, len(rule.looks)) if sample else None
 
 
 def decide(cells: Sequence[CellResult], rule: StopRule, blocks: int) -> Decision:
@@ -33,7 +32,9 @@ def decide(cells: Sequence[CellResult], rule: StopRule, blocks: int) -> Decision
         interval = paid_interval(cell, rule, blocks)
         if interval is None:
             continue
-        width = math.inf if interval.high is None else interval.high / interval.value - 1
+        width = math.inf
+        if interval.high is not None and interval.value > 0:
+            width = interval.high / interval.value - 1
         if width >= widest:
             widest, where = width, name_of(cell.cell)
     shown = widest if where and math.isfinite(widest) else None

@@ -63,6 +63,7 @@ def write_replication(analysis: Analysis, path: Path) -> None:
     replication = replicate(analysis)
     parts = [
         [f"Run {analysis.run.name}: study {analysis.run.study}, profile {analysis.run.profile}."],
+        [replication.paying] if replication.paying else [],
         ["## Claims"],
         _pipes(
             ["claim", "holds if", "the document", "measured", "verdict"],

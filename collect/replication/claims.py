@@ -6,8 +6,9 @@ from enum import StrEnum
 
 from collect.replication.evidence import Evidence, Quantity, Statistic, Untested
 from collect.run.cell import Cell
-from collect.stats.estimates import CONFIDENCE, Estimate
+from collect.stats.estimates import Estimate
 from collect.stats.groups import holm
+from collect.stats.repeated import CONFIDENCE
 
 Numbers = Callable[[Evidence], Sequence[tuple[str, Estimate | Untested]]]
 """The numbers a claim is about, each with its label."""

@@ -10,7 +10,7 @@ from collect.cells.notation import show_level
 from collect.replication.evidence import Measured
 from collect.replication.exhibits import Entry, Header, Table, headings
 from collect.run.cell import Cell, level_text
-from collect.stats.estimates import CONFIDENCE, Estimate, geometric_t
+from collect.stats.estimates import Estimate, geometric_t
 from collect.stats.groups import (
     Groups,
     PairTest,
@@ -23,6 +23,7 @@ from collect.stats.groups import (
     holm,
     p_of_ratio,
 )
+from collect.stats.repeated import CONFIDENCE, pay
 
 _FAINT = 1e-300
 """Near the smallest number that a double holds with all its digits: below it digits are lost."""
@@ -33,6 +34,7 @@ class Sample:
     """Groups under one name; `are_samples` is false where values stand for a printed variance.
 
     With `in_blocks` each group has one value a block, and values at the same place share theirs.
+    What is computed of them pays for `looks` looks.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Sample:
     is_published: bool = False
     are_samples: bool = True
     in_blocks: bool = False
+    looks: int = 1
 
 
 def value_entry(value: float | None, *, is_published: bool = False) -> Entry:
@@ -75,7 +78,7 @@ def robust_table(samples: Sequence[Sample]) -> Table:
                 Entry(test.name, is_published=sample.is_published),
                 value_entry(test.statistic, is_published=sample.is_published),
                 *(value_entry(d, is_published=sample.is_published) for d in test.degrees),
-                p_entry(test.p_value, is_published=sample.is_published),
+                p_entry(pay(test.p_value, sample.looks), is_published=sample.is_published),
             ]
             rows.append(row)
     return Table(
@@ -138,7 +141,7 @@ def pairs_table(title: str, samples: Sequence[Sample], unit: str) -> Table:
         {
             (sample.labels[pair.first], sample.labels[pair.second]): pair
             for pair in (compare_pairs_in_blocks if sample.in_blocks else compare_pairs)(
-                sample.groups
+                sample.groups, sample.looks
             )
         }
         for sample in samples
@@ -238,8 +241,9 @@ def _contrasts(measured: Measured, system: str) -> Sequence[_SystemPair]:
             ratios = [first / second for first, second in rows if min(first, second) > 0]
             if ratios:
                 effect = hedges_of_pairs(np.log(ratios).tolist())
-                ratio = replace(geometric_t(ratios), lost=measured.lost(pair))
-                found.append(_SystemPair(*pair, ratio, p_of_ratio(ratios), effect))
+                ratio = replace(geometric_t(ratios, measured.looks), lost=measured.lost(pair))
+                p_value = p_of_ratio(ratios, measured.looks)
+                found.append(_SystemPair(*pair, ratio, p_value, effect))
     return found
 
 

@@ -40,6 +40,10 @@ class Evidence(Protocol):
         """Why there are no numbers at all; empty when there are some."""
 
     @property
+    def looks(self) -> int:
+        """For how many looks its intervals and p-values pay, see collect.stats.repeated."""
+
+    @property
     def keys(self) -> Sequence[Cell]:
         """The cells there are, whether or not they have a time."""
 
@@ -119,6 +123,7 @@ class Published:
     cells: Mapping[Cell, Printed]
     reason: str = ""
     tables: Mapping[str, Sequence["Source"]] = field(default_factory=dict)
+    looks = 1
 
     @property
     def keys(self) -> Sequence[Cell]:
@@ -204,9 +209,14 @@ class Published:
 
 @dataclass(frozen=True)
 class Measured:
-    """The cells of a run; a statistic is taken in each block that has all its cells."""
+    """The cells of a run; a statistic is taken in each block that has all its cells.
+
+    `looks` are those that the run's rule to stop declares, 1 without a rule. Each interval pays for
+    them: whether the run ended at a look is known from the same trials.
+    """
 
     cells: Mapping[Cell, CellResult]
+    looks: int = 1
     reason = ""
 
     @property
@@ -228,11 +238,9 @@ class Measured:
     def value(self, cell: Cell, of: Quantity = "time_ms") -> Estimate | None:
         """Return the geometric mean over trials with the t interval of its logs."""
         samples = self.samples(cell, of)
-        return (
-            replace(geometric_t(list(samples.values())), lost=self.lost([cell]))
-            if samples
-            else None
-        )
+        if not samples:
+            return None
+        return replace(geometric_t(list(samples.values()), self.looks), lost=self.lost([cell]))
 
     def lost(self, cells: Sequence[Cell]) -> int:
         """Return in how many blocks a sealed trial of one of the cells is in no average."""
@@ -252,7 +260,8 @@ class Measured:
         values = [statistic(row) for row in rows if min(row) > 0]
         if not values:
             return Untested(NO_BLOCK)
-        found = geometric_t(values) if min(values) > 0 else mean_t(values)
+        mean = geometric_t if min(values) > 0 else mean_t
+        found = mean(values, self.looks)
         return replace(found, lost=self.lost(cells))
 
     def difference(
@@ -262,7 +271,7 @@ class Measured:
         rows = self.rows([larger, smaller], of)
         if isinstance(rows, Untested):
             return rows
-        found = mean_t([row[0] - row[1] for row in rows])
+        found = mean_t([row[0] - row[1] for row in rows], self.looks)
         return replace(found, lost=self.lost([larger, smaller]))
 
     def share(self, cell: Cell, outcome: str) -> Estimate | Untested:

@@ -9,6 +9,7 @@ from collect.replication.contrasts import systems_table
 from collect.replication.evidence import Measured
 from collect.replication.exhibits import Exhibit, Figure
 from collect.replication.studies import find
+from collect.stats.repeated import confidence_of
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,21 @@ class Replication:
     summary: Sequence[str] = ()
 
     @property
+    def paying(self) -> str:
+        """Say that intervals and p-values pay for looks; empty where they do not, or none is."""
+        looks = self.measured.looks
+        if looks == 1 or not self.exhibits:
+            return ""
+        return (
+            f"This run could end early, at one of {looks} looks at its own trials. So each "
+            "interval of trials or of ratios in the claims and exhibits is one of "
+            f"{100 * confidence_of(looks):.4g} %, and each P-value of trials is multiplied by "
+            f"{looks}: over all looks, intervals hold the true value with 95 %, and verdicts err "
+            "in no more than 5 % (Bonferroni). What takes calls as samples is as the papers "
+            "compute it."
+        )
+
+    @property
     def figures(self) -> list[Figure]:
         """The exhibits that are charts."""
         return [e for e in self.exhibits if isinstance(e, Figure) and e.panels]
@@ -43,7 +59,8 @@ class Replication:
 def replicate(analysis: Analysis) -> Replication:
     """Compare a run with its document, if its study has a module for exactly these factors."""
     module = find(analysis.run.study)
-    measured = Measured({result.cell: result for result in analysis.cells})
+    cells = {result.cell: result for result in analysis.cells}
+    measured = Measured(cells, analysis.run.paid_looks)
     if module is None or module.factors != analysis.run.factors.keys():
         return Replication(measured)
     published = module.published()

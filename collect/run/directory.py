@@ -78,6 +78,11 @@ class Run:
         """The rule by which the run may end before its last planned block."""
         return self.plan[0].stop
 
+    @property
+    def paid_looks(self) -> int:
+        """How many looks each interval pays for: all of the rule's, taken or not; 1 without one."""
+        return len(self.stop.looks) if self.stop else 1
+
     def looks_due(self) -> list[int]:
         """Return the looks up to which every trial is sealed, without those already decided."""
         if self.stop is None or (self.decisions and self.decisions[-1].stops):

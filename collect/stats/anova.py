@@ -19,8 +19,8 @@ from statsmodels.stats.anova import anova_lm
 
 from collect.errors import InputError
 from collect.stats.estimates import Moments
+from collect.stats.repeated import confidence_of, pay
 
-CONFIDENCE = 0.95
 _ROUNDING = 1e-24
 """A residual below this share of the squares is that of rounding."""
 BLOCK = "Block"
@@ -105,11 +105,12 @@ def standing_for(sample: Moments) -> np.ndarray[tuple[int], np.dtype[np.float64]
     return np.asarray(sample.mean + spread / deviation * (sample.variance or 0) ** 0.5)
 
 
-def anova(observations: Observations) -> list[Source]:
+def anova(observations: Observations, looks: int = 1) -> list[Source]:
     """Return the table: each factor, the interaction of two, the blocks, Within and Total.
 
     Blocks add to the model and do not interact: what all observations of a block have in common
-    is no part of Within, against which the factors are tested.
+    is no part of Within, against which the factors are tested. P-values and critical values pay for
+    `looks` looks.
 
     Sums of squares are of type II, the same as any other type where every cell has as many
     observations; shares then add up to 1. Raises InputError when a factor has one level, a cell
@@ -146,8 +147,8 @@ def anova(observations: Observations) -> list[Source]:
                 df=df,
                 ms=ss / df,
                 f=float(row["F"]) if is_effect else None,
-                p_value=float(row["PR(>F)"]) if is_effect else None,
-                f_crit=float(stats.f.ppf(CONFIDENCE, df, within)) if is_effect else None,
+                p_value=pay(float(row["PR(>F)"]), looks) if is_effect else None,
+                f_crit=float(stats.f.ppf(confidence_of(looks), df, within)) if is_effect else None,
                 share=ss / total,
             )
         )

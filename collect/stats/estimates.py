@@ -10,7 +10,8 @@ import numpy as np
 import scipy  # its parts load when first used: stats takes longer than the numbers of a small run
 from numpy.typing import NDArray
 
-CONFIDENCE = 0.95
+from collect.stats.repeated import CONFIDENCE, confidence_of, pay
+
 _DRAWS = 3999
 """So that the ends of a 95 % interval are draws, the 100th and the 3900th of 3999 in order."""
 FEWEST_FOR_COURSE = 8
@@ -49,7 +50,8 @@ Steadiness = Literal["steady", "drifting", "undecided"]
 class Estimate:
     """A value with its 95 % interval; no bounds when there are too few samples for one.
 
-    `lost` counts the samples that failed: the value is that of the others.
+    `lost` counts the samples that failed: the value is that of the others. The interval pays for
+    `looks` looks at the sample, see collect.stats.repeated.
     """
 
     value: float
@@ -57,6 +59,7 @@ class Estimate:
     high: float | None = None
     samples: int = 1
     lost: int = 0
+    looks: int = 1
 
     def times(self, factor: float) -> "Estimate":
         """Return the estimate and its bounds times a positive factor."""
@@ -77,7 +80,8 @@ class Estimate:
         """Return the p-value against the true value lying in [low, high]; None without an interval.
 
         From the t distribution whose interval this is (normal for one sample), of logs where the
-        interval is positive and not symmetric; 0 for a number known exactly that lies outside.
+        interval is positive and not symmetric; 0 for a number known exactly that lies outside. It
+        pays for the looks that the interval pays for.
         """
         if self.low is None or self.high is None:
             return None
@@ -93,8 +97,10 @@ class Estimate:
         if min(ends) > 0 and not math.isclose(*lengths, rel_tol=1e-9):
             ends = [math.log(end) for end in ends]
         freedom = self.samples - 1 if self.samples > 1 else math.inf
-        error = (ends[2] - ends[0]) / 2 / scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2)
-        return float(2 * scipy.special.stdtr(freedom, -abs(ends[1] - ends[3]) / error))
+        error = (ends[2] - ends[0]) / 2 / _student(freedom, self.looks)
+        return pay(
+            float(2 * scipy.special.stdtr(freedom, -abs(ends[1] - ends[3]) / error)), self.looks
+        )
 
     @property
     def half_width(self) -> float | None:
@@ -125,33 +131,35 @@ class VarianceSplit:
         return self.forks_ms2 / total if total > 0 else None
 
 
-def mean_t(sample: Sequence[float]) -> Estimate:
-    """Return the mean with Student's t interval."""
+def mean_t(sample: Sequence[float], looks: int = 1) -> Estimate:
+    """Return the mean with Student's t interval, which pays for `looks` looks."""
     mean = float(np.mean(sample))
     if len(sample) < 2:
         return Estimate(mean, samples=len(sample))
     if np.ptp(sample) <= _ROUNDING * abs(mean):
-        return Estimate(mean, mean, mean, len(sample))
-    return mean_t_from_moments(Moments(len(sample), mean, float(np.var(sample, ddof=1))))
+        return Estimate(mean, mean, mean, len(sample), looks=looks)
+    return mean_t_from_moments(Moments(len(sample), mean, float(np.var(sample, ddof=1))), looks)
 
 
-def mean_t_from_moments(sample: Moments) -> Estimate:
+def mean_t_from_moments(sample: Moments, looks: int = 1) -> Estimate:
     """Return the mean with Student's t interval from the moments of a sample."""
     count, mean = sample.count, sample.mean
     if count < 2 or sample.variance is None:
         return Estimate(mean, samples=count)
     if sample.variance == 0:
-        return Estimate(mean, mean, mean, count)
-    half = (sample.variance / count) ** 0.5 * float(_student(count - 1))
-    return Estimate(mean, mean - half, mean + half, count)
+        return Estimate(mean, mean, mean, count, looks=looks)
+    half = (sample.variance / count) ** 0.5 * float(_student(count - 1, looks))
+    return Estimate(mean, mean - half, mean + half, count, looks=looks)
 
 
-def _student(freedom: float) -> float:
+def _student(freedom: float, looks: int) -> float:
     """Return the half width of the interval of Student's t, in standard errors."""
-    return float(scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
+    return float(scipy.special.stdtrit(freedom, (1 + confidence_of(looks)) / 2))
 
 
-def quotient_of_means(above: Sequence[float], below: Sequence[float]) -> Estimate | None:
+def quotient_of_means(
+    above: Sequence[float], below: Sequence[float], looks: int = 1
+) -> Estimate | None:
     """Return the mean of one quantity over that of another, paired, with Fieller's interval (1954).
 
     For differences, which may have either sign in a block: the interval holds each quotient `q` at
@@ -165,7 +173,7 @@ def quotient_of_means(above: Sequence[float], below: Sequence[float]) -> Estimat
     value = float(np.mean(above) / np.mean(below))
     if count < 2:
         return Estimate(value, samples=count)
-    spread = np.cov(above, below) * _student(count - 1) ** 2 / count
+    spread = np.cov(above, below) * _student(count - 1, looks) ** 2 / count
     first, second = float(np.mean(above)), float(np.mean(below))
     square = second**2 - float(spread[1, 1])
     middle = first * second - float(spread[0, 1])
@@ -173,7 +181,8 @@ def quotient_of_means(above: Sequence[float], below: Sequence[float]) -> Estimat
     if square <= 0:
         return Estimate(value, samples=count)
     root = math.sqrt(max(middle**2 - square * last, 0.0))
-    return Estimate(value, (middle - root) / square, (middle + root) / square, count)
+    low, high = (middle - root) / square, (middle + root) / square
+    return Estimate(value, low, high, count, looks=looks)
 
 
 def pooled(parts: Sequence[Moments]) -> Moments | None:
@@ -191,22 +200,24 @@ def pooled(parts: Sequence[Moments]) -> Moments | None:
     return Moments(count, mean, spread / (count - 1))
 
 
-def geometric_t(sample: Sequence[float]) -> Estimate:
+def geometric_t(sample: Sequence[float], looks: int = 1) -> Estimate:
     """Return the geometric mean of positive values with Student's t interval of their logs.
 
     The mean of times, of bytes and of ratios: what is positive varies by factors, its interval does
     not reach 0, and a mean of ratios is the ratio of means. A sample that holds a zero, as clocks
     of whole milliseconds give it, has its arithmetic mean, without an interval unless all are zero.
+    The interval pays for `looks` looks.
     """
     if min(sample) == max(sample):
-        return mean_t(sample)
+        return mean_t(sample, looks)
     if min(sample) <= 0:
         return Estimate(float(np.mean(sample)), samples=len(sample))
-    logs = mean_t(np.log(sample).tolist())
+    logs = mean_t(np.log(sample).tolist(), looks)
     value = float(np.exp(logs.value))
     if logs.low is None or logs.high is None:
         return Estimate(value, samples=logs.samples)
-    return Estimate(value, float(np.exp(logs.low)), float(np.exp(logs.high)), logs.samples)
+    low, high = float(np.exp(logs.low)), float(np.exp(logs.high))
+    return Estimate(value, low, high, logs.samples, looks=looks)
 
 
 def positive_mean_t(sample: Moments) -> Estimate:
@@ -222,14 +233,14 @@ def positive_mean_t(sample: Moments) -> Estimate:
     return replace(plain, low=plain.value / factor, high=plain.value * factor)
 
 
-def share_between(blocks: Sequence[Sequence[Moments]]) -> Estimate:
+def share_between(blocks: Sequence[Sequence[Moments]], looks: int = 1) -> Estimate:
     """Return the share of the variation of calls (eta squared) that lies between cells.
 
     `blocks` holds the moments of one trial a cell, a row each block. The interval is a generalised
     one (Weerahandi 1993): the variances of trials, about the means of cells and blocks, and of
     calls are drawn from their chi-squared distributions, and the distance of the cells from the
     noncentral one. Simulated, it covers 93 to 96 % from three blocks on, where calls vary more than
-    trials as well as where they vary less. None for one block.
+    trials as well as where they vary less. None for one block. It pays for `looks` looks.
     """
     count, mean, variance = (
         np.array([[getattr(trial, name) or 0 for trial in row] for row in blocks], dtype=float)
@@ -257,9 +268,9 @@ def share_between(blocks: Sequence[Sequence[Moments]]) -> Estimate:
     noncentrality = np.where(none, 0, scipy.special.chndtrinc(distance, columns - 1, chance))
     cells = noncentrality * trial_variance / (rows * columns)
     forks = np.maximum(trial_variance - call_variance * (1 / count).mean(), 0)
-    tail = (1 - CONFIDENCE) / 2
+    tail = (1 - confidence_of(looks)) / 2
     low, high = np.quantile(cells / (cells + forks + call_variance), [tail, 1 - tail])
-    return Estimate(share, float(low), float(high), rows)
+    return Estimate(share, float(low), float(high), rows, looks=looks)
 
 
 def split_variance(

@@ -16,7 +16,8 @@ from scipy import optimize, stats
 from statsmodels.stats.meta_analysis import effectsize_smd
 from statsmodels.stats.oneway import anova_oneway
 
-from collect.stats.estimates import CONFIDENCE, Estimate
+from collect.stats.estimates import Estimate
+from collect.stats.repeated import confidence_of, pay
 
 Groups = Sequence[Sequence[float]]
 _KINDS = {
@@ -181,22 +182,27 @@ def _equal_p(parts: Sequence[np.ndarray[Any, Any]]) -> float | None:
         return float(stats.levene(*parts, center="median").pvalue)
 
 
-def compare_pairs(groups: Groups, *, equal_variances: bool = False) -> list[PairTest]:
+def compare_pairs(
+    groups: Groups, looks: int = 1, *, equal_variances: bool = False
+) -> list[PairTest]:
     """Compare every pair by Games and Howell, or by Tukey's HSD with equal variances.
 
-    Intervals and p-values hold for all pairs at once (family-wise 95 %). Empty when a group has
-    fewer than two samples, or no two differ.
+    Intervals and p-values hold for all pairs at once (family-wise 95 %), and pay for `looks` looks.
+    Empty when a group has fewer than two samples, or no two differ.
     """
     if len(groups) < 2 or any(len(group) < 2 or np.ptp(group) == 0 for group in groups):
         return []
-    return list(_pairs(tuple(tuple(map(float, group)) for group in groups), equal_variances))
+    values = tuple(tuple(map(float, group)) for group in groups)
+    return list(_pairs(values, looks, equal_variances))
 
 
 @cache
-def _pairs(groups: tuple[tuple[float, ...], ...], equal_variances: bool) -> tuple[PairTest, ...]:
+def _pairs(
+    groups: tuple[tuple[float, ...], ...], looks: int, equal_variances: bool
+) -> tuple[PairTest, ...]:
     """Compare every pair; the intervals of Games and Howell take SciPy seconds, also of print."""
     found = stats.tukey_hsd(*groups, equal_var=equal_variances)
-    interval = found.confidence_interval(CONFIDENCE)
+    interval = found.confidence_interval(confidence_of(looks))
     return tuple(
         PairTest(
             *pair,
@@ -205,19 +211,20 @@ def _pairs(groups: tuple[tuple[float, ...], ...], equal_variances: bool) -> tupl
                 float(interval.low[pair]),
                 float(interval.high[pair]),
                 sum(len(groups[place]) for place in pair),
+                looks=looks,
             ),
-            float(found.pvalue[pair]),
+            pay(float(found.pvalue[pair]), looks),
             hedges(*(groups[place] for place in pair)),
         )
         for pair in combinations(range(len(groups)), 2)
     )
 
 
-def compare_pairs_in_blocks(groups: Groups) -> list[PairTest]:
+def compare_pairs_in_blocks(groups: Groups, looks: int = 1) -> list[PairTest]:
     """Compare every pair of groups in blocks by Tukey's HSD against what is left in the blocks.
 
-    Intervals and p-values hold for all pairs at once. Variances are taken to be equal once the
-    blocks are off. Empty when nothing is left in the blocks.
+    Intervals and p-values hold for all pairs at once, and pay for `looks` looks. Variances are
+    taken to be equal once the blocks are off. Empty when nothing is left in the blocks.
     """
     values = np.array(groups, dtype=float)
     if len(values) < 2 or not (left := _left_in_blocks(values)).any():
@@ -226,7 +233,8 @@ def compare_pairs_in_blocks(groups: Groups) -> list[PairTest]:
     freedom = (count - 1) * (blocks - 1)
     deviation = math.sqrt(float((left**2).sum()) / freedom)
     error = deviation / math.sqrt(blocks)
-    half = float(stats.studentized_range.ppf(CONFIDENCE, count, freedom)) * error
+    critical = stats.studentized_range.ppf(confidence_of(looks), count, freedom)
+    half = float(critical) * error
     pairs = list(combinations(range(count), 2))
     means = values.mean(axis=1)
     differences = [float(means[first] - means[second]) for first, second in pairs]
@@ -234,8 +242,8 @@ def compare_pairs_in_blocks(groups: Groups) -> list[PairTest]:
     return [
         PairTest(
             *pair,
-            Estimate(difference, difference - half, difference + half, blocks),
-            float(p_value),
+            Estimate(difference, difference - half, difference + half, blocks, looks=looks),
+            pay(float(p_value), looks),
             in_deviations(difference, deviation, freedom),
         )
         for pair, difference, p_value in zip(pairs, differences, p_values, strict=True)
@@ -281,26 +289,27 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(p) for p in corrected]
 
 
-def p_of_ratio(ratios: Sequence[float]) -> float | None:
+def p_of_ratio(ratios: Sequence[float], looks: int = 1) -> float | None:
     """Return the p-value of the hypothesis that the ratios, one a block, are 1 (t test of logs).
 
-    None with fewer than two, or without any spread.
+    It pays for `looks` looks. None with fewer than two, or without any spread.
     """
     logs = np.log(ratios)
     if len(logs) < 2 or np.ptp(logs) <= 1e-12:
         return None
-    return float(stats.ttest_1samp(logs, 0).pvalue)
+    return pay(float(stats.ttest_1samp(logs, 0).pvalue), looks)
 
 
-def effect_of(statistic: float, between: int, within: int, size: int) -> Estimate:
+def effect_of(statistic: float, between: int, within: int, size: int, looks: int = 1) -> Estimate:
     """Return Cohen's f, the effect that an F statistic shows, with its 90 % interval.
 
     `between` and `within` are the degrees of freedom, `size` is the number of values. The interval
     inverts the noncentral F distribution (Steiger 2004): its lower end is above 0 exactly where p
     is below 0.05. The value is median-unbiased, from the same distribution: that of Hedges needs
     more than two degrees. f is the standard deviation of the means over that of the values; Cohen
-    (1988) calls 0.1 small.
+    (1988) calls 0.1 small. With `looks`, both pay for them.
     """
+    tail = 0.05 / looks
 
     def solve(chance: float) -> float:
         def beyond(noncentrality: float) -> float:
@@ -313,8 +322,8 @@ def effect_of(statistic: float, between: int, within: int, size: int) -> Estimat
             high *= 2
         return float(optimize.brentq(beyond, 1e-9, high))
 
-    low, value, high = (math.sqrt(solve(chance) / size) for chance in (0.95, 0.5, 0.05))
-    return Estimate(value, low, high, size)
+    low, value, high = (math.sqrt(solve(chance) / size) for chance in (1 - tail, 0.5, tail))
+    return Estimate(value, low, high, size, looks=looks)
 
 
 def omega_squared(between: float, freedom: int, within_ms: float, total: float) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
-from collect.stats.estimates import CONFIDENCE
+from collect.stats.repeated import CONFIDENCE
 
 ASSURANCE = 0.8
 """The share of nights that are to reach what is promised; our choice, as usual for power."""

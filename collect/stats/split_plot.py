@@ -12,8 +12,9 @@ from rich.text import Text
 from scipy import stats
 
 from collect.errors import InputError
-from collect.stats.anova import CONFIDENCE, Observations, Source, anova
+from collect.stats.anova import Observations, Source, anova
 from collect.stats.estimates import Estimate
+from collect.stats.repeated import CONFIDENCE
 
 ERROR = "Whole-plot error"
 _INTERACTION, _WITHIN = "Interaction", "Within"

@@ -14,7 +14,7 @@ from collect.errors import InputError
 from collect.run.directory import open_run
 from collect.run.stop import LOOKS
 from collect.stats.estimates import geometric_t
-from collect.stats.repeated import repeated_t
+from collect.stats.repeated import confidence_of, pay
 from collect.sweep.looks import looks_of, open_trials
 
 STOP = {"half_width": 0.05, "looks": [3, 5, 8]}
@@ -60,7 +60,7 @@ def test_looking_costs_no_coverage_though_it_would_without_paying():
         for name in hits:
             for look in looks:
                 sample = values[:look].tolist()
-                interval = repeated_t(sample, len(looks) if name == "paid" else 1)
+                interval = geometric_t(sample, len(looks) if name == "paid" else 1)
                 if interval.high / interval.value - 1 <= wanted:
                     break
             hits[name] += interval.low <= 1 <= interval.high
@@ -68,11 +68,13 @@ def test_looking_costs_no_coverage_though_it_would_without_paying():
     assert hits["fixed"] / runs < 0.94
 
 
-def test_one_look_alone_is_free():
+def test_one_look_alone_is_free_and_three_cost_what_a_book_says():
+    assert (confidence_of(1), pay(0.03, 1), pay(0.03, 3), pay(0.6, 3)) == (0.95, 0.03, 0.09, 1)
     sample = [1.0, 1.2, 0.9, 1.1]
-    paid, fixed = repeated_t(sample, 1), geometric_t(sample)
-    assert (paid.low, paid.value, paid.high) == pytest.approx((fixed.low, fixed.value, fixed.high))
-    assert repeated_t(sample, 3).high > fixed.high
+    fixed, paid = (np.log(geometric_t(sample, looks).high) for looks in (1, 3))
+    middle = np.log(sample).mean()
+    # Student's t of 3 degrees at 0.05 and 0.05 / 3, two-sided.
+    assert (paid - middle) / (fixed - middle) == pytest.approx(4.857 / 3.182, abs=0.001)
 
 
 def test_a_run_stops_at_the_first_look_that_is_narrow_and_its_decision_lasts(tmp_path, capsys):

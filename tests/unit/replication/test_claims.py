@@ -2,15 +2,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_up_studies import changed
+from scipy import stats
+from synthetic import make_run, sort_times
 
 from collect.cells.analysis import analyse
 from collect.cells.notation import show_estimate
+from collect.cli import main
 from collect.replication.claims import Bound, Claim, Verdict, judge
 from collect.replication.evidence import Untested
 from collect.replication.exhibits import over_paper
 from collect.replication.judge import replicate
 from collect.replication.studies import find
 from collect.run.cell import Cell
+from collect.run.directory import open_run
 from collect.stats.estimates import Estimate, geometric_t
 
 SORT = find("sort")
@@ -261,3 +266,38 @@ def test_an_average_over_survivors_says_so(run_of):
     assert "failed" not in show_estimate(measured.value(jms))
     exhibits = [e for e in replicate(analysis).exhibits if e.title == "System against system"]
     assert all(row[-4].estimate.lost == 1 for row in exhibits[0].rows)
+
+
+def test_what_is_judged_of_a_run_that_may_stop_early_pays_for_its_looks(tmp_path):
+    """Two runs with the same trials, one of them planned with a rule of two looks."""
+    few = {"transport": ["soap", "jms"], "servers": [1, 5], "integers": [500, 100000]}
+    rule = {"half_width": 0.05, "looks": [3, 6]}
+    found = {}
+    for name, stop in (("fixed", "none"), ("paid", rule)):
+        study = changed(factors=few, replicates=6, calls=4, warmup=1, stop=stop)
+        make_run(tmp_path / name, sort_times, profile="paper", study=study)
+        found[name] = replicate(analyse(open_run(str(tmp_path / name))))
+    wider = stats.t.ppf(1 - 0.05 / 4, 5) / stats.t.ppf(1 - 0.05 / 2, 5)
+    tested = 0
+    for fixed, paid in zip(found["fixed"].claims, found["paid"].claims, strict=True):
+        for one, other in zip(fixed.measured.tested, paid.measured.tested, strict=True):
+            assert other.value == one.value
+            assert np.log(other.high / other.low) == pytest.approx(
+                wider * np.log(one.high / one.low)
+            )
+            assert other.p_outside(1, 1) == pytest.approx(min(1, 2 * one.p_outside(1, 1)))
+            tested += 1
+    assert tested > 10
+    assert [one.published for one in found["fixed"].claims] == [
+        one.published for one in found["paid"].claims
+    ]
+
+    rows = [next(e for e in found[name].exhibits if e.id == "systems").rows for name in found]
+    for one, other in zip(*rows, strict=True):
+        (ratio, paid_ratio), (p, paid_p) = zip(one[-4:-2], other[-4:-2], strict=True)
+        assert paid_ratio.estimate.high > ratio.estimate.high
+        assert paid_p.estimate.value == pytest.approx(min(1, 2 * p.estimate.value))
+    assert main(["report", str(tmp_path / "paid")]) == 0
+    page = (tmp_path / "paid" / "report.html").read_text()
+    assert "at one of 2 looks" in page
+    assert "one of 97.5 %" in page

@@ -1,33 +1,40 @@
 """How often a night in which nothing differs is given a verdict that says the contrary."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from collect.cells.cells import CellResult, CellTrial
+from collect.cells.looks import decide
 from collect.cells.summaries import TrialSummary
-from collect.replication.claims import Verdict, judge
-from collect.replication.evidence import Measured
+from collect.replication.claims import Bound, Claim, Verdict, judge, over_cells
+from collect.replication.evidence import Measured, quotient
 from collect.replication.studies import find
 from collect.run.cell import Cell
+from collect.run.stop import StopRule
 
 NIGHTS = 120
 FALSE = 0.05 + 2.4 * (0.05 * 0.95 / NIGHTS) ** 0.5
 """What one verdict in twenty stays below in 99 of 100 such counts."""
 
 
-def night(cells, blocks, rng):
-    """A run whose cells all take the same time; blocks vary as much as forks."""
+def night(cells, blocks, rng, forks=0.08):
+    """A run whose cells all take the same time; blocks vary as much as forks.
+
+    `forks` is how much forks vary, as a share, a number for all cells or one for each.
+    """
+    of_forks = np.broadcast_to(forks, len(cells))
     of_blocks = rng.lognormal(0, 0.08, size=blocks)
     results = {}
-    for cell in cells:
+    for cell, spread in zip(cells, of_forks, strict=True):
         trials = [
             CellTrial(
                 SimpleNamespace(block=block + 1, outcome="ok", id=f"{block}"),
                 TrialSummary(20, 0, float(time), 0.01, None, None),
             )
-            for block, time in enumerate(10 * of_blocks * rng.lognormal(0, 0.08, size=blocks))
+            for block, time in enumerate(10 * of_blocks * rng.lognormal(0, spread, size=blocks))
         ]
         results[cell] = CellResult(cell, blocks, tuple(trials), None, (), ())
     return Measured(results)
@@ -81,3 +88,43 @@ def test_nothing_differs_in_the_binding_study(blocks):
     for part in ("HTTP is faster at 0.5 KB", "little slower"):
         assert share(found, part, Verdict.HOLDS) <= FALSE, part
         assert share(found, part, Verdict.FAILS) <= FALSE, part
+
+
+RULE = StopRule(0.15, (3, 4, 6, 9, 14))
+FIRST, SECOND = PAIR = SORT[:2]
+ALIKE = Claim(
+    sentence="Both take as long.",
+    where="",
+    statistic="time / time",
+    bound=Bound(1, 1),
+    numbers=over_cells([("ratio", PAIR, quotient)]),
+)
+ORDERED = [
+    replace(ALIKE, bound=Bound(low=1, is_open=True), numbers=over_cells([("", pair, quotient)]))
+    for pair in (PAIR, PAIR[::-1])
+]
+
+
+def stopped_night(rng):
+    """The cells of a run that ended at the first look at which both intervals were narrow."""
+    whole = night(PAIR, RULE.most, rng, forks=(0.08, 0.002)).cells
+    for look in RULE.looks:
+        if decide(list(whole.values()), RULE, look).stops:
+            break
+    return {cell: replace(found, trials=found.trials[:look]) for cell, found in whole.items()}
+
+
+def test_nothing_differs_in_nights_that_stop_early():
+    rng = np.random.default_rng(3)
+    nights = [stopped_night(rng) for _ in range(800)]
+    assert len({len(one[FIRST].trials) for one in nights}) >= 4
+    false = {}
+    for looks in (1, len(RULE.looks)):
+        measured = [Measured(cells, looks) for cells in nights]
+        fails = [judge(ALIKE, one).verdict == Verdict.FAILS for one in measured]
+        holds = [
+            any(judge(claim, one).verdict == Verdict.HOLDS for claim in ORDERED) for one in measured
+        ]
+        false[looks] = np.mean(fails), np.mean(holds)
+    assert max(false[len(RULE.looks)]) <= 0.05
+    assert min(false[1]) > 0.06

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -157,3 +158,12 @@ def test_one_encoding_alone_has_no_threshold(run_of):
     assert on(replication.measured, "threshold").verdict == Verdict.NOT_TESTED
     (table,) = [e for e in replication.exhibits if e.title == "Latency and bytes"]
     assert table.rows[0][2].text == "failed"
+
+
+def test_threshold_and_slopes_of_a_run_that_may_stop_early_pay_for_its_looks(paper):
+    evidence = [replace(paper.measured, looks=looks) for looks in (1, 3)]
+    for part in ("threshold", "linearly"):
+        (fixed,), (paid,) = (on(measured, part).tested for measured in evidence)
+        assert paid.value == fixed.value
+        assert paid.low <= fixed.low
+        assert paid.high > fixed.high

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from synthetic import overhead_times
 
@@ -225,3 +227,27 @@ def test_a_share_takes_forks_for_samples():
     assert unsure.low < unsure.value < unsure.high
     assert unsure.high - unsure.low > 0.1
     assert share_between(blocks[:1]) == Estimate(share_between(blocks[:1]).value, samples=1)
+
+
+def test_every_claim_and_analysis_of_a_run_that_may_stop_early_pays_for_its_looks(paper):
+    single, measured = (replace(paper.measured, looks=looks) for looks in (1, 3))
+    for judged in paper.claims:
+        both = (judge(judged.claim, evidence).tested for evidence in (single, measured))
+        pairs = zip(*both, strict=True)
+        for fixed, paid in pairs:
+            assert paid.value == fixed.value
+            assert (paid.low, paid.high) != (fixed.low, fixed.high)
+            assert paid.low <= fixed.low
+            assert paid.high >= fixed.high
+    exhibits = (OVERHEAD.exhibits(PUBLISHED, evidence) for evidence in (single, measured))
+    for one, other in zip(*exhibits, strict=True):
+        if not one.id.endswith("-anova"):
+            continue
+        for fixed, paid in zip(one.rows, other.rows, strict=True):
+            if fixed[1].text != "measured: trials" or not fixed[5].estimate:
+                assert paid == fixed
+                continue
+            (p, crit), (paid_p, paid_crit) = fixed[6:8], paid[6:8]
+            assert paid_crit.estimate.value > crit.estimate.value
+            if p.estimate:
+                assert paid_p.estimate.value == pytest.approx(min(1, 3 * p.estimate.value))

@@ -78,7 +78,7 @@ def _slopes(evidence: Evidence) -> Sequence[tuple[str, Estimate | Untested]]:
     if not isinstance(rows, Untested):
         above = [(large - middle) / (LARGE - MIDDLE) for _, middle, large in rows]
         below = [(middle - small) / (MIDDLE - SMALL) for small, middle, _ in rows]
-        slopes = quotient_of_means(above, below)
+        slopes = quotient_of_means(above, below, evidence.looks)
         return [("inline", slopes or Untested("24 KiB take no longer than 1 KiB"))]
     return [("inline", rows)]
 

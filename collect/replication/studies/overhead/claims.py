@@ -33,7 +33,7 @@ def _significance(experiment: Experiment) -> Numbers:
         return [
             (
                 f"{row.source.lower()}, F {show(row.f)} against {show(row.f_crit)}",
-                effect_of(row.f, row.df, within, table[-1].df + 1),
+                effect_of(row.f, row.df, within, table[-1].df + 1, evidence.looks),
             )
             for row in table
             if row.f is not None and row.f_crit is not None and row.source != BLOCK
@@ -58,7 +58,7 @@ def _share(experiment: Experiment) -> Numbers:
             share = table[0].share or 0.0
             return [(label, Estimate(share, share, share))]
         blocks = evidence.moments_by_block(experiment.cells(published()))
-        return [(label, share_between(blocks) if blocks else Untested(NO_BLOCK))]
+        return [(label, share_between(blocks, evidence.looks) if blocks else Untested(NO_BLOCK))]
 
     return numbers
 
@@ -76,7 +76,8 @@ def _apart(evidence: Evidence) -> Sequence[tuple[str, Estimate | Untested]]:
         if soap.low is not None and soap.high is not None and tcp.low is not None and tcp.high:
             low = max(0.0, soap.low) / tcp.high
             high = soap.high / tcp.low if tcp.low > 0 else float("inf")
-        found.append((label, Estimate(soap.value / tcp.value, low, high, soap.samples)))
+        ratio = soap.value / tcp.value
+        found.append((label, Estimate(ratio, low, high, soap.samples, looks=evidence.looks)))
     return found
 
 
@@ -96,7 +97,7 @@ def _overhead_over_overhead(evidence: Evidence, large: int, small: int) -> Estim
     if isinstance(rows, Untested):
         return rows
     above, below = ([row[at] - row[at + 1] for row in rows] for at in (0, 2))
-    found = quotient_of_means(above, below)
+    found = quotient_of_means(above, below, evidence.looks)
     if found is None:
         return Untested(f"no overhead at {show_level(small)} bytes")
     # A printed number is known exactly.

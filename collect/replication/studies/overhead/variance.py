@@ -42,12 +42,13 @@ def table_of_trials(experiment: Experiment, evidence: Evidence) -> Sequence[Sour
     factors = tuple(zip(*levels, strict=True))
     if len(set(blocks)) < 2:
         blocks = []
-    return _analyse(Observations(np.array(response), factors, experiment.factors, tuple(blocks)))
+    observations = Observations(np.array(response), factors, experiment.factors, tuple(blocks))
+    return _analyse(observations, evidence.looks)
 
 
-def _analyse(observations: Observations) -> Sequence[Source] | Untested:
+def _analyse(observations: Observations, looks: int = 1) -> Sequence[Source] | Untested:
     try:
-        return anova(observations)
+        return anova(observations, looks)
     except InputError as error:
         return Untested(str(error))
 

@@ -108,9 +108,11 @@ def _trials_of(experiment: Experiment, measured: Measured) -> Sample:
     name = f"{LABELS[experiment.name]}, measured: trials"
     rows = measured.rows(cells) if cells else []
     if isinstance(rows, Untested) or len(rows) < 2:
-        return Sample(name, labels, [list(measured.samples(cell).values()) for cell in cells])
+        unpaired = [list(measured.samples(cell).values()) for cell in cells]
+        return Sample(name, labels, unpaired, looks=measured.looks)
     groups = [list(group) for group in zip(*rows, strict=True)]
-    return Sample(f"{name} in {len(rows)} blocks", labels, groups, in_blocks=True)
+    name = f"{name} in {len(rows)} blocks"
+    return Sample(name, labels, groups, in_blocks=True, looks=measured.looks)
 
 
 def _label(experiment: Experiment, cell: Cell) -> str:
