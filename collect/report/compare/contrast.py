@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-from collect.stats.estimates import CONFIDENCE, Estimate
+from collect.stats.estimates import Estimate
+from collect.stats.repeated import confidence_of, pay
 
 Trials = Sequence[float]
 """The trial means of a cell in one run, in ms."""
@@ -45,11 +46,14 @@ def contrast(
     after: Sequence[Trials],
     noise: Sequence[Trials] = (),
     budget: float | None = None,
+    looks: int = 1,
 ) -> Contrast | str:
     """Compare the runs of two sides; return the reason in words when they allow no statement.
 
     Runs are the samples as soon as one side, or `noise` (runs of one and the same thing), has two:
-    see `_between`. Otherwise the interval is that of the trials of the two runs: Welch's, of logs.
+    see `_between`. Otherwise the interval is that of the trials of the two runs: Welch's, of logs;
+    it pays for the `looks` at which the two may have ended. Runs as samples owe nothing: each is
+    one value, whatever ended it.
     """
     for trials in (*before, *after, *noise):
         if len(trials) and (min(trials) <= 0 or not np.isfinite(trials).all()):
@@ -62,16 +66,18 @@ def contrast(
     if isinstance(error, str):
         return error
     difference = _mean(sides[0]) - _mean(sides[1])
+    looks = 1 if between else looks
 
     def p_of(ratio: float) -> float:
-        return float(2 * stats.t.sf(abs(difference - math.log(ratio)) / error.size, error.freedom))
+        distance = abs(difference - math.log(ratio)) / error.size
+        return pay(float(2 * stats.t.sf(distance, error.freedom)), looks)
 
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, error.freedom)) * error.size
+    reach = float(stats.t.ppf((1 + confidence_of(looks)) / 2, error.freedom)) * error.size
     with np.errstate(over="ignore"):
         low, value, high = np.exp([difference - reach, difference, difference + reach]).tolist()
     samples = len(sides[0]) + len(sides[1]) if between else len(sides[0][0]) + len(sides[1][0])
     return Contrast(
-        Estimate(value, low, high, samples),
+        Estimate(value, low, high, samples, looks=looks),
         "runs" if between else "trials",
         p_of(1),
         None if budget is None else p_of(budget),

@@ -12,8 +12,9 @@ from collect.errors import InputError
 from collect.report.compare.budget import Budget
 from collect.report.compare.contrast import Contrast, Unit, contrast
 from collect.run.cell import Cell, Level
-from collect.stats.estimates import CONFIDENCE, Estimate
+from collect.stats.estimates import Estimate
 from collect.stats.groups import holm
+from collect.stats.repeated import CONFIDENCE
 
 ALPHA = 1 - CONFIDENCE
 
@@ -52,9 +53,10 @@ class Side:
 
 @dataclass(frozen=True)
 class SideCell:
-    """A cell in the runs of a side that planned it."""
+    """A cell in the runs of a side that planned it, which could end at `looks` looks in all."""
 
     results: tuple[CellResult, ...]
+    looks: int
 
     @property
     def cell(self) -> Cell:
@@ -192,7 +194,9 @@ def _compared(
     outcomes = before.outcome, after.outcome
     if outcomes == ("ok", "ok"):
         spread = noise.samples if noise else []
-        found = contrast(before.samples, after.samples, spread, ratio)
+        # Two runs may have ended at any pair of their looks.
+        looks = before.looks * after.looks
+        found = contrast(before.samples, after.samples, spread, ratio, looks)
         if isinstance(found, str):
             return replace(comparison, reason=found), None
         remark = _remark(labels, before, after)
@@ -257,10 +261,12 @@ def _remark(labels: tuple[str, str], before: SideCell, after: SideCell) -> str:
 
 def _cells(runs: Sequence[Analysis]) -> dict[Cell, SideCell]:
     found: dict[Cell, list[CellResult]] = {}
+    looks: dict[Cell, int] = {}
     for analysis in runs:
         for result in analysis.cells:
             found.setdefault(result.cell, []).append(result)
-    return {cell: SideCell(tuple(results)) for cell, results in found.items()}
+            looks[result.cell] = looks.get(result.cell, 1) * analysis.run.paid_looks
+    return {cell: SideCell(tuple(results), looks[cell]) for cell, results in found.items()}
 
 
 def _levels(analyses: Sequence[Analysis]) -> Mapping[str, list[Level]]:

@@ -44,6 +44,10 @@ _OF_TRIALS = (
     "its budget. Name several runs on each side (--against), or runs of one and the same thing "
     "(--noise)."
 )
+_OF_LOOKS = (
+    " A run could end early by its own trials (stop), so each interval also pays for every pair of "
+    "looks at which the two could end (Bonferroni)."
+)
 _STYLES = {
     CellVerdict.FASTER: "green",
     CellVerdict.SLOWER: "yellow",
@@ -102,7 +106,9 @@ class Outcome:
         others = " or ".join(side.label for side in self.others)
         ratio = _RATIO.format(others=others, reference=self.reference.label)
         if self.unit == "trials":
-            return ratio + _OF_TRIALS
+            sides = (self.reference, *self.others)
+            may_stop = any(one.run.paid_looks > 1 for side in sides for one in side.runs)
+            return ratio + _OF_TRIALS + (_OF_LOOKS if may_stop else "")
         groups = [side.label for side in (self.reference, *self.others) if len(side.runs) > 1]
         return ratio + _OF_RUNS.format(
             groups="; ".join([*groups, ", ".join(self.noise)]).strip("; ")

@@ -109,6 +109,23 @@ def test_two_runs_alone_have_no_verdict_since_trials_would_say_too_much(run_of, 
     assert "12 cells, 12 no verdict" in printed
 
 
+def test_two_runs_that_may_stop_early_pay_for_their_looks_and_several_do_not(run_of, capsys):
+    rng = np.random.default_rng(23)
+    nights = [rng.lognormal(0, 0.05, 5) for _ in range(4)]
+    fixed, paid = (contrast(nights[:1], nights[1:2], budget=1.2, looks=k) for k in (1, 6))
+    assert paid.ratio.low < fixed.ratio.low
+    assert paid.p_budget == pytest.approx(min(1, 6 * fixed.p_budget))
+    assert contrast(nights[:2], nights[2:], looks=6) == contrast(nights[:2], nights[2:])
+    rule = {"half_width": 0.05, "looks": [2, 3]}
+    study = changed(replicates=3, calls=3, warmup=1, stop=rule)
+    runs = [
+        str(run_of(name=name, study=text, profile="paper").directory)
+        for name, text in (("a", study), ("b", changed(replicates=3, calls=3, warmup=1)))
+    ]
+    assert main(["compare", *runs]) == 0
+    assert "each interval also pays" in " ".join(capsys.readouterr().out.split())
+
+
 def test_holm_is_that_of_r():
     """R: p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm") gives 0.03 0.06 0.06 0.02."""
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
