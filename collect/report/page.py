@@ -35,6 +35,8 @@ from collect.run.cell import Cell
 from collect.run.directory import Run
 from collect.stats.estimates import Estimate
 
+REPLICATION = Path(__file__).parents[2] / "docs/replication/README.md"
+"""What came of whole runs, in words; no part of an installed package."""
 TRIALS_IN_PAGE = 3000
 
 
@@ -246,7 +248,7 @@ def write_report(
         for figure in replication.figures if has_charts else ():
             titled = [(panel.title, panel.chart) for panel in figure.panels]
             charts.save(titled, run.directory / "charts" / figure.id)
-    write_text(output, _render(sections))
+    write_text(output, _render(sections, _whole_replication(output)))
     if not is_lesson:
         return None
     answers = output.with_name(f"{output.stem}-answers.md")
@@ -254,11 +256,23 @@ def write_report(
     return answers
 
 
-def _render(sections: Sequence[Section]) -> str:
+def _whole_replication(output: Path) -> str:
+    """Return the way from a page in the repository to that on whole runs of the documents' grids.
+
+    Elsewhere, as in an archive, there is none: "".
+    """
+    repository, directory = REPLICATION.parents[2], output.absolute().parent
+    if not REPLICATION.is_file() or not directory.is_relative_to(repository):
+        return ""
+    return os.path.relpath(REPLICATION, directory)
+
+
+def _render(sections: Sequence[Section], whole_replication: str) -> str:
     environment = page_templates(is_markup=True)
     has_charts = any(section.replication.figures for section in sections)
     return environment.get_template("page.html.j2").render(
         sections=sections,
+        whole_replication=whole_replication,
         palettes={"light": charts.LIGHT, "dark": charts.DARK},
         vega=_inline_script(charts.script()) if has_charts else "",
     )

@@ -492,3 +492,17 @@ def test_a_warmup_that_ended_before_the_calls_were_steady_is_said_at_the_head(ru
     assert warning.text.startswith("In 1 cell the warm-up reached its largest number")
     assert "3, 1 of 2 steady (calls of a thread)" in warning.details[0]
     assert not warning.is_grave
+
+
+def test_a_report_in_the_repository_links_to_the_whole_replication(run_of, tmp_path, monkeypatch):
+    page = tmp_path / "docs/replication/README.md"
+    monkeypatch.setattr("collect.report.page.REPLICATION", page)
+    analyses = [analyse(run_of(lambda planned, rng: [1.0] * planned.calls))]
+    report = tmp_path / "results/demo/report.html"
+    report.parent.mkdir(parents=True)
+    report_page.write_report(analyses, report)
+    assert "docs/replication" not in report.read_text()
+    page.parent.mkdir(parents=True)
+    page.touch()
+    report_page.write_report(analyses, report)
+    assert '<a href="../../docs/replication/README.md">' in report.read_text()
