@@ -4,6 +4,8 @@ import csv
 import io
 import statistics
 from collections import defaultdict
+from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from math import exp, log
 from xml.etree import ElementTree
 
@@ -16,19 +18,15 @@ ONE_BYTE = "For a reply of one byte, SOAP/HTTP takes over 13 times as long as TC
 
 
 @pytest.fixture(scope="module")
-def shown(request):
+def shown():
     """Return a function that prints an export of the sample run, as text."""
-    texts = {}
-    capture = request.config.pluginmanager.getplugin("capturemanager")
 
+    @cache
     def show(form):
-        if form not in texts:
-            out = io.StringIO()
-            with capture.global_and_fixture_disabled(), pytest.MonkeyPatch.context() as patch:
-                patch.setattr("sys.stdout", out)
-                assert main(["export", RUN, "--format", form, "-o", "-"]) == 0
-            texts[form] = out.getvalue()
-        return texts[form]
+        out = io.StringIO()
+        with redirect_stdout(out), redirect_stderr(io.StringIO()):
+            assert main(["export", RUN, "--format", form, "-o", "-"]) == 0
+        return out.getvalue()
 
     return show
 
