@@ -84,7 +84,7 @@ def sampling(lab: BenchLab) -> list[Row]:
 
 def marks(lab: BenchLab) -> Row:
     """The p50 of a small SOAP job whose client marks the parts of its call, and of one that not."""
-    constants = {"client_heap_mb": 256, "integers": 500, "pooled": True}
+    constants = {"client_heap_mb": 256, "integers": 500, "pooled": True, "servers": 1}
     plan = study(
         "bench-marks",
         "sort-soap",
