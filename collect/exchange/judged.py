@@ -11,7 +11,7 @@ from collect.exchange.tables import markdown
 from collect.replication.claims import Judgement
 from collect.replication.exhibits import Entry, Exhibit, Figure, Header, Table
 from collect.replication.judge import JudgedClaim, replicate
-from collect.report.drawings.claims import in_words
+from collect.report.drawings.claims import in_words, pairs_of
 from collect.report.picture import claims_picture
 from collect.stats.estimates import Estimate
 
@@ -36,9 +36,10 @@ def write_claims(analysis: Analysis, path: Path) -> None:
 
 def _numbers(judged: JudgedClaim) -> Iterator[list[Any]]:
     claim = judged.claim
-    printed = {result.label: result.estimate for result in judged.published.results}
-    for result in judged.measured.results:
-        paper, number = printed.get(result.label), result.estimate
+    for _, result, printed in pairs_of(judged):
+        if result is None:
+            continue
+        paper, number = printed.estimate if printed else None, result.estimate
         ends: tuple[Any, ...] = ("",) * 4
         if isinstance(number, Estimate):
             ends = number.value, number.low, number.high, number.samples

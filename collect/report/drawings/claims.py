@@ -96,14 +96,21 @@ def _numbers(claims: Sequence[JudgedClaim]) -> list[Estimate]:
 
 
 def _lines(judged: JudgedClaim) -> list[Line]:
-    """Pair what was measured with what is printed, by place: both are in the claim's order."""
+    return [Line(label, _number(a), _number(b)) for label, a, b in pairs_of(judged)]
+
+
+def pairs_of(judged: JudgedClaim) -> list[tuple[str, Result | None, Result | None]]:
+    """Pair what was measured with what is printed, by place: both are in the claim's order.
+
+    Where they are not as many, as a run has other levels, by label; None where there is none.
+    """
     own, printed = judged.measured.results, judged.published.results
     if len(own) == len(printed):
-        return [Line(a.label, _number(a), _number(b)) for a, b in zip(own, printed, strict=True)]
+        return [(a.label, a, b) for a, b in zip(own, printed, strict=True)]
     both = {result.label: result for result in printed}
     names = dict.fromkeys(result.label for result in (*own, *printed))
     measured = {result.label: result for result in own}
-    return [Line(name, _number(measured.get(name)), _number(both.get(name))) for name in names]
+    return [(name, measured.get(name), both.get(name)) for name in names]
 
 
 def _number(result: Result | None) -> Estimate | None:
