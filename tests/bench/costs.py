@@ -11,7 +11,6 @@ import csv
 import io
 import json
 import math
-import re
 import statistics
 import time
 from collections.abc import Mapping, Sequence
@@ -28,6 +27,8 @@ HTTP_CALLS = 40_000
 """About two seconds, so that each trial holds samples of its seconds and those around its phase."""
 SOAP_CALLS = 1500
 CONFIDENCE = 0.95
+SETTLED_S = 1
+"""For the start of the health service, which would count as its sampling."""
 CALM = "lab-without-health.json"
 
 
@@ -58,14 +59,17 @@ def sampling(lab: BenchLab) -> list[Row]:
         print(f"http with and without samples, pair {pair + 1} of {PAIRS} …", flush=True)
         both = run.ids[2 * pair : 2 * pair + 2]
         for is_sampled, trial in zip((pair % 2 == 0, pair % 2 == 1), both, strict=True):
+            # Started anew, or its last look keeps it sampling for 90 s of the trial without it.
+            for node in (CLIENT, WORKER):
+                verb = "restart" if is_sampled else "stop"
+                said([*lab.ssh(node), f"sudo systemctl {verb} rackbench-health.service"])
+            time.sleep(SETTLED_S)
             if is_sampled:
                 before, began = health_cpu(lab), time.monotonic()
                 run.run([trial])
                 used, lasted = used + health_cpu(lab) - before, lasted + time.monotonic() - began
                 with_it.append(median_call(run, trial))
             else:
-                for node in (CLIENT, WORKER):  # else the last look keeps it sampling for 90 s
-                    said([*lab.ssh(node), "sudo systemctl stop rackbench-health.service"])
                 run.run([trial], lab_file=calm)
                 without.append(median_call(run, trial))
     what = "`http`, 1 thread: p50 with samples"
@@ -144,8 +148,12 @@ def p50(record: Mapping[str, Any], calls: bytes) -> float:
 
 
 def health_cpu(lab: BenchLab) -> float:
-    """Seconds of processors that the health service of the worker has used; 0 when it is down."""
-    place = "/system.slice/rackbench-health.service/cpu.stat"
-    text = said([*lab.ssh(WORKER), f"cat /sys/fs/cgroup{place} 2>/dev/null || :"]).decode()
-    found = re.search(r"^usage_usec (\d+)$", text, re.MULTILINE)
-    return int(found[1]) / 1e6 if found else 0.0
+    """Seconds of processors that the health service of the worker and its children have used.
+
+    They are its processes' own (fields 14 to 17 of `proc(5)`'s stat): not each node's kernel counts
+    processors for each service. A service that is down ends the bench.
+    """
+    asked = "systemctl show --property=MainPID --value rackbench-health.service"
+    text = said([*lab.ssh(WORKER), f'getconf CLK_TCK; cat "/proc/$({asked})/stat"']).decode()
+    ticks, stat = text.splitlines()
+    return sum(map(int, stat.rpartition(")")[2].split()[11:15])) / int(ticks)
