@@ -27,6 +27,8 @@ HTTP_CALLS = 40_000
 """About two seconds, so that each trial holds samples of its seconds and those around its phase."""
 SOAP_CALLS = 1500
 CONFIDENCE = 0.95
+LONG_CALLS = 1_000_000
+"""About half a minute: of a shorter trial the looks before and after it are a large part."""
 SETTLED_S = 1
 """For the start of the health service, which would count as its sampling."""
 CALM = "lab-without-health.json"
@@ -38,52 +40,61 @@ def rows(lab: BenchLab) -> list[Row]:
 
 
 def sampling(lab: BenchLab) -> list[Row]:
-    """The p50 of `http` at one thread with and without sampling, and what sampling takes."""
-    plan = study(
-        "bench-sampling",
-        "http",
-        needs=["tomcat"],
-        servers=1,
-        restart="none",
-        replicates=2 * PAIRS,
-        calls=HTTP_CALLS,
-        warmup=HTTP_CALLS // 2,
-    )
-    run = HandRun.planned(lab, "bench-sampling", plan)
+    """The p50 of `http` at one thread with and without sampling, and what the sampler takes."""
+    run = http_run(lab, "bench-sampling", calls=HTTP_CALLS, replicates=2 * PAIRS)
     calm = f"{run.path}/{CALM}"
     described = json.loads(run.on_node("cat /etc/rackbench/lab.json"))
     del described["health_port"]
     run.on_node(f"cat > {calm}", json.dumps(described).encode())
-    with_it, without, used, lasted = [], [], 0.0, 0.0
+    with_it, without, shares = [], [], []
     for pair in range(PAIRS):
         print(f"http with and without samples, pair {pair + 1} of {PAIRS} …", flush=True)
         both = run.ids[2 * pair : 2 * pair + 2]
         for is_sampled, trial in zip((pair % 2 == 0, pair % 2 == 1), both, strict=True):
             # Started anew, or its last look keeps it sampling for 90 s of the trial without it.
-            for node in (CLIENT, WORKER):
-                verb = "restart" if is_sampled else "stop"
-                said([*lab.ssh(node), f"sudo systemctl {verb} rackbench-health.service"])
-            time.sleep(SETTLED_S)
+            set_health(lab, "restart" if is_sampled else "stop")
             if is_sampled:
-                before, began = health_cpu(lab), time.monotonic()
-                run.run([trial])
-                used, lasted = used + health_cpu(lab) - before, lasted + time.monotonic() - began
+                shares.append(health_share(lab, run, trial))
                 with_it.append(median_call(run, trial))
             else:
                 run.run([trial], lab_file=calm)
                 without.append(median_call(run, trial))
+    print("a longer trial with samples …", flush=True)
+    long = http_run(lab, "bench-long", calls=LONG_CALLS, replicates=1)
+    set_health(lab, "restart")
     what = "`http`, 1 thread: p50 with samples"
     return [
         paired(what, with_it, "without", without),
-        Row(
-            f"the health service of {WORKER} while trials run",
-            used / lasted,
-            "one core",
-            1,
-            "< 0.005",
-            lambda value: f"{value:.4f}",
-        ),
+        of_a_core("trials of seconds", statistics.fmean(shares), ""),
+        of_a_core("a trial of half a minute", health_share(lab, long, *long.ids), "< 0.005"),
     ]
+
+
+def http_run(lab: BenchLab, name: str, calls: int, replicates: int) -> HandRun:
+    """A run of `http` at one thread, with half as many calls to warm up as HTTP_CALLS."""
+    asked = {"calls": calls, "warmup": HTTP_CALLS // 2, "replicates": replicates}
+    plan = study(name, "http", needs=["tomcat"], servers=1, restart="none", **asked)
+    return HandRun.planned(lab, name, plan)
+
+
+def set_health(lab: BenchLab, verb: str) -> None:
+    """Start the health service anew on the nodes of a trial, or stop it, and let them settle."""
+    for node in (CLIENT, WORKER):
+        said([*lab.ssh(node), f"sudo systemctl {verb} rackbench-health.service"])
+    time.sleep(SETTLED_S)
+
+
+def health_share(lab: BenchLab, run: HandRun, trial: str) -> float:
+    """Run a trial; the cores that the health service of the worker took while the runner ran."""
+    before, began = health_cpu(lab), time.monotonic()
+    run.run([trial])
+    return (health_cpu(lab) - before) / (time.monotonic() - began)
+
+
+def of_a_core(when: str, share: float, target: str) -> Row:
+    """A row of what the health service took: its looks and settings, and the sampling."""
+    what = f"the health service of {WORKER} in {when}"
+    return Row(what, share, "one core", 1, target, lambda value: f"{value:.4f}")
 
 
 def marks(lab: BenchLab) -> Row:
