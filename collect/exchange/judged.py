@@ -1,13 +1,12 @@
 """Exports what a run says of its document: the claims as CSV and drawing, and all as Markdown."""
 
-import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from collect.cells.analysis import Analysis
 from collect.cells.notation import show_estimate
-from collect.exchange.tables import markdown
+from collect.exchange.tables import markdown, write_rows
 from collect.replication.claims import Judgement
 from collect.replication.exhibits import Entry, Exhibit, Figure, Header, Table
 from collect.replication.judge import JudgedClaim, replicate
@@ -26,12 +25,12 @@ _MOST_NUMBERS = 10
 
 def write_claims(analysis: Analysis, path: Path) -> None:
     """Write a CSV row for each number of each claim, as printed and as measured, with verdicts."""
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["study", *_COLUMNS])
-        for number, judged in enumerate(replicate(analysis).claims, start=1):
-            for row in _numbers(judged):
-                writer.writerow([analysis.run.study, number, *row])
+    rows = (
+        [analysis.run.study, number, *row]
+        for number, judged in enumerate(replicate(analysis).claims, start=1)
+        for row in _numbers(judged)
+    )
+    write_rows(path, ["study", *_COLUMNS], rows)
 
 
 def _numbers(judged: JudgedClaim) -> Iterator[list[Any]]:

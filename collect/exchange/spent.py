@@ -1,6 +1,5 @@
 """Exports what a call cost: its parts, its processor time, its packets, and the methods it ran."""
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult
 from collect.cells.packets import Wire
+from collect.exchange.tables import write_rows
 from collect.report.drawings.parts import REST
 from collect.report.flames import flames_of, own_times
 from collect.report.wire import wires_of
@@ -63,8 +63,6 @@ def write_frames(analysis: Analysis, path: Path) -> None:
 
 
 def _write(analysis: Analysis, path: Path, columns: Row, rows: Iterable[tuple[Cell, Row]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["study", *analysis.run.factors, *columns])
-        for cell, row in rows:
-            writer.writerow([analysis.run.study, *map(level_text, cell.levels), *row])
+    run = analysis.run
+    lines = ([run.study, *map(level_text, cell.levels), *row] for cell, row in rows)
+    write_rows(path, ["study", *run.factors, *columns], lines)

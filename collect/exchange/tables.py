@@ -3,8 +3,9 @@
 import csv
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult, cells_csv
@@ -44,24 +45,31 @@ def write_csv(analysis: Analysis, path: Path) -> None:
     path.write_text(cells_csv(analysis.run, analysis.cells), encoding="utf-8")
 
 
+def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a CSV file."""
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
 def write_trials(analysis: Analysis, path: Path) -> None:
     """Write a CSV row for each whole trial; `mean_ms` is empty where the trial does not count."""
     columns = ("trial", "block", "position", "outcome", "calls", "errors", "mean_ms")
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["study", *analysis.run.factors, *columns])
-        for cell in analysis.cells:
-            levels = [level_text(level) for level in cell.cell.levels]
-            for trial in cell.trials:
-                sealed, calls = trial.trial, trial.calls
-                mean_ms = calls.mean_ms if trial.counts else None
-                writer.writerow(
-                    [
-                        *(analysis.run.study, *levels, sealed.id, sealed.block, sealed.position),
-                        *(sealed.outcome, calls.calls, calls.errors),
-                        "" if mean_ms is None else repr(mean_ms),
-                    ]
-                )
+    write_rows(path, ["study", *analysis.run.factors, *columns], _trials(analysis))
+
+
+def _trials(analysis: Analysis) -> Iterator[list[Any]]:
+    for cell in analysis.cells:
+        levels = [level_text(level) for level in cell.cell.levels]
+        for trial in cell.trials:
+            sealed, calls = trial.trial, trial.calls
+            mean_ms = calls.mean_ms if trial.counts else None
+            yield [
+                *(analysis.run.study, *levels, sealed.id, sealed.block, sealed.position),
+                *(sealed.outcome, calls.calls, calls.errors),
+                "" if mean_ms is None else repr(mean_ms),
+            ]
 
 
 def write_latex(analysis: Analysis, path: Path) -> None:

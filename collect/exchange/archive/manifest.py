@@ -11,7 +11,8 @@ from typing import Self
 from collect.run.fields import Fields
 from collect.strict_json import parse_json
 
-SCHEMA = 1
+SCHEMA = 2
+"""1: everything is packed with deflate; 2: the data of trials with bzip2."""
 MANIFEST = "manifest.json"
 SIGNATURE = "manifest.json.sig"
 RUNS = "runs"

@@ -38,6 +38,9 @@ _OF_A_RUN = ("plan.jsonl", "run.json", NODES, LOOKS, "state.json")
 _FACTS = {"missing", "nodes", "starts"}
 """Findings that are facts of a run, which its archive states; any other is set right before."""
 _CHUNK = 1 << 20
+_DATA = (".csv", ".collapsed")
+"""What a trial sealed for programs to read: bzip2 makes it a quarter smaller than deflate, which
+packs all that people read, because every tool opens it."""
 _FIRST_DOS, _LAST_DOS = datetime(1980, 1, 1, tzinfo=UTC), datetime(2107, 12, 31, tzinfo=UTC)
 
 Progress = Callable[[str], Callable[[int, int], None]]
@@ -232,6 +235,10 @@ def _info(name: str, at: datetime) -> zipfile.ZipInfo:
     info.create_system = 3  # Unix, whatever the system
     # As Unix and MS-DOS write the kind of a file.
     info.external_attr = (0o040755 << 16) | 0x10 if info.is_dir() else 0o100644 << 16
-    is_packed = name.endswith((".gz", ".zip", "/"))
-    info.compress_type = zipfile.ZIP_STORED if is_packed else zipfile.ZIP_DEFLATED
+    if name.endswith((".gz", ".zip", "/")):
+        info.compress_type = zipfile.ZIP_STORED
+    elif "/trials/" in name and name.endswith(_DATA):
+        info.compress_type = zipfile.ZIP_BZIP2
+    else:
+        info.compress_type = zipfile.ZIP_DEFLATED
     return info

@@ -44,6 +44,7 @@ _LONGEST_SIGNATURE = 1 << 20
 _CHUNK = 1 << 20
 _END_OF_ZIP = struct.Struct("<4s4H2LH")
 _ENCRYPTED = 0x1
+_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2}
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,8 @@ def unpacked(path: Path, signers: Path | None = None) -> Iterator[Opened]:
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError) as error:
             raise _refusal(path, f"is no archive, or a damaged one ({error})") from error
         except OSError as error:
+            if error.errno is None:  # bz2's error for a damaged stream
+                raise _refusal(path, f"is no archive, or a damaged one ({error})") from error
             if not is_full(error):
                 raise
             raise InputError(
@@ -144,8 +147,7 @@ def _checked(path: Path, infos: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.
             raise _refusal(path, f"holds {info.orig_filename!r}, a path that leads out of it")
         if kind not in {0, stat.S_IFREG} or info.is_dir():
             raise _refusal(path, f"holds {info.filename}, which is no plain file")
-        is_known = info.compress_type in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
-        if info.flag_bits & _ENCRYPTED or not is_known:
+        if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
             raise _refusal(path, f"holds {info.filename}, packed as archives are not")
     return {info.filename: info for info in infos}
 

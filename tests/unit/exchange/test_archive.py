@@ -21,6 +21,7 @@ from collect.cli import main
 from collect.exchange.archive.manifest import MANIFEST, SIGNATURE, Manifest, is_safe
 from collect.exchange.archive.unpack import DIGEST_BYTES
 
+LOCAL_HEADER_BYTES = 30
 TRIAL = "runs/night/trials/b01-t001-soap-3-5000"
 
 
@@ -221,6 +222,25 @@ def test_every_changed_byte_is_found(signed, tmp_path, capsys):
         assert "changed.zip" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        (f"{TRIAL}/calls.csv", zipfile.ZIP_BZIP2),
+        (f"{TRIAL}/trial.json", zipfile.ZIP_DEFLATED),
+        ("report.html", zipfile.ZIP_DEFLATED),
+    ],
+)
+def test_a_damaged_stream_of_either_method_is_refused(signed, tmp_path, capsys, name, method):
+    with zipfile.ZipFile(signed) as archive:
+        info = archive.getinfo(name)
+    assert info.compress_type == method
+    torn = bytearray(signed.read_bytes())
+    torn[info.header_offset + LOCAL_HEADER_BYTES + len(name) + 4] ^= 0x15
+    (changed := tmp_path / "changed.zip").write_bytes(torn)
+    assert main(["check", str(changed)]) == 2
+    assert "changed.zip: is no archive, or a damaged one" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("cut", [0, 10, 1000, -1, -70])
 def test_a_file_that_was_cut_is_refused(signed, tmp_path, cut):
     (tmp_path / "cut.zip").write_bytes(signed.read_bytes()[:cut])
@@ -248,7 +268,7 @@ BAD = {
     "windows": (lambda m: {**m, "..\\above": b"1"}, "leads out of it"),
     "directory": (lambda m: {**m, "runs/night/": b""}, "besides what was packed"),
     "newer": (
-        lambda m: {**m, MANIFEST: _listed(m, schema=2, rackbench="9.9")},
+        lambda m: {**m, MANIFEST: _listed(m, schema=3, rackbench="9.9")},
         "newer version of rackbench (9.9",
     ),
     "listed above": (

@@ -92,7 +92,7 @@ CLAIMS = (
         numbers=over_cells(
             [
                 (
-                    f"{servers} servers",
+                    f"{servers} server{'s' if servers > 1 else ''}",
                     [cell_of(t, servers, size) for t in TRANSPORTS for size in (50000, 100000)],
                     _growths,
                 )
