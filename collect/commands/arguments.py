@@ -1,0 +1,81 @@
+"""How a command is registered, and the arguments that several of them take."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Action: TypeAlias = Callable[[argparse.Namespace], int]
+
+EXIT_CODES = "exit codes: 0 good, 1 findings, 2 bad usage or input"
+ONE_RUN = (
+    "a run's directory, its name in results/, an archive (ARCHIVE.zip, ARCHIVE.zip/RUN), or "
+    "a sample run of the kit (sample-sort)"
+)
+
+
+def command(
+    commands: Commands, name: str, run: Action, summary: str, text: str
+) -> argparse.ArgumentParser:
+    """Register `run` as the command `name`; `text` is what follows its usage."""
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=text.partition("\n\n")[0],
+        epilog=f"{text.partition(chr(10) * 2)[2]}\n\n{EXIT_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_signers(parser: argparse.ArgumentParser) -> None:
+    """Add `--signers`, which every command has that opens archives."""
+    parser.add_argument(
+        "--signers",
+        type=Path,
+        metavar="FILE",
+        help="accept archives only if one of these signed them: a file of allowed signers, as "
+        "ssh-keygen reads it",
+    )
+
+
+def positive(text: str) -> int:
+    """Return a whole number of at least 1."""
+    return _at_least(text, 1)
+
+
+def natural(text: str) -> int:
+    """Return a whole number of at least 0."""
+    return _at_least(text, 0)
+
+
+def share(text: str) -> float:
+    """Return a number between 0 and 1."""
+    return _between(text, 0, 1, "a share between 0 and 1, such as 0.05 for 5 %")
+
+
+def hours(text: str) -> float:
+    """Return a number of hours."""
+    return _between(text, 0, 10_000, "a number of hours above 0")
+
+
+def _between(text: str, low: float, high: float, what: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = low
+    if not low < value < high:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+    return value
+
+
+def _at_least(text: str, least: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
+    return value

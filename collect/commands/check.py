@@ -1,0 +1,65 @@
+"""`collect check`: whether a run is complete and unchanged."""
+
+import argparse
+import sys
+
+from collect.commands.arguments import ONE_RUN, Commands, add_signers, command
+from collect.commands.exits import FINDINGS, GOOD
+from collect.commands.runs import open_given, print_findings
+from collect.errors import InputError
+from collect.exchange.archive.sources import Source
+from collect.progress import progress
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "check",
+        run,
+        "prove that a run is complete and unchanged",
+        """\
+Prove a run: its plan is the one it began with; every planned trial is sealed once,
+with the right hash, row count and rows; no other trial is counted; the nodes were
+the same from start to end; cells.csv follows from the trials. Each finding says
+what is wrong, why, and what to do. No file is changed.
+
+examples:
+  collect check demo-sort
+  collect check results/demo-sort
+  collect check night --set-aside     # then the same sweep again""",
+    )
+    parser.add_argument("run_name", metavar="RUN", help=ONE_RUN)
+    add_signers(parser)
+    parser.add_argument(
+        "--set-aside",
+        action="store_true",
+        help="move refused, stray and copied trials to RUN/refused; the next sweep repeats them",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    with open_given([options.run_name], options) as sources:
+        if options.set_aside and sources[0].archive:
+            raise InputError(f"{options.run_name}: an archive never changes; leave --set-aside out")
+        return max(_prove(source, is_set_aside=options.set_aside) for source in sources)
+
+
+def _prove(source: Source, *, is_set_aside: bool) -> int:
+    from collect.report.check import SET_ASIDE, prove, set_aside  # noqa: PLC0415 - slow to import
+
+    run = source.run
+    with progress() as show:
+        proof = prove(run, show(f"{run.name}: trials verified"))
+    print_findings(proof.findings, sys.stdout)
+    if is_set_aside:
+        for name, target in set_aside(run, proof.findings).items():
+            print(f"set aside: {name} is now {target}")
+    elif source.archive is None and any(finding.kind in SET_ASIDE for finding in proof.findings):
+        print(f"to set these trials aside: collect check {source.given} --set-aside")
+    print(
+        f"{run.name}: {proof.whole} of {len(run.all_trials)} trials sealed and verified; "
+        f"{len(proof.findings) or 'no'} finding{'' if len(proof.findings) == 1 else 's'}"
+    )
+    return FINDINGS if proof.findings else GOOD

@@ -1,0 +1,105 @@
+"""`collect compare`: what got faster or slower between runs."""
+
+import argparse
+from pathlib import Path
+
+from collect.commands.arguments import Commands, add_signers, command
+from collect.commands.exits import FINDINGS, GOOD
+from collect.commands.runs import analyse_all, open_given, print_refused
+from collect.errors import InputError
+from collect.files import write_text
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "compare",
+        run,
+        "show what got faster or slower between runs",
+        """\
+Compare runs of the same factors: the ratio of each cell with its interval, and what
+else differs (run.json, plans, JVMs).
+
+Without --against each run is compared with the first one. With it, the runs before
+it are one side and those after it the other, each side runs of one and the same
+thing. --noise names runs of one and the same thing (A/A runs), of which only the
+spread is used.
+
+A run is a sample too: two nights differ although the systems do not. A cell is
+called faster or slower, at 5 % over all cells (Holm), only where it is known how
+much: where a side has two runs or --noise is given, its interval rests on the
+variance between runs. Two runs alone give the ratio with the interval of these
+runs, and no verdict. Five runs of a kind tell far more than two.
+
+Exit code 1 when a cell exceeds its budget beyond doubt, when a cell with a budget
+fails now, or when a trial is refused; 2 when the runs cannot be compared. A
+difference without a budget is no finding: exit code 0. Of two runs alone the
+budget is judged by their trials, so choose it larger than nights differ.
+
+A budget says how many times as long as on the other side a cell may take: one ratio
+for all cells, or a YAML file, where the last entry that matches a cell wins:
+
+  budget: 1.10
+  where:
+    - cells: {transport: soap, servers: [3, 5]}
+      budget: 1.5
+
+examples:
+  collect compare new1 new2 new3 --against old1 old2 old3
+  collect compare monday tuesday --noise same1 same2 same3 same4
+  collect compare today --against night1 night2 night3 night4 --budget 1.10 --json
+  collect compare jdk17 jdk21 jdk25 -o results/jdks.html      # no verdicts""",
+    )
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="runs: directories, names, archives")
+    add_signers(parser)
+    parser.add_argument(
+        "--against", metavar="RUN", nargs="+", default=[], help="the runs to compare with"
+    )
+    parser.add_argument(
+        "--noise", metavar="RUN", nargs="+", default=[], help="runs of one and the same thing"
+    )
+    parser.add_argument("--budget", metavar="RATIO|FILE", help="a ratio, or a YAML file of them")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE.html", help="write one page as well"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    # Slow to import, and no other command needs them.
+    from collect.report.compare.budget import Budget, read_budget  # noqa: PLC0415
+    from collect.report.compare.show import as_html, as_json, compare, labels, print_text  # noqa: PLC0415
+
+    budget = read_budget(options.budget) if options.budget else Budget()
+    first, others = options.against, options.runs
+    if not first:
+        first, others = others[:1], others[1:]
+    if not others:
+        raise InputError(
+            f"nothing is compared with {first[0]}; name two runs, or others after --against"
+        )
+    with open_given([*first, *others, *options.noise], options) as sources:
+        sides = [
+            [s for s in sources if s.given in names] for names in (first, others, options.noise)
+        ]
+        runs = [source.run for source in sources]
+        analyses = analyse_all(runs)
+        named = list(zip(labels(runs), analyses, strict=True))
+        ends = len(sides[0]), len(sides[0]) + len(sides[1])
+        outcome = compare(
+            dict(named[: ends[0]]),
+            dict(named[ends[0] : ends[1]]),
+            dict(named[ends[1] :]),
+            budget,
+            together=bool(options.against),
+        )
+    refused = print_refused(analyses)
+    if options.output is not None:
+        write_text(options.output, as_html(outcome))
+    if options.json:
+        print(as_json(outcome))
+    else:
+        print_text(outcome)
+    return FINDINGS if refused or outcome.compared.over else GOOD

@@ -1,0 +1,66 @@
+"""`collect export`: a run for other tools."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from collect.commands.arguments import ONE_RUN, Commands, add_signers, command
+from collect.commands.exits import FINDINGS, GOOD
+from collect.commands.runs import analyse_all, open_given, print_refused
+from collect.exchange.archive.sources import beside, only
+from collect.exchange.formats import FORMATS
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "export",
+        run,
+        "write a run for other tools",
+        f"""\
+Write a run for other tools, from its sealed and verified trials only; a refused
+trial is a finding and is left out. The file is written completely or not at all. A
+file that exists is replaced only with --force.
+
+formats:
+{_formats()}
+
+examples:
+  collect export monday --format parquet
+  collect export monday --format latex -o thesis/monday.tex --force
+  collect export monday --format trials -o trials.csv""",
+    )
+    parser.add_argument("run_name", metavar="RUN", help=ONE_RUN)
+    add_signers(parser)
+    parser.add_argument("--format", required=True, choices=FORMATS, help="see below")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="the file (default: named after the run, in its directory)",
+    )
+    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+
+
+def _formats() -> str:
+    return "\n".join(f"  {name:<9} {form.summary}" for name, form in FORMATS.items())
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    from collect.exchange.export import export, print_export  # noqa: PLC0415 - slow to import
+
+    with open_given([options.run_name], options) as sources:
+        source = only(sources)
+        (analysis,) = analyse_all([source.run])
+        output: Path | None = options.output
+        if output is None and source.archive:
+            suffix = FORMATS[options.format].suffix
+            output = beside(source.archive.path.with_stem(source.run.name), suffix)
+        if output == Path("-"):
+            print_export(analysis, options.format, sys.stdout)
+        else:
+            print(export(analysis, options.format, output, replace=options.force))
+        refused = print_refused([analysis])
+    return FINDINGS if refused else GOOD

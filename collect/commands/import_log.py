@@ -1,0 +1,72 @@
+"""`collect import`: a run of what another tool measured."""
+
+import argparse
+from pathlib import Path
+
+from collect.commands.arguments import Commands, command
+from collect.commands.exits import GOOD
+from collect.run.cell import Level
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "import",
+        run,
+        "make a run of what another tool measured",
+        """\
+Make a run of what another tool measured, so that report, compare, check and export
+work on it. jtl is the CSV log of JMeter: each file is a block (a replicate), each
+label in it a trial. A label such as `transport=soap servers=3` names the levels of
+its cell, as `collect export --format jtl` writes it; any other label is a level of
+the factor `label`, unless there is one label and --factor says what was measured.
+timeStamp is read as the start of a call, which is what JMeter writes by default. If
+a log cannot be used, the message names it and the line, and no run is made.
+
+examples:
+  collect import jtl monday.jtl tuesday.jtl --run jmeter
+  collect import jtl soap-*.jtl --run jmeter-soap --study sort --factor transport=soap
+  collect import jtl all.jtl --run orders --label 'POST /orders'""",
+    )
+    parser.add_argument("format", choices=("jtl",), help="what the files are")
+    parser.add_argument("files", metavar="FILE.jtl", nargs="+", type=Path, help="logs of JMeter")
+    parser.add_argument("--run", dest="run_name", required=True, help="name of the new run")
+    parser.add_argument("--study", default="jmeter", help="name of its study (default: jmeter)")
+    parser.add_argument(
+        "--factor",
+        metavar="NAME=LEVEL",
+        type=_factor,
+        action="append",
+        default=[],
+        help="a level of every cell; may be given again",
+    )
+    parser.add_argument("--label", help="only the samples of this label")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    from collect.exchange.imported import import_jtl  # noqa: PLC0415
+    from collect.exchange.jtl import read_jtl  # noqa: PLC0415 - no other command needs them
+
+    made = import_jtl(
+        [read_jtl(path) for path in options.files],
+        options.run_name,
+        study=options.study,
+        factors=dict(options.factor),
+        label=options.label,
+    )
+    print(
+        f"{made.directory}: {made.trials} trials, {made.calls} calls, {made.cells} cells of "
+        f"{', '.join(made.factors)}"
+    )
+    return GOOD
+
+
+def _factor(text: str) -> tuple[str, Level]:
+    from collect.exchange.labels import parse_level  # noqa: PLC0415 - no other command needs it
+
+    name, equals, level = text.partition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} does not have the form NAME=LEVEL")
+    return name, parse_level(level)

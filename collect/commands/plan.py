@@ -1,0 +1,111 @@
+"""`collect plan`: a study becomes its trials."""
+
+import argparse
+import sys
+from itertools import zip_longest
+from pathlib import Path
+
+from collect.commands.arguments import Commands, command, natural, positive
+from collect.commands.exits import GOOD
+from collect.errors import InputError
+from collect.run.plan import (
+    PlannedTrial,
+    is_planned,
+    make_plan,
+    plan_bytes,
+    workers_to_fit,
+    write_plan,
+)
+from collect.run.study import find_study, load_study
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "plan",
+        run,
+        "expand a study into its trials",
+        """\
+Expand a study into its trials, in randomised complete blocks. The same study,
+profile, seed and number of workers give the same bytes; a plan never changes.
+With --fit, levels that need more workers than --workers are left out and the
+report names them; a run that began so keeps its plan when workers are added.
+Several studies, each with its own -o, are planned together or not at all.
+
+examples:
+  collect plan sort --profile demo --workers 5
+  collect plan sort --profile paper --workers 2 --fit
+  collect plan my.yml --profile paper --workers 5 --seed 7 -o results/night/plan.jsonl""",
+    )
+    parser.add_argument(
+        "studies",
+        metavar="STUDY",
+        nargs="+",
+        help="a study file, or a name in playbooks/studies",
+    )
+    parser.add_argument("--profile", required=True, help="one of the profiles of the study file")
+    parser.add_argument(
+        "--workers", required=True, type=positive, help="number of workers in the inventory"
+    )
+    parser.add_argument(
+        "--seed", type=natural, help="seed of the run (default: that of the study file)"
+    )
+    parser.add_argument(
+        "--fit", action="store_true", help="leave out the levels that need more workers"
+    )
+    parser.add_argument(
+        "--rotate",
+        action="store_true",
+        help="give each worker's part to the next worker from block to block",
+    )
+    parser.add_argument(
+        "--capture",
+        action="store_true",
+        help="add a trial of each cell whose packets are kept; it never counts",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        action="append",
+        help="write plan.jsonl here, once for each study (default: standard output)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    outputs: list[Path] = options.output or []
+    if outputs and len(outputs) != len(options.studies):
+        raise InputError(
+            f"{len(options.studies)} studies but {len(outputs)} outputs; give each study one -o"
+        )
+    if not outputs and len(options.studies) > 1:
+        raise InputError("several studies make several plans; give each study one -o")
+    plans = [_planned(options, *pair) for pair in zip_longest(options.studies, outputs)]
+    if not outputs:
+        sys.stdout.write(plan_bytes(plans[0]).decode())
+        return GOOD
+    for output, trials in zip(outputs, plans, strict=True):
+        is_planned(output, trials)  # of all of them, before the first is written
+    for output, trials in zip(outputs, plans, strict=True):
+        fresh = write_plan(output, trials)
+        cells = len({trial.factors for trial in trials})
+        profiled = sum(trial.profiled for trial in trials)
+        captured = sum(trial.captured for trial in trials)
+        blocks = max(trial.block for trial in trials if trial.counts)
+        print(
+            f"{output}: {len(trials)} trials ({cells} cells x {blocks} blocks"
+            f"{f' and {profiled} with a profiler' if profiled else ''}"
+            f"{f' and {captured} whose packets are kept' if captured else ''}), "
+            f"{'written' if fresh else 'unchanged'}"
+        )
+    return GOOD
+
+
+def _planned(options: argparse.Namespace, name: str, output: Path | None) -> list[PlannedTrial]:
+    study = load_study(find_study(name))
+    workers = workers_to_fit(output, options.workers, fit=options.fit)
+    profile = study.profile(options.profile, workers, fit=options.fit)
+    rotate = workers if options.rotate else 0
+    return make_plan(profile, options.seed, rotate, capture=options.capture)

@@ -1,0 +1,80 @@
+"""`collect rerun`: an archived run, measured again on this lab."""
+
+import argparse
+import sys
+
+from collect.commands import compare
+from collect.commands.arguments import Commands, add_signers, command
+from collect.commands.exits import GOOD
+from collect.commands.runs import open_given
+from collect.errors import InputError
+from collect.exchange.archive.sources import only
+from collect.printable import console
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "rerun",
+        run,
+        "measure an archived run again on this lab",
+        """\
+Measure an archived run again on this lab: the same study file, profile and seed. It
+looks at the nodes, shows what differs from the lab of the archive, asks, sweeps by
+playbooks/sweep.yml and compares. Stopped, the same command goes on. A lab with fewer
+workers than a level needs is refused; --fit leaves such levels out.
+
+examples:
+  collect rerun monday.zip --dry-run
+  collect rerun monday.zip --inventory inventory/mylab --run monday-here
+  collect rerun both.zip/monday-sort --fit --yes""",
+    )
+    parser.add_argument(
+        "archive", metavar="ARCHIVE", help="an archive of one run, or ARCHIVE.zip/RUN"
+    )
+    add_signers(parser)
+    parser.add_argument("--inventory", help="inventory of this lab (default: that of ansible.cfg)")
+    parser.add_argument(
+        "--run", dest="run_name", help="name of the new run (default: the archived one's, -again)"
+    )
+    parser.add_argument(
+        "--fit", action="store_true", help="leave out the levels that need more workers"
+    )
+    parser.add_argument(
+        "-e",
+        dest="extra",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a setting for the playbooks; may be given again",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what differs; sweep nothing")
+    parser.add_argument("--yes", action="store_true", help="sweep without asking")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    from collect.exchange.archive import rerun  # noqa: PLC0415 - no other command needs it
+
+    is_asked = not (options.yes or options.dry_run)
+    if is_asked and not sys.stdin.isatty():
+        raise InputError("nobody can be asked here; add --yes to sweep, or --dry-run to look")
+    lab = rerun.Lab(options.inventory, tuple(options.extra))
+    with open_given([options.archive], options) as sources:
+        source = only(sources)
+        again = rerun.plan_again(source.run, options.run_name, lab.workers(), fit=options.fit)
+        changes = [*again.changes, *rerun.find_changes(source.run, lab.describe())]
+    if changes:
+        console().print(rerun.as_table(changes))
+    else:
+        print("nothing that was recorded differs from the lab of the archive")
+    print(f"{len(again.plan)} trials as {again.run}: {rerun.shown(again.command(lab))}", flush=True)
+    if options.dry_run:
+        return GOOD
+    if is_asked and input("Sweep now? [y/N] ").strip().lower() not in {"y", "yes"}:
+        return GOOD
+    directory = again.sweep(lab)
+    both = {"runs": [source.label, str(directory)], "against": [], "noise": [], "budget": None}
+    shown = {"signers": options.signers, "json": False, "output": None}
+    return compare.run(argparse.Namespace(**both, **shown))

@@ -1,0 +1,44 @@
+"""`collect status`: how far a run is."""
+
+import argparse
+
+from collect.commands.arguments import ONE_RUN, Commands, add_signers, command, positive
+from collect.commands.exits import GOOD
+from collect.commands.runs import open_given
+from collect.sweep.status import show_status
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "status",
+        run,
+        "show how far a run is",
+        """\
+Show how far a run is: trials done, failed and remaining; what is running now; how
+long the rest will take, estimated from the sealed trials; which trials wait for a
+node; and the free disk space here and on the client.
+
+examples:
+  collect status night
+  collect status night --watch
+  collect status night --json""",
+    )
+    parser.add_argument("run_name", metavar="RUN", help=ONE_RUN)
+    add_signers(parser)
+    parser.add_argument("--watch", action="store_true", help="show it again until the run ends")
+    parser.add_argument("--json", action="store_true", help="print one JSON object each time")
+    parser.add_argument(
+        "--every", type=positive, default=2, metavar="SECONDS", help="how often (default: 2)"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    every_s = options.every if options.watch else None
+    with open_given([options.run_name], options) as sources:
+        for source in sources:
+            ends = None if source.archive else every_s
+            show_status(str(source.run.directory), ends, as_json=options.json)
+    return GOOD
