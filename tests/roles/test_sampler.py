@@ -8,12 +8,14 @@ from loading import load
 
 MOUNT = "30 20 0:26 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup2 rw\n"
 SLICE = "sys/fs/cgroup/system.slice"
+TOMCAT = f"{SLICE}/rackbench-tomcat.service"
 DEVICES = """Inter-|   Receive                    |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets
     lo: 900 9 0 0 0 0 0 0 900 9 0 0 0 0 0 0
  host0: 700 7 0 0 0 0 0 0 300 3 0 0 0 0 0 0
 """
 BRIDGE = "   br0: 700 7 0 0 0 0 0 0 300 3 0 0 0 0 0 0\n"
+ALLOWED = "Name:\tjava\nCpus_allowed_list:\t0,2-3\n"
 SNMP = "Tcp: RtoAlgorithm RetransSegs\nTcp: 1 42\n"
 IO = "8:0 rbytes=100 wbytes=20 rios=1 wios=1 dbytes=0 dios=0\n8:16 rbytes=1 wbytes=2 rios=1\n"
 
@@ -77,9 +79,31 @@ def test_totals_of_a_service_are_those_of_its_control_group(node):
     assert (found.disk_read_bytes, found.disk_write_bytes) == (101, 22)
     assert (found.rx_bytes, found.tx_bytes, found.retransmits) == (None, None, None)
     assert found.gc_us == 0
-    node.put(f"{SLICE}/rackbench-tomcat.service/cpu.max", "10000 100000\n")
-    node.put(f"{SLICE}/rackbench-other.service/cpu.max", "max 100000\n")
-    assert node.sampler.told(0, 9)["limits"] == {"tomcat": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("files", "cores"),
+    [
+        ({}, None),
+        ({f"{TOMCAT}/cpu.max": "10000 100000\n"}, 0.1),
+        ({f"{TOMCAT}/cpu.max": "max 100000\n"}, None),
+        ({f"{SLICE}/cpu.max": "150000 100000\n", f"{TOMCAT}/cpu.max": "max 100000\n"}, 1.5),
+        ({"sys/fs/cgroup/cpu.max": "50000 100000\n", f"{TOMCAT}/cpu.max": "90000 100000\n"}, 0.5),
+        ({"proc/8/status": ALLOWED}, 3),
+        (
+            {"proc/8/status": "Cpus_allowed_list:\t0-2\n", f"{TOMCAT}/cpu.max": "50000 100000\n"},
+            0.5,
+        ),
+        ({"proc/8/status": "Cpus_allowed_list:\t0-63\n"}, None),  # also of those that are off
+    ],
+)
+def test_a_service_is_held_by_its_groups_and_by_the_processors_it_may_run_on(
+    node, sampler, monkeypatch, files, cores
+):
+    monkeypatch.setattr(sampler.os, "cpu_count", lambda: 4)
+    for name, text in files.items():
+        node.put(name, text)
+    assert node.sampler.told(0, 9)["limits"].get("tomcat") == cores
 
 
 def test_the_node_is_the_whole_of_what_it_sees(node):

@@ -310,12 +310,29 @@ class Sampler:
 
     def limits(self) -> dict[str, float]:
         """Return the cores that each service may use, for those that are held to fewer than all."""
-        found = {}
-        for unit in self._running():
-            quota, _, period = self._text(f"{self.units}/{unit}.service/cpu.max").partition(" ")
+        every = os.cpu_count() or 1
+        groups = {unit: f"{self.units}/{unit}.service" for unit in self._running()}
+        held = {
+            unit.removeprefix(PREFIX): min([every, *self._quotas(group), *self._allowed(group)])
+            for unit, group in groups.items()
+        }
+        return {unit: cores for unit, cores in held.items() if cores < every}
+
+    def _quotas(self, group: str) -> Iterator[float]:
+        """Yield the cores that a group and those around it, up to the whole node, may use."""
+        around = [group, *map(str, Path(group).parents)]
+        for one in around[: around.index(self.node_group) + 1]:
+            quota, _, period = self._text(f"{one}/cpu.max").partition(" ")
             if quota.isdecimal() and period.strip().isdecimal():
-                found[unit.removeprefix(PREFIX)] = int(quota) / int(period)
-        return found
+                yield int(quota) / int(period)
+
+    def _allowed(self, group: str) -> Iterator[int]:
+        """Yield how many processors each process of a group may run on."""
+        for process in self._text(f"{group}/cgroup.procs").split():
+            status = self._text(f"/proc/{process}/status")
+            if found := re.search(r"^Cpus_allowed_list:\s+(\S+)$", status, re.MULTILINE):
+                ranges = [part.partition("-") for part in found[1].split(",")]
+                yield sum(int(last or first) - int(first) + 1 for first, _, last in ranges)
 
     def memory_bytes(self) -> int | None:
         """Return the memory that the node may use."""
