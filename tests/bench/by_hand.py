@@ -87,7 +87,8 @@ class HandRun:
 
     def _runner(self, lab_file: str) -> str:
         return (
-            "java -Xms32m -Xmx64m -XX:+UseSerialGC -cp '/opt/rackbench/harness/*' "
+            "java -Xms32m -Xmx64m -XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError "
+            "-cp '/opt/rackbench/harness/*' "
             f"org.rackbench.harness.runner.Runner --run {self.path} --lab {lab_file} "
             f"--clients /opt/rackbench/clients --lock {self.path}/lock --group {self.path}/open"
         )

@@ -112,7 +112,7 @@ final class Profiles {
 
   private static void note(Path file, Map<String, Object> entry, String key) throws IOException {
     entry.put(key, file.getFileName().toString());
-    entry.put(key + "_sha256", TrialRecord.sha256(Files.readAllBytes(file)));
+    entry.put(key + "_sha256", FileSeal.of(file).sha256());
   }
 
   private static String name(Map<String, Object> entry, String suffix) {

@@ -2,7 +2,6 @@ package org.rackbench.harness.runner;
 
 import java.io.IOException;
 import java.math.BigDecimal;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -173,10 +172,10 @@ final class Resources {
               : node.missing();
       nodes.put(of.getKey(), described(node, missing));
     }
-    byte[] bytes = rows.toString().getBytes(StandardCharsets.UTF_8);
-    Files.write(attempt.resolve(FILE), bytes);
-    return Json.of(
-        "file", FILE, "rows", count, "sha256", TrialRecord.sha256(bytes), "nodes", nodes);
+    Path file = attempt.resolve(FILE);
+    Files.writeString(file, rows);
+    String sha256 = FileSeal.of(file).sha256();
+    return Json.of("file", FILE, "rows", count, "sha256", sha256, "nodes", nodes);
   }
 
   private Map<String, Object> described(Told node, String missing) {

@@ -20,8 +20,8 @@ import org.rackbench.harness.trial.PlannedTrial;
  * that a fault of the lab spoilt is repeated; one whose servers stay away is put off.
  *
  * <p>Exit status: 0 all trials are sealed, or SIGTERM stopped the runner; 2 bad input; 3 a fault of
- * this node (no space, no permission); 4 some trials are put off; 5 {@code --until} has come. The
- * same command continues where it stopped.
+ * this node (no space, no permission, no memory) or of the runner; 4 some trials are put off; 5
+ * {@code --until} has come. The same command continues where it stopped.
  */
 public final class Runner {
 
@@ -85,7 +85,13 @@ public final class Runner {
 
   public static void main(String[] args) {
     Stop stop = new Stop();
-    stop.exit(run(args, stop));
+    int status = FAULT;
+    try {
+      status = run(args, stop);
+    } catch (RuntimeException | Error e) {
+      e.printStackTrace();
+    }
+    stop.exit(status); // a main thread that just died would leave the hook of Stop waiting for ever
   }
 
   private static int run(String[] args, Stop stop) {
@@ -116,7 +122,7 @@ public final class Runner {
       runThrough(PlannedTrial::isProfiled, open);
       endProfiling();
       return end();
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException | Error e) {
       noteQuietly("failed", fault(e));
       throw e;
     }
@@ -233,7 +239,7 @@ public final class Runner {
     }
   }
 
-  private static String fault(IOException e) {
+  private static String fault(Throwable e) {
     String what = e instanceof FileSystemException ? e.getMessage() : ErrorText.of(e);
     return what + "; nothing of the open trial counts; mend this node and start the runner again";
   }

@@ -4,9 +4,6 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import org.rackbench.harness.trial.CallLog;
@@ -153,7 +150,7 @@ final class TrialRecord {
       Files.writeString(calls, CallLog.HEADER);
       Files.deleteIfExists(attempt.resolve(Trial.PARTS));
     }
-    byte[] rows = Files.readAllBytes(calls);
+    FileSeal seal = FileSeal.of(calls);
     Map<String, Object> line = trial.line();
     Map<String, Object> record =
         Json.of(
@@ -176,8 +173,8 @@ final class TrialRecord {
             "ended_at", Utc.now(),
             "host", InetAddress.getLocalHost().getHostName(),
             "jvm", result.getOrDefault("jvm", ownJvm(fork)),
-            "calls_rows", count(rows, (byte) '\n') - 1,
-            "calls_sha256", sha256(rows),
+            "calls_rows", seal.rows(),
+            "calls_sha256", seal.sha256(),
             "calls_file", Trial.CALLS,
             "errors", result.getOrDefault("errors", List.of()),
             "request_header_bytes", result.get("request_header_bytes"),
@@ -221,15 +218,15 @@ final class TrialRecord {
     Path file = attempt.resolve(Capture.FILE);
     if (Files.exists(file)) {
       capture.put("file", Capture.FILE);
-      capture.put("sha256", sha256(Files.readAllBytes(file)));
+      capture.put("sha256", FileSeal.of(file).sha256());
     }
     return capture;
   }
 
   /** Returns what a file of rows under a header line is proven against. */
   private Map<String, Object> sealed(String name) throws IOException {
-    byte[] rows = Files.readAllBytes(attempt.resolve(name));
-    return Json.of("file", name, "rows", count(rows, (byte) '\n') - 1, "sha256", sha256(rows));
+    FileSeal seal = FileSeal.of(attempt.resolve(name));
+    return Json.of("file", name, "rows", seal.rows(), "sha256", seal.sha256());
   }
 
   /** Returns what is known of a JVM that left no result: it is of the same JDK as the runner. */
@@ -239,21 +236,5 @@ final class TrialRecord {
         "vendor", System.getProperty("java.vendor"),
         "options", fork.options(),
         "heap_max_bytes", trial.heapMegabytes() * 1024L * 1024L);
-  }
-
-  private static int count(byte[] bytes, byte wanted) {
-    int count = 0;
-    for (byte b : bytes) {
-      count += b == wanted ? 1 : 0;
-    }
-    return count;
-  }
-
-  static String sha256(byte[] bytes) {
-    try {
-      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException(e); // every Java platform has it
-    }
   }
 }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -21,6 +22,9 @@ import org.rackbench.harness.trial.Json;
 final class Bench {
 
   static final String CLIENT = "puppet";
+
+  /** As a sweep gives the runner. */
+  static final int RUNNER_HEAP_MB = 64;
 
   final Path root;
   final Path run;
@@ -96,7 +100,7 @@ final class Bench {
 
   void appendPlan(String text) throws IOException {
     Path plan = run.resolve("plan.jsonl");
-    Files.writeString(plan, Files.exists(plan) ? Files.readString(plan) + text : text);
+    Files.writeString(plan, text, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
   }
 
   /** The command of a runner over this run. */
@@ -105,7 +109,7 @@ final class Bench {
         new ArrayList<>(
             List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xmx64m",
+                "-Xmx" + RUNNER_HEAP_MB + "m",
                 "-cp",
                 System.getProperty("java.class.path"),
                 Runner.class.getName(),

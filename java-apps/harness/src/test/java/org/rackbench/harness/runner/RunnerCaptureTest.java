@@ -12,6 +12,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
@@ -82,9 +83,9 @@ class RunnerCaptureTest extends RunnerInLab {
       assertEquals("", capture.get("missing"));
       assertEquals(2, capture.get("packets"));
       assertEquals("capture.pcap", capture.get("file"));
-      byte[] file = Files.readAllBytes(bench.sealed("b2-t2").resolve("capture.pcap"));
-      assertArrayEquals(PACKETS, file);
-      assertEquals(TrialRecord.sha256(PACKETS), capture.get("sha256"));
+      Path file = bench.sealed("b2-t2").resolve("capture.pcap");
+      assertArrayEquals(PACKETS, Files.readAllBytes(file));
+      assertEquals(FileSeal.of(file).sha256(), capture.get("sha256"));
       assertEquals("", heard.poll(10, TimeUnit.SECONDS), "the caller asks for nothing in words");
     }
     Map<String, Object> counted = bench.trial("b1-t1");

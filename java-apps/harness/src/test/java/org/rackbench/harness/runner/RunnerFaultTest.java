@@ -46,6 +46,17 @@ class RunnerFaultTest {
   }
 
   @Test
+  void anErrorThatNobodyForesawEndsTheRunner() throws Exception {
+    bench.plan("t1", "ok");
+    for (int megabytes = 0; megabytes <= Bench.RUNNER_HEAP_MB; megabytes++) {
+      bench.appendPlan(" ".repeat(1 << 20));
+    }
+    Bench.Ended runner = bench.runner();
+    assertEquals(Runner.FAULT, runner.status(), runner.output());
+    assertTrue(runner.output().contains("OutOfMemoryError"), runner.output());
+  }
+
+  @Test
   void badOptionsAndMissingFilesAreRefused() throws Exception {
     assertRefused("plan.jsonl: no such file");
     bench.plan("t1", "ok", Map.of("client", "nobody"));

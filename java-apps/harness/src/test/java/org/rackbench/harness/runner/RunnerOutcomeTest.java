@@ -88,6 +88,17 @@ class RunnerOutcomeTest {
   }
 
   @Test
+  void aLogLargerThanTheHeapOfTheRunnerIsSealed() throws Exception {
+    int calls = 2_000_000;
+    Map<String, Object> constants = new TreeMap<>(Map.of("client_heap_mb", 512));
+    bench.plan("t1", "ok", Map.of("calls", calls, "constants", constants));
+    Bench.Ended runner = bench.runner();
+    assertEquals(0, runner.status(), runner.output());
+    assertEquals(2 + calls, bench.trial("t1").get("calls_rows"));
+    assertTrue(Files.size(bench.sealed("t1").resolve("calls.csv")) > Bench.RUNNER_HEAP_MB << 20);
+  }
+
+  @Test
   void eachThreadMakesAllItsCalls() throws Exception {
     bench.plan("t1", "ok", Map.of("threads", 30));
     bench.runner();

@@ -100,8 +100,8 @@ class RunnerResourcesTest extends RunnerInLab {
     Map<?, ?> resources = (Map<?, ?>) bench.trial("t1").get("resources");
     assertEquals("resources.csv", resources.get("file"));
     assertEquals(8, resources.get("rows"));
-    byte[] bytes = Files.readAllBytes(bench.sealed("t1").resolve("resources.csv"));
-    assertEquals(TrialRecord.sha256(bytes), resources.get("sha256"));
+    FileSeal seal = FileSeal.of(bench.sealed("t1").resolve("resources.csv"));
+    assertEquals(seal.sha256(), resources.get("sha256"));
     assertEquals(
         Json.of(
             "cores",

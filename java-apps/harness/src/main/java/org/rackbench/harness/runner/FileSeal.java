@@ -1,0 +1,46 @@
+package org.rackbench.harness.runner;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+
+/**
+ * What a sealed file is proven against. It is read piece by piece: a log of a million calls is
+ * larger than the runner's heap.
+ *
+ * @param lines line ends in the file
+ * @param sha256 of its bytes, in hexadecimal digits
+ */
+record FileSeal(long lines, String sha256) {
+
+  private static final int PIECE_BYTES = 1 << 16;
+
+  static FileSeal of(Path file) throws IOException {
+    MessageDigest digest;
+    try {
+      digest = MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e); // every Java platform has it
+    }
+    byte[] piece = new byte[PIECE_BYTES];
+    long lines = 0;
+    try (InputStream bytes = Files.newInputStream(file)) {
+      for (int read = bytes.read(piece); read >= 0; read = bytes.read(piece)) {
+        digest.update(piece, 0, read);
+        for (int i = 0; i < read; i++) {
+          lines += piece[i] == '\n' ? 1 : 0;
+        }
+      }
+    }
+    return new FileSeal(lines, HexFormat.of().formatHex(digest.digest()));
+  }
+
+  /** Returns the lines without the header line. */
+  long rows() {
+    return lines - 1;
+  }
+}
