@@ -129,7 +129,7 @@ def _inventory(
         "ansible_user": ACCOUNT,
         "ansible_ssh_private_key_file": str(directory / "key"),
         "ansible_ssh_common_args": trusted,
-        # The machines have 1 GB, and every heap is touched when its JVM starts.
+        # Every heap is touched when its JVM starts, which takes long in emulation.
         **{"tomcat_heap_mb": 96, "bench_worker_heap_mb": 48, "openmq_heap_mb": 96},
     }
     groups = {"client": ["rack01"], "broker": ["rack02"], "workers": WORKERS}
