@@ -128,6 +128,20 @@ OF_OVERHEAD: dict[str, dict[str, Any]] = {
         "warmup": 5,
         "timeout_s": 600,
     },
+    "held": {
+        "factors": {
+            "experiment": ["size"],
+            "protocol": ["soap"],
+            "reply_bytes": [1],
+            "elements": [1],
+        },
+        "node": {"tomcat_heap_mb": 96, "worker_heap_mb": 48, "broker_heap_mb": 96},
+        "restart": "none",
+        "replicates": 1,
+        "calls": 20,
+        "warmup": 5,
+        "timeout_s": 1800,
+    },
 }
 
 

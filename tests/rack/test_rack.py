@@ -5,11 +5,16 @@ The whole way takes long: every machine is emulated, and they share the processo
 
 from __future__ import annotations
 
+import csv
+import json
+import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from emulated import ACCOUNT, InsidePlayer, Machine, Network, install_tree, run
@@ -22,6 +27,8 @@ from project import Project
 pytestmark = pytest.mark.long
 
 NETWORK = Network("rbrack-emulated", "10.88.1")
+CONTROL = f"{NETWORK.prefix}.1"
+TIME_SERVER = [sys.executable, str(Path(__file__).with_name("time_server.py")), CONTROL]
 # The second machine of a rack may well be of a later delivery.
 FIRMWARE = {"rack01": "bios", "rack02": "uefi", "rack03": "bios", "rack04": "bios"}
 WORKERS = ["rack03", "rack04"]
@@ -67,6 +74,12 @@ class Rack:
         assert outcome.code == 0, outcome.excerpt
         return outcome
 
+    def cells(self, run: str) -> list[dict[str, str]]:
+        """The rows of a run's cells."""
+        printed = self.player.project.collect("export", run, "--format", "cells", "-o", "-")
+        assert printed.returncode == 0, printed.stderr
+        return list(csv.DictReader(printed.stdout.splitlines()))
+
     def attempt(self, playbook: str, **extra: str) -> Outcome:
         """Run a playbook, with a line on the terminal."""
         self.say(f"emulated rack: {playbook} …")
@@ -100,8 +113,10 @@ def rack(
     player = InsidePlayer(project, home, [], [inventory], NETWORK)
     rack = Rack(machines, directory / "ssh_config", player, say)
     NETWORK.remove()
+    time_server = None
     try:
         NETWORK.make()
+        time_server = subprocess.Popen([*NETWORK.within, *TIME_SERVER])
         for machine in machines.values():
             machine.make()
             machine.start()
@@ -110,6 +125,9 @@ def rack(
     finally:
         for machine in machines.values():
             machine.remove()
+        if time_server is not None:
+            time_server.kill()
+            time_server.wait()
         NETWORK.remove()
         shutil.rmtree(directory)
 
@@ -125,10 +143,11 @@ def _inventory(
         f"Host *\n  User {ACCOUNT}\n  IdentityFile {directory}/key\n"
         f"  UserKnownHostsFile {known_hosts}\n  StrictHostKeyChecking yes\n"
     )
-    ssh = {
+    settings: dict[str, Any] = {
         "ansible_user": ACCOUNT,
         "ansible_ssh_private_key_file": str(directory / "key"),
         "ansible_ssh_common_args": trusted,
+        "baseline_time_servers": [CONTROL],
         # Every heap is touched when its JVM starts, which takes long in emulation.
         **{"tomcat_heap_mb": 96, "bench_worker_heap_mb": 48, "openmq_heap_mb": 96},
     }
@@ -137,7 +156,7 @@ def _inventory(
         group: {name: {"ansible_host": machines[name].address} for name in names}
         for group, names in groups.items()
     }
-    return fill_in(project, directory / "mylab", ssh, members)
+    return fill_in(project, directory / "mylab", settings, members)
 
 
 @pytest.fixture(scope="module")
@@ -163,10 +182,44 @@ def test_the_machines_are_alike_and_nothing_had_to_be_declared(provisioned: Rack
     assert set(FIRMWARE) <= provisioned.play("verify.yml").hosts
 
 
+def test_the_clocks_follow_the_time_server_that_was_named(provisioned: Rack) -> None:
+    ask = "timedatectl show-timesync --property=ServerAddress --value"
+    for name in FIRMWARE:
+        said = provisioned.ssh(name, f"{ask}; timedatectl show --property=NTPSynchronized --value")
+        assert said.stdout.split() == [CONTROL, "yes"], name
+
+
 def test_a_sweep_of_the_overhead_study_runs(provisioned: Rack) -> None:
     provisioned.play("sweep.yml", study="overhead", profile="emulated", run="emulated")
     done = provisioned.player.project.collect("check", "emulated")
     assert done.returncode == 0, done.stdout
+
+
+def test_a_client_held_to_a_tenth_of_a_core_is_named_as_the_limit(provisioned: Rack) -> None:
+    quota = "/run/systemd/system/rackbench-runner.service.d"
+    hold = f"mkdir -p {quota} && printf '[Service]\\nCPUQuota=10%%\\n' >{quota}/quota.conf"
+    release = f"rm -r {quota}"
+    for command in (hold, "systemctl daemon-reload"):
+        assert provisioned.ssh("rack01", f"sudo sh -c {shlex.quote(command)}").returncode == 0
+    try:
+        provisioned.play("sweep.yml", study="overhead", profile="held", run="held")
+    finally:
+        provisioned.ssh("rack01", f"sudo {release} && sudo systemctl daemon-reload")
+    (cell,) = provisioned.cells("held")
+    assert cell["outcome"] == "ok"
+    assert cell["limited_by"] == "client"
+    (trial,) = provisioned.player.project.results("held").glob("trials/*/trial.json")
+    nodes = json.loads(trial.read_text())["resources"]["nodes"]
+    assert nodes["rack01"]["limits"] == {"runner": 0.1}
+
+
+def test_disks_and_links_of_the_machines_were_counted(provisioned: Rack) -> None:
+    rows = []
+    for file in provisioned.player.project.results("emulated").glob("trials/*/resources.csv"):
+        rows += list(csv.DictReader(file.read_text().splitlines()))
+    of_nodes = [row for row in rows if not row["service"]]
+    for column in ("cpu_cores", "rx_bytes", "tx_bytes", "disk_write_bytes"):
+        assert sum(float(row[column] or 0) for row in of_nodes) > 0, column
 
 
 def test_a_worker_whose_power_is_cut_is_missed_and_comes_back(provisioned: Rack) -> None:

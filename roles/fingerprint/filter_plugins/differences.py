@@ -11,7 +11,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from collect.run.differences import Row, find_odd, gather
-from collect.run.fingerprint import ABSENT, OF_A_MACHINE, READINGS, flat, kind_of
+from collect.run.fingerprint import OF_A_MACHINE, READINGS, flat, kind_of
 
 EXAMPLES = r"""
 - name: Show what differs between two nodes
@@ -80,7 +80,7 @@ def links_off(
             else:
                 far = abs(value - middle) > share * middle
             if far:
-                shown = ABSENT if value is None else str(value)
+                shown = "no answer of its peer" if value is None else str(value)
                 others = f"{words} {middle:g}"
                 yield Row(item, name, shown, others)
 

@@ -78,7 +78,8 @@ from ansible.module_utils.ssh_session import ssh_session
 
 CONNECTIONS = 5
 TRANSFERS = 3
-PEER_TIMEOUT_S = 2.0
+PEER_TIMEOUT_S = 30.0
+"""The first connection starts the peer's health service, which takes seconds on a slow machine."""
 BLOCK_BYTES = 1 << 16
 # The kernel's word for no wish at all.
 NO_LATENCY_US = 2_000_000_000
