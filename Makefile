@@ -31,7 +31,7 @@ help:
 	@echo 'make test-faults  kill, cut and fill what a sweep needs, for half an hour'
 	@echo 'make test-security  noise, crowds and attacks on every service, for three quarters of an hour'
 	@echo 'make test-netboot  install a machine with a blank disk over the network, in emulation, for three quarters of an hour'
-	@echo 'make test-rack  provision emulated machines that the kit did not make, for hours'
+	@echo 'make test-rack  provision emulated machines that the kit did not make, for an hour'
 	@echo 'make bench      measure the kit itself        make clean      remove what was built'
 	@echo 'make bench-collect    measure the reading of logs, without a lab'
 	@echo 'make bench-jtl        let JMeter read an exported log, and compare'
@@ -70,7 +70,7 @@ test-long: .venv/ready test-packages
 	  'attacking the services' 2700 '$(MAKE) --no-print-directory test-security' \
 	  'killing, cutting and filling' 2400 '$(MAKE) --no-print-directory test-faults' \
 	  'installing over the network' 3000 '$(MAKE) --no-print-directory test-netboot' \
-	  'provisioning emulated machines' 14400 '$(MAKE) --no-print-directory test-rack'
+	  'provisioning emulated machines' 3600 '$(MAKE) --no-print-directory test-rack'
 
 UNIT_PROCESSES ?= auto
 test-unit: .venv/ready test-packages

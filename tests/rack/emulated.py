@@ -19,7 +19,8 @@ from playbook import Player
 
 SUITE = "trixie"
 ACCOUNT = "rack"
-KERNEL_WORDS = "ro quiet console=ttyS0"
+# Else the kernel finds out sooner or later that an emulated TSC is no good clock, on some machines.
+KERNEL_WORDS = "ro quiet console=ttyS0 tsc=reliable"
 MIB = 1 << 20
 ESP_MIB, ROOT_MIB = 64, 4096
 MEMORY_MB = 2048
