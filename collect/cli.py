@@ -19,8 +19,7 @@ from collect.commands import (
     rerun,
     status,
 )
-from collect.commands.arguments import EXIT_CODES
-from collect.commands.exits import BAD_INPUT, GOOD
+from collect.commands.exits import BAD_INPUT, EXIT_CODES, GOOD
 from collect.errors import InputError
 
 COMMANDS = (

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
+from collect.commands.exits import EXIT_CODES
+
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Action: TypeAlias = Callable[[argparse.Namespace], int]
 
-EXIT_CODES = "exit codes: 0 good, 1 findings, 2 bad usage or input"
 ONE_RUN = (
     "a run's directory, its name in results/, an archive (ARCHIVE.zip, ARCHIVE.zip/RUN), or "
     "a sample run of the kit (sample-sort)"

@@ -78,8 +78,9 @@ from ansible.module_utils.ssh_session import ssh_session
 
 CONNECTIONS = 5
 TRANSFERS = 3
-PEER_TIMEOUT_S = 30.0
-"""The first connection starts the peer's health service, which takes seconds on a slow machine."""
+CONNECT_S = 2.0
+ANSWER_S = 30.0
+"""The first request starts the peer's health service, which takes seconds on a slow machine."""
 BLOCK_BYTES = 1 << 16
 # The kernel's word for no wish at all.
 NO_LATENCY_US = 2_000_000_000
@@ -256,7 +257,7 @@ def peer_link(peer: str) -> dict[str, object]:
 def reach(peer: str) -> socket.socket:
     """Connect to a peer."""
     address, _, port = peer.rpartition(":")
-    return socket.create_connection((address.strip("[]"), int(port)), PEER_TIMEOUT_S)
+    return socket.create_connection((address.strip("[]"), int(port)), CONNECT_S)
 
 
 def connect_seconds(peer: str) -> float:
@@ -269,6 +270,7 @@ def connect_seconds(peer: str) -> float:
 def transfer_mbit(peer: str) -> float:
     """Return the rate of one transfer from its first block on."""
     with reach(peer) as connection:
+        connection.settimeout(ANSWER_S)
         connection.sendall(b"GET /stream HTTP/1.0\r\n\r\n")
         if not connection.recv(BLOCK_BYTES):
             raise ConnectionError(f"{peer} sends nothing")
