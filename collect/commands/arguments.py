@@ -31,6 +31,19 @@ def command(
     return parser
 
 
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Add the run that a command is about, which may be in an archive."""
+    parser.add_argument("run_name", metavar="RUN", help=ONE_RUN)
+    add_signers(parser)
+
+
+def add_fit(parser: argparse.ArgumentParser) -> None:
+    """Add `--fit`, which every command has that plans for a lab."""
+    parser.add_argument(
+        "--fit", action="store_true", help="leave out the levels that need more workers"
+    )
+
+
 def add_signers(parser: argparse.ArgumentParser) -> None:
     """Add `--signers`, which every command has that opens archives."""
     parser.add_argument(

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from collect.commands.arguments import ONE_RUN, Commands, add_signers, command
+from collect.commands.arguments import Commands, add_run, command
 from collect.commands.exits import FINDINGS, GOOD
 from collect.commands.runs import open_given, print_findings
 from collect.errors import InputError
@@ -29,8 +29,7 @@ examples:
   collect check results/demo-sort
   collect check night --set-aside     # then the same sweep again""",
     )
-    parser.add_argument("run_name", metavar="RUN", help=ONE_RUN)
-    add_signers(parser)
+    add_run(parser)
     parser.add_argument(
         "--set-aside",
         action="store_true",

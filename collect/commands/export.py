@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from collect.commands.arguments import ONE_RUN, Commands, add_signers, command
+from collect.commands.arguments import Commands, add_run, command
 from collect.commands.exits import FINDINGS, GOOD
 from collect.commands.runs import analyse_all, open_given, print_refused
 from collect.exchange.archive.sources import beside, only
@@ -31,8 +31,7 @@ examples:
   collect export monday --format latex -o thesis/monday.tex --force
   collect export monday --format trials -o trials.csv""",
     )
-    parser.add_argument("run_name", metavar="RUN", help=ONE_RUN)
-    add_signers(parser)
+    add_run(parser)
     parser.add_argument("--format", required=True, choices=FORMATS, help="see below")
     parser.add_argument(
         "-o",

@@ -5,7 +5,7 @@ import sys
 from itertools import zip_longest
 from pathlib import Path
 
-from collect.commands.arguments import Commands, command, natural, positive
+from collect.commands.arguments import Commands, add_fit, command, natural, positive
 from collect.commands.exits import GOOD
 from collect.errors import InputError
 from collect.run.plan import (
@@ -51,9 +51,7 @@ examples:
     parser.add_argument(
         "--seed", type=natural, help="seed of the run (default: that of the study file)"
     )
-    parser.add_argument(
-        "--fit", action="store_true", help="leave out the levels that need more workers"
-    )
+    add_fit(parser)
     parser.add_argument(
         "--rotate",
         action="store_true",

@@ -2,7 +2,7 @@
 
 import argparse
 
-from collect.commands.arguments import ONE_RUN, Commands, add_signers, command, hours, share
+from collect.commands.arguments import Commands, add_run, command, hours, share
 from collect.commands.exits import FINDINGS, GOOD
 from collect.commands.runs import analyse_all, open_given, print_refused
 from collect.exchange.archive.sources import only
@@ -27,8 +27,7 @@ examples:
   collect power pilot --half-width 0.02 --hours 12
   collect power pilot --contrast transport --profile paper --json""",
     )
-    parser.add_argument("run_name", metavar="RUN", help=ONE_RUN)
-    add_signers(parser)
+    add_run(parser)
     parser.add_argument(
         "--half-width",
         type=share,

@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from collect.commands import compare
-from collect.commands.arguments import Commands, add_signers, command
+from collect.commands.arguments import Commands, add_fit, add_signers, command
 from collect.commands.exits import GOOD
 from collect.commands.runs import open_given
 from collect.errors import InputError
@@ -38,9 +38,7 @@ examples:
     parser.add_argument(
         "--run", dest="run_name", help="name of the new run (default: the archived one's, -again)"
     )
-    parser.add_argument(
-        "--fit", action="store_true", help="leave out the levels that need more workers"
-    )
+    add_fit(parser)
     parser.add_argument(
         "-e",
         dest="extra",

@@ -2,7 +2,7 @@
 
 import argparse
 
-from collect.commands.arguments import ONE_RUN, Commands, add_signers, command, positive
+from collect.commands.arguments import Commands, add_run, command, positive
 from collect.commands.exits import GOOD
 from collect.commands.runs import open_given
 from collect.sweep.status import show_status
@@ -25,8 +25,7 @@ examples:
   collect status night --watch
   collect status night --json""",
     )
-    parser.add_argument("run_name", metavar="RUN", help=ONE_RUN)
-    add_signers(parser)
+    add_run(parser)
     parser.add_argument("--watch", action="store_true", help="show it again until the run ends")
     parser.add_argument("--json", action="store_true", help="print one JSON object each time")
     parser.add_argument(

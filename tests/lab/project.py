@@ -113,6 +113,7 @@ OF_THE_HARNESS: dict[str, dict[str, Any]] = {
     },
 }
 
+SMALL_HEAPS = {"tomcat_heap_mb": 96, "worker_heap_mb": 48, "broker_heap_mb": 96}
 # For machines in emulation, where a JVM takes half a minute to start.
 OF_OVERHEAD: dict[str, dict[str, Any]] = {
     "emulated": {
@@ -122,7 +123,7 @@ OF_OVERHEAD: dict[str, dict[str, Any]] = {
             "reply_bytes": [1, 20000],
             "elements": [1],
         },
-        "node": {"tomcat_heap_mb": 96, "worker_heap_mb": 48, "broker_heap_mb": 96},
+        "node": SMALL_HEAPS,
         "replicates": 2,
         "calls": 10,
         "warmup": 5,
@@ -135,7 +136,7 @@ OF_OVERHEAD: dict[str, dict[str, Any]] = {
             "reply_bytes": [1],
             "elements": [1],
         },
-        "node": {"tomcat_heap_mb": 96, "worker_heap_mb": 48, "broker_heap_mb": 96},
+        "node": SMALL_HEAPS,
         "restart": "none",
         "replicates": 1,
         "calls": 20,
