@@ -87,11 +87,12 @@ class Graph:
 
 @dataclass(frozen=True)
 class Link:
-    """A flame graph of its own, of one JVM in one trial."""
+    """The files of one JVM in one trial: its flame graph, and its recording where there is one."""
 
     text: str
     trial: str
     file: str
+    recording: str | None
 
 
 @dataclass(frozen=True)
@@ -226,8 +227,9 @@ def profiled(cell: Cell, trials: Sequence[Trial]) -> Profiled:
                 gaps.extend(changed)
                 continue
             events.append(profile.event)
-            if "page" in profile.files:
-                links.append(Link(who, trial.id, profile.files["page"][0]))
+            names = {kind: name for kind, (name, _) in profile.files.items()}
+            if "page" in names:
+                links.append(Link(who, trial.id, names["page"], names.get("recording")))
             text = (trial.directory / profile.files["stacks"][0]).read_text(errors="replace")
             program = "client" if profile.role == "client" else profile.service
             for stack, time_ns in collapsed(text):

@@ -71,7 +71,8 @@ class Profile:
 
     `role` is client or service; `event` is the timer by which it was sampled. `missing` is why
     there is no profile, or "". `files` are its files in the trial's directory with their SHA-256:
-    `stacks`, collapsed and in nanoseconds of processor time, and `page`, a flame graph.
+    `stacks`, collapsed and in nanoseconds of processor time, `page`, a flame graph, and
+    `recording`, for JDK Mission Control, which earlier versions did not keep.
     """
 
     node: str
@@ -245,7 +246,7 @@ def profiles_of(record: Fields) -> tuple[Profile, ...]:
             missing=one.text("missing") or "",
             files={
                 kind: (name, one.text(f"{kind}_sha256") or "")
-                for kind in ("stacks", "page")
+                for kind in ("stacks", "page", "recording")
                 if (name := one.text(kind)) and "/" not in name
             },
         )

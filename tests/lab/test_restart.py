@@ -6,6 +6,7 @@ Two trials with a profiler follow its four that count.
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import Any
 
 import pytest
@@ -86,6 +87,11 @@ def test_the_profiler_sees_the_services_own_work_in_trials_that_never_count(
         for name, frame in (("tomcat", "org/apache/"), ("broker", "com/sun/messaging/")):
             if name in found:
                 assert frame in (directory / found[name]["stacks"]).read_text()
+        for one in found.values():
+            assert one["recording"] == f"{one['node']}-{one['service']}.jfr"
+            command = ["jfr", "summary", str(directory / one["recording"])]
+            summary = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+            assert int(summary.partition("jdk.ExecutionSample ")[2].split()[0]) > 0
     for node in ("worker1", "broker1"):
         seen = lab.output(node, "grep -l libasyncProfiler /proc/[0-9]*/maps || true")
         assert seen == "", f"a service on {node} still has the profiler"

@@ -14,7 +14,7 @@ def profile():
 def test_a_profile_is_read_once_and_removed(profile, tmp_path):
     place = tmp_path / "profile"
     place.write_text("a;b 3\n")
-    assert profile.taken(os.getpid(), str(place)) == "a;b 3\n"
+    assert profile.taken(os.getpid(), str(place)) == b"a;b 3\n"
     assert not place.exists()
 
 
@@ -44,3 +44,14 @@ def test_a_link_to_a_socket_is_no_socket(profile, tmp_path):
     (tmp_path / "link").symlink_to("/dev/null")
     assert not profile.is_socket(tmp_path / "link")
     assert not profile.is_socket(tmp_path / "nothing")
+
+
+def test_the_files_of_a_profile_share_its_limit(profile, tmp_path, monkeypatch):
+    (tmp_path / "unit.event").write_text("ctimer")
+    monkeypatch.setattr(profile, "ROOM", tmp_path)
+    monkeypatch.setattr(profile, "load", lambda pid, options: "")
+    monkeypatch.setattr(profile, "taken", lambda pid, path: b"four")
+    found = profile.end("unit", 1, 16)
+    assert (found["stacks"], found["page"], found["recording"]) == ("four", "four", "Zm91cg==")
+    with pytest.raises(profile.RefusedError, match="its profile has more than"):
+        profile.end("unit", 1, 15)

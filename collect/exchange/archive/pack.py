@@ -38,7 +38,7 @@ _OF_A_RUN = ("plan.jsonl", "run.json", NODES, LOOKS, "state.json")
 _FACTS = {"missing", "nodes", "starts"}
 """Findings that are facts of a run, which its archive states; any other is set right before."""
 _CHUNK = 1 << 20
-_DATA = (".csv", ".collapsed")
+_DATA = (".csv", ".collapsed", ".jfr")
 """What a trial sealed for programs to read: bzip2 makes it a quarter smaller than deflate, which
 packs all that people read, because every tool opens it."""
 _FIRST_DOS, _LAST_DOS = datetime(1980, 1, 1, tzinfo=UTC), datetime(2107, 12, 31, tzinfo=UTC)

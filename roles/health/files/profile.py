@@ -7,6 +7,7 @@ Whatever fails is an answer with the reason.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -24,9 +25,11 @@ EVENTS = ("ctimer", "itimer")  # the units' sandboxes forbid perf events
 INTERVAL_NS = 2_000_000
 STACKS = "/tmp/rackbench-profile.collapsed"  # noqa: S108 - in the service's private /tmp
 PAGE = "/tmp/rackbench-profile.html"  # noqa: S108
+RECORDING = "/tmp/rackbench-profile.jfr"  # noqa: S108
 LOG = "/tmp/rackbench-profile.log"  # noqa: S108
 STOPPED_AFTER_S = 7200  # when nobody stops it
-MOST_BYTES = 8 << 20
+MOST_BYTES = 8 << 20  # of all profiles of a node together, as the runner has a small heap
+TOO_LONG = "its profile has more than {} MiB"
 ATTACH_S = 5.0
 COMMAND_S = 20.0
 PAUSE_S = 0.05
@@ -43,22 +46,27 @@ def main() -> None:
     wish, said = json.loads(ASKED.read_text()), ROOM / "answer"
     if said.exists() and json.loads(said.read_text())["id"] == wish["id"]:
         return  # systemd may start this twice for one change
-    done = {unit: answer(wish["action"], unit, start) for unit, start in wish["starts"].items()}
+    starts = wish["starts"]
+    most = MOST_BYTES // max(1, len(starts))
+    done = {unit: answer(wish["action"], unit, start, most) for unit, start in starts.items()}
     new = ROOM / "answer.new"
     new.write_text(json.dumps({"id": wish["id"], "units": done}))
     new.chmod(0o644)
     new.replace(said)
 
 
-def answer(action: str, unit: str, start: str) -> dict[str, object]:
-    """Start or stop the profiler in the JVM of a unit and return what is known of its profile."""
+def answer(action: str, unit: str, start: str, most: int) -> dict[str, object]:
+    """Start or stop the profiler in the JVM of a unit and return what is known of its profile.
+
+    A profile may have `most` bytes.
+    """
     found: dict[str, object] = {"event": "", "interval_ns": INTERVAL_NS, "missing": ""}
     try:
         pid = process(unit, start)
         if action == "start":
             begin(unit, start, pid)
         elif action == "stop":
-            found |= end(unit, pid)
+            found |= end(unit, pid, most)
     except (RefusedError, OSError, ValueError) as error:
         found["missing"] = str(error)
     return found
@@ -70,17 +78,17 @@ def begin(unit: str, start: str, pid: int) -> None:
         raise RefusedError(f"{LIBRARY}: no such file; run site.yml again")
     (ROOM / f"{unit}.event").unlink(missing_ok=True)
     mark(ROOM / unit, start)  # before, so that no JVM with the library is without
+    more = f"interval={INTERVAL_NS},timeout={STOPPED_AFTER_S},file={RECORDING},log={LOG}"
     for event in EVENTS:
-        options = f"start,event={event},interval={INTERVAL_NS},timeout={STOPPED_AFTER_S},log={LOG}"
-        why_not = load(pid, options)
+        why_not = load(pid, f"start,jfr,event={event},{more}")
         if not why_not:
             mark(ROOM / f"{unit}.event", event)
             return
     raise RefusedError(why_not)
 
 
-def end(unit: str, pid: int) -> dict[str, object]:
-    """Stop the profiler; return the collapsed stacks, in nanoseconds, and the flame graph."""
+def end(unit: str, pid: int, most: int) -> dict[str, object]:
+    """Stop the profiler; return its files: stacks in nanoseconds, page, and recording in base64."""
     event = ROOM / f"{unit}.event"
     if not event.exists():
         raise RefusedError("the profiler did not start in it; see journalctl -u rackbench-profile")
@@ -90,14 +98,21 @@ def end(unit: str, pid: int) -> dict[str, object]:
     ):
         if why_not := load(pid, options):
             raise RefusedError(why_not)
-    return {"event": event.read_text(), "stacks": taken(pid, STACKS), "page": taken(pid, PAGE)}
+    parts = {
+        "stacks": taken(pid, STACKS).decode(errors="replace"),
+        "page": taken(pid, PAGE).decode(errors="replace"),
+        "recording": base64.b64encode(taken(pid, RECORDING)).decode(),
+    }
+    if sum(map(len, parts.values())) > most:
+        raise RefusedError(TOO_LONG.format(most >> 20))
+    return {"event": event.read_text(), **parts}
 
 
 def load(pid: int, options: str) -> str:
     """Have a JVM load the profiler with these options; return why that failed, or nothing."""
     said = command(pid, "load", str(LIBRARY), "true", options)
     try:
-        words = taken(pid, LOG).strip()
+        words = taken(pid, LOG).decode(errors="replace").strip()
     except OSError:
         words = ""
     if re.fullmatch(r"0\s+(return code: )?0\s*", said):
@@ -141,7 +156,7 @@ def ask_to_listen(pid: int, inside: str, listener: Path) -> None:
         trigger.unlink(missing_ok=True)
 
 
-def taken(pid: int, path: str) -> str:
+def taken(pid: int, path: str) -> bytes:
     """Return what the profiler wrote into the service's /tmp, and remove it there."""
     place = seen_by(pid, path)
     try:
@@ -152,8 +167,8 @@ def taken(pid: int, path: str) -> str:
     finally:
         place.unlink(missing_ok=True)
     if len(content) > MOST_BYTES:
-        raise RefusedError(f"its profile has more than {MOST_BYTES >> 20} MiB")
-    return content.decode(errors="replace")
+        raise RefusedError(TOO_LONG.format(MOST_BYTES >> 20))
+    return content
 
 
 def seen_by(pid: int, path: str) -> Path:

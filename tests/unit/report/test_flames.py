@@ -57,6 +57,7 @@ def add_profiles(run, planned, stacks_of=profile_of):
         for kind, suffix, text in (
             ("stacks", "collapsed", "".join(lines)),
             ("page", "html", "<html></html>"),
+            ("recording", "jfr", "FLR"),
         ):
             name = f"{node}-{service}.{suffix}"
             (directory / name).write_text(text)

@@ -1,7 +1,6 @@
 package org.rackbench.harness.runner;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -10,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import org.rackbench.harness.trial.JvmProfiler;
 import org.rackbench.harness.trial.PlannedTrial;
+import org.rackbench.harness.trial.ProfileFile;
 
 /**
  * Profiles of the JVMs of a trial that never counts: of its services, by a request to their nodes,
@@ -49,16 +49,26 @@ final class Profiles {
     }
     String client = nodes.client().map(ServingNode::name).orElse("client");
     Map<String, Object> own = entry(client, trial.client(), "client", ofClient);
-    move(attempt.resolve(JvmProfiler.STACKS), attempt, own, "stacks", ".collapsed");
-    move(attempt.resolve(JvmProfiler.PAGE), attempt, own, "page", ".html");
+    for (ProfileFile kind : ProfileFile.values()) {
+      Path left = attempt.resolve(JvmProfiler.NAME + kind.suffix());
+      if (!own.get("missing").equals("")) {
+        Files.deleteIfExists(left);
+      } else if (Files.exists(left)) {
+        Files.move(left, target(attempt, own, kind));
+        note(attempt, own, kind);
+      }
+    }
     found.add(own);
     for (Map.Entry<ServingNode, Map<?, ?>> answer : ask(STOP, before).entrySet()) {
       String node = answer.getKey().name();
       for (Object service : before.starts().get(answer.getKey()).keySet()) {
         Map<?, ?> said = Look.object(answer.getValue().get(service));
         Map<String, Object> entry = entry(node, service.toString(), "service", said);
-        write(said.get("stacks"), attempt, entry, "stacks", ".collapsed");
-        write(said.get("page"), attempt, entry, "page", ".html");
+        for (ProfileFile kind : ProfileFile.values()) {
+          if (said.get(kind.key()) instanceof String content) {
+            keep(content, attempt, entry, kind);
+          }
+        }
         found.add(entry);
       }
     }
@@ -90,32 +100,25 @@ final class Profiles {
     return entry;
   }
 
-  private static void move(
-      Path source, Path attempt, Map<String, Object> entry, String key, String suffix)
+  private static void keep(
+      String content, Path attempt, Map<String, Object> entry, ProfileFile kind)
       throws IOException {
-    if (Files.exists(source)) {
-      Path target = attempt.resolve(name(entry, suffix));
-      Files.move(source, target);
-      note(target, entry, key);
+    try {
+      Files.write(target(attempt, entry, kind), kind.bytes(content));
+      note(attempt, entry, kind);
+    } catch (IllegalArgumentException e) {
+      entry.put("missing", "its %s is damaged: %s".formatted(kind.key(), e.getMessage()));
     }
   }
 
-  private static void write(
-      Object text, Path attempt, Map<String, Object> entry, String key, String suffix)
+  private static void note(Path attempt, Map<String, Object> entry, ProfileFile kind)
       throws IOException {
-    if (text instanceof String content) {
-      Path target = attempt.resolve(name(entry, suffix));
-      Files.writeString(target, content, StandardCharsets.UTF_8);
-      note(target, entry, key);
-    }
+    Path file = target(attempt, entry, kind);
+    entry.put(kind.key(), file.getFileName().toString());
+    entry.put(kind.key() + "_sha256", FileSeal.of(file).sha256());
   }
 
-  private static void note(Path file, Map<String, Object> entry, String key) throws IOException {
-    entry.put(key, file.getFileName().toString());
-    entry.put(key + "_sha256", FileSeal.of(file).sha256());
-  }
-
-  private static String name(Map<String, Object> entry, String suffix) {
-    return entry.get("node") + "-" + entry.get("service") + suffix;
+  private static Path target(Path attempt, Map<String, Object> entry, ProfileFile kind) {
+    return attempt.resolve(entry.get("node") + "-" + entry.get("service") + kind.suffix());
   }
 }

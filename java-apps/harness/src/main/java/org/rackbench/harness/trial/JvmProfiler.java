@@ -14,10 +14,8 @@ import javax.management.ObjectName;
  */
 public final class JvmProfiler {
 
-  /** What it leaves in the directory of the attempt. */
-  public static final String STACKS = "profile.collapsed";
-
-  public static final String PAGE = "profile.html";
+  /** The name, without its suffix, of each file that it leaves in the directory of the attempt. */
+  public static final String NAME = "profile";
 
   /** In a directory from which every unit of the kit may execute. */
   private static final String LIBRARY = "/usr/lib/rackbench/libasyncProfiler.so";
@@ -37,14 +35,17 @@ public final class JvmProfiler {
     this.missing = missing;
   }
 
-  /** Starts profiling; a profiler that does not start leaves only the reason. */
-  static JvmProfiler start() {
+  /** Starts profiling into {@code directory}; one that does not start leaves only the reason. */
+  static JvmProfiler start(Path directory) {
     String reason = LIBRARY + ": no such file; run site.yml again";
     if (!Files.exists(Path.of(LIBRARY))) {
       return new JvmProfiler("", reason);
     }
     for (String event : EVENTS) {
-      reason = command("start,event=%s,interval=%d".formatted(event, INTERVAL_NS));
+      reason =
+          command(
+              "start,jfr,event=%s,interval=%d,file=%s"
+                  .formatted(event, INTERVAL_NS, file(directory, ProfileFile.RECORDING)));
       if (reason.isEmpty()) {
         return new JvmProfiler(event, "");
       }
@@ -52,19 +53,23 @@ public final class JvmProfiler {
     return new JvmProfiler("", reason);
   }
 
-  /** Stops and leaves two files in {@code directory}; stacks count nanoseconds. */
+  /** Stops and leaves three files in {@code directory}; stacks count nanoseconds. */
   void stop(Path directory) {
     if (missing.isEmpty()) {
-      missing = command("stop,collapsed,total,file=" + directory.resolve(STACKS));
+      missing = command("stop,collapsed,total,file=" + file(directory, ProfileFile.STACKS));
     }
     if (missing.isEmpty()) {
-      missing = command("dump,flamegraph,total,file=" + directory.resolve(PAGE));
+      missing = command("dump,flamegraph,total,file=" + file(directory, ProfileFile.PAGE));
     }
   }
 
   /** Returns what the result says of it; {@code missing} is why there is no profile, or "". */
   Map<String, Object> record() {
     return Json.of("event", event, "interval_ns", INTERVAL_NS, "missing", missing);
+  }
+
+  private static Path file(Path directory, ProfileFile kind) {
+    return directory.resolve(NAME + kind.suffix());
   }
 
   /** Returns why the command failed, or "". */

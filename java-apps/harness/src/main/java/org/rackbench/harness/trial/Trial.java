@@ -163,7 +163,7 @@ public final class Trial {
     capture = plan.isCaptured() ? new Capture(told, lab) : null;
     try {
       client.open(setting);
-      profiler = plan.isProfiled() ? JvmProfiler.start() : null;
+      profiler = plan.isProfiled() ? JvmProfiler.start(work) : null;
       MeasuringLoop loop =
           new MeasuringLoop(
               client,

@@ -196,6 +196,7 @@ final class Nodes implements AutoCloseable {
       if (asked.get("action").equals("stop")) {
         found.put("stacks", "a.b;c.d 2000000\n");
         found.put("page", "<html></html>");
+        found.put("recording", "RkxSAA==");
       }
       said.put(service.toString(), found);
     }

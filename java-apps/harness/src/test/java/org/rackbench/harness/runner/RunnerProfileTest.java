@@ -56,6 +56,9 @@ class RunnerProfileTest extends RunnerInLab {
         "a.b;c.d 2000000\n",
         Files.readString(bench.sealed("p2-t2").resolve("worker1-tomcat.collapsed")));
     assertTrue(Files.exists(bench.sealed("p2-t2").resolve("worker1-tomcat.html")));
+    assertEquals(
+        "FLR\0",
+        Files.readString(bench.sealed("p2-t2").resolve((String) service.get("recording"))));
   }
 
   @Test
