@@ -6,7 +6,7 @@ import io
 import json
 import shlex
 import tarfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,11 +87,21 @@ class HandRun:
 
     def _runner(self, lab_file: str) -> str:
         return (
-            "java -Xms32m -Xmx64m -XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError "
-            "-cp '/opt/rackbench/harness/*' "
+            f"java {' '.join(jvm_options())} -cp '/opt/rackbench/harness/*' "
             f"org.rackbench.harness.runner.Runner --run {self.path} --lab {lab_file} "
             f"--clients /opt/rackbench/clients --lock {self.path}/lock --group {self.path}/open"
         )
+
+
+def jvm_options() -> Sequence[str]:
+    """Return the options of the JVM that a sweep runs the runner with."""
+    tasks = yaml.safe_load(Path("roles/sweep/tasks/run.yml").read_text())
+    (command,) = (
+        task["vars"]["__sweep_command"]
+        for task in tasks
+        if "__sweep_command" in task.get("vars", {})
+    )
+    return command[command.index("/usr/bin/java") + 1 : command.index("-cp")]
 
 
 def study(name: str, clients: str, **settings: Any) -> dict[str, Any]:

@@ -203,7 +203,7 @@ class Sampler:
         )
 
     def _of_service(self, unit: str) -> Sample:
-        group = f"{self.units}/{unit}.service"
+        group = self._group(unit)
         log = self.collections.setdefault(unit, Collections(Path(f"{self.root}/run/{unit}/gc.log")))
         read, written = self._disk(group)
         return Sample(
@@ -218,6 +218,9 @@ class Sampler:
             written,
             log.total(),
         )
+
+    def _group(self, unit: str) -> str:
+        return f"{self.units}/{unit}.service"
 
     def _running(self) -> list[str]:
         """Return the kit's units that have a control group, which is so while they run."""
@@ -311,10 +314,9 @@ class Sampler:
     def limits(self) -> dict[str, float]:
         """Return the cores that each service may use, for those that are held to fewer than all."""
         every = os.cpu_count() or 1
-        groups = {unit: f"{self.units}/{unit}.service" for unit in self._running()}
         held = {
             unit.removeprefix(PREFIX): min([every, *self._quotas(group), *self._allowed(group)])
-            for unit, group in groups.items()
+            for unit, group in ((unit, self._group(unit)) for unit in self._running())
         }
         return {unit: cores for unit, cores in held.items() if cores < every}
 
