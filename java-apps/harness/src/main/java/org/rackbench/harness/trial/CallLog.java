@@ -257,6 +257,11 @@ public final class CallLog {
     return measured[measured.length / 2];
   }
 
+  /** Returns the nanoseconds of the longest measured call, good or bad. */
+  long longestMeasuredNanos() {
+    return Arrays.stream(elapsed, measureFrom, measureTo).max().orElse(0);
+  }
+
   Double meanRequestHeaderBytes() {
     return meanOfMeasuredOk(requestHeaderBytes);
   }

@@ -34,6 +34,15 @@ final class MeasuringLoop {
 
   private static final int TRACES = 3;
 
+  /**
+   * When all have measured, a cooldown call may go on for so many times the longest measured call,
+   * and at least for so many seconds. One that takes longer is taken for lost: it does not count,
+   * and nobody waits for its limit.
+   */
+  private static final int PATIENCE = 3;
+
+  private static final long LEAST_PATIENCE_S = 5;
+
   private final Client client;
   private final CallLog log;
   private final int threads;
@@ -45,6 +54,7 @@ final class MeasuringLoop {
   private final AtomicLong cooldownCalls = new AtomicLong();
   private final AtomicReference<Throwable> failure = new AtomicReference<>();
   private final Phaser phases;
+  private final CountDownLatch measuredOrFailed = new CountDownLatch(1);
   private final CountDownLatch calling;
   private volatile boolean isOver;
   private Bounds bounds;
@@ -90,11 +100,14 @@ final class MeasuringLoop {
       clients.add(new Thread(() -> client(thread), "client-" + thread));
     }
     clients.forEach(Thread::start);
-    calling.await(given.loopNanos(), TimeUnit.NANOSECONDS);
+    measuredOrFailed.await(given.loopNanos(), TimeUnit.NANOSECONDS);
+    long left = end - System.nanoTime();
+    boolean isCalm = calling.await(Math.min(left, patienceNanos()), TimeUnit.NANOSECONDS);
+    long last = given.graceNanos() + (isCalm ? end : System.nanoTime());
     isOver = true;
     phases.forceTermination();
     for (Thread client : clients) {
-      TimeUnit.NANOSECONDS.timedJoin(client, end + given.graceNanos() - System.nanoTime());
+      TimeUnit.NANOSECONDS.timedJoin(client, last - System.nanoTime());
     }
     log.cutOff(System.nanoTime());
     if (failure.get() instanceof Exception e) {
@@ -103,6 +116,13 @@ final class MeasuringLoop {
       throw new IllegalStateException(failure.get());
     }
     return measuring.get() == 0;
+  }
+
+  private long patienceNanos() {
+    return measuring.get() > 0
+        ? Long.MAX_VALUE
+        : Math.max(
+            TimeUnit.SECONDS.toNanos(LEAST_PATIENCE_S), PATIENCE * log.longestMeasuredNanos());
   }
 
   private void client(int thread) {
@@ -120,6 +140,7 @@ final class MeasuringLoop {
     } catch (Throwable e) {
       exitOnMemory(e);
       failure.compareAndSet(null, e);
+      measuredOrFailed.countDown();
     } finally {
       phases.arriveAndDeregister();
       calling.countDown();
@@ -155,6 +176,7 @@ final class MeasuringLoop {
     }
     if (i == to && measuring.decrementAndGet() == 0) {
       measured.ends();
+      measuredOrFailed.countDown();
     }
   }
 

@@ -276,6 +276,38 @@ class MeasuringLoopTest {
   }
 
   @Test
+  void aCooldownCallThatIsLostIsNotWaitedForUntilItsLimit() throws Exception {
+    CountDownLatch never = new CountDownLatch(1);
+    Client losesALateAnswer =
+        new OneWaits(6) {
+          @Override
+          void fail(long number) {
+            if (number == 6) {
+              awaitQuietly(never);
+            }
+          }
+        };
+    Warmup none = Warmup.fixed(0);
+    CallLog log = new CallLog(2, none, 3);
+    Bounds bounds = new Bounds(10 * MINUTE, TimeUnit.MILLISECONDS.toNanos(10), 10 * MINUTE);
+    assertTrue(new MeasuringLoop(losesALateAnswer, log, 2, none, 3, new Measured() {}).run(bounds));
+    never.countDown();
+    assertEquals(6, log.measuredOk());
+    Path file = directory.resolve("calls.csv");
+    log.write(file, 0);
+    assertTrue(
+        Files.readAllLines(file).stream().anyMatch(row -> row.matches("6,0,cooldown,.*,timeout")));
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Test
   void steadyCallsEndTheWarmupAndTheMeasuredOnesKeepTheirNumbers() throws Exception {
     Queue<Long> numbers = new ConcurrentLinkedQueue<>();
     Client steady =
