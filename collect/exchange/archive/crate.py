@@ -20,6 +20,13 @@ _VERSION = "1.1"
 _PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 _COMPLETED = "http://schema.org/CompletedActionStatus"
 _ACTIVE = "http://schema.org/ActiveActionStatus"
+_COORDINATES = {
+    "axis": "pkg:maven/org.apache.axis/axis",
+    "jaxws_rt": "pkg:maven/com.sun.xml.ws/jaxws-rt",
+    "openmq": "pkg:maven/org.glassfish.mq/mq-distribution",
+    "tomcat": "pkg:maven/org.apache.tomcat/tomcat",
+}
+"""What is deployed, as package URLs."""
 _FORMATS = {
     ".html": "text/html",
     ".csv": "text/csv",
@@ -69,7 +76,7 @@ def crate_metadata(
         _file(crate, path, text, sizes)
     root["license"] = crate.get("LICENSE")
     actions = [_run(crate, analysis, facts[analysis.run.name], sizes) for analysis in analyses]
-    root["mentions"] = actions
+    root["mentions"] = actions if len(actions) > 1 else actions[0]
     return json.dumps(crate.metadata.generate(), indent=1, ensure_ascii=False).encode() + b"\n"
 
 
@@ -111,7 +118,7 @@ def _run(
             "description": "; ".join(said) or "Every planned trial is sealed and verified.",
             "startTime": _instant(min(trial.started_at for trial in trials)),
             "endTime": _instant(max(trial.ended_at for trial in trials)),
-            "actionStatus": {"@id": _ACTIVE if missing else _COMPLETED},
+            "actionStatus": _ACTIVE if missing else _COMPLETED,
         },
     )
 
@@ -146,7 +153,8 @@ def _kit(crate: ROCrate, provenance: Provenance) -> Any:
 
 def _software(crate: ROCrate, name: str, version: str) -> Any:
     properties = {"@type": "SoftwareApplication", "name": name, "softwareVersion": version}
-    return crate.add(ContextEntity(crate, f"#{name}-{version}", properties=properties))
+    identifier = f"{_COORDINATES.get(name, f'#{name}')}@{version}"
+    return crate.add(ContextEntity(crate, identifier, properties=properties))
 
 
 def _file(crate: ROCrate, path: str, text: str, sizes: Mapping[str, int]) -> Any:
@@ -165,7 +173,7 @@ def _trials(analysis: Analysis) -> list[Trial]:
 
 
 def _instant(at: datetime) -> str:
-    return at.isoformat(timespec="seconds").replace("+00:00", "Z")
+    return at.isoformat(timespec="seconds")
 
 
 def _day(at: datetime) -> str:

@@ -136,8 +136,8 @@ def test_the_crate_describes_files_that_are_there_and_the_action_that_made_them(
         assert path in members or any(name.startswith(path) for name in members)
     action = entities["#run-night"]
     assert (action["startTime"], action["endTime"]) == (
-        "2026-03-01T22:00:02Z",
-        "2026-03-01T22:01:13Z",
+        "2026-03-01T22:00:02+00:00",
+        "2026-03-01T22:01:13+00:00",
     )
     assert {part["@id"] for part in action["object"]} <= members.keys()
     assert entities[action["instrument"]["@id"]]["@type"] == "SoftwareApplication"

@@ -1,9 +1,12 @@
 """The page of the replication: its commands print what stands there, also its numbers."""
 
+import csv
+import math
 import os
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -12,9 +15,10 @@ from collect.cli import main
 
 ROOT = Path(__file__).parents[3]
 ARCHIVES = sorted((ROOT / "docs/replication").glob("*.zip"))
+SUMMARY = ROOT / "docs/replication/paper-binding"
 PAGE = (ROOT / "docs/replication/README.md").read_text(encoding="utf-8")
 COMMAND = re.compile(
-    r"^`(collect [^`]+)`:\n\n((?:\|[^\n]*\n)+)|^```console\n(.*?)^```\n", re.M | re.S
+    r"^`((?:collect|sed) [^`]+)`:\n\n((?:\|[^\n]*\n)+)|^```console\n(.*?)^```\n", re.M | re.S
 )
 NUMBER = re.compile(r"(?<![\w.])\d+\.\d+")
 
@@ -74,3 +78,48 @@ def test_the_page_draws_each_run_that_it_archives():
     for name in names:
         assert f"]({name}.svg)" in PAGE
         assert any(f"docs/replication/{name}.zip" in command for command, _ in COMMANDS)
+
+
+def rows_of(name):
+    with (SUMMARY / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def times_of_trials():
+    """The times of the trials of each cell of the summary, by cell."""
+    times = defaultdict(list)
+    for row in rows_of("trials"):
+        cell = (row["binding"], row["message_bytes"], row["concurrency"], row["pooled"])
+        times[cell].append(float(row["mean_ms"]))
+    return {cell: math.exp(math.fsum(map(math.log, of)) / len(of)) for cell, of in times.items()}
+
+
+def test_the_cells_of_the_summary_come_from_its_trials():
+    times = times_of_trials()
+    cells = rows_of("cells")
+    assert len(cells) == len(times) == 48
+    for row in cells:
+        cell = (row["binding"], row["message_bytes"], row["concurrency"], row["pooled"])
+        assert float(row["mean_ms"]) == pytest.approx(times[cell], rel=1e-6)
+
+
+LABEL = re.compile(r"([\d.]+) KB, (\w+) / (\w+)(?:, (\d+) at once)?")
+AT_ONCE = {"1": "1", "2": "30", "3": "100"}  # by claim, where the label does not say it
+
+
+def test_the_claims_of_the_summary_come_from_its_trials():
+    times = times_of_trials()
+    claims = rows_of("claims")
+    assert len(claims) == 3 + 2 + 4 + 12
+    for row in claims:
+        size, first, second, said = LABEL.fullmatch(row["number"]).groups()
+        rest = (f"{float(size) * 1024:.0f}", said or AT_ONCE[row["claim"]], "true")
+        ratio = times[first.lower(), *rest] / times[second.lower(), *rest]
+        assert float(row["measured"]) == pytest.approx(ratio, rel=1e-6)
+
+
+def test_the_summary_has_the_checksum_of_each_seal():
+    lines = (SUMMARY / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    sealed = [line.partition("  ")[2].split("/")[1] for line in lines if "/trials/" in f"/{line}"]
+    assert {row["trial"] for row in rows_of("trials")} < set(sealed)
+    assert all(re.fullmatch(r"[0-9a-f]{64}  \S+", line) for line in lines)
