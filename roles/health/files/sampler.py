@@ -314,10 +314,11 @@ class Sampler:
     def limits(self) -> dict[str, float]:
         """Return the cores that each service may use, for those that are held to fewer than all."""
         every = os.cpu_count() or 1
-        held = {
-            unit.removeprefix(PREFIX): min([every, *self._quotas(group), *self._allowed(group)])
-            for unit, group in ((unit, self._group(unit)) for unit in self._running())
-        }
+        held = {}
+        for unit in self._running():
+            group = self._group(unit)
+            cores = min([every, *self._quotas(group), *self._allowed(group)])
+            held[unit.removeprefix(PREFIX)] = cores
         return {unit: cores for unit, cores in held.items() if cores < every}
 
     def _quotas(self, group: str) -> Iterator[float]:

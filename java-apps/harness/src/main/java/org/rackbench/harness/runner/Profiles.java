@@ -49,26 +49,14 @@ final class Profiles {
     }
     String client = nodes.client().map(ServingNode::name).orElse("client");
     Map<String, Object> own = entry(client, trial.client(), "client", ofClient);
-    for (ProfileFile kind : ProfileFile.values()) {
-      Path left = attempt.resolve(JvmProfiler.NAME + kind.suffix());
-      if (!own.get("missing").equals("")) {
-        Files.deleteIfExists(left);
-      } else if (Files.exists(left)) {
-        Files.move(left, target(attempt, own, kind));
-        note(attempt, own, kind);
-      }
-    }
+    takeOwn(attempt, own);
     found.add(own);
     for (Map.Entry<ServingNode, Map<?, ?>> answer : ask(STOP, before).entrySet()) {
       String node = answer.getKey().name();
       for (Object service : before.starts().get(answer.getKey()).keySet()) {
         Map<?, ?> said = Look.object(answer.getValue().get(service));
         Map<String, Object> entry = entry(node, service.toString(), "service", said);
-        for (ProfileFile kind : ProfileFile.values()) {
-          if (said.get(kind.key()) instanceof String content) {
-            keep(content, attempt, entry, kind);
-          }
-        }
+        keep(said, attempt, entry);
         found.add(entry);
       }
     }
@@ -100,14 +88,31 @@ final class Profiles {
     return entry;
   }
 
-  private static void keep(
-      String content, Path attempt, Map<String, Object> entry, ProfileFile kind)
+  /** Takes what the trial's JVM left; of a profile that it did not finish, nothing stays. */
+  private static void takeOwn(Path attempt, Map<String, Object> own) throws IOException {
+    for (ProfileFile kind : ProfileFile.values()) {
+      Path left = attempt.resolve(JvmProfiler.NAME + kind.suffix());
+      if (!own.get("missing").equals("")) {
+        Files.deleteIfExists(left);
+      } else if (Files.exists(left)) {
+        Files.move(left, target(attempt, own, kind));
+        note(attempt, own, kind);
+      }
+    }
+  }
+
+  /** Keeps the files that a node sent of a service. */
+  private static void keep(Map<?, ?> said, Path attempt, Map<String, Object> entry)
       throws IOException {
-    try {
-      Files.write(target(attempt, entry, kind), kind.bytes(content));
-      note(attempt, entry, kind);
-    } catch (IllegalArgumentException e) {
-      entry.put("missing", "its %s is damaged: %s".formatted(kind.key(), e.getMessage()));
+    for (ProfileFile kind : ProfileFile.values()) {
+      if (said.get(kind.key()) instanceof String content) {
+        try {
+          Files.write(target(attempt, entry, kind), kind.bytes(content));
+          note(attempt, entry, kind);
+        } catch (IllegalArgumentException e) {
+          entry.put("missing", "its %s is damaged: %s".formatted(kind.key(), e.getMessage()));
+        }
+      }
     }
   }
 

@@ -216,7 +216,7 @@ class MeasuringLoopTest {
       };
     }
 
-    void fail(long number) {}
+    void fail(long number) throws Exception {}
   }
 
   @Test
@@ -281,9 +281,9 @@ class MeasuringLoopTest {
     Client losesALateAnswer =
         new OneWaits(6) {
           @Override
-          void fail(long number) {
+          void fail(long number) throws InterruptedException {
             if (number == 6) {
-              awaitQuietly(never);
+              never.await();
             }
           }
         };
@@ -297,14 +297,6 @@ class MeasuringLoopTest {
     log.write(file, 0);
     assertTrue(
         Files.readAllLines(file).stream().anyMatch(row -> row.matches("6,0,cooldown,.*,timeout")));
-  }
-
-  private static void awaitQuietly(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      throw new IllegalStateException(e);
-    }
   }
 
   @Test
