@@ -70,9 +70,9 @@ final class Attempts {
    * Makes one attempt at {@code trial} and returns its result.
    *
    * @param before a look at the servers, all of them well
+   * @param begin since when this trial alone has taken time, as of {@link System#nanoTime}
    */
-  Made make(PlannedTrial trial, Look before) throws IOException, InterruptedException {
-    final long begin = before.began();
+  Made make(PlannedTrial trial, Look before, long begin) throws IOException, InterruptedException {
     final String startedAt = Utc.now();
     Path attempt = area.begin(trial.id());
     int number = area.attempt(trial.id());

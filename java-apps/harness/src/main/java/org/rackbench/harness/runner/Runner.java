@@ -165,14 +165,15 @@ public final class Runner {
   /** Makes attempts at a trial until it is sealed, is put off, or no trial may start any more. */
   private void run(PlannedTrial trial, int all) throws IOException, InterruptedException {
     for (int spoilt = 0; spoilt <= options.retries(); spoilt++) {
-      Look before = newStarts.ready(trial, watch.whenWell(trial));
+      final long turn = System.nanoTime();
+      Look before = newStarts.ready(trial, watch.whenStillWell(trial));
       if (!mayStart()) {
         return;
       } else if (before.problem() != null) {
         putOff(trial, before.problem().text());
         return;
       }
-      Attempts.Made made = attempts.make(trial, before);
+      Attempts.Made made = attempts.make(trial, before, Math.max(turn, before.began()));
       say(made, all);
       if (made.isSealed()) {
         if (putOff.remove(trial.id()) != null) {

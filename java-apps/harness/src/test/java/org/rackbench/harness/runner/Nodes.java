@@ -34,6 +34,7 @@ final class Nodes implements AutoCloseable {
   private final Map<String, Integer> requestsLeft = new TreeMap<>();
   private final Map<String, Map<String, Object>> used = new TreeMap<>();
   private final Map<String, List<Long>> sampledAt = new ConcurrentHashMap<>();
+  private final Map<String, Integer> looks = new TreeMap<>();
   private volatile int sampleMillis;
 
   /** Starts all sockets and describes the lab in {@code lab}. */
@@ -139,6 +140,11 @@ final class Nodes implements AutoCloseable {
     return sampledAt.getOrDefault(node, List.of());
   }
 
+  /** Returns how often the node was asked how it is. */
+  synchronized int looks(String node) {
+    return looks.getOrDefault(node, 0);
+  }
+
   /** Each sample that is asked for takes the node so many milliseconds from now on. */
   void sampleIn(int millis) {
     sampleMillis = millis;
@@ -242,6 +248,7 @@ final class Nodes implements AutoCloseable {
       send(exchange, used.get(node));
       return;
     }
+    looks.merge(node, path.equals("/") ? 1 : 0, Integer::sum);
     Map<String, Object> mine = new TreeMap<>();
     for (String service : List.of("tomcat", "sort-worker")) {
       if (flapping) {

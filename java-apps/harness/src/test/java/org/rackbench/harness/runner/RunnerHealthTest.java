@@ -69,6 +69,17 @@ class RunnerHealthTest extends RunnerInLab {
   }
 
   @Test
+  void theLookThatEndsATrialServesForTheNext() throws Exception {
+    int trials = 5;
+    for (int trial = 1; trial <= trials; trial++) {
+      bench.plan("t" + trial, "ok", TOMCATS);
+    }
+    assertEquals(0, bench.runner().status());
+    int looks = nodes.looks("worker2");
+    assertTrue(looks > trials && looks < 2 * trials, looks + " looks");
+  }
+
+  @Test
   void aServerThatRanOutOfMemoryIsAnOutcome() throws Exception {
     nodes.end("tomcat on worker1", "signal killed KILL"); // another end, before the trial
     nodes.begin("tomcat on worker1");
