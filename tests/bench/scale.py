@@ -10,9 +10,12 @@ processes took together, which other work on the machine hardly changes.
 from __future__ import annotations
 
 import argparse
+import datetime
+import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,6 +32,7 @@ from bench_lab import LONGEST_S, ROOT
 ALONE, REAL = (10, 25, 50, 100, 200), (10,)
 PLAYS = ROOT / "tests/bench/scale_plays"
 NAME, PREFIX = "rbscale", "10.89.0"
+RUN = ROOT / "results/bench-scale"
 ANSIBLE = ".venv/bin/ansible-playbook"
 
 _RECAP = re.compile(r"^(\S+)\s+: ok=\d+\s+changed=(\d+)", re.M)
@@ -104,17 +108,19 @@ def alone(sizes: Sequence[int], directory: Path) -> None:
 
 def real(sizes: Sequence[int], directory: Path) -> None:
     """Provision virtual labs of these sizes, and each with one worker more."""
-    headings = ("site.yml", "again", "again, mitogen", "verify.yml", "one worker more", "memory")
+    headings = ("site.yml", "again", "again, mitogen", "verify.yml", "until a sweep's first trial")
+    headings += ("one worker more", "memory")
     _head("nodes", *headings)
     for size in sizes:
         with standing(size, directory) as lab:
             cold, again = lab.play("site"), lab.play("site")
             quick, verified = lab.play("site", mitogen=True), lab.play("verify")
             _nothing_changed(again, quick)
+            first = f"{lab.until_first_trial():.1f}"
             used = f"{lab.memory_mb()} MiB"
             more = lab.with_one_more()
             added = more.play("site")
-            _row(size, cold, again, quick, verified, added, used)
+            _row(size, cold, again, quick, verified, first, added, used)
             last = more.rack.names[-1]
             elsewhere = {name: n for name, n in added.changed.items() if name != last}
             print(f"\nchanged elsewhere with {last}: {elsewhere or 'nothing'}\n", flush=True)
@@ -133,8 +139,8 @@ class Standing:
     rack: racks.Rack
     directory: Path
 
-    def play(self, playbook: str, *, mitogen: bool = False) -> Took:
-        """Run a playbook on it."""
+    def play(self, playbook: str, *more: str, mitogen: bool = False) -> Took:
+        """Run a playbook on it, with more extra variables."""
         inventory = self.directory / f"virtual{self.rack.size}"
         if not inventory.exists():
             racks.virtual_inventory(self.rack.size, self.directory)
@@ -145,6 +151,7 @@ class Standing:
             "tomcat_heap_mb=64",
             "bench_worker_heap_mb=32",
             "openmq_heap_mb=96",
+            *more,
         ]
         words = [word for setting in extra for word in ("-e", setting)]
         environment = environment_of(self.directory / "state", mitogen=mitogen)
@@ -152,6 +159,16 @@ class Standing:
         took = timed(command, environment)
         print(f"<!-- {self.rack.size} nodes: {playbook}.yml {took} -->", flush=True)
         return took
+
+    def until_first_trial(self) -> float:
+        """Seconds from the command of a sweep to its first trial; one clock serves the lab."""
+        shutil.rmtree(RUN, ignore_errors=True)
+        begin = time.time()
+        self.play("sweep", "study=harness", f"run={RUN.name}")
+        records = [json.loads(path.read_text()) for path in RUN.glob("trials/*/trial.json")]
+        shutil.rmtree(RUN)
+        first = min(record["started_at"] for record in records)
+        return datetime.datetime.fromisoformat(first).timestamp() - begin
 
     def with_one_more(self) -> Standing:
         """The same lab with one worker more, booted but not provisioned."""

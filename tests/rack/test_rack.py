@@ -68,9 +68,9 @@ class Rack:
                 console = self.machines[name].console[-3000:]
                 raise AssertionError(f"{late}; its console says:\n{console}") from late
 
-    def play(self, playbook: str, **extra: str) -> Outcome:
+    def play(self, playbook: str, *options: str, **extra: str) -> Outcome:
         """Run a playbook that must succeed."""
-        outcome = self.attempt(playbook, **extra)
+        outcome = self.attempt(playbook, *options, **extra)
         assert outcome.code == 0, outcome.excerpt
         return outcome
 
@@ -80,10 +80,10 @@ class Rack:
         assert printed.returncode == 0, printed.stderr
         return list(csv.DictReader(printed.stdout.splitlines()))
 
-    def attempt(self, playbook: str, **extra: str) -> Outcome:
+    def attempt(self, playbook: str, *options: str, **extra: str) -> Outcome:
         """Run a playbook, with a line on the terminal."""
         self.say(f"emulated rack: {playbook} …")
-        return self.player.attempt(playbook, extra, timeout_s=PLAY_S)
+        return self.player.attempt(playbook, extra, *options, timeout_s=PLAY_S)
 
 
 @pytest.fixture(scope="module")
@@ -233,6 +233,18 @@ def test_a_worker_whose_power_is_cut_is_missed_and_comes_back(provisioned: Rack)
     provisioned.await_boot("rack04")
     assert provisioned.play("site.yml").changed == {}
     provisioned.play("verify.yml")
+
+
+def test_a_machine_that_has_chrony_keeps_it_and_follows_the_time_server(provisioned: Rack) -> None:
+    install = "sudo apt-get install --yes --quiet --no-download chrony"
+    assert provisioned.ssh("rack04", install).returncode == 0
+    repaired = provisioned.play("site.yml", "--limit=rack04")
+    assert set(repaired.changed) == {"rack04"}
+    sources = provisioned.ssh("rack04", "chronyc -n -c sources").stdout.splitlines()
+    followed = [row for row in csv.reader(sources) if row[1] == "*"]
+    assert [row[2] for row in followed] == [CONTROL], sources
+    ask = "dpkg-query --show --showformat='${db:Status-Status}' systemd-timesyncd"
+    assert provisioned.ssh("rack04", ask).stdout != "installed"
 
 
 def test_reset_leaves_the_machines_as_they_were_found(provisioned: Rack) -> None:
