@@ -16,7 +16,7 @@ ANSIBLE_ENV = $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) \
   ANSIBLE_STRATEGY_PLUGINS=$(firstword $(wildcard .venv/lib/python3*/site-packages/ansible_mitogen/plugins/strategy)) \
   ANSIBLE_DEPRECATION_WARNINGS=false)
 
-.PHONY: help demo test test-long test-java test-unit test-lab test-lab-long test-security test-faults test-netboot test-rack test-packages lint \
+.PHONY: help demo test test-long test-beside test-java test-unit test-lab test-lab-long test-security test-faults test-netboot test-rack test-packages lint \
   bench bench-collect bench-jtl bench-scale build demo-site demo-sweep bundle lab-up lab-down site verify clean
 
 help:
@@ -60,8 +60,13 @@ demo-sweep:
 TEST_BESIDE = $(MAKE) --no-print-directory --jobs=2 --output-sync=target
 test: .venv/ready test-packages
 	@.venv/bin/python -m collect.steps \
-	  'checking the style and testing Java' 240 '$(TEST_BESIDE) lint test-java' \
-	  'testing in labs, and Python beside' 2200 '$(TEST_BESIDE) UNIT_PROCESSES=1 test-lab test-unit'
+	  'checking the style and building' 120 '$(TEST_BESIDE) build lint' \
+	  'testing in labs, and the rest beside' 1300 '$(TEST_BESIDE) test-lab test-beside'
+
+# Java waits for its trials where the labs are made; one after the other, for two cores.
+test-beside: .venv/ready test-packages
+	@$(MAKE) --no-print-directory test-java
+	@$(MAKE) --no-print-directory UNIT_PROCESSES=1 test-unit
 
 # Every test in its long form.
 test-long: .venv/ready test-packages

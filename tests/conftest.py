@@ -5,12 +5,14 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from boots import Boots, booting
+from archive import usable_archive
+from boots import Archive, Boots, booting
 from labs import WORKERS, Lab, Say, remove, standing
 from playbook import Player
 from probe import Probe, deploy_probe
@@ -20,14 +22,15 @@ LAB_FILE = Path(__file__).parent / "lab/lab.yml"
 LAB = yaml.safe_load(LAB_FILE.read_text())
 LOCK = Path(f"/run/lock/rackbench-{LAB['rackbench_lab']}.lock")
 
-# Cheap and telling ones first; those that change the lab last.
+# Cheap and telling ones first; those that change the lab last. Machines boot, at the lowest
+# priority, between the first and the last tests of the network install.
 ORDER = [
     "netboot_meant",
-    "netboot_boots",
     "bad_study",
     "nodes",
-    "services",
     "foreign_clients",
+    "netboot_boots",
+    "services",
     "units",
     "ports",
     "access",
@@ -175,9 +178,16 @@ def lab(booted_lab: Lab) -> Lab:
 
 
 @pytest.fixture(scope="session")
-def boots(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boots]:
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Archive]:
+    """A Debian archive for the installer, looked for while the lab is made."""
+    with ThreadPoolExecutor(1) as meanwhile:
+        yield meanwhile.submit(usable_archive, tmp_path_factory.mktemp("archive"))
+
+
+@pytest.fixture(scope="session")
+def boots(archive: Archive, lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boots]:
     """Machines on the lab's bridge that boot from the network."""
-    with booting(lab, tmp_path_factory.mktemp("boots")) as machines:
+    with booting(lab, tmp_path_factory.mktemp("boots"), archive) as machines:
         yield machines
 
 

@@ -38,7 +38,7 @@ PROFILES: dict[str, dict[str, Any]] = {
     },
     "interrupted": {
         "factors": {"servers": [1, 3], "integers": [300]},
-        "replicates": 15,
+        "replicates": 12,
         "calls": 4,
         "warmup": 1,
         "timeout_s": 30,

@@ -6,14 +6,13 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
-from archive import usable_archive
 from labs import Lab
 from machine import wait_for
 from metal import Metal
@@ -37,6 +36,9 @@ RULES = {
     "kept1": {"min_gb": 4, "max_gb": 20},
 }
 
+Archive = Future[dict[str, object]]
+"""The inventory's settings for an archive that can be installed from, once it is found."""
+
 
 @dataclass
 class Boots:
@@ -44,7 +46,7 @@ class Boots:
 
     lab: Lab
     directory: Path
-    archive: Future[dict[str, object]]
+    archive: Archive
     machines: dict[str, Metal] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
     log: Path | None = None
@@ -177,12 +179,11 @@ class Boots:
 
 
 @contextmanager
-def booting(lab: Lab, directory: Path) -> Iterator[Boots]:
-    """The machines, while an archive is looked for; gone afterwards, whatever happens."""
-    with ThreadPoolExecutor(1) as meanwhile:
-        boots = Boots(lab, directory, meanwhile.submit(usable_archive, directory))
-        try:
-            boots.make()
-            yield boots
-        finally:
-            boots.end()
+def booting(lab: Lab, directory: Path, archive: Archive) -> Iterator[Boots]:
+    """The machines; gone afterwards, whatever happens."""
+    boots = Boots(lab, directory, archive)
+    try:
+        boots.make()
+        yield boots
+    finally:
+        boots.end()
