@@ -129,6 +129,13 @@ def test_the_health_service_is_confined(lab: Lab) -> None:
     assert f"{lab.nodes['worker1']}:{PORT}" in listens
 
 
+def test_a_node_answers_however_often_its_health_service_was_started(lab: Lab) -> None:
+    ask = f"curl --silent --show-error --fail -o /dev/null http://{lab.nodes['worker1']}:{PORT}/"
+    restart = f"systemctl restart rackbench-health.socket && {ask}"
+    lab.output("worker1", f"for _ in $(seq 8); do {restart} || exit; done; {ask}")
+    assert report(lab, "worker1")["node"] == "worker1"
+
+
 def test_how_a_service_ended_is_noted(lab: Lab) -> None:
     before = report(lab, "worker1")["services"]["tcp-server"]
     lab.output("worker1", "systemctl kill --signal=KILL rackbench-tcp-server.service")
