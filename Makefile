@@ -60,8 +60,8 @@ demo-sweep:
 TEST_BESIDE = $(MAKE) --no-print-directory --jobs=2 --output-sync=target
 test: .venv/ready test-packages
 	@.venv/bin/python -m collect.steps \
-	  'checking the style and building' 120 '$(TEST_BESIDE) build lint' \
-	  'testing in labs, and the rest beside' 1300 '$(TEST_BESIDE) test-lab test-beside'
+	  'checking the style and building' 60 '$(TEST_BESIDE) build lint' \
+	  'testing in labs, and the rest beside' 1250 '$(TEST_BESIDE) test-lab test-beside'
 
 # Java waits for its trials where the labs are made; one after the other, for two cores.
 test-beside: .venv/ready test-packages

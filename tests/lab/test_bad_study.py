@@ -12,13 +12,15 @@ RUN = "never"
     ("extra", "says"),
     [
         ({"study": "nosuch"}, ["there is no study 'nosuch'", "choose one of", "sort"]),
-        (
+        pytest.param(
             {"study": "sort", "profile": "nosuch"},
             ["studies/sort.yml: there is no profile 'nosuch'", "choose one of demo, sample, paper"],
+            marks=pytest.mark.long,
         ),
-        (
+        pytest.param(
             {"study": "sort", "profile": "wrong-type"},
             ["studies/sort.yml: profiles.wrong-type.factors.integers[0]", "'many'", "integer"],
+            marks=pytest.mark.long,
         ),
         (
             {"study": "sort", "profile": "too-many-servers"},
@@ -28,7 +30,11 @@ RUN = "never"
                 "add workers, lower the level, or leave it out with -e fit=true",
             ],
         ),
-        ({"study": "sort,nosuch", "profile": "tiny"}, ["there is no study 'nosuch'"]),
+        pytest.param(
+            {"study": "sort,nosuch", "profile": "tiny"},
+            ["there is no study 'nosuch'"],
+            marks=pytest.mark.long,
+        ),
         ({"study": " , "}, ["No study was named"]),
         ({}, ["No study was named", "add -e study=NAME", "sort"]),
         (

@@ -10,8 +10,9 @@ import pytest
 from labs import Lab
 
 
-def test_a_second_run_with_stock_ansible_changes_nothing(lab: Lab) -> None:
-    outcome = lab.play("site.yml", stock=True)
+@pytest.mark.parametrize("stock", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_a_second_run_changes_nothing(lab: Lab, stock: bool) -> None:
+    outcome = lab.play("site.yml", stock=stock)
     assert set(lab.nodes) <= outcome.hosts
     assert outcome.changed == {}, outcome.changed_tasks
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import struct
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import machine
@@ -64,15 +65,26 @@ def test_slow_clients_of_the_tcp_server_keep_nobody_out(attacker: Attacker) -> N
     assert_others_were_served(met)
 
 
+@pytest.fixture(scope="module")
+def noise(attacker: Attacker, long_form: bool) -> dict[str, Future[dict[str, Any]]]:
+    """What random bytes met at each service, sent to all of them at once."""
+
+    def met(service: str) -> dict[str, Any]:
+        node = NODES.get(service, "worker1")
+        seed = random.randrange(2**32)  # noqa: S311 - not a secret
+        attacker.run("idle", node, service, 0, 0)  # a good call, which starts what a socket starts
+        with attacker.unharmed(node, UNITS[service]):
+            return dict(attacker.run("fuzz", node, service, 300 if long_form else NOISE_S, seed))
+
+    with ThreadPoolExecutor(len(UNITS)) as at_once:
+        return {service: at_once.submit(met, service) for service in UNITS}
+
+
 @pytest.mark.parametrize("service", UNITS)
 def test_random_bytes_stop_no_service_and_keep_nobody_out(
-    attacker: Attacker, service: str, tell: Say, long_form: bool
+    noise: dict[str, Future[dict[str, Any]]], service: str, tell: Say
 ) -> None:
-    node = NODES.get(service, "worker1")
-    seed = random.randrange(2**32)  # noqa: S311 - not a secret
-    attacker.run("idle", node, service, 0, 0)  # a good call, which starts what a socket starts
-    with attacker.unharmed(node, UNITS[service]):
-        met = attacker.run("fuzz", node, service, 300 if long_form else NOISE_S, seed)
+    met = noise[service].result()
     tell(f"noise at {service}: {met}")
     assert met["sent"] > 0
     assert met["refused"] == 0, met
