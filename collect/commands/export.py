@@ -48,18 +48,25 @@ def _formats() -> str:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
-    from collect.exchange.export import export, print_export  # noqa: PLC0415 - slow to import
+    from collect.exchange.export import (  # noqa: PLC0415 - slow to import
+        destination,
+        export,
+        print_export,
+    )
 
     with open_given([options.run_name], options) as sources:
         source = only(sources)
-        (analysis,) = analyse_all([source.run])
         output: Path | None = options.output
         if output is None and source.archive:
             suffix = FORMATS[options.format].suffix
             output = beside(source.archive.path.with_stem(source.run.name), suffix)
+        if output != Path("-"):  # refused before the long work
+            output = destination(source.run, options.format, output, replace=options.force)
+        (analysis,) = analyse_all([source.run])
         if output == Path("-"):
             print_export(analysis, options.format, sys.stdout)
         else:
-            print(export(analysis, options.format, output, replace=options.force))
+            export(analysis, options.format, output)
+            print(output)
         refused = print_refused([analysis])
     return FINDINGS if refused else GOOD

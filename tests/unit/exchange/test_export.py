@@ -306,6 +306,17 @@ def test_a_refused_trial_is_a_finding_and_in_no_export(run_of, exported, capsys)
     assert {row["trial"] for row in csv.DictReader(path.open())} == set(names[2:])
 
 
+def test_a_file_that_is_there_is_refused_before_the_run_is_read(run_of, exported, monkeypatch):
+    run = run_of(lambda planned, rng: [1.0] * planned.calls)
+    exported(run, "cells")
+
+    def read(runs):
+        raise AssertionError("the run was read")
+
+    monkeypatch.setattr("collect.commands.export.analyse_all", read)
+    exported(run, "cells", code=2)
+
+
 def test_a_file_that_is_there_is_replaced_only_by_force(run_of, exported, capsys, tmp_path):
     run = run_of(until=1)
     output = tmp_path / "out.cells"
