@@ -61,7 +61,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "factors": {"servers": [1], "integers": [300]},
         "restart": "block",
         "replicates": 2,
-        "calls": 4,
+        "calls": 100,
         "warmup": 1,
         "timeout_s": 60,
         "profile_forks": 1,

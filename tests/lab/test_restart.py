@@ -49,8 +49,8 @@ def test_each_block_has_its_own_start_of_each_service(swept: list[dict[str, Any]
 
 def test_they_are_warmed_by_calls_that_no_log_has(swept: list[dict[str, Any]]) -> None:
     for record in swept:
-        # Four measured calls and one of warm-up, and whoever is first in its block says the rest.
-        assert record["calls_rows"] == 5
+        # A hundred measured calls and one of warm-up; whoever is first in its block says the rest.
+        assert record["calls_rows"] == 101
         made = record["block_starts"]
         if record["position"] % 2:
             assert set(made[0]["restarted"]) == NEEDED["soap"] | NEEDED["jms"]
@@ -91,9 +91,7 @@ def test_the_profiler_sees_the_services_own_work_in_trials_that_never_count(
             assert one["recording"] == f"{one['node']}-{one['service']}.jfr"
             command = ["jfr", "summary", str(directory / one["recording"])]
             summary = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-            samples = int(summary.partition("jdk.ExecutionSample ")[2].split()[0])
-            # In a trial of four calls a service may use less than the time between two samples.
-            assert bool(samples) == bool((directory / one["stacks"]).read_text())
+            assert int(summary.partition("jdk.ExecutionSample ")[2].split()[0]) > 0
     for node in ("worker1", "broker1"):
         seen = lab.output(node, "grep -l libasyncProfiler /proc/[0-9]*/maps || true")
         assert seen == "", f"a service on {node} still has the profiler"

@@ -24,6 +24,7 @@ SLOW = 300
 SLOW_FOR_S = 5 * math.ceil(SLOW / 128) + 2
 UNITS = {"axis": TOMCAT, "jaxws": TOMCAT, "tcp": TCP, "broker": BROKER, "health": HEALTH}
 CROWDED = ["axis", "tcp", "broker"]  # jaxws has its connections from the same Tomcat
+LISTENERS = ("sort-worker", "matrix-worker", "hello-listener")
 NODES = {"broker": "broker1", "jms": "broker1"}
 
 
@@ -108,6 +109,14 @@ def test_the_broker_is_back_after_a_packet_that_ends_it(
     assert met["sent"] > 0
     wait_until_served(attacker)
     assert lab.output("broker1", "systemctl is-active rackbench-broker") == "active"
+    for worker in lab.workers:
+        machine.wait_for(lambda worker=worker: listens(lab, worker), f"{worker} listens", 180)
+
+
+def listens(lab: Lab, worker: str) -> bool:
+    """Whether all programs of a worker that lost the broker are ready again."""
+    ready = " ".join(f"/run/rackbench-{program}/ready" for program in LISTENERS)
+    return lab.ssh(worker, f"sudo ls {ready}", check=False).returncode == 0
 
 
 def wait_until_served(attacker: Attacker) -> None:
