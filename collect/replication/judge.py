@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from collect.cells.analysis import Analysis
 from collect.replication.claims import Claim, Judgement, Verdict, judge
 from collect.replication.contrasts import systems_table
 from collect.replication.evidence import Measured
 from collect.replication.exhibits import Exhibit, Figure
-from collect.replication.studies import find
+from collect.replication.studies import StudyModule, find
 from collect.stats.repeated import confidence_of
 
 
@@ -28,12 +29,41 @@ class JudgedClaim:
 
 @dataclass(frozen=True)
 class Replication:
-    """The claims, exhibits and summary of a run; empty for a study without a module."""
+    """The claims, exhibits and summary of a run; empty for a study without a module.
+
+    Each is worked out when it is first asked for: comparing many pairs takes seconds.
+    """
 
     measured: Measured
-    claims: Sequence[JudgedClaim] = ()
-    exhibits: Sequence[Exhibit] = ()
-    summary: Sequence[str] = ()
+    module: StudyModule | None
+
+    @cached_property
+    def claims(self) -> Sequence[JudgedClaim]:
+        """The claims of the document, judged."""
+        if not self.module:
+            return ()
+        published = self.module.published()
+        return [
+            JudgedClaim(claim, judge(claim, published), judge(claim, self.measured))
+            for claim in self.module.claims
+        ]
+
+    @cached_property
+    def exhibits(self) -> Sequence[Exhibit]:
+        """The exhibits in the order of the document, and the systems in pairs."""
+        if not self.module:
+            return ()
+        return [
+            *self.module.exhibits(self.module.published(), self.measured),
+            systems_table(self.measured, self.module.system, self.module.names),
+        ]
+
+    @cached_property
+    def summary(self) -> Sequence[str]:
+        """What came out, in sentences."""
+        if not self.module:
+            return ()
+        return self.module.summary(self.module.published(), self.measured)
 
     @property
     def paying(self) -> str:
@@ -59,17 +89,6 @@ class Replication:
 def replicate(analysis: Analysis) -> Replication:
     """Compare a run with its document, if its study has a module for exactly these factors."""
     module = find(analysis.run.study)
+    fits = module is not None and module.factors == analysis.run.factors.keys()
     cells = {result.cell: result for result in analysis.cells}
-    measured = Measured(cells, analysis.run.paid_looks)
-    if module is None or module.factors != analysis.run.factors.keys():
-        return Replication(measured)
-    published = module.published()
-    return Replication(
-        measured,
-        [JudgedClaim(c, judge(c, published), judge(c, measured)) for c in module.claims],
-        [
-            *module.exhibits(published, measured),
-            systems_table(measured, module.system, module.names),
-        ],
-        module.summary(published, measured),
-    )
+    return Replication(Measured(cells, analysis.run.paid_looks), module if fits else None)

@@ -45,8 +45,8 @@ def run_of(tmp_path: Path) -> MakeRun:
 def shared_run(tmp_path_factory) -> Callable[[str, str], Run]:
     """Return a function that makes a plausible run of a study in a profile once for all tests.
 
-    Its times and sizes are those of synthetic; a test must not change it. The trials of `binding`
-    say what was busy, and the parts of their calls.
+    Its times and sizes are those of synthetic; a test must not change it. The trials of the demo
+    of `binding` say what was busy, and the parts of their calls.
     """
     results = tmp_path_factory.mktemp("shared") / "results"
 
@@ -56,7 +56,7 @@ def shared_run(tmp_path_factory) -> Callable[[str, str], Run]:
         sizes = getattr(synthetic, f"{study}_sizes", lambda planned: (2000, 1900))
         directory = results / f"{profile}-{study}"
         plan = make_run(directory, times, study=study, profile=profile, sizes=sizes)
-        if study == "binding":
+        if (study, profile) == ("binding", "demo"):
             synthetic.add_beside(directory, plan)
         return open_run(str(directory))
 
