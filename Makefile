@@ -5,16 +5,14 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 INVENTORY ?= inventory/virtual
-# mitogen_linear is several times faster; STRATEGY=linear is stock Ansible.
-STRATEGY ?= mitogen_linear
+# Mitogen is several times faster; STRATEGY=linear is stock Ansible.
+STRATEGY ?= mitogen_all_cores
 # More settings for the playbooks, for example EXTRA='-e virtual_lab_prefix=10.99.0'
 EXTRA ?=
 
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 PLAY = $(ANSIBLE_ENV) .venv/bin/ansible-playbook -i $(INVENTORY) $(EXTRA)
-ANSIBLE_ENV = $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) \
-  ANSIBLE_STRATEGY_PLUGINS=$(firstword $(wildcard .venv/lib/python3*/site-packages/ansible_mitogen/plugins/strategy)) \
-  ANSIBLE_DEPRECATION_WARNINGS=false)
+ANSIBLE_ENV = $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) ANSIBLE_DEPRECATION_WARNINGS=false)
 
 .PHONY: help demo test test-long test-beside test-java test-unit test-lab test-lab-long test-security test-faults test-netboot test-rack test-packages lint \
   bench bench-collect bench-jtl bench-scale build demo-site demo-sweep bundle lab-up lab-down site verify clean

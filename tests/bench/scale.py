@@ -82,10 +82,8 @@ def environment_of(state: Path, *, mitogen: bool = False) -> dict[str, str]:
     mine = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
     mine |= {"XDG_STATE_HOME": str(state), "ANSIBLE_NOCOLOR": "1"}
     if mitogen:
-        found = next(ROOT.glob(".venv/lib/python3*/site-packages/ansible_mitogen/plugins/strategy"))
         mine |= {
-            "ANSIBLE_STRATEGY": "mitogen_linear",
-            "ANSIBLE_STRATEGY_PLUGINS": str(found),
+            "ANSIBLE_STRATEGY": "mitogen_all_cores",
             "ANSIBLE_DEPRECATION_WARNINGS": "false",
         }
     return mine
