@@ -17,6 +17,10 @@ EXAMPLES = r"""
 - name: Show which nodes are not ready, by the answers that they gave
   ansible.builtin.debug:
     msg: "{{ hostvars | not_ready(groups['nodes']) }}"
+
+- name: Show why a node has no memory for two heaps of 512 MiB
+  ansible.builtin.debug:
+    msg: "{{ [512, 512] | beyond_memory(1024, 90) }}"
 """
 
 GROUPS = ("client", "broker", "workers")
@@ -170,9 +174,29 @@ def _unfit(label: str, node: Values, answer: Values, free_mb: int) -> Iterator[s
         )
 
 
+def beyond_memory(heaps_mb: Sequence[int], memory_mb: int | str, beside_mb: int | str) -> str:
+    """Return why these heaps, all in MiB, do not fit into a node's memory; nothing if they do.
+
+    Each JVM takes `beside_mb` beside its heap.
+    """
+    needed = sum(heaps_mb) + len(heaps_mb) * int(beside_mb)
+    if needed <= int(memory_mb):
+        return ""
+    return (
+        f"has {memory_mb} MiB of memory, and its services take {needed}: heaps of "
+        f"{' + '.join(map(str, heaps_mb))}, all of it touched when they start, and {beside_mb} "
+        "beside each. Lower the heaps in the inventory or under `node` in the study, or put more "
+        "memory into the node."
+    )
+
+
 class FilterModule:
-    """The filters of validate.yml."""
+    """The filters of validate.yml and tasks/heaps.yml."""
 
     def filters(self) -> dict[str, Any]:
         """Return the filters by the names that templates use."""
-        return {"ill_written": ill_written, "not_ready": not_ready}
+        return {
+            "ill_written": ill_written,
+            "not_ready": not_ready,
+            "beyond_memory": beyond_memory,
+        }

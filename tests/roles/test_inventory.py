@@ -173,6 +173,13 @@ def answered(answer, **options):
     return readiness.not_ready({"a": node | {"validate_answer": answer}}, ["a"], **options)
 
 
+def test_heaps_beyond_the_memory_are_told_with_what_they_take():
+    assert readiness.beyond_memory([192, 192], "564", 90) == ""
+    said = readiness.beyond_memory([192, 192], "563", 90)
+    assert said.startswith("has 563 MiB of memory, and its services take 564: heaps of 192 + 192,")
+    assert "and 90 beside each. Lower the heaps" in said
+
+
 def test_a_node_that_answers_is_ready():
     assert answered({"stdout": FIT}) == []
     assert answered({"stdout": FIT.replace(" 10.0.0.1 192.168.1.1", "")}) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
@@ -70,6 +71,26 @@ def test_check_mode_says_the_same_and_does_nothing(wanted: dict[str, Any], tmp_p
     assert tree(check=True, **wanted)["changes"] == []
 
 
+def test_an_account_that_is_missing_or_another_is_told() -> None:
+    there = {"name": "daemon", "home": "/usr/sbin"}
+    moved = {"name": "daemon", "home": "/var/lib/rackbench"}
+    new = {"name": "rackbench-of-no-node", "home": "/var/lib/rackbench"}
+    assert tree(check=True, accounts=[there, new])["changes"] == ["rackbench-of-no-node"]
+    assert tree(check=True, accounts=[moved])["changes"] == ["daemon"]
+
+
+def test_only_a_source_that_the_node_has_otherwise_is_to_be_sent(tmp_path: Path) -> None:
+    library = tmp_path / "library.so"
+    wanted = {"path": str(library), "sha256": hashlib.sha256(b"\0code").hexdigest(), "mode": "0640"}
+    assert tree(files=[dict(wanted)])["to_send"] == [str(library)]
+    library.write_bytes(b"\0another")
+    assert tree(files=[dict(wanted)])["to_send"] == [str(library)]
+    library.write_bytes(b"\0code")
+    answer = tree(files=[dict(wanted)])
+    assert (answer["to_send"], answer["changes"]) == ([], [str(library)])
+    assert stat.S_IMODE(library.stat().st_mode) == 0o640
+
+
 def test_a_difference_is_shown_but_for_a_secret(wanted: dict[str, Any], tmp_path: Path) -> None:
     tree(**wanted)
     (tmp_path / "etc/units").write_text("another\n")
@@ -92,7 +113,9 @@ def test_what_stands_in_the_way_is_named(tmp_path: Path, kind: str, message: str
     assert outcome["failed"] and message in outcome["msg"] and str(way) in outcome["msg"]
 
 
-def test_templates_are_filled_with_the_plays_variables_and_the_files_own(tmp_path: Path) -> None:
+def test_templates_are_filled_from_the_play_and_sources_sent(tmp_path: Path) -> None:
+    (tmp_path / "built.so").write_bytes(b"\0code")
+    source = {"path": str(tmp_path / "library.so"), "source": str(tmp_path / "built.so"), **OWNER}
     (tmp_path / "templates").mkdir()
     (tmp_path / "templates/units.j2").write_text(
         "{% for unit in units %}\n{{ unit }} of {{ machine.name }}\n{% endfor %}\nend\\d\n"
@@ -106,10 +129,11 @@ def test_templates_are_filled_with_the_plays_variables_and_the_files_own(tmp_pat
             "units": ["one", "{{ 'oth' }}er"],
         },
         "roles": [str(ROOT / "roles/tree")],
-        "tasks": [{"tree": {"files": [{"path": str(tmp_path / "units"), **file}]}}],
+        "tasks": [{"tree": {"files": [source, {"path": str(tmp_path / "units"), **file}]}}],
     }
     (tmp_path / "play.yml").write_text(yaml.safe_dump([play]))
     command = [ROOT / ".venv/bin/ansible-playbook", tmp_path / "play.yml", "-i", "localhost,"]
     subprocess.run([*command, "-c", "local"], cwd=ROOT, capture_output=True, check=True)
     filled = "one of rack03\nother of rack03\nend\\d\n"
     assert (tmp_path / "units").read_text() == filled
+    assert (tmp_path / "library.so").read_bytes() == b"\0code"

@@ -1,19 +1,27 @@
 #!/usr/bin/python
-"""Directories and small files of a role, laid down in one call."""
+"""Accounts, directories and files of a role, laid down in one call."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: tree
-short_description: Lays down directories and small files in one call
+short_description: Lays down accounts, directories and files in one call
 description:
-  - Does for a whole role what C(file) and C(copy) do for one path, since most of a second run's
-    time is the calls themselves.
+  - Does for a whole role what C(user), C(file) and C(copy) do for one account or path, since most
+    of a second run's time is the calls themselves.
   - A file is written beside its place and renamed, and only when its content differs. Nothing is
     removed.
   - What lies in a directory of another account than root is laid down as that account, so that a
     symbolic link planted there leads no further than the account comes by itself.
 options:
+  accounts:
+    description: Accounts of the system that nobody logs in to, each with a group of its name.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name: {description: What it is called, type: str, required: true}
+      home: {description: Its home, which is not made, type: path, required: true}
   directories:
     description: Directories, parents first.
     type: list
@@ -37,6 +45,11 @@ options:
         type: str
       vars: {description: What the template knows beside the role's variables, type: dict}
       secret: {description: All of it instead of C(content); never shown, type: str}
+      source:
+        description: >-
+          Instead of C(content), a file of the control host, which is sent only where the node has
+          another. For directories of root.
+        type: path
       mode: {description: Its permissions, type: str, default: "0644"}
 """
 
@@ -52,20 +65,32 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: The paths that were made or changed.
+  description: The accounts and paths that were made or changed.
   type: list
   returned: always
 """
 
 import grp
+import hashlib
 import os
+import pwd
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+
+NO_LOGIN = "/usr/sbin/nologin"
+
+
+def known(ask: Callable[[str], Any], name: str) -> Any:
+    """Return what the node knows of an account or a group, or None."""
+    try:
+        return ask(name)
+    except KeyError:
+        return None
 
 
 def account_above(path: Path) -> int:
@@ -108,6 +133,24 @@ class Tree:
         self._module = module
         self.changes: list[str] = []
         self.diff: list[dict[str, str]] = []
+        self.to_send: list[str] = []
+        """The paths of sources that the node has not."""
+
+    def lay_account(self, wanted: dict[str, Any]) -> None:
+        """Make an account, or give the one that is there its home and no login."""
+        name = wanted["name"]
+        attributes = ["-d", wanted["home"], "-s", NO_LOGIN, name]
+        account = known(pwd.getpwnam, name)
+        if not account:
+            group = ["--gid", name] if known(grp.getgrnam, name) else ["--user-group"]
+            command = ["useradd", "--system", "--no-create-home", *group, *attributes]
+        elif (account.pw_dir, account.pw_shell) != (wanted["home"], NO_LOGIN):
+            command = ["usermod", *attributes]
+        else:
+            return
+        if not self._module.check_mode:
+            self._module.run_command(command, check_rc=True)
+        self.changes.append(name)
 
     def lay_directory(self, wanted: dict[str, Any]) -> None:
         """Make a directory and give it its attributes."""
@@ -124,6 +167,9 @@ class Tree:
         path = Path(wanted["path"])
         if path.is_dir():
             self._module.fail_json(msg=f"{path} is a directory where a file belongs; move it away")
+        if wanted["sha256"]:
+            self._lay_source(path, wanted)
+            return
         after = (wanted["content"] or wanted["secret"] or "").encode()
         before = path.read_bytes() if path.is_file() else None
         if before != after:
@@ -135,6 +181,16 @@ class Tree:
                     beside.write(after)
                 self._module.atomic_move(beside.name, str(path))
         self._settle(wanted, before != after)
+
+    def _lay_source(self, path: Path, wanted: dict[str, Any]) -> None:
+        if account_above(path):
+            self._module.fail_json(
+                msg=f"{path} lies below a directory of another account than root; give its content"
+            )
+        if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == wanted["sha256"]:
+            self._settle(wanted, changed=False)
+        else:
+            self.to_send.append(str(path))
 
     def _show(self, path: str, before: bytes, after: bytes) -> None:
         self.diff.append(
@@ -168,21 +224,29 @@ def main() -> None:
         "mode": {"type": "str", "default": "0644"},
         "content": {"type": "str"},
         "secret": {"type": "str", "no_log": True},
+        "sha256": {"type": "str"},
+    }
+    account = {
+        "name": {"type": "str", "required": True},
+        "home": {"type": "path", "required": True},
     }
     several = {"type": "list", "elements": "dict", "default": []}
     module = AnsibleModule(
         argument_spec={
+            "accounts": {**several, "options": account},
             "directories": {**several, "options": directory},
             "files": {
                 **several,
                 "options": file,
-                "mutually_exclusive": [("content", "secret")],
-                "required_one_of": [("content", "secret")],
+                "mutually_exclusive": [("content", "secret", "sha256")],
+                "required_one_of": [("content", "secret", "sha256")],
             },
         },
         supports_check_mode=True,
     )
     tree = Tree(module)
+    for wanted in module.params["accounts"]:
+        tree.lay_account(wanted)
     lays = ((tree.lay_directory, "directories"), (tree.lay_file, "files"))
     for lay, wanted in [(lay, wanted) for lay, kind in lays for wanted in module.params[kind]]:
         try:
@@ -194,7 +258,9 @@ def main() -> None:
                 f" may not do this itself ({error}); look for a symbolic link on the way and remove"
                 " it"
             )
-    module.exit_json(changed=bool(tree.changes), changes=tree.changes, diff=tree.diff)
+    module.exit_json(
+        changed=bool(tree.changes), changes=tree.changes, diff=tree.diff, to_send=tree.to_send
+    )
 
 
 if __name__ == "__main__":
