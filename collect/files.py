@@ -24,8 +24,11 @@ class NoRoomError(InputError):
 def beside(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`, which is renamed to `path` when the block succeeds.
 
-    When the block raises, `path` stays as it was and the temporary file is removed.
+    When the block raises, `path` stays as it was and the temporary file is removed. Raises
+    InputError for a device or a pipe: root would put a file in its place, even of /dev/null.
     """
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: is no file that could be replaced; name a file")
     make_directory(path.parent)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

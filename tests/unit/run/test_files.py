@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from collect.errors import InputError
 from collect.files import make_directory, write_text
 
 
@@ -30,3 +31,13 @@ def test_each_directory_that_was_made_is_flushed_into_the_one_above(tmp_path, fl
 def test_the_directory_of_a_replaced_file_is_flushed_after_its_bytes(tmp_path, flushed):
     write_text(tmp_path / "state.json", "{}")
     assert [path.parent for path in flushed] == [tmp_path, tmp_path.parent]
+
+
+def test_a_pipe_or_a_device_is_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for place in (pipe, Path(os.devnull)):
+        with pytest.raises(InputError, match="is no file that could be replaced; name a file"):
+            write_text(place, "half a result")
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
