@@ -132,7 +132,7 @@ def test_the_health_service_is_confined(lab: Lab) -> None:
 def test_a_node_answers_however_often_its_health_service_was_started(lab: Lab) -> None:
     ask = f"curl --silent --show-error --fail -o /dev/null http://{lab.nodes['worker1']}:{PORT}/"
     restart = f"systemctl restart rackbench-health.socket && {ask}"
-    lab.output("worker1", f"for _ in $(seq 8); do {restart} || exit; done; {ask}")
+    lab.output("worker1", f"for _ in $(seq 20); do {restart} || exit; done; {ask}")
     assert report(lab, "worker1")["node"] == "worker1"
 
 
