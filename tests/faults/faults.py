@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +13,13 @@ import machine
 from interrupted import InterruptedRun
 from labs import RUNNER, Lab
 from services import BROKER, SORT_WORKER, TOMCAT
+
+# Asked on the node, as a trial may take less time than two commands over SSH.
+KILL_NEXT = f"""
+newest() {{ pgrep -n -P "$(systemctl show -P MainPID {RUNNER})" java; }}
+before=$(newest)
+until now=$(newest) && [ "$now" != "$before" ] && kill -9 "$now"; do sleep 0.05; done
+"""
 
 
 @dataclass(frozen=True)
@@ -30,9 +38,9 @@ def kill_unit(lab: Lab, node: str, unit: str) -> None:
 
 
 def kill_trial(sweep: InterruptedRun) -> None:
-    """Kill -9 the JVM of the trial that runs now."""
+    """Kill -9 the JVM of the next trial; that of the one that runs now may be at its end."""
     sweep.runs_a_trial()
-    sweep.lab.ssh("client1", f"sudo kill -9 {sweep.trial_pid()}", check=False)
+    sweep.lab.ssh("client1", f"sudo timeout 60 sh -c {shlex.quote(KILL_NEXT)}", check=False)
 
 
 def power_off(sweep: InterruptedRun, node: str) -> None:
