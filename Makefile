@@ -53,19 +53,19 @@ demo-site:
 demo-sweep:
 	@$(PLAY) playbooks/demo.yml
 
-# What labs are made of is built first; what needs no lab runs where the labs' tests wait. The output
-# of what runs beside is shown whole at its end.
+# What labs are made of is built first; the rest is checked and tested where the labs' tests wait. The
+# output of what runs beside is shown whole at its end.
 TEST_BESIDE = $(MAKE) --no-print-directory --jobs=2 --output-sync=target
 test: .venv/ready test-packages
 	@.venv/bin/python -m collect.steps \
-	  'checking the style and building' 60 '$(TEST_BESIDE) build lint' \
+	  'building' 45 '$(MAKE) --no-print-directory build' \
 	  'testing in labs, and the rest beside' 1100 '$(TEST_BESIDE) test-lab test-beside'
 
 # Java waits for its trials where the labs are made; one after the other, for two cores. The labs take
 # longest, so that what has time goes behind them.
 test-beside: .venv/ready test-packages
 	@$(MAKE) --no-print-directory test-java
-	@nice -n 10 $(MAKE) --no-print-directory UNIT_PROCESSES=1 test-unit
+	@nice -n 10 $(MAKE) --no-print-directory UNIT_PROCESSES=1 lint test-unit
 
 # Every test in its long form.
 test-long: .venv/ready test-packages

@@ -17,6 +17,7 @@ def test_a_second_run_changes_nothing(lab: Lab, stock: bool) -> None:
     assert outcome.changed == {}, outcome.changed_tasks
 
 
+@pytest.mark.long
 def test_check_mode_works_on_a_provisioned_lab_and_reports_nothing(lab: Lab) -> None:
     outcome = lab.play("site.yml", None, "--check", "--diff")
     assert set(lab.nodes) <= outcome.hosts

@@ -270,6 +270,7 @@ def test_a_run_that_exists_with_another_plan_is_refused(sweep: Sweep) -> None:
     assert sealed.hashes(sweep.results) == before
 
 
+@pytest.mark.long
 def test_a_run_that_the_client_has_with_another_plan_is_refused(
     sweep: Sweep, tmp_path: Path
 ) -> None:
