@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAME = "rbbench"
 PREFIX = "10.79.0"
 LONGEST_S = 1800  # of one command; an idle machine takes minutes
+MITOGEN = {"ANSIBLE_STRATEGY": "mitogen_all_cores", "ANSIBLE_DEPRECATION_WARNINGS": "false"}
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,7 @@ def bench_lab() -> Iterator[BenchLab]:
         environment = {
             **os.environ,
             "XDG_STATE_HOME": state,
-            "ANSIBLE_STRATEGY": "mitogen_all_cores",
-            "ANSIBLE_DEPRECATION_WARNINGS": "false",
+            **MITOGEN,
         }
         lab = BenchLab(Path(state), environment)
         try:

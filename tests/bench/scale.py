@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import racks
-from bench_lab import LONGEST_S, ROOT
+from bench_lab import LONGEST_S, MITOGEN, ROOT
 
 ALONE, REAL = (10, 25, 50, 100, 200), (10,)
 PLAYS = ROOT / "tests/bench/scale_plays"
@@ -82,10 +82,7 @@ def environment_of(state: Path, *, mitogen: bool = False) -> dict[str, str]:
     mine = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
     mine |= {"XDG_STATE_HOME": str(state), "ANSIBLE_NOCOLOR": "1"}
     if mitogen:
-        mine |= {
-            "ANSIBLE_STRATEGY": "mitogen_all_cores",
-            "ANSIBLE_DEPRECATION_WARNINGS": "false",
-        }
+        mine |= MITOGEN
     return mine
 
 
