@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pwd
+import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from loading import ROOT
+from loading import ROOT, load
 
 MODULE = ROOT / "roles/tree/library/tree.py"
 OWNER = {"owner": str(os.getuid()), "group": str(os.getgid())}
@@ -137,3 +140,58 @@ def test_templates_are_filled_from_the_play_and_sources_sent(tmp_path: Path) -> 
     filled = "one of rack03\nother of rack03\nend\\d\n"
     assert (tmp_path / "units").read_text() == filled
     assert (tmp_path / "library.so").read_bytes() == b"\0code"
+
+
+ACTION = load("roles/tree/action_plugins/tree.py", "tree_action")
+
+
+def is_laid(**arguments: Any) -> bool:
+    """Whether a shell answers what the plug-in takes as nothing to be done."""
+    asked = ["sh", "-c", ACTION.question(arguments)]
+    answer = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=60)
+    return set(ACTION.laid_lines(arguments)) <= set(answer.stdout.splitlines())
+
+
+def test_a_node_on_which_all_is_laid_is_not_asked_by_the_module(
+    wanted: dict[str, Any], tmp_path: Path
+) -> None:
+    library = tmp_path / "library.so"
+    library.write_bytes(b"\0code")
+    library.chmod(0o644)
+    there = pwd.getpwnam("bin")
+    account = {"name": there.pw_name, "home": there.pw_dir}
+    tree(**wanted)
+    sent = {"path": str(library), "sha256": hashlib.sha256(b"\0code").hexdigest(), **OWNER}
+    assert is_laid(**wanted | {"files": [*wanted["files"], sent]}, accounts=[account])
+    assert is_laid()
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        lambda etc: (etc / "units").write_text("another\n"),
+        lambda etc: (etc / "units").chmod(0o600),
+        lambda etc: (etc / "units").unlink(),
+        lambda etc: (etc / "units").rename(etc / "moved") and (etc / "units").symlink_to("moved"),
+        lambda etc: (etc / "units").unlink() or os.mkfifo(etc / "units", 0o644),
+        pytest.param(
+            lambda etc: os.chown(etc / "password", 4711, 4711),
+            marks=pytest.mark.skipif(os.getuid() != 0, reason="gives a file to another account"),
+        ),
+        lambda etc: etc.chmod(0o755),
+        shutil.rmtree,
+    ],
+    ids=["content", "mode", "missing", "link", "pipe", "owner", "directory", "all"],
+)
+def test_a_node_on_which_something_was_altered_is_asked_by_the_module(
+    wanted: dict[str, Any], tmp_path: Path, alter: Callable[[Path], object]
+) -> None:
+    tree(**wanted)
+    alter(tmp_path / "etc")
+    assert not is_laid(**wanted)
+
+
+def test_an_account_that_is_missing_or_another_is_seen_without_the_module() -> None:
+    there = pwd.getpwnam("bin")
+    assert not is_laid(accounts=[{"name": "rackbench-of-no-node", "home": "/"}])
+    assert not is_laid(accounts=[{"name": there.pw_name, "home": "/elsewhere"}])
