@@ -12,6 +12,7 @@ description:
     C(all) all of them as C(ssh_addresses) and C(node_addresses). They are worked out once, when the
     inventory is read; a task that read them from every node's variables would take time for each
     pair of nodes.
+  - Gives the group C(all) the numbers of servers that studies name, as C(study_servers).
   - An C(ansible_host) that is a name is looked up as a program on the control host looks up names.
 options:
   stage:
@@ -32,7 +33,7 @@ from ansible.errors import AnsibleError
 from ansible.inventory.group import Group, InventoryObjectType
 from ansible.inventory.host import Host
 from ansible.parsing.dataloader import DataLoader
-from ansible.plugins.loader import vars_loader
+from ansible.plugins.loader import lookup_loader, vars_loader
 from ansible.plugins.vars import BaseVarsPlugin
 from ansible.template import Templar, trust_as_template
 from ansible.utils.vars import combine_vars, load_extra_vars
@@ -119,6 +120,8 @@ class VarsModule(BaseVarsPlugin):  # type: ignore[misc]
             for file in sorted((PLAYBOOKS / "vars").glob("*.yml")):
                 self._kit |= loader.load_from_file(str(file), trusted_as_template=True)
             self._kit["rackbench_root"] = plain(PLAYBOOKS.parent)
+            # Each task of each node would read all studies anew.
+            self._kit["study_servers"] = lookup_loader.get("study_servers").run([])[0]
         return self._kit
 
     def _nodes(self, loader: DataLoader, path: str, every: Group) -> dict[str, Values]:
