@@ -195,3 +195,10 @@ def test_an_account_that_is_missing_or_another_is_seen_without_the_module() -> N
     there = pwd.getpwnam("bin")
     assert not is_laid(accounts=[{"name": "rackbench-of-no-node", "home": "/"}])
     assert not is_laid(accounts=[{"name": there.pw_name, "home": "/elsewhere"}])
+
+
+@pytest.mark.parametrize("wrong", [{"mode": "u=rwX"}, {"mode": 488}, {"content": "x"}])
+def test_what_the_shell_cannot_compare_is_left_to_the_module(wrong: dict[str, Any]) -> None:
+    file = wrong if "content" in wrong else {"path": "/etc/hosts", "content": "x", **wrong}
+    with pytest.raises((KeyError, ValueError)):
+        list(ACTION.laid_lines({"files": [file]}))

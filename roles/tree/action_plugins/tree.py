@@ -62,7 +62,7 @@ class ActionModule(ActionBase):
         """
         try:
             expected = set(laid_lines(arguments))
-        except ValueError:
+        except (KeyError, ValueError):
             return False
         answer = self._low_level_execute_command(question(arguments))
         return expected <= set(answer["stdout_lines"])
@@ -120,7 +120,8 @@ def question(arguments: Values) -> str:
 def laid_lines(arguments: Values) -> Iterator[str]:
     """Yield each line that the answer has where all is as wanted.
 
-    Raises ValueError where permissions are no octal number, which the shell cannot compare.
+    Raises ValueError where permissions are no octal number, which the shell cannot compare, and
+    KeyError where a path or a name is missing; the module says so.
     """
     for account in arguments.get("accounts", []):
         yield f"{account['name']}:{account['home']}:{NO_LOGIN}"
@@ -128,11 +129,11 @@ def laid_lines(arguments: Values) -> Iterator[str]:
         yield attributes_line(directory, stat.S_IFDIR, "0755")
     for file in arguments.get("files", []):
         yield attributes_line(file, stat.S_IFREG, "0644")
-        content = (file.get("content") or file.get("secret") or "").encode()
+        content = str(file.get("content") or file.get("secret") or "").encode()
         yield f"{file.get('sha256') or hashlib.sha256(content).hexdigest()}  {file['path']}"
 
 
 def attributes_line(wanted: Values, kind: int, mode: str) -> str:
     """Return how the answer shows what is of this kind (a file type of `stat`) and as wanted."""
-    bits = kind | int(wanted.get("mode", mode), 8)
+    bits = kind | int(str(wanted.get("mode", mode)), 8)
     return f"{wanted['path']} {bits:x} {wanted.get('owner', 'root')} {wanted.get('group', 'root')}"
