@@ -21,12 +21,16 @@ def of_steps(estimates_s: Sequence[float], taken_s: Sequence[float], running_s: 
     """Return the seconds that steps with known estimates still need.
 
     `taken_s` is what each step took that has ended, `running_s` how long the next one has run. The
-    estimates of the rest are corrected by what the ended steps took, within bounds: a short step
-    says little about a long one. A step that is late is given a tenth of its time more.
+    estimates of the rest are corrected by what the ended steps took, within bounds and in the
+    proportion of the two: a short step says little about a long one. A step that is late is given a
+    tenth of its time more.
     """
-    done = sum(estimates_s[: len(taken_s)])
-    pace = min(max(sum(taken_s) / done, _FASTEST), _SLOWEST) if done else 1.0
-    current, *later = [pace * estimate_s for estimate_s in estimates_s[len(taken_s) :]]
+    ended_s, rest_s = estimates_s[: len(taken_s)], estimates_s[len(taken_s) :]
+    pace = 1.0
+    if done_s := sum(ended_s):
+        seen = min(max(sum(taken_s) / done_s, _FASTEST), _SLOWEST)
+        pace += (seen - 1) * min(1, done_s / sum(rest_s))
+    current, *later = [pace * estimate_s for estimate_s in rest_s]
     return max(current - running_s, running_s / 10) + sum(later)
 
 
