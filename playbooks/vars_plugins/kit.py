@@ -12,6 +12,8 @@ description:
     C(all) all of them as C(ssh_addresses) and C(node_addresses). They are worked out once, when the
     inventory is read; a task that read them from every node's variables would take time for each
     pair of nodes.
+  - Gives each of them C(ansible_ssh_private_key_file) and C(ansible_ssh_common_args) as plain text
+    as well, if it has them; each task of each node would work them out anew.
   - Gives the group C(all) the numbers of servers that studies name, as C(study_servers).
   - An C(ansible_host) that is a name is looked up as a program on the control host looks up names.
 options:
@@ -26,6 +28,7 @@ import ipaddress
 import socket
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +56,7 @@ Values = dict[str, Any]
 PLAYBOOKS = Path(__file__).resolve().parents[1]
 LOOKUPS_AT_ONCE = 32
 OWN = ("ansible_host", "node_address")
+CONNECTION = ("ansible_ssh_private_key_file", "ansible_ssh_common_args")
 
 
 def is_address(text: str) -> bool:
@@ -125,7 +129,7 @@ class VarsModule(BaseVarsPlugin):  # type: ignore[misc]
         return self._kit
 
     def _nodes(self, loader: DataLoader, path: str, every: Group) -> dict[str, Values]:
-        """Return `ansible_host` and `node_address` of each node.
+        """Return what is worked out for each node.
 
         Nothing where this path does not tell all.
         """
@@ -179,12 +183,17 @@ def files_of(loader: DataLoader, path: str, entities: list[Any]) -> Values:
 
 
 def own_texts(loader: DataLoader, values: Mapping[str, Any], name: str) -> Values:
-    """Return a node's two addresses as text.
+    """Return a node's two addresses as text, and what SSH is told of it, so far as that is known.
 
-    Raises AnsibleError where a variable is not known yet.
+    Raises AnsibleError where a variable of the addresses is not known yet.
     """
-    templar = Templar(loader, variables={"ansible_host": name, **values})
-    return {key: plain(templar.template(templar.available_variables[key])) for key in OWN}
+    values = {"ansible_host": name, **values}
+    templar = Templar(loader, variables=values)
+    texts = {key: plain(templar.template(values[key])) for key in OWN}
+    for key in CONNECTION:
+        with suppress(KeyError, AnsibleError):
+            texts[key] = plain(templar.template(values[key]))
+    return texts
 
 
 def plain(value: object) -> str:
