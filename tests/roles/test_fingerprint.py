@@ -15,6 +15,18 @@ kernel_words = load(f"{ROLE}/module_utils/kernel_words.py").kernel_words
 
 
 @pytest.fixture(scope="module")
+def taking():
+    """The module that takes a node's fingerprint."""
+    for role, name in (
+        ("probation", "ssh_session"),
+        ("fingerprint", "kernel_words"),
+        ("fingerprint", "lab_addresses"),
+    ):
+        load(f"roles/{role}/module_utils/{name}.py", f"ansible.module_utils.{name}")
+    return load(f"{ROLE}/library/fingerprint.py", "taking")
+
+
+@pytest.fixture(scope="module")
 def differences():
     return filters.fingerprint_differences
 
@@ -445,3 +457,23 @@ def test_a_rack_of_200_takes_no_more_than_its_share():
     roles = lab_addresses.Roles(words, {"10.1.0.0": "OWN"})
     text = f"elements = {{ {', '.join(addresses.values())} }}"
     assert roles.neutral(text) == f"elements = {{ {', '.join(['workers'] * 400)}, OWN }}"
+
+
+@pytest.mark.parametrize(
+    ("rates", "allowed", "expected"),
+    [
+        ([95.0, 60.0, 70.0, 99.0], 100.0, (95.0, 3)),
+        ([50.0, 60.0, 40.0, 55.0, 94.0, 99.0], 100.0, (94.0, 5)),
+        ([50.0] * 20, 100.0, (50.0, 12)),
+        ([50.0, 60.0, 40.0, 99.0], 0.0, (60.0, 3)),
+    ],
+    ids=["as fast as it may be", "a busy node", "a slow link", "nothing limits it"],
+)
+def test_a_rate_below_what_the_link_allows_is_measured_again(
+    taking, monkeypatch, rates, allowed, expected
+):
+    left = iter(rates)
+    monkeypatch.setattr(taking, "connect_seconds", lambda peer: 0.001)
+    monkeypatch.setattr(taking, "transfer_mbit", lambda peer: next(left))
+    measured = taking.peer_link("192.0.2.1:9102", allowed)["link_measured_mbit"]
+    assert (measured, len(rates) - len(list(left))) == expected
