@@ -219,11 +219,11 @@ class RunnerOutcomeTest {
 
   @Test
   void manyCallsThatHangLeaveTheirRows() throws Exception {
-    bench.plan("t1", "late", Map.of("constants", Map.of("client_heap_mb", 32), "timeout_s", 6));
+    bench.plan("t1", "late", Map.of("constants", Map.of("client_heap_mb", 32), "timeout_s", 10));
     assertEquals(0, bench.runner().status());
-    assertOutcome("t1", "timeout", "measured calls were made when the last 1.2 s were left");
+    assertOutcome("t1", "timeout", "measured calls were made when the last 2.0 s were left");
     int rows = (int) bench.trial("t1").get("calls_rows");
-    assertTrue(rows >= 3 && rows < 7, rows + " rows");
+    assertTrue(rows >= 1 && rows < 7, rows + " rows");
     assertEquals(rows + 1, bench.calls("t1").size());
   }
 
