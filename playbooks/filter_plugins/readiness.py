@@ -191,7 +191,7 @@ def beyond_memory(heaps_mb: Sequence[int], memory_mb: int | str, beside_mb: int 
 
 
 class FilterModule:
-    """The filters of validate.yml and tasks/heaps.yml."""
+    """The filters that say whether machines can be nodes."""
 
     def filters(self) -> dict[str, Any]:
         """Return the filters by the names that templates use."""

@@ -104,7 +104,7 @@ def alone(sizes: Sequence[int], directory: Path) -> None:
 def real(sizes: Sequence[int], directory: Path) -> None:
     """Provision virtual labs of these sizes, and each with one worker more."""
     headings = ("site.yml", "again", "again, mitogen", "verify.yml", "until a sweep's first trial")
-    headings += ("one worker more", "memory")
+    headings += ("one worker more, mitogen", "memory")
     _head("nodes", *headings)
     for size in sizes:
         with standing(size, directory) as lab:
@@ -114,7 +114,7 @@ def real(sizes: Sequence[int], directory: Path) -> None:
             first = f"{lab.until_first_trial():.1f}"
             used = f"{lab.memory_mb()} MiB"
             more = lab.with_one_more()
-            added = more.play("site")
+            added = more.play("site", mitogen=True)
             _row(size, cold, again, quick, verified, first, added, used)
             last = more.rack.names[-1]
             elsewhere = {name: n for name, n in added.changed.items() if name != last}
