@@ -81,17 +81,17 @@ mean shows that some calls wait much longer than others for one of the cores tha
 server share here. They wait inside the calls, not between them, as the last line of each group
 shows.
 
-*JMS request and reply* and *SOAP call* compare the kit's clients with JMeter's JMS Point-to-Point
-and HTTP samplers and with Gatling's JMS protocol: the same broker, queue, worker and number of
-bytes, or the same envelope; the same heap and collector; alternating runs. The measured values are
-medians of the runs, the ratio is the median of the ratios inside a round. An aim stands beside the
-better of the two rivals. Both know whole milliseconds, so ours are rounded likewise before medians
-are compared; below 2 ms look at the mean. Threads that are inside calls for less of their time load
-the servers less, so their calls are shorter: compare medians where that share is alike. JMeter can
-send a text only, the others send bytes. Our SOAP call includes the SOAP stack, which writes and
-parses each envelope; JMeter posts a text that is ready and parses nothing. So the harness also
-posts that text without the stack: the rows *a ready text* say what the harness costs, and the rows
-*SOAP call* what the stack adds to it.
+*JMS request and reply*, *SOAP call* and *its envelope, a ready text* compare the kit's clients
+with JMeter and with Gatling's JMS protocol: the same broker, queue, worker and number of bytes, or
+the same envelope; the same heap and collector; alternating runs. JMeter's JMS Point-to-Point
+sampler sends a text, the others bytes. Its HTTP sampler posts an envelope that is ready and parses
+nothing, as our *ready text*, which does without the SOAP stack; so a SOAP call is compared with
+JMeter's Java sampler, which makes the same call by the same stack, in JMeter's threads, loop and
+clock. What the stack costs is the row against *JMeter, a ready text*. The measured values are
+medians of the runs, the ratio is the median of the ratios inside a round. Aims stand beside the
+rival that makes more calls. Both know whole milliseconds, so ours are rounded likewise before
+medians are compared; below 2 ms look at the mean. Threads that are inside calls for less of their
+time load the servers less, so their calls are shorter: compare medians where that share is alike.
 
 *With samples* and *with marks* are pairs of trials, one with and one without; the ratio is the
 geometric mean of those inside the pairs, with its 95 % interval beside the name.

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from row import Row, rate, seconds, share
 
 OURS = "ours"
-READY = "ours, with a ready text"
-RIVALS = {"jms": ("JMeter", "Gatling"), "soap": ("JMeter",)}
+RIVALS = {"jms": ("JMeter", "Gatling"), "soap": ("JMeter",), "text": ("JMeter",)}
+"""The other tools, by the kind of call."""
 NAMES = {
-    (OURS, "jms"): "JMS request and reply",
-    (OURS, "soap"): "SOAP call",
-    (READY, "soap"): "the same envelope, a ready text",
+    "jms": "JMS request and reply",
+    "soap": "SOAP call",
+    "text": "its envelope, a ready text",
 }
 
 
@@ -44,7 +44,7 @@ AS_FAST = Aim(">= 1", 1, float("inf"))
 AS_LONG = Aim("0.85 to 1.15", 0.85, 1.15)
 ALIKE = Aim("0.9 to 1.1", 0.9, 1.1)
 
-Runs = Mapping[tuple[str, str, int], Sequence[Load]]  # by tool, protocol and threads; one a round
+Runs = Mapping[tuple[str, str, int], Sequence[Load]]  # by tool, kind and threads; one a round
 
 
 def load(calls: Iterable[tuple[int, int]], begin: int, end: int) -> Load:
@@ -80,28 +80,30 @@ def own_load(calls: Iterable[tuple[int, int, int, bool]]) -> Load:
 
 
 def compared(runs: Runs, threads: int) -> Iterator[Row]:
-    """The rows of one number of threads; an aim stands beside the better rival."""
+    """The rows of one number of threads; aims stand beside the rival that makes more calls."""
     at = f"{threads} thread{'s' if threads > 1 else ''}"
-    for (tool, protocol), name in NAMES.items():
-        what, rivals = f"{name}, {at}", RIVALS[protocol]
-        mine = runs[tool, protocol, threads]
-        theirs = {rival: runs[rival, protocol, threads] for rival in rivals}
-        fastest = max(rivals, key=lambda rival: _middle(theirs[rival], "calls_per_s"))
-        shortest = min(rivals, key=lambda rival: _middle(theirs[rival], "p50"))
+    for kind, name in NAMES.items():
+        what, rivals = f"{name}, {at}", RIVALS[kind]
+        mine = runs[OURS, kind, threads]
+        theirs = {rival: runs[rival, kind, threads] for rival in rivals}
+        better = max(rivals, key=lambda rival: _middle(theirs[rival], "calls_per_s"))
         for rival, loads in theirs.items():
-            aim = AS_FAST if rival == fastest else None
+            aim = AS_FAST if rival == better else None
             yield _row(f"{what}: rate", "calls_per_s", mine, (rival, loads), aim, show=rate)
         for rival, loads in theirs.items():
-            aim = AS_LONG if rival == shortest else None
+            aim = AS_LONG if rival == better else None
             yield _row(f"{what}: p50 in whole ms", "p50", mine, (rival, loads), aim)
         for rival, loads in theirs.items():
             yield _row(f"{what}: mean", "mean", mine, (rival, loads), None)
         for rival, loads in theirs.items():
             inside, others = _inside(mine, threads), _inside(loads, threads)
             yield Row(f"{what}: threads' time inside calls", inside, rival, others, show=share)
-    for tool, protocol in ((OURS, "SOAP"), (READY, "HTTP with a ready text")):
+    unlike = ("JMeter, a ready text", runs["JMeter", "text", threads])
+    soap = runs[OURS, "soap", threads]
+    yield _row(f"{NAMES['soap']}, {at}: rate", "calls_per_s", soap, unlike, None, show=rate)
+    for kind, protocol in (("soap", "SOAP"), ("text", "HTTP with a ready text")):
         for name in ("p50", "mean"):
-            mine, theirs_ = (_quotients(runs, pair, threads, name) for pair in (tool, "JMeter"))
+            mine, theirs_ = (_quotients(runs, (t, kind), threads, name) for t in (OURS, "JMeter"))
             ratio = statistics.median(a / b for a, b in zip(mine, theirs_, strict=True))
             what = f"time over JMS / time over {protocol}, {at}: {name}"
             target = ALIKE.of(ratio) if name == "p50" else ""
@@ -136,7 +138,7 @@ def _inside(loads: Sequence[Load], threads: int) -> float:
     return statistics.median(load.calls_per_s * load.mean / threads for load in loads)
 
 
-def _quotients(runs: Runs, tool: str, threads: int, name: str) -> list[float]:
-    jms = runs[OURS if tool == READY else tool, "jms", threads]
-    pairs = zip(jms, runs[tool, "soap", threads], strict=True)
+def _quotients(runs: Runs, which: tuple[str, str], threads: int, name: str) -> list[float]:
+    tool, kind = which
+    pairs = zip(runs[tool, "jms", threads], runs[tool, kind, threads], strict=True)
     return [getattr(over_jms, name) / getattr(over_http, name) for over_jms, over_http in pairs]

@@ -21,7 +21,7 @@ import jmeter_run
 import pinned_jars
 from bench_lab import PREFIX, ROOT, BenchLab, said
 from by_hand import CLIENT, HandRun, study
-from judged import OURS, READY, RIVALS, Load, compared, load, own_load
+from judged import OURS, RIVALS, Load, compared, load, own_load
 from row import Row, rate, seconds
 
 HERE = Path(__file__).parent
@@ -34,20 +34,24 @@ HEAP_MB = 512
 COLLECTOR = "parallel"
 JVM_OPTIONS = ["-XX:+UseParallelGC", "-XX:+AlwaysPreTouch"]  # as the harness has it
 JAVA = [f"-Xms{HEAP_MB}m", f"-Xmx{HEAP_MB}m", *JVM_OPTIONS]
-PATH = "/services/Hello"
-SERVICE = f"http://{PREFIX}.21:8080/axis{PATH}"
+# JMeter brings a parser of its own, which Axis would take in its JVM.
+PARSER = (
+    "-Djavax.xml.parsers.SAXParserFactory="
+    "com.sun.org.apache.xerces.internal.jaxp.SAXParserFactoryImpl"
+)
+AXIS, PATH = f"http://{PREFIX}.21:8080/axis", "/services/Hello"
 QUEUE = f"matrix.{WORKER}"  # the echo takes the place of the matrix worker
 JNDI, FACTORY = "file:///etc/rackbench/jndi", "ConnectionFactory"
 USER, PASSWORD = "bench", "/etc/rackbench/broker.password"
 AT = "/opt/judges"  # on the nodes
 CLIENTS = "/opt/rackbench/clients"
 FILE, EXPECTED = f"{AT}/envelope.xml", "HelloHello"
-OWN: dict[tuple[str, str], tuple[str, dict[str, object]]] = {
-    (OURS, "jms"): ("echo-jms", {"persistence": "written", "acknowledge": "auto"}),
-    (OURS, "soap"): ("hello-http", {"pooled": True}),
-    (READY, "soap"): ("posted-envelope", {"service": PATH, "envelope": FILE, "expect": EXPECTED}),
+OWN: dict[str, tuple[str, dict[str, object]]] = {
+    "jms": ("echo-jms", {"persistence": "written", "acknowledge": "auto"}),
+    "soap": ("hello-http", {"pooled": True}),
+    "text": ("posted-envelope", {"service": PATH, "envelope": FILE, "expect": EXPECTED}),
 }
-"""Our client and its constants, by tool and protocol."""
+"""Our client and its constants, by the kind of call."""
 ENVELOPE = (
     '<?xml version="1.0" encoding="UTF-8"?><soapenv:Envelope '
     'xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/" '
@@ -72,24 +76,19 @@ def rows(lab: BenchLab) -> list[Row]:
 def measured(lab: BenchLab) -> list[Row]:
     """Run all rounds, every other one in the opposite order."""
     expected = {
-        protocol: {c: rival(lab, "JMeter", protocol, c).calls_per_s for c in CONCURRENCY}
-        for protocol in RIVALS
+        kind: {c: rival(lab, "JMeter", kind, c).calls_per_s for c in CONCURRENCY} for kind in RIVALS
     }  # which warms up the servers, too
-    own = {which: planned(lab, *which, expected[which[1]]) for which in OWN}
-    order = [*OWN, *((tool, protocol) for protocol in RIVALS for tool in RIVALS[protocol])]
+    own = {kind: planned(lab, kind, expected[kind]) for kind in OWN}
+    order = [(tool, kind) for kind, rivals in RIVALS.items() for tool in (OURS, *rivals)]
     runs: dict[tuple[str, str, int], list[Load]] = defaultdict(list)
     for block in range(1, ROUNDS + 1):
         for c in CONCURRENCY:
             print(f"JMS and SOAP at {c} threads, round {block} of {ROUNDS} …", flush=True)
-            for tool, protocol in order if block % 2 else reversed(order):
-                found = (
-                    harness(own[tool, protocol], block, c)
-                    if (tool, protocol) in own
-                    else rival(lab, tool, protocol, c)
-                )
-                runs[tool, protocol, c].append(found)
+            for tool, kind in order if block % 2 else reversed(order):
+                found = harness(own[kind], block, c) if tool == OURS else rival(lab, tool, kind, c)
+                runs[tool, kind, c].append(found)
                 print(
-                    f"  {protocol}, {tool}: {rate(found.calls_per_s)}, "
+                    f"  {kind}, {tool}: {rate(found.calls_per_s)}, "
                     f"p50 {seconds(found.p50)}, mean {seconds(found.mean)}",
                     flush=True,
                 )
@@ -104,7 +103,8 @@ def install(lab: BenchLab) -> None:
     pinned_jars.fetch(HERE / "gatling", jars)
     built = lab.state / "judges-classes"
     shutil.copytree(HERE / "judges", built, ignore=shutil.ignore_patterns("*.java"))
-    path = f"{jars}/*:{lab.state}/clients/sort-jms/*"
+    needed = ("judges", "clients/sort-jms", "jmeter/lib", "jmeter/lib/ext")
+    path = ":".join(f"{lab.state}/{directory}/*" for directory in needed)
     sources = map(str, (HERE / "judges").rglob("*.java"))
     said(["javac", "--release", "17", "-proc:none", "-d", str(built), "-cp", path, *sources])
     said(["jar", "--create", "--file", str(jars / "judges.jar"), "-C", str(built), "."])
@@ -159,14 +159,14 @@ def on(lab: BenchLab, node: str, script: str, given: bytes = b"") -> bytes:
     return said([*lab.ssh(node), f"sudo sh -c {shlex.quote(script)}"], given)
 
 
-def planned(lab: BenchLab, tool: str, protocol: str, expected: Mapping[int, float]) -> HandRun:
+def planned(lab: BenchLab, kind: str, expected: Mapping[int, float]) -> HandRun:
     """A trial a round and concurrency, of as many calls as last SECONDS, and as many to warm up."""
     where = [
         {"cells": {"concurrency": c}, "calls": calls, "warmup": calls}
         for c, speed in expected.items()
         for calls in [max(1, round(speed * SECONDS / c))]
     ]
-    client, constants = OWN[tool, protocol]
+    client, constants = OWN[kind]
     constants = {
         **constants,
         "client_heap_mb": HEAP_MB,
@@ -204,31 +204,35 @@ def harness(run: HandRun, block: int, threads: int) -> Load:
     )
 
 
-def rival(lab: BenchLab, tool: str, protocol: str, threads: int) -> Load:
+def rival(lab: BenchLab, tool: str, kind: str, threads: int) -> Load:
     """Run one of the others at this concurrency; the last SECONDS of its run count.
 
     They end with the last start of a call: while the last calls are waited for, fewer and fewer
     threads call.
     """
-    calls = gatling(lab, threads) if tool == "Gatling" else jmeter(lab, protocol, threads)
+    calls = gatling(lab, threads) if tool == "Gatling" else jmeter(lab, kind, threads)
     if not calls or not all(is_ok for _, _, is_ok in calls):
         failed = sum(not is_ok for _, _, is_ok in calls)
-        raise SystemExit(f"{tool}, {protocol}: {failed} of {len(calls)} calls failed")
+        raise SystemExit(f"{tool}, {kind}: {failed} of {len(calls)} calls failed")
     end = max(start for start, _, _ in calls)
     return load(((start, done) for start, done, _ in calls), end - SECONDS * 1000, end)
 
 
-def jmeter(lab: BenchLab, protocol: str, threads: int) -> list[tuple[int, int, bool]]:
+def jmeter(lab: BenchLab, kind: str, threads: int) -> list[tuple[int, int, bool]]:
     """Start and end of each call in milliseconds, and whether it was good."""
     options: dict[str, object] = {"threads": threads, "seconds": 2 * SECONDS}
-    if protocol == "jms":
+    if kind == "jms":
         options |= {"jndi": JNDI, "factory": FACTORY, "queue": QUEUE, "bytes": BYTES}
         options |= {"username": USER, "passwordfile": PASSWORD}
+    elif kind == "soap":
+        options |= {"user.classpath": f"{CLIENTS}/hello-http:{AT}/posted-envelope/judges.jar"}
+        options |= {"client": "org.rackbench.clients.axis.HelloHttp", "axis_url": AXIS}
+        options |= {"message_bytes": BYTES, "pooled": "true"}
     else:
-        url = urlsplit(SERVICE)
+        url = urlsplit(AXIS + PATH)
         options |= {"host": url.hostname, "port": url.port, "path": url.path}
         options |= {"envelope": FILE, "expect": EXPECTED}
-    found = jmeter_run.samples(lab, f"{protocol}.jmx", options, JAVA)
+    found = jmeter_run.samples(lab, f"{kind}.jmx", options, [*JAVA, PARSER])
     return [(call.start, call.start + call.elapsed, call.is_ok) for call in found]
 
 
