@@ -16,7 +16,7 @@ WORKER = ["tomcat", "sort-worker", "matrix-worker", "hello-listener", "tcp-serve
 NAMES = "Let the names of other nodes resolve"
 # What a worker more or less may change on the nodes that are there.
 TOLD_OF_WORKERS = {
-    "client1": {NAMES, "describe the lab to the clients", "Write the administered objects"},
+    "client1": {NAMES, "Describe the lab to the clients", "Write the administered objects"},
     "broker1": {"Write the access list", "Create the queues"},
     "worker": set(),
 }

@@ -99,7 +99,7 @@ def test_a_new_machine_is_provisioned_without_internet_once_its_key_is_proven(
     assert known.count(f"{lab.nodes[NODE]} ") == 1
     assert lab.output(NODE, "ip -4 route show default") == ""
     assert lab.ssh(NODE, "cat /etc/hosts").stdout.decode().endswith(f"# END rackbench\n{OWN_HOSTS}")
-    assert lab.nodes[NODE] in lab.output("worker2", f"getent ahosts {NODE}")
+    assert lab.nodes[NODE] in lab.output("client1", f"getent ahosts {NODE}")
     assert "install ok installed" in lab.output(NODE, "dpkg -s unzip").replace("hold", "install")
 
 
