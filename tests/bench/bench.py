@@ -88,13 +88,14 @@ sampler sends a text, the others bytes. Its HTTP sampler posts an envelope that 
 nothing, as our *ready text*, which does without the SOAP stack; so a SOAP call is compared with
 JMeter's Java sampler, which makes the same call by the same stack, in JMeter's threads, loop and
 clock. What the stack costs is the row against *JMeter, a ready text*. The measured values are
-medians of the runs, the ratio is the median of the ratios inside a round. Aims stand beside the
-rival that makes more calls. Both know whole milliseconds, so ours are rounded likewise before
-medians are compared; below 2 ms look at the mean. Threads that are inside calls for less of their
-time load the servers less, so their calls are shorter: compare medians where that share is alike.
+medians of the runs; aims stand beside the rival that makes more calls. Both know whole
+milliseconds, so ours are rounded likewise before medians are compared; below 2 ms look at the mean.
+Threads that are inside calls for less of their time load the servers less, so their calls are
+shorter: compare medians where that share is alike.
 
-*With samples* and *with marks* are pairs of trials, one with and one without; the ratio is the
-geometric mean of those inside the pairs, with its 95 % interval beside the name.
+*With samples* and *with marks* are pairs of trials, one with and one without. A ratio with an
+interval is the geometric mean of the ratios inside the pairs or rounds, with its 95 % interval. An
+aim is *likely* met or missed where a bound of it lies inside the interval.
 
 - Date: {datetime.datetime.now(datetime.UTC).date()}
 - Machine: {os.cpu_count()} cores, {model}, Linux {platform.release()}

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import statistics
 import time
 from collections.abc import Mapping, Sequence
@@ -18,15 +17,13 @@ from typing import Any
 
 from bench_lab import BenchLab, said
 from by_hand import CLIENT, HandRun, study
-from row import Row
-from scipy import stats
+from row import Ratio, Row
 
 PAIRS = 12
 WORKER = "worker1"
 HTTP_CALLS = 40_000
 """About two seconds, so that each trial holds samples of its seconds and those around its phase."""
 SOAP_CALLS = 1500
-CONFIDENCE = 0.95
 LONG_CALLS = 1_000_000
 """About half a minute: of a shorter trial the looks before and after it are a large part."""
 SETTLED_S = 1
@@ -124,25 +121,9 @@ def marks(lab: BenchLab) -> Row:
 
 
 def paired(what: str, ours: Sequence[float], other: str, theirs: Sequence[float]) -> Row:
-    """A row of the ratios inside pairs, with the interval of their geometric mean."""
-    ratio, low, high = mean_ratio(ours, theirs)
-    return Row(
-        f"{what} (ratio {low:.3f} to {high:.3f})",
-        statistics.median(ours),
-        other,
-        statistics.median(theirs),
-        "1 inside",
-        of_rounds=ratio,
-    )
-
-
-def mean_ratio(ours: Sequence[float], theirs: Sequence[float]) -> tuple[float, float, float]:
-    """The geometric mean of the ratios of pairs and its interval by Student's t on logarithms."""
-    logs = [math.log(one / other) for one, other in zip(ours, theirs, strict=True)]
-    mean = statistics.fmean(logs)
-    half = stats.t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1) * statistics.stdev(logs)
-    half /= math.sqrt(len(logs))
-    return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
+    """A row of the ratios inside pairs."""
+    middle, others = statistics.median(ours), statistics.median(theirs)
+    return Row(what, middle, other, others, "1 inside", paired=Ratio.of_pairs(ours, theirs))
 
 
 def median_call(run: HandRun, trial: str) -> float:

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from row import Row, rate, seconds, share
+from row import Ratio, Row, rate, seconds, share
 
 OURS = "ours"
 RIVALS = {"jms": ("JMeter", "Gatling"), "soap": ("JMeter",), "text": ("JMeter",)}
@@ -35,9 +35,11 @@ class Aim:
     low: float
     high: float
 
-    def of(self, ratio: float) -> str:
-        """The aim, and whether it is met."""
-        return f"{self.words}: {'met' if self.low <= ratio <= self.high else 'missed'}"
+    def of(self, ratio: Ratio) -> str:
+        """The aim, and whether it is met; likely so where a bound lies inside the interval."""
+        verdict = "met" if self.low <= ratio.mean <= self.high else "missed"
+        is_unsure = any(ratio.low < bound < ratio.high for bound in (self.low, self.high))
+        return f"{self.words}: {'likely ' if is_unsure else ''}{verdict}"
 
 
 AS_FAST = Aim(">= 1", 1, float("inf"))
@@ -104,7 +106,7 @@ def compared(runs: Runs, threads: int) -> Iterator[Row]:
     for kind, protocol in (("soap", "SOAP"), ("text", "HTTP with a ready text")):
         for name in ("p50", "mean"):
             mine, theirs_ = (_quotients(runs, (t, kind), threads, name) for t in (OURS, "JMeter"))
-            ratio = statistics.median(a / b for a, b in zip(mine, theirs_, strict=True))
+            ratio = Ratio.of_pairs(mine, theirs_)
             what = f"time over JMS / time over {protocol}, {at}: {name}"
             target = ALIKE.of(ratio) if name == "p50" else ""
             middle, yardstick = statistics.median(mine), statistics.median(theirs_)
@@ -120,10 +122,9 @@ def _row(
     *,
     show: Callable[[float], str] = seconds,
 ) -> Row:
-    """Medians over the rounds, and the median of the rounds' ratios."""
+    """Medians over the rounds, and the ratio inside them."""
     rival, theirs = other
-    pairs = zip(mine, theirs, strict=True)
-    ratio = statistics.median(getattr(a, name) / getattr(b, name) for a, b in pairs)
+    ratio = Ratio.of_pairs(*([getattr(one, name) for one in loads] for loads in (mine, theirs)))
     target = aim.of(ratio) if aim else ""
     return Row(what, _middle(mine, name), rival, _middle(theirs, name), target, show, ratio)
 

@@ -27,7 +27,7 @@ from row import Row, rate, seconds
 HERE = Path(__file__).parent
 WORKER = "worker1"
 CONCURRENCY = (1, 30, 100)
-ROUNDS = 3
+ROUNDS = 6
 SECONDS = 4
 BYTES = 512  # of the body, and of the envelope: the smallest of the study `binding`
 HEAP_MB = 512

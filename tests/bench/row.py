@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import statistics
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from scipy import stats
+
+CONFIDENCE = 0.95
 
 
 def seconds(value: float) -> str:
@@ -27,10 +33,36 @@ def share(value: float) -> str:
 
 
 @dataclass(frozen=True)
+class Ratio:
+    """The geometric mean of ratios, and its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    @classmethod
+    def of_pairs(cls, ours: Sequence[float], theirs: Sequence[float]) -> Ratio:
+        """Ours by theirs, which were measured together; by Student's t on logarithms.
+
+        A single pair has no interval beside its ratio.
+        """
+        logs = [math.log(one / other) for one, other in zip(ours, theirs, strict=True)]
+        mean, half = statistics.fmean(logs), 0.0
+        if len(logs) > 1:
+            half = stats.t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1) * statistics.stdev(logs)
+            half /= math.sqrt(len(logs))
+        return cls(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
+
+    def __str__(self) -> str:
+        """For a cell of a table."""
+        return f"{self.mean:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+
+@dataclass(frozen=True)
 class Row:
     """What was measured and what it is compared with, in the same unit; `show` writes both.
 
-    `of_rounds` is the median of the rounds' ratios, where both were measured in each round.
+    `paired` is the ratio where both were measured together, several times.
     """
 
     what: str
@@ -39,13 +71,12 @@ class Row:
     yardstick_value: float
     target: str = ""
     show: Callable[[float], str] = seconds
-    of_rounds: float | None = None
+    paired: Ratio | None = None
 
     def line(self) -> str:
         """The row as Markdown."""
-        quotient = self.value / self.yardstick_value if self.yardstick_value else None
-        found = quotient if self.of_rounds is None else self.of_rounds
-        ratio = "-" if found is None else f"{found:.2f}"
+        quotient = f"{self.value / self.yardstick_value:.2f}" if self.yardstick_value else "-"
+        ratio = self.paired or quotient
         return (
             f"| {self.what} | {self.show(self.value)} | {self.yardstick} | "
             f"{self.show(self.yardstick_value)} | {ratio} | {self.target} |"

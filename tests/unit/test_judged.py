@@ -4,7 +4,8 @@ import struct
 
 import gatling_log
 import pytest
-from judged import OURS, Load, compared, load, own_load
+from judged import AS_LONG, OURS, Load, compared, load, own_load
+from row import Ratio
 
 MS = 1_000_000
 
@@ -60,6 +61,20 @@ def test_both_aims_stand_beside_the_rival_that_makes_more_calls():
     assert "missed" in targets["JMS request and reply, 1 thread: p50 in whole ms, Gatling"]
     assert targets["JMS request and reply, 1 thread: p50 in whole ms, JMeter"] == ""
     assert "met" in targets["SOAP call, 1 thread: rate, JMeter"]
+
+
+@pytest.mark.parametrize(
+    ("low", "mean", "high", "verdict"),
+    [
+        (0.9, 1.0, 1.1, "met"),
+        (0.8, 1.0, 1.1, "likely met"),
+        (0.7, 0.8, 0.9, "likely missed"),
+        (0.7, 0.75, 0.8, "missed"),
+        (1.2, 1.3, 1.4, "missed"),
+    ],
+)
+def test_an_aim_is_surely_met_or_missed_where_the_whole_interval_says_so(low, mean, high, verdict):
+    assert AS_LONG.of(Ratio(mean, low, high)) == f"0.85 to 1.15: {verdict}"
 
 
 def test_the_ratio_of_protocols_is_compared_with_jmeters():
