@@ -17,6 +17,19 @@ def test_a_second_run_changes_nothing(lab: Lab, stock: bool) -> None:
     assert outcome.changed == {}, outcome.changed_tasks
 
 
+def test_what_a_killed_playbook_did_not_restart_is_restarted_by_the_next(lab: Lab) -> None:
+    units = ["rackbench-tomcat", "rackbench-tcp-server", "rackbench-health.socket"]
+    ask = f"systemctl show --value --property=InvocationID {' '.join(units)}"
+    before = lab.output("worker1", ask).split()
+    # Written, and killed before the handlers.
+    files = "/etc/rackbench/tomcat/conf/server.xml /etc/rackbench/worker.env"
+    lab.output("worker1", f"touch {files} /etc/rackbench/probes.json")
+    again = lab.play("site.yml", None, "--limit=worker1")
+    assert set(again.changed) == {"worker1"}
+    assert set(before).isdisjoint(lab.output("worker1", ask).split())
+    assert lab.play("site.yml", None, "--limit=worker1").changed == {}
+
+
 @pytest.mark.long
 def test_check_mode_works_on_a_provisioned_lab_and_reports_nothing(lab: Lab) -> None:
     outcome = lab.play("site.yml", None, "--check", "--diff")

@@ -149,7 +149,7 @@ def is_laid(**arguments: Any) -> bool:
     """Whether a shell answers what the plug-in takes as nothing to be done."""
     asked = ["sh", "-c", ACTION.question(arguments)]
     answer = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=60)
-    return set(ACTION.laid_lines(arguments)) <= set(answer.stdout.splitlines())
+    return bool(ACTION.is_laid(arguments, answer.stdout.splitlines()))
 
 
 def test_a_node_on_which_all_is_laid_is_not_asked_by_the_module(
@@ -200,5 +200,43 @@ def test_an_account_that_is_missing_or_another_is_seen_without_the_module() -> N
 @pytest.mark.parametrize("wrong", [{"mode": "u=rwX"}, {"mode": 488}, {"content": "x"}])
 def test_what_the_shell_cannot_compare_is_left_to_the_module(wrong: dict[str, Any]) -> None:
     file = wrong if "content" in wrong else {"path": "/etc/hosts", "content": "x", **wrong}
-    with pytest.raises((KeyError, ValueError)):
-        list(ACTION.laid_lines({"files": [file]}))
+    assert not is_laid(files=[file])
+
+
+SYSTEMCTL = """#!/bin/sh
+cat <<END
+Id=old.service
+ActiveState=active
+UnitFileState=enabled
+ActiveEnterTimestamp=@{before}
+
+Id=new.service
+ActiveState=active
+UnitFileState=disabled
+ActiveEnterTimestamp=@{after}
+
+Id=away.service
+ActiveState=inactive
+UnitFileState=enabled
+ActiveEnterTimestamp=
+END
+"""
+
+
+def test_a_service_that_is_older_than_its_files_is_told_and_what_does_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = [tmp_path / "old.conf", tmp_path / "new.conf"]
+    for place, file in enumerate(settings):
+        file.touch()
+        os.utime(file, (0, 1_000_000 + place))
+    (tmp_path / "systemctl").write_text(SYSTEMCTL.format(before=1_000_000, after=1_000_001))
+    (tmp_path / "systemctl").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    asked = ACTION.question({"files": [{"path": str(file)} for file in settings]}, ["any"])
+    answer = subprocess.run(["sh", "-c", asked], capture_output=True, text=True, check=True)
+    assert ACTION.stale_and_idle(answer.stdout.splitlines()) == (
+        ["old.service"],
+        ["new.service", "away.service"],
+    )
+    assert ACTION.stale_and_idle([]) == ([], [])

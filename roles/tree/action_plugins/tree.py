@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,11 @@ stat --printf '%n %f %U %G\\n%n %f %u %g\\n' -- {paths} 2>/dev/null
 set -- /dev/null; for file in {files}; do [ -f "$file" ] && set -- "$@" "$file"; done
 timeout 60 sha256sum -- "$@"
 getent passwd -- {accounts} | cut -d : -f 1,6,7
+"""
+SERVICES = """\
+stat --printf 'written %Y\\n' -- {files} 2>/dev/null
+systemctl show --timestamp=unix --property=Id,ActiveState,UnitFileState,ActiveEnterTimestamp -- \
+{services}
 """
 NO_LOGIN = "/usr/sbin/nologin"
 
@@ -43,9 +49,16 @@ class ActionModule(ActionBase):
         files = self._task.args.get("files", [])
         filled = [self._filled(file, variables) for file in files]
         arguments = {**self._task.args, "files": filled}
-        if self._is_laid(arguments):
-            return {"changed": False, "changes": []}
-        result = self._execute_module(module_args=arguments, task_vars=variables)
+        services = arguments.pop("services", [])
+        answer = self._low_level_execute_command(question(arguments, services))["stdout_lines"]
+        result: Values = {"changed": False, "changes": []}
+        if not is_laid(arguments, answer):
+            result = self._execute_module(module_args=arguments, task_vars=variables)
+            if result.get("failed"):
+                return result
+        stale, idle = stale_and_idle(answer)
+        result["changes"] += stale
+        result |= {"changed": result["changed"] or bool(stale), "idle": idle}
         to_send = result.pop("to_send", [])
         for file in (file for file in files if file["path"] in to_send):
             sent = self._sent(file, variables)
@@ -54,18 +67,6 @@ class ActionModule(ActionBase):
             result["changed"] = True
             result["changes"].append(file["path"])
         return result
-
-    def _is_laid(self, arguments: Values) -> bool:
-        """Return whether a shell of the node says that all is as wanted.
-
-        The module answers that as well, but takes several times longer, mostly to be compiled.
-        """
-        try:
-            expected = set(laid_lines(arguments))
-        except (KeyError, ValueError):
-            return False
-        answer = self._low_level_execute_command(question(arguments))
-        return expected <= set(answer["stdout_lines"])
 
     def _filled(self, file: Values, variables: Values) -> Values:
         words = ("template", "vars", "source")
@@ -105,16 +106,49 @@ class ActionModule(ActionBase):
         return answer
 
 
-def question(arguments: Values) -> str:
-    """Return what to ask a shell of the node about these accounts, directories and files."""
-    directories, files = (
-        [one["path"] for one in arguments.get(kind, [])] for kind in ("directories", "files")
+def question(arguments: Values, services: Sequence[str] = ()) -> str:
+    """Return what to ask a shell of the node about this tree, and the services that read it."""
+    accounts, directories, files = (
+        [str(one.get(name, "")) for one in arguments.get(kind, [])]
+        for kind, name in (("accounts", "name"), ("directories", "path"), ("files", "path"))
     )
-    return QUESTION.format(
+    asked = QUESTION + (SERVICES if services else "")
+    return asked.format(
         paths=shlex.join([*directories, *files]),
         files=shlex.join(files),
-        accounts=shlex.join(account["name"] for account in arguments.get("accounts", [])),
+        accounts=shlex.join(accounts),
+        services=shlex.join(services),
     )
+
+
+def is_laid(arguments: Values, answer: Iterable[str]) -> bool:
+    """Return whether a shell of the node says that all is as wanted.
+
+    The module answers that as well, but takes several times longer, mostly to be compiled.
+    """
+    try:
+        return set(laid_lines(arguments)) <= set(answer)
+    except (KeyError, ValueError):
+        return False
+
+
+def stale_and_idle(answer: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the services that began before a file was written, and those not up now or at boot.
+
+    The former are left by a run that was ended between a change and its handlers.
+    """
+    text, stale, idle = "\n".join(answer), [], []
+    written = max(map(int, re.findall(r"^written (\d+)$", text, re.MULTILINE)), default=0)
+    for block in text.split("\n\n"):
+        unit = dict(line.partition("=")[::2] for line in block.splitlines())
+        if not (name := unit.get("Id")):
+            continue
+        is_up, since = unit["ActiveState"] == "active", unit["ActiveEnterTimestamp"].lstrip("@")
+        if not is_up or unit["UnitFileState"] != "enabled":
+            idle.append(name)
+        if is_up and int(since) < written:
+            stale.append(name)
+    return stale, idle
 
 
 def laid_lines(arguments: Values) -> Iterator[str]:

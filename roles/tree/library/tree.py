@@ -51,6 +51,13 @@ options:
           another. For directories of root.
         type: path
       mode: {description: Its permissions, type: str, default: "0644"}
+  services:
+    description: >-
+      Units of systemd that read the files as they start. One that has been up since before a file
+      was written is a change, since a run was ended before its handlers.
+    type: list
+    elements: str
+    default: []
 """
 
 EXAMPLES = r"""
@@ -61,11 +68,17 @@ EXAMPLES = r"""
     files:
       - {path: /etc/rackbench/probes.json, template: probes.json.j2}
       - {path: /etc/rackbench/token, secret: "{{ token }}", mode: "0600"}
+    services: [rackbench-health.socket]
+  notify: Restart the health socket
 """
 
 RETURN = r"""
 changes:
-  description: The accounts and paths that were made or changed.
+  description: The accounts and paths that were made or changed, and the services to restart.
+  type: list
+  returned: always
+idle:
+  description: Those of C(services) that were not up, or are not started at boot.
   type: list
   returned: always
 """
