@@ -102,9 +102,12 @@ def alone(sizes: Sequence[int], directory: Path) -> None:
 
 
 def real(sizes: Sequence[int], directory: Path) -> None:
-    """Provision virtual labs of these sizes, and each with one worker more."""
+    """Provision virtual labs of these sizes, and each with a worker more, twice.
+
+    The first time limited to the nodes that have to know of it.
+    """
     headings = ("site.yml", "again", "again, mitogen", "verify.yml", "until a sweep's first trial")
-    headings += ("one worker more, mitogen", "memory")
+    headings += ("one worker more, limited", "one worker more, all, mitogen", "memory")
     _head("nodes", *headings)
     for size in sizes:
         with standing(size, directory) as lab:
@@ -114,11 +117,15 @@ def real(sizes: Sequence[int], directory: Path) -> None:
             first = f"{lab.until_first_trial():.1f}"
             used = f"{lab.memory_mb()} MiB"
             more = lab.with_one_more()
-            added = more.play("site", mitogen=True)
-            _row(size, cold, again, quick, verified, first, added, used)
-            last = more.rack.names[-1]
-            elsewhere = {name: n for name, n in added.changed.items() if name != last}
-            print(f"\nchanged elsewhere with {last}: {elsewhere or 'nothing'}\n", flush=True)
+            limited = more.play("site", limit=f"{more.rack.names[-1]}:broker:client")
+            most = more.with_one_more()
+            added = most.play("site", mitogen=True)
+            _row(size, cold, again, quick, verified, first, limited, added, used)
+            for grown, took in ((more, limited), (most, added)):
+                last = grown.rack.names[-1]
+                elsewhere = {name: n for name, n in took.changed.items() if name != last}
+                print(f"\nchanged elsewhere with {last}: {elsewhere or 'nothing'}", flush=True)
+            print()
 
 
 def _nothing_changed(*runs: Took) -> None:
@@ -134,7 +141,7 @@ class Standing:
     rack: racks.Rack
     directory: Path
 
-    def play(self, playbook: str, *more: str, mitogen: bool = False) -> Took:
+    def play(self, playbook: str, *more: str, mitogen: bool = False, limit: str = "") -> Took:
         """Run a playbook on it, with more extra variables."""
         inventory = self.directory / f"virtual{self.rack.size}"
         if not inventory.exists():
@@ -151,6 +158,7 @@ class Standing:
         words = [word for setting in extra for word in ("-e", setting)]
         environment = environment_of(self.directory / "state", mitogen=mitogen)
         command = [ANSIBLE, "-i", str(inventory), f"playbooks/{playbook}.yml", *words]
+        command += ["--limit", limit] if limit else []
         took = timed(command, environment)
         print(f"<!-- {self.rack.size} nodes: {playbook}.yml {took} -->", flush=True)
         return took
