@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -61,6 +62,8 @@ ORDER = [
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # As Ctrl-C does: what was made is removed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     config.addinivalue_line("markers", "long: takes minutes; needs --long")
     config.addinivalue_line(
         "markers", "journal(unit, *nodes): on failure show the unit's journal on these nodes"
