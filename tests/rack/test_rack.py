@@ -147,6 +147,8 @@ def _inventory(
         "ansible_user": ACCOUNT,
         "ansible_ssh_private_key_file": str(directory / "key"),
         "ansible_ssh_common_args": trusted,
+        # Of a machine that shares its processor with three others and with this host's own work.
+        "ansible_timeout": 120,
         "baseline_time_servers": [CONTROL],
         # Every heap is touched when its JVM starts, which takes long in emulation.
         **{"tomcat_heap_mb": 96, "bench_worker_heap_mb": 48, "openmq_heap_mb": 96},
@@ -236,8 +238,11 @@ def test_a_worker_whose_power_is_cut_is_missed_and_comes_back(provisioned: Rack)
 
 
 def test_a_machine_that_has_chrony_keeps_it_and_follows_the_time_server(provisioned: Rack) -> None:
+    # As docs/nodes.md says of packages that are held.
+    free = "sudo apt-mark unhold systemd-timesyncd"
     install = "sudo apt-get install --yes --quiet --no-download chrony"
-    assert provisioned.ssh("rack04", install).returncode == 0
+    installed = provisioned.ssh("rack04", f"{free} && {install}")
+    assert installed.returncode == 0, installed.stdout + installed.stderr
     repaired = provisioned.play("site.yml", "--limit=rack04")
     assert set(repaired.changed) == {"rack04"}
     sources = provisioned.ssh("rack04", "chronyc -n -c sources").stdout.splitlines()
