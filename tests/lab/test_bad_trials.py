@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import inside
 import machine
 import pytest
 from labs import Lab
@@ -66,6 +69,34 @@ def test_hello_answers_over_both_bindings(lab: Lab, pooled: bool) -> None:
     trials = run(lab, *(hello(binding, pooled=pooled) for binding in bindings))
     assert_ok(*trials)
     assert {trial.request_bytes() for trial in trials} == {512}
+
+
+def ports(lab: Lab, settings: dict[str, str]) -> dict[str, str]:
+    """Set how the client node chooses the ports of its connections; how it was."""
+    before = {}
+    with inside.network(lab):
+        for name, value in settings.items():
+            file = Path("/proc/sys/net/ipv4") / name
+            before[name] = file.read_text()
+            file.write_text(value)
+    return before
+
+
+@contextmanager
+def few_ports(lab: Lab) -> Iterator[None]:
+    before = ports(lab, {"ip_local_port_range": "40000 40003", "tcp_tw_reuse": "1"})
+    try:
+        yield
+    finally:
+        ports(lab, before)
+
+
+@pytest.mark.journal(MATRIX_WORKER, "worker1")
+def test_a_client_with_the_port_of_one_before_it_gets_all_its_replies(lab: Lab) -> None:
+    # The broker names a reply queue after the port. By this name it lets a worker send 1000.
+    trial = replace(matrix("jms", 10, call_timeout_s=10), calls=700)
+    with few_ports(lab):
+        assert_ok(*run(lab, *[trial] * 4))
 
 
 # Levels that no service can serve

@@ -2,11 +2,10 @@ package org.rackbench.jakartajms;
 
 import jakarta.jms.BytesMessage;
 import jakarta.jms.Connection;
-import jakarta.jms.Destination;
 import jakarta.jms.InvalidDestinationException;
 import jakarta.jms.JMSException;
 import jakarta.jms.Message;
-import jakarta.jms.MessageProducer;
+import jakarta.jms.Queue;
 import jakarta.jms.Session;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -145,7 +144,7 @@ public final class QueueWorker {
   private void listen(Connection connection, Subscription subscription)
       throws JMSException, NamingException {
     Session session = connection.createSession(false, acknowledgeMode);
-    MessageProducer replies = session.createProducer(null);
+    ReplySender replies = new ReplySender(session);
     session
         .createConsumer(broker.queue(subscription.queue()), subscription.selector())
         .setMessageListener(request -> answer(session, replies, subscription.queue(), request));
@@ -155,7 +154,7 @@ public final class QueueWorker {
    * Answers a request. It may not throw, or the broker would deliver the request again for ever.
    */
   private synchronized void answer(
-      Session session, MessageProducer replies, String queue, Message request) {
+      Session session, ReplySender replies, String queue, Message request) {
     try {
       BytesMessage reply = session.createBytesMessage();
       reply.setJMSCorrelationID(request.getJMSCorrelationID());
@@ -189,15 +188,13 @@ public final class QueueWorker {
     return body;
   }
 
-  private void send(MessageProducer replies, Message reply, Message request) throws JMSException {
-    Destination replyTo = request.getJMSReplyTo();
-    if (replyTo == null) {
+  private void send(ReplySender replies, Message reply, Message request) throws JMSException {
+    if (!(request.getJMSReplyTo() instanceof Queue replyTo)) {
       log("dropped the answer to " + request.getJMSMessageID() + ": it names no reply queue");
       return;
     }
     try {
-      replies.send(
-          replyTo, reply, request.getJMSDeliveryMode(), Message.DEFAULT_PRIORITY, 0 /* no end */);
+      replies.send(replyTo, reply, request.getJMSDeliveryMode());
     } catch (InvalidDestinationException e) {
       log("dropped the answer to " + request.getJMSMessageID() + ": its client is gone");
     }

@@ -10,6 +10,7 @@ import javax.naming.NamingException;
 import org.apache.axis.server.AxisServer;
 import org.apache.axis.transport.jms.SimpleJMSListener;
 import org.rackbench.axisjms.AxisBroker;
+import org.rackbench.axisjms.ReplyAdapter;
 import org.rackbench.axisserver.Descriptions;
 import org.rackbench.axisserver.GuardedParserFactory;
 import org.rackbench.workloads.program.Arguments;
@@ -54,6 +55,7 @@ public final class HelloListener {
   public static void main(String[] args) throws InterruptedException {
     System.setProperty("axis.ServerConfigFile", "hello-listener.wsdd");
     GuardedParserFactory.install();
+    ReplyAdapter.install();
     try {
       listener(args).run();
     } catch (IllegalArgumentException e) {

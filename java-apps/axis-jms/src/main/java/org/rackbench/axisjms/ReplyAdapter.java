@@ -1,0 +1,67 @@
+package org.rackbench.axisjms;
+
+import java.util.HashMap;
+import javax.jms.JMSException;
+import javax.jms.Message;
+import javax.jms.Queue;
+import javax.jms.QueueConnection;
+import javax.jms.QueueConnectionFactory;
+import javax.jms.QueueSender;
+import javax.jms.QueueSession;
+import org.apache.axis.components.jms.JMSVendorAdapter;
+import org.apache.axis.components.jms.JNDIVendorAdapter;
+
+/**
+ * Lets Axis's listener forget the queues that it has replied to. Axis's clients make a queue for
+ * the answer of each call, and its listener sends to all of them with one sender for each session.
+ * OpenMQ keeps what such a sender knows of each queue for as long as the sender is there, about 0.7
+ * kB in the listener and 0.6 in the broker. Here each reply has a sender of its own.
+ */
+@SuppressWarnings({"rawtypes", "unchecked"}) // as in Axis
+public final class ReplyAdapter extends JNDIVendorAdapter {
+
+  /** Lets all listeners of this JVM use it; Axis makes it by its class's name. */
+  public static void install() {
+    System.setProperty(JMSVendorAdapter.class.getName(), ReplyAdapter.class.getName());
+  }
+
+  @Override
+  public QueueConnectionFactory getQueueConnectionFactory(HashMap properties) throws Exception {
+    return over(super.getQueueConnectionFactory(properties));
+  }
+
+  /** Returns a factory like {@code factory} whose senders keep nothing of a queue. */
+  static QueueConnectionFactory over(QueueConnectionFactory factory) {
+    return Changed.over(
+        QueueConnectionFactory.class, factory, QueueConnection.class, ReplyAdapter::over);
+  }
+
+  private static QueueConnection over(QueueConnection connection) {
+    return Changed.over(QueueConnection.class, connection, QueueSession.class, ReplyAdapter::over);
+  }
+
+  private static QueueSession over(QueueSession session) {
+    return Changed.over(
+        QueueSession.class, session, QueueSender.class, sender -> over(session, sender));
+  }
+
+  private static QueueSender over(QueueSession session, QueueSender sender) {
+    return Changed.proxy(
+        QueueSender.class,
+        (self, method, arguments) -> {
+          if (method.getName().equals("send") && arguments.length == 5) {
+            send(session, arguments);
+            return null;
+          }
+          return Changed.call(sender, method, arguments);
+        });
+  }
+
+  /** The one way in which Axis sends: queue, message, delivery mode, priority, time to live. */
+  private static void send(QueueSession session, Object[] arguments) throws JMSException {
+    try (QueueSender sender = session.createSender((Queue) arguments[0])) {
+      sender.send(
+          (Message) arguments[1], (int) arguments[2], (int) arguments[3], (long) arguments[4]);
+    }
+  }
+}
