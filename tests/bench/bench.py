@@ -83,15 +83,25 @@ shows.
 
 *JMS request and reply*, *SOAP call* and *its envelope, a ready text* compare the kit's clients
 with JMeter and with Gatling's JMS protocol: the same broker, queue, worker and number of bytes, or
-the same envelope; the same heap and collector; alternating runs. JMeter's JMS Point-to-Point
-sampler sends a text, the others bytes. Its HTTP sampler posts an envelope that is ready and parses
-nothing, as our *ready text*, which does without the SOAP stack; so a SOAP call is compared with
-JMeter's Java sampler, which makes the same call by the same stack, in JMeter's threads, loop and
-clock. What the stack costs is the row against *JMeter, a ready text*. The measured values are
-medians of the runs; aims stand beside the rival that makes more calls. Both know whole
-milliseconds, so ours are rounded likewise before medians are compared; below 2 ms look at the mean.
-Threads that are inside calls for less of their time load the servers less, so their calls are
-shorter: compare medians where that share is alike.
+the same envelope; the same heap and collector; alternating runs. The measured values are medians
+of the runs.
+
+- *JMeter* is its own samplers. JMS Point-to-Point sends a text, the others bytes, and uses the
+  broker's older library, for `javax.jms`. The HTTP sampler posts an envelope that is ready and
+  parses nothing, as our *ready text*, which does without the SOAP stack.
+- *JMeter, our call* is its Java sampler, which makes the same call as ours by the same libraries,
+  in JMeter's threads, loop and clock. What the SOAP stack costs is the row against *JMeter, a ready
+  text*.
+- *Gatling* has a connection for each user, as the others for each thread. By default its users
+  share one: *Gatling, one connection*.
+- Aims stand beside the rival that makes most calls, among those with as many connections.
+- The clock of Gatling stops when a reply arrives, and the next request does not wait until the
+  reply is acknowledged. Our clock stops after it, as in the studies. *The same, replies
+  acknowledged some at a time* shows what it costs.
+- The rivals know whole milliseconds, so our times are rounded likewise before medians are compared;
+  below 2 ms look at the mean.
+- Threads that are inside calls for less of their time load the servers less, so their calls are
+  shorter: compare medians where that share is alike.
 
 *With samples* and *with marks* are pairs of trials, one with and one without. A ratio with an
 interval is the geometric mean of the ratios inside the pairs or rounds, with its 95 % interval. An

@@ -21,7 +21,7 @@ import jmeter_run
 import pinned_jars
 from bench_lab import PREFIX, ROOT, BenchLab, said
 from by_hand import CLIENT, HandRun, study
-from judged import OURS, RIVALS, Load, compared, load, own_load
+from judged import GATLING, LAZY, OUR_CALL, OURS, RIVALS, SHARED, Load, compared, load, own_load
 from row import Row, rate, seconds
 
 HERE = Path(__file__).parent
@@ -46,12 +46,30 @@ USER, PASSWORD = "bench", "/etc/rackbench/broker.password"
 AT = "/opt/judges"  # on the nodes
 CLIENTS = "/opt/rackbench/clients"
 FILE, EXPECTED = f"{AT}/envelope.xml", "HelloHello"
+LAB = {
+    "axis_url": AXIS,
+    "matrix_queue": QUEUE,
+    "jndi_url": JNDI,
+    "connection_factory": FACTORY,
+    "username": USER,
+    "password_file": PASSWORD,
+}
+"""What the rivals have to know of the nodes, by its name in lab.json."""
 OWN: dict[str, tuple[str, dict[str, object]]] = {
-    "jms": ("echo-jms", {"persistence": "written", "acknowledge": "auto"}),
+    "jms": ("echo-jms", {"pooled": True, "persistence": "written", "acknowledge": "auto"}),
+    LAZY: ("echo-jms", {"pooled": True, "persistence": "written", "acknowledge": "dups-ok"}),
     "soap": ("hello-http", {"pooled": True}),
     "text": ("posted-envelope", {"service": PATH, "envelope": FILE, "expect": EXPECTED}),
 }
 """Our client and its constants, by the kind of call."""
+CLASSES = {
+    "jms": ("org.rackbench.clients.jakartajms.EchoJms", f"{AT}/echo-jms"),
+    "soap": (
+        "org.rackbench.clients.axis.HelloHttp",
+        f"{CLIENTS}/hello-http:{AT}/posted-envelope/judges.jar",
+    ),
+}
+"""The class of a client whose calls JMeter makes, and its class path."""
 ENVELOPE = (
     '<?xml version="1.0" encoding="UTF-8"?><soapenv:Envelope '
     'xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/" '
@@ -76,10 +94,13 @@ def rows(lab: BenchLab) -> list[Row]:
 def measured(lab: BenchLab) -> list[Row]:
     """Run all rounds, every other one in the opposite order."""
     expected = {
-        kind: {c: rival(lab, "JMeter", kind, c).calls_per_s for c in CONCURRENCY} for kind in RIVALS
+        kind: {c: rival(lab, rivals[0], kind, c).calls_per_s for c in CONCURRENCY}
+        for kind, rivals in RIVALS.items()
     }  # which warms up the servers, too
+    expected[LAZY] = expected["jms"]
     own = {kind: planned(lab, kind, expected[kind]) for kind in OWN}
-    order = [(tool, kind) for kind, rivals in RIVALS.items() for tool in (OURS, *rivals)]
+    order = [(OURS, LAZY)]
+    order += [(tool, kind) for kind, rivals in RIVALS.items() for tool in (OURS, *rivals)]
     runs: dict[tuple[str, str, int], list[Load]] = defaultdict(list)
     for block in range(1, ROUNDS + 1):
         for c in CONCURRENCY:
@@ -122,7 +143,7 @@ def install(lab: BenchLab) -> None:
         f"ln -sfn {AT}/echo-jms {CLIENTS}/echo-jms && "
         f"cp {CLIENTS}/http/*.jar {AT}/posted-envelope && "
         f"ln -sfn {AT}/posted-envelope {CLIENTS}/posted-envelope && cd {CLIENTS}/hello-jms && "
-        f"cp imq-*.jar fscontext-*.jar javax.jms-api-*.jar {jmeter_run.JMETER}/lib && "
+        f"mkdir -p {AT}/jmeter && cp imq-*.jar fscontext-*.jar javax.jms-api-*.jar {AT}/jmeter && "
         f"printf %s {shlex.quote(text)} > {FILE}",
     )
 
@@ -173,7 +194,7 @@ def planned(lab: BenchLab, kind: str, expected: Mapping[int, float]) -> HandRun:
         "collector": COLLECTOR,
         "message_bytes": BYTES,
     }
-    name = f"bench-judges-{client}"
+    name = f"bench-judges-{kind}"
     plan = study(
         name,
         client,
@@ -210,7 +231,10 @@ def rival(lab: BenchLab, tool: str, kind: str, threads: int) -> Load:
     They end with the last start of a call: while the last calls are waited for, fewer and fewer
     threads call.
     """
-    calls = gatling(lab, threads) if tool == "Gatling" else jmeter(lab, kind, threads)
+    if tool in (GATLING, SHARED):
+        calls = gatling(lab, threads, 1 if tool == SHARED else threads)
+    else:
+        calls = jmeter(lab, kind, threads, is_our_call=tool == OUR_CALL)
     if not calls or not all(is_ok for _, _, is_ok in calls):
         failed = sum(not is_ok for _, _, is_ok in calls)
         raise SystemExit(f"{tool}, {kind}: {failed} of {len(calls)} calls failed")
@@ -218,35 +242,36 @@ def rival(lab: BenchLab, tool: str, kind: str, threads: int) -> Load:
     return load(((start, done) for start, done, _ in calls), end - SECONDS * 1000, end)
 
 
-def jmeter(lab: BenchLab, kind: str, threads: int) -> list[tuple[int, int, bool]]:
+def jmeter(
+    lab: BenchLab, kind: str, threads: int, *, is_our_call: bool
+) -> list[tuple[int, int, bool]]:
     """Start and end of each call in milliseconds, and whether it was good."""
-    options: dict[str, object] = {"threads": threads, "seconds": 2 * SECONDS}
-    if kind == "jms":
-        options |= {"jndi": JNDI, "factory": FACTORY, "queue": QUEUE, "bytes": BYTES}
-        options |= {"username": USER, "passwordfile": PASSWORD}
-    elif kind == "soap":
-        options |= {"user.classpath": f"{CLIENTS}/hello-http:{AT}/posted-envelope/judges.jar"}
-        options |= {"client": "org.rackbench.clients.axis.HelloHttp", "axis_url": AXIS}
-        options |= {"message_bytes": BYTES, "pooled": "true"}
+    options: dict[str, object] = {"threads": threads, "seconds": 2 * SECONDS, **LAB}
+    if is_our_call:
+        plan = "call"
+        options["client"], options["user.classpath"] = CLASSES[kind]
+        constants = {**OWN[kind][1], "message_bytes": BYTES}
+        options |= {f"constant.{name}": str(value).lower() for name, value in constants.items()}
+    elif kind == "jms":
+        plan = "jms"
+        options |= {"user.classpath": f"{AT}/jmeter", "bytes": BYTES}
     else:
+        plan = "text"
         url = urlsplit(AXIS + PATH)
         options |= {"host": url.hostname, "port": url.port, "path": url.path}
         options |= {"envelope": FILE, "expect": EXPECTED}
-    found = jmeter_run.samples(lab, f"{kind}.jmx", options, [*JAVA, PARSER])
+    found = jmeter_run.samples(lab, f"{plan}.jmx", options, [*JAVA, PARSER])
     return [(call.start, call.start + call.elapsed, call.is_ok) for call in found]
 
 
-def gatling(lab: BenchLab, threads: int) -> list[tuple[int, int, bool]]:
+def gatling(lab: BenchLab, threads: int, connections: int) -> list[tuple[int, int, bool]]:
     """Start and end of each call in milliseconds, and whether it was good."""
     options = {
+        **LAB,
         "threads": threads,
+        "connections": connections,
         "seconds": 2 * SECONDS,
         "bytes": BYTES,
-        "queue": QUEUE,
-        "jndi": JNDI,
-        "factory": FACTORY,
-        "username": USER,
-        "passwordFile": PASSWORD,
     }
     java = [*JAVA, "--add-opens=java.base/java.lang=ALL-UNNAMED"]
     java += [f"-D{name}={value}" for name, value in options.items()]

@@ -4,12 +4,13 @@ import jakarta.jms.BytesMessage;
 import jakarta.jms.Connection;
 import jakarta.jms.JMSException;
 import jakarta.jms.Message;
-import jakarta.jms.MessageProducer;
+import jakarta.jms.Queue;
 import jakarta.jms.Session;
 import jakarta.jms.TextMessage;
 import java.io.IOException;
 import javax.naming.NamingException;
 import org.rackbench.jakartajms.JakartaBroker;
+import org.rackbench.jakartajms.ReplySender;
 import org.rackbench.workloads.program.Arguments;
 import org.rackbench.workloads.program.BrokerAccount;
 import org.rackbench.workloads.program.ReadyFile;
@@ -52,7 +53,7 @@ public final class EchoWorker {
     connection.setExceptionListener(e -> Runtime.getRuntime().halt(1));
     for (int i = 0; i < CONSUMERS; i++) {
       Session session = connection.createSession(false, Session.AUTO_ACKNOWLEDGE);
-      MessageProducer replies = session.createProducer(null);
+      ReplySender replies = new ReplySender(session);
       session
           .createConsumer(broker.queue(queue))
           .setMessageListener(request -> answer(session, replies, request));
@@ -60,17 +61,12 @@ public final class EchoWorker {
     connection.start();
   }
 
-  private static void answer(Session session, MessageProducer replies, Message request) {
+  private static void answer(Session session, ReplySender replies, Message request) {
     try {
       Message reply = sameBody(session, request);
       String id = request.getJMSCorrelationID();
       reply.setJMSCorrelationID(id == null ? request.getJMSMessageID() : id);
-      replies.send(
-          request.getJMSReplyTo(),
-          reply,
-          request.getJMSDeliveryMode(),
-          Message.DEFAULT_PRIORITY,
-          0 /* no end */);
+      replies.send((Queue) request.getJMSReplyTo(), reply, request.getJMSDeliveryMode());
     } catch (JMSException e) {
       System.out.println("cannot answer: " + e.getMessage()); // its client may be gone
     }

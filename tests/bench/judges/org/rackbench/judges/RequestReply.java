@@ -6,6 +6,7 @@ import static io.gatling.javaapi.jms.JmsDsl.jms;
 import static io.gatling.javaapi.jms.JmsDsl.jmsJndiConnectionFactory;
 import static io.gatling.javaapi.jms.JmsDsl.simpleCheck;
 
+import io.gatling.javaapi.core.PopulationBuilder;
 import io.gatling.javaapi.core.ScenarioBuilder;
 import io.gatling.javaapi.core.Simulation;
 import io.gatling.javaapi.jms.JmsProtocolBuilder;
@@ -16,10 +17,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.stream.IntStream;
 
 /**
- * Users that each send a request, wait for its reply and send the next, for {@code seconds}. What
- * it needs is given as system properties.
+ * Users that each send a request, wait for its reply and send the next, for {@code seconds}; they
+ * share {@code connections}. What it needs is given as system properties.
  */
 public final class RequestReply extends Simulation {
 
@@ -28,23 +30,30 @@ public final class RequestReply extends Simulation {
   private final int bytes = Integer.getInteger("bytes");
 
   {
-    ScenarioBuilder users =
-        scenario("users")
+    int connections = Integer.getInteger("connections");
+    int users = Integer.getInteger("threads") / connections;
+    setUp(IntStream.range(0, connections).mapToObj(number -> sharing(number, users)).toList());
+  }
+
+  /** Users of one connection: Gatling makes one for each protocol with a factory of its own. */
+  private PopulationBuilder sharing(int number, int users) {
+    ScenarioBuilder calls =
+        scenario("connection " + number)
             .during(Duration.ofSeconds(Integer.getInteger("seconds")))
             .on(
                 jms("request")
                     .requestReply()
-                    .queue(System.getProperty("queue"))
+                    .queue(System.getProperty("matrix_queue"))
                     .bytesMessage(new byte[bytes])
                     .check(simpleCheck(this::isWhole)));
-    setUp(users.injectOpen(atOnceUsers(Integer.getInteger("threads")))).protocols(protocol());
+    return calls.injectOpen(atOnceUsers(users)).protocols(protocol());
   }
 
   private JmsProtocolBuilder protocol() {
     return jms.connectionFactory(
             jmsJndiConnectionFactory
-                .connectionFactoryName(System.getProperty("factory"))
-                .url(System.getProperty("jndi"))
+                .connectionFactoryName(System.getProperty("connection_factory"))
+                .url(System.getProperty("jndi_url"))
                 .contextFactory(FILE_STORE))
         .credentials(System.getProperty("username"), password())
         .usePersistentDeliveryMode()
@@ -54,7 +63,7 @@ public final class RequestReply extends Simulation {
 
   private static String password() {
     try {
-      return Files.readString(Path.of(System.getProperty("passwordFile"))).strip();
+      return Files.readString(Path.of(System.getProperty("password_file"))).strip();
     } catch (IOException e) {
       throw new IllegalStateException(e);
     }
