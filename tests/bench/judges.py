@@ -29,6 +29,7 @@ WORKER = "worker1"
 CONCURRENCY = (1, 30, 100)
 ROUNDS = 6
 SECONDS = 4
+PACE = 2000  # calls a second, about
 BYTES = 512  # of the body, and of the envelope: the smallest of the study `binding`
 HEAP_MB = 512
 COLLECTOR = "parallel"
@@ -93,12 +94,7 @@ def rows(lab: BenchLab) -> list[Row]:
 
 def measured(lab: BenchLab) -> list[Row]:
     """Run all rounds, every other one in the opposite order."""
-    expected = {
-        kind: {c: rival(lab, rivals[0], kind, c).calls_per_s for c in CONCURRENCY}
-        for kind, rivals in RIVALS.items()
-    }  # which warms up the servers, too
-    expected[LAZY] = expected["jms"]
-    own = {kind: planned(lab, kind, expected[kind]) for kind in OWN}
+    own = {kind: planned(lab, kind, paces(lab, kind)) for kind in OWN}
     order = [(OURS, LAZY)]
     order += [(tool, kind) for kind, rivals in RIVALS.items() for tool in (OURS, *rivals)]
     runs: dict[tuple[str, str, int], list[Load]] = defaultdict(list)
@@ -180,30 +176,36 @@ def on(lab: BenchLab, node: str, script: str, given: bytes = b"") -> bytes:
     return said([*lab.ssh(node), f"sudo sh -c {shlex.quote(script)}"], given)
 
 
-def planned(lab: BenchLab, kind: str, expected: Mapping[int, float]) -> HandRun:
+def paces(lab: BenchLab, kind: str) -> dict[int, float]:
+    """Our calls a second by concurrency, of servers that have warmed up before the slowest."""
+    first = planned(lab, f"{kind}-pace", dict.fromkeys(CONCURRENCY, PACE), rounds=1)
+    return {c: harness(first, 1, c).calls_per_s for c in reversed(CONCURRENCY)}
+
+
+def planned(lab: BenchLab, name: str, pace: Mapping[int, float], rounds: int = ROUNDS) -> HandRun:
     """A trial a round and concurrency, of as many calls as last SECONDS, and as many to warm up."""
     where = [
         {"cells": {"concurrency": c}, "calls": calls, "warmup": calls}
-        for c, speed in expected.items()
+        for c, speed in pace.items()
         for calls in [max(1, round(speed * SECONDS / c))]
     ]
-    client, constants = OWN[kind]
+    client, constants = OWN[name.partition("-")[0]]
     constants = {
         **constants,
         "client_heap_mb": HEAP_MB,
         "collector": COLLECTOR,
         "message_bytes": BYTES,
     }
-    name = f"bench-judges-{kind}"
+    run_name = f"bench-judges-{name}"
     plan = study(
-        name,
+        run_name,
         client,
         factors={"concurrency": list(CONCURRENCY)},
         constants=constants,
-        replicates=ROUNDS,
+        replicates=rounds,
         where=where,
     )
-    return HandRun.planned(lab, name, plan)
+    return HandRun.planned(lab, run_name, plan)
 
 
 def harness(run: HandRun, block: int, threads: int) -> Load:
