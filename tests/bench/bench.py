@@ -101,7 +101,8 @@ of the runs.
 - The rivals know whole milliseconds, so our times are rounded likewise before medians are compared;
   below 2 ms look at the mean.
 - Threads that are inside calls for less of their time load the servers less, so their calls are
-  shorter: compare medians where that share is alike.
+  shorter: compare medians and means where that share is alike. *threads / rate* is the time of a
+  call and of what a tool does until the next, wherever its clock stops.
 
 *With samples* and *with marks* are pairs of trials, one with and one without. A ratio with an
 interval is the geometric mean of the ratios inside the pairs or rounds, with its 95 % interval. An

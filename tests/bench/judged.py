@@ -32,6 +32,11 @@ class Load:
     p50: float  # of times in whole milliseconds, interpolated
     mean: float
 
+    @property
+    def pace(self) -> float:
+        """Seconds from call to call; times the threads, a call and what its thread does after."""
+        return 1 / self.calls_per_s
+
 
 @dataclass(frozen=True)
 class Aim:
@@ -120,10 +125,10 @@ def compared(runs: Runs, threads: int) -> Iterator[Row]:
         ("soap", "SOAP", OUR_CALL),
         ("text", "HTTP with a ready text", JMETER),
     ):
-        for name in ("p50", "mean"):
+        for name, words in (("p50", "p50"), ("mean", "mean"), ("pace", "threads / rate")):
             mine, theirs_ = (_quotients(runs, (t, kind), threads, name) for t in (OURS, tool))
             ratio = Ratio.of_pairs(mine, theirs_)
-            what = f"time over JMS / time over {protocol}, {at}: {name}"
+            what = f"time over JMS / time over {protocol}, {at}: {words}"
             middle, yardstick = statistics.median(mine), statistics.median(theirs_)
             yield Row(what, middle, tool, yardstick, ALIKE.of(ratio), share, ratio)
 

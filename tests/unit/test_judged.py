@@ -106,6 +106,9 @@ def test_the_ratio_of_protocols_is_compared_with_jmeters():
     assert rows(EVEN, our_call=near)[by_the_same_calls].endswith("met")
     assert rows(EVEN, our_call=far)[by_the_same_calls].endswith("missed")
     assert rows(EVEN, jmeter=far)[by_its_own].endswith("missed")
+    whole = "time over JMS / time over SOAP, 1 thread: threads / rate, JMeter, our call"
+    assert rows(EVEN, our_call=far)[whole].endswith("met"), "its threads wait between calls"
+    assert rows(EVEN, our_call=Load(80, 0.010, 0.010))[whole].endswith("missed")
 
 
 def text(words: str) -> bytes:
