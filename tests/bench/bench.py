@@ -96,8 +96,8 @@ of the runs.
   share one: *Gatling, one connection*.
 - Aims stand beside the rival that makes most calls, among those with as many connections.
 - The clock of Gatling stops when a reply arrives, and the next request does not wait until the
-  reply is acknowledged. Our clock stops after it, as in the studies. *The same, replies
-  acknowledged some at a time* shows what it costs.
+  reply is acknowledged. Our clock stops after it, as in the studies. What that costs is seen
+  beside *JMS request and reply, acknowledged some at a time*.
 - The rivals know whole milliseconds, so our times are rounded likewise before medians are compared;
   below 2 ms look at the mean.
 - Threads that are inside calls for less of their time load the servers less, so their calls are

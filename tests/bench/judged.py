@@ -18,7 +18,7 @@ RIVALS = {"jms": (JMETER, OUR_CALL, GATLING, SHARED), "soap": (OUR_CALL,), "text
 """The other tools, by the kind of call. All but SHARED have a connection for each thread."""
 NAMES = {
     "jms": "JMS request and reply",
-    LAZY: "the same, replies acknowledged some at a time",
+    LAZY: "JMS request and reply, acknowledged some at a time",
     "soap": "SOAP call",
     "text": "its envelope, a ready text",
 }
