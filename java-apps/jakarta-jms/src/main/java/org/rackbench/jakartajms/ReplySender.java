@@ -42,11 +42,14 @@ public final class ReplySender {
       latest.put(name, producer);
     }
     producer.replies++;
-    producer.jms.send(reply, deliveryMode, Message.DEFAULT_PRIORITY, 0 /* no end */);
-    if (producer.replies == MOST_REPLIES) {
-      latest.remove(name).jms.close();
-    } else if (latest.size() > MOST_QUEUES) {
-      closeEldest();
+    try {
+      producer.jms.send(reply, deliveryMode, Message.DEFAULT_PRIORITY, 0 /* no end */);
+    } finally { // what is refused counts at the broker too
+      if (producer.replies == MOST_REPLIES) {
+        latest.remove(name).jms.close();
+      } else if (latest.size() > MOST_QUEUES) {
+        closeEldest();
+      }
     }
   }
 

@@ -56,6 +56,16 @@ class ReplySenderTest {
   }
 
   @Test
+  void whatIsRefusedCounts() throws JMSException {
+    reply("a");
+    isGone = true;
+    for (int i = 1; i < CREDIT; i++) {
+      assertThrows(InvalidDestinationException.class, () -> reply("a"));
+    }
+    assertTrue(producers.get(0).isClosed);
+  }
+
+  @Test
   void aQueueThatIsGoneDoesNotKeepOthersFromTheirReplies() throws JMSException {
     reply("a");
     isGone = true;
@@ -87,7 +97,7 @@ class ReplySenderTest {
     return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
   }
 
-  private static final class Made implements InvocationHandler {
+  private final class Made implements InvocationHandler {
 
     private final String queue;
     private int sent;
@@ -98,9 +108,11 @@ class ReplySenderTest {
     }
 
     @Override
-    public Object invoke(Object self, Method method, Object[] args) {
+    public Object invoke(Object self, Method method, Object[] args) throws JMSException {
       if (method.getName().equals("close")) {
         isClosed = true;
+      } else if (isGone) {
+        throw new InvalidDestinationException("the queue is gone");
       } else {
         assertTrue(!isClosed);
         sent++;
