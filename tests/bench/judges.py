@@ -178,34 +178,36 @@ def on(lab: BenchLab, node: str, script: str, given: bytes = b"") -> bytes:
 
 def paces(lab: BenchLab, kind: str) -> dict[int, float]:
     """Our calls a second by concurrency, of servers that have warmed up before the slowest."""
-    first = planned(lab, f"{kind}-pace", dict.fromkeys(CONCURRENCY, PACE), rounds=1)
+    first = planned(lab, kind, dict.fromkeys(CONCURRENCY, PACE), rounds=1, suffix="-pace")
     return {c: harness(first, 1, c).calls_per_s for c in reversed(CONCURRENCY)}
 
 
-def planned(lab: BenchLab, name: str, pace: Mapping[int, float], rounds: int = ROUNDS) -> HandRun:
+def planned(
+    lab: BenchLab, kind: str, pace: Mapping[int, float], rounds: int = ROUNDS, suffix: str = ""
+) -> HandRun:
     """A trial a round and concurrency, of as many calls as last SECONDS, and as many to warm up."""
     where = [
         {"cells": {"concurrency": c}, "calls": calls, "warmup": calls}
         for c, speed in pace.items()
         for calls in [max(1, round(speed * SECONDS / c))]
     ]
-    client, constants = OWN[name.partition("-")[0]]
+    client, constants = OWN[kind]
     constants = {
         **constants,
         "client_heap_mb": HEAP_MB,
         "collector": COLLECTOR,
         "message_bytes": BYTES,
     }
-    run_name = f"bench-judges-{name}"
+    name = f"bench-judges-{kind}{suffix}"
     plan = study(
-        run_name,
+        name,
         client,
         factors={"concurrency": list(CONCURRENCY)},
         constants=constants,
         replicates=rounds,
         where=where,
     )
-    return HandRun.planned(lab, run_name, plan)
+    return HandRun.planned(lab, name, plan)
 
 
 def harness(run: HandRun, block: int, threads: int) -> Load:

@@ -14,8 +14,8 @@ import org.apache.axis.components.jms.JNDIVendorAdapter;
 /**
  * Lets Axis's listener forget the queues that it has replied to. Axis's clients make a queue for
  * the answer of each call, and its listener sends to all of them with one sender for each session.
- * OpenMQ keeps what such a sender knows of each queue for as long as the sender is there, about 0.7
- * kB in the listener and 0.6 in the broker. Here each reply has a sender of its own.
+ * OpenMQ keeps what such a sender knows of each queue for as long as the sender is there, in the
+ * listener and in the broker, there about 0.6 kB. Here each reply has a sender of its own.
  */
 @SuppressWarnings({"rawtypes", "unchecked"}) // as in Axis
 public final class ReplyAdapter extends JNDIVendorAdapter {

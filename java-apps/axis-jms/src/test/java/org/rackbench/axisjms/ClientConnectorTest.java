@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import javax.jms.ExceptionListener;
@@ -65,11 +64,7 @@ class ClientConnectorTest {
   }
 
   private <T> T proxy(Class<T> type) {
-    return type.cast(
-        Proxy.newProxyInstance(
-            type.getClassLoader(),
-            new Class<?>[] {type},
-            (self, method, args) -> call(method, args)));
+    return Changed.proxy(type, (self, method, args) -> call(method, args));
   }
 
   private Object call(Method method, Object[] args) throws JMSException {
