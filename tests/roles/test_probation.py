@@ -1,4 +1,4 @@
-"""What modules on probation share: the session that they run in, and how they end."""
+"""What modules on probation share, and what is said of a connection that did not get in."""
 
 import os
 import subprocess
@@ -8,6 +8,7 @@ import pytest
 from loading import ROOT, load
 
 probation = load("roles/probation/module_utils/probation.py", "ansible.module_utils.probation")
+plugin = load("roles/probation/action_plugins/probation.py", "probation_plugin")
 SESSION = ROOT / "roles/probation/module_utils/ssh_session.py"
 ASK = f"import runpy; print(runpy.run_path({str(SESSION)!r})['ssh_session']())"
 
@@ -88,3 +89,27 @@ def test_a_file_is_written_whole_and_nothing_is_left_beside_it(tmp_path):
     assert file.read_text() == "after\n"
     assert file.stat().st_mode & 0o777 == 0o644
     assert list(tmp_path.iterdir()) == [file]
+
+
+class Attempts(plugin.ActionModule):
+    """New connections that end in turn as given, the last one again and again."""
+
+    def __init__(self, *ends):
+        self.ends = list(ends)
+
+    def _attempt(self, seconds):
+        return self.ends.pop(0) if len(self.ends) > 1 else self.ends[0]
+
+
+@pytest.mark.parametrize(
+    ("ends", "why_not"),
+    [
+        (["Permission denied.\n", "refused"], "Permission denied; later: refused"),
+        (["refused", "Permission denied"], "refused; later: Permission denied"),
+        (["refused"], "refused"),
+        (["refused", "refused", ""], ""),
+    ],
+)
+def test_a_connection_that_never_got_in_tells_every_reason_once(monkeypatch, ends, why_not):
+    monkeypatch.setattr(plugin, "PAUSE_S", 0.01)
+    assert Attempts(*ends)._new_connection(0.2) == why_not

@@ -92,15 +92,20 @@ class ActionModule(ActionBase):
         return answer
 
     def _new_connection(self, seconds: int) -> str:
-        """Open new connections until one gets through; else what SSH said last."""
+        """Open new connections until one gets through; else what SSH said, each reason once.
+
+        The last reason alone may be that sshd was just starting anew with the settings before.
+        """
         deadline = time.monotonic() + seconds
-        why_not = ""
+        reasons: list[str] = []
         while (left := deadline - time.monotonic()) > 0:
-            why_not = self._attempt(max(1, int(left)))
-            if not why_not:
+            reason = self._attempt(max(1, int(left))).strip().rstrip(".")
+            if not reason:
                 return ""
+            if reason not in reasons:
+                reasons.append(reason)
             time.sleep(PAUSE_S)
-        return why_not
+        return "; later: ".join(reasons)
 
     def _attempt(self, seconds: int) -> str:
         """Return nothing, or why no connection came about within so many seconds."""
@@ -139,13 +144,12 @@ class ActionModule(ActionBase):
         else:
             state = f"The node went back to {undone['before']}, which was looked at"
         target = tried.get("what", self._task.args["module"])
-        reason = why_not.strip().rstrip(".")
         return {
             "failed": True,
             "changed": False,
             **warnings_of(tried),
             "msg": (
-                f"{target} did not let a new connection in within {seconds} s: {reason}. {state}. "
+                f"{target} did not let a new connection in within {seconds} s: {why_not}. {state}. "
                 f"{tried.get('next_step', '')}"
             ).strip(),
         }
