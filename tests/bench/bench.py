@@ -83,8 +83,9 @@ shows.
 
 *JMS request and reply*, *SOAP call* and *its envelope, a ready text* compare the kit's clients
 with JMeter and with Gatling's JMS protocol: the same broker, queue, worker and number of bytes, or
-the same envelope; the same heap and collector; alternating runs. The measured values are medians
-of the runs.
+the same envelope; the same heap and collector; alternating runs, each of which warms up for
+{judges.WARM_UP_S} s and is measured for {judges.SECONDS} s. The measured values are medians of the
+runs.
 
 - *JMeter* is its own samplers. JMS Point-to-Point sends a text, the others bytes, and uses the
   broker's older library, for `javax.jms`. The HTTP sampler posts an envelope that is ready and
@@ -94,10 +95,11 @@ of the runs.
   text*.
 - *Gatling* has a connection for each user, as the others for each thread. By default its users
   share one: *Gatling, one connection*.
-- Aims stand beside the rival that makes most calls, among those with as many connections.
 - The clock of Gatling stops when a reply arrives, and the next request does not wait until the
-  reply is acknowledged. Our clock stops after it, as in the studies. What that costs is seen
-  beside *JMS request and reply, acknowledged some at a time*.
+  reply is acknowledged. Our clock and JMeter's stop after it, as in the studies. So what compares
+  with Gatling is our *JMS request and reply, acknowledged some at a time*.
+- Aims stand beside the rival that makes most calls, among those with as many connections, and
+  beside each that does the same as ours.
 - The rivals know whole milliseconds, so our times are rounded likewise before medians are compared;
   below 2 ms look at the mean.
 - Threads that are inside calls for less of their time load the servers less, so their calls are
