@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from itertools import count
+from types import SimpleNamespace
 
 import pytest
 from loading import ROOT, load
@@ -111,5 +113,6 @@ class Attempts(plugin.ActionModule):
     ],
 )
 def test_a_connection_that_never_got_in_tells_every_reason_once(monkeypatch, ends, why_not):
-    monkeypatch.setattr(plugin, "PAUSE_S", 0.01)
-    assert Attempts(*ends)._new_connection(0.2) == why_not
+    clock = SimpleNamespace(monotonic=count().__next__, sleep=lambda seconds: None)
+    monkeypatch.setattr(plugin, "time", clock)
+    assert Attempts(*ends)._new_connection(5) == why_not

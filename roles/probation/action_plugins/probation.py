@@ -99,9 +99,10 @@ class ActionModule(ActionBase):
         deadline = time.monotonic() + seconds
         reasons: list[str] = []
         while (left := deadline - time.monotonic()) > 0:
-            reason = self._attempt(max(1, int(left))).strip().rstrip(".")
-            if not reason:
+            said = self._attempt(max(1, int(left)))
+            if not said:
                 return ""
+            reason = said.strip().rstrip(".")
             if reason not in reasons:
                 reasons.append(reason)
             time.sleep(PAUSE_S)
