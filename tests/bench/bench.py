@@ -68,6 +68,7 @@ def render(rows: list[Row]) -> str:
         if line.startswith("model name")
     )
     lines = "\n".join(row.line() for row in rows)
+    fast, slow = (link.mbit for link in judges.LINKS)
     return f"""# Benchmarks of the kit itself
 
 Written by `make bench`. Times are of one run on one machine; compare the ratios.
@@ -87,9 +88,13 @@ the same envelope; the same heap and collector; alternating runs, each of which 
 {judges.WARM_UP_S} s and is measured for {judges.SECONDS} s. The measured values are medians of the
 runs.
 
+- Over {fast} Mbit/s, the documents' link, these calls wait for the cores, which the tool shares
+  here with broker and servers: what it does beside its calls slows them down. Over {slow} Mbit/s
+  they wait for the link: what differs there is what the tools' clocks and messages add.
 - *JMeter* is its own samplers. JMS Point-to-Point sends a text, the others bytes, and uses the
   broker's older library, for `javax.jms`. The HTTP sampler posts an envelope that is ready and
-  parses nothing, as our *ready text*, which does without the SOAP stack.
+  parses nothing, as our *ready text*, which uses the connection of our SOAP calls without the
+  SOAP stack.
 - *JMeter, our call* is its Java sampler, which makes the same call as ours by the same libraries,
   in JMeter's threads, loop and clock. What the SOAP stack costs is the row against *JMeter, a ready
   text*.

@@ -14,8 +14,13 @@ OUR_CALL = "JMeter, our call"
 GATLING = "Gatling"
 SHARED = "Gatling, one connection"
 LAZY = "lazy"  # as "jms", with replies acknowledged some at a time: constant `acknowledge: dups-ok`
-RIVALS = {"jms": (JMETER, OUR_CALL, GATLING, SHARED), "soap": (OUR_CALL,), "text": (JMETER,)}
-"""The other tools, by the kind of call. All but SHARED have a connection for each thread."""
+RIVALS = {
+    "jms": (JMETER, OUR_CALL, GATLING, SHARED),
+    LAZY: (GATLING,),  # the same runs of it: it never waits until a reply is acknowledged
+    "soap": (OUR_CALL,),
+    "text": (JMETER,),
+}
+"""The other tools, by the kind of our call. All but SHARED have a connection for each thread."""
 NAMES = {
     "jms": "JMS request and reply",
     LAZY: "JMS request and reply, acknowledged some at a time",
@@ -61,22 +66,25 @@ Runs = Mapping[tuple[str, str, int], Sequence[Load]]  # by tool, kind and thread
 
 
 def load(calls: Iterable[tuple[int, int]], begin: int, end: int) -> Load:
-    """Of the calls, given by start and end in milliseconds, those that ended in this time."""
-    took = [done - start for start, done in calls if begin < done <= end]
-    if not took:
-        raise SystemExit("no call ended in the time that counts")
+    """Of the calls, given by start and end in milliseconds, those in this time.
+
+    The median is of those that ended in it.
+    """
+    every = list(calls)
+    count, mean = _inside_of(every, begin, end)
+    took = [done - start for start, done in every if begin < done <= end]
     return Load(
-        calls_per_s=len(took) / (end - begin) * 1e3,
+        calls_per_s=count / (end - begin) * 1e3,
         p50=max(0, statistics.median_grouped(took)) / 1e3,
-        mean=statistics.fmean(took) / 1e3,
+        mean=mean / 1e3,
     )
 
 
 def own_load(calls: Iterable[tuple[int, int, int, bool]]) -> Load:
     """Of ours, given by thread, start, duration (ns) and whether it is measured, not a warm-up.
 
-    Those count that ended while all threads made their measured calls, also one begun before. Their
-    times are rounded as the others round, so that the medians are alike; the mean is not.
+    The time counts in which all threads made their measured calls. Those of the median are rounded
+    as the others round, so that the medians are alike; the mean is not.
     """
     every = list(calls)
     first: dict[int, int] = {}
@@ -86,24 +94,44 @@ def own_load(calls: Iterable[tuple[int, int, int, bool]]) -> Load:
             first[thread] = min(first.get(thread, start), start)
             last[thread] = max(last.get(thread, 0), start + took)
     begin, end = max(first.values()), min(last.values())
-    inside = [took for _, start, took, _ in every if begin < start + took <= end]
-    whole = [(start // 10**6, (start + took) // 10**6) for _, start, took, _ in every]
+    exact = [(start, start + took) for _, start, took, _ in every]
+    count, mean = _inside_of(exact, begin, end)
+    whole = [(start // 10**6, done // 10**6) for start, done in exact]
     rounded = load(whole, begin // 10**6, end // 10**6)
-    return Load(len(inside) / (end - begin) * 1e9, rounded.p50, statistics.fmean(inside) / 1e9)
+    return Load(count / (end - begin) * 1e9, rounded.p50, mean / 1e9)
 
 
-def compared(runs: Runs, threads: int) -> Iterator[Row]:
-    """The rows of one number of threads.
+def _inside_of(calls: Iterable[tuple[int, int]], begin: int, end: int) -> tuple[float, float]:
+    """Number and mean of the calls in this time; one that is partly in it counts for that part.
+
+    Of threads that call in step, as many as there are threads would else count or not, by where
+    the time begins and ends.
+    """
+    count = total = 0.0
+    for start, done in calls:
+        inside = min(done, end) - max(start, begin)
+        if inside > 0:
+            count += inside / (done - start)
+            total += inside
+        elif start == done and begin < done <= end:
+            count += 1
+    if not count:
+        raise SystemExit("no call is in the time that counts")
+    return count, total / count
+
+
+def compared(runs: Runs, mbit: int, threads: int) -> Iterator[Row]:
+    """The rows of one link, in Mbit/s, and one number of threads.
 
     Aims stand beside the rival that makes most calls among those with as many connections, and
     beside those that do the same: JMeter with our call, and Gatling where replies are not
     acknowledged one by one.
     """
-    at = f"{threads} thread{'s' if threads > 1 else ''}"
+    at = f"{mbit} Mbit/s, {threads} thread{'s' if threads > 1 else ''}"
     for kind, rivals in RIVALS.items():
         what = f"{NAMES[kind]}, {at}"
         mine = runs[OURS, kind, threads]
-        theirs = {rival: runs[rival, kind, threads] for rival in rivals}
+        theirs = {r: runs[r, "jms" if kind == LAZY else kind, threads] for r in rivals}
         alike = [rival for rival in rivals if rival != SHARED]
         aimed = {OUR_CALL, max(alike, key=lambda rival: _middle(theirs[rival], "calls_per_s"))}
         for rival, loads in theirs.items():
@@ -117,10 +145,6 @@ def compared(runs: Runs, threads: int) -> Iterator[Row]:
         for rival, loads in theirs.items():
             inside, others = _inside(mine, threads), _inside(loads, threads)
             yield Row(f"{what}: threads' time inside calls", inside, rival, others, show=share)
-    lazy, gatling = runs[OURS, LAZY, threads], (GATLING, runs[GATLING, "jms", threads])
-    yield _row(f"{NAMES[LAZY]}, {at}: rate", "calls_per_s", lazy, gatling, AS_FAST, show=rate)
-    yield _row(f"{NAMES[LAZY]}, {at}: p50 in whole ms", "p50", lazy, gatling, AS_LONG)
-    yield _row(f"{NAMES[LAZY]}, {at}: mean", "mean", lazy, gatling, None)
     unlike = (f"{JMETER}, a ready text", runs[JMETER, "text", threads])
     soap = runs[OURS, "soap", threads]
     yield _row(f"{NAMES['soap']}, {at}: rate", "calls_per_s", soap, unlike, None, show=rate)

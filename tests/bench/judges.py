@@ -14,6 +14,7 @@ import shlex
 import shutil
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -25,13 +26,24 @@ from by_hand import CLIENT, HandRun, study
 from judged import GATLING, LAZY, OUR_CALL, OURS, RIVALS, SHARED, Load, compared, load, own_load
 from row import Row, rate, seconds
 
+
+@dataclass(frozen=True)
+class Link:
+    """What each node sends at, our calls a second over it, about, and the rounds made over it."""
+
+    mbit: int
+    pace: int
+    rounds: int
+
+
 HERE = Path(__file__).parent
-WORKER = "worker1"
+WORKER, BROKER = "worker1", "broker1"
 CONCURRENCY = (1, 30, 100)
-ROUNDS = 6
+# Over the documents' link a call of this size waits for the cores, which tool and servers share
+# here. Over the slow one it waits for the link, so that a tool does not slow the servers down.
+LINKS = (Link(100, pace=2000, rounds=6), Link(10, pace=400, rounds=3))
 WARM_UP_S = 12
 SECONDS = 4
-PACE = 2000  # calls a second, about
 BYTES = 512  # of the body, and of the envelope: the smallest of the study `binding`
 HEAP_MB = 512
 COLLECTOR = "parallel"
@@ -89,20 +101,23 @@ def rows(lab: BenchLab) -> list[Row]:
     install(lab)
     try:
         echo(lab)
-        return measured(lab)
+        return [row for link in LINKS for row in measured(lab, link)]
     finally:
+        send_at(lab, LINKS[0].mbit)
         on(lab, WORKER, "systemctl stop rackbench-echo; systemctl start rackbench-matrix-worker")
 
 
-def measured(lab: BenchLab) -> list[Row]:
-    """Run all rounds, every other one in the opposite order."""
-    own = {kind: planned(lab, kind, paces(lab, kind)) for kind in OWN}
-    order = [(OURS, LAZY)]
-    order += [(tool, kind) for kind, rivals in RIVALS.items() for tool in (OURS, *rivals)]
+def measured(lab: BenchLab, link: Link) -> list[Row]:
+    """Run all rounds over this link, every other one in the opposite order."""
+    send_at(lab, link.mbit)
+    own = {kind: planned(lab, kind, link, paces(lab, kind, link)) for kind in OWN}
+    order = [(tool, kind) for kind, rivals in RIVALS.items() for tool in (OURS, *rivals)]
+    order.remove((GATLING, LAZY))  # as its runs of "jms"
     runs: dict[tuple[str, str, int], list[Load]] = defaultdict(list)
-    for block in range(1, ROUNDS + 1):
+    for block in range(1, link.rounds + 1):
         for c in CONCURRENCY:
-            print(f"JMS and SOAP at {c} threads, round {block} of {ROUNDS} …", flush=True)
+            place = f"{link.mbit} Mbit/s, {c} threads"
+            print(f"JMS and SOAP at {place}, round {block} of {link.rounds} …", flush=True)
             for tool, kind in order if block % 2 else reversed(order):
                 found = harness(own[kind], block, c) if tool == OURS else rival(lab, tool, kind, c)
                 runs[tool, kind, c].append(found)
@@ -111,7 +126,7 @@ def measured(lab: BenchLab) -> list[Row]:
                     f"p50 {seconds(found.p50)}, mean {seconds(found.mean)}",
                     flush=True,
                 )
-    return [row for c in CONCURRENCY for row in compared(runs, c)]
+    return [row for c in CONCURRENCY for row in compared(runs, link.mbit, c)]
 
 
 def install(lab: BenchLab) -> None:
@@ -122,7 +137,7 @@ def install(lab: BenchLab) -> None:
     pinned_jars.fetch(HERE / "gatling", jars)
     built = lab.state / "judges-classes"
     shutil.copytree(HERE / "judges", built, ignore=shutil.ignore_patterns("*.java"))
-    needed = ("judges", "clients/sort-jms", "jmeter/lib", "jmeter/lib/ext")
+    needed = ("judges", "clients/sort-jms", "clients/hello-http", "jmeter/lib", "jmeter/lib/ext")
     path = ":".join(f"{lab.state}/{directory}/*" for directory in needed)
     sources = map(str, (HERE / "judges").rglob("*.java"))
     said(["javac", "--release", "17", "-proc:none", "-d", str(built), "-cp", path, *sources])
@@ -139,7 +154,7 @@ def install(lab: BenchLab) -> None:
         CLIENT,
         f"cd {CLIENTS}/sort-jms && cp {broker} {AT}/gatling && cp *.jar {AT}/echo-jms && "
         f"ln -sfn {AT}/echo-jms {CLIENTS}/echo-jms && "
-        f"cp {CLIENTS}/http/*.jar {AT}/posted-envelope && "
+        f"cp {CLIENTS}/hello-http/*.jar {AT}/posted-envelope && "
         f"ln -sfn {AT}/posted-envelope {CLIENTS}/posted-envelope && cd {CLIENTS}/hello-jms && "
         f"mkdir -p {AT}/jmeter && cp imq-*.jar fscontext-*.jar javax.jms-api-*.jar {AT}/jmeter && "
         f"printf %s {shlex.quote(text)} > {FILE}",
@@ -166,6 +181,16 @@ def echo(lab: BenchLab) -> None:
     )
 
 
+def send_at(lab: BenchLab, mbit: int) -> None:
+    """Let all nodes of the judges send at this rate."""
+    for node in (CLIENT, BROKER, WORKER):
+        on(
+            lab,
+            node,
+            f"tc qdisc replace dev host0 root tbf rate {mbit}mbit burst 3200 latency 100ms",
+        )
+
+
 def put(lab: BenchLab, node: str, directory: str, source: Path, pattern: str) -> None:
     """Copy files to a node."""
     names = [file.name for file in source.glob(pattern)]
@@ -178,14 +203,14 @@ def on(lab: BenchLab, node: str, script: str, given: bytes = b"") -> bytes:
     return said([*lab.ssh(node), f"sudo sh -c {shlex.quote(script)}"], given)
 
 
-def paces(lab: BenchLab, kind: str) -> dict[int, float]:
+def paces(lab: BenchLab, kind: str, link: Link) -> dict[int, float]:
     """Our calls a second by concurrency, of servers that have warmed up before the slowest."""
-    first = planned(lab, kind, dict.fromkeys(CONCURRENCY, PACE), rounds=1, suffix="-pace")
+    first = planned(lab, kind, link, dict.fromkeys(CONCURRENCY, link.pace), suffix="-pace")
     return {c: harness(first, 1, c).calls_per_s for c in reversed(CONCURRENCY)}
 
 
 def planned(
-    lab: BenchLab, kind: str, pace: Mapping[int, float], rounds: int = ROUNDS, suffix: str = ""
+    lab: BenchLab, kind: str, link: Link, pace: Mapping[int, float], suffix: str = ""
 ) -> HandRun:
     """A trial a round and concurrency, of as many calls as last WARM_UP_S and SECONDS."""
     where = [
@@ -203,13 +228,13 @@ def planned(
         "collector": COLLECTOR,
         "message_bytes": BYTES,
     }
-    name = f"bench-judges-{kind}{suffix}"
+    name = f"bench-judges-{kind}-{link.mbit}{suffix}"
     plan = study(
         name,
         client,
         factors={"concurrency": list(CONCURRENCY)},
         constants=constants,
-        replicates=rounds,
+        replicates=link.rounds,
         where=where,
     )
     return HandRun.planned(lab, name, plan)

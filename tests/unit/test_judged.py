@@ -22,7 +22,7 @@ from row import Ratio
 MS = 1_000_000
 
 
-def test_only_calls_that_ended_in_the_time_that_counts_do():
+def test_only_calls_in_the_time_that_counts_do():
     warm_up, measured = [(0, 900)], [(i, i + 20) for i in range(1000, 1100, 10)]
     found = load(warm_up + measured, 1000, 2000)
     assert found.calls_per_s == pytest.approx(10)
@@ -48,17 +48,23 @@ def test_our_median_is_of_times_rounded_as_theirs():
 def test_only_the_time_in_which_all_threads_call_counts():
     fast = [(0, i * MS, MS, True) for i in range(10)]
     slow = [(1, i * 4 * MS, 4 * MS, True) for i in range(10)]
-    assert own_load(fast + slow).calls_per_s == pytest.approx(12 / 0.010)
+    assert own_load(fast + slow).calls_per_s == pytest.approx(12.5 / 0.010)
 
 
-def test_a_call_begun_before_the_time_that_counts_is_as_good_as_one_not_ended_in_it():
-    # 4 ms each without a pause; the measured ones begin at 40 ms, in the other thread at 42 ms.
+@pytest.mark.parametrize("apart_ms", [0, 1, 2, 3])
+def test_threads_in_step_are_counted_alike_wherever_the_time_that_counts_begins(apart_ms):
+    # 4 ms each without a pause; the measured ones begin at 40 ms, in the other thread later.
     calls = [(0, i * 4 * MS, 4 * MS, i >= 10) for i in range(20)]
-    calls += [(1, (2 + i * 4) * MS, 4 * MS, i >= 10) for i in range(20)]
-    assert own_load(calls).calls_per_s == pytest.approx(2 / 0.004, rel=0.06)
+    calls += [(1, (apart_ms + i * 4) * MS, 4 * MS, i >= 10) for i in range(20)]
+    ours = own_load(calls)
+    assert ours.calls_per_s == pytest.approx(2 / 0.004)
+    assert ours.mean == pytest.approx(0.004)
+    theirs = [(s // MS, (s + took) // MS) for _, s, took, _ in calls]
+    assert load(theirs, 40, 60 + apart_ms).calls_per_s == pytest.approx(2 / 0.004)
 
 
 EVEN = Load(100, 0.010, 0.010)
+AT = "100 Mbit/s, 1 thread"
 
 
 def rows(**others: Load) -> dict[str, str]:
@@ -67,29 +73,29 @@ def rows(**others: Load) -> dict[str, str]:
     runs = {(name, "jms", 1): [others.get(key, EVEN)] for key, name in names.items()}
     runs |= {(OUR_CALL, "soap", 1): [EVEN], (JMETER, "text", 1): [EVEN]}
     runs |= {(OURS, kind, 1): [EVEN] for kind in ("jms", LAZY, "soap", "text")}
-    return {f"{row.what}, {row.yardstick}": row.target for row in compared(runs, 1)}
+    return {f"{row.what}, {row.yardstick}": row.target for row in compared(runs, 100, 1)}
 
 
 def test_both_aims_stand_beside_the_rival_that_makes_most_calls_and_those_that_do_the_same():
     targets = rows(jmeter=Load(90, 0.005, 0.011), gatling=Load(120, 0.008, 0.008))
-    assert targets["JMS request and reply, 1 thread: rate, Gatling"] == ">= 1: missed"
-    assert targets["JMS request and reply, 1 thread: rate, JMeter"] == ""
-    assert "missed" in targets["JMS request and reply, 1 thread: p50 in whole ms, Gatling"]
-    assert targets["JMS request and reply, 1 thread: p50 in whole ms, JMeter"] == ""
+    assert targets[f"JMS request and reply, {AT}: rate, Gatling"] == ">= 1: missed"
+    assert targets[f"JMS request and reply, {AT}: rate, JMeter"] == ""
+    assert "missed" in targets[f"JMS request and reply, {AT}: p50 in whole ms, Gatling"]
+    assert targets[f"JMS request and reply, {AT}: p50 in whole ms, JMeter"] == ""
     for what, rival, verdict in (
         ("JMS request and reply", OUR_CALL, "met"),
         ("JMS request and reply, acknowledged some at a time", GATLING, "missed"),
         ("SOAP call", OUR_CALL, "met"),
         ("its envelope, a ready text", JMETER, "met"),
     ):
-        assert targets[f"{what}, 1 thread: rate, {rival}"] == f">= 1: {verdict}"
-        p50 = f"{what}, 1 thread: p50 in whole ms, {rival}"
+        assert targets[f"{what}, {AT}: rate, {rival}"] == f">= 1: {verdict}"
+        p50 = f"{what}, {AT}: p50 in whole ms, {rival}"
         assert targets[p50] == f"0.85 to 1.15: {verdict}"
 
 
 def test_no_aim_stands_beside_users_that_share_a_connection():
     targets = rows(shared=Load(200, 0.005, 0.005))
-    assert targets["JMS request and reply, 1 thread: rate, Gatling, one connection"] == ""
+    assert targets[f"JMS request and reply, {AT}: rate, Gatling, one connection"] == ""
     assert ">= 1: met" in targets.values()
 
 
@@ -108,13 +114,13 @@ def test_an_aim_is_surely_met_or_missed_where_the_whole_interval_says_so(low, me
 
 
 def test_the_ratio_of_protocols_is_compared_with_jmeters():
-    by_the_same_calls = "time over JMS / time over SOAP, 1 thread: p50, JMeter, our call"
-    by_its_own = "time over JMS / time over HTTP with a ready text, 1 thread: mean, JMeter"
+    by_the_same_calls = f"time over JMS / time over SOAP, {AT}: p50, JMeter, our call"
+    by_its_own = f"time over JMS / time over HTTP with a ready text, {AT}: mean, JMeter"
     near, far = Load(100, 0.0105, 0.0105), Load(100, 0.0125, 0.0125)
     assert rows(our_call=near)[by_the_same_calls].endswith("met")
     assert rows(our_call=far)[by_the_same_calls].endswith("missed")
     assert rows(jmeter=far)[by_its_own].endswith("missed")
-    whole = "time over JMS / time over SOAP, 1 thread: threads / rate, JMeter, our call"
+    whole = f"time over JMS / time over SOAP, {AT}: threads / rate, JMeter, our call"
     assert rows(our_call=far)[whole].endswith("met"), "its threads wait between calls"
     assert rows(our_call=Load(80, 0.010, 0.010))[whole].endswith("missed")
 

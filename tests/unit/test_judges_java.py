@@ -8,14 +8,16 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 JUDGES = ROOT / "tests/bench/judges/org/rackbench"
-MODULES = ("harness", "workloads", "jakarta-jms", "clients/jakarta-jms-clients")
+CLIENTS = ("clients/axis-clients", "clients/jakarta-jms-clients")
+MODULES = ("harness", "workloads", "jakarta-jms", *CLIENTS)
+LIBRARIES = ("commons-httpclient-3", "jackson-", "jakarta.jms-api-3")
 
 pytestmark = pytest.mark.skipif(not shutil.which("mvn"), reason="Maven is not installed")
 
 
 def test_the_clients_and_the_worker_of_the_bench_fit_the_kit(tmp_path):
     jars = sorted((Path.home() / ".m2/repository").glob("**/*.jar"))
-    needed = [j for j in jars if j.name.startswith(("jakarta.jms-api-3", "jackson-"))]
+    needed = [j for j in jars if j.name.startswith(LIBRARIES)]
     assert needed, "build java-apps first: make build"
     judges = [JUDGES / "judges/EchoWorker.java", JUDGES / "judges/PostedEnvelope.java"]
     sources = [*JUDGES.glob("clients/jakartajms/*.java"), *judges]

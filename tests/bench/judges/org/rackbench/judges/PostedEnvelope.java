@@ -1,36 +1,39 @@
 package org.rackbench.judges;
 
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
-import java.net.HttpURLConnection;
 import java.net.URI;
-import java.net.URL;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.apache.commons.httpclient.DefaultHttpMethodRetryHandler;
+import org.apache.commons.httpclient.HttpClient;
+import org.apache.commons.httpclient.methods.ByteArrayRequestEntity;
+import org.apache.commons.httpclient.methods.PostMethod;
+import org.apache.commons.httpclient.params.HttpMethodParams;
+import org.rackbench.clients.axis.http.KeptConnection;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Parts;
 import org.rackbench.harness.api.Setting;
 
 /**
- * Posts one envelope, a text that is ready, over kept connections, and looks for a part of the
- * answer, as JMeter's HTTP sampler does: the harness without a SOAP stack. Constants {@code
- * envelope} (a file), {@code service} (its path after {@code axis_url}) and {@code expect}.
+ * Posts one envelope, a text that is ready, over the kept connection of our SOAP calls, and looks
+ * for a part of the answer, as JMeter's HTTP sampler does: the harness without a SOAP stack.
+ * Constants {@code envelope} (a file), {@code service} (its path after {@code axis_url}) and {@code
+ * expect}.
  */
 public final class PostedEnvelope implements Client {
 
   private Setting setting;
-  private URL service;
+  private String service;
   private byte[] envelope;
 
   @Override
   public void open(Setting trial) throws IOException {
     setting = trial;
-    service = URI.create(trial.lab().workers(1, "axis_url").get(0) + text("service")).toURL();
+    service = trial.lab().workers(1, "axis_url").get(0) + text("service");
     envelope = Files.readAllBytes(Path.of(text("envelope")));
-    System.setProperty("http.maxConnections", String.valueOf(trial.threads())); // kept ones
   }
 
   private String text(String constant) {
@@ -39,7 +42,9 @@ public final class PostedEnvelope implements Client {
 
   @Override
   public Caller caller(int thread) {
-    return new Post(service, envelope, text("expect"), (int) setting.callTimeout().toMillis());
+    Parts parts = Parts.of(setting);
+    KeptConnection connection = new KeptConnection(service, setting.callTimeout(), parts);
+    return new Post(connection, URI.create(service), envelope, text("expect"));
   }
 
   @Override
@@ -47,39 +52,38 @@ public final class PostedEnvelope implements Client {
 
   private static final class Post implements Caller {
 
-    private final URL service;
+    private final KeptConnection connection;
+    private final HttpClient http;
+    private final String path;
     private final byte[] envelope;
     private final String expected;
-    private final int millis;
     private byte[] answer;
 
-    private Post(URL service, byte[] envelope, String expected, int millis) {
-      this.service = service;
+    private Post(KeptConnection connection, URI service, byte[] envelope, String expected) {
+      this.connection = connection;
       this.envelope = envelope;
       this.expected = expected;
-      this.millis = millis;
+      http = new HttpClient(connection);
+      http.getHostConfiguration().setHost(service.getHost(), service.getPort());
+      http.getParams()
+          .setParameter(
+              HttpMethodParams.RETRY_HANDLER, new DefaultHttpMethodRetryHandler(0, false));
+      path = service.getPath();
     }
 
     @Override
-    public void prepare(long seq) {
+    public void prepare(long seq) throws IOException {
+      connection.open();
       answer = null;
     }
 
     @Override
     public void call() throws IOException {
-      HttpURLConnection post = (HttpURLConnection) service.openConnection();
-      post.setConnectTimeout(millis);
-      post.setReadTimeout(millis);
-      post.setRequestProperty("Content-Type", "text/xml; charset=utf-8");
-      post.setRequestProperty("SOAPAction", "\"\"");
-      // Not in a streaming mode: Java would wait 1 ms on a kept connection to see whether it is stale.
-      post.setDoOutput(true);
-      try (OutputStream request = post.getOutputStream()) {
-        request.write(envelope);
-      }
-      try (InputStream response = post.getInputStream()) {
-        answer = response.readAllBytes();
-      }
+      PostMethod post = new PostMethod(path);
+      post.setRequestEntity(new ByteArrayRequestEntity(envelope, "text/xml; charset=utf-8"));
+      post.setRequestHeader("SOAPAction", "\"\"");
+      http.executeMethod(post);
+      answer = post.getResponseBody();
     }
 
     @Override
@@ -94,6 +98,8 @@ public final class PostedEnvelope implements Client {
     }
 
     @Override
-    public void close() {}
+    public void close() {
+      connection.close();
+    }
   }
 }
