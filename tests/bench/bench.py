@@ -110,6 +110,8 @@ runs.
 - Threads that are inside calls for less of their time load the servers less, so their calls are
   shorter: compare medians and means where that share is alike. *threads / rate* is the time of a
   call and of what a tool does until the next, wherever its clock stops.
+- Many threads over JMS are served unevenly: the median of their calls jumps from run to run, even
+  of one tool. Compare their means.
 
 *With samples* and *with marks* are pairs of trials, one with and one without. A ratio with an
 interval is the geometric mean of the ratios inside the pairs or rounds, with its 95 % interval. An

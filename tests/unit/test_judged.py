@@ -107,6 +107,8 @@ def test_no_aim_stands_beside_users_that_share_a_connection():
         (0.7, 0.8, 0.9, "likely missed"),
         (0.7, 0.75, 0.8, "missed"),
         (1.2, 1.3, 1.4, "missed"),
+        (0.848, 0.9, 1.154, "met"),
+        (0.8, 0.848, 0.854, "met"),
     ],
 )
 def test_an_aim_is_surely_met_or_missed_where_the_whole_interval_says_so(low, mean, high, verdict):
