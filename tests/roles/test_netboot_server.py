@@ -6,6 +6,7 @@ import json
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -316,6 +317,25 @@ def test_a_machine_that_cannot_be_started_is_an_end_and_may_come_all_the_same(se
     server.tell(name="rack03", why="curl got no answer within 40 s")
     assert server.state() == ("unstarted", "curl got no answer within 40 s")
     assert server.process.wait(20) == 0
+
+
+def test_the_server_does_not_end_while_an_end_is_being_told(served, tmp_path):
+    served()
+    plan = serve.read_plan(tmp_path / "plan.json")
+    told = []
+
+    def tell(line):
+        looking.start()
+        looking.join(0.5)
+        assert looking.is_alive(), "the server would end before this line is out"
+        told.append(line)
+
+    machines = states.Machines(plan, tell)
+    looking = threading.Thread(target=machines.look)
+    machines.unstarted("rack03", "ipmitool said no")
+    looking.join(20)
+    assert len(told) == 1
+    assert not machines.look()
 
 
 def test_one_that_cannot_be_started_does_not_end_the_others(served):

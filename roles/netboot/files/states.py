@@ -192,7 +192,8 @@ class Machines:
                 self._to(machine, "ready")
             elif silent_s > self._plan.silence_s and machine.state not in ENDS:
                 self._to(machine, "silent", f"nothing was heard of it for {silent_s:.0f} s")
-        return any(machine.state not in ENDS for machine in machines)
+        with self._lock:  # so an end that counts here has been told
+            return any(machine.state not in ENDS for machine in machines)
 
     def _installing(self, token: str, address: str) -> Machine | None:
         """Return the machine that holds a token, where it asks from its own address and may."""
