@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 JUDGES = ROOT / "tests/bench/judges/org/rackbench"
 CLIENTS = ("clients/axis-clients", "clients/jakarta-jms-clients")
-MODULES = ("harness", "workloads", "jakarta-jms", *CLIENTS)
+MODULES = ("harness-api", "harness", "workloads", "jakarta-jms", *CLIENTS)
 LIBRARIES = ("commons-httpclient-3", "jackson-", "jakarta.jms-api-3")
 
 pytestmark = pytest.mark.skipif(not shutil.which("mvn"), reason="Maven is not installed")
