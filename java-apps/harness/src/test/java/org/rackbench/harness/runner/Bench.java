@@ -39,11 +39,16 @@ final class Bench {
     for (String entry : System.getProperty("java.class.path").split(":")) {
       Path path = Path.of(entry);
       if (entry.endsWith("test-classes") || entry.endsWith("target/classes")) {
-        jar(path, client.resolve(path.getFileName() + ".jar"));
+        jar(path, client.resolve(module(path) + "-" + path.getFileName() + ".jar"));
       } else if (entry.contains("jackson")) {
         Files.copy(path, client.resolve(path.getFileName()));
       }
     }
+  }
+
+  /** Two modules have classes, each in MODULE/target/classes. */
+  private static Path module(Path classes) {
+    return classes.getParent().getParent().getFileName();
   }
 
   private static void jar(Path classes, Path jar) throws IOException {
