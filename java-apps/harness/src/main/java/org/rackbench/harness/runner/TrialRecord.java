@@ -182,6 +182,7 @@ final class TrialRecord {
             "clock", result.get("clock"),
             "overhead", result.get("overhead"),
             "gc", result.get("gc"),
+            "phases", result.get("phases"),
             "warmup", result.get("warmup"),
             "cooldown", result.get("cooldown"),
             "interference", interference,

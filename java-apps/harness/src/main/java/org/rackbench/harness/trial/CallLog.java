@@ -7,24 +7,28 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.stream.IntStream;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Part;
 import org.rackbench.harness.api.Parts;
 
 /**
- * The calls of a trial, in arrays that are made before timing and indexed by the number of the call
- * (see {@link MeasuringLoop}). There is room for the longest warm-up, the measured calls and, with
- * several threads, for as many cooldown calls as measured ones; further cooldown calls are not
- * kept. Each thread writes elements of its own, the status of a call last; a call without a status
- * has no row. The arrays are read after all threads have ended, or after {@link #cutOff}.
+ * The calls of a trial, in arrays that are made before timing. A call has a slot: there is room for
+ * the longest warm-up, for the last {@link #LEADS_KEPT} lead calls of each thread, for the measured
+ * calls and for the first cooldown calls: as many as measured ones, or as lead calls where one
+ * thread has no other to wait for (see {@link Stride}). Further cooldown calls share one slot for
+ * each thread, which is not written. Each thread writes slots of its own, the status of a call
+ * last; a call without a status has no row. The arrays are read after all threads have ended, or
+ * after {@link #cutOff}.
  *
- * <p>In calls.csv the rows are numbered without gaps: the seq of a call is its number less the
- * calls before it that have no row.
+ * <p>In calls.csv the rows are numbered without gaps, in the order of the slots; those of lead
+ * calls in the order of their start.
  */
 public final class CallLog {
 
@@ -37,6 +41,9 @@ public final class CallLog {
 
   private static final Part[] PARTS = {Part.SERIALISE, Part.SEND, Part.WAIT, Part.PARSE};
 
+  /** So many lead calls of each thread are kept, the last ones. */
+  static final int LEADS_KEPT = 64;
+
   private static final int ERROR_TEXTS = 100;
 
   enum Status {
@@ -48,18 +55,24 @@ public final class CallLog {
     final String word = name().toLowerCase(Locale.ROOT);
   }
 
-  private record BadCall(int number, String text) {}
+  private record BadCall(int slot, String text) {}
 
   private final int threads;
+  private final int calls;
+  private final int cooldowns;
+  private final int leadFrom;
   private final int measureFrom;
-  private final int measureTo;
+  private final int cooldownFrom;
+  private final int keptTo;
+  private final int[] thread;
+  private final long[] intended;
   private final long[] start;
   private final long[] elapsed;
   private final long[] requestBytes;
   private final long[] responseBytes;
   private final long[] requestHeaderBytes;
   private final long[] responseHeaderBytes;
-  private final long[] parts; // those of each measured call; of length 0 when they are left out
+  private final long[] parts; // of length 0 when they are left out
   private final AtomicReferenceArray<Status> status;
   private final AtomicIntegerArray underWay;
   private final List<BadCall> errors = new ArrayList<>();
@@ -73,42 +86,71 @@ public final class CallLog {
    */
   CallLog(int threads, Warmup warmup, int calls, boolean hasParts) {
     this.threads = threads;
-    this.measureFrom = Math.multiplyExact(threads, warmup.most());
-    this.measureTo = Math.addExact(measureFrom, Math.multiplyExact(threads, calls));
-    int rows = threads == 1 ? measureTo : Math.addExact(measureTo, measureTo - measureFrom);
-    this.start = new long[rows];
-    this.elapsed = new long[rows];
-    this.requestBytes = new long[rows];
-    this.responseBytes = new long[rows];
-    this.requestHeaderBytes = new long[rows];
-    this.responseHeaderBytes = new long[rows];
-    int measured = hasParts ? measureTo - measureFrom : 0;
-    this.parts = new long[Math.multiplyExact(PARTS.length, measured)];
+    this.calls = calls;
+    this.cooldowns = threads == 1 ? Math.min(calls, LEADS_KEPT) : calls;
+    this.leadFrom = Math.multiplyExact(threads, warmup.most());
+    this.measureFrom = Math.addExact(leadFrom, Math.multiplyExact(threads, LEADS_KEPT));
+    this.cooldownFrom = Math.addExact(measureFrom, Math.multiplyExact(threads, calls));
+    this.keptTo = Math.addExact(cooldownFrom, threads * cooldowns);
+    int slots = Math.addExact(keptTo, threads);
+    this.thread = new int[slots];
+    this.intended = new long[slots];
+    this.start = new long[slots];
+    this.elapsed = new long[slots];
+    this.requestBytes = new long[slots];
+    this.responseBytes = new long[slots];
+    this.requestHeaderBytes = new long[slots];
+    this.responseHeaderBytes = new long[slots];
+    int rows = hasParts ? threads * (calls + 1) : 0; // the last of each thread is not written
+    this.parts = new long[Math.multiplyExact(PARTS.length, rows)];
     Arrays.fill(parts, Parts.UNKNOWN);
-    this.status = new AtomicReferenceArray<>(rows);
+    this.status = new AtomicReferenceArray<>(slots);
     this.underWay = new AtomicIntegerArray(threads);
   }
 
-  /** Returns whether a call is one of the warm-up or measured, and none of the cooldown. */
-  boolean isBeforeCooldown(long number) {
-    return number < measureTo;
+  /** Returns the slot of a thread's i-th warm-up call. */
+  int warmup(int of, long i) {
+    return (int) i * threads + of;
   }
 
-  private boolean isKept(long number) {
-    return number < start.length;
+  /** Returns the slot of a thread's i-th lead call, used anew after {@link #LEADS_KEPT} of them. */
+  int lead(int of, long i) {
+    return leadFrom + (int) (i % LEADS_KEPT) * threads + of;
+  }
+
+  /** Returns the slot of a thread's i-th measured call. */
+  int measured(int of, long i) {
+    return measureFrom + (int) i * threads + of;
+  }
+
+  /** Returns the slot of a thread's i-th cooldown call. */
+  int cooldown(int of, long i) {
+    return i < cooldowns ? cooldownFrom + (int) i * threads + of : keptTo + of;
   }
 
   /**
-   * Notes which call its thread goes to make, before its input is made.
+   * Returns whether the text of a bad call is kept. Those of lead and cooldown calls are not: they
+   * could take the place of one that counts.
+   */
+  boolean keepsText(int slot) {
+    return slot < leadFrom || isMeasured(slot);
+  }
+
+  private boolean isMeasured(int slot) {
+    return measureFrom <= slot && slot < cooldownFrom;
+  }
+
+  /**
+   * Notes that a thread goes to make a call, before its input is made.
    *
    * @param now {@code System.nanoTime()}
    */
-  void begin(long number, long now) {
-    if (isKept(number)) {
-      int call = (int) number;
-      start[call] = now;
-      underWay.lazySet(call % threads, call + 1);
-    }
+  void begin(int slot, int of, long now) {
+    status.lazySet(slot, null);
+    thread[slot] = of;
+    intended[slot] = Schedule.UNPLANNED;
+    start[slot] = now;
+    underWay.lazySet(of, slot + 1);
   }
 
   /**
@@ -118,72 +160,62 @@ public final class CallLog {
    * @param now {@code System.nanoTime()}
    */
   void cutOff(long now) {
-    for (int thread = 0; thread < threads; thread++) {
-      int call = underWay.get(thread) - 1;
-      if (call >= 0 && status.get(call) == null) {
-        elapsed[call] = now - start[call];
-        bad(call, Status.TIMEOUT, "under way when the bound of the trial came near");
+    for (int of = 0; of < threads; of++) {
+      int slot = underWay.get(of) - 1;
+      if (slot >= 0 && status.get(slot) == null) {
+        elapsed[slot] = now - start[slot];
+        bad(slot, Status.TIMEOUT, "under way when the bound of the trial came near");
       }
     }
   }
 
   /**
-   * Stores the time of a call; nothing else is stored while the clock runs.
+   * Stores the times of a call; nothing else is stored while the clock runs.
    *
+   * @param due when the call was due, or {@link Schedule#UNPLANNED}
    * @param before {@code System.nanoTime()} before the call
    * @param after {@code System.nanoTime()} after it
    */
-  void time(long number, long before, long after) {
-    if (isKept(number)) {
-      int call = (int) number;
-      start[call] = before;
-      elapsed[call] = after - before;
-    }
+  void time(int slot, long due, long before, long after) {
+    intended[slot] = due;
+    start[slot] = before;
+    elapsed[slot] = after - before;
   }
 
   /**
-   * Stores the parts of a call; not of those of the warm-up or cooldown.
+   * Stores the parts of a call. Those of a call that is not measured are stored as well, but not
+   * kept.
    *
    * @param of null when the client marks none
    */
-  void parts(long number, Parts of) {
-    if (of != null && parts.length > 0 && number >= measureFrom && isBeforeCooldown(number)) {
-      int first = ((int) number - measureFrom) * PARTS.length;
+  void parts(int slot, Parts of) {
+    if (of != null && parts.length > 0) {
+      int row = isMeasured(slot) ? slot - measureFrom : threads * calls + thread[slot];
       for (int i = 0; i < PARTS.length; i++) {
-        parts[first + i] = of.nanos(PARTS[i]);
+        parts[row * PARTS.length + i] = of.nanos(PARTS[i]);
       }
     }
   }
 
-  void answer(long number, Answer answer) {
-    if (!isKept(number)) {
-      return;
-    }
-    int call = (int) number;
-    requestBytes[call] = answer.requestBytes();
-    responseBytes[call] = answer.responseBytes();
-    requestHeaderBytes[call] = answer.requestHeaderBytes();
-    responseHeaderBytes[call] = answer.responseHeaderBytes();
+  void answer(int slot, Answer answer) {
+    requestBytes[slot] = answer.requestBytes();
+    responseBytes[slot] = answer.responseBytes();
+    requestHeaderBytes[slot] = answer.requestHeaderBytes();
+    responseHeaderBytes[slot] = answer.responseHeaderBytes();
     if (answer.problem() == null) {
-      status.compareAndSet(call, null, Status.OK);
+      status.compareAndSet(slot, null, Status.OK);
     } else {
-      bad(number, Status.WRONG, answer.problem());
+      bad(slot, Status.WRONG, answer.problem());
     }
   }
 
-  /**
-   * Notes a bad call. The text of a cooldown call is not kept, as it could take the place of one
-   * that counts.
-   */
-  void bad(long number, Status bad, String text) {
-    if (!isKept(number)
-        || !status.compareAndSet((int) number, null, bad)
-        || !isBeforeCooldown(number)) {
+  void bad(int slot, Status bad, String text) {
+    if (!status.compareAndSet(slot, null, bad) || !keepsText(slot)) {
       return;
     }
     synchronized (errors) {
       if (errors.size() < ERROR_TEXTS) {
-        errors.add(new BadCall((int) number, text));
+        errors.add(new BadCall(slot, text));
       }
     }
   }
@@ -200,22 +232,22 @@ public final class CallLog {
     List<Map<String, Object>> records = new ArrayList<>();
     synchronized (errors) {
       for (BadCall bad : errors) {
-        int seq = rows(0, bad.number());
-        records.add(Json.of("seq", seq, "thread", bad.number() % threads, "text", bad.text()));
+        int seq = rows(0, bad.slot());
+        records.add(Json.of("seq", seq, "thread", thread[bad.slot()], "text", bad.text()));
       }
     }
     return records;
   }
 
   /**
-   * Copies the nanoseconds of the calls with status ok from number {@code from} to before {@code
-   * to} into {@code into}, and returns how many there are.
+   * Copies the nanoseconds of the good warm-up calls of all threads into {@code into}, from each
+   * thread's call {@code from} to before its call {@code to}, and returns how many there are.
    */
   int okNanos(int from, int to, long[] into) {
     int count = 0;
-    for (int call = from; call < to; call++) {
-      if (status.get(call) == Status.OK) {
-        into[count++] = elapsed[call];
+    for (int slot = from * threads; slot < to * threads; slot++) {
+      if (status.get(slot) == Status.OK) {
+        into[count++] = elapsed[slot];
       }
     }
     return count;
@@ -223,43 +255,44 @@ public final class CallLog {
 
   int measuredOk() {
     int count = 0;
-    for (int call = measureFrom; call < measureTo; call++) {
-      count += status.get(call) == Status.OK ? 1 : 0;
+    for (int slot = measureFrom; slot < cooldownFrom; slot++) {
+      count += status.get(slot) == Status.OK ? 1 : 0;
     }
     return count;
   }
 
+  /** Returns how many uncounted calls before the measured ones have a row. */
   int warmupRows() {
     return rows(0, measureFrom);
   }
 
   /** Returns how many measured calls have a row, good or bad. */
   int measured() {
-    return rows(measureFrom, measureTo);
+    return rows(measureFrom, cooldownFrom);
   }
 
   int cooldownRows() {
-    return rows(measureTo, start.length);
+    return rows(cooldownFrom, keptTo);
   }
 
   private int rows(int from, int to) {
     int count = 0;
-    for (int call = from; call < to; call++) {
-      count += status.get(call) == null ? 0 : 1;
+    for (int slot = from; slot < to; slot++) {
+      count += status.get(slot) == null ? 0 : 1;
     }
     return count;
   }
 
   /** Returns the median of the nanoseconds of the measured calls, good or bad. */
   long medianNanos() {
-    long[] measured = Arrays.copyOfRange(elapsed, measureFrom, measureTo);
+    long[] measured = Arrays.copyOfRange(elapsed, measureFrom, cooldownFrom);
     Arrays.sort(measured);
     return measured[measured.length / 2];
   }
 
   /** Returns the nanoseconds of the longest measured call, good or bad. */
   long longestMeasuredNanos() {
-    return Arrays.stream(elapsed, measureFrom, measureTo).max().orElse(0);
+    return Arrays.stream(elapsed, measureFrom, cooldownFrom).max().orElse(0);
   }
 
   Double meanRequestHeaderBytes() {
@@ -273,9 +306,9 @@ public final class CallLog {
   private Double meanOfMeasuredOk(long[] bytes) {
     long sum = 0;
     int count = 0;
-    for (int call = measureFrom; call < measureTo; call++) {
-      if (status.get(call) == Status.OK && bytes[call] != Answer.UNKNOWN) {
-        sum += bytes[call];
+    for (int slot = measureFrom; slot < cooldownFrom; slot++) {
+      if (status.get(slot) == Status.OK && bytes[slot] != Answer.UNKNOWN) {
+        sum += bytes[slot];
         count++;
       }
     }
@@ -292,19 +325,33 @@ public final class CallLog {
     int seq = 0;
     try (Writer out = Files.newBufferedWriter(file, StandardCharsets.US_ASCII)) {
       out.append(HEADER);
-      for (int call = 0; call < start.length; call++) {
-        if (status.get(call) == null) {
-          continue;
-        }
+      for (int slot : inOrder()) {
         row.setLength(0);
-        row.append(seq++).append(',').append(call % threads).append(',');
-        row.append(phase(call)).append(",,");
-        row.append(start[call] - origin).append(',').append(elapsed[call]).append(',');
-        row.append(requestBytes[call]).append(',').append(responseBytes[call]).append(',');
-        row.append(status.get(call).word).append('\n');
+        row.append(seq++).append(',').append(thread[slot]).append(',');
+        row.append(phase(slot)).append(',');
+        if (intended[slot] != Schedule.UNPLANNED) {
+          row.append(intended[slot] - origin);
+        }
+        row.append(',').append(start[slot] - origin).append(',').append(elapsed[slot]).append(',');
+        row.append(requestBytes[slot]).append(',').append(responseBytes[slot]).append(',');
+        row.append(status.get(slot).word).append('\n');
         out.append(row);
       }
     }
+  }
+
+  /** Returns the slots that have a row. */
+  private int[] inOrder() {
+    IntStream leads =
+        IntStream.range(leadFrom, measureFrom)
+            .boxed()
+            .sorted(Comparator.comparingLong(slot -> start[slot]))
+            .mapToInt(Integer::intValue);
+    return IntStream.concat(
+            IntStream.range(0, leadFrom),
+            IntStream.concat(leads, IntStream.range(measureFrom, keptTo)))
+        .filter(slot -> status.get(slot) != null)
+        .toArray();
   }
 
   /**
@@ -312,21 +359,22 @@ public final class CallLog {
    * the client cannot tell it. Writes no file when no part of any call is known.
    */
   void writeParts(Path file) throws IOException {
-    if (Arrays.stream(parts).allMatch(nanos -> nanos == Parts.UNKNOWN)) {
+    int measured = Math.min(parts.length, threads * calls * PARTS.length);
+    if (Arrays.stream(parts, 0, measured).allMatch(nanos -> nanos == Parts.UNKNOWN)) {
       return;
     }
     StringBuilder row = new StringBuilder();
     int seq = warmupRows();
     try (Writer out = Files.newBufferedWriter(file, StandardCharsets.US_ASCII)) {
       out.append(PARTS_HEADER);
-      for (int call = measureFrom; call < measureTo; call++) {
-        if (status.get(call) == Status.OK) {
+      for (int slot = measureFrom; slot < cooldownFrom; slot++) {
+        if (status.get(slot) == Status.OK) {
           row.setLength(0);
           row.append(seq);
-          appendParts(row, (call - measureFrom) * PARTS.length);
+          appendParts(row, (slot - measureFrom) * PARTS.length);
           out.append(row.append('\n'));
         }
-        seq += status.get(call) == null ? 0 : 1;
+        seq += status.get(slot) == null ? 0 : 1;
       }
     }
   }
@@ -340,10 +388,10 @@ public final class CallLog {
     }
   }
 
-  private String phase(int call) {
-    if (call < measureFrom) {
+  private String phase(int slot) {
+    if (slot < measureFrom) {
       return "warmup";
     }
-    return call < measureTo ? "measure" : "cooldown";
+    return isMeasured(slot) ? "measure" : "cooldown";
   }
 }

@@ -14,13 +14,21 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Parts;
+import org.rackbench.harness.api.Setting;
 
 /**
  * The packets of the measured call, for a trial that never counts. A unit of this node keeps them;
  * it is asked for them by a connection that is open as long as they are kept. What it refuses is a
  * gap with its reason, never a fault of the trial.
+ *
+ * <p>It is no {@link Observer}: only packets of this one call are wanted, so its thread makes no
+ * uncounted calls around it. A layer around the client asks before the call and after it.
  */
-public final class Capture implements Measured, AutoCloseable {
+public final class Capture implements AutoCloseable {
 
   /** What it leaves in the directory of the attempt. */
   public static final String FILE = "capture.pcap";
@@ -37,24 +45,81 @@ public final class Capture implements Measured, AutoCloseable {
   private static final int PATIENCE_MS = 10_000;
   private static final int MOST_BYTES = 1 << 20;
 
-  private final Measured inner;
   private final String socket;
+  private final long measured;
   private SocketChannel line;
   private Map<String, Object> about = missing("its call was not made to its end");
   private byte[] packets;
 
   /**
-   * @param inner is told as well, while nothing is kept
    * @param lab names the socket of the unit
+   * @param measured the number of the call
    */
-  Capture(Measured inner, LabFile lab) {
-    this.inner = inner;
+  Capture(LabFile lab, long measured) {
     this.socket = lab.value(SOCKET) instanceof String path ? path : "";
+    this.measured = measured;
   }
 
-  @Override
-  public void begins() {
-    inner.begins();
+  /** Returns a client that makes the calls of another one, and has the measured call captured. */
+  Client around(Client client) {
+    return new Client() {
+      @Override
+      public void open(Setting setting) throws Exception {
+        client.open(setting);
+      }
+
+      @Override
+      public Caller caller(int thread) throws Exception {
+        return new CapturedCaller(client.caller(thread));
+      }
+
+      @Override
+      public void close() throws Exception {
+        client.close();
+      }
+    };
+  }
+
+  private final class CapturedCaller implements Caller {
+
+    private final Caller inner;
+
+    CapturedCaller(Caller inner) {
+      this.inner = inner;
+    }
+
+    @Override
+    public void prepare(long seq) throws Exception {
+      end(); // of a call that threw
+      inner.prepare(seq);
+      if (seq == measured) {
+        begin();
+      }
+    }
+
+    @Override
+    public void call() throws Exception {
+      inner.call();
+    }
+
+    @Override
+    public Answer verify() throws Exception {
+      end();
+      return inner.verify();
+    }
+
+    @Override
+    public Parts parts() {
+      return inner.parts();
+    }
+
+    @Override
+    public void close() throws Exception {
+      inner.close();
+    }
+  }
+
+  private void begin() {
     try {
       open();
     } catch (IOException | BadInput e) {
@@ -62,19 +127,18 @@ public final class Capture implements Measured, AutoCloseable {
     }
   }
 
-  @Override
-  public void ends() {
-    if (line != null) {
-      try {
-        pause();
-        line.shutdownOutput();
-        receive();
-      } catch (IOException | BadInput e) {
-        refuse(e);
-      }
+  private void end() {
+    if (line == null) {
+      return;
+    }
+    try {
+      pause();
+      line.shutdownOutput();
+      receive();
+    } catch (IOException | BadInput e) {
+      refuse(e);
     }
     close();
-    inner.ends();
   }
 
   private void open() throws IOException {

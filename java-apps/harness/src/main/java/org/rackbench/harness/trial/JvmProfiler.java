@@ -9,10 +9,11 @@ import javax.management.JMException;
 import javax.management.ObjectName;
 
 /**
- * The profiler in this JVM, for a trial that never counts. Loaded by the JVM's own diagnostic
- * command, so that neither options nor class path differ from those of a trial that counts.
+ * The profiler in this JVM while calls are measured, for a trial that never counts. Loaded by the
+ * JVM's own diagnostic command, so that neither options nor class path differ from those of a trial
+ * that counts.
  */
-public final class JvmProfiler {
+public final class JvmProfiler implements Observer {
 
   /** The name, without its suffix, of each file that it leaves in the directory of the attempt. */
   public static final String NAME = "profile";
@@ -27,39 +28,43 @@ public final class JvmProfiler {
 
   private static final String LOADED = "return code: 0";
 
-  private final String event;
-  private String missing;
+  private final Path directory;
+  private String event = "";
+  private String missing = "its measured phase did not end";
 
-  private JvmProfiler(String event, String missing) {
-    this.event = event;
-    this.missing = missing;
+  /**
+   * @param directory where it leaves its files
+   */
+  JvmProfiler(Path directory) {
+    this.directory = directory;
   }
 
-  /** Starts profiling into {@code directory}; one that does not start leaves only the reason. */
-  static JvmProfiler start(Path directory) {
-    String reason = LIBRARY + ": no such file; run site.yml again";
+  @Override
+  public void before() {
     if (!Files.exists(Path.of(LIBRARY))) {
-      return new JvmProfiler("", reason);
+      missing = LIBRARY + ": no such file; run site.yml again";
+      return;
     }
-    for (String event : EVENTS) {
-      reason =
+    for (String one : EVENTS) {
+      missing =
           command(
               "start,jfr,event=%s,interval=%d,file=%s"
-                  .formatted(event, INTERVAL_NS, file(directory, ProfileFile.RECORDING)));
-      if (reason.isEmpty()) {
-        return new JvmProfiler(event, "");
+                  .formatted(one, INTERVAL_NS, file(ProfileFile.RECORDING)));
+      if (missing.isEmpty()) {
+        event = one;
+        return;
       }
     }
-    return new JvmProfiler("", reason);
   }
 
-  /** Stops and leaves three files in {@code directory}; stacks count nanoseconds. */
-  void stop(Path directory) {
+  /** Leaves three files; stacks count nanoseconds. */
+  @Override
+  public void after() {
     if (missing.isEmpty()) {
-      missing = command("stop,collapsed,total,file=" + file(directory, ProfileFile.STACKS));
+      missing = command("stop,collapsed,total,file=" + file(ProfileFile.STACKS));
     }
     if (missing.isEmpty()) {
-      missing = command("dump,flamegraph,total,file=" + file(directory, ProfileFile.PAGE));
+      missing = command("dump,flamegraph,total,file=" + file(ProfileFile.PAGE));
     }
   }
 
@@ -68,7 +73,7 @@ public final class JvmProfiler {
     return Json.of("event", event, "interval_ns", INTERVAL_NS, "missing", missing);
   }
 
-  private static Path file(Path directory, ProfileFile kind) {
+  private Path file(ProfileFile kind) {
     return directory.resolve(NAME + kind.suffix());
   }
 

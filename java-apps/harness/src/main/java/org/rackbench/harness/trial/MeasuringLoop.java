@@ -4,33 +4,19 @@ import java.net.SocketTimeoutException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Phaser;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.ToLongFunction;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Client;
 
 /**
- * The closed loop: every client thread sends its next request when its last one has returned. All
- * threads finish their warm-up calls before any of them starts to measure, and a thread that has
- * made its measured calls goes on calling until all have (cooldown), so that the last measured call
- * meets the same load as the first.
- *
- * <p>The i-th call of a thread has the number {@code i * threads + thread}. The first measured call
- * is the one after {@code warmup.most()}, however many calls the warm-up took: trials of a block
- * send the same data in the same measured call.
+ * Runs the client threads of a trial: each makes the calls of its {@link Stride} when the {@link
+ * Schedule} has one due, and times and checks them. Observers are told in the thread that runs the
+ * loop, while the client threads go on calling.
  */
 final class MeasuringLoop {
-
-  /**
-   * The number of the phase that ends when all threads are warm; phase 0 ends when all callers are
-   * made.
-   */
-  private static final int WARM = 1;
 
   private static final int TRACES = 3;
 
@@ -45,45 +31,36 @@ final class MeasuringLoop {
 
   private final Client client;
   private final CallLog log;
-  private final int threads;
-  private final int from;
-  private final int to;
-  private final Measured measured;
-  private final WarmupPhase warmup;
-  private final AtomicInteger measuring;
-  private final AtomicLong cooldownCalls = new AtomicLong();
-  private final AtomicReference<Throwable> failure = new AtomicReference<>();
-  private final Phaser phases;
-  private final CountDownLatch measuredOrFailed = new CountDownLatch(1);
+  private final Schedule schedule;
+  private final List<? extends Observer> observers;
+  private final WarmupPhase warming;
+  private final Phases phases;
+  private final List<Stride> strides = new ArrayList<>();
   private final CountDownLatch calling;
-  private volatile boolean isOver;
   private Bounds bounds;
 
   /**
    * @param warmup of each thread
    * @param calls measured calls of each thread
+   * @param observers in the order in which they are told before; afterwards it is the reverse
    */
   MeasuringLoop(
-      Client client, CallLog log, int threads, Warmup warmup, int calls, Measured measured) {
+      Client client,
+      CallLog log,
+      int threads,
+      Warmup warmup,
+      int calls,
+      List<? extends Observer> observers) {
     this.client = client;
     this.log = log;
-    this.threads = threads;
-    this.from = warmup.most();
-    this.to = from + calls;
-    this.measured = measured;
-    this.warmup = new WarmupPhase(warmup, log, threads);
-    this.measuring = new AtomicInteger(threads);
+    this.schedule = Schedule.CLOSED;
+    this.observers = observers;
+    this.warming = new WarmupPhase(warmup, log, threads);
+    this.phases = new Phases(threads);
     this.calling = new CountDownLatch(threads);
-    this.phases =
-        new Phaser(threads) {
-          @Override
-          protected boolean onAdvance(int phase, int registered) {
-            if (phase == WARM) {
-              measured.begins();
-            }
-            return registered == 0;
-          }
-        };
+    for (int thread = 0; thread < threads; thread++) {
+      strides.add(new Stride(thread, threads, calls, warmup, warming, phases, log));
+    }
   }
 
   /**
@@ -95,54 +72,68 @@ final class MeasuringLoop {
     bounds = given;
     final long end = System.nanoTime() + given.loopNanos();
     List<Thread> clients = new ArrayList<>();
-    for (int i = 0; i < threads; i++) {
+    for (int i = 0; i < strides.size(); i++) {
       int thread = i;
       clients.add(new Thread(() -> client(thread), "client-" + thread));
     }
     clients.forEach(Thread::start);
-    measuredOrFailed.await(given.loopNanos(), TimeUnit.NANOSECONDS);
-    long left = end - System.nanoTime();
-    boolean isCalm = calling.await(Math.min(left, patienceNanos()), TimeUnit.NANOSECONDS);
+    boolean isWhole;
+    try {
+      isWhole = measure(end);
+    } finally {
+      phases.end();
+    }
+    long patience = isWhole ? patienceNanos() : 0;
+    boolean isCalm =
+        calling.await(Math.min(end - System.nanoTime(), patience), TimeUnit.NANOSECONDS);
     long last = given.graceNanos() + (isCalm ? end : System.nanoTime());
-    isOver = true;
-    phases.forceTermination();
     for (Thread client : clients) {
       TimeUnit.NANOSECONDS.timedJoin(client, last - System.nanoTime());
     }
     log.cutOff(System.nanoTime());
-    if (failure.get() instanceof Exception e) {
+    if (phases.failure() instanceof Exception e) {
       throw e;
-    } else if (failure.get() != null) {
-      throw new IllegalStateException(failure.get());
+    } else if (phases.failure() != null) {
+      throw new IllegalStateException(phases.failure());
     }
-    return measuring.get() == 0;
+    return isWhole;
+  }
+
+  /** Begins the measured phase once all threads are warm, and returns whether it was completed. */
+  private boolean measure(long end) throws InterruptedException {
+    if (!phases.awaitWarm(end - System.nanoTime())) {
+      return false;
+    }
+    observers.forEach(Observer::before);
+    phases.measure();
+    if (!phases.awaitMeasured(end - System.nanoTime())) {
+      return false;
+    }
+    for (int i = observers.size() - 1; i >= 0; i--) {
+      observers.get(i).after();
+    }
+    return true;
   }
 
   private long patienceNanos() {
-    return measuring.get() > 0
-        ? Long.MAX_VALUE
-        : Math.max(
-            TimeUnit.SECONDS.toNanos(LEAST_PATIENCE_S), PATIENCE * log.longestMeasuredNanos());
+    return Math.max(
+        TimeUnit.SECONDS.toNanos(LEAST_PATIENCE_S), PATIENCE * log.longestMeasuredNanos());
   }
 
   private void client(int thread) {
     Caller caller = null;
     try {
       caller = client.caller(thread);
-      phases.arriveAndAwaitAdvance();
-      if (failure.get() == null) {
-        warmUp(caller, thread);
-        phases.arriveAndAwaitAdvance();
-        measure(caller, thread);
-        coolDown(caller, thread);
-        phases.arriveAndAwaitAdvance();
+      phases.callerMade();
+      warming.begins();
+      Stride stride = strides.get(thread);
+      while (stride.next()) {
+        call(caller, stride.number(), stride.slot(), thread);
       }
     } catch (Throwable e) {
       exitOnMemory(e);
-      failure.compareAndSet(null, e);
-      measuredOrFailed.countDown();
+      phases.fail(e);
     } finally {
-      phases.arriveAndDeregister();
       calling.countDown();
       close(caller);
     }
@@ -162,71 +153,62 @@ final class MeasuringLoop {
     }
   }
 
-  private void warmUp(Caller caller, int thread) {
-    for (int i = 0; warmup.goesOn(i) && !isOver; ) {
-      call(caller, (long) i * threads + thread);
-      warmup.made(++i);
-    }
-  }
-
-  private void measure(Caller caller, int thread) {
-    int i = from;
-    for (; i < to && !isOver; i++) {
-      call(caller, (long) i * threads + thread);
-    }
-    if (i == to && measuring.decrementAndGet() == 0) {
-      measured.ends();
-      measuredOrFailed.countDown();
-    }
-  }
-
-  private void coolDown(Caller caller, int thread) {
-    for (int i = to; measuring.get() > 0 && !isOver && failure.get() == null; i++) {
-      call(caller, (long) i * threads + thread);
-      cooldownCalls.incrementAndGet();
-    }
-  }
-
   /** Returns whether the warm-up became steady; null where it was of a fixed number of calls. */
   Boolean isSteady() {
-    return warmup.isSteady();
+    return warming.isSteady();
+  }
+
+  /** Returns how many calls the warm-up of all threads took. */
+  long warmupCalls() {
+    return sum(Stride::warmupCalls);
+  }
+
+  /** Returns how many uncounted calls warm threads made before the measured phase. */
+  long leadCalls() {
+    return sum(Stride::leadCalls);
   }
 
   /** Returns how many cooldown calls all threads made together, logged or not. */
   long cooldownCalls() {
-    return cooldownCalls.get();
+    return sum(Stride::cooldownCalls);
   }
 
-  private void call(Caller caller, long seq) {
+  private long sum(ToLongFunction<Stride> calls) {
+    return strides.stream().mapToLong(calls).sum();
+  }
+
+  private void call(Caller caller, long number, int slot, int thread) {
     long before = System.nanoTime();
-    log.begin(seq, before);
+    log.begin(slot, thread, before);
     long after = before;
     boolean returned = false;
+    long intended = Schedule.UNPLANNED;
     try {
-      caller.prepare(seq);
+      caller.prepare(number);
+      intended = schedule.next();
       before = System.nanoTime();
       caller.call();
       after = System.nanoTime();
-      log.time(seq, before, after);
+      log.time(slot, intended, before, after);
       returned = true;
       if (after - before > bounds.callNanos()) {
-        log.bad(seq, CallLog.Status.TIMEOUT, "answered, but later than its limit");
+        log.bad(slot, CallLog.Status.TIMEOUT, "answered, but later than its limit");
       } else {
         Answer answer = caller.verify();
-        log.parts(seq, caller.parts());
-        log.answer(seq, answer);
+        log.parts(slot, caller.parts());
+        log.answer(slot, answer);
       }
     } catch (Throwable e) {
       if (!returned) {
         after = System.nanoTime();
-        log.time(seq, before, after);
+        log.time(slot, intended, before, after);
       }
       exitOnMemory(e);
-      if (log.isBeforeCooldown(seq) && log.errorTexts() < TRACES) {
+      if (log.keepsText(slot) && log.errorTexts() < TRACES) {
         e.printStackTrace(); // into the trial's log, for whoever looks for the cause
       }
       boolean isLate = after - before > bounds.callNanos() || isTimeout(e);
-      log.bad(seq, isLate ? CallLog.Status.TIMEOUT : CallLog.Status.ERROR, ErrorText.of(e));
+      log.bad(slot, isLate ? CallLog.Status.TIMEOUT : CallLog.Status.ERROR, ErrorText.of(e));
     }
   }
 

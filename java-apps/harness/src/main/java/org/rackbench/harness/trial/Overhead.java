@@ -1,5 +1,6 @@
 package org.rackbench.harness.trial;
 
+import java.util.List;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Client;
@@ -20,7 +21,7 @@ record Overhead(double timerNanos, long noopCallNanos) {
   static Overhead measure() throws Exception {
     Warmup warmup = Warmup.fixed(CALLS);
     CallLog log = new CallLog(1, warmup, CALLS);
-    new MeasuringLoop(new Noop(), log, 1, warmup, CALLS, new Measured() {}).run(Bounds.NONE);
+    new MeasuringLoop(new Noop(), log, 1, warmup, CALLS, List.of()).run(Bounds.NONE);
     return new Overhead(timer(), log.medianNanos());
   }
 

@@ -69,6 +69,11 @@ public record PlannedTrial(
               + ": 'needs' must be a list of services and 'servers' a whole number > 0;"
               + " make the plan anew");
     }
+    if (trial.leastOk() < 0 || trial.leastOk() > 1) {
+      throw new BadInput(
+          "%s: 'least_ok' is %s, not a share of 0 to 1; make the plan anew"
+              .formatted(where, line.get("least_ok")));
+    }
     if (trial.shift() < 0) {
       throw new BadInput(where + ": 'shift' is not a whole number >= 0; make the plan anew");
     }
@@ -113,6 +118,19 @@ public record PlannedTrial(
   /** Returns whether the packets of the trial's call are kept; it never counts. */
   public boolean isCaptured() {
     return Boolean.TRUE.equals(line.get("captured"));
+  }
+
+  /** Returns whether observers look at the trial: not with the constant {@code observe: none}. */
+  public boolean isObserved() {
+    return !"none".equals(object("constants").get("observe"));
+  }
+
+  /**
+   * Returns which share of the measured calls must be ok for their times to count. Plans of earlier
+   * versions have none: one call was enough.
+   */
+  public double leastOk() {
+    return line.getOrDefault("least_ok", 0) instanceof Number share ? share.doubleValue() : -1;
   }
 
   /** Returns whether the trial is one of those that the results rest on. */

@@ -25,10 +25,7 @@ public final class RunnerWatch {
   /** What it writes when they were since the measured phase had ended. */
   public static final int END = 'e';
 
-  /**
-   * Longest wait for samples, in milliseconds. After 200 ms without a packet Linux would send the
-   * first measured request of a connection as if it knew nothing of the link.
-   */
+  /** Longest wait for samples, in milliseconds; the client threads call on while it lasts. */
   public static final int LONGEST_WAIT_MS = 150;
 
   private static final int EXIT_RUNNER_GONE = 6;
@@ -61,16 +58,16 @@ public final class RunnerWatch {
   }
 
   /** Who tells the runner of the measured phase, from the trial's work directory. */
-  Measured teller(Path work) {
+  Observer teller(Path work) {
     Path file = work.resolve(MEASURING);
-    return new Measured() {
+    return new Observer() {
       @Override
-      public void begins() {
+      public void before() {
         tell(() -> Files.createFile(file), BEGIN);
       }
 
       @Override
-      public void ends() {
+      public void after() {
         tell(() -> Files.delete(file), END);
       }
     };

@@ -8,11 +8,12 @@ import java.util.Arrays;
  * interval of the ratio of the two medians lies within {@code 1 / (1 + steady)} and {@code 1 +
  * steady}, so <em>steady</em> is never said for want of calls: noise widens the interval.
  *
- * <p>Looks are taken after {@code least} calls of each thread, then after half as many again each
- * time, at last after {@code most}. The interval reaches 2.7 standard errors to each side, so one
- * look is wrong in 0.35 % of the cases at most, and 14 looks (most = 200 times least) together in 5
- * %, when times of calls are independent. SteadyRuleTest has a series whose level changes by just
- * {@code steady} at every look. Where neighbouring calls are alike the share is larger.
+ * <p>Interim analyses are made after {@code least} calls of each thread, then after half as many
+ * again each time, at last after {@code most}. The interval reaches 2.7 standard errors to each
+ * side, so one analysis is wrong in 0.35 % of the cases at most, and 14 of them (most = 200 times
+ * least) together in 5 %, when times of calls are independent. SteadyRuleTest has a series whose
+ * level changes by just {@code steady} at every analysis. Where neighbouring calls are alike the
+ * share is larger.
  *
  * <p>Sources: two one-sided tests, D. J. Schuirmann, J. Pharmacokinet. Biopharm. 15 (1987) 657; the
  * standard error of a median by order statistics, J. W. McKean and R. M. Schrader, Commun. Stat.
@@ -29,7 +30,7 @@ final class SteadyRule {
 
   private SteadyRule() {}
 
-  /** Returns after how many calls of a thread to look, ascending; the last is {@code most}. */
+  /** Returns after how many calls of a thread to analyse, ascending; the last is {@code most}. */
   static int[] looks(int least, int most) {
     int[] looks = new int[64]; // int overflows earlier
     int count = 0;

@@ -5,7 +5,9 @@ import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -61,12 +63,9 @@ public final class Trial {
   private final PlannedTrial plan;
   private final Setting setting;
   private final CallLog log;
-  private Boolean isSteady;
-  private long cooldownCalls;
-  private long gcCount;
-  private long gcMillis;
-  private long measuredNanos;
+  private MeasuringLoop loop;
   private boolean isWhole;
+  private JvmCounters counters;
   private JvmProfiler profiler;
   private Capture capture;
 
@@ -89,7 +88,7 @@ public final class Trial {
     try {
       Path work = Path.of(args[0]);
       boolean isSampled = args.length > 2 && args[2].equals(RunnerWatch.SAMPLED);
-      run(work, Path.of(args[1]), isSampled ? runner.teller(work) : new Measured() {});
+      run(work, Path.of(args[1]), isSampled ? List.of(runner.teller(work)) : List.of());
       status = 0;
     } catch (IOException e) {
       System.err.println(e);
@@ -103,7 +102,7 @@ public final class Trial {
     Runtime.getRuntime().halt(status);
   }
 
-  private static void run(Path work, Path lab, Measured teller) throws IOException {
+  private static void run(Path work, Path lab, List<Observer> given) throws IOException {
     long origin = System.nanoTime();
     final String anchorStart = Utc.now();
     Map<String, Object> result = new LinkedHashMap<>();
@@ -115,7 +114,7 @@ public final class Trial {
     try {
       Setting setting = setting(plan, lab);
       trial = new Trial(plan, setting);
-      trial.measure(work, LabFile.read(lab), teller);
+      trial.measure(work, LabFile.read(lab), given);
       if (trial.isWhole) {
         result.put("overhead", overhead());
       }
@@ -157,38 +156,43 @@ public final class Trial {
     Durable.replace(work.resolve(RESULT), Json.bytes(result));
   }
 
-  private void measure(Path work, LabFile lab, Measured teller) throws Exception {
+  private void measure(Path work, LabFile lab, List<Observer> given) throws Exception {
     Client client = ClientPrograms.named(plan.client());
-    Measured told = new GcCount(teller);
-    capture = plan.isCaptured() ? new Capture(told, lab) : null;
+    if (plan.isCaptured()) {
+      capture = new Capture(lab, (long) plan.warmup().most() * plan.threads());
+      client = capture.around(client);
+    }
     try {
       client.open(setting);
-      profiler = plan.isProfiled() ? JvmProfiler.start(work) : null;
-      MeasuringLoop loop =
+      loop =
           new MeasuringLoop(
-              client,
-              log,
-              plan.threads(),
-              plan.warmup(),
-              plan.calls(),
-              capture != null ? capture : told);
+              client, log, plan.threads(), plan.warmup(), plan.calls(), observers(work, given));
       isWhole =
           loop.run(
               new Bounds(
                   nanosToBound() - reserveNanos(),
                   reserveNanos() / 4,
                   setting.callTimeout().toNanos()));
-      isSteady = loop.isSteady();
-      cooldownCalls = loop.cooldownCalls();
-      if (profiler != null) {
-        profiler.stop(work);
-      }
     } finally {
       if (capture != null) {
         capture.close();
       }
       close(client);
     }
+  }
+
+  /** Returns the observers; the last is told last before the measured phase, and first after it. */
+  private List<Observer> observers(Path work, List<Observer> given) {
+    List<Observer> observers = new ArrayList<>(given);
+    if (plan.isProfiled()) {
+      profiler = new JvmProfiler(work);
+      observers.add(profiler);
+    }
+    if (plan.isObserved()) {
+      counters = new JvmCounters();
+      observers.add(counters);
+    }
+    return observers;
   }
 
   /** Closes the client; when a server hangs, only for as long as there is time to write the log. */
@@ -219,7 +223,16 @@ public final class Trial {
     if (!isWhole) {
       return TIMEOUT;
     }
-    return log.measuredOk() > 0 ? OK : FAILED;
+    return isGood() ? OK : FAILED;
+  }
+
+  /** Returns whether so many measured calls were ok that their times stand for the trial. */
+  private boolean isGood() {
+    return log.measuredOk() > 0 && log.measuredOk() >= plan.leastOk() * planned();
+  }
+
+  private int planned() {
+    return plan.threads() * plan.calls();
   }
 
   private String reason() {
@@ -230,10 +243,15 @@ public final class Trial {
               + " were left to write them; none of them counts",
           plan.timeoutSeconds(),
           log.measured(),
-          plan.threads() * plan.calls(),
+          planned(),
           reserveNanos() / 1e9);
+    } else if (isGood()) {
+      return "";
     }
-    return log.measuredOk() > 0 ? "" : "no measured call was ok";
+    return log.measuredOk() == 0
+        ? "no measured call was ok"
+        : "%d of %d measured calls were ok, fewer than least_ok = %s of them; none of them counts"
+            .formatted(log.measuredOk(), planned(), plan.leastOk());
   }
 
   private static Map<String, Object> overhead() throws Exception {
@@ -243,21 +261,22 @@ public final class Trial {
 
   private void putMeasurements(Map<String, Object> result) {
     result.put("errors", log.errors());
-    int warmupRows = log.warmupRows();
     result.put(
         "warmup",
         Json.of(
             "calls",
-            Math.round((double) warmupRows / plan.threads()),
+            Math.round((double) loop.warmupCalls() / plan.threads()),
             "rows",
-            warmupRows,
+            log.warmupRows(),
+            "lead_calls",
+            loop.leadCalls(),
             "steady",
-            isSteady));
-    result.put("cooldown", Json.of("calls", cooldownCalls, "rows", log.cooldownRows()));
+            loop.isSteady()));
+    result.put("cooldown", Json.of("calls", loop.cooldownCalls(), "rows", log.cooldownRows()));
     result.put("request_header_bytes", log.meanRequestHeaderBytes());
     result.put("response_header_bytes", log.meanResponseHeaderBytes());
-    if (isWhole) { // else the phase has not ended
-      result.put("gc", Json.of("count", gcCount, "millis", gcMillis, "measured_ns", measuredNanos));
+    if (isWhole && counters != null) {
+      counters.put(result);
     }
   }
 
@@ -280,36 +299,6 @@ public final class Trial {
       return Duration.ofMillis(Math.round(number.doubleValue() * 1000));
     }
     throw new BadInput("constants.call_timeout_s is " + seconds + ", not a number of seconds > 0");
-  }
-
-  /** Counts the collections of the measured phase, and passes on when it begins and ends. */
-  private final class GcCount implements Measured {
-
-    private final Measured teller;
-
-    GcCount(Measured teller) {
-      this.teller = teller;
-    }
-
-    @Override
-    public void begins() {
-      teller.begins();
-      count(-1);
-    }
-
-    @Override
-    public void ends() {
-      count(1);
-      teller.ends();
-    }
-
-    private void count(int sign) {
-      for (GarbageCollectorMXBean gc : ManagementFactory.getGarbageCollectorMXBeans()) {
-        gcCount += sign * Math.max(0, gc.getCollectionCount());
-        gcMillis += sign * Math.max(0, gc.getCollectionTime());
-      }
-      measuredNanos += sign * System.nanoTime();
-    }
   }
 
   private static Map<String, Object> jvm() {

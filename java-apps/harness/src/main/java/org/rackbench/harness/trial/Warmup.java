@@ -1,6 +1,7 @@
 package org.rackbench.harness.trial;
 
 import java.util.Map;
+import java.util.Set;
 
 /**
  * How long each client thread warms up: a fixed number of calls, or until the calls are steady.
@@ -9,11 +10,21 @@ import java.util.Map;
  * @param most calls after which it does, steady or not; equal to {@code least} for a fixed number
  * @param steady the change of the level, as a share of it, that must be excluded; 0 for a fixed
  *     number
+ * @param leastSeconds seconds before which calls are not steady, whatever their times; 0: no such
+ *     limit. With it, they are not steady either while the compiler uses {@code steady} of a
+ *     processor or more
  */
-public record Warmup(int least, int most, double steady) {
+public record Warmup(int least, int most, double steady, double leastSeconds) {
 
   private static final String HOW =
-      "a whole number >= 0, or {least, most, steady} with 1 <= least < most and 0 < steady < 1";
+      "a whole number >= 0, or {least, most, steady} with 1 <= least < most, 0 < steady < 1 and"
+          + " perhaps least_s > 0";
+
+  private static final Set<String> KEYS = Set.of("least", "most", "steady", "least_s");
+
+  Warmup(int least, int most, double steady) {
+    this(least, most, steady, 0);
+  }
 
   public static Warmup fixed(int calls) {
     return new Warmup(calls, calls, 0);
@@ -34,17 +45,28 @@ public record Warmup(int least, int most, double steady) {
       return fixed(calls);
     }
     if (value instanceof Map<?, ?> rule
-        && rule.size() == 3
+        && KEYS.containsAll(rule.keySet())
         && rule.get("least") instanceof Integer least
         && rule.get("most") instanceof Integer most
         && rule.get("steady") instanceof Number steady
         && 1 <= least
         && least < most
         && 0 < steady.doubleValue()
-        && steady.doubleValue() < 1) {
-      return new Warmup(least, most, steady.doubleValue());
+        && steady.doubleValue() < 1
+        && leastSeconds(rule) >= 0) {
+      return new Warmup(least, most, steady.doubleValue(), leastSeconds(rule));
     }
     throw new BadInput(
         "%s: 'warmup' is %s, not %s; make the plan anew".formatted(where, value, HOW));
+  }
+
+  /** Returns the least seconds of a rule, 0 without them, or -1 when they are no such number. */
+  private static double leastSeconds(Map<?, ?> rule) {
+    if (!rule.containsKey("least_s")) {
+      return 0;
+    }
+    return rule.get("least_s") instanceof Number number && number.doubleValue() > 0
+        ? number.doubleValue()
+        : -1;
   }
 }

@@ -2,11 +2,13 @@ package org.rackbench.harness.trial;
 
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 
 /**
- * The warm-up of all threads of a trial. The thread that is the last to reach a look (see {@link
- * SteadyRule}) decides for all of them, over the calls of all threads, while the others call on.
- * Everything happens between calls, in arrays made before.
+ * The warm-up of all threads of a trial. The thread that is the last to reach an interim analysis
+ * (see {@link SteadyRule}) decides for all of them, over the calls of all threads, while the others
+ * call on. Everything happens between calls, in arrays made before.
  */
 final class WarmupPhase {
 
@@ -19,9 +21,25 @@ final class WarmupPhase {
   private final AtomicIntegerArray arrived;
   private final long[] older;
   private final long[] newer;
+  private final LongSupplier nanoTime;
+  private final LongSupplier compilerMillis;
+  private final AtomicLong begun = new AtomicLong();
+  private long lookedAt;
+  private long compiled;
   private volatile boolean isSteady;
 
   WarmupPhase(Warmup warmup, CallLog log, int threads) {
+    this(warmup, log, threads, System::nanoTime, JvmCounters::compilerMillis);
+  }
+
+  /**
+   * @param nanoTime nanoseconds of a clock that nobody sets
+   * @param compilerMillis milliseconds that the compiler has worked since the JVM began
+   */
+  WarmupPhase(
+      Warmup warmup, CallLog log, int threads, LongSupplier nanoTime, LongSupplier compilerMillis) {
+    this.nanoTime = nanoTime;
+    this.compilerMillis = compilerMillis;
     this.warmup = warmup;
     this.log = log;
     this.threads = threads;
@@ -33,6 +51,11 @@ final class WarmupPhase {
     this.newer = new long[third];
   }
 
+  /** A thread begins; the first to do so begins the warm-up of all. */
+  void begins() {
+    begun.compareAndSet(0, nanoTime.getAsLong());
+  }
+
   /** Returns whether a thread that has made {@code made} calls makes another one. */
   boolean goesOn(int made) {
     return made < warmup.most() && !isSteady;
@@ -42,12 +65,33 @@ final class WarmupPhase {
   void made(int made) {
     int look = Arrays.binarySearch(looks, made);
     if (look >= 0 && arrived.incrementAndGet(look) == threads && !isSteady) {
-      int first = made / 3;
-      int second = made - (made - first) / 2;
-      int olderCount = log.okNanos(first * threads, second * threads, older);
-      int newerCount = log.okNanos(second * threads, made * threads, newer);
-      isSteady = SteadyRule.isSteady(older, olderCount, newer, newerCount, warmup.steady());
+      isSteady = mayBeSteady() && isLevel(made);
     }
+  }
+
+  /**
+   * Returns whether the least time has passed and the compiler is done: an estimate over the time
+   * since the last interim analysis.
+   */
+  private boolean mayBeSteady() {
+    if (warmup.leastSeconds() == 0) {
+      return true;
+    }
+    final long now = nanoTime.getAsLong();
+    final long since = lookedAt == 0 ? begun.get() : lookedAt;
+    final long before = compiled;
+    lookedAt = now;
+    compiled = compilerMillis.getAsLong();
+    return (now - begun.get()) / 1e9 >= warmup.leastSeconds()
+        && (compiled - before) * 1e6 < warmup.steady() * (now - since);
+  }
+
+  private boolean isLevel(int made) {
+    int first = made / 3;
+    int second = made - (made - first) / 2;
+    int olderCount = log.okNanos(first, second, older);
+    int newerCount = log.okNanos(second, made, newer);
+    return SteadyRule.isSteady(older, olderCount, newer, newerCount, warmup.steady());
   }
 
   /** Returns whether the calls became steady; null where a fixed number was asked for. */

@@ -161,6 +161,11 @@ final class Bench {
     return Json.read(run.resolve("state.json"));
   }
 
+  /** Returns the rows of the measured calls. */
+  List<String> measured(String id) throws IOException {
+    return calls(id).stream().filter(row -> row.contains(",measure,")).toList();
+  }
+
   List<String> calls(String id) throws IOException {
     return Files.readAllLines(sealed(id).resolve("calls.csv"));
   }

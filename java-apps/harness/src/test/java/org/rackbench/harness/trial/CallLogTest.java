@@ -22,18 +22,22 @@ class CallLogTest {
   @Test
   void onlyMeasuredCallsMakeATrialOk() {
     CallLog log = new CallLog(1, Warmup.fixed(2), 2);
-    log.answer(0, RIGHT);
-    log.answer(1, RIGHT);
-    log.bad(2, CallLog.Status.ERROR, "refused");
-    log.bad(3, CallLog.Status.TIMEOUT, "late");
+    log.answer(log.warmup(0, 0), RIGHT);
+    log.answer(log.warmup(0, 1), RIGHT);
+    log.answer(log.lead(0, 0), RIGHT);
+    log.bad(log.measured(0, 0), CallLog.Status.ERROR, "refused");
+    log.bad(log.measured(0, 1), CallLog.Status.TIMEOUT, "late");
+    log.answer(log.cooldown(0, 0), RIGHT);
     assertEquals(0, log.measuredOk());
   }
 
   @Test
   void onlyMeasuredCallsMakeTheMedian() {
     CallLog log = new CallLog(1, Warmup.fixed(3), 3);
-    for (int seq = 0; seq < 6; seq++) {
-      log.time(seq, 1000, 1000 + (seq < 3 ? 900 : seq));
+    for (int i = 0; i < 3; i++) {
+      log.time(log.warmup(0, i), Schedule.UNPLANNED, 1000, 1900);
+      log.time(log.measured(0, i), Schedule.UNPLANNED, 1000, 1003 + i);
+      log.time(log.cooldown(0, i), Schedule.UNPLANNED, 1000, 1900);
     }
     assertEquals(4, log.medianNanos());
   }
@@ -41,10 +45,10 @@ class CallLogTest {
   @Test
   void headerBytesAreThoseOfMeasuredCallsThatWereOkAndKnown() {
     CallLog log = new CallLog(1, Warmup.fixed(1), 3);
-    log.answer(0, new Answer(null, 10, 20, 900, 900));
-    log.answer(1, new Answer("wrong", 10, 20, 900, 900));
-    log.answer(2, new Answer(null, 10, 20, 3, Answer.UNKNOWN));
-    log.answer(3, new Answer(null, 10, 20, 5, 7));
+    log.answer(log.warmup(0, 0), new Answer(null, 10, 20, 900, 900));
+    log.answer(log.measured(0, 0), new Answer("wrong", 10, 20, 900, 900));
+    log.answer(log.measured(0, 1), new Answer(null, 10, 20, 3, Answer.UNKNOWN));
+    log.answer(log.measured(0, 2), new Answer(null, 10, 20, 5, 7));
     assertEquals(4.0, log.meanRequestHeaderBytes());
     assertEquals(7.0, log.meanResponseHeaderBytes());
   }
@@ -53,7 +57,7 @@ class CallLogTest {
   void theTextsOfTheFirstHundredErrorsAreKept() {
     CallLog log = new CallLog(1, Warmup.fixed(0), 150);
     for (int seq = 0; seq < 150; seq++) {
-      log.bad(seq, CallLog.Status.ERROR, "refused");
+      log.bad(log.measured(0, seq), CallLog.Status.ERROR, "refused");
     }
     assertEquals(100, log.errors().size());
   }
@@ -61,8 +65,8 @@ class CallLogTest {
   @Test
   void timesCountFromTheStartOfTheTrial() throws IOException {
     CallLog log = new CallLog(1, Warmup.fixed(0), 1);
-    log.time(0, 5_000_000_123L, 5_000_000_223L);
-    log.answer(0, RIGHT);
+    log.time(log.measured(0, 0), Schedule.UNPLANNED, 5_000_000_123L, 5_000_000_223L);
+    log.answer(log.measured(0, 0), RIGHT);
     Path file = directory.resolve("calls.csv");
     log.write(file, 5_000_000_000L);
     assertEquals("0,0,measure,,123,100,10,20,ok", Files.readAllLines(file).get(1));
@@ -71,9 +75,10 @@ class CallLogTest {
   @Test
   void callsThatWereNotMadeLeaveNoGapInSeq() throws IOException {
     CallLog log = new CallLog(1, new Warmup(1, 5, 0.1), 2);
-    log.answer(0, RIGHT);
-    log.answer(5, RIGHT);
-    log.bad(6, CallLog.Status.ERROR, "refused");
+    make(log, 0, log.warmup(0, 0), 100, RIGHT);
+    make(log, 0, log.measured(0, 0), 200, RIGHT);
+    log.begin(log.measured(0, 1), 0, 300);
+    log.bad(log.measured(0, 1), CallLog.Status.ERROR, "refused");
     Path file = directory.resolve("calls.csv");
     log.write(file, 0);
     List<String> rows = Files.readAllLines(file).stream().skip(1).toList();
@@ -89,13 +94,16 @@ class CallLogTest {
     parts.begin(Part.SEND);
     parts.begin(Part.REST);
     CallLog log = new CallLog(1, new Warmup(1, 5, 0.1), 3, true);
-    for (int number : new int[] {0, 5, 6, 7}) {
-      log.parts(number, parts);
+    for (int i = 0; i < 3; i++) {
+      log.parts(log.measured(0, i), parts);
     }
-    log.answer(0, RIGHT);
-    log.bad(5, CallLog.Status.ERROR, "refused");
-    log.answer(6, RIGHT);
-    log.answer(7, RIGHT);
+    log.answer(log.warmup(0, 0), RIGHT);
+    log.bad(log.measured(0, 0), CallLog.Status.ERROR, "refused");
+    log.answer(log.measured(0, 1), RIGHT);
+    log.answer(log.measured(0, 2), RIGHT);
+    for (int slot : new int[] {log.warmup(0, 0), log.lead(0, 0), log.cooldown(0, 200)}) {
+      log.parts(slot, new Parts(true)); // of calls that are not measured
+    }
     Path file = directory.resolve("parts.csv");
     log.writeParts(file);
     long send = parts.nanos(Part.SEND);
@@ -110,9 +118,77 @@ class CallLogTest {
   @Test
   void noFileIsWrittenWhenTheClientMarksNothing() throws IOException {
     CallLog log = new CallLog(1, Warmup.fixed(0), 1, true);
-    log.parts(0, null);
-    log.answer(0, RIGHT);
+    Parts parts = new Parts(true);
+    parts.begin(Part.SEND);
+    parts.begin(Part.REST);
+    log.parts(log.lead(0, 0), parts); // not of a measured call
+    log.parts(log.measured(0, 0), null);
+    log.answer(log.measured(0, 0), RIGHT);
     log.writeParts(directory.resolve("parts.csv"));
     assertFalse(Files.exists(directory.resolve("parts.csv")));
+  }
+
+  @Test
+  void theLastLeadCallsOfEachThreadAreRowsOfTheWarmupInTheOrderOfTheirStart() throws IOException {
+    CallLog log = new CallLog(2, Warmup.fixed(1), 1);
+    int leads = CallLog.LEADS_KEPT + 5;
+    for (int i = 0; i < leads; i++) {
+      make(log, 0, log.lead(0, i), 1000 + 10 * i, RIGHT);
+    }
+    make(log, 1, log.lead(1, 0), 1005 + 10 * (leads - 1), RIGHT);
+    make(log, 0, log.warmup(0, 0), 900, RIGHT);
+    make(log, 0, log.measured(0, 0), 5000, RIGHT);
+    log.begin(log.measured(1, 0), 1, 5000);
+    log.bad(log.measured(1, 0), CallLog.Status.ERROR, "refused");
+    Path file = directory.resolve("calls.csv");
+    log.write(file, 0);
+    List<String[]> rows =
+        Files.readAllLines(file).stream().skip(1).map(row -> row.split(",")).toList();
+    List<String[]> warmup = rows.stream().filter(row -> row[2].equals("warmup")).toList();
+    assertEquals(1 + CallLog.LEADS_KEPT + 1, warmup.size());
+    assertEquals(log.warmupRows(), warmup.size());
+    List<Long> starts = warmup.stream().map(row -> Long.valueOf(row[4])).toList();
+    assertEquals(starts.stream().sorted().toList(), starts);
+    assertEquals(1000L + 10 * 5, starts.get(1), "the oldest ones gave way");
+    assertEquals("1", warmup.get(warmup.size() - 1)[1]);
+    assertEquals(rows.size() - 1, log.errors().get(0).get("seq"));
+    assertEquals(1, log.errors().get(0).get("thread"));
+  }
+
+  @Test
+  void anIntendedTimeIsWrittenWhereACallHasOne() throws IOException {
+    CallLog log = new CallLog(1, Warmup.fixed(0), 2);
+    for (int i = 0; i < 2; i++) {
+      log.begin(log.measured(0, i), 0, 100);
+      log.time(log.measured(0, i), i == 0 ? 150 : Schedule.UNPLANNED, 200, 300);
+      log.answer(log.measured(0, i), RIGHT);
+    }
+    Path file = directory.resolve("calls.csv");
+    log.write(file, 50);
+    assertEquals(
+        List.of("0,0,measure,100,150,100,10,20,ok", "1,0,measure,,150,100,10,20,ok"),
+        Files.readAllLines(file).subList(1, 3));
+  }
+
+  @Test
+  void cooldownCallsThatHaveNoRoomLeaveNoRowAndNoError() throws IOException {
+    CallLog log = new CallLog(2, Warmup.fixed(0), 1);
+    for (int i = 0; i < 3; i++) {
+      make(log, 1, log.cooldown(1, i), 100 + i, RIGHT);
+    }
+    log.begin(log.cooldown(1, 3), 1, 200);
+    log.cutOff(300);
+    assertEquals(1, log.cooldownRows());
+    assertEquals(List.of(), log.errors());
+    Path file = directory.resolve("calls.csv");
+    log.write(file, 0);
+    assertEquals("0,1,cooldown,,100,7,10,20,ok", Files.readAllLines(file).get(1));
+    assertEquals(2, Files.readAllLines(file).size());
+  }
+
+  private static void make(CallLog log, int thread, int slot, long start, Answer answer) {
+    log.begin(slot, thread, start);
+    log.time(slot, Schedule.UNPLANNED, start, start + 7);
+    log.answer(slot, answer);
   }
 }

@@ -2,17 +2,22 @@ package org.rackbench.harness.trial;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.SocketTimeoutException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -26,6 +31,9 @@ import org.rackbench.harness.api.Setting;
 class MeasuringLoopTest {
 
   private static final Answer RIGHT = new Answer(null, 0, 0, 0, 0);
+
+  /** Numbers of lead calls begin here, those of all others end. */
+  private static final long LEAD = 1L << 40;
 
   private static final long MINUTE = TimeUnit.MINUTES.toNanos(1);
 
@@ -73,7 +81,7 @@ class MeasuringLoopTest {
           }
         };
     CallLog log = new CallLog(1, Warmup.fixed(0), 5);
-    new MeasuringLoop(slowBesides, log, 1, Warmup.fixed(0), 5, new Measured() {}).run(Bounds.NONE);
+    new MeasuringLoop(slowBesides, log, 1, Warmup.fixed(0), 5, List.of()).run(Bounds.NONE);
     assertTrue(log.medianNanos() < TimeUnit.MILLISECONDS.toNanos(50), log.medianNanos() + " ns");
   }
 
@@ -97,16 +105,24 @@ class MeasuringLoopTest {
             2,
             warmup,
             5,
-            new Measured() {
-              @Override
-              public void begins() {
-                isWarm.add(order.size() == 10);
-              }
-            });
+            List.of(
+                new Observer() {
+                  @Override
+                  public void before() {
+                    isWarm.add(warmupCalls(order) == 10);
+                  }
+                }));
     loop.run(Bounds.NONE);
     assertEquals(List.of(true), isWarm);
     assertEquals(20, order.stream().filter(seq -> seq < 20).count());
-    assertTrue(order.stream().limit(10).allMatch(seq -> seq < 10), order.toString());
+    List<Long> begun = List.copyOf(order);
+    long first = begun.stream().filter(seq -> seq >= 10 && seq < 20).findFirst().orElseThrow();
+    long warm = warmupCalls(begun.subList(0, begun.indexOf(first)));
+    assertEquals(10, warm, order.toString());
+  }
+
+  private static long warmupCalls(Collection<Long> numbers) {
+    return numbers.stream().filter(number -> number < 10).count();
   }
 
   @Test
@@ -119,7 +135,7 @@ class MeasuringLoopTest {
           }
         };
     CallLog log = new CallLog(1, Warmup.fixed(0), 1);
-    new MeasuringLoop(silent, log, 1, Warmup.fixed(0), 1, new Measured() {}).run(Bounds.NONE);
+    new MeasuringLoop(silent, log, 1, Warmup.fixed(0), 1, List.of()).run(Bounds.NONE);
     Path file = directory.resolve("calls.csv");
     log.write(file, 0);
     assertTrue(Files.readAllLines(file).get(1).endsWith(",timeout"));
@@ -134,20 +150,28 @@ class MeasuringLoopTest {
           @Override
           public Caller caller(int thread) {
             return new Quiet() {
+              private long number;
+
+              @Override
+              public void prepare(long seq) {
+                number = seq;
+              }
+
               @Override
               public void call() throws Exception {
-                if (thread == 1) {
+                if (thread == 1 && number < LEAD) {
                   hung.countDown();
                   never.await();
+                } else if (number < LEAD) {
+                  hung.await(); // so that thread 0 measures only once thread 1 hangs
                 }
-                hung.await(); // so that thread 0 calls only once thread 1 hangs
               }
             };
           }
         };
     CallLog log = new CallLog(2, Warmup.fixed(0), 3);
     assertFalse(
-        new MeasuringLoop(oneHangs, log, 2, Warmup.fixed(0), 3, new Measured() {})
+        new MeasuringLoop(oneHangs, log, 2, Warmup.fixed(0), 3, List.of())
             .run(
                 new Bounds(
                     TimeUnit.SECONDS.toNanos(1),
@@ -160,7 +184,7 @@ class MeasuringLoopTest {
         Files.readAllLines(file).stream().filter(row -> row.contains(",measure,")).toList();
     assertEquals(3, rows.stream().filter(row -> row.endsWith(",ok")).count(), rows.toString());
     String cutOff = rows.stream().filter(row -> !row.endsWith(",ok")).toList().toString();
-    assertTrue(cutOff.matches("\\[1,1,measure,,[0-9]+,[0-9]+,0,0,timeout\\]"), cutOff);
+    assertTrue(cutOff.matches("\\[[0-9]+,1,measure,,[0-9]+,[0-9]+,0,0,timeout\\]"), cutOff);
     assertEquals(4, log.measured());
   }
 
@@ -174,7 +198,7 @@ class MeasuringLoopTest {
           }
         };
     CallLog log = new CallLog(1, Warmup.fixed(5), 1000);
-    MeasuringLoop loop = new MeasuringLoop(slow, log, 1, Warmup.fixed(5), 1000, new Measured() {});
+    MeasuringLoop loop = new MeasuringLoop(slow, log, 1, Warmup.fixed(5), 1000, List.of());
     assertFalse(
         loop.run(
             new Bounds(TimeUnit.SECONDS.toNanos(1), TimeUnit.SECONDS.toNanos(30), Long.MAX_VALUE)));
@@ -232,12 +256,13 @@ class MeasuringLoopTest {
             2,
             none,
             10,
-            new Measured() {
-              @Override
-              public void ends() {
-                ended.addAndGet(log.measured());
-              }
-            });
+            List.of(
+                new Observer() {
+                  @Override
+                  public void after() {
+                    ended.addAndGet(log.measured());
+                  }
+                }));
     assertTrue(loop.run(new Bounds(MINUTE, MINUTE, MINUTE)));
     assertEquals(20, ended.get(), "told once, when all measured calls are made");
     Path file = directory.resolve("calls.csv");
@@ -248,7 +273,7 @@ class MeasuringLoopTest {
         rows.stream().filter(row -> row.matches("[0-9]+,0,cooldown,.*")).toList();
     assertEquals(10, cooldown.size(), "no more than measured calls of the thread are kept");
     assertTrue(loop.cooldownCalls() > 15, loop.cooldownCalls() + " calls");
-    assertEquals(client.numbers.size(), 20 + loop.cooldownCalls());
+    assertEquals(client.numbers.size(), 20 + loop.leadCalls() + loop.cooldownCalls());
     for (int seq = 0; seq < rows.size(); seq++) {
       assertTrue(rows.get(seq).startsWith(seq + ","), rows.get(seq));
     }
@@ -268,7 +293,7 @@ class MeasuringLoopTest {
     Warmup none = Warmup.fixed(0);
     CallLog log = new CallLog(2, none, 3);
     assertTrue(
-        new MeasuringLoop(failsAfterwards, log, 2, none, 3, new Measured() {})
+        new MeasuringLoop(failsAfterwards, log, 2, none, 3, List.of())
             .run(new Bounds(MINUTE, MINUTE, MINUTE)));
     assertEquals(6, log.measuredOk());
     assertTrue(log.cooldownRows() > 0);
@@ -290,13 +315,14 @@ class MeasuringLoopTest {
     Warmup none = Warmup.fixed(0);
     CallLog log = new CallLog(2, none, 3);
     Bounds bounds = new Bounds(10 * MINUTE, TimeUnit.MILLISECONDS.toNanos(10), 10 * MINUTE);
-    assertTrue(new MeasuringLoop(losesALateAnswer, log, 2, none, 3, new Measured() {}).run(bounds));
+    assertTrue(new MeasuringLoop(losesALateAnswer, log, 2, none, 3, List.of()).run(bounds));
     never.countDown();
     assertEquals(6, log.measuredOk());
     Path file = directory.resolve("calls.csv");
     log.write(file, 0);
     assertTrue(
-        Files.readAllLines(file).stream().anyMatch(row -> row.matches("6,0,cooldown,.*,timeout")));
+        Files.readAllLines(file).stream()
+            .anyMatch(row -> row.matches("[0-9]+,0,cooldown,.*,timeout")));
   }
 
   @Test
@@ -316,12 +342,14 @@ class MeasuringLoopTest {
         };
     Warmup warmup = new Warmup(60, 100_000, 0.5);
     CallLog log = new CallLog(1, warmup, 3);
-    MeasuringLoop loop = new MeasuringLoop(steady, log, 1, warmup, 3, new Measured() {});
+    MeasuringLoop loop = new MeasuringLoop(steady, log, 1, warmup, 3, List.of());
     assertTrue(loop.run(Bounds.NONE));
     assertEquals(true, loop.isSteady());
-    assertTrue(log.warmupRows() >= 60 && log.warmupRows() < 10_000, log.warmupRows() + " calls");
+    long warm = loop.warmupCalls();
+    assertTrue(warm >= 60 && warm < 10_000, warm + " calls");
     assertEquals(
-        List.of(100_000L, 100_001L, 100_002L), numbers.stream().skip(log.warmupRows()).toList());
+        List.of(100_000L, 100_001L, 100_002L),
+        numbers.stream().filter(number -> number < LEAD).skip(warm).limit(3).toList());
     Path file = directory.resolve("calls.csv");
     log.write(file, 0);
     List<String> rows = Files.readAllLines(file).stream().skip(1).toList();
@@ -342,10 +370,10 @@ class MeasuringLoopTest {
         };
     Warmup warmup = new Warmup(10, 45, 0.01);
     CallLog log = new CallLog(1, warmup, 1);
-    MeasuringLoop loop = new MeasuringLoop(drifting, log, 1, warmup, 1, new Measured() {});
+    MeasuringLoop loop = new MeasuringLoop(drifting, log, 1, warmup, 1, List.of());
     assertTrue(loop.run(Bounds.NONE));
     assertEquals(false, loop.isSteady());
-    assertEquals(45, log.warmupRows());
+    assertEquals(45, loop.warmupCalls());
   }
 
   @Test
@@ -359,11 +387,12 @@ class MeasuringLoopTest {
         };
     Warmup warmup = new Warmup(20, 100_000, 0.5);
     CallLog log = new CallLog(8, warmup, 2);
-    MeasuringLoop loop = new MeasuringLoop(steady, log, 8, warmup, 2, new Measured() {});
+    MeasuringLoop loop = new MeasuringLoop(steady, log, 8, warmup, 2, List.of());
     assertTrue(loop.run(new Bounds(MINUTE, MINUTE, MINUTE)));
     assertEquals(true, loop.isSteady());
     assertEquals(16, log.measuredOk());
-    assertTrue(log.warmupRows() >= 8 * 20 && log.warmupRows() < 80_000, log.warmupRows() + "");
+    long warm = loop.warmupCalls();
+    assertTrue(warm >= 8 * 20 && warm < 80_000, warm + " calls");
   }
 
   @Test
@@ -386,13 +415,183 @@ class MeasuringLoopTest {
           }
         };
     CallLog log = new CallLog(1, Warmup.fixed(0), 3);
-    new MeasuringLoop(slow, log, 1, Warmup.fixed(0), 3, new Measured() {})
+    new MeasuringLoop(slow, log, 1, Warmup.fixed(0), 3, List.of())
         .run(new Bounds(MINUTE, 0, TimeUnit.MILLISECONDS.toNanos(40)));
     Path file = directory.resolve("calls.csv");
     log.write(file, 0);
-    List<String> rows = Files.readAllLines(file);
-    assertTrue(rows.get(1).endsWith(",ok"), rows.toString());
+    List<String> rows =
+        Files.readAllLines(file).stream().filter(row -> row.contains(",measure,")).toList();
+    assertTrue(rows.get(0).endsWith(",ok"), rows.toString());
+    assertTrue(rows.get(1).endsWith(",timeout"), rows.toString());
     assertTrue(rows.get(2).endsWith(",timeout"), rows.toString());
-    assertTrue(rows.get(3).endsWith(",timeout"), rows.toString());
+  }
+
+  /** Opens when each thread has made so many calls of a kind. */
+  private static final class Each {
+
+    private final Map<Integer, AtomicInteger> calls = new ConcurrentHashMap<>();
+    private final CountDownLatch all;
+    private final int needed;
+
+    Each(int threads, int needed) {
+      this.all = new CountDownLatch(threads);
+      this.needed = needed;
+    }
+
+    void made(int thread) {
+      if (calls.computeIfAbsent(thread, t -> new AtomicInteger()).incrementAndGet() == needed) {
+        all.countDown();
+      }
+    }
+
+    void await() {
+      try {
+        all.await();
+      } catch (InterruptedException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+  }
+
+  /**
+   * Thread 0 is warm first, and the others only end their warm-up when it has made calls after its
+   * own; an observer waits for calls of every thread before and after the measured phase. If any
+   * thread waited for another or for an observer, nobody would go on, and the test would not end.
+   */
+  @Test
+  void noThreadEverWaitsForAnotherOrForAnObserver() throws Exception {
+    int threads = 30;
+    int most = 5;
+    int calls = 4;
+    Each leadOfFirst = new Each(1, 100);
+    Each leads = new Each(threads, 10);
+    Each cooldowns = new Each(threads, 10);
+    AtomicBoolean isObserved = new AtomicBoolean();
+    Queue<String> early = new ConcurrentLinkedQueue<>();
+    Client client =
+        new Quiet() {
+          @Override
+          public Caller caller(int thread) {
+            return new Quiet() {
+              @Override
+              public void prepare(long number) {
+                if (number < threads * most) {
+                  if (thread > 0 && number >= threads * (most - 1)) {
+                    leadOfFirst.await(); // the last call of its warm-up
+                  }
+                } else if (number < threads * (most + calls)) {
+                  if (!isObserved.get()) {
+                    early.add("call " + number + " of thread " + thread);
+                  }
+                } else if (number >= LEAD) {
+                  leads.made(thread);
+                  if (thread == 0) {
+                    leadOfFirst.made(0);
+                  }
+                } else {
+                  cooldowns.made(thread);
+                }
+              }
+            };
+          }
+        };
+    Observer observer =
+        new Observer() {
+          @Override
+          public void before() {
+            leads.await();
+            isObserved.set(true);
+          }
+
+          @Override
+          public void after() {
+            cooldowns.await();
+          }
+        };
+    Warmup warmup = Warmup.fixed(most);
+    CallLog log = new CallLog(threads, warmup, calls);
+    MeasuringLoop loop = new MeasuringLoop(client, log, threads, warmup, calls, List.of(observer));
+    assertTrue(loop.run(new Bounds(MINUTE, MINUTE, MINUTE)));
+    assertEquals(List.of(), List.copyOf(early), "measured before the observer was ready");
+    assertEquals(threads * calls, log.measuredOk());
+    assertTrue(loop.leadCalls() >= 100 + 10 * (threads - 1), loop.leadCalls() + " calls");
+    assertEquals(threads * most, loop.warmupCalls());
+  }
+
+  /** The last calls before the measured ones are in the log, also where all warm-up calls are. */
+  @Test
+  void theLogShowsThatAThreadGoesOnWithoutAPause() throws Exception {
+    Each leads = new Each(1, 3 * CallLog.LEADS_KEPT);
+    Client client =
+        new Quiet() {
+          @Override
+          public void prepare(long number) {
+            if (number >= LEAD) {
+              leads.made(0);
+            }
+          }
+        };
+    Observer observer =
+        new Observer() {
+          @Override
+          public void before() {
+            leads.await();
+          }
+        };
+    Warmup warmup = Warmup.fixed(2);
+    CallLog log = new CallLog(1, warmup, 3);
+    MeasuringLoop loop = new MeasuringLoop(client, log, 1, warmup, 3, List.of(observer));
+    assertTrue(loop.run(Bounds.NONE));
+    assertEquals(2 + CallLog.LEADS_KEPT, log.warmupRows());
+    assertTrue(loop.leadCalls() >= 3 * CallLog.LEADS_KEPT);
+  }
+
+  @Test
+  void observersAreToldInOrderAndInReverse() throws Exception {
+    List<String> told = new ArrayList<>();
+    List<Observer> observers = new ArrayList<>();
+    for (String name : List.of("slow", "exact")) {
+      observers.add(
+          new Observer() {
+            @Override
+            public void before() {
+              told.add(name + " before");
+            }
+
+            @Override
+            public void after() {
+              told.add(name + " after");
+            }
+          });
+    }
+    CallLog log = new CallLog(1, Warmup.fixed(0), 1);
+    new MeasuringLoop(new Quiet(), log, 1, Warmup.fixed(0), 1, observers).run(Bounds.NONE);
+    assertEquals(List.of("slow before", "exact before", "exact after", "slow after"), told);
+  }
+
+  @Test
+  void aCallerThatCannotBeMadeEndsTheOthersAndIsTheReason() {
+    Client oneFails =
+        new Quiet() {
+          @Override
+          public Caller caller(int thread) {
+            if (thread == 3) {
+              throw new IllegalStateException("refused");
+            }
+            return this;
+          }
+        };
+    CallLog log = new CallLog(5, Warmup.fixed(1), 1);
+    Observer never =
+        new Observer() {
+          @Override
+          public void before() {
+            throw new AssertionError("no phase is measured");
+          }
+        };
+    MeasuringLoop loop = new MeasuringLoop(oneFails, log, 5, Warmup.fixed(1), 1, List.of(never));
+    Exception thrown = assertThrows(Exception.class, () -> loop.run(Bounds.NONE));
+    assertEquals("refused", thrown.getMessage());
+    assertEquals(0, log.measured());
   }
 }

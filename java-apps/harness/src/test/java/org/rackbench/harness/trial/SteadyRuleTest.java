@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Arrays;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntToDoubleFunction;
+import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
 import org.junit.jupiter.api.Test;
 import org.rackbench.harness.api.Answer;
@@ -26,7 +28,7 @@ class SteadyRuleTest {
     WarmupPhase phase = new WarmupPhase(warmup, log, 1);
     int made = 0;
     while (phase.goesOn(made)) {
-      log.time(made, 0, Math.round(times[made] * 1e6));
+      log.time(made, Schedule.UNPLANNED, 0, Math.round(times[made] * 1e6));
       log.answer(made, new Answer(null, 0, 0, 0, 0));
       phase.made(++made);
     }
@@ -100,12 +102,47 @@ class SteadyRuleTest {
     WarmupPhase phase = new WarmupPhase(warmup, log, 1);
     int made = 0;
     while (phase.goesOn(made)) {
-      log.time(made, 0, 1000);
+      log.time(made, Schedule.UNPLANNED, 0, 1000);
       log.bad(made, CallLog.Status.ERROR, "refused");
       phase.made(++made);
     }
     assertEquals(MOST, made);
     assertEquals(false, phase.isSteady());
+  }
+
+  /** Returns after how many calls of 10 ms each, all alike, the warm-up is steady. */
+  private static int steadyAfter(double leastSeconds, LongSupplier compilerMillis) {
+    Warmup warmup = new Warmup(LEAST, MOST, STEADY, leastSeconds);
+    CallLog log = new CallLog(1, warmup, 1);
+    AtomicLong clock = new AtomicLong(5);
+    WarmupPhase phase = new WarmupPhase(warmup, log, 1, clock::get, compilerMillis);
+    phase.begins();
+    int made = 0;
+    while (phase.goesOn(made)) {
+      clock.addAndGet(10_000_000);
+      log.time(made, Schedule.UNPLANNED, 0, 10_000_000 + made % 3);
+      log.answer(made, new Answer(null, 0, 0, 0, 0));
+      phase.made(++made);
+    }
+    return phase.isSteady() ? made : 0;
+  }
+
+  @Test
+  void callsAreNotSteadyBeforeTheLeastTime() {
+    assertEquals(45, steadyAfter(0, () -> 0)); // 15 calls in each third
+    assertEquals(68, steadyAfter(0.46, () -> 0));
+    assertEquals(153, steadyAfter(1.5, () -> 0));
+    assertEquals(0, steadyAfter(20.1, () -> 0), "20 s are over with the last call");
+  }
+
+  @Test
+  void callsAreNotSteadyWhileTheCompilerWorks() {
+    AtomicLong busy = new AtomicLong();
+    assertEquals(0, steadyAfter(0.1, () -> busy.addAndGet(2000)));
+    int[] looks = {0};
+    // 8 ms of the 230 ms between the third analysis and the fourth: less than 5 %.
+    assertEquals(68, steadyAfter(0.1, () -> looks[0]++ < 3 ? 1000L * looks[0] : 3008));
+    assertEquals(45, steadyAfter(0, () -> busy.addAndGet(2000)), "only a rule with least_s asks");
   }
 
   @Test

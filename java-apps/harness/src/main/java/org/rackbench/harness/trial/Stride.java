@@ -1,0 +1,121 @@
+package org.rackbench.harness.trial;
+
+/**
+ * The calls of one client thread, in one stride: its warm-up, further uncounted calls until all
+ * threads are warm and every observer is ready (<em>lead</em>), its measured calls, and uncounted
+ * ones until all threads have measured (<em>cooldown</em>). Between any two calls the thread does
+ * the same.
+ *
+ * <p>The number of a call decides its data. The i-th call of the warm-up has the number {@code i *
+ * threads + thread}. The first measured call follows {@code warmup.most()} of them, however many
+ * calls the warm-up took: trials of a block send the same data in the same measured call. Numbers
+ * of lead calls begin at {@link #LEAD}.
+ */
+final class Stride {
+
+  /** Larger than the number of any other call. */
+  private static final long LEAD = 1L << 40;
+
+  private enum Stage {
+    WARMUP,
+    LEAD,
+    MEASURE,
+    COOLDOWN
+  }
+
+  private final int thread;
+  private final int threads;
+  private final int calls;
+  private final Warmup warmup;
+  private final WarmupPhase warming;
+  private final Phases phases;
+  private final CallLog log;
+  private final long[] made = new long[Stage.values().length]; // calls by stage
+  private Stage stage = Stage.WARMUP;
+  private long first;
+  private long number;
+  private int slot;
+
+  Stride(
+      int thread,
+      int threads,
+      int calls,
+      Warmup warmup,
+      WarmupPhase warming,
+      Phases phases,
+      CallLog log) {
+    this.thread = thread;
+    this.threads = threads;
+    this.calls = calls;
+    this.warmup = warmup;
+    this.warming = warming;
+    this.phases = phases;
+    this.log = log;
+  }
+
+  /** Goes to the thread's next call and returns whether there is one. */
+  boolean next() {
+    if (phases.isOver()) {
+      return false;
+    }
+    if (stage == Stage.WARMUP) {
+      int warm = (int) made(Stage.WARMUP);
+      warming.made(warm);
+      if (!warming.goesOn(warm)) {
+        phases.warm();
+        enter(Stage.LEAD, LEAD / threads);
+      }
+    }
+    if (stage == Stage.LEAD && phases.isMeasured()) {
+      enter(Stage.MEASURE, warmup.most());
+    }
+    if (stage == Stage.MEASURE && made(Stage.MEASURE) == calls) {
+      phases.measured();
+      enter(Stage.COOLDOWN, (long) warmup.most() + calls);
+    }
+    long i = made[stage.ordinal()]++;
+    number = (first + i) * threads + thread;
+    slot =
+        switch (stage) {
+          case WARMUP -> log.warmup(thread, i);
+          case LEAD -> log.lead(thread, i);
+          case MEASURE -> log.measured(thread, i);
+          case COOLDOWN -> log.cooldown(thread, i);
+        };
+    return true;
+  }
+
+  private void enter(Stage next, long its) {
+    stage = next;
+    first = its;
+  }
+
+  private long made(Stage of) {
+    return made[of.ordinal()];
+  }
+
+  /** Returns the number of the call, which decides its data. */
+  long number() {
+    return number;
+  }
+
+  /** Returns where the log has room for it. */
+  int slot() {
+    return slot;
+  }
+
+  /** Returns how many warm-up calls the thread has gone to make. */
+  long warmupCalls() {
+    return made(Stage.WARMUP);
+  }
+
+  /** Returns how many lead calls it has gone to make. */
+  long leadCalls() {
+    return made(Stage.LEAD);
+  }
+
+  /** Returns how many cooldown calls it has gone to make. */
+  long cooldownCalls() {
+    return made(Stage.COOLDOWN);
+  }
+}
