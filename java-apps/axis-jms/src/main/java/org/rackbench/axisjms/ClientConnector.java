@@ -42,7 +42,25 @@ final class ClientConnector extends QueueConnector {
       throw new JMSException("the connection to the broker is lost");
     }
     connection = super.internalConnect(factory, username, password);
+    start(connection);
     return connection;
+  }
+
+  /**
+   * Starts a connection before Axis's thread makes the session. Axis would start it meanwhile, and
+   * OpenMQ's client may then miss the session: it never delivers an answer (docs/upstream.md).
+   */
+  private static void start(Connection connection) throws JMSException {
+    try {
+      connection.start();
+    } catch (JMSException e) {
+      try {
+        connection.close();
+      } catch (JMSException closing) {
+        e.addSuppressed(closing);
+      }
+      throw e;
+    }
   }
 
   boolean isLost() {

@@ -50,6 +50,22 @@ class ClientConnectorTest {
   }
 
   @Test
+  void aConnectionIsStartedBeforeItsSessionIsMade() throws Exception {
+    ClientConnector connector = broker.connect(1000);
+    await("createQueueSession");
+    connector.close();
+    // nothing between the two: from then on Axis's own thread may make the session
+    assertEquals(List.of("createQueueConnection", "start"), done.subList(0, 2), done.toString());
+  }
+
+  @Test
+  void aConnectionThatCannotBeStartedIsClosed() {
+    failing = "start";
+    assertThrows(JMSException.class, () -> broker.connect(1000));
+    assertEquals(List.of("createQueueConnection", "start", "close"), done);
+  }
+
+  @Test
   void aBrokerThatRefusesIsTriedOnce() {
     failing = "createQueueConnection";
     assertThrows(JMSException.class, () -> broker.connect(1000));
