@@ -88,6 +88,14 @@ def test_the_client_knows_all_names_and_the_others_no_other_worker(lab: Lab, nod
 
 
 @every_node
+def test_a_node_opens_connections_from_the_declared_ports_and_reuses_them(
+    lab: Lab, node: str
+) -> None:
+    names = "net.ipv4.ip_local_port_range net.ipv4.tcp_tw_reuse"
+    assert lab.output(node, f"sysctl -n {names}").split() == ["10240", "65535", "1"]
+
+
+@every_node
 def test_the_link_is_shaped_in_both_directions(lab: Lab, node: str) -> None:
     assert_shaped(lab, node)
 

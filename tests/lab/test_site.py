@@ -97,7 +97,7 @@ def test_a_node_that_differs_is_named_and_no_sweep_begins(
 
 
 def _set_sysctl(lab: Lab, node: str, setting: str) -> None:
-    """From outside: a virtual node may not write its own."""
+    """From outside, as nobody on the node did it."""
     network = f"rackbench-{lab.name}-{node}"
     command = ["ip", "netns", "exec", network, "sysctl", "--quiet", "--write", setting]
     subprocess.run(command, check=True)

@@ -12,6 +12,8 @@ GOOD = {
     "baseline_apt_sources": "",
     "baseline_irqbalance": False,
     "baseline_irq_cpus": "",
+    "baseline_port_range": [10240, 65535],
+    "baseline_service_ports": [22, 7676, 9102],
 }
 PARAGRAPH = "Types: deb\nURIs: http://mirror.lab/debian\nSuites: trixie\nComponents: main\n"
 LINES = "# ours\ndeb [signed-by=/etc/key] http://mirror.lab/debian trixie main\n"
@@ -31,6 +33,9 @@ def badly_written():
         {"baseline_apt_sources": LINES},
         {"baseline_apt_sources": PARAGRAPH},
         {"baseline_irq_cpus": "0-1"},
+        {"baseline_port_range": []},
+        {"baseline_port_range": [1024, 7675]},
+        {"baseline_port_range": [9103, 9104]},
     ],
 )
 def test_what_is_meant_passes(badly_written, settings):
@@ -55,6 +60,14 @@ def test_what_is_meant_passes(badly_written, settings):
         ("baseline_apt_sources", "Types: deb\nURIs: http://m/\n", "write lines such as"),
         ("baseline_apt_sources", [], "write lines such as"),
         ("baseline_apt_sources", "# nothing", "write lines such as"),
+        ("baseline_port_range", "10240-65535", "write the first and the last port"),
+        ("baseline_port_range", ["10240", "65535"], "write the first and the last port"),
+        ("baseline_port_range", [10240], "write the first and the last port"),
+        ("baseline_port_range", [1023, 65535], "write the first and the last port"),
+        ("baseline_port_range", [10240, 65536], "write the first and the last port"),
+        ("baseline_port_range", [20000, 20000], "write the first and the last port"),
+        ("baseline_port_range", [9102, 65535], "holds 9102, where services listen"),
+        ("baseline_port_range", [1024, 9102], "holds 7676, 9102, where services listen"),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_to_write(badly_written, name, value, words):

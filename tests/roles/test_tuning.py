@@ -17,11 +17,15 @@ ASKED = {
     "hold": [],
     "max_cstate_us": None,
     "irq_cpus": "",
+    "port_range": [],
+    "tcp_tw_reuse": None,
     "service_cpus": None,
     "service_numa": None,
     "hostname": "",
 }
 NOTHING = ASKED | {"governor": "", "turbo": None, "huge_pages": ""}
+IPV4 = "proc/sys/net/ipv4"
+PORTS = NOTHING | {"port_range": [10240, 65535], "tcp_tw_reuse": 1}
 LATENCIES = (0, 2, 40, 170)
 
 
@@ -57,6 +61,20 @@ def server(machine):
         write(machine, f"proc/irq/{number}/smp_affinity_list", "0-1")
     (machine / "proc/irq/120/smp_affinity_list").chmod(0o444)  # the kernel keeps it where it is
     return machine
+
+
+@pytest.fixture
+def network(machine):
+    """The same with the settings of ports, as the kernel writes them."""
+    write(machine, f"{IPV4}/ip_local_port_range", "32768\t60999")
+    write(machine, f"{IPV4}/tcp_tw_reuse", "2")
+    return machine
+
+
+def ports(root):
+    return [
+        (root / IPV4 / name).read_text().split() for name in ("ip_local_port_range", "tcp_tw_reuse")
+    ]
 
 
 @pytest.fixture
@@ -211,6 +229,49 @@ def test_slow_idle_states_are_off_and_the_others_as_they_were(tuning, server):
     tuning.reset(server, check=False)
     assert idle(server) == [["0", "0", "0", "0"], ["0", "1", "0", "0"]]
     assert not [path for path in (server / "etc").rglob("*") if path.is_file()]
+
+
+def test_ports_are_set_kept_at_boot_and_put_back(tuning, network):
+    names = ["ip_local_port_range", "tcp_tw_reuse", "at boot"]
+    assert tuning.tune(network, PORTS, check=True) == (names, {})
+    assert ports(network) == [["32768", "60999"], ["2"]]
+    assert tuning.tune(network, PORTS, check=False) == (names, {})
+    assert ports(network) == [["10240", "65535"], ["1"]]
+    assert (network / "etc/tmpfiles.d/rackbench-tuning.conf").read_text() == (
+        f"w /{IPV4}/ip_local_port_range - - - - 10240 65535\nw /{IPV4}/tcp_tw_reuse - - - - 1\n"
+    )
+    write(network, f"{IPV4}/ip_local_port_range", "10240\t65535")  # as the kernel writes it
+    assert tuning.tune(network, PORTS, check=False) == ([], {})
+    assert tuning.reset(network, check=False)[1] == {}
+    assert ports(network) == [["32768", "60999"], ["2"]]
+    assert not (network / "etc/tmpfiles.d/rackbench-tuning.conf").exists()
+
+
+def test_no_reuse_of_ports_is_a_setting_too(tuning, network):
+    assert tuning.tune(network, PORTS | {"tcp_tw_reuse": 0}, check=False)[1] == {}
+    assert ports(network)[1] == ["0"]
+
+
+def test_a_container_sets_the_ports_of_a_network_of_its_own(tuning, network):
+    write(network, "run/systemd/container", "systemd-nspawn")
+    assert tuning.tune(network, PORTS | {"turbo": False}, check=False)[1].keys() == {"turbo"}
+    assert ports(network) == [["10240", "65535"], ["1"]]
+
+
+def test_a_container_that_may_not_set_its_ports_says_so(tuning, network, monkeypatch):
+    write(network, "run/systemd/container", "lxc")
+    monkeypatch.setattr(tuning.os, "access", lambda path, _: "sys/net" not in str(path))
+    settings, left = tuning.tune(network, PORTS, check=False)
+    assert settings == []
+    assert set(left) == {"ip_local_port_range", "tcp_tw_reuse"}
+    assert all("may not write its network's settings" in reason for reason in left.values())
+
+
+def test_a_kernel_without_reuse_of_ports_says_so(tuning, network):
+    (network / IPV4 / "tcp_tw_reuse").unlink()
+    settings, left = tuning.tune(network, PORTS, check=False)
+    assert settings == ["ip_local_port_range", "at boot"]
+    assert left == {"tcp_tw_reuse": "this kernel has no such setting"}
 
 
 def test_interrupts_go_where_they_are_wanted_as_far_as_they_can(tuning, server):

@@ -14,6 +14,8 @@ EXAMPLES = r"""
 
 SERVER = re.compile(r"[A-Za-z0-9.:_-]+")
 PROXY = re.compile(r"https?://[^\s\";]+")
+FIRST_PORT, LAST_PORT = 1024, 65535
+PORTS_OF_RANGE = 2
 LINE = re.compile(r"deb(-src)?\s+(\[[^]]*\]\s+)?\S+:\S+\s+\S+")
 
 
@@ -42,7 +44,37 @@ def badly_written(settings: Mapping[str, Any]) -> list[str]:
             "baseline_irq_cpus keeps interrupts where baseline_irqbalance would move them away;"
             " set one of both"
         )
-    return found
+    return found + wrong_range(settings["baseline_port_range"], settings["baseline_service_ports"])
+
+
+def wrong_range(ports: object, services: list[int]) -> list[str]:
+    """Return why a range of ports cannot be; empty for one that can, and for none."""
+    if not ports:
+        return []
+    if not is_range(ports):
+        return [
+            f"baseline_port_range is {ports!r}; write the first and the last port, from"
+            f" {FIRST_PORT} to {LAST_PORT}, for example [10240, {LAST_PORT}]"
+        ]
+    first, last = ports  # type: ignore[misc]
+    if held := sorted(port for port in services if first <= port <= last):
+        listed = ", ".join(map(str, held))
+        return [
+            f"baseline_port_range is {ports!r} and holds {listed}, where services listen: a"
+            " connection could take such a port while its service restarts; write a range without"
+            " them"
+        ]
+    return []
+
+
+def is_range(value: object) -> bool:
+    """Return whether these are two ports in order that no privilege is needed for."""
+    return (
+        isinstance(value, list)
+        and len(value) == PORTS_OF_RANGE
+        and all(is_count(port) for port in value)
+        and FIRST_PORT <= value[0] < value[1] <= LAST_PORT
+    )
 
 
 def is_server(value: object) -> bool:

@@ -7,12 +7,12 @@ DOCUMENTATION = r"""
 module: tuning
 short_description: Sets what makes a node steady, and puts it back as it was found
 description:
-  - Frequency governor, turbo, idle states, swap, huge pages, interrupts, the processors and memory
-    of the kit's services, units that would work beside a trial, versions of packages, and the
-    node's name. A setting that is not given is left as it is.
+  - Frequency governor, turbo, idle states, swap, huge pages, interrupts, the ports of clients, the
+    processors and memory of the kit's services, units that would work beside a trial, versions of
+    packages, and the node's name. A setting that is not given is left as it is.
   - What was found is recorded on the node before it is first changed; C(state=reset) puts it back.
   - What cannot be set is left and told with its reason. A container shares its host's kernel, so
-    nothing of the kernel is set there.
+    nothing of the kernel is set there but the ports, which belong to its own network.
 options:
   state:
     description: Whether to set, to put back, or only to refuse what this machine does not have.
@@ -37,6 +37,14 @@ options:
     description: Idle states that take longer to leave, in microseconds, are switched off.
     type: int
   irq_cpus: {description: Processors that take interrupts, as C(0-3,8), type: str, default: ""}
+  port_range:
+    description: First and last port of connections that the node opens; empty leaves them.
+    type: list
+    elements: int
+    default: []
+  tcp_tw_reuse:
+    description: Whether a new connection may use a port in TIME_WAIT, as the kernel numbers it.
+    type: int
   service_cpus:
     description: Processors of the kit's services; empty takes the limit away. Services that run
       are restarted when it changes.
@@ -88,7 +96,9 @@ RECORD = "etc/rackbench/found.json"
 AT_BOOT = "etc/tmpfiles.d/rackbench-tuning.conf"
 CPU = "sys/devices/system/cpu"
 HUGE_PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
+IPV4 = "proc/sys/net/ipv4"
 SHARED = "this node is a container and shares its host's kernel"
+NOT_ITS_OWN = "this node is a container that may not write its network's settings"
 INTERRUPTS = "proc/irq"
 INTERRUPTS_AT_BOOT = "etc/tmpfiles.d/rackbench-interrupts.conf"
 NUMA = "sys/devices/system/node"
@@ -139,8 +149,8 @@ def in_container(root: Path) -> bool:
 
 
 def chosen(path: Path) -> str:
-    """Return a kernel setting's value: the bracketed word of a choice, or all of it."""
-    text = path.read_text().strip()
+    """Return a kernel setting's value: the bracketed word of a choice, or all its words."""
+    text = " ".join(path.read_text().split())
     bracketed = re.search(r"\[(.+?)\]", text)
     return bracketed[1] if bracketed else text
 
@@ -182,6 +192,16 @@ def idle_states(root: Path, most_us: int) -> dict[Path, str] | Left:
         is_slow = int((path.parent / "latency").read_text()) > most_us
         files[path] = "1" if is_slow else found.get(str(path), chosen(path))
     return files or Left("idle states", "this machine offers no choice of them")
+
+
+def of_network(root: Path, name: str, wanted: str) -> dict[Path, str] | Left:
+    """Return one setting of the node's network, which a container may have of its own."""
+    path = root / IPV4 / name
+    if not path.exists():
+        return Left(name, "this kernel has no such setting")
+    if in_container(root) and not os.access(path, os.W_OK):
+        return Left(name, NOT_ITS_OWN)
+    return {path: wanted}
 
 
 def numbers(text: str) -> set[int]:
@@ -375,11 +395,19 @@ def kernel_steps(root: Path, params: Mapping[str, Any]) -> Iterator[Step | Left]
         "huge_pages": (huge_pages, params["huge_pages"] or None),
         "idle states": (idle_states, params["max_cstate_us"]),
     }
+    shared = in_container(root)
+    sought = {
+        name: Left(name, SHARED) if shared else find(root, wanted)
+        for name, (find, wanted) in asked.items()
+        if wanted is not None
+    }
+    of_ports = {
+        "ip_local_port_range": " ".join(map(str, params["port_range"])),
+        "tcp_tw_reuse": "" if params["tcp_tw_reuse"] is None else str(params["tcp_tw_reuse"]),
+    }
+    sought |= {name: of_network(root, name, wanted) for name, wanted in of_ports.items() if wanted}
     at_boot = {}
-    for name, (find, wanted) in asked.items():
-        if wanted is None:
-            continue
-        files = Left(name, SHARED) if in_container(root) else find(root, wanted)
+    for name, files in sought.items():
         if isinstance(files, Left):
             yield files
             continue
@@ -583,6 +611,8 @@ def main() -> None:
             "hold": words,
             "max_cstate_us": {"type": "int"},
             "irq_cpus": {"default": ""},
+            "port_range": {"type": "list", "elements": "int", "default": []},
+            "tcp_tw_reuse": {"type": "int"},
             "service_cpus": {},
             "service_numa": {},
             "hostname": {"default": ""},

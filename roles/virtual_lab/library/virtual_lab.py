@@ -88,6 +88,8 @@ IP_FORWARD = Path("/proc/sys/net/ipv4/ip_forward")
 WATCHES = Path("/proc/sys/fs/inotify/max_user_instances")
 WATCHES_A_NODE = 8
 MIB = 1024 * 1024
+# A node may write the settings of its own network; the rest of the kernel is the host's.
+OWN_NETWORK = "SYSTEMD_NSPAWN_API_VFS_WRITABLE=network"
 # The exit status by which systemd-nspawn says that the node wants to be started again.
 REBOOT = 133
 MEMORY_LIMITS = ("memory.limit_in_bytes", "memory.max")
@@ -517,6 +519,7 @@ def boot(node: Node) -> None:
             f"--property=MemoryMax={lab.memory_mb}M",
             "--property=MemorySwapMax=0",
             f"--property=StandardOutput=append:{node.directory}/console.log",
+            f"--setenv={OWN_NETWORK}",
             *nspawn,
         )
         return
@@ -525,12 +528,14 @@ def boot(node: Node) -> None:
     join = 'while [ "$1" != -- ]; do echo 0 >"$1"; shift; done; shift'
     loop = f'until "$@"; [ $? -ne {REBOOT} ]; do :; done'
     groups = [str(file) for file in make_cgroups(node)]
+    name, _, value = OWN_NETWORK.partition("=")
     with (node.directory / "console.log").open("ab") as console:
         subprocess.Popen(
             ["sh", "-c", f"{join}; {loop}", node.key, *groups, "--", *nspawn],
             stdin=subprocess.DEVNULL,
             stdout=console,
             stderr=console,
+            env={**os.environ, name: value},
             start_new_session=True,
         )
 
