@@ -1,6 +1,9 @@
 package org.rackbench.requestguard;
 
 import java.io.IOException;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
 /** Limits of the parts of a body, checked while its bytes pass. */
@@ -10,6 +13,12 @@ final class PartBounds {
   static final int MAXIMUM_HEADER_BYTES = 16 * 1024;
 
   private static final int NOT_HERE = -1;
+
+  private static final VarHandle EIGHT =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final long ONES = 0x0101010101010101L;
+  private static final long HIGH_BITS = ONES << 7;
+  private static final long LINE_FEEDS = ONES * '\n';
 
   private final byte[] marker;
   private int matched; // bytes of the marker in this line so far, NOT_HERE if it is another line
@@ -37,15 +46,44 @@ final class PartBounds {
 
   /** Looks at the next bytes; throws IOException when they exceed a limit. */
   void see(byte[] bytes, int offset, int length) throws IOException {
-    for (int i = offset; i < offset + length; i++) {
+    int end = offset + length;
+    int i = offset;
+    while (i < end) {
       if (inHeaders) {
         seeHeader(bytes[i]);
+      } else if (matched == NOT_HERE) {
+        i = lineFeed(bytes, i, end);
+        matched = i < end ? 0 : NOT_HERE;
       } else if (bytes[i] == '\n') {
         matched = 0;
-      } else if (matched != NOT_HERE) {
+      } else {
         seeLine(bytes[i]);
       }
+      i++;
     }
+  }
+
+  /**
+   * Returns where the next line feed is, or {@code end}. Nearly all bytes of a request pass here,
+   * inside the time of its call, so they pass eight at a time.
+   */
+  private static int lineFeed(byte[] bytes, int from, int end) {
+    int i = from;
+    while (i <= end - Long.BYTES && !hasLineFeed((long) EIGHT.get(bytes, i))) {
+      i += Long.BYTES;
+    }
+    while (i < end && bytes[i] != '\n') {
+      i++;
+    }
+    return i;
+  }
+
+  /**
+   * The difference to line feeds has a byte of zero; only such a byte borrows from a higher bit.
+   */
+  private static boolean hasLineFeed(long eight) {
+    long difference = eight ^ LINE_FEEDS;
+    return ((difference - ONES) & ~difference & HIGH_BITS) != 0;
   }
 
   private void seeLine(byte next) throws IOException {

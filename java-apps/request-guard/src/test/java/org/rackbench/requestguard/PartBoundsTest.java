@@ -36,6 +36,18 @@ class PartBoundsTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 7, 8192})
+  void aPartIsSeenWhereverItsLineBegins(int piece) throws IOException {
+    StringBuilder parts = new StringBuilder();
+    for (int i = 0; i < PartBounds.MAXIMUM_PARTS; i++) {
+      // A line feed at each place among eight bytes, and bytes that differ from it in one bit.
+      parts.append("\u000b\u008a\u0000\u00ff".repeat(i)).append("y".repeat(i % 8)).append(PART);
+    }
+    see(parts.toString(), piece);
+    assertThrows(IOException.class, () -> see(parts + PART, piece));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 7, 8192})
   void headersAreBoundedAndBodiesAreNot(int piece) throws IOException {
     String lines = "A: b\r\n".repeat(PartBounds.MAXIMUM_HEADER_BYTES);
     see("--of-no-part\r\n\r\n" + lines, piece);
