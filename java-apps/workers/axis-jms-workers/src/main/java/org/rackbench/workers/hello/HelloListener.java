@@ -7,8 +7,6 @@ import java.util.concurrent.CountDownLatch;
 import javax.jms.Connection;
 import javax.jms.JMSException;
 import javax.naming.NamingException;
-import org.apache.axis.server.AxisServer;
-import org.apache.axis.transport.jms.SimpleJMSListener;
 import org.rackbench.axisjms.AxisBroker;
 import org.rackbench.axisjms.ReplyAdapter;
 import org.rackbench.axisserver.Descriptions;
@@ -30,11 +28,10 @@ public final class HelloListener {
       usage: java -cp 'hello-listener/*' org.rackbench.workers.hello.HelloListener --queue NAME
                   --jndi-url URL --username USER --password-file FILE
                   [--connection-factory NAME] [--sessions N] [--ready-file FILE]
-      --sessions: how many answers are sent at once (16).""";
+      --sessions: how many requests are answered at once (16).""";
 
   private static final int REPLY_SESSIONS = 16;
   private static final int MOST_SESSIONS = 1000;
-  private static final long REPLY_TIMEOUT_MILLIS = 60_000;
 
   /** Not 3, by which the runner tells a JVM that ran out of memory. */
   private static final int LOST_BROKER = 4;
@@ -116,15 +113,9 @@ public final class HelloListener {
   }
 
   private void listen() throws Exception {
-    Descriptions.complete(Engine.shared());
-    new SimpleJMSListener(
-            AxisBroker.connectorProperties(sessions, REPLY_TIMEOUT_MILLIS),
-            broker.factoryProperties(),
-            queue,
-            broker.account().username(),
-            broker.account().password(),
-            true /* a thread for each request */)
-        .start();
+    PoolingListener listener = new PoolingListener(queue, broker, sessions);
+    Descriptions.complete(listener.engine());
+    listener.start();
     readyFile.write(queue);
     log("ready");
   }
@@ -136,18 +127,6 @@ public final class HelloListener {
       log(e.toString());
     }
     Runtime.getRuntime().halt(status);
-  }
-
-  /** Gives access to the one engine of all of Axis's listeners, which only subclasses may see. */
-  private abstract static class Engine extends SimpleJMSListener {
-
-    private Engine() throws Exception {
-      super(null, null, null, null, null, false);
-    }
-
-    static AxisServer shared() {
-      return getAxisServer();
-    }
   }
 
   private void log(String line) {
