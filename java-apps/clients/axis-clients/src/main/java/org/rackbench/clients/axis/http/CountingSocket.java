@@ -53,6 +53,11 @@ final class CountingSocket extends Socket {
   }
 
   @Override
+  public boolean getTcpNoDelay() throws SocketException {
+    return socket.getTcpNoDelay();
+  }
+
+  @Override
   public int getSendBufferSize() throws SocketException {
     return socket.getSendBufferSize();
   }
