@@ -15,7 +15,7 @@ PLAY = $(ANSIBLE_ENV) .venv/bin/ansible-playbook -i $(INVENTORY) $(EXTRA)
 ANSIBLE_ENV = $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) ANSIBLE_DEPRECATION_WARNINGS=false)
 
 .PHONY: help demo test test-long test-beside test-java test-unit test-lab test-lab-long test-security test-faults test-netboot test-rack test-packages lint \
-  bench bench-collect bench-jtl bench-scale build demo-site demo-sweep bundle lab-up lab-down site verify clean
+  bench bench-alike bench-collect bench-jtl bench-scale build demo-site demo-sweep bundle lab-up lab-down site verify clean
 
 help:
 	@echo 'make demo       make the virtual lab, provision it, run the demo profiles, write the report'
@@ -34,6 +34,7 @@ help:
 	@echo 'make bench-collect    measure the reading of logs, without a lab'
 	@echo 'make bench-jtl        let JMeter read an exported log, and compare'
 	@echo 'make bench-scale      how the kit grows with the number of nodes'
+	@echo 'make bench-alike      what the sides of a study do not share, one by one, without a lab'
 
 # Seconds that each step takes on two slow cores, for what is left to wait; fewer where its outcome is there already.
 DEMO_MAKE_S = $(if $(and $(wildcard java-apps/dist/SHA256SUMS),$(wildcard /var/cache/rackbench/images/*)),20,170)
@@ -128,6 +129,10 @@ bench: .venv/ready
 # Needs no lab; CALLS=100000000 is the large run of about 6 GB.
 bench-collect: .venv/ready
 	.venv/bin/python tests/bench/logs.py $(if $(CALLS),--calls $(CALLS))
+
+# Needs no lab, but what `make build` builds; SUBJECTS=guard measures one of them.
+bench-alike: .venv/ready
+	.venv/bin/python tests/bench/alike.py $(or $(SUBJECTS),guard log selectors)
 
 # Inventories of up to 200 nodes, then ten virtual ones; SCALE='--real 25' is another lab.
 bench-scale: .venv/ready

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import costs
 import judges
+import observers
 import provisioning
 import restarts
 import rivals
@@ -32,6 +33,7 @@ SECTIONS: dict[str, Callable[[BenchLab], list[Row]]] = {
     "trials": trials.rows,
     "restarts": restarts.rows,
     "costs": costs.rows,
+    "observers": observers.rows,
     "rivals": rivals.rows,
     "judges": judges.rows,
 }
@@ -113,7 +115,8 @@ runs.
 - Many threads over JMS are served unevenly: the median of their calls jumps from run to run, even
   of one tool. Compare their means.
 
-*With samples* and *with marks* are pairs of trials, one with and one without. A ratio with an
+*With samples*, *with marks* and *with observers* are pairs of trials, one with and one without,
+which is first in turns; trials without observers have the constant `observe: none`. A ratio with an
 interval is the geometric mean of the ratios inside the pairs or rounds, with its 95 % interval. An
 aim is *likely* met or missed where a bound of it lies inside the interval.
 

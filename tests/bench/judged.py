@@ -50,13 +50,16 @@ class Aim:
     words: str
     low: float
     high: float
+    digits: int = 2
 
     def of(self, ratio: Ratio) -> str:
         """The aim, and whether it is met; likely so where a bound lies inside the interval.
 
         The ratio is judged as it is shown, so 0.998 is 1.00.
         """
-        low, mean, high = (round(value, 2) for value in (ratio.low, ratio.mean, ratio.high))
+        low, mean, high = (
+            round(value, self.digits) for value in (ratio.low, ratio.mean, ratio.high)
+        )
         verdict = "met" if self.low <= mean <= self.high else "missed"
         is_unsure = any(low < bound < high for bound in (self.low, self.high))
         return f"{self.words}: {'likely ' if is_unsure else ''}{verdict}"

@@ -53,16 +53,17 @@ class Ratio:
             half /= math.sqrt(len(logs))
         return cls(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
 
-    def __str__(self) -> str:
+    def show(self, digits: int) -> str:
         """For a cell of a table."""
-        return f"{self.mean:.2f} ({self.low:.2f} to {self.high:.2f})"
+        low, mean, high = (f"{value:.{digits}f}" for value in (self.low, self.mean, self.high))
+        return f"{mean} ({low} to {high})"
 
 
 @dataclass(frozen=True)
 class Row:
     """What was measured and what it is compared with, in the same unit; `show` writes both.
 
-    `paired` is the ratio where both were measured together, several times.
+    `paired` is the ratio where both were measured together, several times; it has `digits`.
     """
 
     what: str
@@ -72,11 +73,12 @@ class Row:
     target: str = ""
     show: Callable[[float], str] = seconds
     paired: Ratio | None = None
+    digits: int = 2
 
     def line(self) -> str:
         """The row as Markdown."""
         quotient = f"{self.value / self.yardstick_value:.2f}" if self.yardstick_value else "-"
-        ratio = self.paired or quotient
+        ratio = self.paired.show(self.digits) if self.paired else quotient
         return (
             f"| {self.what} | {self.show(self.value)} | {self.yardstick} | "
             f"{self.show(self.yardstick_value)} | {ratio} | {self.target} |"
