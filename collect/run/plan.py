@@ -23,9 +23,11 @@ SCHEMA = 1
 RESTARTS = ("", "none", "block")
 _ID = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _SLUG_LENGTH = 60
+FIRST_DRAWING, DRAWING = 1, 2
+"""How data are drawn in plans that do not say it, and in new ones (`CallData.java`)."""
 _LEFT_OUT = ("restart", "stop", "shift", "calls_in_all", "fitted_to", "profiled", "captured")
 """Keys that a line lacks when they are empty."""
-_LATER = ("needs", "servers", *_LEFT_OUT)
+_LATER = ("needs", "servers", "drawing", *_LEFT_OUT)
 """Keys that a plan of an earlier version may lack."""
 _READ_APART = ("warmup", "stop")
 _SHOWN = 60
@@ -45,7 +47,9 @@ class PlannedTrial:
     last block, None without one. `shift` is how many places the list of workers is shifted for the
     block, so that the first `servers` are others; 0 in a run that does not rotate its workers.
     `profiled` is true of a trial that runs with a profiler and `captured` of one whose packets are
-    kept, each in blocks after all others: they never count.
+    kept, each in blocks after all others: they never count. `drawing` is how clients draw the data
+    of a call from the seed: 1 in a plan of an earlier version, whose calls send the same values
+    shifted by one, 2 where the data of calls are independent.
     """
 
     schema: int
@@ -72,6 +76,7 @@ class PlannedTrial:
     fitted_to: int = 0
     profiled: bool = False
     captured: bool = False
+    drawing: int = FIRST_DRAWING
 
     @property
     def counts(self) -> bool:
@@ -101,6 +106,8 @@ class PlannedTrial:
             for name, value in sorted(vars(self).items())
             if value or name not in _LEFT_OUT
         }
+        if self.drawing == FIRST_DRAWING:
+            del record["drawing"]
         if isinstance(self.warmup, Warmup):
             record["warmup"] = self.warmup.record()
         if self.stop:
@@ -136,6 +143,8 @@ class PlannedTrial:
             raise ValueError("has no factors")
         if trial.restart not in RESTARTS:
             raise ValueError(f"has the restart {quoted(trial.restart)[:_SHOWN]}")
+        if not FIRST_DRAWING <= trial.drawing <= DRAWING:
+            raise ValueError(f"has the drawing {trial.drawing}, which this version does not know")
         for name, level in trial.factors.items():
             if not isinstance(level, (bool, int, float, str)):
                 raise ValueError(f"has the level {quoted(level)[:_SHOWN]} of {name}")  # noqa: TRY004
@@ -173,7 +182,12 @@ def _is_of(value: Any, kind: Any) -> bool:
 
 
 def make_plan(
-    profile: Profile, seed: int | None = None, rotate: int = 0, *, capture: bool = False
+    profile: Profile,
+    seed: int | None = None,
+    rotate: int = 0,
+    *,
+    capture: bool = False,
+    drawing: int = DRAWING,
 ) -> list[PlannedTrial]:
     """Expand a profile into its trials; the same profile and seed give the same trials.
 
@@ -185,7 +199,7 @@ def make_plan(
     The trials with a profiler are further blocks behind all others, and with `capture` one trial of
     each cell whose packets are kept is a block behind these, so that the others have the same ids,
     order and data with them and without. It makes one measured call in one thread, after one to
-    warm up, whatever the profile says.
+    warm up, whatever the profile says. `drawing` is that of an earlier version for a run of it.
     """
     run_seed = profile.seed if seed is None else seed
     cells = [(cell, profile.settings(cell)) for cell in profile.cells()]
@@ -217,6 +231,7 @@ def make_plan(
                     shift=(block - 1) % rotate if rotate and kind == "b" else 0,
                     profiled=profiled,
                     captured=captured,
+                    drawing=drawing,
                     **{**vars(settings), **one_call},
                 )
             )
@@ -242,14 +257,16 @@ def write_plan(path: Path, trials: Sequence[PlannedTrial]) -> bool:
 def is_planned(path: Path, trials: Sequence[PlannedTrial]) -> bool:
     """Tell whether `path` holds this plan; raises InputError when it holds another.
 
-    A run that an earlier version planned goes on as it began, without restarts.
+    A run that an earlier version planned goes on as it began: with its drawing of data, and without
+    restarts where it had none.
     """
     if not path.exists():
         return False
-    earlier = [replace(trial, restart="") for trial in trials]
-    same = (trials, in_order(trials, ()), earlier, in_order(earlier, ()))
-    if path.read_bytes() in map(plan_bytes, same):
-        return True
+    before_drawings = [replace(trial, drawing=FIRST_DRAWING) for trial in trials]
+    before_restarts = [replace(trial, restart="") for trial in before_drawings]
+    for same in (trials, before_drawings, before_restarts):
+        if path.read_bytes() in (plan_bytes(same), plan_bytes(in_order(same, ()))):
+            return True
     raise InputError(
         f"run {_run(path)} exists with another plan: {_difference(path, trials)}; "
         "choose another run name"
@@ -347,6 +364,7 @@ def _common(trial: PlannedTrial) -> dict[str, str]:
         "factors": factors,
         "restart": trial.restart,
         "stop": str(trial.stop or "none"),
+        "drawing": str(trial.drawing),
     }
 
 

@@ -25,7 +25,14 @@ from collect.run.directory import Run
 from collect.run.fields import Fields
 from collect.run.fingerprint import IN_PROPORTION, READINGS, are_close, kind_of
 from collect.run.nodes import Node
-from collect.run.plan import PlannedTrial, make_plan, plan_bytes, read_plan, write_plan
+from collect.run.plan import (
+    DRAWING,
+    PlannedTrial,
+    make_plan,
+    plan_bytes,
+    read_plan,
+    write_plan,
+)
 from collect.run.study import Study, parse_study
 from collect.strict_json import parse_json
 
@@ -130,8 +137,8 @@ class Rerun:
         directory = ROOT / "results" / self.run
         if self.text is not None:
             write_text(ROOT / _STUDIES / f"{self.study}.yml", self.text)
-        if self.fitted:
-            # Else the sweep would take up levels that a larger lab has room for.
+        if self.fitted or self.plan[0].drawing != DRAWING:
+            # Else the sweep would draw other data, or add levels that a larger lab has room for.
             write_plan(directory / "plan.jsonl", self.plan)
         code = subprocess.run(self.command(lab), cwd=ROOT, check=False).returncode
         if code:
@@ -143,7 +150,7 @@ class Rerun:
 
 
 def plan_again(run: Run, name: str | None, workers: int, *, fit: bool) -> Rerun:
-    """Plan an archived run for a lab of so many workers: same study, profile, seed and rotation.
+    """Plan an archived run for a lab of so many workers: study, profile, seed, data, rotation.
 
     Raises InputError when it cannot be swept, or when the lab has too few workers for a level and
     that is not to be left out by `fit`.
@@ -176,7 +183,9 @@ def plan_again(run: Run, name: str | None, workers: int, *, fit: bool) -> Rerun:
         if fit or fitted_to:
             raise
         raise InputError(f"{error}; collect rerun takes --fit for that") from error
-    plan = make_plan(profile, provenance.seed, planned_for if rotated else 0)
+    plan = make_plan(
+        profile, provenance.seed, planned_for if rotated else 0, drawing=before[0].drawing
+    )
     place, text, changes = _study(study, run.study, provenance.study_file)
     if plan_bytes(plan) != (run.directory / "plan.jsonl").read_bytes():
         changes = [*changes, _plans(before, plan)]

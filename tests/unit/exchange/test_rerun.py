@@ -1,8 +1,10 @@
 """An archived run measured again: what is planned, what differs, what is called."""
 
+import hashlib
 import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from synthetic import make_run
 
 from collect.cli import main
 from collect.exchange.archive import rerun
+from collect.run.plan import plan_bytes
 
 STUDY = changed(
     factors={"transport": ["soap", "jms"], "servers": [1, 3]},
@@ -119,6 +122,22 @@ def test_a_rerun_sweeps_the_archived_study_and_compares(archive, lab, capsys):
     original = archive.parent / "night/plan.jsonl"
     assert (rerun.ROOT / "results/here/plan.jsonl").read_bytes() == original.read_bytes()
     assert "night" in capsys.readouterr().out
+
+
+def test_an_archive_of_an_earlier_drawing_of_data_is_swept_with_that(tmp_path, lab, capsys):
+    lab()
+    run, path = tmp_path / "old", tmp_path / "old.zip"
+    planned = make_run(run, lambda planned, rng: [1.0, 2.0, 1.5, 1.2], study=STUDY)
+    earlier = plan_bytes([replace(trial, drawing=1) for trial in planned])
+    assert b"drawing" not in earlier
+    (run / "plan.jsonl").write_bytes(earlier)
+    record = json.loads((run / "run.json").read_text())
+    record["plan_sha256"] = hashlib.sha256(earlier).hexdigest()
+    (run / "run.json").write_text(json.dumps(record))
+    assert main(["archive", str(run), "-o", str(path)]) == 0
+    assert main(["rerun", str(path), "--run", "here", "--yes"]) == 0
+    assert (rerun.ROOT / "results/here/plan.jsonl").read_bytes() == earlier
+    assert "│ plan" not in capsys.readouterr().out
 
 
 def test_a_study_that_this_version_has_is_swept_by_its_name(archive, lab):

@@ -255,10 +255,42 @@ def test_each_block_has_its_own_starts_unless_a_profile_says_no(tmp_path):
 def test_a_run_that_was_planned_without_restarts_goes_on_without(tmp_path):
     path = tmp_path / "plan.jsonl"
     plan = make_plan(PAPER)
-    write_plan(path, [replace(trial, restart="") for trial in plan])
+    write_plan(path, [replace(trial, restart="", drawing=1) for trial in plan])
     assert "restart" not in json.loads(path.read_text().splitlines()[0])
     assert not write_plan(path, plan)
     assert {trial.restart for trial in read_plan(path)} == {""}
+
+
+def test_a_run_goes_on_with_the_drawing_of_data_that_it_began_with(tmp_path):
+    path, plan = tmp_path / "plan.jsonl", make_plan(PAPER)
+    assert {json.loads(line)["drawing"] for line in plan_bytes(plan).splitlines()} == {2}
+    earlier = make_plan(PAPER, drawing=1)
+    assert b"drawing" not in plan_bytes(earlier)
+    assert [replace(trial, drawing=2) for trial in earlier] == plan
+    write_plan(path, earlier)
+    assert not write_plan(path, plan)
+    assert read_plan(path) == earlier
+    with pytest.raises(InputError, match="seed of trial 1"):
+        write_plan(path, [replace(plan[0], seed=1), *plan[1:]])
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "part"),
+    [
+        (0, '"drawing":3', "line 1 has the drawing 3, which this version does not know"),
+        (0, '"drawing":0', "line 1 has the drawing 0, which"),
+        (0, '"drawing":"2"', "line 1 has the drawing "),
+        (5, '"drawing":1', "line 6 has the drawing 1, line 1 2"),
+    ],
+)
+def test_a_drawing_of_data_that_is_unknown_or_not_that_of_the_run_is_refused(
+    tmp_path, number, text, part
+):
+    lines = plan_bytes(make_plan(PAPER)).splitlines(keepends=True)
+    lines[number] = lines[number].replace(b'"drawing":2', text.encode())
+    (tmp_path / "plan.jsonl").write_bytes(b"".join(lines))
+    with pytest.raises(InputError, match=part):
+        read_plan(tmp_path / "plan.jsonl")
 
 
 def test_an_unknown_restart_is_refused(tmp_path):

@@ -10,6 +10,7 @@ import java.util.Map;
  * @param factors the cell: level by factor
  * @param constants the study's constants
  * @param seed seed of the trial's data; equal for all cells of a block
+ * @param drawing how the data of a call are drawn from the seed; a plan names it
  * @param threads number of client threads, each with its own caller
  * @param callTimeout longest time a call may take: constant {@code call_timeout_s}, or else a
  *     quarter of the trial's bound
@@ -20,6 +21,7 @@ public record Setting(
     Map<String, Object> factors,
     Map<String, Object> constants,
     long seed,
+    int drawing,
     int threads,
     Duration callTimeout,
     Lab lab) {

@@ -24,6 +24,7 @@ public record PlannedTrial(
 
   private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9.-]*");
   private static final int DEFAULT_HEAP_MB = 512;
+  private static final int NEWEST_DRAWING = 2; // that CallData of the workloads knows
   private static final Map<String, String> COLLECTORS =
       Map.of(
           "serial", "-XX:+UseSerialGC",
@@ -74,6 +75,11 @@ public record PlannedTrial(
           "%s: 'least_ok' is %s, not a share of 0 to 1; make the plan anew"
               .formatted(where, line.get("least_ok")));
     }
+    if (trial.drawing() < 1 || trial.drawing() > NEWEST_DRAWING) {
+      throw new BadInput(
+          "%s: 'drawing' is %s, not within 1 to %d; use the version that made the plan"
+              .formatted(where, line.get("drawing"), NEWEST_DRAWING));
+    }
     if (trial.shift() < 0) {
       throw new BadInput(where + ": 'shift' is not a whole number >= 0; make the plan anew");
     }
@@ -98,6 +104,11 @@ public record PlannedTrial(
   /** Returns how many places the list of workers is shifted for this trial; mostly 0. */
   public int shift() {
     return line.getOrDefault("shift", 0) instanceof Integer shift ? shift : -1;
+  }
+
+  /** Returns how the data of a call are drawn from the seed; plans of earlier versions say 1. */
+  public int drawing() {
+    return line.getOrDefault("drawing", 1) instanceof Integer drawing ? drawing : 0;
   }
 
   /** Returns the number of the block, from 1; 0 when the line has none. */

@@ -287,6 +287,7 @@ public final class Trial {
         plan.object("factors"),
         plan.object("constants"),
         plan.seed(),
+        plan.drawing(),
         plan.threads(),
         callTimeout(plan),
         LabFile.read(lab).shifted(plan.shift()));

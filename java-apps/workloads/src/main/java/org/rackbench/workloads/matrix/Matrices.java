@@ -2,11 +2,10 @@ package org.rackbench.workloads.matrix;
 
 import java.util.Arrays;
 import java.util.SplittableRandom;
+import org.rackbench.workloads.data.CallData;
 
 /** The square matrices of the attachments study (004, section 3.1): {@code float[n][n]}. */
 public final class Matrices {
-
-  private static final long NEXT_CALL = 0x9e3779b97f4a7c15L;
 
   private Matrices() {}
 
@@ -25,10 +24,11 @@ public final class Matrices {
    *
    * @param n number of rows and of columns
    * @param seed seed of the trial
-   * @param seq call within the trial; the same seed and seq give the same matrix
+   * @param seq call within the trial; the same seed, seq and drawing give the same matrix
+   * @param drawing of {@link CallData}
    */
-  public static float[][] random(int n, long seed, long seq) {
-    SplittableRandom random = new SplittableRandom(seed + seq * NEXT_CALL);
+  public static float[][] random(int n, long seed, long seq, int drawing) {
+    SplittableRandom random = CallData.random(seed, seq, drawing);
     float[][] matrix = new float[n][n];
     for (float[] row : matrix) {
       for (int i = 0; i < n; i++) {

@@ -1,7 +1,7 @@
 package org.rackbench.workloads.sorting;
 
 import java.util.Arrays;
-import java.util.SplittableRandom;
+import org.rackbench.workloads.data.CallData;
 
 /**
  * One job of the sort study: random integers, split evenly over the servers, and merged from their
@@ -9,23 +9,23 @@ import java.util.SplittableRandom;
  */
 public final class SortJob {
 
-  private static final long GOLDEN_GAMMA = 0x9E3779B97F4A7C15L;
-
   private final int[] input;
   private final int servers;
 
   /**
    * @param seed of the trial
    * @param seq of the call: each call of a trial sorts other data
+   * @param drawing of {@link CallData}
    * @param integers how many; uniform over all 32-bit values
    * @param servers how many parts; sizes differ by one at most
    */
-  public SortJob(long seed, long seq, int integers, int servers) {
+  public SortJob(long seed, long seq, int drawing, int integers, int servers) {
     if (servers < 1 || integers < servers) {
       throw new IllegalArgumentException(
           "%d integers cannot be split over %d servers".formatted(integers, servers));
     }
-    input = new SplittableRandom(seed + (seq + 1) * GOLDEN_GAMMA).ints(integers).toArray();
+    // the first call's number here has always been 1
+    input = CallData.random(seed, seq + 1, drawing).ints(integers).toArray();
     this.servers = servers;
   }
 

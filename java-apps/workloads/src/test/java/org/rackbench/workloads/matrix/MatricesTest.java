@@ -21,7 +21,7 @@ class MatricesTest {
   @ParameterizedTest
   @ValueSource(ints = {1, 10, 50, 500})
   void isAsLongAsThePapersAndComesBackBitForBit(int n) throws IOException {
-    float[][] matrix = Matrices.random(n, 42, 0);
+    float[][] matrix = Matrices.random(n, 42, 0, 2);
     byte[] bytes = MatrixBytes.encode(matrix);
     assertEquals(4 * n * n + 10 * n + 41, bytes.length);
     assertNull(Matrices.problem(MatrixBytes.decode(bytes), matrix));
@@ -29,19 +29,19 @@ class MatricesTest {
 
   @Test
   void dependsOnSeedAndCallAlone() {
-    assertArrayEquals(Matrices.random(10, 1, 2), Matrices.random(10, 1, 2));
-    assertFalse(Arrays.deepEquals(Matrices.random(10, 1, 2), Matrices.random(10, 1, 3)));
-    assertFalse(Arrays.deepEquals(Matrices.random(10, 1, 2), Matrices.random(10, 2, 2)));
+    assertArrayEquals(Matrices.random(10, 1, 2, 2), Matrices.random(10, 1, 2, 2));
+    assertFalse(Arrays.deepEquals(Matrices.random(10, 1, 2, 2), Matrices.random(10, 1, 3, 2)));
+    assertFalse(Arrays.deepEquals(Matrices.random(10, 1, 2, 2), Matrices.random(10, 2, 2, 2)));
   }
 
   @Test
   void seesTheSmallestDifference() {
-    float[][] matrix = Matrices.random(5, 1, 1);
-    float[][] other = Matrices.random(5, 1, 1);
+    float[][] matrix = Matrices.random(5, 1, 1, 2);
+    float[][] other = Matrices.random(5, 1, 1, 2);
     other[3][4] = Math.nextUp(other[3][4]);
     assertEquals("row 3 of the answer is not what was sent", Matrices.problem(other, matrix));
     assertEquals(
-        "the answer has 4 rows, not 5", Matrices.problem(Matrices.random(4, 1, 1), matrix));
+        "the answer has 4 rows, not 5", Matrices.problem(Matrices.random(4, 1, 1, 2), matrix));
     assertEquals("the answer is no matrix", Matrices.problem(null, matrix));
   }
 
@@ -63,7 +63,7 @@ class MatricesTest {
       IOException e = assertThrows(IOException.class, () -> MatrixBytes.decode(bytes));
       assertTrue(e.getMessage().startsWith("not a serialised float[n][n]"), e.getMessage());
     }
-    byte[] cut = Arrays.copyOf(MatrixBytes.encode(Matrices.random(5, 1, 1)), 80);
+    byte[] cut = Arrays.copyOf(MatrixBytes.encode(Matrices.random(5, 1, 1, 2)), 80);
     assertThrows(IOException.class, () -> MatrixBytes.decode(cut));
     assertThrows(IOException.class, () -> MatrixBytes.decode(new byte[0]));
   }

@@ -27,7 +27,7 @@ class SortJobTest {
   @ParameterizedTest
   @CsvSource({"500,1", "500,3", "5000,5", "7,5", "3,3"})
   void splitsEvenlyAndAcceptsTheSortedParts(int integers, int servers) {
-    SortJob job = new SortJob(42, 0, integers, servers);
+    SortJob job = new SortJob(42, 0, 2, integers, servers);
     assertEquals(integers, Arrays.stream(job.split()).mapToInt(part -> part.length).sum());
     for (int[] part : job.split()) {
       assertTrue(Math.abs(part.length - integers / servers) <= 1);
@@ -37,7 +37,7 @@ class SortJobTest {
 
   @Test
   void refusesWrongAnswers() {
-    SortJob job = new SortJob(42, 0, 100, 3);
+    SortJob job = new SortJob(42, 0, 2, 100, 3);
     int[][] answers = sorted(job);
     answers[1][0]++;
     assertEquals("the merged answer is not the sorted input", problem(job, answers));
@@ -56,15 +56,15 @@ class SortJobTest {
 
   @Test
   void dataComeFromSeedAndSeqAlone() {
-    int[] data = new SortJob(42, 7, 50, 1).split()[0];
-    assertArrayEquals(data, new SortJob(42, 7, 50, 1).split()[0]);
-    assertFalse(Arrays.equals(data, new SortJob(42, 8, 50, 1).split()[0]));
-    assertFalse(Arrays.equals(data, new SortJob(43, 7, 50, 1).split()[0]));
+    int[] data = new SortJob(42, 7, 2, 50, 1).split()[0];
+    assertArrayEquals(data, new SortJob(42, 7, 2, 50, 1).split()[0]);
+    assertFalse(Arrays.equals(data, new SortJob(42, 8, 2, 50, 1).split()[0]));
+    assertFalse(Arrays.equals(data, new SortJob(43, 7, 2, 50, 1).split()[0]));
   }
 
   @Test
   void refusesMoreServersThanIntegers() {
-    assertThrows(IllegalArgumentException.class, () -> new SortJob(1, 0, 2, 3));
+    assertThrows(IllegalArgumentException.class, () -> new SortJob(1, 0, 2, 2, 3));
   }
 
   @Test

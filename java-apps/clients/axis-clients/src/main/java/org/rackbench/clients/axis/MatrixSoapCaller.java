@@ -82,7 +82,7 @@ final class MatrixSoapCaller implements Caller {
     deleteResponse();
     answer = null;
     parts.reset();
-    matrix = Matrices.random(n, setting.seed(), seq);
+    matrix = Matrices.random(n, setting.seed(), seq, setting.drawing());
     wire = new WireBytes();
     call.setProperty(WireBytes.PROPERTY, wire);
   }

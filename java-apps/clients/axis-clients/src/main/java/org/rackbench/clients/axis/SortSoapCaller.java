@@ -66,7 +66,7 @@ final class SortSoapCaller implements Caller {
     open();
     parts.reset();
     connections.forEach(connection -> connection.parts().reset());
-    job = new SortJob(setting.seed(), seq, integers, endpoints.size());
+    job = new SortJob(setting.seed(), seq, setting.drawing(), integers, endpoints.size());
     answers = new int[endpoints.size()][];
     merged = null;
   }

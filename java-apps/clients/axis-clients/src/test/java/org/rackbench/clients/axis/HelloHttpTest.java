@@ -51,7 +51,7 @@ class HelloHttpTest {
             "{\"schema\":1,\"workers\":[{\"axis_url\":\"%s\"}]}".formatted(url));
     Map<String, Object> factors = Map.of("message_bytes", messageBytes, "pooled", pooled);
     HelloHttp client = new HelloHttp();
-    client.open(new Setting("t1", factors, Map.of(), 42, 1, callTimeout, LabFile.read(lab)));
+    client.open(new Setting("t1", factors, Map.of(), 42, 2, 1, callTimeout, LabFile.read(lab)));
     return client.caller(0);
   }
 

@@ -66,7 +66,8 @@ class MatrixSoapTest {
             directory.resolve("lab.json"),
             "{\"schema\":1,\"workers\":[{\"axis_url\":\"%s\"}]}".formatted(tomcat.url()));
     Map<String, Object> factors = Map.of("encoding", encoding, "matrix", n);
-    return new Setting("t1", factors, constants, 42, 1, Duration.ofSeconds(120), LabFile.read(lab));
+    return new Setting(
+        "t1", factors, constants, 42, 2, 1, Duration.ofSeconds(120), LabFile.read(lab));
   }
 
   private Answer call(String encoding, int n) throws Exception {

@@ -54,7 +54,7 @@ class OverheadSoapTest {
             "{\"schema\":1,\"workers\":[{\"axis_url\":\"%s\"}]}".formatted(axisUrl));
     OverheadSoap client = new OverheadSoap();
     Map<String, Object> factors = Map.of("reply_bytes", replyBytes, "elements", elements);
-    client.open(new Setting("t1", factors, Map.of(), 42, 1, callTimeout, LabFile.read(lab)));
+    client.open(new Setting("t1", factors, Map.of(), 42, 2, 1, callTimeout, LabFile.read(lab)));
     return client.caller(0);
   }
 

@@ -69,7 +69,7 @@ class SortSoapTest {
             directory.resolve("lab.json"), "{\"schema\":1,\"workers\":[" + workers + "]}");
     Map<String, Object> factors = Map.of("servers", axisUrls.length, "integers", 100);
     SortSoap client = new SortSoap();
-    client.open(new Setting("t1", factors, constants, 42, 1, callTimeout, LabFile.read(lab)));
+    client.open(new Setting("t1", factors, constants, 42, 2, 1, callTimeout, LabFile.read(lab)));
     return client.caller(0);
   }
 
@@ -154,7 +154,7 @@ class SortSoapTest {
     Path lab = Files.writeString(directory.resolve("lab.json"), "{\"schema\":1,\"workers\":[]}");
     Map<String, Object> factors = Map.of("servers", 3, "integers", 100);
     Setting setting =
-        new Setting("t1", factors, Map.of(), 42, 1, Duration.ofSeconds(1), LabFile.read(lab));
+        new Setting("t1", factors, Map.of(), 42, 2, 1, Duration.ofSeconds(1), LabFile.read(lab));
     RuntimeException e = assertThrows(RuntimeException.class, () -> new SortSoap().open(setting));
     assertEquals(
         lab + ": 3 workers asked for, 0 there; lower the level or add workers", e.getMessage());

@@ -15,18 +15,18 @@ import org.rackbench.workloads.matrix.MatrixBytes;
  */
 final class MatrixJmsCaller extends QueueCaller {
 
+  private final Setting setting;
   private final String queue;
   private final int n;
-  private final long seed;
   private String id;
   private float[][] matrix;
   private float[][] answer;
 
   MatrixJmsCaller(Setting setting, String queue) throws JMSException, NamingException, IOException {
     super(setting, queue);
+    this.setting = setting;
     this.queue = queue;
     this.n = Matrices.checkedSize(setting.integer("matrix"));
-    this.seed = setting.seed();
     tryConnection();
   }
 
@@ -34,7 +34,7 @@ final class MatrixJmsCaller extends QueueCaller {
   void makeInput(long seq) {
     id = Long.toString(seq);
     answer = null;
-    matrix = Matrices.random(n, seed, seq);
+    matrix = Matrices.random(n, setting.seed(), seq, setting.drawing());
   }
 
   @Override

@@ -18,9 +18,9 @@ import org.rackbench.workloads.sorting.SortQueues;
 /** One client thread's jobs: one request to the pool's queue for each of the pool's workers. */
 final class SortJmsCaller extends QueueCaller {
 
+  private final Setting setting;
   private final List<String> pool;
   private final int integers;
-  private final long seed;
   private SortJob job;
   private long seq;
   private int[][] answers;
@@ -33,16 +33,16 @@ final class SortJmsCaller extends QueueCaller {
   SortJmsCaller(Setting setting, List<String> pool)
       throws JMSException, NamingException, IOException {
     super(setting, SortQueues.pool(pool.size()));
+    this.setting = setting;
     this.pool = pool;
     this.integers = setting.integer("integers");
-    this.seed = setting.seed();
     tryConnection();
   }
 
   @Override
   void makeInput(long call) {
     seq = call;
-    job = new SortJob(seed, call, integers, pool.size());
+    job = new SortJob(setting.seed(), call, setting.drawing(), integers, pool.size());
     answers = new int[pool.size()][];
     merged = null;
     workers = new HashSet<>();

@@ -55,7 +55,7 @@ public final class Mtom implements Client {
     context.put("com.sun.xml.ws.connect.timeout", millis);
     context.put("com.sun.xml.ws.request.timeout", millis);
     context.put(BodyBytes.PROPERTY, bodies);
-    return new MtomCaller(payload, bodies, setting.integer("payload_bytes"), setting.seed());
+    return new MtomCaller(payload, bodies, setting.integer("payload_bytes"), setting);
   }
 
   @Override

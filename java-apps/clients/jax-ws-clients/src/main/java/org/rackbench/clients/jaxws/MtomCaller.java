@@ -1,25 +1,25 @@
 package org.rackbench.clients.jaxws;
 
 import java.util.Arrays;
-import java.util.SplittableRandom;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Part;
 import org.rackbench.harness.api.Parts;
+import org.rackbench.harness.api.Setting;
+import org.rackbench.workloads.data.CallData;
 
 /** One client thread's payloads. */
 final class MtomCaller implements Caller {
 
   private static final int MAXIMUM_BYTES = 16 * 1024 * 1024;
-  private static final long NEXT_CALL = 0x9e3779b97f4a7c15L;
 
   private final Payload port;
   private final BodyBytes bodies;
-  private final long seed;
+  private final Setting setting;
   private final byte[] payload;
   private byte[] answer;
 
-  MtomCaller(Payload port, BodyBytes bodies, int payloadBytes, long seed) {
+  MtomCaller(Payload port, BodyBytes bodies, int payloadBytes, Setting setting) {
     if (payloadBytes < 1 || payloadBytes > MAXIMUM_BYTES) {
       throw new IllegalArgumentException(
           "a payload of %d bytes is not within 1 to %d; correct the level 'payload_bytes'"
@@ -27,13 +27,13 @@ final class MtomCaller implements Caller {
     }
     this.port = port;
     this.bodies = bodies;
-    this.seed = seed;
+    this.setting = setting;
     this.payload = new byte[payloadBytes];
   }
 
   @Override
   public void prepare(long seq) {
-    new SplittableRandom(seed + seq * NEXT_CALL).nextBytes(payload);
+    CallData.random(setting.seed(), seq, setting.drawing()).nextBytes(payload);
     answer = null;
     bodies.reset();
   }

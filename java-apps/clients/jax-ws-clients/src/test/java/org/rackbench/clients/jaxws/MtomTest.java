@@ -65,7 +65,7 @@ class MtomTest {
     Map<String, Object> factors = Map.of("encoding", encoding, "payload_bytes", payloadBytes);
     Map<String, Object> constants = Map.of("parts", true);
     Mtom client = new Mtom();
-    client.open(new Setting("t1", factors, constants, 42, 1, callTimeout, LabFile.read(lab)));
+    client.open(new Setting("t1", factors, constants, 42, 2, 1, callTimeout, LabFile.read(lab)));
     return client.caller(0);
   }
 

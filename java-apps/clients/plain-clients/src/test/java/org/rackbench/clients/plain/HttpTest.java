@@ -37,7 +37,7 @@ class HttpTest {
             directory.resolve("lab.json"),
             "{\"schema\":1,\"workers\":[{\"axis_url\":\"%s\"}]}".formatted(axisUrl));
     Http client = new Http();
-    client.open(new Setting("t1", Map.of(), Map.of(), 42, 1, callTimeout, LabFile.read(lab)));
+    client.open(new Setting("t1", Map.of(), Map.of(), 42, 2, 1, callTimeout, LabFile.read(lab)));
     return client.caller(0);
   }
 

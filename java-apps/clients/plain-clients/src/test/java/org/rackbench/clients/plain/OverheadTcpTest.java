@@ -41,7 +41,7 @@ class OverheadTcpTest {
                 .formatted(port));
     OverheadTcp client = new OverheadTcp();
     Map<String, Object> factors = Map.of("protocol", "tcp", "reply_bytes", replyBytes);
-    client.open(new Setting("t1", factors, Map.of(), 42, 1, callTimeout, LabFile.read(lab)));
+    client.open(new Setting("t1", factors, Map.of(), 42, 2, 1, callTimeout, LabFile.read(lab)));
     return client.caller(0);
   }
 

@@ -14,7 +14,7 @@ class MatrixWorkerTest {
 
   @Test
   void answersTheSameMatrix() throws Exception {
-    byte[] matrix = MatrixBytes.encode(Matrices.random(30, 1, 1));
+    byte[] matrix = MatrixBytes.encode(Matrices.random(30, 1, 1, 2));
     assertArrayEquals(matrix, MatrixWorker.answer(matrix));
   }
 
