@@ -33,6 +33,9 @@ public final class TcpServer implements AutoCloseable {
       usage: java -cp 'tcp-server/*' org.rackbench.workers.tcp.TcpServer --address ADDRESS
                   --port PORT [--ready-file FILE] [--maximum-clients N] [--idle-seconds N]""";
 
+  /** Not 3, by which the runner tells a JVM that ran out of memory. */
+  private static final int CANNOT_SERVE = 4;
+
   private static final int LAST_PORT = 65535;
   private static final int BACKLOG = 200;
   private static final int SWEEPS_PER_BOUND = 4;
@@ -54,7 +57,7 @@ public final class TcpServer implements AutoCloseable {
     socket.bind(address, BACKLOG);
   }
 
-  /** Exit status 2: bad usage; 3: the port cannot be had; 0: ended by a signal. */
+  /** Exit status 2: bad usage; 4: the port cannot be had; 0: ended by a signal. */
   public static void main(String[] args) {
     try {
       Arguments arguments =
@@ -75,7 +78,7 @@ public final class TcpServer implements AutoCloseable {
     } catch (IOException e) {
       System.err.println(
           "tcp-server: cannot serve: %s; free the port or name another".formatted(e.getMessage()));
-      System.exit(3);
+      System.exit(CANNOT_SERVE);
     }
   }
 

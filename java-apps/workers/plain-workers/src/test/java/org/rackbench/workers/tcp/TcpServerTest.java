@@ -9,8 +9,10 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,7 +50,9 @@ class TcpServerTest {
     for (Socket socket : sockets) {
       socket.close();
     }
-    server.close();
+    if (server != null) {
+      server.close();
+    }
   }
 
   private Socket connect() throws IOException {
@@ -74,6 +78,28 @@ class TcpServerTest {
     String text = new String(in.readNBytes(-in.readInt()), StandardCharsets.UTF_8);
     assertEquals(-1, in.read());
     return text;
+  }
+
+  /** Status 3 would count as lack of memory. */
+  @Test
+  void aPortThatIsTakenEndsItWithAStatusOfItsOwn() throws Exception {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      Process second =
+          new ProcessBuilder(
+                  Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                  "-cp",
+                  System.getProperty("java.class.path"),
+                  TcpServer.class.getName(),
+                  "--address",
+                  taken.getInetAddress().getHostAddress(),
+                  "--port",
+                  Integer.toString(taken.getLocalPort()))
+              .redirectErrorStream(true)
+              .start();
+      String said = new String(second.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      assertEquals(4, second.waitFor(), said);
+      assertTrue(said.contains("cannot serve: "), said);
+    }
   }
 
   @ParameterizedTest
