@@ -84,6 +84,8 @@ CONNECT_S = 2.0
 ANSWER_S = 30.0
 """The first request starts the peer's health service, which takes seconds on a slow machine."""
 BLOCK_BYTES = 1 << 16
+VARIABLES_OF_JVMS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+"""The first two are read before the command line, the last after it."""
 # The kernel's word for no wish at all.
 NO_LATENCY_US = 2_000_000_000
 
@@ -320,14 +322,24 @@ def placement(process: Path) -> str:
 
 
 def flags_of(process: Path) -> list[str]:
-    """Return the flags of a JVM as it tells them itself.
+    """Return the flags that a JVM takes from its command line and from its environment.
 
-    If its account has no name, as it was begun.
+    The kit's JVMs write no performance data (`-XX:+PerfDisableSharedMem`), which would tell them.
     """
-    for data in (process / "root/tmp").glob(f"hsperfdata_*/{process.name}"):
-        return performance_data(data.read_bytes()).get("java.rt.vmArgs", "").split()
-    command = (read(f"{process}/cmdline") or "").split("\0")
-    return command_flags(command) if Path(command[0]).name == "java" else []
+    command = texts_of(process / "cmdline")
+    if Path(command[0]).name != "java":
+        return []
+    given = dict(text.split("=", 1) for text in texts_of(process / "environ") if "=" in text)
+    first, second, last = (given.get(name, "").split() for name in VARIABLES_OF_JVMS)
+    return [*first, *second, *command_flags(command), *last]
+
+
+def texts_of(file: Path) -> list[str]:
+    """Return the texts of a file in /proc that NUL ends; an empty one if the process is gone."""
+    try:
+        return file.read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return [""]
 
 
 def command_flags(command: list[str]) -> list[str]:
@@ -341,26 +353,6 @@ def command_flags(command: list[str]) -> list[str]:
         else:
             break
     return flags
-
-
-def performance_data(data: bytes) -> dict[str, str]:
-    """Return the texts in a HotSpot performance data file (`jvmstat` format 2)."""
-    if data[:4] != b"\xca\xfe\xc0\xc0":
-        return {}
-    order = "<" if data[4] else ">"
-    entry, count = struct.unpack_from(f"{order}ii", data, 24)
-    texts = {}
-    for _ in range(count):
-        # entry's length, name's offset, vector's length, type, three of no interest, data's offset
-        length, name_at, size, kind, _, _, _, data_at = struct.unpack_from(
-            f"{order}iiibbbbi", data, entry
-        )
-        if kind == ord("B") and size:
-            name = data[entry + name_at :].split(b"\0", 1)[0].decode()
-            value = data[entry + data_at : entry + data_at + size]
-            texts[name] = value.split(b"\0", 1)[0].decode(errors="replace")
-        entry += length
-    return texts
 
 
 def packages() -> dict[str, object]:

@@ -20,6 +20,9 @@ final class Fork {
   /** File with what the JVM printed; it is sealed with the trial unless it is empty. */
   static final String LOG = "trial.log";
 
+  /** Directory for the temporary files of the JVM; it is removed before the trial is sealed. */
+  static final String TEMPORARY = "tmp";
+
   /** How the wait for a JVM came to its end; only {@code BOUND} makes a timeout. */
   enum End {
     /** The JVM ended, whether by itself or because something else ended it. */
@@ -69,6 +72,7 @@ final class Fork {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(options);
+    command.add(Trial.TEMPORARY_OPTION + Files.createDirectory(attempt.resolve(TEMPORARY)));
     command.add("-cp");
     command.add(clients.resolve(trial.client()) + "/*");
     command.add(program.getName());
@@ -91,6 +95,7 @@ final class Fork {
     options.add("-XX:+AlwaysPreTouch"); // else the first calls pay for the heap's pages
     options.addAll(trial.collectorOption());
     options.add("-XX:+ExitOnOutOfMemoryError");
+    options.add("-XX:+PerfDisableSharedMem"); // else a write to the disk can hold a safepoint
     options.addAll(trial.jvmOptions());
     return options;
   }

@@ -145,6 +145,7 @@ final class WorkArea {
     for (String scratch : SCRATCH) {
       Files.deleteIfExists(attempt.resolve(scratch));
     }
+    Durable.remove(attempt.resolve(Fork.TEMPORARY));
     try (Stream<Path> files = Files.list(attempt)) {
       for (Path file : files.toList()) {
         Durable.sync(file);

@@ -43,6 +43,9 @@ public final class Trial {
   /** How the reason of a trial begins whose client could not be opened. */
   public static final String SET_UP_FAILED = "set-up failed: ";
 
+  /** How the option begins that names the directory for temporary files of the trial's JVM. */
+  public static final String TEMPORARY_OPTION = "-Djava.io.tmpdir=";
+
   /** Exit status of a JVM that ran out of memory, the same as HotSpot's ExitOnOutOfMemoryError. */
   public static final int EXIT_MEMORY = 3;
 
@@ -306,7 +309,10 @@ public final class Trial {
     return Json.of(
         "version", System.getProperty("java.runtime.version"),
         "vendor", System.getProperty("java.vendor"),
-        "options", ManagementFactory.getRuntimeMXBean().getInputArguments(),
+        "options",
+            ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
+                .filter(option -> !option.startsWith(TEMPORARY_OPTION)) // other in each trial
+                .toList(),
         "heap_max_bytes", Runtime.getRuntime().maxMemory(),
         "collectors",
             ManagementFactory.getGarbageCollectorMXBeans().stream()

@@ -1,0 +1,28 @@
+"""The units of the services: what every JVM of the kit is started with."""
+
+from pathlib import Path
+
+import pytest
+from jinja2 import Environment
+
+ROLES = Path(__file__).parents[2] / "roles"
+JVMS = [
+    unit for unit in ROLES.glob("*/templates/*.service.j2") if "/usr/bin/java" in unit.read_text()
+]
+
+
+def test_the_units_of_jvms_are_found():
+    assert {unit.parents[1].name for unit in JVMS} == {"openmq", "tomcat", "worker_programs"}
+
+
+@pytest.mark.parametrize("unit", JVMS, ids=lambda unit: unit.parents[1].name)
+def test_a_service_ends_without_memory_and_shares_no_performance_data(unit):
+    """Else a write of that data to the disk can hold a safepoint."""
+    role = unit.parents[1].name
+    values = {f"{role}_jvm_options": ["-XX:+UseSerialGC"], "program": {"heap_mb": 64}}
+    environment = Environment(autoescape=True)
+    environment.filters["bool"] = bool
+    text = environment.from_string(unit.read_text()).render(values)
+    command = text[text.index("ExecStart=") :].partition("SuccessExitStatus")[0].split()
+    for option in ("UseSerialGC", "ExitOnOutOfMemoryError", "PerfDisableSharedMem"):
+        assert command.count(f"-XX:+{option}") == 1
