@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import org.rackbench.harness.api.ServerOutOfMemory;
 import org.rackbench.harness.trial.CallLog;
 import org.rackbench.harness.trial.Capture;
 import org.rackbench.harness.trial.Json;
@@ -53,7 +54,8 @@ final class TrialRecord {
       case Trial.EXIT_MEMORY -> {
         String reason =
             "the client's JVM ran out of memory (heap %d MiB)".formatted(trial.heapMegabytes());
-        return new TrialRecord(trial, attempt, none, "oom", reason);
+        String named = ServerOutOfMemory.reason(fork.lastLine(), reason);
+        return new TrialRecord(trial, attempt, none, "oom", named);
       }
       case Trial.EXIT_IO ->
           throw new IOException("the trial's JVM could not write its log: " + fork.lastLine());

@@ -11,6 +11,7 @@ import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Client;
 import org.rackbench.harness.api.Part;
 import org.rackbench.harness.api.Parts;
+import org.rackbench.harness.api.ServerOutOfMemory;
 import org.rackbench.harness.api.Setting;
 
 /** A client of which the factor {@code part} says how it behaves. */
@@ -31,9 +32,11 @@ public final class Puppet implements Client, Caller {
             "all-wrong",
             "set-up",
             "memory",
+            "server-memory",
             "hang",
             "hang-once",
             "chatty",
+            "temporary",
             "tell-timeout",
             "collect-first",
             "hang-at-close",
@@ -71,9 +74,12 @@ public final class Puppet implements Client, Caller {
     parts.begin(Part.WAIT);
     switch (part) {
       case "memory" -> eatMemory();
+      case "server-memory" ->
+          throw ServerOutOfMemory.printed("http://worker1/axis", "Java heap space\nat line 1");
       case "hang" -> hang();
       case "hang-once" -> hangOnce();
       case "chatty" -> System.out.println("said by the client");
+      case "temporary" -> System.out.println(Files.createTempFile("Axis", ".att"));
       case "mixed" -> failAt3And4();
       case "killed" -> signalSelf("KILL");
       case "crash" -> signalSelf("ABRT");

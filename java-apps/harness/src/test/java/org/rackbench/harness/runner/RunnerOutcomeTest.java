@@ -167,6 +167,7 @@ class RunnerOutcomeTest {
     bench.plan("t5", "ok", Map.of("constants", new TreeMap<>(Map.of("call_timeout_s", "soon"))));
     bench.plan("t6", "error");
     bench.plan("t7", "ok");
+    bench.plan("t8", "server-memory");
     Bench.Ended runner = bench.runner();
     assertEquals(0, runner.status(), runner.output());
     assertOutcome("t1", "failed", "set-up failed: IOException: no server there");
@@ -180,8 +181,26 @@ class RunnerOutcomeTest {
     assertOutcome("t5", "failed", "call_timeout_s is soon");
     assertOutcome("t6", "failed", "NoClassDefFoundError: a.missing.Jar");
     assertOutcome("t7", "ok", "");
+    assertEquals(
+        "the server http://worker1/axis ran out of memory: Java heap space",
+        bench.trial("t8").get("reason"));
+    assertEquals("oom", bench.trial("t8").get("outcome"));
     assertEquals(0, bench.trial("t3").get("calls_rows"));
     assertEquals(List.of(CallLog.HEADER.strip()), bench.calls("t3"));
+  }
+
+  @Test
+  void temporaryFilesLieInTheAttemptAndAreNotSealed() throws Exception {
+    bench.plan("t1", "temporary");
+    Bench.Ended runner = bench.runner();
+    assertEquals(0, runner.status(), runner.output());
+    assertEquals(List.of("calls.csv", "trial.json", "trial.log"), names("t1"));
+    for (String file : Files.readAllLines(bench.sealed("t1").resolve("trial.log"))) {
+      assertTrue(file.contains("/work/t1.1/tmp/Axis"), file);
+    }
+    List<?> options = (List<?>) ((Map<?, ?>) bench.trial("t1").get("jvm")).get("options");
+    assertTrue(options.contains("-XX:+PerfDisableSharedMem"), options.toString());
+    assertFalse(options.toString().contains("tmpdir"), "all trials have the same options");
   }
 
   @Test

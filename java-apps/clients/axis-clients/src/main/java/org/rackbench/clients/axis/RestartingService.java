@@ -8,6 +8,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import org.rackbench.harness.api.ServerOutOfMemory;
 
 /** A service that may run out of memory, end, and be restarted by its supervisor. */
 final class RestartingService {
@@ -64,16 +65,18 @@ final class RestartingService {
   }
 
   /**
-   * Throws OutOfMemoryError when the server answered that it is out of memory, and IOException when
-   * it is gone, as it is after running out of memory. Returns otherwise.
+   * Throws ServerOutOfMemory when the server answered that it is out of memory, and IOException
+   * when it is gone, as it is after running out of memory. Returns otherwise, also when this JVM is
+   * out of memory.
    */
   void explain(Exception failure) throws IOException {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      if (cause instanceof OutOfMemoryError) {
+        return;
+      }
       String text = cause.toString();
       if (text.contains("OutOfMemoryError") || text.contains("Java heap space")) {
-        String reason = "the server is out of memory: " + text;
-        System.err.println(reason);
-        throw new OutOfMemoryError(reason);
+        throw ServerOutOfMemory.printed(endpoint, text);
       }
       if (cause instanceof ConnectException) {
         lost = true;

@@ -31,6 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Part;
+import org.rackbench.harness.api.ServerOutOfMemory;
 import org.rackbench.harness.api.Setting;
 import org.rackbench.harness.trial.LabFile;
 import org.rackbench.tomcattesting.WarServer;
@@ -178,6 +179,26 @@ class MatrixSoapTest {
     assertEquals(Set.of(), left);
   }
 
+  /** The runner gives each trial's JVM a directory of its own for them. */
+  @Test
+  void anAttachmentLiesInTheTemporaryDirectoryOfTheJvm() throws Exception {
+    Set<Path> before = attachmentFiles();
+    MatrixSoap client = new MatrixSoap();
+    client.open(setting("dime", 100));
+    try (Caller caller = client.caller(0)) {
+      caller.prepare(0);
+      caller.call();
+      Set<Path> received = attachmentFiles();
+      received.removeAll(before);
+      received.removeIf(file -> file.startsWith(base)); // of the server
+      Path temporary = Path.of(System.getProperty("java.io.tmpdir"));
+      assertFalse(received.isEmpty());
+      received.forEach(file -> assertEquals(temporary, file.getParent()));
+    } finally {
+      client.close();
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void aServerThatBreaksOffIsAnErrorThatSaysWhatToThink(boolean reset) throws Exception {
@@ -210,11 +231,21 @@ class MatrixSoapTest {
   @Test
   void aFaultThatNamesTheServersMemoryIsOutOfMemory() {
     RestartingService server = new RestartingService("http://localhost/axis");
-    OutOfMemoryError e =
+    ServerOutOfMemory e =
         assertThrows(
-            OutOfMemoryError.class,
+            ServerOutOfMemory.class,
             () -> server.explain(new IOException("java.lang.OutOfMemoryError: Java heap space")));
-    assertTrue(e.getMessage().contains("the server is out of memory"), e.getMessage());
+    assertEquals(
+        "the server http://localhost/axis ran out of memory:"
+            + " java.io.IOException: java.lang.OutOfMemoryError: Java heap space",
+        ServerOutOfMemory.reason(e.getMessage(), "the client"));
+  }
+
+  @Test
+  void aLackOfMemoryOfTheClientIsNotTheServers() throws IOException {
+    RestartingService server = new RestartingService("http://localhost/axis");
+    server.explain(new IOException("a fault", new OutOfMemoryError("Java heap space")));
+    assertFalse(server.wasLost());
   }
 
   @Test
