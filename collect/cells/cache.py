@@ -17,19 +17,20 @@ from typing import Any, Self
 import pyarrow as pa
 from pyarrow import ipc
 
+from collect.cells.first_calls import FirstCalls
 from collect.cells.summaries import CountedCalls, TrialSummary
 from collect.run.trials import Trial
 
 DIRECTORY = ".cache"
 # Raised whenever the format of the files, or what is computed from a log, changes.
-LAYOUT = 6
+LAYOUT = 7
 _DIGEST_BYTES = hashlib.sha256().digest_size
 # A file that was begun longer ago was left by a process that was killed.
 _LONGEST_WRITE_S = 3600
-_WHOLE = {"calls", "errors", "measured_from_ns", "measured_to_ns"}
+_WHOLE = {"calls", "errors", "measured_from_ns", "measured_to_ns", "late"}
 _NUMBERS = {
     field.name: pa.int64() if field.name in _WHOLE else pa.float64()
-    for field in fields(TrialSummary)
+    for field in (*fields(TrialSummary), *fields(FirstCalls))
 }
 _SCHEMA = pa.schema(
     [
@@ -89,11 +90,12 @@ class Cache:
             return None
         names = ("course_ms", "times_ns", "course_at_ns")
         lists = (row.column(name).combine_chunks().flatten().to_numpy() for name in names)
-        return CountedCalls(TrialSummary(**_values(row, TrialSummary)), *lists)
+        summary, first = (kind(**_values(row, kind)) for kind in (TrialSummary, FirstCalls))
+        return CountedCalls(summary, *lists, first)
 
     def write(self, stamp: Stamp, counted: CountedCalls) -> None:
         """Hold what was counted of a log; `stamp` was taken before the log was read."""
-        values = {**vars(stamp), **vars(counted.summary), **vars(counted)}
+        values = {**vars(stamp), **vars(counted.summary), **vars(counted.first), **vars(counted)}
         sink = pa.BufferOutputStream()
         with ipc.new_stream(sink, _SCHEMA) as writer:
             writer.write_batch(pa.RecordBatch.from_pylist([values], schema=_SCHEMA))

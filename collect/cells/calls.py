@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from collect.cells.cache import Cache, Stamp
+from collect.cells.first_calls import FirstCalls
 from collect.cells.logs import read_log
 from collect.cells.summaries import QUANTILES, CountedCalls, TrialSummary, count_calls
 from collect.errors import InputError
@@ -80,6 +81,10 @@ class Calls:
     def spreads(self, trials: Iterable[str]) -> Mapping[str, NDArray[np.float64]]:
         """Return the measured times of each trial in ms in ascending order, at most 200."""
         return {name: self.counted[name].spread_ms for name in trials}
+
+    def beginnings(self, trials: Iterable[str]) -> Mapping[str, FirstCalls]:
+        """Return how the measured phase of each trial begins."""
+        return {name: self.counted[name].first for name in trials}
 
     def cells(self, cell_of: Mapping[str, int]) -> Mapping[int, CellQuantiles]:
         """Return the quantiles of each cell; `cell_of` maps trials that count to their cells."""

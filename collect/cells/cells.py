@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collect.cells.calls import Calls, CellQuantiles
+from collect.cells.first_calls import FirstCalls
 from collect.cells.limits import Limit, limit_of
 from collect.cells.part_means import PartMeans, part_means
 from collect.cells.summaries import TrialSummary
@@ -37,6 +38,7 @@ from collect.stats.estimates import (
 
 NOT_RUN = "not run"
 _SEVERITY = ("oom", "timeout", "failed")
+_ROUNDING = 1e-9
 _NOTHING = TrialSummary(0, 0, None, None, None, None)
 
 
@@ -46,11 +48,25 @@ class CellTrial:
 
     trial: Trial
     calls: TrialSummary
+    least_ok: float = 0.0
 
     @property
     def counts(self) -> bool:
-        """Whether its calls are in the averages: its outcome is ok and a measured call is ok."""
-        return self.trial.outcome == "ok" and self.calls.mean_ms is not None
+        """Whether its calls are in the averages.
+
+        Its outcome must be ok, a measured call must be, and of all of them the share `least_ok`:
+        the runner of an earlier version seals a trial as ok for one such call.
+        """
+        measured = self.calls.calls + self.calls.errors
+        has_most = self.calls.calls >= self.least_ok * measured - _ROUNDING
+        return self.trial.outcome == "ok" and self.calls.mean_ms is not None and has_most
+
+    @property
+    def reason(self) -> str:
+        """Why it does not count, as far as its seal or its calls say."""
+        calls = self.calls
+        few = f"{calls.calls} of {calls.calls + calls.errors} measured calls were ok"
+        return self.trial.reason or ("" if self.trial.outcome != "ok" else few)
 
 
 @dataclass(frozen=True)
@@ -82,7 +98,8 @@ class CellResult:
 
     `trials` holds every verified trial in plan order, whatever its outcome; `courses` the measured
     times of those that count in the order of calls, which started at `courses_at`, in ns, `spreads`
-    in ascending order. `threads` are those of its client.
+    in ascending order. `threads` are those of its client; `firsts` say how the measured phases of
+    those that count begin.
     """
 
     cell: Cell
@@ -93,6 +110,7 @@ class CellResult:
     spreads: tuple[NDArray[np.float64], ...]
     courses_at: tuple[NDArray[np.int64], ...] = ()
     threads: int = 1
+    firsts: tuple[FirstCalls, ...] = ()
 
     @cached_property
     def counted(self) -> tuple[CellTrial, ...]:
@@ -108,6 +126,13 @@ class CellResult:
         return max(
             outcomes, key=lambda name: (outcomes[name], name in _SEVERITY[:2]), default=NOT_RUN
         )
+
+    @property
+    def why_failed(self) -> str:
+        """Why the first of its failed trials failed, where no trial counts; else ""."""
+        if self.outcome != "failed":
+            return ""
+        return next(t.reason for t in self.trials if self.outcome_of(t) == "failed")
 
     @property
     def failed_trials(self) -> int:
@@ -237,7 +262,7 @@ class CellResult:
     @staticmethod
     def outcome_of(trial: CellTrial) -> str:
         """Return the outcome of a trial that does not count."""
-        # A sealed `ok` trial without one good measured call has nothing to average.
+        # A sealed `ok` trial without enough good measured calls has nothing to average.
         return "failed" if trial.trial.outcome == "ok" else trial.trial.outcome
 
 
@@ -246,15 +271,17 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResu
     index = {cell: number for number, cell in enumerate(run.cells)}
     cell_of = {planned.id: planned.factors for planned in run.plan}
     threads = {planned.factors: planned.threads for planned in run.plan}
+    least_ok = {planned.id: planned.least_ok for planned in run.plan}
     number_of = {trial.id: index[cell_of[trial.id]] for trial in trials}
     summaries = calls.trials()
     grouped: list[list[CellTrial]] = [[] for _ in index]
     for trial in trials:
         summary = summaries.get(trial.id, _NOTHING)
-        grouped[number_of[trial.id]].append(CellTrial(trial, summary))
+        grouped[number_of[trial.id]].append(CellTrial(trial, summary, least_ok[trial.id]))
     counting = {t.trial.id: number_of[t.trial.id] for group in grouped for t in group if t.counts}
     quantiles, courses = calls.cells(counting), calls.courses(counting)
     starts, spreads = calls.course_starts(counting), calls.spreads(counting)
+    firsts = calls.beginnings(counting)
     planned = Counter(cell_of.values())
     return [
         CellResult(
@@ -266,6 +293,7 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResu
             spreads=tuple(spreads[t.trial.id] for t in grouped[number] if t.counts),
             courses_at=tuple(starts[t.trial.id] for t in grouped[number] if t.counts),
             threads=threads[cell],
+            firsts=tuple(firsts[t.trial.id] for t in grouped[number] if t.counts),
         )
         for cell, number in index.items()
     ]

@@ -22,7 +22,7 @@ do not count the bytes of their disks, waiting includes the disk, and its senten
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from collect.cells.usage import Busy, Usage, kind_of
+from collect.cells.usage import NOT_OBSERVED, Busy, Usage, kind_of
 
 FULL = 0.9
 """Share from which on something is full.
@@ -61,6 +61,11 @@ class Limit:
     text: str
     is_bench: bool = False
 
+    @property
+    def name(self) -> str:
+        """The word of the limit, or that there is none."""
+        return self.by or (NOT_OBSERVED if self.text == NOT_OBSERVED else "not known")
+
 
 @dataclass(frozen=True)
 class _Share:
@@ -74,7 +79,7 @@ class _Share:
 def limit_of(usage: Usage, threads: int) -> Limit:
     """Return what limits a cell whose client has so many threads, from what was busy in it."""
     if usage.why:
-        return Limit("", f"not known ({usage.why})")
+        return Limit("", usage.why if usage.why == NOT_OBSERVED else f"not known ({usage.why})")
     full = max(_full(usage, threads), key=lambda found: found[0], default=None)
     if full is not None:
         return full[1]

@@ -16,7 +16,7 @@ from collect.run import starts
 from collect.run.cell import Cell
 from collect.run.plan import PlannedTrial
 from collect.run.trials import Trial
-from collect.run.warmup import bounds_of
+from collect.run.warmup import Warmup, bounds_of
 from collect.stats.power import Spread, shared_variance
 
 
@@ -52,7 +52,9 @@ class PilotCell:
     def fork_s_of(self, planned: PlannedTrial) -> float:
         """Return what a trial of this cell costs without its measured calls in another profile."""
         least, most = bounds_of(planned.warmup)
-        change = min(max(self.warmup_calls, least), most) - self.warmup_calls
+        least_s = planned.warmup.least_s if isinstance(planned.warmup, Warmup) else None
+        in_time = (least_s or 0) / self.call_s
+        change = min(max(self.warmup_calls, least, in_time), most) - self.warmup_calls
         return max(self.fork_s + change * self.call_s, 0.0)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from collect.cells.first_calls import FirstCalls, first_calls
 from collect.cells.logs import MISSING, Columns
 from collect.run.trials import PHASES, STATUSES
 from collect.stats.estimates import Moments
@@ -51,12 +52,14 @@ class CountedCalls:
 
     `course_ms` holds the times in the order of their starts as at most 200 means, `course_at_ns`
     when the first call of each mean started; `times_ns` holds every time, int64, in the same order.
+    `first` says how the measured phase begins.
     """
 
     summary: TrialSummary
     course_ms: NDArray[np.float64]
     times_ns: NDArray[np.int64]
     course_at_ns: NDArray[np.int64]
+    first: FirstCalls
 
     @property
     def spread_ms(self) -> NDArray[np.float64]:
@@ -94,7 +97,7 @@ def count_calls(columns: Columns) -> CountedCalls:
         measured_to_ns=int(_ends(columns, every).max()) if len(every) else None,
     )
     at_ns = columns["start_ns"][rows][_bounds(calls)[:-1]]
-    return CountedCalls(summary, _course(times), times_ns, at_ns)
+    return CountedCalls(summary, _course(times), times_ns, at_ns, first_calls(columns))
 
 
 def _times(columns: Columns, rows: NDArray[np.intp]) -> NDArray[np.int64]:

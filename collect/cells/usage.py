@@ -17,7 +17,7 @@ from collect.run.recorded import Machine
 if TYPE_CHECKING:
     from collect.cells.cells import CellTrial
 
-NOT_RECORDED = "not recorded"
+NOT_RECORDED, NOT_OBSERVED = "not recorded", "not observed"
 LEAST_SEEN = 0.9
 """Share of the measured phase that samples must cover: what they do not show cannot change the mean
 of a share by more than ten points.
@@ -105,7 +105,7 @@ def usage_of_trial(item: CellTrial) -> Usage:
     """Return what was busy while the calls of a trial were measured."""
     trial, first, last = item.trial, item.calls.measured_from_ns, item.calls.measured_to_ns
     if trial.resources is None:
-        return Usage({}, {}, NOT_RECORDED)
+        return Usage({}, {}, NOT_RECORDED if trial.is_observed else NOT_OBSERVED)
     if first is None or last is None or last <= first:
         return Usage(trial.machines, {}, "no measured call")
     try:

@@ -64,7 +64,7 @@ def write_csv(analysis: Analysis, path: Path) -> None:
 
 
 def write_jtl(analysis: Analysis, path: Path) -> None:
-    """Write the measured calls as JMeter does: JTL_COLUMNS, times rounded to whole milliseconds.
+    """Write the measured calls of trials that count as JMeter does: JTL_COLUMNS, in whole ms.
 
     `timeStamp` is the start, from the wall-clock anchor of the trial; `bytes` and `sentBytes` are
     those of the bodies, 0 where unknown. `collect import` reads the cell from the label.
@@ -85,7 +85,7 @@ def write_jtl(analysis: Analysis, path: Path) -> None:
                    threads AS "grpThreads", threads AS "allThreads", '' AS "URL",
                    elapsed AS "Latency", 0 AS "IdleTime", 0 AS "Connect"
             FROM calls LEFT JOIN errors USING (trial, seq)
-            WHERE phase = 'measure' ORDER BY "timeStamp", position, seq""",
+            WHERE counts AND phase = 'measure' ORDER BY "timeStamp", position, seq""",
             path,
             _CSV,
         )
@@ -96,9 +96,10 @@ def calls_of(analysis: Analysis, scratch: Path) -> Iterator[duckdb.DuckDBPyConne
     """Open a database with the view `calls` over the logs of the whole trials of a run.
 
     Its columns are PARQUET_COLUMNS, `level0` and so on (of each factor, as text), `label`,
-    `threads`, `anchor_ns` (since 1970), `begun_ns` (since the trial's start) and `time_ns`, which
-    in an open loop includes the waiting. The table `errors` holds `trial`, `seq` and `text`. While
-    the database is open, it keeps what does not fit into memory in a directory in `scratch`.
+    `threads`, `counts` (whether the trial is in the averages), `anchor_ns` (since 1970), `begun_ns`
+    (since the trial's start) and `time_ns`, which in an open loop includes the waiting. The table
+    `errors` holds `trial`, `seq` and `text`. While the database is open, it keeps what does not fit
+    into memory in a directory in `scratch`.
     """
     trials = [trial.trial for cell in analysis.cells for trial in cell.trials]
     with TemporaryDirectory(prefix=".export-", dir=scratch) as spill, duckdb.connect() as database:
@@ -134,6 +135,7 @@ def _view(analysis: Analysis, trials: Sequence[Trial]) -> str:
 def _described(analysis: Analysis, trials: Sequence[Trial]) -> dict[str, tuple[str, list[Any]]]:
     threads = {planned.id: planned.threads for planned in analysis.run.plan}
     factors = analysis.run.factors
+    counting = {trial.trial.id for cell in analysis.cells for trial in cell.counted}
     return {
         "trial": ("VARCHAR", [trial.id for trial in trials]),
         "block": ("INTEGER", [trial.block for trial in trials]),
@@ -147,6 +149,7 @@ def _described(analysis: Analysis, trials: Sequence[Trial]) -> dict[str, tuple[s
         "started_at": ("TIMESTAMPTZ", [trial.started_at for trial in trials]),
         "label": ("VARCHAR", [label_of(trial.factors) for trial in trials]),
         "threads": ("INTEGER", [threads[trial.id] for trial in trials]),
+        "counts": ("BOOLEAN", [trial.id in counting for trial in trials]),
         "anchor_ns": ("BIGINT", [anchor_ns(trial) for trial in trials]),
         **{
             f"level{place}": ("VARCHAR", [level_text(trial.factors[name]) for trial in trials])

@@ -43,11 +43,20 @@ FORMATS: Mapping[str, Format] = {
         "tables:write_trials",
     ),
     "cells": Format("CSV with a row for each cell, as cells.csv", ".cells.csv", "tables:write_csv"),
-    "jtl": Format("measured calls for JMeter, in whole milliseconds", ".jtl", "calls:write_jtl"),
+    "jtl": Format(
+        "measured calls of trials that count, for JMeter, in whole milliseconds",
+        ".jtl",
+        "calls:write_jtl",
+    ),
     "hdr": Format(
-        "HdrHistogram log: a histogram of each trial in ns, tagged by its cell",
+        "HdrHistogram log: a histogram of each trial that counts in ns, tagged by its cell",
         ".hlog",
         "hdr:write_hdr",
+    ),
+    "warmup": Format(
+        "CSV of how each cell warmed up, and of the pause before its first measured calls",
+        ".warmup.csv",
+        "warmups:write_warmups",
     ),
     "latex": Format(
         "the cells as a table for the packages booktabs and longtable",

@@ -17,15 +17,15 @@ _TAG_SAFE = " =.:;'()/@"
 
 
 def write_hdr(analysis: Analysis, path: Path) -> None:
-    """Write a histogram of each trial's measured ok calls in ns, with three significant digits.
+    """Write a histogram of each trial that counts: its ok calls in ns, three significant digits.
 
     The log has format 1.2. The tag of a line is the cell, percent-encoded where the format needs
-    it, so that the lines of a cell can be added up. A trial without such a call has no line.
+    it, so that the lines of a cell can be added up.
     """
-    trials = {t.trial.id: t.trial for cell in analysis.cells for t in cell.trials}
+    trials = {t.trial.id: t.trial for cell in analysis.cells for t in cell.counted}
     with calls_of(analysis, path.parent) as database, path.open("w", encoding="utf-8") as log:
         log.write("#[Histogram log format version 1.2]\n#[values are nanoseconds]\n")
-        counted = "phase = 'measure' AND status = 'ok'"
+        counted = "counts AND phase = 'measure' AND status = 'ok'"
         ranges = database.execute(
             f"""SELECT trial, min(anchor_ns::HUGEINT + begun_ns),
                        max(anchor_ns::HUGEINT + begun_ns + time_ns),

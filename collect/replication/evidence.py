@@ -322,7 +322,9 @@ class Measured:
         """Return a quantity of the trials of `cells`, a row for each block that has them all."""
         for cell in cells:
             if self.outcome(cell) != OK:
-                return Untested(f"{name_of(cell)}: {self.outcome(cell)}")
+                why = self.cells[cell].why_failed if cell in self.cells else ""
+                told = f"{self.outcome(cell)} ({why})" if why else self.outcome(cell)
+                return Untested(f"{name_of(cell)}: {told}")
         rows = [[_of_trial(trial, of) for trial in block] for block in self.blocks(cells)]
         whole = [[v for v in row if v is not None] for row in rows if None not in row]
         return whole or Untested(NO_BLOCK)

@@ -211,12 +211,15 @@ def profiled(cell: Cell, trials: Sequence[Trial]) -> Profiled:
     """Read the profiles of a cell's trials; what cannot be read is a gap."""
     stacks: dict[tuple[str, ...], float] = defaultdict(float)
     events, links, gaps = [], [], []
-    calls = sum(trial.calls_rows for trial in trials)
+    calls = sum(trial.calls_rows for trial in trials if trial.outcome != "failed")
     if not trials:
         gaps.append("its trial with a profiler is not sealed")
     for trial in trials:
         if not trial.calls_rows:
             gaps.append(f"{trial.id}: {trial.outcome}, no calls ({trial.reason})")
+            continue
+        if trial.outcome == "failed":
+            gaps.append(f"{trial.id}: failed ({trial.reason})")
             continue
         for profile in trial.profiles:
             who = f"{profile.service} on {profile.node}"

@@ -29,6 +29,7 @@ from collect.report.flames import Flames, flames_of
 from collect.report.provenance import Fact, facts_of, nodes_of, settings_of
 from collect.report.templates import page_templates
 from collect.report.warnings import ReportWarning, find_warnings
+from collect.report.warmups import CellWarmup, SystemBeginning, beginnings_of, warmups_of
 from collect.report.wire import CellWire, wires_of
 from collect.run import starts
 from collect.run.cell import Cell
@@ -103,6 +104,16 @@ class Section:
     def flames(self) -> Flames | None:
         """The profiles; None of a run without."""
         return flames_of(self.analysis, self._systems[0])
+
+    @cached_property
+    def warmups(self) -> Sequence[CellWarmup]:
+        """What the JVMs of each cell did in warm-up and measured phase; nothing of old runs."""
+        return warmups_of(self.analysis.cells)
+
+    @cached_property
+    def beginnings(self) -> Sequence[SystemBeginning]:
+        """How the measured phases of each system begin."""
+        return beginnings_of(self.analysis.cells, *self._systems)
 
     @property
     def has_resources(self) -> bool:

@@ -50,6 +50,7 @@ def find_warnings(analysis: Analysis) -> list[ReportWarning]:
         *_of_outcomes(analysis.cells),
         *_of_calls(analysis.cells),
         *_of_limits(analysis.cells),
+        *_of_observers(analysis.run),
         *_of_sharing(first_seen(looks)),
         *_of_fit(analysis.run),
         *_of_starts(analysis),
@@ -154,6 +155,20 @@ def _of_limits(cells: Sequence[CellResult]) -> list[ReportWarning]:
     )
     details = [f"{name_of(cell.cell)}: {cell.limit.text}" for cell in limited]
     return [ReportWarning(text, _first(details))]
+
+
+def _of_observers(run: Run) -> list[ReportWarning]:
+    """Return which cells were measured without observers, with what is not known of them."""
+    of = {planned.factors: planned.constants.get("observe") == "none" for planned in run.plan}
+    details = [name_of(cell) for cell in run.cells if of[cell]]
+    if not details:
+        return []
+    who = "The run was" if all(of.values()) else f"{_count(len(details), 'cell')} of it were"
+    text = (
+        f"{who} measured without observers (observe: none): nodes and JVMs were not sampled, so "
+        "what limited the calls and what the compiler did was not observed."
+    )
+    return [ReportWarning(text, () if all(of.values()) else _first(details), is_grave=False)]
 
 
 def _of_unknown_limits(cells: Sequence[CellResult]) -> list[ReportWarning]:

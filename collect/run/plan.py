@@ -25,12 +25,18 @@ _ID = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _SLUG_LENGTH = 60
 FIRST_DRAWING, DRAWING = 1, 2
 """How data are drawn in plans that do not say it, and in new ones (`CallData.java`)."""
-_LEFT_OUT = ("restart", "stop", "shift", "calls_in_all", "fitted_to", "profiled", "captured")
+_LEFT_OUT = (
+    *("restart", "stop", "shift", "calls_in_all", "fitted_to", "profiled", "captured"),
+    "least_ok",
+)
 """Keys that a line lacks when they are empty."""
 _LATER = ("needs", "servers", "drawing", *_LEFT_OUT)
 """Keys that a plan of an earlier version may lack."""
 _READ_APART = ("warmup", "stop")
 _SHOWN = 60
+_BEFORE_DRAWINGS = {"least_ok": 0.0, "drawing": FIRST_DRAWING}
+_EARLIER: Sequence[Mapping[str, Any]] = (_BEFORE_DRAWINGS, {**_BEFORE_DRAWINGS, "restart": ""})
+"""What plans of earlier versions lack, newest first."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,9 @@ class PlannedTrial:
     `profiled` is true of a trial that runs with a profiler and `captured` of one whose packets are
     kept, each in blocks after all others: they never count. `drawing` is how clients draw the data
     of a call from the seed: 1 in a plan of an earlier version, whose calls send the same values
-    shifted by one, 2 where the data of calls are independent.
+    shifted by one, 2 where the data of calls are independent. `least_ok` is the share of the
+    measured calls that must be ok; 0 in a plan of an earlier version, where one such call is
+    enough.
     """
 
     schema: int
@@ -77,6 +85,7 @@ class PlannedTrial:
     profiled: bool = False
     captured: bool = False
     drawing: int = FIRST_DRAWING
+    least_ok: float = 0.0
 
     @property
     def counts(self) -> bool:
@@ -145,6 +154,8 @@ class PlannedTrial:
             raise ValueError(f"has the restart {quoted(trial.restart)[:_SHOWN]}")
         if not FIRST_DRAWING <= trial.drawing <= DRAWING:
             raise ValueError(f"has the drawing {trial.drawing}, which this version does not know")
+        if "least_ok" in record and not 0 < trial.least_ok <= 1:
+            raise ValueError(f"has the least_ok {quoted(trial.least_ok)[:_SHOWN]}")
         for name, level in trial.factors.items():
             if not isinstance(level, (bool, int, float, str)):
                 raise ValueError(f"has the level {quoted(level)[:_SHOWN]} of {name}")  # noqa: TRY004
@@ -178,6 +189,8 @@ def _is_of(value: Any, kind: Any) -> bool:
     """Tell whether a value of a plan is of its kind; no number of it is below zero."""
     if kind is int:
         return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+    if kind is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
     return isinstance(value, dict if kind is Mapping else kind)
 
 
@@ -232,6 +245,7 @@ def make_plan(
                     profiled=profiled,
                     captured=captured,
                     drawing=drawing,
+                    least_ok=profile.least_ok,
                     **{**vars(settings), **one_call},
                 )
             )
@@ -257,15 +271,14 @@ def write_plan(path: Path, trials: Sequence[PlannedTrial]) -> bool:
 def is_planned(path: Path, trials: Sequence[PlannedTrial]) -> bool:
     """Tell whether `path` holds this plan; raises InputError when it holds another.
 
-    A run that an earlier version planned goes on as it began: with its drawing of data, and without
-    restarts where it had none.
+    A run that an earlier version planned goes on as it began, without what that version lacked.
     """
     if not path.exists():
         return False
-    before_drawings = [replace(trial, drawing=FIRST_DRAWING) for trial in trials]
-    before_restarts = [replace(trial, restart="") for trial in before_drawings]
-    for same in (trials, before_drawings, before_restarts):
-        if path.read_bytes() in (plan_bytes(same), plan_bytes(in_order(same, ()))):
+    there = path.read_bytes()
+    for earlier in ({}, *_EARLIER):
+        same = [replace(trial, **earlier) for trial in trials]
+        if there in (plan_bytes(same), plan_bytes(in_order(same, ()))):
             return True
     raise InputError(
         f"run {_run(path)} exists with another plan: {_difference(path, trials)}; "
@@ -365,6 +378,7 @@ def _common(trial: PlannedTrial) -> dict[str, str]:
         "restart": trial.restart,
         "stop": str(trial.stop or "none"),
         "drawing": str(trial.drawing),
+        "least_ok": str(trial.least_ok or "none"),
     }
 
 

@@ -1,7 +1,7 @@
 """What a runner records in trial.json beside the calls; no time rests on it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from collect.run.fields import Fields, leaves
@@ -50,12 +50,44 @@ class Restart:
 class WarmedUp:
     """The warm-up of a trial: `calls` of a thread (mean), `rows` of all threads.
 
-    `steady` is None where a fixed number of calls was asked for.
+    `steady` is None where a fixed number of calls was asked for. `lead_calls` are those that
+    threads made, when they were warm, until all were; None in a trial of an earlier version, whose
+    threads waited for each other instead.
     """
 
     calls: int
     rows: int
     steady: bool | None
+    lead_calls: int | None = None
+
+
+@dataclass(frozen=True)
+class Phase:
+    """What the client's JVM did in a phase of a trial, None where it is not known.
+
+    `compile_ms` is the time of the just-in-time compiler, over all of its threads.
+    """
+
+    elapsed_ns: float | None
+    compile_ms: float | None
+    classes_loaded: float | None
+    gc_count: float | None
+    gc_ms: float | None
+
+    @property
+    def compiling(self) -> float | None:
+        """The time of the compiler over that of the phase, above 1 where threads of it overlap."""
+        if self.compile_ms is None or not self.elapsed_ns:
+            return None
+        return self.compile_ms * 1e6 / self.elapsed_ns
+
+
+def phases_of(record: Fields) -> Mapping[str, Phase]:
+    """Return the phases by name: warmup, measure; none of a trial without observers."""
+    return {
+        name: Phase(**{field.name: phase.number(field.name) for field in fields(Phase)})
+        for name, phase in record.by_name("phases").items()
+    }
 
 
 @dataclass(frozen=True)
@@ -207,7 +239,8 @@ def warmup_of(record: Fields) -> WarmedUp | None:
     calls, rows, steady = warmup.whole("calls"), warmup.whole("rows"), warmup.all.get("steady")
     if calls is None or rows is None:
         return None
-    return WarmedUp(calls, rows, steady if isinstance(steady, bool) else None)
+    steady = steady if isinstance(steady, bool) else None
+    return WarmedUp(calls, rows, steady, warmup.whole("lead_calls"))
 
 
 def ran_with(record: Fields) -> Mapping[str, Mapping[str, str]]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 Setting = Level | Sequence[Level]
 
 STUDIES = Path("playbooks/studies")
+LEAST_OK = 0.9
+"""The share of a trial's measured calls that must be ok, unless the study says otherwise."""
 CELL_COLUMNS = (
     *("trials", "calls", "mean_ms", "ci95_low_ms", "ci95_high_ms", "p50_ms", "p99_ms"),
     *("request_bytes", "response_bytes", "outcome", "failed_trials"),
@@ -64,7 +66,7 @@ class Profile:
     `fitted_to` is 0 when nothing was left out. `restart` is `block` when each block has a start of
     the services of its own, else `none`. `stop` is the rule by which it may end before its last
     block, None without one. `profile_forks` is how many further trials each cell has with a
-    profiler.
+    profiler. A trial fails whose measured calls are ok to a smaller share than `least_ok`.
     """
 
     study: str
@@ -87,6 +89,7 @@ class Profile:
     left_out: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
     fitted_to: int = 0
     profile_forks: int = 0
+    least_ok: float = LEAST_OK
 
     @property
     def blocks(self) -> int:
@@ -331,12 +334,14 @@ class _Resolver:
             restart=self._value("restart", "block"),
             stop=self._stop(),
             profile_forks=self._value("profile_forks", 0),
+            least_ok=self._value("least_ok", LEAST_OK),
             left_out={factor: tuple(levels) for factor, levels in left_out.items()},
             fitted_to=self.workers if left_out else 0,
             warmup=self._warmup(self._value("warmup"), self._place("warmup")),
             **{key: self._value(key) for key in ("replicates", "calls", "timeout_s")},
         )
         self._check_names(profile)
+        self._check_times(profile)
         return profile
 
     def _own(self, key: str, default: Any) -> Any:
@@ -516,6 +521,18 @@ class _Resolver:
                     )
         self._check_choice(profile, "clients", profile.clients, "client", "CLIENT")
         self._check_choice(profile, "needs", profile.needs, "list", "[SERVICE, ...]")
+
+    def _check_times(self, profile: Profile) -> None:
+        """Check that no warm-up alone lasts as long as its trial may."""
+        for cell in profile.cells():
+            settings = profile.settings(cell)
+            least_s = settings.warmup.least_s if isinstance(settings.warmup, Warmup) else None
+            if least_s is not None and least_s >= settings.timeout_s:
+                levels = ", ".join(map(level_text, cell.levels))
+                raise self._fail(
+                    f"{self._place('warmup')}.least_s is {least_s:g} for {levels}, but timeout_s "
+                    f"ends its trials at {settings.timeout_s} s; lower least_s or raise timeout_s"
+                )
 
     def _check_choice(
         self, profile: Profile, key: str, choice: Any, what: str, example: str

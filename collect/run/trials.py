@@ -22,6 +22,7 @@ from collect.run.recorded import (
     CaptureSeal,
     Machine,
     PartsSeal,
+    Phase,
     Profile,
     Readings,
     ResourcesSeal,
@@ -32,6 +33,7 @@ from collect.run.recorded import (
     errors_of,
     machines_of,
     parts_of,
+    phases_of,
     profiles_of,
     ran_with,
     resources_of,
@@ -39,6 +41,7 @@ from collect.run.recorded import (
     services_of,
     warmup_of,
 )
+from collect.run.warmup import LEAD_ROWS
 from collect.strict_json import parse_json
 
 if TYPE_CHECKING:
@@ -90,7 +93,7 @@ class Trial:
     collections, `gc_ms`, were counted. `cooldown_rows` are the logged calls of threads that had
     made their measured ones. `ran_with` are the settings that each `service on node` ran with.
     `parts` is None where no parts of calls were logged, `resources` where nothing was sampled;
-    `machines` are the nodes that were to be.
+    `machines` are the nodes that were to be. `phases` are what the client's JVM did in each.
     `profiles` and `capture` are those of trials that never count.
     """
 
@@ -128,6 +131,7 @@ class Trial:
     parts: PartsSeal | None = None
     resources: ResourcesSeal | None = None
     machines: Mapping[str, Machine] = field(default_factory=dict)
+    phases: Mapping[str, Phase] = field(default_factory=dict)
     capture: CaptureSeal | None = None
 
     @cached_property
@@ -139,6 +143,11 @@ class Trial:
     def seal(self) -> Seal:
         """What the calls file is proven against."""
         return Seal(self.id, str(self.log), self.calls_rows, self.calls_sha256)
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether the runner was to look at nodes and JVMs while it measured."""
+        return self.asked.get("constants", {}).get("observe") != "none"
 
     @property
     def seconds(self) -> float:
@@ -191,6 +200,7 @@ class Trial:
             parts=parts_of(record),
             resources=resources_of(record),
             machines=machines_of(record),
+            phases=phases_of(record),
             profiles=profiles_of(record),
             capture=capture_of(record),
         )
@@ -262,6 +272,8 @@ def verify_seal(directory: Path, planned: PlannedTrial | None = None) -> Trial:
 def _calls_due(trial: Trial, planned: PlannedTrial) -> str:
     """Return how many calls an ok trial should have logged; nothing when it has."""
     measured, (least, most) = planned.measured_rows, planned.warmup_rows
+    lead_calls = (trial.warmup and trial.warmup.lead_calls) or 0
+    most += min(lead_calls, planned.threads * LEAD_ROWS)
     cooldown = trial.cooldown_rows
     warmup = trial.calls_rows - measured - cooldown
     is_told = least == most or (trial.warmup is not None and trial.warmup.rows == warmup)

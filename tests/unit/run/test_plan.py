@@ -255,7 +255,7 @@ def test_each_block_has_its_own_starts_unless_a_profile_says_no(tmp_path):
 def test_a_run_that_was_planned_without_restarts_goes_on_without(tmp_path):
     path = tmp_path / "plan.jsonl"
     plan = make_plan(PAPER)
-    write_plan(path, [replace(trial, restart="", drawing=1) for trial in plan])
+    write_plan(path, [replace(trial, restart="", drawing=1, least_ok=0.0) for trial in plan])
     assert "restart" not in json.loads(path.read_text().splitlines()[0])
     assert not write_plan(path, plan)
     assert {trial.restart for trial in read_plan(path)} == {""}
