@@ -90,8 +90,10 @@ class Cache:
             return None
         names = ("course_ms", "times_ns", "course_at_ns")
         lists = (row.column(name).combine_chunks().flatten().to_numpy() for name in names)
-        summary, first = (kind(**_values(row, kind)) for kind in (TrialSummary, FirstCalls))
-        return CountedCalls(summary, *lists, first)
+        course_ms, times_ns, course_at_ns = lists
+        summary = TrialSummary(**_values(row, TrialSummary))
+        first = FirstCalls(**_values(row, FirstCalls))
+        return CountedCalls(summary, course_ms, times_ns, course_at_ns, first)
 
     def write(self, stamp: Stamp, counted: CountedCalls) -> None:
         """Hold what was counted of a log; `stamp` was taken before the log was read."""

@@ -28,8 +28,8 @@ from collect.report.drawings.sequence import Sequenced
 from collect.report.flames import Flames, flames_of
 from collect.report.provenance import Fact, facts_of, nodes_of, settings_of
 from collect.report.templates import page_templates
-from collect.report.warnings import ReportWarning, find_warnings
 from collect.report.warmups import CellWarmup, SystemBeginning, beginnings_of, warmups_of
+from collect.report.warnings import ReportWarning, find_warnings
 from collect.report.wire import CellWire, wires_of
 from collect.run import starts
 from collect.run.cell import Cell

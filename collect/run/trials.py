@@ -147,7 +147,7 @@ class Trial:
     @property
     def is_observed(self) -> bool:
         """Whether the runner was to look at nodes and JVMs while it measured."""
-        return self.asked.get("constants", {}).get("observe") != "none"
+        return Fields(self.asked).fields("constants").text("observe") != "none"
 
     @property
     def seconds(self) -> float:
