@@ -124,6 +124,8 @@ def _is_late(gap_ns: float, usual_ns: float) -> bool:
 def _by_thread(columns: Columns, chosen: NDArray[np.bool_]) -> Mapping[int, NDArray[np.intp]]:
     """Return the chosen rows of each thread in the order of their starts."""
     rows = np.flatnonzero(chosen)
+    if not len(rows):
+        return {}
     order = np.lexsort((columns["start_ns"][rows], columns["thread"][rows]))
     rows = rows[order]
     threads, begins = np.unique(columns["thread"][rows], return_index=True)

@@ -48,18 +48,27 @@ def seal(
     sizes: tuple[int, int] = (2000, 1900),
     statuses: Mapping[int, str] | None = None,
     cooldown_ms: Sequence[float] = (),
+    lead_ms: Sequence[float] = (),
+    pause_ns: int = 1000,
     **changes: Any,
 ) -> Path:
     """Write one sealed trial: the (least) planned warm-up calls, then a call for each time.
 
-    `cooldown_ms` are the times of calls that failed after them, by threads that had measured.
+    `lead_ms` are the times of calls that warm threads made before the measured ones, and `pause_ns`
+    is the time after the last of them; `cooldown_ms` are the times of calls that failed after the
+    measured ones, by threads that had measured.
     """
     directory = trials / planned.id
     directory.mkdir(parents=True)
     lines, now = [CALLS_HEADER], 0
-    warmup = [3 * time_ms for time_ms in times_ms[:1]] * planned.warmup_rows[0]
+    least = [3 * time_ms for time_ms in times_ms[:1]] * planned.warmup_rows[0]
+    warmup = [*least, *lead_ms]
+    measured_ns = 0
     for seq, time_ms in enumerate([*warmup, *times_ms, *cooldown_ms]):
         elapsed = round(time_ms * 1e6)
+        if seq == len(warmup):
+            now += pause_ns - 1000 if warmup else 0
+            measured_ns = -now
         phase = "warmup" if seq < len(warmup) else "measure"
         status = (statuses or {}).get(seq - len(warmup), "ok") if phase == "measure" else "ok"
         if seq >= len(warmup) + len(times_ms):
@@ -67,6 +76,7 @@ def seal(
         thread, taken = seq % planned.threads, f"{sizes[0]},{sizes[1]}"
         lines.append(f"{seq},{thread},{phase},,{now},{elapsed},{taken},{status}")
         now += elapsed + 1000
+    measured_ns += now
     content = ("\n".join(lines) + "\n").encode()
     (directory / "calls.csv").write_bytes(content)
     started = START + timedelta(seconds=2 * planned.position)
@@ -85,16 +95,37 @@ def seal(
         "calls_file": "calls.csv",
         "errors": [],
         "warmup": {
-            "calls": len(warmup) // planned.threads,
+            "calls": len(least) // planned.threads,
             "rows": len(warmup),
             "steady": True if isinstance(planned.warmup, Warmup) else None,
+            "lead_calls": len(lead_ms),
         },
+        **_phases(planned, now - measured_ns, measured_ns if times_ms else 0),
         "cooldown": {"calls": len(cooldown_ms), "rows": len(cooldown_ms)},
         "overhead": {"timer_ns": 25.0, "noop_call_ns_p50": 31.0},
         **changes,
     }
     (directory / "trial.json").write_text(json.dumps(record))
     return directory
+
+
+def _phases(planned: PlannedTrial, warmup_ns: int, measured_ns: int) -> dict[str, Any]:
+    """What a runner records that observes a trial which ended its measured phase."""
+    if planned.constants.get("observe") == "none" or not measured_ns:
+        return {}
+    phases = (("warmup", warmup_ns, 0.2, 40), ("measure", measured_ns, 0.01, 0))
+    return {
+        "phases": {
+            name: {
+                "elapsed_ns": elapsed_ns,
+                "compile_ms": round(share * elapsed_ns / 1e6),
+                "classes_loaded": classes,
+                "gc_count": 0,
+                "gc_ms": 0,
+            }
+            for name, elapsed_ns, share, classes in phases
+        }
+    }
 
 
 def _starts(planned: PlannedTrial) -> dict[str, Any]:
@@ -362,3 +393,13 @@ def harness_times(planned: PlannedTrial, rng: np.random.Generator) -> list[float
 def harness_sizes(planned: PlannedTrial) -> tuple[int, int]:
     """A request without a body."""
     return 0, 1 if planned.factors["workload"] == "http" else 0
+
+
+def cold_times(planned: PlannedTrial, rng: np.random.Generator) -> list[float]:
+    """Plausible times of the cold study: the first calls of a cold JVM, SOAP's above all."""
+    is_soap = planned.factors["protocol"] == "soap"
+    times = spread(1.5 if is_soap else 0.05, planned, rng)
+    if planned.factors["start"] == "warm":
+        return times
+    slower = (30.0, 6.0) if is_soap else (20.0, 1.0)
+    return [time * (1 + slower[0] / (place + 1) + slower[1]) for place, time in enumerate(times)]

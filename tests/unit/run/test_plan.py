@@ -300,3 +300,48 @@ def test_an_unknown_restart_is_refused(tmp_path):
     (tmp_path / "plan.jsonl").write_bytes(line.replace(b'"restart":"block"', b'"restart":"day"'))
     with pytest.raises(InputError, match='line 1 has the restart "day"'):
         read_plan(tmp_path / "plan.jsonl")
+
+
+def test_least_seconds_of_a_warmup_are_in_the_plan_only_where_they_are_set(tmp_path):
+    path, rule = tmp_path / "plan.jsonl", {"least": 20, "most": 2000, "steady": 0.02}
+    texts = []
+    for warmup in (rule, {**rule, "least_s": 2.5}):
+        plan = make_plan(parse_study(changed(warmup=warmup), "x").profile("paper", 5))
+        path.unlink(missing_ok=True)
+        write_plan(path, plan)
+        assert read_plan(path) == plan
+        assert json.loads(path.read_text().splitlines()[0])["warmup"] == warmup
+        texts.append(path.read_text())
+    assert texts[0] == texts[1].replace(',"least_s":2.5', "")
+    path.write_text(texts[1].replace('"least_s":2.5', '"least_s":0'))
+    with pytest.raises(InputError, match="which needs a least_s above 0, in seconds"):
+        read_plan(path)
+
+
+def test_a_plan_says_which_share_of_calls_must_be_ok(tmp_path):
+    path = tmp_path / "plan.jsonl"
+    write_plan(path, make_plan(PAPER))
+    assert {json.loads(line)["least_ok"] for line in path.read_text().splitlines()} == {0.9}
+    assert read_plan(path) == make_plan(PAPER)
+    text = path.read_text()
+    for least_ok in ("0", "1.5", "-0.5", "true", '"0.9"', "NaN"):
+        path.write_text(text.replace('"least_ok":0.9', f'"least_ok":{least_ok}'))
+        with pytest.raises(InputError, match=r"plan\.jsonl: line 1 "):
+            read_plan(path)
+    path.write_text(text.replace('"least_ok":0.9', '"least_ok":0.5', 1))
+    with pytest.raises(InputError, match=r"line 2 has the least_ok 0\.9, line 1 0\.5"):
+        read_plan(path)
+
+
+def test_a_run_that_was_planned_without_a_share_of_ok_calls_goes_on_without(tmp_path):
+    path = tmp_path / "plan.jsonl"
+    plan = make_plan(PAPER)
+    before = [replace(trial, least_ok=0.0) for trial in plan]
+    write_plan(path, before)
+    content = path.read_bytes()
+    assert b"least_ok" not in content
+    assert not write_plan(path, plan)
+    assert path.read_bytes() == content
+    assert read_plan(path) == before
+    with pytest.raises(InputError, match="exists with another plan: seed of trial 1"):
+        write_plan(path, [replace(trial, seed=1) for trial in plan])

@@ -6,6 +6,8 @@ from collect.errors import InputError
 from collect.run.study import find_study, load_study, parse_study
 from collect.run.warmup import Warmup
 
+RULE = {"least": 20, "most": 2000, "steady": 0.02}
+
 
 def message_of(text, profile="paper", workers=5):
     with pytest.raises(InputError) as caught:
@@ -280,9 +282,67 @@ def test_a_warmup_is_a_number_or_a_rule_and_exceptions_and_profiles_replace_it()
         ({"least": 0, "most": 2, "steady": 0.1}, "warmup.least: 0 is less than"),
         ({"least": 1, "most": 2, "steady": 2}, "warmup.steady: 2 is greater than"),
         ({"least": 9, "most": 9, "steady": 0.1}, "warmup needs a least of 1 or more, and a most"),
+        ({**RULE, "least_s": 0}, "warmup.least_s: 0 is less than or equal to the minimum of 0"),
+        ({**RULE, "least_s": -1.5}, "warmup.least_s: -1.5 is less than or equal to"),
+        ({**RULE, "least_s": True}, "warmup.least_s: True is not of type 'number'"),
+        ({**RULE, "least_s": "5"}, "warmup.least_s: '5' is not of type 'number'"),
+        ({**RULE, "least_s": None}, "warmup.least_s: None is not of type 'number'"),
+        ({**RULE, "least_s": float("inf")}, "warmup needs a least_s above 0, in seconds"),
+        ({**RULE, "least_s": float("nan")}, "warmup needs a least_s above 0, in seconds"),
+        ({**RULE, "seconds": 5}, "'seconds' was unexpected"),
     ],
 )
 def test_a_warmup_that_cannot_be_is_refused_with_its_place(warmup, part):
     assert part in message_of(changed(warmup=warmup))
     inside = [{"cells": {"servers": 1}, "warmup": warmup}]
     assert part.split("warmup")[-1] in message_of(changed(where=inside))
+
+
+def test_a_warmup_that_takes_as_long_as_its_trial_may_is_refused():
+    warmup = {**RULE, "least_s": 30}
+    refused = message_of(changed(warmup=warmup, timeout_s=30))
+    assert refused == (
+        "studies/sort.yml: warmup.least_s is 30 for soap, 1, 500, but timeout_s ends its trials at "
+        "30 s; lower least_s or raise timeout_s"
+    )
+    where = [{"cells": {"servers": 3}, "timeout_s": 20}]
+    assert "is 30 for soap, 3, 500," in message_of(
+        changed(warmup=warmup, timeout_s=31, where=where)
+    )
+    profile = parse_study(changed(warmup=warmup, timeout_s=31), "x").profile("paper", 5)
+    assert {profile.settings(cell).warmup for cell in profile.cells()} == {
+        Warmup(20, 2000, 0.02, 30)
+    }
+
+
+def test_most_calls_must_be_ok_unless_the_study_or_its_profile_says_otherwise():
+    profiles = {"paper": {}, "demo": {"least_ok": 0.25}}
+    for changes, expected in (({}, (0.9, 0.25)), ({"least_ok": 1}, (1, 0.25))):
+        study = parse_study(changed(profiles=profiles, **changes), "x")
+        assert tuple(study.profile(name, 5).least_ok for name in profiles) == expected
+
+
+@pytest.mark.parametrize(
+    ("least_ok", "part"),
+    [
+        (0, "least_ok: 0 is less than or equal to the minimum of 0"),
+        (1.01, "least_ok: 1.01 is greater than the maximum of 1"),
+        ("most", "least_ok: 'most' is not of type 'number'"),
+        (True, "least_ok: True is not of type 'number'"),
+    ],
+)
+def test_a_share_of_ok_calls_that_cannot_be_is_refused(least_ok, part):
+    assert part in message_of(changed(least_ok=least_ok))
+    own = {"paper": {}, "demo": {"least_ok": least_ok}}
+    assert f"profiles.demo.{part}" in message_of(changed(profiles=own), "demo")
+
+
+def test_the_constant_observe_is_none_or_absent():
+    constants = {"client_heap_mb": 8, "persistence": "none"}
+    text = changed(constants={**constants, "observe": "none"})
+    assert parse_study(text, "x").profile("paper", 5).constants["observe"] == "none"
+    for value in ("all", "None", False, 0):
+        message = message_of(changed(constants={**constants, "observe": value}))
+        assert message == "studies/sort.yml: constants.observe: 'none' was expected"
+    where = [{"cells": {"servers": 1}, "constants": {"observe": "some"}}]
+    assert "where[0].constants.observe: 'none' was expected" in message_of(changed(where=where))

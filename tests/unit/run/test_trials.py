@@ -174,3 +174,31 @@ def test_a_warmup_that_the_calls_ended_has_the_number_of_its_seal(tmp_path):
     assert "the plan says 10 to 58; calls are lost" in refusal(sealed, planned)
     edit(sealed, warmup=None)
     assert "calls are lost" in refusal(sealed, planned)
+
+
+@pytest.mark.parametrize(
+    "warmup", [4, Warmup(2, 4, 0.05), Warmup(2, 4, 0.05, 1.5)], ids=["fixed", "rule", "seconds"]
+)
+def test_calls_that_warm_threads_made_are_told_in_the_seal_and_bounded(tmp_path, warmup):
+    planned = replace(PLANNED, warmup=warmup, threads=2, calls=4)
+    times, most = TIMES[:8], 2 * 4 + 2 * 64
+
+    def sealed(name, lead, **recorded):
+        rows = planned.warmup_rows[0] + lead
+        told = {"calls": 4, "rows": rows, "steady": None, "lead_calls": lead, **recorded}
+        return seal(tmp_path / name, planned, times, lead_ms=[0.1] * lead, warmup=told)
+
+    lead = most - planned.warmup_rows[0]
+    trial = verify_trial(sealed("whole", lead, lead_calls=5000), planned)
+    assert (trial.warmup.rows, trial.warmup.lead_calls) == (most, 5000)
+    # One more than each thread may log, more rows than calls, or rows that the seal does not tell.
+    assert "calls are lost" in refusal(sealed("many", lead + 1, lead_calls=5000), planned)
+    fewer = lead - planned.threads * 4
+    assert "calls are lost" in refusal(sealed("more", lead, lead_calls=fewer), planned)
+    assert "calls are lost" in refusal(sealed("other", lead, rows=most - 1), planned)
+    # A runner of an earlier version makes no such calls.
+    old = sealed("old", lead)
+    edit(old, warmup={"calls": 4, "rows": most, "steady": None})
+    assert "calls are lost" in refusal(old, planned)
+    edit(old, warmup=None)
+    assert "calls are lost" in refusal(old, planned)
