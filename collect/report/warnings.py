@@ -163,7 +163,8 @@ def _of_observers(run: Run) -> list[ReportWarning]:
     details = [name_of(cell) for cell in run.cells if of[cell]]
     if not details:
         return []
-    who = "The run was" if all(of.values()) else f"{_count(len(details), 'cell')} of it were"
+    were = "was" if len(details) == 1 else "were"
+    who = "The run was" if all(of.values()) else f"{_count(len(details), 'cell')} {were}"
     text = (
         f"{who} measured without observers (observe: none): nodes and JVMs were not sampled, so "
         "what limited the calls and what the compiler did was not observed."

@@ -1,6 +1,7 @@
 import csv
 import io
 
+import numpy as np
 import pytest
 from made_up_studies import with_demo
 from synthetic import make_run, seal
@@ -25,7 +26,6 @@ ONE_CELL = with_demo(
 
 def columns(rows):
     """The columns of a log, from rows of thread, phase, start and elapsed time in µs, status."""
-    import numpy as np
 
     names = ("thread", "phase", "start_ns", "elapsed_ns", "status")
     table = {name: [] for name in names}

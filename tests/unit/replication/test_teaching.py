@@ -7,7 +7,7 @@ from collect.cli import main
 from collect.replication.judge import replicate
 from collect.replication.lessons import lessons_of
 
-STUDIES = ("sort", "binding", "mtom", "overhead", "attachments", "harness")
+STUDIES = ("sort", "binding", "mtom", "overhead", "attachments", "harness", "cold")
 
 
 @pytest.mark.parametrize("study", STUDIES)
