@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -49,6 +48,7 @@ final class WorkArea {
 
   private final Path work;
   private final Path trials;
+  private final Disk disk;
   private final Set<String> sealed = new HashSet<>();
   private final Map<String, Integer> attempts = new HashMap<>();
 
@@ -57,6 +57,11 @@ final class WorkArea {
    * its attempts.
    */
   WorkArea(Path run) throws IOException {
+    this(run, Disk.REAL);
+  }
+
+  WorkArea(Path run, Disk disk) throws IOException {
+    this.disk = disk;
     work = Files.createDirectories(run.resolve("work"));
     trials = Files.createDirectories(run.resolve("trials"));
     Durable.syncUpwards(run);
@@ -148,12 +153,12 @@ final class WorkArea {
     Durable.remove(attempt.resolve(Fork.TEMPORARY));
     try (Stream<Path> files = Files.list(attempt)) {
       for (Path file : files.toList()) {
-        Durable.sync(file);
+        disk.sync(file);
       }
     }
-    Durable.sync(attempt);
-    Files.move(attempt, trials.resolve(id), StandardCopyOption.ATOMIC_MOVE);
-    Durable.sync(trials);
+    disk.sync(attempt);
+    disk.move(attempt, trials.resolve(id));
+    disk.sync(trials);
     sealed.add(id);
   }
 

@@ -1,0 +1,68 @@
+package org.rackbench.harness.runner;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.rackbench.harness.trial.Trial;
+
+class WorkAreaTest {
+
+  @TempDir Path run;
+
+  /** Keeps what was done, in order; the disk itself does nothing that a test could see. */
+  private static final class Recorder implements Disk {
+    final List<String> done = Collections.synchronizedList(new ArrayList<>());
+
+    @Override
+    public void sync(Path path) throws IOException {
+      assertTrue(Files.exists(path), path + " is flushed under a name that it does not have");
+      done.add("sync " + path.getFileName());
+    }
+
+    @Override
+    public void move(Path from, Path to) throws IOException {
+      done.add("move to " + to.getFileName());
+      Disk.REAL.move(from, to);
+    }
+  }
+
+  @Test
+  void filesAreOnTheDiskBeforeTheNameAndTheNameBeforeTheTrialCounts() throws Exception {
+    Recorder disk = new Recorder();
+    WorkArea area = new WorkArea(run, disk);
+    Path attempt = area.begin("t1");
+    for (String file : List.of("calls.csv", "trial.json", "resources.csv", Trial.PLAN)) {
+      Files.writeString(attempt.resolve(file), "text");
+    }
+    area.seal(attempt, "t1");
+    assertEquals(
+        Set.of("sync calls.csv", "sync trial.json", "sync resources.csv"),
+        Set.copyOf(disk.done.subList(0, 3)));
+    assertEquals(
+        List.of("sync t1.1", "move to t1", "sync trials"),
+        disk.done.subList(3, disk.done.size()),
+        "files, their directory, the name, and the entry of the name");
+    assertTrue(area.isSealed("t1"));
+    assertFalse(Files.exists(run.resolve("trials/t1").resolve(Trial.PLAN)));
+  }
+
+  @Test
+  void theRealDiskMovesInOneStepAndFlushesFilesAndDirectories() throws Exception {
+    Path file = Files.writeString(run.resolve("one"), "text");
+    Disk.REAL.sync(file);
+    Disk.REAL.sync(run);
+    Disk.REAL.move(file, run.resolve("two"));
+    assertEquals("text", Files.readString(run.resolve("two")));
+    assertFalse(Files.exists(file));
+  }
+}
