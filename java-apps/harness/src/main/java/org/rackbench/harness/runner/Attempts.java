@@ -30,9 +30,8 @@ final class Attempts {
   private final WorkArea area;
   private final RunState state;
   private final LabWatch watch;
-  private final Health health;
-  private final ServiceSettings settings;
-  private final Profiles profiles;
+  private final Leftover leftover;
+  private final Observers observers;
   private final Supplier<List<Map<String, Object>>> newStarts;
 
   /**
@@ -43,17 +42,15 @@ final class Attempts {
       WorkArea area,
       RunState state,
       LabWatch watch,
-      Health health,
-      ServiceSettings settings,
-      Profiles profiles,
+      Leftover leftover,
+      Observers observers,
       Supplier<List<Map<String, Object>>> newStarts) {
     this.options = options;
     this.area = area;
     this.state = state;
     this.watch = watch;
-    this.health = health;
-    this.settings = settings;
-    this.profiles = profiles;
+    this.leftover = leftover;
+    this.observers = observers;
     this.newStarts = newStarts;
   }
 
@@ -77,70 +74,57 @@ final class Attempts {
     Path attempt = area.begin(trial.id());
     int number = area.attempt(trial.id());
     Files.write(attempt.resolve(Trial.PLAN), Json.bytes(trial.line()));
-    profiles.start(trial, before);
-    PhaseSamples samples = PhaseSamples.of(health, trial, before, attempt);
-    Fork fork = Fork.start(trial, attempt, options.clients(), options.lab(), samples.arguments());
-    final long launched = System.nanoTime();
-    samples.answer(fork);
+    Observation seen = new Observation(trial, attempt, before);
+    observers.before(seen);
+    Fork fork = Fork.start(trial, attempt, options.clients(), options.lab(), seen.arguments());
+    seen.started(fork);
     area.note(attempt, fork.handle());
     state.started(trial.id(), number); // while the JVM starts, so it costs the trial nothing
-    TrialWatch during = new TrialWatch(watch, trial, before);
+    TrialWatch during = new TrialWatch(watch::look, trial, before);
     Fork.End end = fork.await(trial.timeoutSeconds(), options.lookSeconds(), during::isSpoilt);
     final long exited = System.nanoTime();
-    samples.close();
-    final Resources resources = Resources.ask(health, trial, before); // while the others look
+    fork.boundLog();
     String fault = end == Fork.End.ENDED ? killed(trial, fork) : during.fault();
-    TrialRecord record =
+    TrialRecord ofJvm =
         fault.isEmpty()
             ? TrialRecord.of(trial, attempt, fork, end == Fork.End.BOUND)
             : TrialRecord.spoilt(trial, attempt, fault);
-    List<Map<String, Object>> profiled = profiles.stop(trial, before, attempt, record.profile());
-    Look after = record.isOk() ? watch.lookPatiently(trial) : watch.look(trial);
-    if (!record.isOk() && !trial.needs().isEmpty()) {
-      Thread.sleep(SECOND_LOOK_MS);
-      after = watch.lookAgain(trial, after);
-      fault = fault.isEmpty() ? during.doubt() : fault;
-    }
-    fault = fault.isEmpty() ? after.missed(before) : fault;
-    if (!after.isServed()) {
-      after = watch.whenWell(trial, after); // only then is it known how a service ended
-      fault = fault.isEmpty() ? after.missed(before) : fault;
-    }
-    if (fault.isEmpty() && record.isSetUpFailure() && !hadSetUpFailure(attempt)) {
-      fault = record.reason();
-    }
-    String memory = after.memory(before);
-    if (!memory.isEmpty()) {
-      record = record.outOfMemory(memory);
-    } else if (!fault.isEmpty()) {
-      area.throwAway(attempt, number, fault);
+    seen.ended(ofJvm);
+    final Observers.Entries observed = observers.after(seen); // while the nodes are checked
+    Aftermath after = aftermath(seen, during, fault);
+    seen.checked(after.look());
+    Map<String, Object> entries = observed.join();
+    if (after.isSpoilt()) {
+      area.throwAway(attempt, number, after.fault());
       state.thrownAway();
       return new Made(
-          false, "%s attempt %d thrown away: %s".formatted(trial.id(), number, fault), fault);
+          false,
+          "%s attempt %d thrown away: %s".formatted(trial.id(), number, after.fault()),
+          after.fault());
     }
     if (Files.size(attempt.resolve(Fork.LOG)) == 0) {
       Files.delete(attempt.resolve(Fork.LOG));
     }
-    Map<String, Object> used = resources.write(attempt, record.origin(launched));
-    record.write(
-        number,
-        area.earlier(attempt),
-        startedAt,
-        fork,
-        after.interference(before),
-        watch.restarts(),
-        before.invocations(),
-        newStarts.get(),
+    entries.putAll(after.entries());
+    entries.putAll(
         Json.of(
-            "launch", millis(launched - begin),
-            "jvm", millis(exited - launched),
-            "seal", millis(System.nanoTime() - exited)),
-        settings.of(trial, after),
-        used,
-        profiled);
+            "attempt", number,
+            "earlier_attempts", area.earlier(attempt),
+            "started_at", startedAt,
+            "restarts", watch.restarts(),
+            "services", before.invocations(),
+            "block_starts", newStarts.get()));
+    entries.put(
+        "fork_ms",
+        Json.of(
+            "launch", millis(seen.launched() - begin),
+            "jvm", millis(exited - seen.launched()),
+            "seal", millis(System.nanoTime() - exited)));
+    TrialRecord record = after.record();
+    record.write(fork, entries);
     area.seal(attempt, trial.id());
     state.sealed(trial.id(), record.outcome());
-    long outside = System.nanoTime() - exited + launched - begin;
+    long outside = System.nanoTime() - exited + seen.launched() - begin;
     state.outside(outside);
     return new Made(
         true,
@@ -153,6 +137,56 @@ final class Attempts {
             (exited - begin) / 1e9,
             outside / 1e6),
         "");
+  }
+
+  /**
+   * What the health checks after the JVM's end found.
+   *
+   * @param fault why the attempt does not count, or ""
+   * @param entries what trial.json says of work that the trial left
+   */
+  private record Aftermath(
+      Look look, TrialRecord record, String fault, Map<String, Object> entries) {
+
+    boolean isSpoilt() {
+      return !fault.isEmpty();
+    }
+  }
+
+  /**
+   * Checks the servers until it is known how the attempt ended for them. A trial that may have left
+   * work to its services ends only when they have done it: how they end until then is its outcome.
+   */
+  private Aftermath aftermath(Observation seen, TrialWatch during, String faultOfJvm)
+      throws IOException, InterruptedException {
+    PlannedTrial trial = seen.trial();
+    Look before = seen.lookBefore();
+    TrialRecord record = seen.record();
+    String fault = faultOfJvm;
+    Map<String, Object> entries = Map.of();
+    Look after = record.isOk() ? watch.lookPatiently(trial) : watch.look(trial);
+    if (!record.isOk() && !trial.needs().isEmpty()) {
+      Thread.sleep(SECOND_LOOK_MS);
+      after = watch.lookAgain(trial, after);
+      fault = fault.isEmpty() ? during.doubt() : fault;
+    }
+    if (record.mayHaveLeftWork() && after.away().isEmpty() && !after.used().isEmpty()) {
+      Leftover.Settled settled = leftover.settle(trial, after);
+      after = settled.look();
+      entries = settled.entries();
+    }
+    fault = fault.isEmpty() ? after.missed(before) : fault;
+    if (!after.isServed()) {
+      after = watch.whenWell(trial, after); // only then is it known how a service ended
+      fault = fault.isEmpty() ? after.missed(before) : fault;
+    }
+    if (fault.isEmpty() && record.isSetUpFailure() && !hadSetUpFailure(seen.directory())) {
+      fault = record.reason();
+    }
+    String memory = after.memory(before);
+    return memory.isEmpty()
+        ? new Aftermath(after, record, fault, entries)
+        : new Aftermath(after, record.outOfMemory(memory), "", entries);
   }
 
   /**

@@ -3,10 +3,14 @@ package org.rackbench.harness.runner;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.lang.ProcessBuilder.Redirect;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -43,7 +47,12 @@ final class Fork {
   private static final Map<Integer, String> FROM_OUTSIDE =
       Map.of(1, "SIGHUP", 2, "SIGINT", 9, "SIGKILL", 15, "SIGTERM");
 
-  private static final int TAIL_BYTES = 2000;
+  private static final int LINE_BYTES = 2000;
+
+  /** What is kept of a longer log: of its beginning and of its end. */
+  static final int HEAD_BYTES = 64 << 10;
+
+  static final int TAIL_BYTES = 192 << 10;
 
   private final Path attempt;
   private final List<String> options;
@@ -150,9 +159,46 @@ final class Fork {
 
   /** Returns the last line that the JVM printed, or "". */
   String lastLine() throws IOException {
-    byte[] bytes = Files.readAllBytes(attempt.resolve(LOG));
-    int from = Math.max(0, bytes.length - TAIL_BYTES);
-    String tail = new String(bytes, from, bytes.length - from, StandardCharsets.UTF_8).strip();
-    return tail.substring(tail.lastIndexOf('\n') + 1);
+    try (FileChannel log = FileChannel.open(attempt.resolve(LOG), StandardOpenOption.READ)) {
+      String tail = new String(end(log, LINE_BYTES), StandardCharsets.UTF_8).strip();
+      return tail.substring(tail.lastIndexOf('\n') + 1);
+    }
+  }
+
+  /**
+   * Cuts what is neither at the beginning nor at the end of a long log, and says so between them. A
+   * client that prints without end must exhaust neither the runner nor whoever reads the log.
+   */
+  void boundLog() throws IOException {
+    try (FileChannel log =
+        FileChannel.open(attempt.resolve(LOG), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+      long cut = log.size() - HEAD_BYTES - TAIL_BYTES;
+      if (cut <= 0) {
+        return;
+      }
+      byte[] tail = end(log, TAIL_BYTES);
+      log.truncate(HEAD_BYTES);
+      log.position(HEAD_BYTES);
+      String gap = "%n[%d bytes of the log were cut here]%n".formatted(cut);
+      writeAll(log, gap.getBytes(StandardCharsets.UTF_8));
+      writeAll(log, tail);
+    }
+  }
+
+  private static byte[] end(FileChannel log, int most) throws IOException {
+    long size = log.size();
+    ByteBuffer bytes = ByteBuffer.allocate((int) Math.min(size, most));
+    long from = size - bytes.capacity();
+    while (bytes.hasRemaining() && log.read(bytes, from + bytes.position()) >= 0) {
+      continue;
+    }
+    return Arrays.copyOf(bytes.array(), bytes.position());
+  }
+
+  private static void writeAll(FileChannel log, byte[] bytes) throws IOException {
+    ByteBuffer left = ByteBuffer.wrap(bytes);
+    while (left.hasRemaining()) {
+      log.write(left);
+    }
   }
 }

@@ -35,6 +35,9 @@ final class Health {
   /** So long may it take to write and send the profiles of a node. */
   private static final int PROFILE_MS = 40_000;
 
+  /** Asks how a node is without keeping its sampling alive. */
+  private static final String UNOBSERVED = "/?observe=none";
+
   private static final String SIGNATURE = "HmacSHA256";
 
   /** What a node reports of itself; without a report, the reason why there is none. */
@@ -77,15 +80,17 @@ final class Health {
     if (nodes.healthPort() == 0) {
       return look;
     }
+    String path = trial.isObserved() ? "/" : UNOBSERVED;
     Map<ServingNode, CompletableFuture<NodeReport>> asked = new LinkedHashMap<>();
     for (ServingNode server : nodes.of(trial)) {
       if (leftOut.contains(server.name())) {
         look.leftOut(server);
       } else {
-        asked.put(server, askBeside(server));
+        asked.put(server, askBeside(server, path));
       }
     }
-    Optional<CompletableFuture<NodeReport>> client = nodes.client().map(this::askBeside);
+    Optional<CompletableFuture<NodeReport>> client =
+        nodes.client().map(node -> askBeside(node, path));
     asked.forEach(
         (server, answer) -> {
           if (answer.join().isThere()) {
@@ -102,8 +107,8 @@ final class Health {
     return look;
   }
 
-  private CompletableFuture<NodeReport> askBeside(ServingNode server) {
-    return CompletableFuture.supplyAsync(() -> ask(server.address(), "/"), asking);
+  private CompletableFuture<NodeReport> askBeside(ServingNode server, String path) {
+    return CompletableFuture.supplyAsync(() -> ask(server.address(), path), asking);
   }
 
   private static Thread daemon(Runnable task) {
@@ -116,9 +121,13 @@ final class Health {
    * Returns what the services on a node run with, by name; empty when the node does not tell, as
    * one that is provisioned by an earlier version.
    */
-  Map<?, ?> settings(ServingNode server) {
-    NodeReport told = ask(server.address(), "/settings");
-    return told.isThere() ? Look.object(told.report().get("settings")) : Map.of();
+  CompletableFuture<Map<?, ?>> settings(ServingNode server) {
+    return CompletableFuture.supplyAsync(
+        () -> {
+          NodeReport told = ask(server.address(), "/settings");
+          return told.isThere() ? Look.object(told.report().get("settings")) : Map.of();
+        },
+        asking);
   }
 
   /** Returns the name of the client node, or "" when the lab file does not tell it. */
@@ -224,7 +233,12 @@ final class Health {
    * @param starts systemd's ids of their present starts, by their names: no other JVM is touched
    * @return what it says of each service, by name; {@code missing} is why there is no profile
    */
-  Map<?, ?> profile(
+  CompletableFuture<Map<?, ?>> profile(
+      ServingNode server, String action, Map<String, Object> starts, byte[] password) {
+    return CompletableFuture.supplyAsync(() -> profiled(server, action, starts, password), asking);
+  }
+
+  private Map<?, ?> profiled(
       ServingNode server, String action, Map<String, Object> starts, byte[] password) {
     String reason;
     try {

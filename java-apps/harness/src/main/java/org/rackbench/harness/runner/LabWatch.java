@@ -30,6 +30,7 @@ final class LabWatch {
   private final Set<String> away;
   private final Restarts restarts;
   private Look last;
+  private boolean lastObserved;
   private Map<String, ServingNode> lastAsked = Map.of();
 
   /**
@@ -54,6 +55,7 @@ final class LabWatch {
   Look look(PlannedTrial trial) throws IOException {
     last = health.look(trial);
     lastAsked = health.nodes(trial);
+    lastObserved = trial.isObserved();
     state.saw(last);
     return last;
   }
@@ -87,6 +89,7 @@ final class LabWatch {
         last != null
             && last.problem() == null
             && System.nanoTime() - last.began() < FRESH_NANOS
+            && lastObserved == trial.isObserved()
             && lastAsked.equals(health.nodes(trial));
     return isFresh ? last : whenWell(trial);
   }

@@ -35,6 +35,28 @@ final class Look {
   record Silent(ServingNode server, String name, Object invocation) {}
 
   /**
+   * How long the processes of a service have used processors since it was started.
+   *
+   * @param invocation systemd's id of that start
+   * @param micros that time in microseconds, null when the node does not tell
+   * @param at moment of the node's clock in nanoseconds, null when the node does not tell
+   */
+  record ProcessorTime(Object invocation, Long micros, Long at) {
+
+    boolean isKnown() {
+      return micros != null && at != null;
+    }
+
+    /** Returns the processors used since {@code before}; null when that is not known. */
+    Double coresSince(ProcessorTime before) {
+      boolean isOfOneStart = before != null && Objects.equals(invocation, before.invocation);
+      return isOfOneStart && isKnown() && before.isKnown() && at > before.at
+          ? Double.valueOf((micros - before.micros) * 1e3 / (at - before.at))
+          : null;
+    }
+  }
+
+  /**
    * The state of a service that a trial needs; {@code invocation} is null when it is not started.
    */
   private record Service(
@@ -43,7 +65,8 @@ final class Look {
       Object invocation,
       int ends,
       Map<?, ?> ended,
-      boolean hadProfiler) {
+      boolean hadProfiler,
+      ProcessorTime used) {
 
     boolean ranOutOfMemory() {
       return end().endsWith(MEMORY_STATUS) || MEMORY_RESULT.equals(ended.get("result"));
@@ -116,7 +139,11 @@ final class Look {
               found.get("invocation"),
               found.get("ends") instanceof Integer ends ? ends : 0,
               object(found.get("ended")),
-              Boolean.TRUE.equals(found.get("profiled")));
+              Boolean.TRUE.equals(found.get("profiled")),
+              new ProcessorTime(
+                  found.get("invocation"),
+                  whole(found.get("cpu_us")),
+                  whole(report.get("now_ns"))));
       services.put(subject, service);
       if (service.invocation != null) {
         starts.computeIfAbsent(server, node -> new LinkedHashMap<>()).put(name, service.invocation);
@@ -190,6 +217,19 @@ final class Look {
    */
   Object invocation(String subject) {
     return services.containsKey(subject) ? services.get(subject).invocation : null;
+  }
+
+  /** Returns the processor time of each started {@code service on node}. */
+  Map<String, ProcessorTime> used() {
+    Map<String, ProcessorTime> found = new LinkedHashMap<>();
+    services.values().stream()
+        .filter(service -> service.invocation != null)
+        .forEach(service -> found.put(service.name, service.used));
+    return found;
+  }
+
+  private static Long whole(Object value) {
+    return value instanceof Number number ? Long.valueOf(number.longValue()) : null;
   }
 
   /**

@@ -5,7 +5,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -55,9 +54,8 @@ final class NewStarts {
   private final BooleanSupplier mayStart;
   private final BlockStarts starts;
   private final Map<Integer, List<PlannedTrial>> blocks;
-
-  /** Cells, by their factors, that failed or ended a service when it was warmed by them. */
-  private final Set<Object> notForWarming = new HashSet<>();
+  private final List<PlannedTrial> trials;
+  private final Leftover leftover;
 
   private final List<Map<String, Object>> made = new ArrayList<>();
   private int patienceSeconds;
@@ -74,6 +72,7 @@ final class NewStarts {
       LabWatch watch,
       WorkArea area,
       RunState state,
+      Leftover leftover,
       BooleanSupplier mayStart)
       throws IOException {
     this.options = options;
@@ -82,6 +81,8 @@ final class NewStarts {
     this.watch = watch;
     this.area = area;
     this.state = state;
+    this.leftover = leftover;
+    this.trials = trials;
     this.mayStart = mayStart;
     this.patienceSeconds = options.recoverSeconds();
     this.starts = BlockStarts.of(options.run());
@@ -101,7 +102,16 @@ final class NewStarts {
    * @return {@code before}, or a look after that; if it has a problem, the trial may not start
    */
   Look ready(PlannedTrial trial, Look before) throws IOException, InterruptedException {
-    Look look = trial.isProfiled() ? before : clean(trial, before);
+    Look look = ofBlock(trial, trial.isProfiled() ? before : clean(trial, before));
+    if (look.problem() != null || leftover.busy(look).isEmpty() || !mayStart.getAsBoolean()) {
+      return look;
+    }
+    return ofBlock(trial, withoutLeftover(trial, look));
+  }
+
+  /** Does so for what the plan restarts for each block. */
+  private Look ofBlock(PlannedTrial trial, Look before) throws IOException, InterruptedException {
+    Look look = before;
     if (look.problem() != null || !blocks.containsKey(trial.block())) {
       return look;
     }
@@ -129,6 +139,58 @@ final class NewStarts {
       }
     }
     return due.isEmpty() ? look : watch.whenWell(trial);
+  }
+
+  /**
+   * Restarts and warms the services that an earlier trial left busy. Without the password for that
+   * they are waited for once more, and the trial is deferred while they stay busy.
+   */
+  private Look withoutLeftover(PlannedTrial trial, Look before)
+      throws IOException, InterruptedException {
+    Set<String> busy = leftover.busy(before);
+    if (nodes.restartPassword().isEmpty()) {
+      Look look = leftover.settle(trial, before).look();
+      for (String service : leftover.busy(look)) {
+        look.problem(
+            service,
+            service
+                + " is still busy with work that an earlier trial left, and this node has no"
+                + " password to restart it; run site.yml again");
+      }
+      return look;
+    }
+    state.become("paused", "what an earlier trial left busy is restarted: " + busy);
+    final String at = Utc.now();
+    final long begin = System.nanoTime();
+    for (Predicate<String> phase : phases()) {
+      Look failed = restart(trial, busy, phase);
+      if (failed != null || !mayStart.getAsBoolean()) {
+        state.become("running", "");
+        return failed == null ? before : failed;
+      }
+    }
+    Map<String, Object> done = Json.of("at", at, "restarted", List.copyOf(busy));
+    done.put("reason", "busy with work that an earlier trial left");
+    final long restarted = System.nanoTime();
+    done.put("restart_ms", (restarted - begin) / 1e6);
+    if (!blocks.containsKey(trial.block())) { // else the block warms them
+      Warmed warmed = warm(trial, cells(trial));
+      done.put("warm_ms", (System.nanoTime() - restarted) / 1e6);
+      done.putAll(warmed.entries());
+    }
+    state.become("running", "");
+    made.add(done);
+    System.out.println(trial.id() + ": " + done);
+    return watch.whenWell(trial);
+  }
+
+  /** Returns the cells of the block of {@code trial} that the same services serve. */
+  private List<PlannedTrial> cells(PlannedTrial trial) {
+    return trials.stream()
+        .filter(other -> other.block() == trial.block() && other.isCounted())
+        .filter(other -> !other.needs().isEmpty() && trial.needs().containsAll(other.needs()))
+        .filter(other -> other.servers() <= trial.servers() && other.shift() == trial.shift())
+        .toList();
   }
 
   // The broker first: what has just connected to it would only lose it again.
@@ -170,7 +232,7 @@ final class NewStarts {
       }
     }
     final long restarted = System.nanoTime();
-    List<Integer> calls = warm(whole, block);
+    Warmed warmed = warm(whole, blocks.get(block));
     look = watch.whenWell(whole);
     state.become("running", "");
     if (!mayStart.getAsBoolean()) {
@@ -180,8 +242,7 @@ final class NewStarts {
     Map<String, Object> done = Json.of("at", at, "restarted", List.copyOf(due));
     done.put("restart_ms", (restarted - begin) / 1e6);
     done.put("warm_ms", (System.nanoTime() - restarted) / 1e6);
-    done.put("warm_cells", calls.size());
-    done.put("warm_calls", calls.stream().mapToInt(Integer::intValue).sum());
+    done.putAll(warmed.entries());
     made.add(done);
     System.out.println("block " + block + ": " + done);
     return null;
@@ -259,18 +320,36 @@ final class NewStarts {
   }
 
   /**
-   * Calls the services as the trials of the block do, one client program after the other. Returns
-   * how many calls were made for each trial.
+   * What was warmed.
+   *
+   * @param calls how many calls were made for each trial that warmed
+   * @param not ids of the trials that did not
    */
-  private List<Integer> warm(PlannedTrial whole, int block)
+  private record Warmed(List<Integer> calls, Set<String> not) {
+
+    Map<String, Object> entries() {
+      return Json.of(
+          "warm_cells", calls.size(),
+          "warm_calls", calls.stream().mapToInt(Integer::intValue).sum(),
+          "not_warmed", List.copyOf(not));
+    }
+  }
+
+  /**
+   * Calls the services as these trials do, one client program after the other. A trial that fails
+   * so in one block is tried again in the next one: blocks must be alike, also after a resume.
+   */
+  private Warmed warm(PlannedTrial whole, List<PlannedTrial> cellsOfBlock)
       throws IOException, InterruptedException {
-    List<Integer> calls = new ArrayList<>();
+    Warmed warmed = new Warmed(new ArrayList<>(), new LinkedHashSet<>());
     Look look = watch.look(whole);
     final Set<String> well =
         look.invocations().keySet().stream().filter(look::isWell).collect(Collectors.toSet());
     Map<List<Object>, List<PlannedTrial>> programs = new LinkedHashMap<>();
-    for (PlannedTrial trial : blocks.get(block)) {
-      if (!notForWarming.contains(trial.object("factors")) && isServed(trial, look)) {
+    for (PlannedTrial trial : cellsOfBlock) {
+      if (!isServed(trial, look)) {
+        warmed.not().add(trial.id());
+      } else {
         programs
             .computeIfAbsent(
                 List.of(trial.client(), Fork.optionsOf(trial)), program -> new ArrayList<>())
@@ -282,19 +361,20 @@ final class NewStarts {
     for (List<PlannedTrial> trials : programs.values()) {
       List<PlannedTrial> left = trials;
       while (!left.isEmpty() && mayStart.getAsBoolean()) {
-        List<Integer> done = warm(left, millis);
-        calls.addAll(done);
+        List<Integer> done = warmTogether(left, millis);
+        warmed.calls().addAll(done);
         if (done.size() < left.size()) {
           PlannedTrial bad = left.get(done.size());
-          notForWarming.add(bad.object("factors"));
+          warmed.not().add(bad.id());
           System.out.println("not warmed by " + bad.id());
           Thread.sleep(SETTLE_MS);
+          leftover.settle(whole, watch.look(whole));
           await(whole, well);
         }
         left = left.subList(Math.min(done.size() + 1, left.size()), left.size());
       }
     }
-    return calls;
+    return warmed;
   }
 
   private boolean isServed(PlannedTrial trial, Look look) {
@@ -308,7 +388,7 @@ final class NewStarts {
   }
 
   /** Calls for trials of one program until one of them fails; returns the calls of each. */
-  private List<Integer> warm(Collection<PlannedTrial> trials, int millis)
+  private List<Integer> warmTogether(Collection<PlannedTrial> trials, int millis)
       throws IOException, InterruptedException {
     Path directory = area.beginWarming();
     StringBuilder lines = new StringBuilder();
@@ -329,6 +409,7 @@ final class NewStarts {
             Integer.toString(millis));
     area.note(directory, fork.handle());
     fork.await(bound + trials.size(), options.lookSeconds(), () -> !mayStart.getAsBoolean());
+    fork.boundLog();
     Path done = directory.resolve(Warming.DONE);
     List<Integer> calls =
         Files.exists(done)

@@ -9,14 +9,13 @@ import java.nio.file.Path;
 import java.nio.file.WatchEvent;
 import java.nio.file.WatchKey;
 import java.nio.file.WatchService;
-import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.rackbench.harness.trial.ErrorText;
-import org.rackbench.harness.trial.PlannedTrial;
 import org.rackbench.harness.trial.RunnerWatch;
 
 /**
@@ -25,62 +24,59 @@ import org.rackbench.harness.trial.RunnerWatch;
  * tells by a file in its directory and waits for the answer; while calls are measured, nothing is
  * done here.
  */
-final class PhaseSamples implements AutoCloseable {
+final class PhaseSamples implements Observer {
 
   private final Health health;
-  private final Collection<ServingNode> nodes;
-  private final WatchService changes;
+  private WatchService changes;
 
-  private PhaseSamples(Health health, Collection<ServingNode> nodes, WatchService changes) {
+  PhaseSamples(Health health) {
     this.health = health;
-    this.nodes = nodes;
-    this.changes = changes;
   }
 
   /**
-   * Begins to watch the directory of a trial that is not started yet.
-   *
-   * @param before the look from which the trial begins; nodes that did not say then that they
-   *     sample are not asked
+   * Begins to watch the directory of a trial that is not started yet. Nodes that did not say before
+   * it that they sample are not asked.
    */
-  static PhaseSamples of(Health health, PlannedTrial trial, Look before, Path attempt) {
+  @Override
+  public void before(Observation attempt) {
+    Map<String, Map<String, Object>> reports = attempt.lookBefore().reports();
     List<ServingNode> nodes =
-        health.nodes(trial).values().stream()
-            .filter(node -> before.reports().containsKey(node.name()))
-            .filter(node -> before.reports().get(node.name()).get("sampled_ns") instanceof Number)
+        health.nodes(attempt.trial()).values().stream()
+            .filter(node -> reports.containsKey(node.name()))
+            .filter(node -> reports.get(node.name()).get("sampled_ns") instanceof Number)
             .toList();
-    WatchService changes = null;
-    if (!nodes.isEmpty()) {
-      try {
-        changes = attempt.getFileSystem().newWatchService();
-        attempt.register(changes, ENTRY_CREATE, ENTRY_DELETE);
-      } catch (IOException e) {
-        System.out.println("no samples of the measured phase: " + ErrorText.of(e));
-      }
+    changes = nodes.isEmpty() ? null : watching(attempt.directory());
+    if (changes != null) {
+      WatchService its = changes;
+      attempt.tellJvm(RunnerWatch.SAMPLED);
+      attempt.whenStarted(fork -> answer(its, fork, nodes));
     }
-    return new PhaseSamples(health, nodes, changes);
   }
 
-  /** Returns what the trial's JVM is told beside its directory and the lab file. */
-  String[] arguments() {
-    return changes == null ? new String[0] : new String[] {RunnerWatch.SAMPLED};
+  private static WatchService watching(Path directory) {
+    try {
+      WatchService changes = directory.getFileSystem().newWatchService();
+      directory.register(changes, ENTRY_CREATE, ENTRY_DELETE);
+      return changes;
+    } catch (IOException e) {
+      System.out.println("no samples of the measured phase: " + ErrorText.of(e));
+      return null;
+    }
   }
 
   /** Answers to the JVM of the trial from now on. */
-  void answer(Fork fork) {
-    if (changes != null) {
-      Thread thread = new Thread(() -> watch(fork), "phase-samples");
-      thread.setDaemon(true);
-      thread.start();
-    }
+  private void answer(WatchService its, Fork fork, List<ServingNode> nodes) {
+    Thread thread = new Thread(() -> watch(its, fork, nodes), "phase-samples");
+    thread.setDaemon(true);
+    thread.start();
   }
 
-  private void watch(Fork fork) {
+  private void watch(WatchService its, Fork fork, List<ServingNode> nodes) {
     try {
-      for (WatchKey key = changes.take(); ; key = changes.take()) {
+      for (WatchKey key = its.take(); ; key = its.take()) {
         for (WatchEvent<?> event : key.pollEvents()) {
           if (Path.of(RunnerWatch.MEASURING).equals(event.context())) {
-            sample();
+            sample(nodes);
             fork.tell(event.kind() == ENTRY_CREATE ? RunnerWatch.BEGIN : RunnerWatch.END);
           }
         }
@@ -96,7 +92,7 @@ final class PhaseSamples implements AutoCloseable {
   }
 
   /** Has all nodes sampled at once; one that takes longer than the trial waits is left behind. */
-  private void sample() throws InterruptedException, ExecutionException {
+  private void sample(List<ServingNode> nodes) throws InterruptedException, ExecutionException {
     CompletableFuture<?>[] asked =
         nodes.stream().map(health::sample).toArray(CompletableFuture[]::new);
     try {
@@ -106,10 +102,12 @@ final class PhaseSamples implements AutoCloseable {
     }
   }
 
+  /** Contributes nothing: the samples are among those of {@link Resources}. */
   @Override
-  public void close() throws IOException {
+  public Map<String, Object> after(Observation attempt) throws IOException {
     if (changes != null) {
       changes.close();
     }
+    return Map.of();
   }
 }

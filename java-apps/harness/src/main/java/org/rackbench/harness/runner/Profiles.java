@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import org.rackbench.harness.trial.JvmProfiler;
 import org.rackbench.harness.trial.PlannedTrial;
 import org.rackbench.harness.trial.ProfileFile;
@@ -15,7 +16,7 @@ import org.rackbench.harness.trial.ProfileFile;
  * Profiles of the JVMs of a trial that never counts: of its services, by a request to their nodes,
  * and of its own. What could not be profiled is a gap with its reason, never a fault of the trial.
  */
-final class Profiles {
+final class Profiles implements Observer {
 
   private static final String START = "start";
   private static final String STOP = "stop";
@@ -28,25 +29,36 @@ final class Profiles {
     this.health = health;
   }
 
-  /** Starts the profiler in the services of {@code before} if the trial is one with a profiler. */
-  void start(PlannedTrial trial, Look before) throws IOException {
-    if (trial.isProfiled()) {
-      ask(START, before);
+  /** Starts the profiler in the services if the trial is one with a profiler. */
+  @Override
+  public void before(Observation attempt) throws IOException {
+    if (attempt.trial().isProfiled()) {
+      ask(START, attempt.lookBefore());
     }
   }
 
+  /** Stops it, keeps the profiles with the trial and contributes a record of each JVM. */
+  @Override
+  public Map<String, Object> after(Observation attempt) throws IOException {
+    return attempt.trial().isProfiled()
+        ? Map.of(
+            "profiles",
+            stop(
+                attempt.trial(),
+                attempt.lookBefore(),
+                attempt.directory(),
+                attempt.record().profile()))
+        : Map.of();
+  }
+
   /**
-   * Stops it and keeps the profiles in {@code attempt}. Returns a record of each JVM, for
-   * trial.json; none of a trial without a profiler.
+   * Stops it and keeps the profiles in {@code attempt}.
    *
    * @param ofClient what the trial's JVM says of its own profile; null when it left no result
    */
-  List<Map<String, Object>> stop(PlannedTrial trial, Look before, Path attempt, Map<?, ?> ofClient)
-      throws IOException {
+  private List<Map<String, Object>> stop(
+      PlannedTrial trial, Look before, Path attempt, Map<?, ?> ofClient) throws IOException {
     List<Map<String, Object>> found = new ArrayList<>();
-    if (!trial.isProfiled()) {
-      return found;
-    }
     String client = nodes.client().map(ServingNode::name).orElse("client");
     Map<String, Object> own = entry(client, trial.client(), "client", ofClient);
     takeOwn(attempt, own);
@@ -63,13 +75,16 @@ final class Profiles {
     return found;
   }
 
+  /** Asks all nodes at once. */
   private Map<ServingNode, Map<?, ?>> ask(String action, Look before) throws IOException {
-    Map<ServingNode, Map<?, ?>> answers = new LinkedHashMap<>();
+    Map<ServingNode, CompletableFuture<Map<?, ?>>> asked = new LinkedHashMap<>();
     for (Map.Entry<ServingNode, Map<String, Object>> one : before.starts().entrySet()) {
-      answers.put(
+      asked.put(
           one.getKey(),
           health.profile(one.getKey(), action, one.getValue(), nodes.readRestartPassword()));
     }
+    Map<ServingNode, Map<?, ?>> answers = new LinkedHashMap<>();
+    asked.forEach((node, answer) -> answers.put(node, answer.join()));
     return answers;
   }
 

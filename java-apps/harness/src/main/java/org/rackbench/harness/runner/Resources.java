@@ -17,7 +17,7 @@ import org.rackbench.harness.trial.PlannedTrial;
  * resources.csv}. Nodes sample totals (see the role {@code health}); here they become differences
  * on the time scale of the trial's JVM.
  */
-final class Resources {
+final class Resources implements Observer {
 
   static final String FILE = "resources.csv";
 
@@ -46,11 +46,19 @@ final class Resources {
 
     /** Returns the answer, or that it is none of samples. */
     Told checked() {
-      boolean isOfSamples =
-          answer.get("series") instanceof Map<?, ?>
-              && answer.get("now_ns") instanceof Number
-              && answer.get("took_ns") instanceof Number;
-      return missing.isEmpty() && !isOfSamples ? missing(EARLIER_VERSION) : this;
+      if (!missing.isEmpty()) {
+        return this;
+      }
+      for (String key : List.of("series", "now_ns", "took_ns")) {
+        Object value = answer.get(key);
+        if (value == null) {
+          return missing(EARLIER_VERSION);
+        }
+        if (key.equals("series") ? !(value instanceof Map<?, ?>) : !(value instanceof Number)) {
+          return missing("its answer is malformed: %s is %s".formatted(key, value));
+        }
+      }
+      return this;
     }
 
     /** Returns what the node's clock must be added to, to be that of {@link System#nanoTime}. */
@@ -72,6 +80,8 @@ final class Resources {
   /** The totals of one sample in the order of the node's columns; null is unknown. */
   private record Totals(long at, Object start, List<?> values) {
 
+    static final int AT = 0;
+    static final int START = 1;
     static final int CPU = 2;
     static final int RSS = 3;
     static final int FIRST_SUM = 4;
@@ -79,7 +89,22 @@ final class Resources {
 
     static Totals of(Object sample) {
       List<?> values = (List<?>) sample;
-      return new Totals(((Number) values.get(0)).longValue(), values.get(1), values);
+      return new Totals(((Number) values.get(AT)).longValue(), values.get(START), values);
+    }
+
+    /** Returns why something is no sample, or "". */
+    static String fault(Object sample) {
+      if (!(sample instanceof List<?> values) || values.size() <= GC) {
+        return "%s is not a list of %d columns".formatted(sample, GC + 1);
+      }
+      for (int column = 0; column <= GC; column++) {
+        Object value = values.get(column);
+        boolean isWhole = value instanceof Integer || value instanceof Long;
+        if (column != START && !isWhole && (column == AT || value != null)) {
+          return "column %d of %s is not a whole number".formatted(column + 1, sample);
+        }
+      }
+      return "";
     }
 
     Long value(int column) {
@@ -107,23 +132,41 @@ final class Resources {
     }
   }
 
-  private final Map<String, CompletableFuture<Told>> asked;
-  private final String client;
-  private final Object plannedMegabits;
+  /** The rows of resources.csv and what trial.json says of each node. */
+  private record Series(StringBuilder rows, Map<String, Object> nodes) {}
 
-  private Resources(
-      Map<String, CompletableFuture<Told>> asked, String client, Object plannedMegabits) {
-    this.asked = asked;
-    this.client = client;
-    this.plannedMegabits = plannedMegabits;
+  private final Health health;
+
+  Resources(Health health) {
+    this.health = health;
   }
 
-  /**
-   * Begins to ask the nodes that {@code before} saw, all at once, what was used since then.
-   *
-   * @param before the look from which the trial began
-   */
-  static Resources ask(Health health, PlannedTrial trial, Look before) {
+  @Override
+  public void before(Observation attempt) {}
+
+  /** Writes resources.csv; contributes nothing when the lab has no health sockets. */
+  @Override
+  public Map<String, Object> after(Observation attempt) throws IOException {
+    PlannedTrial trial = attempt.trial();
+    Map<String, Told> told = new LinkedHashMap<>();
+    ask(trial, attempt.lookBefore())
+        .forEach((name, answer) -> told.put(name, answer.join().checked()));
+    if (told.isEmpty()) {
+      return Map.of();
+    }
+    Object megabits = Look.object(trial.line().get("node")).get("link_mbit");
+    Series series = series(told, attempt.record().origin(attempt.launched()), megabits);
+    Path file = attempt.directory().resolve(FILE);
+    Files.writeString(file, series.rows());
+    FileSeal seal = FileSeal.of(file);
+    return Map.of(
+        "resources",
+        Json.of(
+            "file", FILE, "rows", seal.rows(), "sha256", seal.sha256(), "nodes", series.nodes()));
+  }
+
+  /** Asks the nodes that {@code before} saw, all at once, what was used since then. */
+  private Map<String, CompletableFuture<Told>> ask(PlannedTrial trial, Look before) {
     Map<String, ServingNode> nodes = health.nodes(trial);
     int most = Math.max(FEWEST_SAMPLES, MOST_SAMPLES / Math.max(1, nodes.size()));
     Map<String, CompletableFuture<Told>> asked = new TreeMap<>();
@@ -137,78 +180,79 @@ final class Resources {
             asked.put(name, CompletableFuture.completedFuture(Told.missing(why)));
           }
         });
-    Object megabits = Look.object(trial.line().get("node")).get("link_mbit");
-    return new Resources(asked, health.clientName(), megabits);
+    return asked;
   }
 
   /**
-   * Writes resources.csv into {@code attempt} when all nodes have answered.
+   * Returns the differences of what all nodes told.
    *
    * @param origin {@code System.nanoTime()} from which the trial's times count
-   * @return what trial.json says of it; empty when the lab has no health sockets
+   * @param megabits the planned rate of a virtual link
    */
-  Map<String, Object> write(Path attempt, long origin) throws IOException {
-    if (asked.isEmpty()) {
-      return Map.of();
-    }
-    Map<String, Told> told = new LinkedHashMap<>();
-    asked.forEach((name, answer) -> told.put(name, answer.join().checked()));
+  private Series series(Map<String, Told> told, long origin, Object megabits) {
+    String client = health.clientName();
     Object here = told.containsKey(client) ? told.get(client).boot() : null;
     StringBuilder rows = new StringBuilder(HEADER);
     Map<String, Object> nodes = new LinkedHashMap<>();
-    int count = 0;
-    for (Map.Entry<String, Told> of : told.entrySet()) {
-      Told node = of.getValue();
-      int its = 0;
-      if (node.missing().isEmpty()) {
-        // Nodes that share a kernel share its clock, and no network can say it more exactly.
-        boolean isOurs = of.getKey().equals(client) || here != null && here.equals(node.boot());
-        its = add(rows, of.getKey(), node, (isOurs ? 0 : node.offset()) - origin);
-      }
-      count += its;
-      String missing =
-          node.missing().isEmpty() && its == 0
-              ? "it has no sample of the time of the trial"
-              : node.missing();
-      nodes.put(of.getKey(), described(node, missing));
-    }
-    Path file = attempt.resolve(FILE);
-    Files.writeString(file, rows);
-    String sha256 = FileSeal.of(file).sha256();
-    return Json.of("file", FILE, "rows", count, "sha256", sha256, "nodes", nodes);
+    told.forEach(
+        (name, node) -> {
+          // Nodes that share a kernel share its clock, and no network can say it more exactly.
+          boolean isOurs = name.equals(client) || here != null && here.equals(node.boot());
+          String missing = node.missing();
+          if (missing.isEmpty()) {
+            missing = add(rows, name, node, (isOurs ? 0 : node.offset()) - origin);
+          }
+          nodes.put(name, described(node, missing, megabits));
+        });
+    return new Series(rows, nodes);
   }
 
-  private Map<String, Object> described(Told node, String missing) {
+  private static Map<String, Object> described(Told node, String missing, Object megabits) {
     Map<String, Object> answer = node.answer();
     // The rate of a virtual link is set for the trial; hardware says its own, if it does.
     boolean isSet = Boolean.FALSE.equals(answer.get("link_is_hardware"));
     return Json.of(
         "cores", answer.get("cores"),
         "boot", answer.get("boot"),
-        "link_mbit", isSet ? plannedMegabits : answer.get("link_mbit"),
+        "link_mbit", isSet ? megabits : answer.get("link_mbit"),
         "memory_bytes", answer.get("memory_bytes"),
         "limits", answer.getOrDefault("limits", Map.of()),
         "missing", missing);
   }
 
-  /** Adds the rows of a node and returns how many they are. */
-  private static int add(StringBuilder rows, String node, Told told, long shift) {
-    int count = 0;
+  /** Adds the rows of a node, all or none, and returns why there is none, or "". */
+  private static String add(StringBuilder rows, String node, Told told, long shift) {
+    StringBuilder its = new StringBuilder();
     Map<String, Object> byName = new TreeMap<>();
     ((Map<?, ?>) told.answer().get("series"))
         .forEach((service, samples) -> byName.put(service.toString(), samples));
     for (Map.Entry<String, Object> of : byName.entrySet()) {
-      Totals before = null;
-      for (Object sample : (List<?>) of.getValue()) {
-        Totals totals = Totals.of(sample);
-        rows.append(totals.at() + shift).append(',').append(node).append(',');
-        rows.append(of.getKey()).append(',');
-        row(rows, totals, totals.follows(before) ? before : null);
-        before = totals;
-        count++;
+      String fault = add(its, node + "," + of.getKey(), of.getValue(), shift);
+      if (!fault.isEmpty()) {
+        return "its samples of '%s' are malformed: %s".formatted(of.getKey(), fault);
       }
     }
-    return count;
+    rows.append(its);
+    return its.isEmpty() ? "it has no sample of the time of the trial" : "";
+  }
+
+  /** Adds the rows of a service of a node and returns what is wrong with them, or "". */
+  private static String add(StringBuilder rows, String cells, Object samples, long shift) {
+    if (!(samples instanceof List<?> list)) {
+      return samples + " is not a list";
+    }
+    Totals before = null;
+    for (Object sample : list) {
+      String fault = Totals.fault(sample);
+      if (!fault.isEmpty()) {
+        return fault;
+      }
+      Totals totals = Totals.of(sample);
+      rows.append(totals.at() + shift).append(',').append(cells).append(',');
+      row(rows, totals, totals.follows(before) ? before : null);
+      before = totals;
+    }
+    return "";
   }
 
   /** Adds the cells from cpu_cores on; without {@code before}, only the memory is known. */

@@ -75,12 +75,11 @@ public final class Runner {
     Health health = new Health(nodes, options.run(), options.freeMegabytes(), options.without());
     this.watch =
         new LabWatch(health, state, options.recoverSeconds(), options.without(), this::mayStart);
+    Leftover leftover = new Leftover(watch, options.recoverSeconds(), this::mayStart);
     this.newStarts =
-        new NewStarts(options, trials, nodes, health, watch, area, state, this::mayStart);
-    ServiceSettings settings = new ServiceSettings(nodes, health);
-    Profiles profiles = new Profiles(nodes, health);
-    this.attempts =
-        new Attempts(options, area, state, watch, health, settings, profiles, newStarts::take);
+        new NewStarts(options, trials, nodes, health, watch, area, state, leftover, this::mayStart);
+    Observers observers = Observers.of(nodes, health);
+    this.attempts = new Attempts(options, area, state, watch, leftover, observers, newStarts::take);
   }
 
   public static void main(String[] args) {

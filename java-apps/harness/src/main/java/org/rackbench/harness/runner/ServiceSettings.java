@@ -5,13 +5,14 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.rackbench.harness.trial.PlannedTrial;
+import java.util.concurrent.CompletableFuture;
+import org.rackbench.harness.trial.Json;
 
 /**
  * What the services of trials run with, as their nodes read it from the running parts. A node is
  * asked after a trial, and again only when one of its services was started anew since.
  */
-final class ServiceSettings {
+final class ServiceSettings implements Observer {
 
   private static final String FACTORY = "connection factory";
   private static final String BROKER = "broker";
@@ -25,37 +26,56 @@ final class ServiceSettings {
     this.health = health;
   }
 
-  /**
-   * Returns the settings of each {@code service on node} of {@code trial}, and of the connection
-   * factory on the client where the trial needs the broker. What a node does not tell is left out.
-   *
-   * @param look tells which starts of the services are meant
-   */
-  Map<String, Object> of(PlannedTrial trial, Look look) {
-    Map<String, Object> found = new LinkedHashMap<>();
-    if (nodes.healthPort() == 0) {
-      return found;
-    }
-    for (ServingNode node : nodes.of(trial)) {
-      put(found, node, node.services(), look);
-    }
-    if (trial.needs().contains(BROKER)) {
-      nodes.client().ifPresent(client -> put(found, client, List.of(FACTORY), look));
-    }
-    return found;
-  }
+  @Override
+  public void before(Observation attempt) {}
 
-  private void put(Map<String, Object> found, ServingNode node, List<String> services, Look look) {
-    List<Object> key = new ArrayList<>(List.of(node.name()));
-    services.forEach(service -> key.add(service + look.invocation(Look.subject(service, node))));
-    Map<?, ?> told = known.computeIfAbsent(key, starts -> health.settings(node));
-    if (told.isEmpty()) {
-      known.remove(key); // asked again after the next trial
-    }
-    for (String service : services) {
-      if (told.get(service) != null) {
-        found.put(Look.subject(service, node), told.get(service));
+  /**
+   * Contributes the settings of each {@code service on node} of the trial, and of the connection
+   * factory on the client where the trial needs the broker. What a node does not tell is left out.
+   */
+  @Override
+  public Map<String, Object> after(Observation attempt) {
+    Map<ServingNode, List<String>> wanted = new LinkedHashMap<>();
+    if (nodes.healthPort() != 0) {
+      nodes.of(attempt.trial()).forEach(node -> wanted.put(node, node.services()));
+      if (attempt.trial().needs().contains(BROKER)) {
+        nodes.client().ifPresent(client -> wanted.put(client, List.of(FACTORY)));
       }
     }
+    Map<String, Object> found = new LinkedHashMap<>();
+    told(wanted, attempt.lookAfter())
+        .forEach(
+            (node, told) ->
+                wanted.get(node).stream()
+                    .filter(service -> told.get(service) != null)
+                    .forEach(service -> found.put(Look.subject(service, node), told.get(service))));
+    return Json.of("settings", found);
+  }
+
+  /** Asks all nodes at once whose present starts are not known yet. */
+  private Map<ServingNode, Map<?, ?>> told(Map<ServingNode, List<String>> wanted, Look look) {
+    Map<ServingNode, CompletableFuture<Map<?, ?>>> asked = new LinkedHashMap<>();
+    wanted.forEach(
+        (node, services) -> {
+          Map<?, ?> before = known.get(key(node, services, look));
+          asked.put(
+              node,
+              before == null ? health.settings(node) : CompletableFuture.completedFuture(before));
+        });
+    Map<ServingNode, Map<?, ?>> told = new LinkedHashMap<>();
+    asked.forEach(
+        (node, answer) -> {
+          told.put(node, answer.join());
+          if (!answer.join().isEmpty()) { // else it is asked again after the next trial
+            known.put(key(node, wanted.get(node), look), answer.join());
+          }
+        });
+    return told;
+  }
+
+  private static List<Object> key(ServingNode node, List<String> services, Look look) {
+    List<Object> key = new ArrayList<>(List.of(node.name()));
+    services.forEach(service -> key.add(service + look.invocation(Look.subject(service, node))));
+    return key;
   }
 }

@@ -22,6 +22,7 @@ final class TrialRecord {
   private final Map<String, Object> result;
   private final String outcome;
   private final String reason;
+  private FileSeal callsSeal;
 
   private TrialRecord(
       PlannedTrial trial, Path attempt, Map<String, Object> result, String outcome, String reason) {
@@ -115,44 +116,35 @@ final class TrialRecord {
   }
 
   /**
+   * Returns whether services may still work on a call of the trial: it did not end well, or one of
+   * its calls was cut off.
+   */
+  boolean mayHaveLeftWork() throws IOException {
+    return !isOk() || callsSeal().timeouts() > 0;
+  }
+
+  private FileSeal callsSeal() throws IOException {
+    if (callsSeal == null) {
+      callsSeal = FileSeal.of(attempt.resolve(Trial.CALLS));
+    }
+    return callsSeal;
+  }
+
+  /**
    * Writes trial.json. Beside it, calls.csv keeps only its header line after a bad outcome, and
    * parts.csv goes.
    *
-   * @param number number of the attempt, from 1
-   * @param earlier the attempts that were thrown away, and why
-   * @param startedAt UTC
    * @param fork the JVM of the attempt
-   * @param interference what else happened on each node; see {@link Look#interference}
-   * @param restarts of services that hung before this attempt; see {@link Restarts#take}
-   * @param services systemd's ids of the starts of the services that served the attempt, by {@code
-   *     service on node}
-   * @param newStarts what was done before it to have services of the block's own
-   * @param times {@code fork_ms}: milliseconds of the launch, of the JVM and of the work of the
-   *     runner until this call
-   * @param settings what the services run with; see {@link ServiceSettings#of}
-   * @param resources what resources.csv is; see {@link Resources#write}
-   * @param profiles see {@link Profiles#stop}
+   * @param entries what the runner and the observers contribute
    */
-  void write(
-      int number,
-      List<Map<String, Object>> earlier,
-      String startedAt,
-      Fork fork,
-      Map<String, Object> interference,
-      List<Map<String, Object>> restarts,
-      Map<String, Object> services,
-      List<Map<String, Object>> newStarts,
-      Map<String, Object> times,
-      Map<String, Object> settings,
-      Map<String, Object> resources,
-      List<Map<String, Object>> profiles)
-      throws IOException {
+  void write(Fork fork, Map<String, Object> entries) throws IOException {
     Path calls = attempt.resolve(Trial.CALLS);
     if (!result.containsKey("errors")) {
       Files.writeString(calls, CallLog.HEADER);
+      callsSeal = null;
       Files.deleteIfExists(attempt.resolve(Trial.PARTS));
     }
-    FileSeal seal = FileSeal.of(calls);
+    FileSeal seal = callsSeal();
     Map<String, Object> line = trial.line();
     Map<String, Object> record =
         Json.of(
@@ -162,8 +154,6 @@ final class TrialRecord {
             "profile", line.get("profile"),
             "block", line.get("block"),
             "position", line.get("position"),
-            "attempt", number,
-            "earlier_attempts", earlier,
             "client", trial.client(),
             "factors", line.get("factors"),
             "constants", line.get("constants"),
@@ -171,7 +161,6 @@ final class TrialRecord {
             "seed", trial.seed(),
             "outcome", outcome,
             "reason", reason,
-            "started_at", startedAt,
             "ended_at", Utc.now(),
             "host", InetAddress.getLocalHost().getHostName(),
             "jvm", result.getOrDefault("jvm", ownJvm(fork)),
@@ -184,26 +173,19 @@ final class TrialRecord {
             "clock", result.get("clock"),
             "overhead", result.get("overhead"),
             "gc", result.get("gc"),
-            "phases", result.get("phases"),
             "warmup", result.get("warmup"),
             "cooldown", result.get("cooldown"),
-            "interference", interference,
-            "restarts", restarts,
             "restart", line.get("restart"),
-            "shift", trial.shift(),
-            "services", services,
-            "block_starts", newStarts,
-            "fork_ms", times,
-            "settings", settings);
+            "shift", trial.shift());
+    record.putAll(entries);
+    if (result.containsKey("phases")) {
+      record.put("phases", result.get("phases"));
+    }
     if (Files.exists(attempt.resolve(Trial.PARTS))) {
       record.put("parts", sealed(Trial.PARTS));
     }
-    if (!resources.isEmpty()) {
-      record.put("resources", resources);
-    }
     if (trial.isProfiled()) {
       record.put("profiled", true);
-      record.put("profiles", profiles);
     }
     if (trial.isCaptured()) {
       record.put("captured", true);

@@ -19,7 +19,12 @@ final class TrialWatch {
    */
   private static final int DOUBTFUL_MISSES = 2;
 
-  private final LabWatch lab;
+  /** Asks the nodes of a trial how they are. */
+  interface Check {
+    Look look(PlannedTrial trial) throws IOException;
+  }
+
+  private final Check lab;
   private final PlannedTrial trial;
   private final Look before;
   private int misses;
@@ -29,7 +34,7 @@ final class TrialWatch {
   /**
    * @param before a look at the servers before the trial
    */
-  TrialWatch(LabWatch lab, PlannedTrial trial, Look before) {
+  TrialWatch(Check lab, PlannedTrial trial, Look before) {
     this.lab = lab;
     this.trial = trial;
     this.before = before;

@@ -131,9 +131,12 @@ public record PlannedTrial(
     return Boolean.TRUE.equals(line.get("captured"));
   }
 
-  /** Returns whether observers look at the trial: not with the constant {@code observe: none}. */
+  /**
+   * Returns whether anything watches the trial from outside but the health checks: not with the
+   * constant {@code observe: none}. A trial with a profiler never counts and is always observed.
+   */
   public boolean isObserved() {
-    return !"none".equals(object("constants").get("observe"));
+    return isProfiled() || !"none".equals(object("constants").get("observe"));
   }
 
   /**

@@ -24,6 +24,9 @@ final class Nodes implements AutoCloseable {
 
   private static final String PASSWORD = "a password";
 
+  /** Key of a service that works: since when. */
+  private static final String SINCE = "since_ns";
+
   private final Map<String, Map<String, Object>> services = new TreeMap<>();
   private final Map<String, HttpServer> sockets = new TreeMap<>();
   private final int port;
@@ -36,6 +39,8 @@ final class Nodes implements AutoCloseable {
   private final Map<String, List<Long>> sampledAt = new ConcurrentHashMap<>();
   private final Map<String, Integer> looks = new TreeMap<>();
   private volatile int sampleMillis;
+  private volatile boolean hidesProcessorTime;
+  private final Map<String, List<String>> asked = new ConcurrentHashMap<>();
 
   /** Starts all sockets and describes the lab in {@code lab}. */
   Nodes(Path lab) throws IOException {
@@ -93,6 +98,39 @@ final class Nodes implements AutoCloseable {
     known.put("invocation", "start-" + ++invocations);
     known.put("profiled", false);
     known.putIfAbsent("ends", 0);
+    known.put("cpu_us", 0L);
+    known.remove(SINCE);
+  }
+
+  /** It uses a whole processor from now on, until it rests or ends. */
+  synchronized void work(String service) {
+    services.get(service).put(SINCE, System.nanoTime());
+  }
+
+  synchronized void rest(String service) {
+    services.get(service).put("cpu_us", used(services.get(service)));
+    services.get(service).remove(SINCE);
+  }
+
+  private static long used(Map<String, Object> service) {
+    Object since = service.get(SINCE);
+    long micros = since == null ? 0 : (System.nanoTime() - (long) since) / 1000;
+    return (long) service.get("cpu_us") + micros;
+  }
+
+  /** The nodes are of a version that does not tell the processor time of services. */
+  void hideProcessorTime() {
+    hidesProcessorTime = true;
+  }
+
+  /** Returns what a node was asked for, as paths with queries. */
+  List<String> asked(String node) {
+    return asked.getOrDefault(node, List.of());
+  }
+
+  private void note(String node, HttpExchange exchange) {
+    String uri = exchange.getRequestURI().toString();
+    asked.computeIfAbsent(node, name -> new CopyOnWriteArrayList<>()).add(uri);
   }
 
   /** It ends: {@code how} is systemd's result, code and status. */
@@ -151,6 +189,7 @@ final class Nodes implements AutoCloseable {
   }
 
   private void sample(String node, HttpExchange exchange) throws IOException {
+    note(node, exchange);
     long now = System.nanoTime();
     sampledAt.computeIfAbsent(node, name -> new CopyOnWriteArrayList<>()).add(now);
     try {
@@ -222,6 +261,7 @@ final class Nodes implements AutoCloseable {
   }
 
   private synchronized void answer(String node, HttpExchange exchange) throws IOException {
+    note(node, exchange);
     String path = exchange.getRequestURI().getPath();
     if (path.equals("/restart")) {
       exchange.sendResponseHeaders(startAnew(node, exchange), -1);
@@ -255,7 +295,9 @@ final class Nodes implements AutoCloseable {
         end(service + " on " + node, "signal killed KILL");
         begin(service + " on " + node);
       }
-      mine.put(service, services.get(service + " on " + node));
+      Map<String, Object> told = new TreeMap<>(services.get(service + " on " + node));
+      told.put("cpu_us", hidesProcessorTime ? null : used(told));
+      mine.put(service, told);
     }
     send(
         exchange,
@@ -264,6 +306,8 @@ final class Nodes implements AutoCloseable {
             1,
             "services",
             mine,
+            "now_ns",
+            System.nanoTime(),
             "disk_free_mb",
             5000,
             "machine",

@@ -17,6 +17,8 @@ import org.rackbench.harness.api.Setting;
 /** A client of which the factor {@code part} says how it behaves. */
 public final class Puppet implements Client, Caller {
 
+  static final int FLOOD_BYTES = 80 << 20;
+
   private String part;
   private long seq;
   private long limitMillis;
@@ -43,6 +45,7 @@ public final class Puppet implements Client, Caller {
             "killed",
             "crash",
             "late",
+            "flood",
             "one-late",
             "error");
     parts = Parts.of(setting);
@@ -84,6 +87,7 @@ public final class Puppet implements Client, Caller {
       case "killed" -> signalSelf("KILL");
       case "crash" -> signalSelf("ABRT");
       case "late" -> beLate();
+      case "flood" -> flood();
       case "one-late" -> {
         if (seq == 4) {
           beLate();
@@ -106,6 +110,17 @@ public final class Puppet implements Client, Caller {
   private void beLate() throws Exception {
     Thread.sleep(limitMillis);
     throw new TimeoutException("no answer within %d ms".formatted(limitMillis));
+  }
+
+  /** Prints more than the runner's heap holds, and ends without a result. */
+  private static void flood() {
+    System.out.println("first words");
+    String line = "x".repeat(1023);
+    for (int i = 0; i < FLOOD_BYTES / 1024; i++) {
+      System.out.println(line);
+    }
+    System.out.println("last words");
+    Runtime.getRuntime().halt(9);
   }
 
   private static void signalSelf(String signal) throws Exception {

@@ -175,7 +175,7 @@ class RunnerOutcomeTest {
     assertEquals(1, bench.trial("t2").get("attempt"));
     assertOutcome("t2", "failed", "no measured call was ok");
     assertEquals(5, bench.measured("t2").size());
-    assertOutcome("t3", "oom", "heap 32 MiB");
+    assertOutcome("t3", "oom", "the client's JVM ran out of memory (heap 32 MiB)");
     assertOutcome("t4", "failed", "status 1 before it left a result");
     assertTrue(names("t4").contains("trial.log"));
     assertOutcome("t5", "failed", "call_timeout_s is soon");
@@ -306,6 +306,24 @@ class RunnerOutcomeTest {
     }
     assertEquals(null, bench.trial("t2").get("phases"));
     assertEquals(null, bench.trial("t2").get("gc"));
+  }
+
+  @Test
+  void ofALogLargerThanTheHeapOfTheRunnerHeadAndTailAreKept() throws Exception {
+    bench.plan("t1", "flood");
+    bench.plan("t2", "ok");
+    Bench.Ended runner = bench.runner();
+    assertEquals(0, runner.status(), runner.output());
+    assertOutcome("t1", "failed", "status 9 before it left a result: last words");
+    assertOutcome("t2", "ok", "");
+    String log = Files.readString(bench.sealed("t1").resolve("trial.log"));
+    assertTrue(log.startsWith("first words\nxxx"), log.substring(0, 20));
+    assertTrue(log.endsWith("xxx\nlast words\n"), log.substring(log.length() - 20));
+    int kept = Fork.HEAD_BYTES + Fork.TAIL_BYTES;
+    int cut = Puppet.FLOOD_BYTES + "first words\nlast words\n".length() - kept;
+    String gap = "\n[%d bytes of the log were cut here]\n".formatted(cut);
+    assertEquals(Fork.HEAD_BYTES, log.indexOf(gap));
+    assertEquals(kept + gap.length(), log.length());
   }
 
   @Test

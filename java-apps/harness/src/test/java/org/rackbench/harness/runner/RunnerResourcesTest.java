@@ -1,14 +1,18 @@
 package org.rackbench.harness.runner;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.rackbench.harness.trial.Durable;
 import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.LabFile;
 
@@ -152,6 +156,68 @@ class RunnerResourcesTest extends RunnerInLab {
     assertTrue(why.startsWith("it does not answer: "), why);
     Resources.Told cut = new Resources.Told(Map.of("series", Map.of()), "", 0, 0);
     assertTrue(cut.checked().missing().contains("earlier version"), cut.checked().missing());
+  }
+
+  @Test
+  void aMalformedAnswerOfOneNodeIsMissingAndNoMore() throws Exception {
+    long now = System.nanoTime();
+    List<Object> whole = sample(now, "a", 100, 10, 5000);
+    List<Object> word = new ArrayList<>(whole);
+    word.set(2, "many");
+    Map<String, Object> malformed = new LinkedHashMap<>();
+    malformed.put("a word for a number", List.of(whole, word));
+    malformed.put("missing columns", List.of(whole, whole.subList(0, 4)));
+    malformed.put("no time", List.of(Arrays.asList(new Object[10])));
+    malformed.put("no rows", List.of(7));
+    malformed.put("no list", "none");
+    for (Map.Entry<String, Object> one : malformed.entrySet()) {
+      nodes.use("worker1", told(now, "one", Json.of("", List.of(whole), "tomcat", one.getValue())));
+      nodes.use("worker2", told(now, "one", Json.of("", List.of(whole))));
+      bench.plan("t1", "ok", TOMCATS);
+      Bench.Ended ended = bench.runner();
+      assertEquals(0, ended.status(), one.getKey() + ": " + ended.output());
+      assertEquals("ok", bench.trial("t1").get("outcome"));
+      String missing = node("worker1").get("missing").toString();
+      assertTrue(missing.startsWith("its samples of 'tomcat' are malformed: "), missing);
+      assertEquals("", node("worker2").get("missing"));
+      assertEquals(2, rows("t1").size(), "rows of the malformed answer were kept");
+      Durable.remove(bench.run);
+      Files.createDirectories(bench.run);
+    }
+    nodes.use("worker1", Json.of("series", 5, "now_ns", 1, "took_ns", 1));
+    bench.plan("t1", "ok", TOMCATS);
+    assertEquals(0, bench.runner().status());
+    assertEquals("its answer is malformed: series is 5", node("worker1").get("missing"));
+  }
+
+  @Test
+  void aTrialWithoutObserversAsksOnlyHowTheServicesAre() throws Exception {
+    nodes.use("worker1", told(1, "one", Map.of()));
+    Map<String, Object> constants =
+        Map.of("client_heap_mb", 32, "call_timeout_s", 0.2, "observe", "none");
+    Map<String, Object> more = Json.of("constants", constants);
+    more.putAll(TOMCATS);
+    bench.plan("t1", "ok", more);
+    assertEquals(0, bench.runner().status());
+    assertEquals(Set.of("/?observe=none"), Set.copyOf(nodes.asked("worker1")));
+    assertEquals("ok", bench.trial("t1").get("outcome"));
+    for (String key : List.of("resources", "settings", "interference")) {
+      assertFalse(bench.trial("t1").containsKey(key), key);
+    }
+    assertTrue(Files.notExists(bench.sealed("t1").resolve("resources.csv")));
+  }
+
+  @Test
+  void anObservedTrialNeedsACheckOfItsOwnAfterOneWithoutObservers() throws Exception {
+    nodes.use("worker1", told(1, "one", Map.of()));
+    Map<String, Object> constants =
+        Map.of("client_heap_mb", 32, "call_timeout_s", 0.2, "observe", "none");
+    Map<String, Object> more = Json.of("constants", constants);
+    more.putAll(TOMCATS);
+    bench.plan("t0", "ok", more);
+    bench.plan("t1", "ok", TOMCATS);
+    assertEquals(0, bench.runner().status());
+    assertEquals(2, nodes.asked("worker2").stream().filter("/"::equals).count());
   }
 
   /** The start of the first measured call of t1 and the end of the last one. */

@@ -131,6 +131,20 @@ class RunnerRestartTest extends RunnerInLab {
   }
 
   @Test
+  void aCellThatFailsIsTriedAgainInEachBlockAndNamed() throws Exception {
+    for (int block : List.of(1, 2)) {
+      plan("b" + block + "-t1", "ok", block);
+      plan("b" + block + "-t2", "mixed", block);
+    }
+    run();
+    for (int block : List.of(1, 2)) {
+      Map<?, ?> done = (Map<?, ?>) blockStarts("b" + block + "-t1").get(0);
+      assertEquals(1, done.get("warm_cells"));
+      assertEquals(List.of("b" + block + "-t2"), done.get("not_warmed"));
+    }
+  }
+
+  @Test
   void aNodeThatRefusesPutsTheTrialsOff() throws Exception {
     plan("b1-t1", "ok", 1);
     bench.plan("t2", "ok");
