@@ -9,10 +9,9 @@ import java.util.Set;
  * @param least calls after which the thread may begin to measure
  * @param most calls after which it does, steady or not; equal to {@code least} for a fixed number
  * @param steady the change of the level, as a share of it, that must be excluded; 0 for a fixed
- *     number
+ *     number. Nor are calls steady while the compiler uses as large a share of a processor
  * @param leastSeconds seconds before which calls are not steady, whatever their times; 0: no such
- *     limit. With it, they are not steady either while the compiler uses {@code steady} of a
- *     processor or more
+ *     limit
  */
 public record Warmup(int least, int most, double steady, double leastSeconds) {
 

@@ -74,9 +74,6 @@ final class WarmupPhase {
    * since the last interim analysis.
    */
   private boolean mayBeSteady() {
-    if (warmup.leastSeconds() == 0) {
-      return true;
-    }
     final long now = nanoTime.getAsLong();
     final long since = lookedAt == 0 ? begun.get() : lookedAt;
     final long before = compiled;
