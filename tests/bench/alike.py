@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -26,7 +27,7 @@ from row import Row
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
 
-from middleware import OPENMQ, Programs, answers, free_ports
+from middleware import DIST, OPENMQ, Programs, free_ports
 
 AS_IS, AGAIN = "as it is", "the same again"
 GUARD = """  <filter-mapping>
@@ -36,6 +37,9 @@ GUARD = """  <filter-mapping>
 """
 ACCESS_LOG = """<Valve className="org.apache.catalina.valves.AccessLogValve" directory="logs"
   pattern="%h %{yyyy-MM-dd'T'HH:mm:ss.SSSZ}t &quot;%r&quot; %s %b %D"/>"""
+CONNECTOR = """<Connector port="{port}" address="{address}" maxThreads="128"
+  keepAliveTimeout="20000" maxKeepAliveRequests="-1"/>
+"""
 JVM = ("-Xms192m", "-Xmx192m", "-XX:+UseParallelGC", "-XX:+AlwaysPreTouch")
 SMALL_JVM = ("-Xms32m", "-Xmx32m", "-XX:+UseParallelGC")
 COLD_ROUNDS = 2
@@ -83,7 +87,7 @@ class Bench:
         for number, name in enumerate(names, start=1):
             address = f"127.0.0.{number}"
             self._application(base / f"webapps-{number}/axis", guarded=name not in free)
-            connectors += f'<Connector port="{port}" address="{address}" maxThreads="128"/>\n'
+            connectors += CONNECTOR.format(port=port, address=address)
             valve = ACCESS_LOG if name in logs else ""
             hosts += f'<Host name="{address}" appBase="webapps-{number}">{valve}</Host>\n'
             labs[name] = lab({"axis_url": f"http://{address}:{port}/axis", "address": address})
@@ -95,7 +99,8 @@ class Bench:
         command = ("java", *JVM, f"-Dcatalina.home={home}", f"-Dcatalina.base={base}")
         command += (f"-Djava.io.tmpdir={base}/temp", "-cp", f"{home}/bin/*")
         command += ("org.apache.catalina.startup.Bootstrap", "start")
-        self.keep(self.programs.start("tomcat", lambda: answers(port, b""), *command))
+        addresses = [worker["address"] for each in labs.values() for worker in each["workers"]]
+        self.keep(self.programs.start("tomcat", lambda: listen(addresses, port), *command))
         return labs
 
     def _application(self, target: Path, *, guarded: bool) -> None:
@@ -143,6 +148,16 @@ class Bench:
         return {"jndi_url": f"file://{store}", "connection_factory": "ConnectionFactory"} | account
 
 
+def listen(addresses: Sequence[str], port: int) -> bool:
+    """Whether a service takes connections at each of these addresses."""
+    try:
+        for address in addresses:
+            socket.create_connection((address, port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
 def renamed(bindings: str, names: Mapping[str, str]) -> str:
     """Bindings in which each of these queues has the name that clients look up."""
     lines = bindings.splitlines()
@@ -168,6 +183,7 @@ class Subject:
     client: str
     needs: Sequence[str]
     trials: Mapping[str, Mapping[str, Any]]  # by what: settings of the study
+    openmq: Path = OPENMQ
 
 
 def soap(message_bytes: int, calls: int, threads: int = 1) -> dict[str, Any]:
@@ -251,6 +267,7 @@ SUBJECTS = {
         "sort-jms",
         ["broker", "sort-worker"],
         {"500 integers": {"constants": SORT, "calls": 400, "warmup": 200, "threads": 1}},
+        DIST / "openmq.zip",  # its client, as that of the sort worker, needs Java 21
     ),
 }
 
@@ -294,7 +311,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="alike-") as home, contextlib.ExitStack() as stack:
             shadow = Path(home, "shadow")
             shadow.mkdir()
-            programs = Programs.unpack(Path(home), shadow, OPENMQ)
+            programs = Programs.unpack(Path(home), shadow, SUBJECTS[name].openmq)
             bench = Bench(programs, stack, options.other)
             for row in measured(bench, SUBJECTS[name], options.rounds):
                 print(row.line(), flush=True)
