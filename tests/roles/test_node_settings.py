@@ -1,7 +1,8 @@
 """Settings of a node that cannot be meant are refused in words that say what to write."""
 
 import pytest
-from loading import load
+import yaml
+from loading import ROOT, load
 
 PLUGIN = "roles/baseline/filter_plugins/written.py"
 GOOD = {
@@ -79,3 +80,9 @@ def test_what_cannot_be_is_refused_with_what_to_write(badly_written, name, value
 def test_interrupts_are_not_pinned_and_balanced_at_once(badly_written):
     pinned = {"baseline_irq_cpus": "0", "baseline_irqbalance": True}
     assert "set one of both" in badly_written(GOOD | pinned)[0]
+
+
+def test_preflight_hands_over_each_setting_as_it_is():
+    tasks = yaml.safe_load((ROOT / "roles/baseline/tasks/preflight.yml").read_text())
+    (given,) = [task["vars"]["__baseline_settings"] for task in tasks if "vars" in task]
+    assert given == {name: f"{{{{ {name} }}}}" for name in GOOD}
