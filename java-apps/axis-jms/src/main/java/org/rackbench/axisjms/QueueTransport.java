@@ -29,8 +29,7 @@ public final class QueueTransport extends Transport implements AutoCloseable {
 
   /**
    * @param deliveryMode of {@link javax.jms.DeliveryMode}
-   * @param timeoutMillis milliseconds after which Axis gives a call up and the broker drops its
-   *     request
+   * @param timeoutMillis milliseconds after which Axis gives a call up
    * @param steps is told each step of an exchange by the thread that goes to make it
    */
   public QueueTransport(
@@ -72,7 +71,8 @@ public final class QueueTransport extends Transport implements AutoCloseable {
     // none, but Axis puts the next ones into what it finds here
     context.setProperty(JMSConstants.JMS_APPLICATION_MSG_PROPS, new HashMap<>());
     context.setProperty(JMSConstants.DELIVERY_MODE, deliveryMode);
-    context.setProperty(JMSConstants.TIME_TO_LIVE, timeoutMillis);
+    // No time to live: it would begin by this host's clock and end by the broker's.
+    context.setProperty(JMSConstants.TIME_TO_LIVE, 0L);
     context.setProperty(ANSWER_BYTES, this);
   }
 

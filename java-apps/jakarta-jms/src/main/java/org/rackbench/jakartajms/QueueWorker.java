@@ -151,26 +151,51 @@ public final class QueueWorker {
   }
 
   /**
-   * Answers a request. It may not throw, or the broker would deliver the request again for ever.
+   * Answers a request, unless its client is gone: that would keep the next ones waiting. It may not
+   * throw, or the broker would deliver the request again for ever.
    */
-  private synchronized void answer(
-      Session session, ReplySender replies, String queue, Message request) {
+  synchronized void answer(Session session, ReplySender replies, String queue, Message request) {
     try {
-      BytesMessage reply = session.createBytesMessage();
-      reply.setJMSCorrelationID(request.getJMSCorrelationID());
-      reply.setStringProperty(WORKER, name);
-      try {
-        reply.writeBytes(service.answer(body(request)));
-      } catch (BytesService.Refused e) {
-        log("%s: refused %s: %s".formatted(queue, request.getJMSMessageID(), e.getMessage()));
-        reply.setStringProperty(ERROR, e.getMessage());
+      if (isAwaited(replies, request)) {
+        reply(session, replies, queue, request);
       }
-      send(replies, reply, request);
       if (session.getAcknowledgeMode() == Session.CLIENT_ACKNOWLEDGE) {
         request.acknowledge();
       }
     } catch (JMSException | RuntimeException e) {
       log("%s: cannot answer: %s".formatted(queue, e.getMessage()));
+    }
+  }
+
+  private boolean isAwaited(ReplySender replies, Message request) throws JMSException {
+    if (!(request.getJMSReplyTo() instanceof Queue replyTo)) {
+      log("dropped " + request.getJMSMessageID() + ": it names no reply queue");
+      return false;
+    }
+    try {
+      replies.open(replyTo);
+      return true;
+    } catch (InvalidDestinationException e) {
+      log("dropped " + request.getJMSMessageID() + ": its client is gone");
+      return false;
+    }
+  }
+
+  private void reply(Session session, ReplySender replies, String queue, Message request)
+      throws JMSException {
+    BytesMessage reply = session.createBytesMessage();
+    reply.setJMSCorrelationID(request.getJMSCorrelationID());
+    reply.setStringProperty(WORKER, name);
+    try {
+      reply.writeBytes(service.answer(body(request)));
+    } catch (BytesService.Refused e) {
+      log("%s: refused %s: %s".formatted(queue, request.getJMSMessageID(), e.getMessage()));
+      reply.setStringProperty(ERROR, e.getMessage());
+    }
+    try {
+      replies.send((Queue) request.getJMSReplyTo(), reply, request.getJMSDeliveryMode());
+    } catch (InvalidDestinationException e) {
+      log("dropped the answer to " + request.getJMSMessageID() + ": its client is gone");
     }
   }
 
@@ -186,18 +211,6 @@ public final class QueueWorker {
     byte[] body = new byte[(int) length];
     message.readBytes(body);
     return body;
-  }
-
-  private void send(ReplySender replies, Message reply, Message request) throws JMSException {
-    if (!(request.getJMSReplyTo() instanceof Queue replyTo)) {
-      log("dropped the answer to " + request.getJMSMessageID() + ": it names no reply queue");
-      return;
-    }
-    try {
-      replies.send(replyTo, reply, request.getJMSDeliveryMode());
-    } catch (InvalidDestinationException e) {
-      log("dropped the answer to " + request.getJMSMessageID() + ": its client is gone");
-    }
   }
 
   private void disconnect() {

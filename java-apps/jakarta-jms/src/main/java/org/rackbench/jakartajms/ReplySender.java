@@ -32,25 +32,41 @@ public final class ReplySender {
   }
 
   /**
+   * Prepares to reply to a queue. Throws InvalidDestinationException if it is gone, as far as that
+   * is known without asking the broker: of a queue that was replied to it is not.
+   */
+  public void open(Queue replyTo) throws JMSException {
+    producer(replyTo);
+  }
+
+  /**
    * Sends a reply that does not expire. Throws InvalidDestinationException if its queue is gone.
    */
   public void send(Queue replyTo, Message reply, int deliveryMode) throws JMSException {
-    String name = replyTo.getQueueName();
-    Producer producer = latest.get(name);
-    if (producer == null) {
-      producer = new Producer(session.createProducer(replyTo));
-      latest.put(name, producer);
-    }
+    Producer producer = producer(replyTo);
     producer.replies++;
+    boolean isSent = false;
     try {
       producer.jms.send(reply, deliveryMode, Message.DEFAULT_PRIORITY, 0 /* no end */);
-    } finally { // what is refused counts at the broker too
-      if (producer.replies == MOST_REPLIES) {
-        latest.remove(name).jms.close();
-      } else if (latest.size() > MOST_QUEUES) {
+      isSent = true;
+    } finally {
+      // A queue that refuses may be gone: only with a new producer does the broker tell.
+      if (!isSent || producer.replies == MOST_REPLIES) {
+        latest.remove(replyTo.getQueueName()).jms.close();
+      }
+    }
+  }
+
+  private Producer producer(Queue replyTo) throws JMSException {
+    Producer producer = latest.get(replyTo.getQueueName());
+    if (producer == null) {
+      producer = new Producer(session.createProducer(replyTo));
+      latest.put(replyTo.getQueueName(), producer);
+      if (latest.size() > MOST_QUEUES) {
         closeEldest();
       }
     }
+    return producer;
   }
 
   private void closeEldest() throws JMSException {

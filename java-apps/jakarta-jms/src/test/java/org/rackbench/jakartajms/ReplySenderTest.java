@@ -75,8 +75,32 @@ class ReplySenderTest {
     assertEquals(List.of(2), producers.stream().map(made -> made.sent).toList());
   }
 
+  @Test
+  void aQueueThatIsGoneIsKnownBeforeThereIsAReply() throws JMSException {
+    isGone = true;
+    assertThrows(InvalidDestinationException.class, () -> replies.open(queue("gone")));
+    isGone = false;
+    replies.open(queue("a"));
+    reply("a");
+    assertEquals(List.of(1), producers.stream().map(made -> made.sent).toList());
+  }
+
+  @Test
+  void aQueueThatRefusedAReplyIsAskedForAnew() throws JMSException {
+    reply("a");
+    replies.open(queue("a"));
+    isGone = true;
+    assertThrows(InvalidDestinationException.class, () -> reply("a"));
+    assertTrue(producers.get(0).isClosed);
+    assertThrows(InvalidDestinationException.class, () -> replies.open(queue("a")));
+  }
+
   private void reply(String queue) throws JMSException {
-    replies.send(proxy(Queue.class, (self, method, args) -> queue), null, 1);
+    replies.send(queue(queue), null, 1);
+  }
+
+  private static Queue queue(String name) {
+    return proxy(Queue.class, (self, method, args) -> name);
   }
 
   private long open() {

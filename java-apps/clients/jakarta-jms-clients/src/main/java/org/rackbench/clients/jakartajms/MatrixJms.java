@@ -21,7 +21,7 @@ public final class MatrixJms implements Client {
 
   @Override
   public Caller caller(int thread) throws Exception {
-    return new MatrixJmsCaller(setting, queue);
+    return new MatrixJmsCaller(setting, RequestQueue.lookUp(setting.lab(), queue));
   }
 
   @Override

@@ -4,7 +4,6 @@ import jakarta.jms.JMSException;
 import jakarta.jms.Message;
 import java.io.IOException;
 import java.time.Duration;
-import javax.naming.NamingException;
 import org.rackbench.harness.api.Setting;
 import org.rackbench.workloads.matrix.Matrices;
 import org.rackbench.workloads.matrix.MatrixBytes;
@@ -22,10 +21,10 @@ final class MatrixJmsCaller extends QueueCaller {
   private float[][] matrix;
   private float[][] answer;
 
-  MatrixJmsCaller(Setting setting, String queue) throws JMSException, NamingException, IOException {
+  MatrixJmsCaller(Setting setting, RequestQueue queue) throws JMSException {
     super(setting, queue);
     this.setting = setting;
-    this.queue = queue;
+    this.queue = queue.name();
     this.n = Matrices.checkedSize(setting.integer("matrix"));
     tryConnection();
   }

@@ -2,20 +2,17 @@ package org.rackbench.clients.jakartajms;
 
 import jakarta.jms.BytesMessage;
 import jakarta.jms.Connection;
-import jakarta.jms.ConnectionFactory;
 import jakarta.jms.DeliveryMode;
 import jakarta.jms.JMSException;
 import jakarta.jms.Message;
 import jakarta.jms.MessageConsumer;
 import jakarta.jms.MessageProducer;
-import jakarta.jms.Queue;
 import jakarta.jms.Session;
 import jakarta.jms.TemporaryQueue;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import javax.naming.NamingException;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Part;
@@ -27,18 +24,15 @@ import org.rackbench.workloads.program.BrokerAccount;
 
 /**
  * One client thread's requests to one queue, and their replies on a temporary queue of its own. A
- * call sends all its requests and then waits for as many replies. Constants {@code persistence}
- * (none, written, synced), {@code acknowledge} (auto, client, dups-ok) and {@code pooled} (false:
- * each call opens and closes its connection; true, which is also meant without it: the connection
- * is open before the first call and kept).
+ * call sends all its requests and then waits for as many replies. A call that fails ends the queue
+ * of its replies. Constants {@code persistence} (none, written, synced), {@code acknowledge} (auto,
+ * client, dups-ok) and {@code pooled} (false: each call opens and closes its connection; true,
+ * which is also meant without it: the connection is open before the first call and kept).
  */
 abstract class QueueCaller implements Caller {
 
   private final Setting setting;
-  private final ConnectionFactory factory;
-  private final String username;
-  private final String password;
-  private final Queue queue;
+  private final RequestQueue queue;
   private final boolean pooled;
   private final int deliveryMode;
   private final int acknowledgeMode;
@@ -51,19 +45,10 @@ abstract class QueueCaller implements Caller {
   private long requestBytes;
   private long responseBytes;
 
-  /**
-   * Finds everything by name, so that no call has to.
-   *
-   * @param queue JNDI name of the queue that the requests go to
-   */
-  QueueCaller(Setting setting, String queue) throws NamingException, IOException {
-    BrokerAccount account = BrokerAccount.of(setting.lab()::broker);
+  QueueCaller(Setting setting, RequestQueue queue) {
     this.setting = setting;
+    this.queue = queue;
     BrokerAccount.limitWaits(setting.callTimeout());
-    this.factory = account.lookup(ConnectionFactory.class, account.connectionFactory());
-    this.username = account.username();
-    this.password = account.password();
-    this.queue = account.lookup(Queue.class, queue);
     this.pooled = setting.flag("pooled", true);
     this.parts = Parts.of(setting);
     this.deliveryMode =
@@ -121,8 +106,10 @@ abstract class QueueCaller implements Caller {
       }
       finish();
       parts.begin(Part.REST);
-    } catch (JMSException e) {
-      disconnect(); // the next prepare connects anew
+    } catch (JMSException | TimeoutException | IOException e) {
+      // The reply queue goes with the connection. So late replies reach nobody, and a worker drops
+      // what it has not begun. The next prepare connects anew.
+      disconnect();
       throw e;
     } finally {
       if (!pooled) {
@@ -147,10 +134,7 @@ abstract class QueueCaller implements Caller {
     parts.begin(Part.SERIALISE);
   }
 
-  /**
-   * Takes one reply. Returns whether it belongs to this call; a reply to an earlier call that was
-   * given up does not.
-   */
+  /** Takes one reply. Returns whether it belongs to this call. */
   private boolean receive(long end) throws JMSException, TimeoutException, IOException {
     long millis = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
     parts.begin(Part.WAIT);
@@ -204,12 +188,11 @@ abstract class QueueCaller implements Caller {
   }
 
   private void connect() throws JMSException {
-    connection = factory.createConnection(username, password);
+    connection = queue.factory().createConnection(queue.username(), queue.password());
     session = connection.createSession(false, acknowledgeMode);
-    requests = session.createProducer(queue);
+    requests = session.createProducer(queue.queue());
+    // Without a time to live: it would begin by this host's clock and end by another's.
     requests.setDeliveryMode(deliveryMode);
-    // the broker drops the requests of a call that was given up
-    requests.setTimeToLive(setting.callTimeout().toMillis());
     replyQueue = session.createTemporaryQueue();
     replies = session.createConsumer(replyQueue);
     connection.start();

@@ -4,6 +4,7 @@ import java.util.List;
 import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Client;
 import org.rackbench.harness.api.Setting;
+import org.rackbench.workloads.sorting.SortQueues;
 
 /**
  * The sort study over JMS queues. Factors {@code servers} and {@code integers}; constants as in
@@ -22,7 +23,8 @@ public final class SortJms implements Client {
 
   @Override
   public Caller caller(int thread) throws Exception {
-    return new SortJmsCaller(setting, pool);
+    return new SortJmsCaller(
+        setting, RequestQueue.lookUp(setting.lab(), SortQueues.pool(pool.size())), pool);
   }
 
   @Override

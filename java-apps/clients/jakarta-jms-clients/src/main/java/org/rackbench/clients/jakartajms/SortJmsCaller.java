@@ -3,12 +3,10 @@ package org.rackbench.clients.jakartajms;
 import jakarta.jms.BytesMessage;
 import jakarta.jms.JMSException;
 import jakarta.jms.Message;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import javax.naming.NamingException;
 import org.rackbench.harness.api.Setting;
 import org.rackbench.jakartajms.QueueWorker;
 import org.rackbench.workloads.sorting.IntBytes;
@@ -30,9 +28,8 @@ final class SortJmsCaller extends QueueCaller {
   /**
    * @param pool names of the workers, in the order of the parts
    */
-  SortJmsCaller(Setting setting, List<String> pool)
-      throws JMSException, NamingException, IOException {
-    super(setting, SortQueues.pool(pool.size()));
+  SortJmsCaller(Setting setting, RequestQueue queue, List<String> pool) throws JMSException {
+    super(setting, queue);
     this.setting = setting;
     this.pool = pool;
     this.integers = setting.integer("integers");

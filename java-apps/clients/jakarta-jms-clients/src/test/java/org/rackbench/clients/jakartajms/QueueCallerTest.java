@@ -1,0 +1,103 @@
+package org.rackbench.clients.jakartajms;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jakarta.jms.BytesMessage;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.Test;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Setting;
+
+/** What a client sends over JMS, and what becomes of a call that is given up. */
+class QueueCallerTest {
+
+  private final FakeBroker broker = new FakeBroker();
+  private final List<BytesMessage> late = new ArrayList<>();
+
+  private static Setting setting(boolean pooled) {
+    Map<String, Object> constants =
+        Map.of("acknowledge", "auto", "persistence", "none", "pooled", pooled);
+    return new Setting(
+        "t1", Map.of("matrix", 3), constants, 42, 2, 1, Duration.ofSeconds(60), null);
+  }
+
+  private static void assertRight(Caller caller, long seq) throws Exception {
+    caller.prepare(seq);
+    caller.call();
+    assertNull(caller.verify().problem());
+  }
+
+  @Test
+  void aRequestHasNoTimeToLive() throws Exception {
+    RequestQueue queue = broker.answeredBy(request -> broker.echo(request, null));
+    try (Caller caller = new MatrixJmsCaller(setting(true), queue)) {
+      assertRight(caller, 0);
+      assertRight(caller, 1);
+    }
+    // a time to live would be set, or given to send
+    assertEquals(List.of("setDeliveryMode1", "send1", "send1"), broker.called);
+    assertEquals(1, broker.connections());
+  }
+
+  @Test
+  void aCallThatIsGivenUpEndsTheQueueOfItsReplies() throws Exception {
+    RequestQueue queue = broker.answeredBy(late::add);
+    try (Caller caller = new MatrixJmsCaller(setting(true), queue)) {
+      caller.prepare(0);
+      TimeoutException e = assertThrows(TimeoutException.class, caller::call);
+      assertTrue(e.getMessage().startsWith("no answer to requests within PT1M"), e.getMessage());
+      assertFalse(broker.echo(late.get(0), null), "a late reply reaches nobody");
+      broker.answeredBy(request -> broker.echo(request, null));
+      assertRight(caller, 1);
+    }
+    assertEquals(2, broker.connections());
+  }
+
+  @Test
+  void aRefusalEndsTheQueueOfItsReplies() throws Exception {
+    RequestQueue queue = broker.answeredBy(request -> broker.echo(request, "no matrix"));
+    try (Caller caller = new MatrixJmsCaller(setting(true), queue)) {
+      caller.prepare(0);
+      IOException e = assertThrows(IOException.class, caller::call);
+      assertEquals("a worker refused: no matrix", e.getMessage());
+      broker.answeredBy(request -> broker.echo(request, null));
+      assertRight(caller, 1);
+    }
+    assertEquals(2, broker.connections());
+  }
+
+  @Test
+  void aReplyToAnotherCallIsNotTaken() throws Exception {
+    RequestQueue queue =
+        broker.answeredBy(
+            request -> {
+              String own = request.getJMSCorrelationID();
+              request.setJMSCorrelationID("of another");
+              broker.echo(request, "not for this call");
+              request.setJMSCorrelationID(own);
+              broker.echo(request, null);
+            });
+    try (Caller caller = new MatrixJmsCaller(setting(true), queue)) {
+      assertRight(caller, 0);
+    }
+  }
+
+  @Test
+  void aConnectionThatIsNotPooledIsOfOneCall() throws Exception {
+    RequestQueue queue = broker.answeredBy(request -> broker.echo(request, null));
+    try (Caller caller = new MatrixJmsCaller(setting(false), queue)) {
+      assertRight(caller, 0);
+      assertRight(caller, 1);
+    }
+    assertEquals(3, broker.connections(), "one tries the broker, and one for each call");
+  }
+}
