@@ -38,7 +38,7 @@ final class MatrixSoapCaller implements Caller {
   private final boolean attached;
   private final int n;
   private final Call call;
-  private float[][] matrix;
+  float[][] matrix; // read by tests
   private float[][] answer;
   private DataHandler response;
   private WireBytes wire;

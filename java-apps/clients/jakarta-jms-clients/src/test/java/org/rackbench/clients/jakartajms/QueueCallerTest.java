@@ -1,5 +1,6 @@
 package org.rackbench.clients.jakartajms;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -7,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jakarta.jms.BytesMessage;
+import jakarta.jms.JMSException;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -16,6 +18,10 @@ import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Setting;
+import org.rackbench.workloads.matrix.Matrices;
+import org.rackbench.workloads.matrix.MatrixBytes;
+import org.rackbench.workloads.sorting.IntBytes;
+import org.rackbench.workloads.sorting.SortJob;
 
 /** What a client sends over JMS, and what becomes of a call that is given up. */
 class QueueCallerTest {
@@ -27,7 +33,14 @@ class QueueCallerTest {
     Map<String, Object> constants =
         Map.of("acknowledge", "auto", "persistence", "none", "pooled", pooled);
     return new Setting(
-        "t1", Map.of("matrix", 3), constants, 42, 2, 1, Duration.ofSeconds(60), null);
+        "t1",
+        Map.of("matrix", 3, "integers", 5),
+        constants,
+        42,
+        2,
+        1,
+        Duration.ofSeconds(60),
+        null);
   }
 
   private static void assertRight(Caller caller, long seq) throws Exception {
@@ -46,6 +59,31 @@ class QueueCallerTest {
     // a time to live would be set, or given to send
     assertEquals(List.of("setDeliveryMode1", "send1", "send1"), broker.called);
     assertEquals(1, broker.connections());
+  }
+
+  @Test
+  void theDataAreDrawnAsThePlanSays() throws Exception {
+    RequestQueue queue =
+        broker.answeredBy(
+            request -> {
+              late.add(request);
+              broker.echo(request, null);
+            });
+    try (Caller caller = new MatrixJmsCaller(setting(true), queue)) {
+      assertRight(caller, 7);
+    }
+    assertArrayEquals(MatrixBytes.encode(Matrices.random(3, 42, 7, 2)), body(late.get(0)));
+    try (Caller caller = new SortJmsCaller(setting(true), queue, List.of("w1"))) {
+      caller.prepare(7);
+      caller.call();
+    }
+    assertArrayEquals(IntBytes.encode(new SortJob(42, 7, 2, 5, 1).split()[0]), body(late.get(1)));
+  }
+
+  private static byte[] body(BytesMessage message) throws JMSException {
+    byte[] body = new byte[(int) message.getBodyLength()];
+    message.readBytes(body);
+    return body;
   }
 
   @Test

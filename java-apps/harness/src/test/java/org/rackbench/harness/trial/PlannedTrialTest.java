@@ -1,0 +1,44 @@
+package org.rackbench.harness.trial;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** How the data of calls are drawn, from the plan to the client. */
+class PlannedTrialTest {
+
+  @TempDir private Path directory;
+
+  private int drawing(Map<String, Object> more) throws IOException {
+    Map<String, Object> line = Json.of("schema", 1, "id", "t1", "client", "noop", "calls", 1);
+    line.putAll(Json.of("warmup", 1, "threads", 1, "timeout_s", 60, "seed", 42));
+    line.putAll(Json.of("factors", Map.of("one", 1), "constants", Map.of()));
+    line.putAll(more);
+    Path lab = Files.writeString(directory.resolve("lab.json"), "{\"schema\":1,\"workers\":[]}");
+    return Trial.setting(PlannedTrial.of(line, "plan.jsonl:1"), lab).drawing();
+  }
+
+  @Test
+  void aPlanThatNamesNoDrawingHasTheFirst() throws IOException {
+    assertEquals(1, drawing(Map.of()));
+    assertEquals(1, drawing(Map.of("drawing", 1)));
+    assertEquals(2, drawing(Map.of("drawing", 2)));
+  }
+
+  @Test
+  void aDrawingThatIsNotKnownIsRefused() {
+    for (Object unknown : new Object[] {0, 3, "2"}) {
+      BadInput e = assertThrows(BadInput.class, () -> drawing(Map.of("drawing", unknown)));
+      assertTrue(
+          e.getMessage().startsWith("plan.jsonl:1: 'drawing' is %s, ".formatted(unknown)),
+          e.getMessage());
+    }
+  }
+}
