@@ -336,7 +336,7 @@ def test_a_plan_says_which_share_of_calls_must_be_ok(tmp_path):
 def test_a_run_that_was_planned_without_a_share_of_ok_calls_goes_on_without(tmp_path):
     path = tmp_path / "plan.jsonl"
     plan = make_plan(PAPER)
-    before = [replace(trial, least_ok=0.0) for trial in plan]
+    before = [replace(trial, least_ok=0.0, drawing=1) for trial in plan]
     write_plan(path, before)
     content = path.read_bytes()
     assert b"least_ok" not in content
@@ -345,3 +345,39 @@ def test_a_run_that_was_planned_without_a_share_of_ok_calls_goes_on_without(tmp_
     assert read_plan(path) == before
     with pytest.raises(InputError, match="exists with another plan: seed of trial 1"):
         write_plan(path, [replace(trial, seed=1) for trial in plan])
+
+
+def test_only_blocks_that_count_rotate_and_others_are_of_one_kind():
+    text = changed(profiles={"paper": {"replicates": 3, "profile_forks": 2}})
+    plan = make_plan(parse_study(text, "x").profile("paper", 5), rotate=2, capture=True)
+    blocks = {t.block: (t.id[0], t.shift, t.profiled, t.captured, t.counts) for t in plan}
+    assert blocks == {
+        1: ("b", 0, False, False, True),
+        2: ("b", 1, False, False, True),
+        3: ("b", 0, False, False, True),
+        4: ("p", 0, True, False, False),
+        5: ("p", 0, True, False, False),
+        6: ("c", 0, False, True, False),
+    }
+
+
+def test_a_trial_makes_at_most_its_longest_warm_up_and_its_measured_calls():
+    rule = {"least": 20, "most": 200, "steady": 0.02}
+    text = changed(warmup=rule, calls=7, threads=3)
+    for trial in make_plan(parse_study(text, "x").profile("paper", 5)):
+        assert trial.rows == trial.threads * (200 + trial.calls)
+
+
+def test_data_and_order_of_a_plan_are_those_of_every_version():
+    """Recorded: an archive is rerun with the same data in the same order."""
+    text = changed(profiles={"paper": {"replicates": 2}})
+    plan = make_plan(parse_study(text, "x").profile("paper", 5), seed=2004)
+    assert {trial.block: trial.seed for trial in plan} == {
+        1: 4569414951117790819,
+        2: 3510015296831601462,
+    }
+    assert [trial.id for trial in plan[:3]] == [
+        "b01-t001-jms-5-100000",
+        "b01-t002-soap-3-5000",
+        "b01-t003-jms-1-5000",
+    ]
