@@ -31,7 +31,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Part;
-import org.rackbench.harness.api.ServerOutOfMemory;
 import org.rackbench.harness.api.Setting;
 import org.rackbench.harness.trial.LabFile;
 import org.rackbench.tomcattesting.WarServer;
@@ -226,26 +225,6 @@ class MatrixSoapTest {
         assertTrue(server.wasLost());
       }
     }
-  }
-
-  @Test
-  void aFaultThatNamesTheServersMemoryIsOutOfMemory() {
-    RestartingService server = new RestartingService("http://localhost/axis");
-    ServerOutOfMemory e =
-        assertThrows(
-            ServerOutOfMemory.class,
-            () -> server.explain(new IOException("java.lang.OutOfMemoryError: Java heap space")));
-    assertEquals(
-        "the server http://localhost/axis ran out of memory:"
-            + " java.io.IOException: java.lang.OutOfMemoryError: Java heap space",
-        ServerOutOfMemory.reason(e.getMessage(), "the client"));
-  }
-
-  @Test
-  void aLackOfMemoryOfTheClientIsNotTheServers() throws IOException {
-    RestartingService server = new RestartingService("http://localhost/axis");
-    server.explain(new IOException("a fault", new OutOfMemoryError("Java heap space")));
-    assertFalse(server.wasLost());
   }
 
   @Test
