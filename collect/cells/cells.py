@@ -38,7 +38,6 @@ from collect.stats.estimates import (
 
 NOT_RUN = "not run"
 _SEVERITY = ("oom", "timeout", "failed")
-_ROUNDING = 1e-9
 _NOTHING = TrialSummary(0, 0, None, None, None, None)
 
 
@@ -48,25 +47,14 @@ class CellTrial:
 
     trial: Trial
     calls: TrialSummary
-    least_ok: float = 0.0
 
     @property
     def counts(self) -> bool:
-        """Whether its calls are in the averages.
+        """Whether its calls are in the averages: its outcome is ok and a measured call is ok.
 
-        Its outcome must be ok, a measured call must be, and of all of them the share `least_ok`:
-        the runner of an earlier version seals a trial as ok for one such call.
+        The runner seals a trial as failed of which a smaller share than `least_ok` is ok.
         """
-        measured = self.calls.calls + self.calls.errors
-        has_most = self.calls.calls >= self.least_ok * measured - _ROUNDING
-        return self.trial.outcome == "ok" and self.calls.mean_ms is not None and has_most
-
-    @property
-    def reason(self) -> str:
-        """Why it does not count, as far as its seal or its calls say."""
-        calls = self.calls
-        few = f"{calls.calls} of {calls.calls + calls.errors} measured calls were ok"
-        return self.trial.reason or ("" if self.trial.outcome != "ok" else few)
+        return self.trial.outcome == "ok" and self.calls.mean_ms is not None
 
 
 @dataclass(frozen=True)
@@ -132,7 +120,8 @@ class CellResult:
         """Why the first of its failed trials failed, where no trial counts; else ""."""
         if self.outcome != "failed":
             return ""
-        return next(t.reason for t in self.trials if self.outcome_of(t) == "failed")
+        failed = (t.trial.reason for t in self.trials if self.outcome_of(t) == "failed")
+        return next(failed, "")
 
     @property
     def failed_trials(self) -> int:
@@ -262,7 +251,7 @@ class CellResult:
     @staticmethod
     def outcome_of(trial: CellTrial) -> str:
         """Return the outcome of a trial that does not count."""
-        # A sealed `ok` trial without enough good measured calls has nothing to average.
+        # A sealed `ok` trial without one good measured call has nothing to average.
         return "failed" if trial.trial.outcome == "ok" else trial.trial.outcome
 
 
@@ -271,13 +260,12 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResu
     index = {cell: number for number, cell in enumerate(run.cells)}
     cell_of = {planned.id: planned.factors for planned in run.plan}
     threads = {planned.factors: planned.threads for planned in run.plan}
-    least_ok = {planned.id: planned.least_ok for planned in run.plan}
     number_of = {trial.id: index[cell_of[trial.id]] for trial in trials}
     summaries = calls.trials()
     grouped: list[list[CellTrial]] = [[] for _ in index]
     for trial in trials:
         summary = summaries.get(trial.id, _NOTHING)
-        grouped[number_of[trial.id]].append(CellTrial(trial, summary, least_ok[trial.id]))
+        grouped[number_of[trial.id]].append(CellTrial(trial, summary))
     counting = {t.trial.id: number_of[t.trial.id] for group in grouped for t in group if t.counts}
     quantiles, courses = calls.cells(counting), calls.courses(counting)
     starts, spreads = calls.course_starts(counting), calls.spreads(counting)

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,9 +11,8 @@ from made_up_studies import with_demo
 from synthetic import make_run, seal, sort_times
 
 from collect.cells.analysis import analyse
-from collect.cells.cells import CellTrial, cells_csv
+from collect.cells.cells import cells_csv
 from collect.cells.pilot import read_pilot
-from collect.cells.summaries import TrialSummary
 from collect.cli import main
 from collect.replication.claims import Verdict
 from collect.replication.evidence import Untested, quotient
@@ -114,7 +112,8 @@ def test_a_pilot_and_an_interim_analysis_do_without_it(survived, lost):
     soap = cell_of(survived, transport="soap", servers=1).cell
     assert sorted(pilot.cells[soap].logs) == [1, 3, 4]
     assert pilot.cells[soap].mean_ms < 40
-    assert "failed" in read_pilot(analyse(lost)).unusable[soap]
+    (why,) = read_pilot(analyse(lost)).unusable.values()
+    assert why == "no trials of it counted (failed)"
 
 
 def test_comparing_runs_does_without_it(survived, tmp_path, capsys):
@@ -156,27 +155,6 @@ def test_the_rows_are_kept_in_an_export_of_all_calls(survived, tmp_path):
 def test_the_report_names_the_reason(lost):
     assert main(["report", str(lost.directory)]) == 0
     assert REASON in (lost.directory / "report.html").read_text(encoding="utf-8")
-
-
-def test_a_trial_that_an_older_runner_sealed_as_ok_does_not_count_either(tmp_path):
-    run = make(tmp_path / "older", soap_at_one, outcome="ok", reason="")
-    cell = cell_of(run, transport="soap", servers=1)
-    assert (cell.counted, cell.outcome) == ((), "failed")
-    assert cell.why_failed == "6 of 8 measured calls were ok"
-
-
-@pytest.mark.parametrize(
-    ("ok", "errors", "least_ok", "counts"),
-    [(9, 1, 0.9, True), (8, 1, 0.9, False), (1, 99, 0.0, True), (55, 45, 0.55, True),
-     (54, 46, 0.55, False), (10, 0, 1, True), (9, 1, 1, False), (0, 10, 0.0, False)],
-)  # fmt: skip
-def test_a_trial_counts_from_the_share_on_that_the_plan_asks_for(
-    survived, ok, errors, least_ok, counts
-):
-    item = cell_of(survived, transport="jms").counted[0]
-    calls = TrialSummary(ok, errors, 1.0 if ok else None, None, None, None)
-    assert CellTrial(item.trial, calls, least_ok).counts is counts
-    assert not CellTrial(replace(item.trial, outcome="failed"), calls, least_ok).counts
 
 
 def test_in_a_plan_of_an_earlier_version_one_ok_call_is_enough(survived):
