@@ -263,7 +263,7 @@ WITH_EVERY_CELL = [
 @pytest.mark.parametrize("form", WITH_EVERY_CELL)
 def test_odd_levels_survive_every_format(odd_run, exported, form):
     path = exported(odd_run, form)
-    if form in {"csv", "trials", "cells"}:
+    if form in {"csv", "trials", "cells", "warmup"}:
         rows = list(csv.DictReader(path.open(newline="", encoding="utf-8")))
         assert {row["transport"] for row in rows} == set(ODD)
         assert {row["label"] for row in rows} == {"3", "true", "2.5"}
