@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import time
+from pathlib import Path
 
 import pytest
 from client_node import archive, planned_of
@@ -178,3 +179,28 @@ def test_a_killed_pull_leaves_only_whole_trials_and_can_be_done_again(
     accept_trials(archive(node, names), here, planned_of(here))
     assert files_of(here) == files_of(node)
     assert main(["check", str(here)]) == 0
+
+
+def test_what_is_pulled_is_on_the_disk_before_its_name_says_so(node, here, monkeypatch):
+    done = []
+
+    def fsync(number):
+        done.append(("flush", Path(f"/proc/self/fd/{number}").readlink()))
+
+    def rename(source, target):
+        done.append(("rename", Path(source)))
+        return real_rename(source, target)
+
+    real_rename = Path.rename
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(Path, "rename", rename)
+    first = next(iter(planned_of(node)))
+    accept_trials(archive(node, [first]), here, planned_of(here), compress=True)
+
+    incoming, trials = here / INCOMING / first, here / "trials"
+    moved = done.index(("rename", incoming))
+    files = {("flush", incoming / path.name) for path in (trials / first).iterdir()}
+    assert ("flush", incoming / "calls.csv.gz") in files
+    assert files <= set(done[:moved])
+    assert done[moved - 1] == ("flush", incoming), "the entries of the files come after their bytes"
+    assert ("flush", trials) in done[moved:], "the sender deletes its copy when the pull returns"
