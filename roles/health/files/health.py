@@ -300,17 +300,29 @@ def _utc(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
-def report(address: str, probes: dict, sampler: Sampler) -> dict:
-    """Return the answer to a request that came in on `address`; it keeps the sampling alive."""
+def report(address: str, probes: dict, sampler: Sampler, *, observed: bool = True) -> dict:
+    """Return the answer to a request that came in on `address`.
+
+    It keeps the sampling alive and tells the state of the machine, unless the trial has no
+    observers. `cpu_us` is how long a service has used processors since it was started, as read
+    between `now_ns` and the answer.
+    """
     room = os.statvfs("/var/lib")
-    sampler.look()
+    if observed:
+        sampler.look()
+    now = time.monotonic_ns()
+    used = {unit: sampler.cpu_us(unit) for unit in sampler.running()}
+    found = services(address, probes)
+    for name, service in found.items():
+        service["cpu_us"] = used.get(PREFIX + name)
     return {
         "schema": SCHEMA,
         "node": os.uname().nodename,
-        "services": services(address, probes),
+        "now_ns": now,
+        "services": found,
         "disk_free_mb": room.f_bavail * room.f_frsize >> 20,
-        "machine": machine(),
-        "sampled_ns": sampler.sampled_ns,
+        "machine": machine() if observed else {},
+        "sampled_ns": sampler.sampled_ns if observed else None,
     }
 
 
@@ -361,6 +373,7 @@ class Handler(BaseHTTPRequestHandler):
     """Answers GET; systemd's journal needs no line for each."""
 
     timeout = 5
+    wbufsize = -1  # headers and body in one packet: the second would wait for an acknowledgement
     probes: ClassVar[dict] = {}
     password: ClassVar[bytes] = b""
     sampler: ClassVar[Sampler] = Sampler()
@@ -393,7 +406,8 @@ class Handler(BaseHTTPRequestHandler):
             else:
                 self._send(200, {"schema": SCHEMA, **used})
             return
-        self._send(200, report(address, self.probes, self.sampler))
+        observed = "none" not in parse_qs(place.query).get("observe", [])
+        self._send(200, report(address, self.probes, self.sampler, observed=observed))
 
     def do_POST(self) -> None:
         """Have the services of a signed request restarted, or that of /restart/NAME if it hangs.
@@ -476,6 +490,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+        self.wfile.flush()
 
     def _stream(self) -> None:
         """Send zeros for a tenth of a second, or until so many are sent."""

@@ -163,7 +163,7 @@ class Sampler:
             if self.sampled_ns is not None and now - self.sampled_ns <= fresh_s * 1e9:
                 return
             self._add("", self._of_node())
-            for unit in self._running():
+            for unit in self.running():
                 self._add(unit.removeprefix(PREFIX), self._of_service(unit))
             self.sampled_ns = now
 
@@ -222,7 +222,7 @@ class Sampler:
     def _group(self, unit: str) -> str:
         return f"{self.units}/{unit}.service"
 
-    def _running(self) -> list[str]:
+    def running(self) -> list[str]:
         """Return the kit's units that have a control group, which is so while they run."""
         return sorted(
             name.removesuffix(".service")
@@ -246,6 +246,10 @@ class Sampler:
         point = next((words[4] for words in mounts if "cgroup2" in words[6:]), "/no-control-groups")
         own = re.search(r"^0::(/.*)/[^/]+$", self._text("/proc/self/cgroup"), re.MULTILINE)
         return point, point + (own[1] if own else "/none")
+
+    def cpu_us(self, unit: str) -> int | None:
+        """Return how long a unit has used processors since it was started, in microseconds."""
+        return self._group_cpu(self._group(unit))
 
     def _group_cpu(self, group: str) -> int | None:
         found = re.search(r"^usage_usec (\d+)$", self._text(f"{group}/cpu.stat"), re.MULTILINE)
@@ -315,7 +319,7 @@ class Sampler:
         """Return the cores that each service may use, for those that are held to fewer than all."""
         every = os.cpu_count() or 1
         held = {}
-        for unit in self._running():
+        for unit in self.running():
             group = self._group(unit)
             cores = min([every, *self._quotas(group), *self._allowed(group)])
             held[unit.removeprefix(PREFIX)] = cores
