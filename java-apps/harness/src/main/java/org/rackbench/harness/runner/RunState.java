@@ -77,7 +77,8 @@ final class RunState {
     state.put("since", Utc.now());
     state.put("sealed", (int) state.get("sealed") + 1);
     state.put("last", Json.of("id", id, "outcome", outcome));
-    write();
+    state.put("updated_at", Utc.now());
+    Durable.replaceSoon(file, Json.bytes(state)); // the next event, which is near, waits for it
   }
 
   /**

@@ -17,6 +17,8 @@ import org.rackbench.harness.trial.Utc;
 /** Makes {@code trial.json} (schema 1) from the plan, the JVM's end and what the JVM left. */
 final class TrialRecord {
 
+  private static String hostName;
+
   private final PlannedTrial trial;
   private final Path attempt;
   private final Map<String, Object> result;
@@ -162,7 +164,7 @@ final class TrialRecord {
             "outcome", outcome,
             "reason", reason,
             "ended_at", Utc.now(),
-            "host", InetAddress.getLocalHost().getHostName(),
+            "host", hostName(),
             "jvm", result.getOrDefault("jvm", ownJvm(fork)),
             "calls_rows", seal.rows(),
             "calls_sha256", seal.sha256(),
@@ -212,6 +214,14 @@ final class TrialRecord {
   private Map<String, Object> sealed(String name) throws IOException {
     FileSeal seal = FileSeal.of(attempt.resolve(name));
     return Json.of("file", name, "rows", seal.rows(), "sha256", seal.sha256());
+  }
+
+  /** Returns this node's name, which the resolver is asked for once: an answer may take long. */
+  private static synchronized String hostName() throws IOException {
+    if (hostName == null) {
+      hostName = InetAddress.getLocalHost().getHostName();
+    }
+    return hostName;
   }
 
   /** Returns what is known of a JVM that left no result: it is of the same JDK as the runner. */

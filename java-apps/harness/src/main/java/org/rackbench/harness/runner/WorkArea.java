@@ -3,6 +3,7 @@ package org.rackbench.harness.runner;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -13,6 +14,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -49,6 +53,7 @@ final class WorkArea {
   private final Path work;
   private final Path trials;
   private final Disk disk;
+  private final ExecutorService syncing = Executors.newCachedThreadPool(WorkArea::daemon);
   private final Set<String> sealed = new HashSet<>();
   private final Map<String, Integer> attempts = new HashMap<>();
 
@@ -151,15 +156,43 @@ final class WorkArea {
       Files.deleteIfExists(attempt.resolve(scratch));
     }
     Durable.remove(attempt.resolve(Fork.TEMPORARY));
+    List<Path> written;
     try (Stream<Path> files = Files.list(attempt)) {
-      for (Path file : files.toList()) {
-        disk.sync(file);
-      }
+      written = files.toList();
     }
+    syncTogether(written);
     disk.sync(attempt);
     disk.move(attempt, trials.resolve(id));
     disk.sync(trials);
     sealed.add(id);
+  }
+
+  /** Flushes files at the same time, which a file system does by one commit of its journal. */
+  private void syncTogether(List<Path> files) throws IOException {
+    List<CompletableFuture<Void>> flushed =
+        files.stream().map(file -> CompletableFuture.runAsync(() -> sync(file), syncing)).toList();
+    try {
+      flushed.forEach(CompletableFuture::join);
+    } catch (CompletionException e) {
+      if (e.getCause() instanceof UncheckedIOException onDisk) {
+        throw onDisk.getCause();
+      }
+      throw e;
+    }
+  }
+
+  private void sync(Path file) {
+    try {
+      disk.sync(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static Thread daemon(Runnable task) {
+    Thread thread = new Thread(task, "sync");
+    thread.setDaemon(true);
+    return thread;
   }
 
   private void clear(Path stale) throws IOException {

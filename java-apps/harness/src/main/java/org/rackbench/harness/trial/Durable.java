@@ -45,6 +45,16 @@ public final class Durable {
     sync(file.toAbsolutePath().getParent());
   }
 
+  /**
+   * Replaces {@code file} in one step and does not wait for the disk: after a power cut it may be
+   * the old file, the new one or an empty one.
+   */
+  public static void replaceSoon(Path file, byte[] bytes) throws IOException {
+    Path beside = file.resolveSibling(file.getFileName() + ".new");
+    Files.write(beside, bytes);
+    Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE);
+  }
+
   /** Writes a file's bytes, or a directory's entries, to the disk. */
   public static void sync(Path path) throws IOException {
     try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {

@@ -2,6 +2,7 @@ package org.rackbench.harness.runner;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -54,6 +55,27 @@ class WorkAreaTest {
         "files, their directory, the name, and the entry of the name");
     assertTrue(area.isSealed("t1"));
     assertFalse(Files.exists(run.resolve("trials/t1").resolve(Trial.PLAN)));
+  }
+
+  @Test
+  void aFileThatCannotBeFlushedIsNoTrial() throws Exception {
+    Disk full =
+        new Disk() {
+          @Override
+          public void sync(Path path) throws IOException {
+            throw new IOException("no space");
+          }
+
+          @Override
+          public void move(Path from, Path to) {
+            throw new AssertionError("renamed " + from);
+          }
+        };
+    WorkArea area = new WorkArea(run, full);
+    Path attempt = area.begin("t1");
+    Files.writeString(attempt.resolve("calls.csv"), "text");
+    assertThrows(IOException.class, () -> area.seal(attempt, "t1"));
+    assertFalse(area.isSealed("t1"));
   }
 
   @Test
