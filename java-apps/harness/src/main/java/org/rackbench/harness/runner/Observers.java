@@ -56,7 +56,7 @@ final class Observers {
         if (e.getCause() instanceof UncheckedIOException onDisk) {
           throw onDisk.getCause();
         }
-        throw e;
+        throw e.getCause() instanceof RuntimeException cause ? cause : e;
       }
       return entries;
     }

@@ -1,0 +1,63 @@
+package org.rackbench.harness.runner;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.rackbench.harness.trial.CallLog;
+import org.rackbench.harness.trial.Json;
+import org.rackbench.harness.trial.PlannedTrial;
+import org.rackbench.harness.trial.Trial;
+
+/** What trial.json takes over from the JVM of a trial, and from the runner. */
+class TrialRecordTest {
+
+  private static final Map<String, Object> PHASES =
+      Map.of("warmup", Map.of("elapsed_ns", 5), "measure", Map.of("elapsed_ns", 7));
+
+  @TempDir Path root;
+
+  /** Stands in for a trial: it finds its result in its directory. */
+  static final class Program {
+    public static void main(String[] args) {}
+  }
+
+  private Map<String, Object> written(Map<String, Object> more) throws Exception {
+    Bench bench = new Bench(root);
+    bench.plan("t1", "ok");
+    PlannedTrial trial = Plan.read(bench.run.resolve("plan.jsonl")).all().get(0);
+    Path attempt = Files.createDirectory(root.resolve("attempt"));
+    Files.writeString(attempt.resolve(Trial.CALLS), CallLog.HEADER);
+    Map<String, Object> result = Json.of("outcome", "ok", "reason", "", "errors", List.of());
+    result.putAll(more);
+    Files.write(attempt.resolve(Trial.RESULT), Json.bytes(result));
+    Path clients = root.resolve("clients");
+    Fork fork = Fork.start(Program.class, trial, attempt, clients, root.resolve("lab.json"));
+    assertEquals(Fork.End.ENDED, fork.await(60, 60, () -> false));
+    write(TrialRecord.of(trial, attempt, fork, false), fork);
+    return Json.read(attempt.resolve("trial.json"));
+  }
+
+  private static void write(TrialRecord record, Fork fork) throws IOException {
+    record.write(fork, Json.of("attempt", 3));
+  }
+
+  @Test
+  void thePhasesAreHandedOn() throws Exception {
+    Map<String, Object> record = written(Map.of("phases", PHASES));
+    assertEquals(PHASES, record.get("phases"));
+    assertEquals(3, record.get("attempt"));
+    assertEquals(0, record.get("calls_rows"));
+  }
+
+  @Test
+  void aTrialWithoutThemHasNoSuchKey() throws Exception {
+    assertFalse(written(Map.of()).containsKey("phases"));
+  }
+}
