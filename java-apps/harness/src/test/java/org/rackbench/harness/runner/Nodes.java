@@ -40,6 +40,7 @@ final class Nodes implements AutoCloseable {
   private final Map<String, Integer> looks = new TreeMap<>();
   private volatile int sampleMillis;
   private volatile boolean hidesProcessorTime;
+  private volatile boolean keptConnection;
   private final Map<String, List<String>> asked = new ConcurrentHashMap<>();
 
   /** Starts all sockets and describes the lab in {@code lab}. */
@@ -123,12 +124,18 @@ final class Nodes implements AutoCloseable {
     hidesProcessorTime = true;
   }
 
+  /** Returns whether any connection was to stay open, which its timeout would close in a trial. */
+  boolean keptConnection() {
+    return keptConnection;
+  }
+
   /** Returns what a node was asked for, as paths with queries. */
   List<String> asked(String node) {
     return asked.getOrDefault(node, List.of());
   }
 
   private void note(String node, HttpExchange exchange) {
+    keptConnection |= !"close".equals(exchange.getRequestHeaders().getFirst("Connection"));
     String uri = exchange.getRequestURI().toString();
     asked.computeIfAbsent(node, name -> new CopyOnWriteArrayList<>()).add(uri);
   }

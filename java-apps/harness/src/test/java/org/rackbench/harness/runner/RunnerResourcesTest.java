@@ -246,6 +246,7 @@ class RunnerResourcesTest extends RunnerInLab {
     assertTrue(sampled.get(1) > measured().get(1), "the last is after them");
     assertEquals(List.of(), nodes.sampledAt("worker2"), "it did not say that it samples");
     assertTrue(Files.notExists(bench.sealed("t1").resolve("measuring")));
+    assertFalse(nodes.keptConnection());
   }
 
   @Test
