@@ -295,6 +295,10 @@ final class Nodes implements AutoCloseable {
       send(exchange, used.get(node));
       return;
     }
+    if (path.equals("/settings")) {
+      send(exchange, Map.of("settings", Map.of("tomcat", Map.of("threads", "200"))));
+      return;
+    }
     looks.merge(node, path.equals("/") ? 1 : 0, Integer::sum);
     Map<String, Object> mine = new TreeMap<>();
     for (String service : List.of("tomcat", "sort-worker")) {

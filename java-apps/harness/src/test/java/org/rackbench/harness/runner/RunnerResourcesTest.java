@@ -191,6 +191,17 @@ class RunnerResourcesTest extends RunnerInLab {
   }
 
   @Test
+  void theSettingsOfAServiceAreAskedForOnceForEachOfItsStarts() throws Exception {
+    bench.plan("t1", "ok", TOMCATS);
+    bench.plan("t2", "ok", TOMCATS);
+    assertEquals(0, bench.runner().status());
+    Map<?, ?> settings = (Map<?, ?>) bench.trial("t2").get("settings");
+    assertEquals(Set.of("tomcat on worker1", "tomcat on worker2"), settings.keySet());
+    assertEquals(Map.of("threads", "200"), settings.get("tomcat on worker2"));
+    assertEquals(1, nodes.asked("worker2").stream().filter("/settings"::equals).count());
+  }
+
+  @Test
   void aTrialWithoutObserversAsksOnlyHowTheServicesAre() throws Exception {
     nodes.use("worker1", told(1, "one", Map.of()));
     Map<String, Object> constants =
