@@ -212,7 +212,8 @@ def make_plan(
     The trials with a profiler are further blocks behind all others, and with `capture` one trial of
     each cell whose packets are kept is a block behind these, so that the others have the same ids,
     order and data with them and without. It makes one measured call in one thread, after one to
-    warm up, whatever the profile says. `drawing` is that of an earlier version for a run of it.
+    warm up, whatever the profile says. `drawing` is that of an earlier version for a run of it,
+    which then has no `least_ok` either.
     """
     run_seed = profile.seed if seed is None else seed
     cells = [(cell, profile.settings(cell)) for cell in profile.cells()]
@@ -245,7 +246,7 @@ def make_plan(
                     profiled=profiled,
                     captured=captured,
                     drawing=drawing,
-                    least_ok=profile.least_ok,
+                    least_ok=profile.least_ok if drawing == DRAWING else 0.0,
                     **{**vars(settings), **one_call},
                 )
             )

@@ -128,7 +128,7 @@ def test_an_archive_of_an_earlier_drawing_of_data_is_swept_with_that(tmp_path, l
     lab()
     run, path = tmp_path / "old", tmp_path / "old.zip"
     planned = make_run(run, lambda planned, rng: [1.0, 2.0, 1.5, 1.2], study=STUDY)
-    earlier = plan_bytes([replace(trial, drawing=1) for trial in planned])
+    earlier = plan_bytes([replace(trial, drawing=1, least_ok=0.0) for trial in planned])
     assert b"drawing" not in earlier
     (run / "plan.jsonl").write_bytes(earlier)
     record = json.loads((run / "run.json").read_text())
