@@ -49,8 +49,12 @@ def test_each_block_has_its_own_start_of_each_service(swept: list[dict[str, Any]
 
 def test_they_are_warmed_by_calls_that_no_log_has(swept: list[dict[str, Any]]) -> None:
     for record in swept:
-        # A hundred measured calls and one of warm-up; whoever is first in its block says the rest.
-        assert record["calls_rows"] == 101
+        # A hundred measured calls and one of warm-up, and those around them that keep the load;
+        # whoever is first in its block says the rest.
+        warmup, cooldown = record["warmup"], record["cooldown"]
+        assert record["calls_rows"] == warmup["rows"] + 100 + cooldown["rows"]
+        assert warmup["calls"] == 1
+        assert warmup["rows"] <= 1 + warmup["lead_calls"]
         made = record["block_starts"]
         if record["position"] % 2:
             assert set(made[0]["restarted"]) == NEEDED["soap"] | NEEDED["jms"]

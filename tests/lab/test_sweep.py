@@ -7,6 +7,7 @@ import itertools
 import json
 import re
 import shutil
+import statistics
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,10 +153,28 @@ def test_every_trial_is_ok_and_its_answers_were_checked(sweep: Sweep) -> None:
         assert (record["outcome"], record["errors"]) == ("ok", [])
         with (directory / "calls.csv").open(newline="") as stream:
             rows = list(csv.DictReader(stream))
-        assert [row["phase"] for row in rows] == ["warmup"] + 4 * ["measure"]
+        phases = [phase for phase, _ in itertools.groupby(row["phase"] for row in rows)]
+        assert phases[:2] == ["warmup", "measure"]
+        assert [row["phase"] for row in rows].count("measure") == 4
         assert {row["status"] for row in rows} == {"ok"}
         assert record["parts"]["rows"] == 4
         assert (directory / "parts.csv").read_text().count("\n") == 1 + 4
+
+
+def test_the_first_measured_call_follows_in_mid_stride(sweep: Sweep) -> None:
+    """While nodes are sampled, the thread calls on: its pause is that between any two calls."""
+    ratios = []
+    for directory in sweep.trials.iterdir():
+        with (directory / "calls.csv").open(newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        pauses = [
+            (int(b["start_ns"]) - int(a["start_ns"]) - int(a["elapsed_ns"]), a["phase"], b["phase"])
+            for a, b in itertools.pairwise(rows)
+        ]
+        (first,) = (pause for pause, *phases in pauses if phases == ["warmup", "measure"])
+        own = [pause for pause, *phases in pauses if phases == ["measure", "measure"]]
+        ratios.append(first / statistics.median(own))
+    assert statistics.median(ratios) < 4, "with a barrier it was 17 and more"
 
 
 def test_every_trial_says_what_its_nodes_used(sweep: Sweep) -> None:
