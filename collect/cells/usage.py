@@ -25,9 +25,13 @@ of a share by more than ten points.
 LEAST_MEASURED = 0.75
 """Share of the samples' time that must be measured phase: they may reach a third beyond it.
 
-Beyond it no call is made, and what is not used there looks like waiting. Nodes are sampled right
-before the first measured call and after the last one, which leaves some ten milliseconds; in trials
-of earlier versions a second before and after.
+Beyond it trials of earlier versions make no call, and what is not used there looks like waiting.
+"""
+NEAR_NS = 500_000_000
+"""So far, before and after together, samples may reach beyond it where threads call on there.
+
+They are taken before the threads have settled: a short measured phase is a small part of the time
+between them, in which the same calls are made.
 """
 _KINDS = {"runner": "client", "broker": "broker"}
 _OF_THE_BENCH = {"health", "restart"}
@@ -112,10 +116,12 @@ def usage_of_trial(item: CellTrial) -> Usage:
         series = read_resources(trial.directory, trial.resources)
     except ResourcesError as error:
         return Usage(trial.machines, {}, str(error))
+    calls_on = trial.warmup is not None and trial.warmup.lead_calls is not None
+    near_ns = NEAR_NS if calls_on else 0
     found = {
         key: Busy(
             **{
-                name: mean_over(one, column, first, last, per)
+                name: mean_over(one, column, (first, last), per, near_ns)
                 for name, (column, per) in _QUANTITIES.items()
             }
         )
@@ -125,12 +131,16 @@ def usage_of_trial(item: CellTrial) -> Usage:
     return Usage(trial.machines, found)
 
 
-def mean_over(series: Series, column: str, first: int, last: int, per_ns: float | None) -> Mean:
-    """Return the mean of an amount from `first` to `last`, both in ns, weighted by time.
+def mean_over(
+    series: Series, column: str, phase: tuple[int, int], per_ns: float | None, near_ns: int = 0
+) -> Mean:
+    """Return the mean of an amount over a phase, its begin and end in ns, weighted by time.
 
     With `per_ns` the amounts are sums over their spans, and the mean is that in so many ns. What
     has no value is left out; where too much is, or spans reach too far beyond, it is not known.
+    `near_ns` is no distance too far.
     """
+    first, last = phase
     begin, end = series.t_ns[:-1], series.t_ns[1:]
     amounts = series.amounts[column][1:]
     inside = np.minimum(end, last) - np.maximum(begin, first)
@@ -143,7 +153,7 @@ def mean_over(series: Series, column: str, first: int, last: int, per_ns: float 
     if seen < LEAST_SEEN * (last - first):
         share = 100 * seen / (last - first)
         return Mean(None, f"samples cover {share:.0f} % of the measured phase")
-    if seen < LEAST_MEASURED * spanned:
+    if seen < LEAST_MEASURED * spanned and spanned - seen > near_ns:
         return Mean(
             None,
             f"the measured phase of {(last - first) / _NS_A_S:.2g} s is too short for samples of "

@@ -10,7 +10,7 @@ from collect.cells.analysis import analyse
 from collect.cells.cells import write_cells
 from collect.cells.limits import limit_of
 from collect.cells.resources import read_resources
-from collect.cells.usage import Busy, Mean, Usage, mean_over, usage_of_trial
+from collect.cells.usage import NEAR_NS, Busy, Mean, Usage, mean_over, usage_of_trial
 from collect.report.check import prove
 from collect.run.directory import open_run
 from collect.run.recorded import Machine
@@ -45,14 +45,14 @@ def test_a_mean_is_weighted_by_the_time_that_lies_in_the_measured_phase(trial):
     add_resources(trial, {"client": {}}, samples(None, 1.0, 2.0, 0.5, 0.0))
     series = series_of(trial)
     # From 0.5 to 3 s: half a second of 1.0, one of 2.0, one of 0.5.
-    assert mean_over(series, "cpu_cores", S // 2, 3 * S, None).value == pytest.approx(3.0 / 2.5)
+    assert mean_over(series, "cpu_cores", (S // 2, 3 * S), None).value == pytest.approx(3.0 / 2.5)
 
 
 def test_bytes_are_of_the_whole_span_however_long_a_thinned_one_is(trial):
     rows = [(0.0, "client", "", {}), (4.0, "client", "", {"rx_bytes": 8e6})]
     rows += [(5.0, "client", "", {"rx_bytes": 1e6})]
     add_resources(trial, {"client": {}}, rows)
-    mean = mean_over(series_of(trial), "rx_bytes", 1 * S, 5 * S, 1e9)
+    mean = mean_over(series_of(trial), "rx_bytes", (1 * S, 5 * S), 1e9)
     assert mean.value == pytest.approx((3 * 2e6 + 1e6) / 4)
 
 
@@ -74,7 +74,7 @@ def test_bytes_are_of_the_whole_span_however_long_a_thinned_one_is(trial):
 def test_a_gap_is_never_a_zero(trial, cores, window, why):
     add_resources(trial, {"client": {}}, samples(*cores))
     first, last = (round(end * S) for end in window)
-    mean = mean_over(series_of(trial), "cpu_cores", first, last, None)
+    mean = mean_over(series_of(trial), "cpu_cores", (first, last), None)
     assert (mean.value is None) == bool(why)
     assert why in mean.why
     assert mean.value in (None, pytest.approx(1.0))
@@ -88,11 +88,26 @@ def test_samples_around_it_tell_of_a_phase_of_a_tenth_of_a_second(trial):
         for at, cores in used.items()
     ]
     add_resources(trial, {"client": {}}, rows)
-    mean = mean_over(series_of(trial), "cpu_cores", round(1.7 * S), round(1.8 * S), None)
+    mean = mean_over(series_of(trial), "cpu_cores", (round(1.7 * S), round(1.8 * S)), None)
     assert mean.value == pytest.approx(0.5)
     # A node that was sampled late: its bracket begins within the phase.
-    late = mean_over(series_of(trial), "cpu_cores", round(1.6 * S), round(1.8 * S), None)
+    late = mean_over(series_of(trial), "cpu_cores", (round(1.6 * S), round(1.8 * S)), None)
     assert "is too short for samples" in late.why
+
+
+def test_samples_may_lie_a_little_beyond_a_short_phase_where_threads_call_on(trial):
+    """A phase of 10 ms, sampled 60 ms before it and 20 ms after it; and one of 1 s too far away."""
+    used = {0.0: None, 1.0: 0.1, 1.64: 0.9, 1.73: 0.5, 2.0: 0.2}
+    rows = [
+        (at, "client", "", {} if cores is None else {"cpu_cores": cores, **KNOWN})
+        for at, cores in used.items()
+    ]
+    add_resources(trial, {"client": {}}, rows)
+    short = (series_of(trial), "cpu_cores", (round(1.70 * S), round(1.71 * S)), None)
+    assert "is too short for samples" in mean_over(*short).why
+    assert mean_over(*short, NEAR_NS).value == pytest.approx(0.5)
+    far = (series_of(trial), "cpu_cores", (round(1.1 * S), round(1.11 * S)), None)
+    assert "is too short for samples" in mean_over(*far, NEAR_NS).why
 
 
 def usage(cores, *, service="tomcat", limits=None, link=(0.0, 0.0), disk=0.0, **nodes):

@@ -191,6 +191,9 @@ public final class Trial {
       profiler = new JvmProfiler(work);
       observers.add(profiler);
     }
+    if (!observers.isEmpty()) {
+      observers.add(new Settling());
+    }
     if (plan.isObserved()) {
       counters = new JvmCounters();
       observers.add(counters);
