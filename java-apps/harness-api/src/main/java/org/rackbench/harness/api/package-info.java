@@ -20,11 +20,11 @@
  *       clock stops</b>; {@code caller.verify()} compares the reply with the sorted integers and
  *       returns the numbers of bytes. Thread 0 makes call 0 and thread 1 makes call 1.
  *   <li>A thread that is warm goes on calling until both are; these calls do not count. Then the
- *       measured calls 2 and 3 follow in the same way, without a pause. Each call
- *       becomes one row of {@code calls.csv}. If {@code prepare}, {@code call} or {@code verify}
- *       throws, the status of that row is {@code error} or {@code timeout}; if the answer names a
- *       problem, it is {@code wrong}; else {@code ok}. The thread that is done first goes on
- *       calling until the other is done too; these calls are rows that do not count.
+ *       measured calls 2 and 3 follow in the same way, without a pause. Each call becomes one row
+ *       of {@code calls.csv}. If {@code prepare}, {@code call} or {@code verify} throws, the status
+ *       of that row is {@code error} or {@code timeout}; if the answer names a problem, it is
+ *       {@code wrong}; else {@code ok}. The thread that is done first goes on calling until the
+ *       other is done too; these calls are rows that do not count.
  *   <li>{@code caller.close()} in each thread, then {@code client.close()}. The calls stand,
  *       whatever these throw.
  * </ol>
