@@ -33,6 +33,7 @@ final class MeasuringLoop {
   private final CallLog log;
   private final Schedule schedule;
   private final List<? extends Observer> observers;
+  private final boolean isWarmedUp;
   private final WarmupPhase warming;
   private final Phases phases;
   private final List<Stride> strides = new ArrayList<>();
@@ -55,6 +56,7 @@ final class MeasuringLoop {
     this.log = log;
     this.schedule = Schedule.CLOSED;
     this.observers = observers;
+    this.isWarmedUp = warmup.most() > 0;
     this.warming = new WarmupPhase(warmup, log, threads);
     this.phases = new Phases(threads);
     this.calling = new CountDownLatch(threads);
@@ -99,13 +101,23 @@ final class MeasuringLoop {
     return isWhole;
   }
 
-  /** Begins the measured phase once all threads are warm, and returns whether it was completed. */
+  /**
+   * Begins the measured phase once all threads are warm, and returns whether it was completed.
+   * Without a warm-up it begins with the first call of each thread.
+   */
   private boolean measure(long end) throws InterruptedException {
-    if (!phases.awaitWarm(end - System.nanoTime())) {
+    if (!phases.awaitCallers(end - System.nanoTime())) {
       return false;
+    }
+    if (isWarmedUp) {
+      phases.begin();
+      if (!phases.awaitWarm(end - System.nanoTime())) {
+        return false;
+      }
     }
     observers.forEach(Observer::before);
     phases.measure();
+    phases.begin();
     if (!phases.awaitMeasured(end - System.nanoTime())) {
       return false;
     }

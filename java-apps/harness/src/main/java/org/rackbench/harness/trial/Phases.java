@@ -17,6 +17,7 @@ final class Phases {
   }
 
   private final CountDownLatch made;
+  private final CountDownLatch begun = new CountDownLatch(1);
   private final CountDownLatch warm;
   private final CountDownLatch measured;
   private volatile Phase now = Phase.UNCOUNTED;
@@ -28,10 +29,20 @@ final class Phases {
     measured = new CountDownLatch(threads);
   }
 
-  /** A thread has made its caller; returns when all have. */
+  /** A thread has made its caller; returns when calls shall begin. */
   void callerMade() throws InterruptedException {
     made.countDown();
-    made.await();
+    begun.await();
+  }
+
+  /** Waits until all callers are made; returns false if they are not in time, or one failed. */
+  boolean awaitCallers(long nanos) throws InterruptedException {
+    return made.await(nanos, TimeUnit.NANOSECONDS) && failure == null;
+  }
+
+  /** Lets the threads begin. */
+  void begin() {
+    begun.countDown();
   }
 
   /** A thread has ended its warm-up. */
@@ -48,6 +59,7 @@ final class Phases {
   synchronized void fail(Throwable cause) {
     failure = failure == null ? cause : failure;
     end();
+    release(made);
     release(warm);
     release(measured);
   }
@@ -87,7 +99,7 @@ final class Phases {
   /** Lets no call begin any more. */
   synchronized void end() {
     now = Phase.OVER;
-    release(made);
+    begin();
   }
 
   private static void release(CountDownLatch latch) {

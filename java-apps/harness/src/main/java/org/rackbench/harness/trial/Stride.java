@@ -4,7 +4,7 @@ package org.rackbench.harness.trial;
  * The calls of one client thread, in one stride: its warm-up, further uncounted calls until all
  * threads are warm and every observer is ready (<em>lead</em>), its measured calls, and uncounted
  * ones until all threads have measured (<em>cooldown</em>). Between any two calls the thread does
- * the same.
+ * the same. Without a warm-up there is no lead either: the first call of the JVM is measured.
  *
  * <p>The number of a call decides its data. The i-th call of the warm-up has the number {@code i *
  * threads + thread}. The first measured call follows {@code warmup.most()} of them, however many

@@ -594,4 +594,31 @@ class MeasuringLoopTest {
     assertEquals("refused", thrown.getMessage());
     assertEquals(0, log.measured());
   }
+
+  @Test
+  void withoutAWarmupTheFirstCallIsMeasuredAndObserversAreReadyBefore() throws Exception {
+    Queue<String> order = new ConcurrentLinkedQueue<>();
+    Client client =
+        new Quiet() {
+          @Override
+          public void prepare(long number) {
+            order.add("call " + number);
+          }
+        };
+    Observer observer =
+        new Observer() {
+          @Override
+          public void before() {
+            order.add("observed");
+          }
+        };
+    Warmup none = Warmup.fixed(0);
+    CallLog log = new CallLog(2, none, 3);
+    MeasuringLoop loop = new MeasuringLoop(client, log, 2, none, 3, List.of(observer));
+    assertTrue(loop.run(Bounds.NONE));
+    assertEquals("observed", order.peek());
+    assertEquals(0, loop.leadCalls());
+    assertEquals(0, log.warmupRows());
+    assertEquals(6, log.measuredOk());
+  }
 }
