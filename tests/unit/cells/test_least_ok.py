@@ -1,4 +1,4 @@
-"""A trial of which too few calls were ok is in no number, although its rows are kept."""
+"""A trial of which too few calls were ok is excluded from all results; its rows are kept."""
 
 import csv
 import json
