@@ -100,7 +100,7 @@ IPV4 = "proc/sys/net/ipv4"
 SHARED = "this node is a container and shares its host's kernel"
 NOT_ITS_OWN = (
     "this node is a container that may not write its network's settings: set them on its host,"
-    " or make a virtual lab anew"
+    " or recreate a virtual lab"
 )
 INTERRUPTS = "proc/irq"
 INTERRUPTS_AT_BOOT = "etc/tmpfiles.d/rackbench-interrupts.conf"

@@ -152,7 +152,7 @@ public final class QueueWorker {
 
   /**
    * Answers a request, unless its client is gone: that would keep the next ones waiting. It may not
-   * throw, or the broker would deliver the request again for ever.
+   * throw, or the broker would deliver the request again and again.
    */
   synchronized void answer(Session session, ReplySender replies, String queue, Message request) {
     try {

@@ -113,7 +113,9 @@ public final class CallLog {
     return (int) i * threads + of;
   }
 
-  /** Returns the slot of a thread's i-th lead call, used anew after {@link #LEADS_KEPT} of them. */
+  /**
+   * Returns the slot of a thread's i-th lead call; it is reused after {@link #LEADS_KEPT} of them.
+   */
   int lead(int of, long i) {
     return leadFrom + (int) (i % LEADS_KEPT) * threads + of;
   }

@@ -191,8 +191,8 @@ public final class Trial {
       profiler = new JvmProfiler(work);
       observers.add(profiler);
     }
-    if (!observers.isEmpty()) {
-      observers.add(new Settling());
+    if (plan.warmup().most() > 0) {
+      observers.add(new Settling()); // also without others, so that warm-ups are as long
     }
     if (plan.isObserved()) {
       counters = new JvmCounters();

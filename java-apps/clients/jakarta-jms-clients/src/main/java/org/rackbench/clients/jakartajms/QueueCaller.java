@@ -108,7 +108,7 @@ abstract class QueueCaller implements Caller {
       parts.begin(Part.REST);
     } catch (JMSException | TimeoutException | IOException e) {
       // The reply queue goes with the connection. So late replies reach nobody, and a worker drops
-      // what it has not begun. The next prepare connects anew.
+      // what it has not begun. The next prepare connects again.
       disconnect();
       throw e;
     } finally {
