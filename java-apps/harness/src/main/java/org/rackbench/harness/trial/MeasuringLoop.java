@@ -40,6 +40,17 @@ final class MeasuringLoop {
   private final CountDownLatch calling;
   private Bounds bounds;
 
+  /** A closed loop. */
+  MeasuringLoop(
+      Client client,
+      CallLog log,
+      int threads,
+      Warmup warmup,
+      int calls,
+      List<? extends Observer> observers) {
+    this(client, log, Schedule.CLOSED, threads, warmup, calls, observers);
+  }
+
   /**
    * @param warmup of each thread
    * @param calls measured calls of each thread
@@ -48,13 +59,14 @@ final class MeasuringLoop {
   MeasuringLoop(
       Client client,
       CallLog log,
+      Schedule schedule,
       int threads,
       Warmup warmup,
       int calls,
       List<? extends Observer> observers) {
     this.client = client;
     this.log = log;
-    this.schedule = Schedule.CLOSED;
+    this.schedule = schedule;
     this.observers = observers;
     this.isWarmedUp = warmup.most() > 0;
     this.warming = new WarmupPhase(warmup, log, threads);
