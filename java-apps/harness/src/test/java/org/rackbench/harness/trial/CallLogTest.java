@@ -63,6 +63,15 @@ class CallLogTest {
   }
 
   @Test
+  void theTextsOfCallsAroundTheMeasuredOnesAreNotKept() {
+    CallLog log = new CallLog(1, Warmup.fixed(1), 1);
+    log.bad(log.warmup(0, 0), CallLog.Status.ERROR, "refused");
+    log.bad(log.lead(0, 0), CallLog.Status.ERROR, "its slot is used again");
+    log.bad(log.cooldown(0, 0), CallLog.Status.ERROR, "it would take a place");
+    assertEquals(List.of("refused"), log.errors().stream().map(e -> e.get("text")).toList());
+  }
+
+  @Test
   void timesCountFromTheStartOfTheTrial() throws IOException {
     CallLog log = new CallLog(1, Warmup.fixed(0), 1);
     log.time(log.measured(0, 0), Schedule.UNPLANNED, 5_000_000_123L, 5_000_000_223L);
