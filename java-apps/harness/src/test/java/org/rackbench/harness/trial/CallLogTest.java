@@ -165,6 +165,17 @@ class CallLogTest {
   }
 
   @Test
+  void aSlotThatIsUsedAgainHasTheStatusOfItsLastCall() throws IOException {
+    CallLog log = new CallLog(1, Warmup.fixed(0), 1);
+    make(log, 0, log.lead(0, 0), 100, RIGHT);
+    log.begin(log.lead(0, CallLog.LEADS_KEPT), 0, 200);
+    log.bad(log.lead(0, CallLog.LEADS_KEPT), CallLog.Status.ERROR, "refused");
+    Path file = directory.resolve("calls.csv");
+    log.write(file, 0);
+    assertEquals("error", Files.readAllLines(file).get(1).split(",")[8]);
+  }
+
+  @Test
   void anIntendedTimeIsWrittenWhereACallHasOne() throws IOException {
     CallLog log = new CallLog(1, Warmup.fixed(0), 2);
     for (int i = 0; i < 2; i++) {
