@@ -40,13 +40,13 @@ final class Bench {
       Path path = Path.of(entry);
       if (entry.endsWith("test-classes") || entry.endsWith("target/classes")) {
         jar(path, client.resolve(module(path) + "-" + path.getFileName() + ".jar"));
-      } else if (entry.contains("jackson")) {
+      } else if (path.getFileName().toString().matches("(jackson|harness-api).*jar")) {
         Files.copy(path, client.resolve(path.getFileName()));
       }
     }
   }
 
-  /** Two modules have classes, each in MODULE/target/classes. */
+  /** Two modules have classes, each in MODULE/target/classes; a packaged one has a jar. */
   private static Path module(Path classes) {
     return classes.getParent().getParent().getFileName();
   }
