@@ -30,7 +30,7 @@ class Warmup:
 
     def record(self) -> dict[str, int | float]:
         """Return it as in a study file and in plan.jsonl; what is not set has no key."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        return {name: value for name, value in sorted(asdict(self).items()) if value is not None}
 
     @classmethod
     def parse(cls, value: Any) -> Self:

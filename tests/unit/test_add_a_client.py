@@ -128,7 +128,7 @@ def test_the_calls_of_the_example_are_all_right(run):
         assert (record["outcome"], record["reason"]) == ("ok", "")
         size = str(record["factors"]["payload_bytes"])
         rows = (trial / "calls.csv").read_text().splitlines()[1:]
-        assert len(rows) == 100
+        assert sum(",measure," in row for row in rows) == 50
         assert {tuple(row.split(",")[-3:]) for row in rows} == {(size, size, "ok")}
 
 

@@ -15,7 +15,7 @@ from collect.run.directory import open_run
 from collect.run.trials import read_trial
 
 GRID = {"transport": ["soap", "jms"], "servers": [1], "integers": [500]}
-DEMO = {"restart": "none", "replicates": 3, "calls": 6, "warmup": 4, "timeout_s": 60}
+DEMO = {"restart": "none", "replicates": 3, "calls": 6, "warmup": 4, "timeout_s": 60, "where": []}
 STUDY = with_demo(factors=GRID, **DEMO)
 UNOBSERVED = with_demo(factors=GRID, constants={"observe": "none"}, **DEMO)
 TIMES = [3.0, 1.0, 1.0, 1.0, 1.0, 1.0]
@@ -134,7 +134,7 @@ def test_a_run_without_observers_is_said_to_be_one_and_is_no_fault(tmp_path, cap
 
 def test_cells_without_observers_are_named_where_others_have_them(tmp_path):
     where = [{"cells": {"transport": "jms"}, "constants": {"observe": "none"}}]
-    run = make(tmp_path / "night", with_demo(factors=GRID, where=where, **DEMO))
+    run = make(tmp_path / "night", with_demo(factors=GRID, **{**DEMO, "where": where}))
     page = page_of(run)
     assert "1 cell was measured without observers" in page
     assert "<li>jms, 1, 500</li>" in page

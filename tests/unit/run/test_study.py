@@ -189,7 +189,9 @@ def test_what_is_no_study_is_refused_in_one_message(text):
 
 
 def test_an_unknown_profile_lists_the_known_ones():
-    assert "choose one of demo, sample, paper, overnight" in message_of(SORT.read_text(), "nightly")
+    assert "choose one of demo, sample, paper, warmth, overnight" in message_of(
+        SORT.read_text(), "nightly"
+    )
 
 
 def test_an_unknown_study_lists_the_known_ones():

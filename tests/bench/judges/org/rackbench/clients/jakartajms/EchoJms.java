@@ -19,7 +19,8 @@ public final class EchoJms implements Client {
 
   @Override
   public Caller caller(int thread) throws Exception {
-    return new EchoJmsCaller(setting, setting.lab().workers(1, "matrix_queue").get(0));
+    String queue = setting.lab().workers(1, "matrix_queue").get(0);
+    return new EchoJmsCaller(setting, RequestQueue.lookUp(setting.lab(), queue));
   }
 
   @Override

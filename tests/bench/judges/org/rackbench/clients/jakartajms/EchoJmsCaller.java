@@ -2,10 +2,8 @@ package org.rackbench.clients.jakartajms;
 
 import jakarta.jms.JMSException;
 import jakarta.jms.Message;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.Arrays;
-import javax.naming.NamingException;
 import org.rackbench.harness.api.Setting;
 
 /**
@@ -17,7 +15,7 @@ final class EchoJmsCaller extends QueueCaller {
   private String id;
   private byte[] answer;
 
-  EchoJmsCaller(Setting setting, String queue) throws JMSException, NamingException, IOException {
+  EchoJmsCaller(Setting setting, RequestQueue queue) throws JMSException {
     super(setting, queue);
     body = new byte[setting.integer("message_bytes")];
     tryConnection();
