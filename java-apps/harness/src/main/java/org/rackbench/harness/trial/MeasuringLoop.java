@@ -122,6 +122,7 @@ final class MeasuringLoop {
       return false;
     }
     if (isWarmedUp) {
+      warming.begins();
       phases.begin();
       if (!phases.awaitWarm(end - System.nanoTime())) {
         return false;
@@ -149,7 +150,6 @@ final class MeasuringLoop {
     try {
       caller = client.caller(thread);
       phases.callerMade();
-      warming.begins();
       Stride stride = strides.get(thread);
       while (stride.next()) {
         call(caller, stride.number(), stride.slot(), thread);

@@ -2,7 +2,6 @@ package org.rackbench.harness.trial;
 
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicIntegerArray;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
 /**
@@ -23,7 +22,7 @@ final class WarmupPhase {
   private final long[] newer;
   private final LongSupplier nanoTime;
   private final LongSupplier compilerMillis;
-  private final AtomicLong begun = new AtomicLong();
+  private long begun;
   private long lookedAt;
   private long compiled;
   private volatile boolean isSteady;
@@ -51,9 +50,9 @@ final class WarmupPhase {
     this.newer = new long[third];
   }
 
-  /** A thread begins; the first to do so begins the warm-up of all. */
+  /** Begins the warm-up, before any thread calls. */
   void begins() {
-    begun.compareAndSet(0, nanoTime.getAsLong());
+    begun = nanoTime.getAsLong();
   }
 
   /** Returns whether a thread that has made {@code made} calls makes another one. */
@@ -75,11 +74,11 @@ final class WarmupPhase {
    */
   private boolean mayBeSteady() {
     final long now = nanoTime.getAsLong();
-    final long since = lookedAt == 0 ? begun.get() : lookedAt;
+    final long since = lookedAt == 0 ? begun : lookedAt;
     final long before = compiled;
     lookedAt = now;
     compiled = compilerMillis.getAsLong();
-    return (now - begun.get()) / 1e9 >= warmup.leastSeconds()
+    return (now - begun) / 1e9 >= warmup.leastSeconds()
         && (compiled - before) * 1e6 < warmup.steady() * (now - since);
   }
 
