@@ -11,9 +11,11 @@ from typing import Any
 from bench_lab import BenchLab
 from by_hand import HandRun, study
 from costs import HTTP_CALLS, set_health
-from pairs import ROUNDS, SAME, Times, alternate, compared
+from pairs import SAME, Times, alternate, compared
 from row import Row
 
+ROUNDS = 60
+"""The medians of single trials vary by a tenth; 20 rounds left intervals of twice the aim."""
 OBSERVED, ALONE = "with observers", "`observe: none`"
 TCP = {"needs": ["tcp-server"], "client": "overhead-tcp"}
 HTTP = {"needs": ["tomcat"], "client": "http"}
@@ -47,7 +49,7 @@ def of_calls(lab: BenchLab, what: str) -> list[Row]:
         (sealed,) = run.trials([trial])
         return Times.of(sealed)
 
-    found = alternate({v: lambda number, v=v: measured(v, number) for v in runs})
+    found = alternate({v: lambda number, v=v: measured(v, number) for v in runs}, ROUNDS)
     return compared(what, found, OBSERVED, ALONE, SAME)
 
 

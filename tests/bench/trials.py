@@ -52,11 +52,13 @@ def against_rivals(lab: BenchLab) -> tuple[float, list[Row]]:
     ssh = lab.ssh(CLIENT)
     loop = f"for i in $(seq {FEW}); do {shlex.join(ssh)} true; done"
     execo = [str(execo_python(lab)), str(HERE / "execo_sweep.py"), str(FEW), *ssh[1:]]
-    ours, loops, execos = [], [], []
+    ours, unobserved, loops, execos = [], [], [], []
     for i in range(ROUNDS):
         print(f"{FEW} trials by rackbench, bash and execo, round {i + 1} of {ROUNDS} …", flush=True)
         run = noop(lab, f"bench-few-{i}", FEW)
         ours.append(outside(run, run.ids))
+        alone = noop(lab, f"bench-few-alone-{i}", FEW, observe="none")
+        unobserved.append(outside(alone, alone.ids))
         loops.append(clocked(["bash", "-c", loop]) / FEW)
         execos.append(clocked(execo) / FEW)
     cost = statistics.median(ours)
@@ -65,6 +67,7 @@ def against_rivals(lab: BenchLab) -> tuple[float, list[Row]]:
     return cost, [
         Row(what, cost, "loop of multiplexed `ssh true`", statistics.median(loops)),
         Row(what, cost, by_execo, statistics.median(execos), "< 1 times execo's"),
+        Row("the same with `observe: none`", statistics.median(unobserved), what, cost, "< 10 ms"),
     ]
 
 
@@ -94,9 +97,9 @@ def long_run(lab: BenchLab, cost_alone: float) -> list[Row]:
     ]
 
 
-def noop(lab: BenchLab, name: str, replicates: int) -> HandRun:
+def noop(lab: BenchLab, name: str, replicates: int, **more: str) -> HandRun:
     """Plan trials that make one call that does nothing."""
-    constants = {"client_heap_mb": 16, "jvm_options": ["-XX:TieredStopAtLevel=1"]}
+    constants = {"client_heap_mb": 16, "jvm_options": ["-XX:TieredStopAtLevel=1"], **more}
     return HandRun.planned(
         lab, name, study(name, "noop", replicates=replicates, constants=constants)
     )
