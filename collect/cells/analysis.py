@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from collect.cells.calls import Progress, read_calls
 from collect.cells.cells import CellResult, make_cells
+from collect.logs.calls import Progress, read_calls
 from collect.run.directory import Run
 from collect.run.trials import Trial
 from collect.run.verify import Finding, verify_run

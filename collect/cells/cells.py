@@ -8,16 +8,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from collect.cells.calls import Calls, CellQuantiles
-from collect.cells.first_calls import FirstCalls
-from collect.cells.limits import Limit, limit_of
-from collect.cells.part_means import PartMeans, part_means
-from collect.cells.summaries import TrialSummary
-from collect.cells.usage import Mean, Usage, cpu_a_call, mean_usage, usage_of_trial
+from collect.costs.limits import Limit, limit_of
+from collect.costs.part_means import PartMeans, part_means
+from collect.costs.usage import Mean, Usage, cpu_a_call, mean_usage, usage_of_trial
 from collect.files import write_text
+from collect.logs.calls import Calls, CellQuantiles
+from collect.logs.cell_trial import CellTrial
 from collect.run.cell import Cell, level_text
 from collect.run.directory import Run
 from collect.run.study import CELL_COLUMNS
@@ -38,23 +34,6 @@ from collect.stats.estimates import (
 
 NOT_RUN = "not run"
 _SEVERITY = ("oom", "timeout", "failed")
-_NOTHING = TrialSummary(0, 0, None, None, None, None)
-
-
-@dataclass(frozen=True)
-class CellTrial:
-    """A verified trial with the summary of its measured calls."""
-
-    trial: Trial
-    calls: TrialSummary
-
-    @property
-    def counts(self) -> bool:
-        """Whether its calls are in the averages: its outcome is ok and a measured call is ok.
-
-        The runner seals a trial as failed of which a smaller share than `least_ok` is ok.
-        """
-        return self.trial.outcome == "ok" and self.calls.mean_ms is not None
 
 
 @dataclass(frozen=True)
@@ -84,21 +63,15 @@ class WarmupOfCell:
 class CellResult:
     """One combination of levels; times in ms, None when no trial counts.
 
-    `trials` holds every verified trial in plan order, whatever its outcome; `courses` the measured
-    times of those that count in the order of calls, which started at `courses_at`, in ns, `spreads`
-    in ascending order. `threads` are those of its client; `firsts` say how the measured phases of
-    those that count begin.
+    `trials` holds every verified trial in plan order, whatever its outcome; `threads` are those of
+    its client.
     """
 
     cell: Cell
     planned: int
     trials: tuple[CellTrial, ...]
     quantiles: CellQuantiles | None
-    courses: tuple[NDArray[np.float64], ...]
-    spreads: tuple[NDArray[np.float64], ...]
-    courses_at: tuple[NDArray[np.int64], ...] = ()
     threads: int = 1
-    firsts: tuple[FirstCalls, ...] = ()
 
     @cached_property
     def counted(self) -> tuple[CellTrial, ...]:
@@ -110,7 +83,7 @@ class CellResult:
         """`ok` when a trial counts, else the most frequent outcome, else `not run`."""
         if self.counted:
             return "ok"
-        outcomes = Counter(self.outcome_of(trial) for trial in self.trials)
+        outcomes = Counter(trial.outcome for trial in self.trials)
         return max(
             outcomes, key=lambda name: (outcomes[name], name in _SEVERITY[:2]), default=NOT_RUN
         )
@@ -120,7 +93,7 @@ class CellResult:
         """Why the first of its failed trials failed, where no trial counts; else ""."""
         if self.outcome != "failed":
             return ""
-        failed = (t.trial.reason for t in self.trials if self.outcome_of(t) == "failed")
+        failed = (t.trial.reason for t in self.trials if t.outcome == "failed")
         return next(failed, "")
 
     @property
@@ -192,7 +165,7 @@ class CellResult:
     @cached_property
     def course(self) -> Course:
         """Whether the measured phase was steady, and the smallest drift that would be seen."""
-        return course_of(self.courses)
+        return course_of([trial.course_ms for trial in self.counted])
 
     @property
     def steadiness(self) -> Steadiness:
@@ -248,42 +221,24 @@ class CellResult:
             return None
         return float(sum(size * count for size, count in known) / sum(count for _, count in known))
 
-    @staticmethod
-    def outcome_of(trial: CellTrial) -> str:
-        """Return the outcome of a trial that does not count."""
-        # A sealed `ok` trial without one good measured call has nothing to average.
-        return "failed" if trial.trial.outcome == "ok" else trial.trial.outcome
-
 
 def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResult]:
     """Group the verified trials of a run by cell; every planned cell is there, in order."""
-    index = {cell: number for number, cell in enumerate(run.cells)}
     cell_of = {planned.id: planned.factors for planned in run.plan}
     threads = {planned.factors: planned.threads for planned in run.plan}
-    number_of = {trial.id: index[cell_of[trial.id]] for trial in trials}
-    summaries = calls.trials()
-    grouped: list[list[CellTrial]] = [[] for _ in index]
-    for trial in trials:
-        summary = summaries.get(trial.id, _NOTHING)
-        grouped[number_of[trial.id]].append(CellTrial(trial, summary))
-    counting = {t.trial.id: number_of[t.trial.id] for group in grouped for t in group if t.counts}
-    quantiles, courses = calls.cells(counting), calls.courses(counting)
-    starts, spreads = calls.course_starts(counting), calls.spreads(counting)
-    firsts = calls.beginnings(counting)
     planned = Counter(cell_of.values())
+    grouped: dict[Cell, list[CellTrial]] = {cell: [] for cell in run.cells}
+    for trial in trials:
+        grouped[cell_of[trial.id]].append(calls.trial(trial))
     return [
         CellResult(
-            cell=cell,
-            planned=planned[cell],
-            trials=tuple(grouped[number]),
-            quantiles=quantiles.get(number),
-            courses=tuple(courses[t.trial.id] for t in grouped[number] if t.counts),
-            spreads=tuple(spreads[t.trial.id] for t in grouped[number] if t.counts),
-            courses_at=tuple(starts[t.trial.id] for t in grouped[number] if t.counts),
-            threads=threads[cell],
-            firsts=tuple(firsts[t.trial.id] for t in grouped[number] if t.counts),
+            cell,
+            planned[cell],
+            tuple(members),
+            calls.quantiles(member.trial.id for member in members if member.counts),
+            threads[cell],
         )
-        for cell, number in index.items()
+        for cell, members in grouped.items()
     ]
 
 
@@ -293,7 +248,7 @@ def cells_csv(run: Run, cells: Sequence[CellResult], *, with_every_percentile: b
     `trials` counts those with the outcome of the row, `failed_trials` the sealed ones that are in
     no average, `calls` the calls in the averages; `mean_ms` is the geometric mean of the trial
     means and the interval that of Student's t over their logs; `calls_per_s` is the throughput over
-    all threads, with its interval; `limited_by` is what limits the calls, see collect.cells.limits.
+    all threads, with its interval; `limited_by` is what limits the calls, see collect.costs.limits.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _prove(source: Source, *, is_set_aside: bool) -> int:
-    from collect.report.check import SET_ASIDE, prove, set_aside  # noqa: PLC0415 - slow to import
+    from collect.proof.check import SET_ASIDE, prove, set_aside  # noqa: PLC0415 - slow to import
 
     run = source.run
     with progress() as show:

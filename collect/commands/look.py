@@ -16,7 +16,7 @@ def add(commands: Commands) -> None:
         run,
         "look whether a run may stop now",
         """\
-Look at a run whose study has a rule `stop`, where all trials up to a declared look
+Snapshot at a run whose study has a rule `stop`, where all trials up to a declared look
 are sealed: take the decision, record it in looks.json, and print all decisions. The
 sweep does so by itself. Nothing is looked at between the declared looks.
 
@@ -30,7 +30,7 @@ example:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
-    from collect.cells.looks import due_looks  # noqa: PLC0415 - slow to import
+    from collect.planning.interim import due_looks  # noqa: PLC0415 - slow to import
 
     run = open_run(options.run_name)
     if run.stop is None:

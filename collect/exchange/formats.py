@@ -67,13 +67,13 @@ FORMATS: Mapping[str, Format] = {
     "claims": Format(
         "CSV with a row for each number of each claim: bound, document, measured, verdict",
         ".claims.csv",
-        "judged:write_claims",
+        "claims:write_claims",
     ),
-    "chart": Format("the claims as a drawing (SVG)", ".claims.svg", "judged:write_chart"),
+    "chart": Format("the claims as a drawing (SVG)", ".claims.svg", "claims:write_chart"),
     "replication": Format(
         "Markdown with the claims and all exhibits, the document beside what was measured",
         ".replication.md",
-        "judged:write_replication",
+        "claims:write_replication",
     ),
     "spent": Format(
         "CSV of what a call cost in each cell: its parts, processor time, packets, limit",

@@ -6,11 +6,11 @@ from typing import Any
 
 from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult
-from collect.cells.packets import Wire
+from collect.costs.packets import Wire
+from collect.costs.part_means import REST
+from collect.costs.profiles import own_times, profiles_of
+from collect.costs.wire import wires_of
 from collect.exchange.tables import write_rows
-from collect.report.drawings.parts import REST
-from collect.report.flames import flames_of, own_times
-from collect.report.wire import wires_of
 from collect.run.cell import Cell, level_text
 
 Row = tuple[Any, ...]
@@ -21,7 +21,7 @@ def write_spent(analysis: Analysis, path: Path) -> None:
 
     What is not known has no row.
     """
-    wires = {one.cell: one.wire for one in wires_of(analysis) if one.wire}
+    wires = {one.cell: one.wire for one in wires_of(analysis.run, analysis.captured) if one.wire}
 
     _write(
         analysis,
@@ -52,12 +52,12 @@ def write_frames(analysis: Analysis, path: Path) -> None:
 
     `ms_a_call` is processor time in the method itself, not in those that it calls.
     """
-    flames = flames_of(analysis, None)
-    found = {one.cell: own_times(one.stacks) for one in flames.cells} if flames else {}
     ordered = (
-        (cell, (program, frame, f"{time:.6g}"))
-        for cell, times in found.items()
-        for (program, frame), time in sorted(times.items(), key=lambda one: (-one[1], one[0]))
+        (profile.cell, (program, frame, f"{time:.6g}"))
+        for profile in profiles_of(analysis.run, analysis.profiled)
+        for (program, frame), time in sorted(
+            own_times(profile.stacks).items(), key=lambda one: (-one[1], one[0])
+        )
     )
     _write(analysis, path, ("program", "frame", "ms_a_call"), ordered)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult
-from collect.cells.first_calls import Typical, beginning_of
-from collect.cells.warmups import warmth_of
 from collect.exchange.tables import write_rows
+from collect.logs.first_calls import Typical, beginning_of
+from collect.logs.warmth import warmth_of
 from collect.run.cell import level_text
 
 _SAID = ("what", "median", "most", "unit")
@@ -29,7 +29,8 @@ def write_warmups(analysis: Analysis, path: Path) -> None:
 
 
 def _rows(cell: CellResult) -> Iterator[list[Any]]:
-    warmth, beginning = warmth_of(t.trial for t in cell.counted), beginning_of(cell.firsts)
+    warmth = warmth_of(trial.trial for trial in cell.counted)
+    beginning = beginning_of(trial.first for trial in cell.counted)
     found: list[tuple[str, Typical | None, str]] = [
         ("first call over the others", beginning.over_others, ""),
         ("pause before the first call", beginning.gap_ms, "ms"),

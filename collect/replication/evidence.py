@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from collect.cells.cells import CellResult, CellTrial
+from collect.cells.cells import CellResult
 from collect.cells.notation import name_of
+from collect.logs.cell_trial import CellTrial
 from collect.run.cell import Cell
 from collect.run.study import Setting
 from collect.stats.estimates import Estimate, Moments, geometric_t, mean_t, mean_t_from_moments
@@ -279,7 +280,7 @@ class Measured:
         if cell not in self.cells or not self.cells[cell].trials:
             return Untested(f"{name_of(cell)}: {self.outcome(cell)}")
         trials = self.cells[cell].trials
-        outcomes = [OK if t.counts else CellResult.outcome_of(t) for t in trials]
+        outcomes = [OK if t.counts else t.outcome for t in trials]
         share = outcomes.count(outcome) / len(trials)
         return Estimate(share, share, share, len(trials))
 

@@ -1,18 +1,13 @@
 """Flame graphs of the trials that ran with a profiler: of each cell, and of what differs in two."""
 
-import hashlib
-import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 
 from collect.cells.analysis import Analysis
 from collect.cells.notation import name_of, show
-from collect.run.cell import Cell
-from collect.run.trials import Trial
-from collect.run.verify import Finding
+from collect.costs.profiles import CellProfile, Stacks, own_times, profiles_of
 
 LEAST_SHARE = 0.005
 """A frame with less of a graph than this is not drawn."""
@@ -25,20 +20,6 @@ _MOST_CHANGES = 10
 _SAME = 0.99
 """A frame that passes so much of its time on to one other is drawn in one row with it."""
 _OURS = "org.rackbench."
-# What a JVM numbers anew at every start would make a frame of two profiles two frames.
-_NUMBERED = re.compile(r"[$./]?0x[0-9a-f]+|(?<=\$\$Lambda)[$/]\d+|(?<=Accessor)\d+")
-
-_OF_JVM = {
-    "CompileBroker::": "(JIT compiler)",
-    "GCTaskThread::": "(garbage collector)",
-    "GangWorker::": "(garbage collector)",
-    "WorkerThread::run": "(garbage collector)",
-}
-"""The threads of a JVM by a part of their stacks."""
-_METHOD = re.compile(r"[\w$]+(\.[\w$<>]+)+")
-
-Stacks = Mapping[tuple[str, ...], float]
-"""Processor time in ms a call by stack; the first frame is the program."""
 
 
 @dataclass
@@ -86,43 +67,20 @@ class Graph:
 
 
 @dataclass(frozen=True)
-class Link:
-    """The files of one JVM in one trial: its flame graph, and its recording where there is one."""
+class Flame:
+    """The profile of a cell, and its graph."""
 
-    text: str
-    trial: str
-    file: str
-    recording: str | None
-
-
-@dataclass(frozen=True)
-class Profiled:
-    """What the profiled trials of a cell say: ms a call by stack, files, and gaps with reasons."""
-
-    cell: Cell
-    stacks: Stacks
-    calls: int
-    events: tuple[str, ...]
-    links: tuple[Link, ...]
-    gaps: tuple[str, ...]
+    profile: CellProfile
 
     @property
     def title(self) -> str:
         """The levels of the cell."""
-        return name_of(self.cell)
-
-    @property
-    def totals(self) -> Mapping[str, float]:
-        """Processor time of each program, in ms a call, the most first."""
-        totals: dict[str, float] = defaultdict(float)
-        for stack, time in self.stacks.items():
-            totals[stack[0]] += time
-        return dict(sorted(totals.items(), key=lambda one: -one[1]))
+        return name_of(self.profile.cell)
 
     @cached_property
     def graph(self) -> Graph:
         """The graph of all its programs, one beside the other."""
-        return draw(tree_of([self.stacks]))
+        return draw(tree_of([self.profile.stacks]))
 
 
 @dataclass(frozen=True)
@@ -144,8 +102,8 @@ class Change:
 class Difference:
     """Two cells that differ in one factor."""
 
-    first: Profiled
-    second: Profiled
+    first: CellProfile
+    second: CellProfile
     factor: str
 
     @property
@@ -174,14 +132,19 @@ class Difference:
 class Flames:
     """The profiles of a run."""
 
-    cells: Sequence[Profiled]
+    cells: Sequence[Flame]
     differences: Sequence[Difference]
     planned: int
 
     @property
-    def shown(self) -> Sequence[Profiled]:
+    def drawable(self) -> Sequence[Flame]:
+        """The cells of which a stack is known."""
+        return [cell for cell in self.cells if cell.profile.stacks]
+
+    @property
+    def shown(self) -> Sequence[Flame]:
         """The cells whose graphs are in the page."""
-        return [cell for cell in self.cells if cell.stacks][:MOST_GRAPHS]
+        return self.drawable[:MOST_GRAPHS]
 
 
 def flames_of(analysis: Analysis, factor: str | None) -> Flames | None:
@@ -189,107 +152,17 @@ def flames_of(analysis: Analysis, factor: str | None) -> Flames | None:
 
     Two cells are compared that differ in `factor` alone; without one, in any factor alone.
     """
-    run = analysis.run
-    if not run.profiled:
+    profiles = profiles_of(analysis.run, analysis.profiled)
+    if not profiles:
         return None
-    cell_of = {planned.id: planned.factors for planned in run.profiled}
-    trials: dict[Cell, list[Trial]] = defaultdict(list)
-    for trial in analysis.profiled:
-        trials[cell_of[trial.id]].append(trial)
-    cells = [profiled(cell, trials[cell]) for cell in run.cells]
-    with_stacks = [cell for cell in cells if cell.stacks]
     pairs = (
         Difference(first, second, name)
-        for first, second in combinations(with_stacks, 2)
+        for first, second in combinations((one for one in profiles if one.stacks), 2)
         for name in ([factor] if factor and factor in first.cell else first.cell)
         if first.cell.without(name) == second.cell.without(name)
     )
-    return Flames(cells, list(pairs)[:MOST_GRAPHS], len(run.profiled))
-
-
-def profiled(cell: Cell, trials: Sequence[Trial]) -> Profiled:
-    """Read the profiles of a cell's trials; what cannot be read is a gap."""
-    stacks: dict[tuple[str, ...], float] = defaultdict(float)
-    events, links, gaps = [], [], []
-    calls = sum(trial.calls_rows for trial in trials if trial.outcome != "failed")
-    if not trials:
-        gaps.append("its trial with a profiler is not sealed")
-    for trial in trials:
-        if not trial.calls_rows:
-            gaps.append(f"{trial.id}: {trial.outcome}, no calls ({trial.reason})")
-            continue
-        if trial.outcome == "failed":
-            gaps.append(f"{trial.id}: failed ({trial.reason})")
-            continue
-        for profile in trial.profiles:
-            who = f"{profile.service} on {profile.node}"
-            if profile.missing:
-                gaps.append(f"{who}: {profile.missing}")
-                continue
-            if changed := [finding.text for finding in changed_profiles(trial, profile.service)]:
-                gaps.extend(changed)
-                continue
-            events.append(profile.event)
-            names = {kind: name for kind, (name, _) in profile.files.items()}
-            if "page" in names:
-                links.append(Link(who, trial.id, names["page"], names.get("recording")))
-            text = (trial.directory / profile.files["stacks"][0]).read_text(errors="replace")
-            program = "client" if profile.role == "client" else profile.service
-            for stack, time_ns in collapsed(text):
-                stacks[program, *stack] += time_ns / 1e6 / calls
-    return Profiled(
-        cell, stacks, calls, tuple(sorted(set(events))), tuple(links), tuple(dict.fromkeys(gaps))
-    )
-
-
-def changed_profiles(trial: Trial, service: str | None = None) -> Iterator[Finding]:
-    """Find profiles that are not as they were sealed."""
-    for profile in trial.profiles:
-        if service not in (None, profile.service):
-            continue
-        if not profile.missing and "stacks" not in profile.files:
-            text = f"{trial.id}: names no stacks of {profile.service} on {profile.node}"
-            yield Finding("refused", trial.id, f"{text}; set it aside and sweep again")
-        for name, sha256 in profile.files.values():
-            path = trial.directory / name
-            if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
-                yield Finding(
-                    "refused",
-                    trial.id,
-                    f"{trial.id}: {name} is missing or not as it was sealed; "
-                    "set it aside and sweep again",
-                )
-
-
-def collapsed(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield each stack, the caller first, with its count; a line that is none is left out.
-
-    What the JVM does on its own is one frame for all of it.
-    """
-    for line in text.splitlines():
-        stack, _, count = line.rpartition(" ")
-        if stack and count.isdecimal():
-            of_jvm = next((name for part, name in _OF_JVM.items() if part in stack), None)
-            yield (of_jvm,) if of_jvm else tuple(map(_frame, stack.split(";"))), int(count)
-
-
-def _frame(name: str) -> str:
-    """Return a frame as people write it; a library, of which no symbol is known, in brackets."""
-    if name.startswith("/"):
-        return f"[{name.rpartition('/')[2]}]"
-    return _NUMBERED.sub("", name.replace("/", "."))
-
-
-def own_times(stacks: Stacks) -> Mapping[tuple[str, str], float]:
-    """Return the time in each frame itself, by program and frame.
-
-    What native code and the kernel do is time of the method that asked for it.
-    """
-    times: dict[tuple[str, str], float] = defaultdict(float)
-    for stack, time in stacks.items():
-        methods = (frame for frame in reversed(stack[1:]) if _METHOD.fullmatch(frame))
-        times[stack[0], next(methods, stack[-1])] += time
-    return times
+    flames = [Flame(profile) for profile in profiles]
+    return Flames(flames, list(pairs)[:MOST_GRAPHS], len(analysis.run.profiled))
 
 
 def tree_of(cells: Sequence[Stacks]) -> Frame:

@@ -10,12 +10,14 @@ from statistics import fmean
 from markupsafe import Markup
 
 from collect.cells.analysis import Analysis
-from collect.cells.cells import CellResult, CellTrial, write_cells
-from collect.cells.looks import paid_interval
+from collect.cells.cells import CellResult, write_cells
+from collect.costs.wire import CellWire, wires_of
 from collect.files import write_text
+from collect.logs.cell_trial import CellTrial
+from collect.planning.interim import paid_interval
 from collect.replication import charts
-from collect.replication.judge import Replication, replicate
 from collect.replication.lessons import Lesson, lessons_of
+from collect.replication.replicate import Replication, replicate
 from collect.replication.studies import find
 from collect.report.bench import Bench, find_bench
 from collect.report.deviations import Condition, conditions_of
@@ -30,7 +32,6 @@ from collect.report.provenance import Fact, facts_of, nodes_of, settings_of
 from collect.report.templates import page_templates
 from collect.report.warmups import CellWarmup, SystemBeginning, beginnings_of, warmups_of
 from collect.report.warnings import ReportWarning, find_warnings
-from collect.report.wire import CellWire, wires_of
 from collect.run import starts
 from collect.run.cell import Cell
 from collect.run.directory import Run
@@ -133,7 +134,7 @@ class Section:
     @cached_property
     def wires(self) -> Sequence[CellWire]:
         """What a call of each cell sent over the wire; nothing of a run that kept no packets."""
-        return wires_of(self.analysis)
+        return wires_of(self.analysis.run, self.analysis.captured)
 
     def collecting(self, cell: CellResult, kind: str) -> float | None:
         """Return the largest share of the time that a JVM of a kind collected garbage.

@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Sequence
 
-from collect.replication.judge import JudgedClaim
+from collect.replication.replicate import JudgedClaim
 from collect.report.drawings.claims import rows_of
 from collect.report.templates import page_templates
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from collect.cells.cells import CellResult
-from collect.cells.first_calls import Beginning, FirstCalls, beginning_of
-from collect.cells.warmups import Warmth, warmth_of
+from collect.logs.first_calls import Beginning, FirstCalls, beginning_of
+from collect.logs.warmth import Warmth, warmth_of
 from collect.report.drawings.settings import name_of_system
 
 
@@ -38,6 +38,7 @@ def beginnings_of(
     """Return each level of the factor `system`, without those whose calls do not say it."""
     grouped: dict[str, list[FirstCalls]] = defaultdict(list)
     for cell in cells:
-        grouped[name_of_system(cell.cell, system, names) or "all cells"] += cell.firsts
+        name = name_of_system(cell.cell, system, names) or "all cells"
+        grouped[name] += [trial.first for trial in cell.counted]
     found = [SystemBeginning(name, beginning_of(firsts)) for name, firsts in grouped.items()]
     return [one for one in found if one.beginning.gap_ms is not None]

@@ -16,13 +16,13 @@ from collect.run.fingerprint import OF_A_MACHINE, READINGS, kind_of
 from collect.run.interference import disturbances
 from collect.run.nodes import (
     Change,
-    Look,
     Node,
+    Snapshot,
     by_directory,
     changes_between,
     first_seen,
     not_seen_again,
-    read_looks,
+    read_snapshots,
 )
 from collect.run.provenance import Provenance
 
@@ -44,20 +44,20 @@ class ReportWarning:
 def find_warnings(analysis: Analysis) -> list[ReportWarning]:
     """Return what went wrong, the gravest first; empty when nothing did."""
     provenance = analysis.run.provenance
-    looks = read_looks(analysis.run.directory, provenance.look)
+    snapshots = read_snapshots(analysis.run.directory, provenance.snapshot)
     return [
         *_of_findings(analysis),
         *_of_outcomes(analysis.cells),
         *_of_calls(analysis.cells),
         *_of_limits(analysis.cells),
         *_of_observers(analysis.run),
-        *_of_sharing(first_seen(looks)),
+        *_of_sharing(first_seen(snapshots)),
         *_of_fit(analysis.run),
         *_of_starts(analysis),
-        *_of_nodes(first_seen(looks), provenance),
+        *_of_nodes(first_seen(snapshots), provenance),
         *_of_exceptions(provenance),
-        *_of_changes(looks, provenance),
-        *_of_unseen(looks),
+        *_of_changes(snapshots, provenance),
+        *_of_unseen(snapshots),
         *_of_warmups(analysis.cells),
         *_of_drift(analysis.cells),
         *_of_disturbances(analysis.cells),
@@ -253,9 +253,9 @@ def _of_exceptions(provenance: Provenance) -> list[ReportWarning]:
     return [ReportWarning(text, _first(details), is_grave=False)]
 
 
-def _of_changes(looks: Sequence[Look], provenance: Provenance) -> list[ReportWarning]:
+def _of_changes(snapshots: Sequence[Snapshot], provenance: Provenance) -> list[ReportWarning]:
     nodes: dict[Change, list[str]] = {}
-    for change in by_directory(changes_between(looks, provenance.memory_tolerance)):
+    for change in by_directory(changes_between(snapshots, provenance.memory_tolerance)):
         nodes.setdefault(replace(change, node=""), []).append(change.node)
     details = tuple(
         f"{', '.join(names)}: {c.item} was {c.before}, at {c.at} {c.after}"
@@ -264,8 +264,8 @@ def _of_changes(looks: Sequence[Look], provenance: Provenance) -> list[ReportWar
     return [ReportWarning("The nodes changed during the run.", details)] if details else []
 
 
-def _of_unseen(looks: Sequence[Look]) -> list[ReportWarning]:
-    gone = not_seen_again(looks)
+def _of_unseen(snapshots: Sequence[Snapshot]) -> list[ReportWarning]:
+    gone = not_seen_again(snapshots)
     text = f"Did not answer at the end, so may have changed during the run: {', '.join(gone)}."
     return [ReportWarning(text)] if gone else []
 

@@ -1,4 +1,4 @@
-"""The nodes as a sweep found them each time it looked, and what changed in between."""
+"""The nodes as a sweep found them at each snapshot, and what changed in between."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _OF_THE_MOMENT = READINGS | {"failed_units"}
 
 @dataclass(frozen=True)
 class Node:
-    """A node as one look found it; `recorded` holds everything that was recorded of it."""
+    """A node in one snapshot; `recorded` holds everything that was recorded of it."""
 
     name: str | None
     groups: tuple[str, ...]
@@ -39,8 +39,8 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Look:
-    """One look at the nodes; `at` as recorded, in UTC.
+class Snapshot:
+    """A snapshot of the nodes; `at` as recorded, in UTC.
 
     `without` are the nodes that the sweep went on without.
     """
@@ -68,7 +68,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Change:
-    """An item of a node that was not the same at two looks."""
+    """An item of a node that was not the same in two snapshots."""
 
     node: str
     item: str
@@ -77,48 +77,48 @@ class Change:
     at: str
 
 
-def read_looks(run: Path, first: Look) -> list[Look]:
-    """Return the look in run.json, then those of nodes.jsonl: one line a look, oldest first.
+def read_snapshots(run: Path, first: Snapshot) -> list[Snapshot]:
+    """Return the snapshot in run.json, then those of nodes.jsonl, one a line, oldest first.
 
-    Looks that saw no node are left out. Raises InputError for a line that is no look.
+    Snapshots that saw no node are left out. Raises InputError for a line that is no snapshot.
     """
-    looks = [first]
+    snapshots = [first]
     path = run / LOOKS
     lines = path.read_bytes().splitlines() if path.exists() else []
     for number, line in enumerate(lines, start=1):
         try:
-            looks.append(Look.parse(Fields(parse_json(line))))
+            snapshots.append(Snapshot.parse(Fields(parse_json(line))))
         except ValueError as error:
             raise InputError(
-                f"{path}: line {number} is no look at the nodes ({error}); restore the file"
+                f"{path}: line {number} is no snapshot of the nodes ({error}); restore the file"
             ) from error
-    return [look for look in looks if look.items]
+    return [snapshot for snapshot in snapshots if snapshot.items]
 
 
-def changes_between(looks: Sequence[Look], tolerance: float) -> list[Change]:
-    """Return what differs from the first look: each item of a node once, when it first differed.
+def changes_between(snapshots: Sequence[Snapshot], tolerance: float) -> list[Change]:
+    """Return what differs from the first snapshot: each item of a node once, when it did.
 
     A node that a sweep went on without is not reported as absent; it is compared from its own first
-    look. Memory that differs by at most `tolerance`, a part of it, counts as equal.
+    snapshot. Memory that differs by at most `tolerance`, a part of it, counts as equal.
     """
     changes: dict[tuple[str, str], Change] = {}
-    first = dict(looks[0].items) if looks else {}
-    for look in looks[1:]:
-        for node in sorted({*first, *look.items}):
-            if node in looks[0].without and node in look.items:
-                first.setdefault(node, look.items[node])
-            before, after = first.get(node), look.items.get(node)
-            if after is None and node in look.without:
+    first = dict(snapshots[0].items) if snapshots else {}
+    for snapshot in snapshots[1:]:
+        for node in sorted({*first, *snapshot.items}):
+            if node in snapshots[0].without and node in snapshot.items:
+                first.setdefault(node, snapshot.items[node])
+            before, after = first.get(node), snapshot.items.get(node)
+            if after is None and node in snapshot.without:
                 continue
             if before is None or after is None:
                 was, now = ("there" if side is not None else ABSENT for side in (before, after))
-                changes.setdefault((node, ""), Change(node, "the node", was, now, look.at))
+                changes.setdefault((node, ""), Change(node, "the node", was, now, snapshot.at))
                 continue
             for item in sorted({*before, *after}):
                 old, new = before.get(item, ABSENT), after.get(item, ABSENT)
                 down = kind_of(item) in WHILE_RUNNING and ABSENT in (old, new)
                 if not down and not are_close(item, new, old, tolerance):
-                    changes.setdefault((node, item), Change(node, item, old, new, look.at))
+                    changes.setdefault((node, item), Change(node, item, old, new, snapshot.at))
     return list(changes.values())
 
 
@@ -133,16 +133,16 @@ def by_directory(changes: Sequence[Change]) -> list[Change]:
     return gathered
 
 
-def not_seen_again(looks: Sequence[Look]) -> list[str]:
-    """Return the names of nodes that were seen before and are absent at the last look."""
-    before = {node for look in looks[:-1] for node in look.items}
-    return sorted(before & looks[-1].without) if looks else []
+def not_seen_again(snapshots: Sequence[Snapshot]) -> list[str]:
+    """Return the names of nodes that were seen before and are absent at the last snapshot."""
+    before = {node for snapshot in snapshots[:-1] for node in snapshot.items}
+    return sorted(before & snapshots[-1].without) if snapshots else []
 
 
-def first_seen(looks: Sequence[Look]) -> list[Node]:
-    """Return every named node as it was at the first look that saw it."""
+def first_seen(snapshots: Sequence[Snapshot]) -> list[Node]:
+    """Return every named node as it was at the first snapshot that saw it."""
     first: dict[str, Node] = {}
-    for node in (node for look in looks for node in look.nodes):
+    for node in (node for snapshot in snapshots for node in snapshot.nodes):
         if node.name is not None:
             first.setdefault(node.name, node)
     return list(first.values())

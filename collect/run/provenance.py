@@ -9,7 +9,7 @@ from typing import Any, Self
 from collect.errors import InputError, quoted
 from collect.run.fields import Fields
 from collect.run.fingerprint import MEMORY_TOLERANCE
-from collect.run.nodes import Look, Node
+from collect.run.nodes import Node, Snapshot
 from collect.strict_json import parse_json
 
 _SHOWN = 60
@@ -56,12 +56,12 @@ class Provenance:
     deviations: tuple[str, ...]
     exceptions: tuple[Declared, ...]
     memory_tolerance: float
-    look: Look
+    snapshot: Snapshot
 
     @property
     def nodes(self) -> tuple[Node, ...]:
         """The nodes as they were when the run began."""
-        return self.look.nodes
+        return self.snapshot.nodes
 
     @classmethod
     def parse(cls, value: Any) -> Self:
@@ -96,7 +96,9 @@ class Provenance:
                 for one in record.each("exceptions")
             ),
             memory_tolerance=MEMORY_TOLERANCE if tolerance is None else float(tolerance),
-            look=Look(str(record.text("started_at")), nodes, frozenset(record.texts("without"))),
+            snapshot=Snapshot(
+                str(record.text("started_at")), nodes, frozenset(record.texts("without"))
+            ),
         )
 
 

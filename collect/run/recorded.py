@@ -98,7 +98,7 @@ class BlockStart:
 
 
 @dataclass(frozen=True)
-class Profile:
+class ProfileSeal:
     """The profile of one JVM in a trial that never counts.
 
     `role` is client or service; `event` is the timer by which it was sampled. `missing` is why
@@ -268,10 +268,10 @@ def block_starts_of(record: Fields) -> tuple[BlockStart, ...]:
     )
 
 
-def profiles_of(record: Fields) -> tuple[Profile, ...]:
+def profile_seals_of(record: Fields) -> tuple[ProfileSeal, ...]:
     """Return the profiles; none of a trial that counts."""
     return tuple(
-        Profile(
+        ProfileSeal(
             node=str(one.text("node")),
             service=str(one.text("service")),
             role=str(one.text("role")),

@@ -23,7 +23,7 @@ from collect.run.recorded import (
     Machine,
     PartsSeal,
     Phase,
-    Profile,
+    ProfileSeal,
     Readings,
     ResourcesSeal,
     Restart,
@@ -34,7 +34,7 @@ from collect.run.recorded import (
     machines_of,
     parts_of,
     phases_of,
-    profiles_of,
+    profile_seals_of,
     ran_with,
     resources_of,
     restarts_of,
@@ -127,7 +127,7 @@ class Trial:
     block_starts: tuple[BlockStart, ...]
     errors: tuple[CallError, ...]
     earlier: tuple[str, ...]
-    profiles: tuple[Profile, ...]
+    profiles: tuple[ProfileSeal, ...]
     parts: PartsSeal | None = None
     resources: ResourcesSeal | None = None
     machines: Mapping[str, Machine] = field(default_factory=dict)
@@ -201,7 +201,7 @@ class Trial:
             resources=resources_of(record),
             machines=machines_of(record),
             phases=phases_of(record),
-            profiles=profiles_of(record),
+            profiles=profile_seals_of(record),
             capture=capture_of(record),
         )
         if outcome not in OUTCOMES:

@@ -45,7 +45,7 @@ class Verified:
 def verify_run(run: Run) -> Verified:
     """Verify the seal of every trial of the plan; list what is missing, refused or stray.
 
-    The logs stay unproven: see collect.cells.calls.
+    The logs stay unproven: see collect.logs.calls.
     """
     present = {path.name: path for path in run.directories()}
     trials: list[Trial] = []

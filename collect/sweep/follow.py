@@ -17,7 +17,7 @@ from collect.run.directory import open_run
 from collect.run.plan import PlannedTrial
 from collect.run.trials import TrialError, verify_trial
 from collect.sweep.hook import Hook, summary_of
-from collect.sweep.looks import look
+from collect.sweep.interim import look
 from collect.sweep.pull import RefusedTrialsError, accept_trials
 from collect.sweep.state import UNHEARD, RunnerState
 from collect.sweep.status import FOLLOWED, Watch
@@ -122,7 +122,7 @@ class Follower:
         return len(given - self.here)
 
     def step(self) -> bool:
-        """Look once; return whether more is to come. Raises SweepStoppedError."""
+        """Snapshot once; return whether more is to come. Raises SweepStoppedError."""
         if os.getppid() != self._parent:
             raise SweepStoppedError("the playbook of this sweep has ended; run its command again")
         more = True

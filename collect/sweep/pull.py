@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from collect.cells.resources import prove_resources
+from collect.costs.resources import prove_resources
 from collect.files import NoRoomError, flush, is_full, make_directory
 from collect.run.plan import PlannedTrial
 from collect.run.trials import Trial, TrialError, verify_trial

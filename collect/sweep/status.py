@@ -217,7 +217,7 @@ class Watch:
 
 
 def read_status(run: Run) -> Status:
-    """Look at a run once."""
+    """Snapshot at a run once."""
     return Watch(run).status()
 
 

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import costs
-import judges
 import observers
 import provisioning
+import reference_tools
 import restarts
 import rivals
 import trials
@@ -35,7 +35,7 @@ SECTIONS: dict[str, Callable[[BenchLab], list[Row]]] = {
     "costs": costs.rows,
     "observers": observers.rows,
     "rivals": rivals.rows,
-    "judges": judges.rows,
+    "reference": reference_tools.rows,
 }
 
 
@@ -70,7 +70,7 @@ def render(rows: list[Row]) -> str:
         if line.startswith("model name")
     )
     lines = "\n".join(row.line() for row in rows)
-    fast, slow = (link.mbit for link in judges.LINKS)
+    fast, slow = (link.mbit for link in reference_tools.LINKS)
     return f"""# Benchmarks of the kit itself
 
 Written by `make bench`. Times are of one run on one machine; compare the ratios.
@@ -87,8 +87,8 @@ shows.
 *JMS request and reply*, *SOAP call* and *its envelope, a ready text* compare the kit's clients
 with JMeter and with Gatling's JMS protocol: the same broker, queue, worker and number of bytes, or
 the same envelope; the same heap and collector; alternating runs, each of which warms up for
-{judges.WARM_UP_S} s and is measured for {judges.SECONDS} s. The measured values are medians of the
-runs.
+{reference_tools.WARM_UP_S} s and is measured for {reference_tools.SECONDS} s. The measured values
+are medians of the runs.
 
 - Over {fast} Mbit/s, the documents' link, these calls wait for the cores, which the tool shares
   here with broker and servers: what it does beside its calls slows them down. Over {slow} Mbit/s

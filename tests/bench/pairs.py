@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from judged import Aim
+from aims import Aim
 from row import Ratio, Row
 
 ROUNDS = 20

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from loading import load
 
-from collect.cells.packets import read_packets
+from collect.costs.packets import read_packets
 
 SLL, IPV4, LOOPBACK, ETHERNET = 32, 0x0800, 772, 1
 

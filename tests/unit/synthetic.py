@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from made_up_studies import with_demo
 
-from collect.cells.parts import PARTS
-from collect.cells.resources import AMOUNTS
+from collect.costs.parts import PARTS
+from collect.costs.resources import AMOUNTS
 from collect.run.plan import PlannedTrial, make_plan, write_plan
 from collect.run.study import parse_study
 from collect.run.trials import CALLS_HEADER

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from made_up_studies import SORT
 from synthetic import reseal, seal
 
-from collect.cells.calls import prove_calls
 from collect.errors import InputError
+from collect.logs.calls import prove_calls
 from collect.run.directory import Run
 from collect.run.plan import make_plan, plan_bytes, read_plan
 from collect.run.study import load_study

@@ -45,7 +45,7 @@ def test_what_the_rooms_share_imports_from_none_of_them():
 def test_each_file_that_the_map_names_is_there():
     table = re.findall(r"^\| \[(\w+)\].*\| ([^|]+) \|$", MAP, re.M)
     named = [HOUSE / room / file for room, files in table for file in re.findall(r"`(.+?)`", files)]
-    way = [f"collect/{name}" for name in re.findall(r"`((?:run|cells|report)/\w+\.py)`", MAP)]
+    way = [f"collect/{name}" for name in re.findall(r"`((?:run|logs|cells|report)/\w+\.py)`", MAP)]
     absent = [str(p) for p in [*named, *(HOUSE.parent / name for name in way)] if not p.exists()]
     assert named
     assert way

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from collect.cells.analysis import Analysis
 from collect.exchange.archive.manifest import kit_version
-from collect.replication.judge import replicate
+from collect.replication.replicate import replicate
 from collect.report.provenance import Fact, facts_of, nodes_of
 from collect.run.verify import Finding
 from collect.templates import templates_in

@@ -26,7 +26,7 @@ from collect.exchange.archive.manifest import (
 from collect.exchange.archive.signature import sign
 from collect.exchange.archive.unpack import DIGEST_BYTES
 from collect.files import beside
-from collect.report.check import prove
+from collect.proof.check import prove
 from collect.report.page import write_report
 from collect.run.directory import Run, open_run
 from collect.run.nodes import LOOKS as NODES

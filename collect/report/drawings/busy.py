@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from collect.cells.cells import CellResult, CellTrial
+from collect.cells.cells import CellResult
 from collect.cells.notation import show
-from collect.cells.resources import ResourcesError, Series, SeriesOf, read_resources, spans_of
-from collect.cells.usage import Busy, Mean, Usage, kind_of, usage_of_trial
+from collect.costs.resources import ResourcesError, Series, SeriesOf, read_resources, spans_of
+from collect.costs.usage import Busy, Mean, Usage, kind_of, usage_of_trial
+from collect.logs.cell_trial import CellTrial
 from collect.report.drawings.axis import Axis
 
 WIDTH, HEIGHT = 400, 22
@@ -115,7 +116,7 @@ def _phase(item: CellTrial) -> tuple[int, int]:
 
 def _calls(cell: CellResult, place: int, scene: _Scene) -> Strip:
     """Draw the times of the calls over the time at which they started."""
-    times, starts = cell.courses[place], cell.courses_at[place]
+    times, starts = cell.counted[place].course_ms, cell.counted[place].course_at_ns
     parts = np.array_split(np.arange(len(times)), min(_MOST_POINTS, len(times)))
     at = [float(starts[part[0]]) for part in parts]
     ends = [*at[1:], float(scene.last)]

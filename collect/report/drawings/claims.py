@@ -7,7 +7,7 @@ from itertools import groupby
 
 from collect.cells.notation import show_estimate
 from collect.replication.claims import Bound, Judgement, Result, Verdict
-from collect.replication.judge import JudgedClaim
+from collect.replication.replicate import JudgedClaim
 from collect.report.drawings.axis import Axis
 from collect.stats.estimates import Estimate
 

@@ -37,9 +37,9 @@ class Curves:
     @property
     def drawn(self) -> Sequence[NDArray[np.float64]]:
         """The times of the trials that are drawn: all, or some evenly over the run."""
-        spreads = self.cell.spreads
-        places = np.linspace(0, len(spreads) - 1, min(self.most, len(spreads)))
-        return [spreads[place] for place in places.astype(int)]
+        trials = self.cell.counted
+        places = np.linspace(0, len(trials) - 1, min(self.most, len(trials)))
+        return [trials[place].spread_ms for place in places.astype(int)]
 
     @cached_property
     def trials(self) -> str:
@@ -73,11 +73,12 @@ def settings_of(
 
     Without a system, as in a study without a module, each cell stands alone.
     """
-    timed = [cell for cell in cells if cell.spreads]
+    timed = [cell for cell in cells if cell.counted]
     most = max(3, min(20, _THIN_LINES // max(len(timed), 1)))
     found = []
     for name, members in by_setting(timed, system):
-        ends = [float(end) for one in members for s in one.spreads for end in (s[0], s[-1])]
+        spreads = (trial.spread_ms for cell in members for trial in cell.counted)
+        ends = [float(end) for spread in spreads for end in (spread[0], spread[-1])]
         axis = Axis.over(ends, is_log=True)
         curves = [Curves(c, name_of_system(c.cell, system, names), axis, most) for c in members]
         found.append(Setting(name, axis, curves))

@@ -4,12 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from collect.cells.cells import CellResult
-from collect.cells.part_means import PartMeans
-from collect.cells.parts import PARTS
+from collect.costs.part_means import REST, PartMeans
+from collect.costs.parts import PARTS
 from collect.report.drawings.axis import Axis
 from collect.report.drawings.settings import by_setting, name_of_system
-
-REST = "rest"
 
 
 @dataclass(frozen=True)

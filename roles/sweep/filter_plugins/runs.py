@@ -11,7 +11,7 @@ from ansible.errors import AnsibleFilterError
 
 from collect.errors import InputError
 from collect.run.plan import PlannedTrial, read_plan
-from collect.sweep.looks import looks_of, open_trials
+from collect.sweep.interim import looks_of, open_trials
 
 EXAMPLES = r"""
 - name: Show how often the nodes are set

@@ -12,11 +12,11 @@ from synthetic import make_run, seal, sort_times
 
 from collect.cells.analysis import analyse
 from collect.cells.cells import cells_csv
-from collect.cells.pilot import read_pilot
 from collect.cli import main
+from collect.planning.pilot import read_pilot
 from collect.replication.claims import Verdict
 from collect.replication.evidence import Untested, quotient
-from collect.replication.judge import replicate
+from collect.replication.replicate import replicate
 from collect.run.directory import open_run
 
 REASON = "6 of 8 measured calls were ok, fewer than the share 0.9 (least_ok)"
@@ -75,7 +75,9 @@ def test_a_cell_leaves_the_trial_out_and_says_so(survived):
     assert (cell.calls, cell.failed_trials, cell.errors) == (24, 1, 2)
     assert max(cell.samples.values()) < 40
     assert cell.quantiles.spread_ms.max() < 40
-    assert (len(cell.courses), len(cell.spreads), len(cell.firsts)) == (3, 3, 3)
+    assert [len(trial.spread_ms) for trial in cell.counted] == [
+        trial.calls.calls for trial in cell.counted
+    ]
     assert (cell.mean.samples, cell.mean.lost) == (3, 1)
 
 

@@ -182,7 +182,7 @@ def test_hdr_logs_read_back_and_add_up_to_the_cell(run_of, exported):
         assert first.get_total_count() == cell.calls
         assert first.get_mean_value() / 1e6 == pytest.approx(cell.moments.mean, rel=2e-3)
         assert first.get_max_value() / 1e6 == pytest.approx(
-            max(max(course) for course in cell.courses), rel=2e-3
+            max(max(trial.course_ms) for trial in cell.counted), rel=2e-3
         )
 
 
@@ -256,7 +256,7 @@ def test_what_latex_would_read_as_commands_is_escaped(run_of, exported, level, w
 
 
 WITH_EVERY_CELL = [
-    name for name, form in FORMATS.items() if form.writer.split(":")[0] not in {"judged", "spent"}
+    name for name, form in FORMATS.items() if form.writer.split(":")[0] not in {"claims", "spent"}
 ]
 
 

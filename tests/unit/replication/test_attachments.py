@@ -4,7 +4,7 @@ from collect.cells.analysis import analyse
 from collect.replication.claims import Verdict, judge
 from collect.replication.evidence import Untested
 from collect.replication.exhibits import Figure
-from collect.replication.judge import replicate
+from collect.replication.replicate import replicate
 from collect.replication.studies import find
 from collect.run.cell import Cell
 

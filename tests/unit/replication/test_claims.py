@@ -12,7 +12,7 @@ from collect.cli import main
 from collect.replication.claims import Bound, Claim, Verdict, judge
 from collect.replication.evidence import Untested
 from collect.replication.exhibits import over_paper
-from collect.replication.judge import replicate
+from collect.replication.replicate import replicate
 from collect.replication.studies import find
 from collect.run.cell import Cell
 from collect.run.directory import open_run

@@ -6,7 +6,7 @@ from synthetic import cold_times, make_run
 
 from collect.cells.analysis import analyse
 from collect.replication.evidence import Untested
-from collect.replication.judge import replicate
+from collect.replication.replicate import replicate
 from collect.replication.studies.cold import of_the_compiler, published_ratio, ratio
 from collect.run.directory import open_run
 from collect.run.study import find_study, load_study

@@ -6,7 +6,7 @@ from synthetic import make_run, spread
 from collect.cells.analysis import analyse
 from collect.replication.contrasts import Sample, pairs_table, residual_table, robust_table
 from collect.replication.evidence import Untested, read_published
-from collect.replication.judge import replicate
+from collect.replication.replicate import replicate
 from collect.replication.studies import find
 from collect.report.deviations import conditions_of
 from collect.report.provenance import ABSENT

@@ -4,7 +4,7 @@ import pytest
 
 from collect.cells.analysis import analyse
 from collect.replication.claims import Verdict
-from collect.replication.judge import replicate
+from collect.replication.replicate import replicate
 
 
 @pytest.mark.parametrize("study", ["sort", "binding", "mtom", "overhead", "attachments"])

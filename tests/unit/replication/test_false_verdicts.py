@@ -6,9 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from collect.cells.cells import CellResult, CellTrial
-from collect.cells.looks import decide
-from collect.cells.summaries import TrialSummary
+from collect.cells.cells import CellResult
+from collect.logs.cell_trial import CellTrial
+from collect.logs.first_calls import FirstCalls
+from collect.logs.summaries import TrialSummary
+from collect.planning.interim import decide
 from collect.replication.claims import Bound, Claim, Verdict, judge, over_cells
 from collect.replication.evidence import Measured, quotient
 from collect.replication.studies import find
@@ -33,10 +35,12 @@ def night(cells, blocks, rng, forks=0.08):
             CellTrial(
                 SimpleNamespace(block=block + 1, outcome="ok", id=f"{block}"),
                 TrialSummary(20, 0, float(time), 0.01, None, None),
+                *(np.array([]),) * 3,
+                FirstCalls(),
             )
             for block, time in enumerate(10 * of_blocks * rng.lognormal(0, spread, size=blocks))
         ]
-        results[cell] = CellResult(cell, blocks, tuple(trials), None, (), ())
+        results[cell] = CellResult(cell, blocks, tuple(trials), None)
     return Measured(results)
 
 

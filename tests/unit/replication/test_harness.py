@@ -2,7 +2,7 @@ import pytest
 from synthetic import harness_times
 
 from collect.cells.analysis import analyse
-from collect.replication.judge import replicate
+from collect.replication.replicate import replicate
 from collect.report.bench import Bench, find_bench
 
 

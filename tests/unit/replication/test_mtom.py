@@ -7,7 +7,7 @@ import pytest
 from collect.cells.analysis import analyse
 from collect.replication.claims import Verdict, judge
 from collect.replication.crossing import crossing
-from collect.replication.judge import replicate
+from collect.replication.replicate import replicate
 from collect.replication.studies import find
 
 MTOM = find("mtom")

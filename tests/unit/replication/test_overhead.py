@@ -7,7 +7,7 @@ from collect.cells.analysis import analyse
 from collect.replication.claims import Verdict, judge
 from collect.replication.evidence import Measured
 from collect.replication.exhibits import Figure
-from collect.replication.judge import replicate
+from collect.replication.replicate import replicate
 from collect.replication.studies import find
 from collect.run.cell import Cell
 from collect.stats.anova import anova, with_moments
@@ -145,7 +145,9 @@ def test_the_table_of_calls_is_that_of_the_very_calls(shared_run):
     cells = [key for key in measured.keys if key["experiment"] == "elements"]
     groups = {(str(key["elements"]),): measured.moments(key) for key in cells}
     from_moments = anova(with_moments(groups, ["elements"]))
-    times = {key: [t for course in measured.cells[key].courses for t in course] for key in cells}
+    times = {
+        key: [t for trial in measured.cells[key].counted for t in trial.course_ms] for key in cells
+    }
     grand = sum(map(sum, times.values())) / sum(map(len, times.values()))
     between = sum(len(v) * (sum(v) / len(v) - grand) ** 2 for v in times.values())
     total = sum((t - grand) ** 2 for v in times.values() for t in v)

@@ -4,8 +4,8 @@ import pytest
 
 from collect.cells.analysis import analyse
 from collect.cli import main
-from collect.replication.judge import replicate
 from collect.replication.lessons import lessons_of
+from collect.replication.replicate import replicate
 
 STUDIES = ("sort", "binding", "mtom", "overhead", "attachments", "harness", "cold")
 

@@ -8,8 +8,8 @@ from made_up_studies import changed
 from synthetic import add_parts, add_resources, busy_lab
 
 from collect.cells.analysis import analyse
-from collect.cells.limits import Limit
 from collect.cli import main
+from collect.costs.limits import Limit
 from collect.replication import charts
 from collect.report.drawings.busy import timelines_of
 from collect.report.drawings.parts import bars_of

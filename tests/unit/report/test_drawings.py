@@ -15,7 +15,7 @@ from collect.cells.analysis import analyse
 from collect.cells.notation import show_level
 from collect.replication.claims import Bound, Claim, judge
 from collect.replication.evidence import Published, Untested
-from collect.replication.judge import JudgedClaim
+from collect.replication.replicate import JudgedClaim
 from collect.report.drawings.axis import Axis
 from collect.report.drawings.claims import rows_of
 from collect.report.drawings.distributions import settings_of
@@ -135,7 +135,7 @@ def test_systems_stand_side_by_side_on_one_axis(cells):
 def test_a_curve_rises_from_no_call_to_all_of_them(cells):
     (one, *_) = settings_of(cells, "transport", {})[0].cells
     *_, (x, y) = corners(one.pooled)
-    slowest = max(times[-1] for times in one.cell.spreads)
+    slowest = max(trial.spread_ms[-1] for trial in one.cell.counted)
     assert (x, y) == (round(one.axis.place(slowest) * 4), 0)
     half = max(y for x, y in corners(one.pooled) if x > one.axis.place(one.percentiles[0][1]) * 4)
     assert half <= 50

@@ -10,11 +10,12 @@ from synthetic import make_run, spread
 
 from collect.cells.analysis import analyse
 from collect.cli import main
-from collect.report.flames import collapsed, flames_of, own_times
+from collect.costs.profiles import collapsed, own_times
+from collect.report.flames import flames_of
 from collect.run.directory import open_run
 from collect.run.plan import make_plan, plan_bytes
 from collect.run.study import parse_study
-from collect.sweep.looks import open_trials
+from collect.sweep.interim import open_trials
 from collect.sweep.status import read_status
 
 STUDY = {
@@ -154,7 +155,8 @@ def test_a_profile_that_is_missing_or_changed_is_a_gap(run, capsys):
     record["profiles"][1] = {**record["profiles"][1], "missing": "the kernel refuses timers"}
     path.write_text(json.dumps(record))
     (run / "trials" / two.id / "worker1-sort-worker.collapsed").write_text("a 1\n")
-    cells = {cell.cell: cell for cell in flames_of(analyse(open_run(str(run))), None).cells}
+    flames = flames_of(analyse(open_run(str(run))), None)
+    cells = {one.profile.cell: one.profile for one in flames.cells}
     assert cells[one.factors].gaps == ("sort-worker on worker1: the kernel refuses timers",)
     assert set(cells[one.factors].totals) == {"client"}
     assert "not as it was sealed" in cells[two.factors].gaps[0]
@@ -205,7 +207,7 @@ def test_small_frames_are_not_drawn(tmp_path):
             add_profiles(tmp_path / "run", planned, lambda planned: many)
     cell = flames_of(analyse(open_run(str(tmp_path / "run"))), None).cells[0]
     assert [box.name for box in cell.graph.boxes] == ["all", "client", "a"]
-    assert cell.totals == pytest.approx({"client": 136.0})
+    assert cell.profile.totals == pytest.approx({"client": 136.0})
 
 
 def test_the_methods_of_each_cell_are_exported_with_their_own_times(run, capsys):

@@ -15,7 +15,7 @@ from collect.cells.analysis import analyse
 from collect.cli import main
 from collect.replication import charts
 from collect.replication.claims import Verdict
-from collect.replication.judge import replicate
+from collect.replication.replicate import replicate
 from collect.report import page as report_page
 from collect.report.deviations import conditions_of
 from collect.report.provenance import link_of

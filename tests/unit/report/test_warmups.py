@@ -8,8 +8,8 @@ from made_up_studies import with_demo
 from synthetic import make_run, seal, sort_times
 
 from collect.cells.analysis import analyse
-from collect.cells.warmups import warmth_of
 from collect.cli import main
+from collect.logs.warmth import warmth_of
 from collect.report.warmups import beginnings_of
 from collect.run.directory import open_run
 from collect.run.trials import read_trial

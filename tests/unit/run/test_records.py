@@ -8,7 +8,7 @@ from synthetic import seal
 from collect.cli import main
 from collect.errors import InputError
 from collect.run.directory import open_run
-from collect.run.nodes import first_seen, read_looks
+from collect.run.nodes import first_seen, read_snapshots
 from collect.run.trials import TrialError, read_trial, verify_trial
 
 
@@ -73,7 +73,7 @@ def test_a_node_is_taken_from_the_first_look_that_saw_it(run):
         {"at": "2026-03-02T07:00:00Z", "nodes": [{"name": "late", "kernel": "2"}]},
     ]
     (run.directory / "nodes.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in looks))
-    nodes = {n.name: n for n in first_seen(read_looks(run.directory, run.provenance.look))}
+    nodes = {n.name: n for n in first_seen(read_snapshots(run.directory, run.provenance.snapshot))}
     assert nodes["late"].items == {"name": "late", "kernel": "1"}
     assert {"client", "broker", "worker1"} < set(nodes)
 

@@ -6,8 +6,8 @@ import pytest
 from synthetic import make_run
 
 from collect.cells.analysis import analyse
-from collect.replication.judge import replicate
-from collect.report.check import prove
+from collect.proof.check import prove
+from collect.replication.replicate import replicate
 from collect.report.page import Section
 from collect.report.provenance import facts_of
 from collect.report.warnings import find_warnings

@@ -16,7 +16,7 @@ from collect.cli import main
 from collect.files import NoRoomError, ask_for
 from collect.sweep.follow import Follower, SweepStoppedError, Terms
 from collect.sweep.hook import Hook
-from collect.sweep.looks import open_trials
+from collect.sweep.interim import open_trials
 from collect.sweep.pull import INCOMING, accept_trials
 
 

@@ -126,9 +126,9 @@ def _by_place(measured: Measured, cell: Cell) -> list[tuple[int, Estimate]]:
     if found is None:
         return []
     whole = [
-        course
-        for item, course in zip(found.counted, found.courses, strict=True)
-        if len(course) == item.calls.calls and not item.calls.errors
+        item.course_ms
+        for item in found.counted
+        if len(item.course_ms) == item.calls.calls and not item.calls.errors
     ]
     places = range(min(_FIRST, *map(len, whole)) if whole else 0)
     return [

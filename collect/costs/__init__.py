@@ -1,0 +1,1 @@
+"""What a call costs: its parts, its packets, its processor time, and what limits it."""

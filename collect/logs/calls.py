@@ -1,0 +1,187 @@
+"""The measured calls of a run: each raw log read once, then summarised by trial and by cell."""
+
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from collect.errors import InputError
+from collect.logs.cache import Cache, Stamp
+from collect.logs.cell_trial import CellTrial
+from collect.logs.columns import read_log
+from collect.logs.summaries import QUANTILES, CountedCalls, count_calls
+from collect.run.directory import Run
+from collect.run.trials import Trial, TrialError
+from collect.run.verify import Finding
+from collect.stats.estimates import Estimate
+from collect.stats.repeated import CONFIDENCE
+
+FEWEST_FOR_PROCESSES = 2000
+"""Logs below which one process is done before others have started, which takes them a second."""
+_LOGS_AT_ONCE = 50
+"""Logs that a process is handed at once; the more, the fewer messages, and the later an end."""
+
+Progress = Callable[[int, int], None]
+"""Is told how many trials of how many are done."""
+
+
+@dataclass(frozen=True)
+class CellQuantiles:
+    """Over all counted calls of a cell, pooled over its trials, in ms.
+
+    `p50` has the 95 % interval of order statistics, `p99_most_ms` is the upper bound of p99 with
+    95 % confidence; None where the calls do not suffice, which takes 6 and 299. Both take calls for
+    independent. `variance_ms2` treats calls as samples. `spread_ms` are the times in ascending
+    order, or 200 quantiles of them.
+    """
+
+    p50_ms: float
+    p99_ms: float
+    p50: Estimate | None
+    p99_most_ms: float | None
+    mean_ms: float
+    variance_ms2: float | None
+    spread_ms: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Calls:
+    """The counted calls of trials whose logs were proven, by trial, at eight bytes a call.
+
+    `findings` says of each trial whose log is refused why; its calls are left out.
+    """
+
+    counted: Mapping[str, CountedCalls]
+    findings: tuple[Finding, ...]
+
+    def of(self, trials: Iterable[Trial]) -> list[Trial]:
+        """Return those of the trials whose calls are held."""
+        return [trial for trial in trials if trial.id in self.counted]
+
+    def trial(self, trial: Trial) -> CellTrial:
+        """Return a trial with what its log says."""
+        return CellTrial.of(trial, self.counted[trial.id])
+
+    def quantiles(self, trials: Iterable[str]) -> CellQuantiles | None:
+        """Return the quantiles over the calls of some trials together; None without a trial."""
+        members = [self.counted[name] for name in trials]
+        return _quantiles(members) if members else None
+
+
+def read_calls(
+    run: Run, trials: Sequence[Trial], progress: Progress = lambda done, total: None
+) -> Calls:
+    """Prove and read the logs of trials; what the cache of the run holds of them is not read again.
+
+    Afterwards the cache holds these trials and no others.
+    """
+    cache = Cache(run.directory)
+    calls = _read(trials, partial(_cached, cache), progress)
+    cache.keep(trial.calls_sha256 for trial in calls.of(trials))
+    return calls
+
+
+def prove_calls(trials: Sequence[Trial], progress: Progress = lambda done, total: None) -> Calls:
+    """Prove and read the logs of trials, each from its raw log."""
+    return _read(trials, _count, progress)
+
+
+def _read(
+    trials: Sequence[Trial],
+    count: Callable[[Trial], CountedCalls | TrialError],
+    progress: Progress,
+) -> Calls:
+    counted: dict[str, CountedCalls] = {}
+    findings: list[Finding] = []
+    results = zip(trials, _counted(trials, count), strict=True)
+    for done, (trial, result) in enumerate(results, start=1):
+        if isinstance(result, TrialError):
+            findings.append(Finding("refused", trial.id, str(result)))
+        else:
+            counted[trial.id] = result
+        progress(done, len(trials))
+    return Calls(counted, tuple(findings))
+
+
+def _counted(
+    trials: Sequence[Trial], count: Callable[[Trial], CountedCalls | TrialError]
+) -> Iterator[CountedCalls | TrialError]:
+    """Yield what is counted of each trial, on every core when there are many trials.
+
+    Threads would be slower than one: most of the work on a short log holds the interpreter's lock.
+    """
+    if len(trials) < FEWEST_FOR_PROCESSES:
+        yield from map(count, trials)
+        return
+    pool = ProcessPoolExecutor(
+        len(os.sched_getaffinity(0)),
+        get_context("forkserver"),
+        # An interrupt is for the process that reports it.
+        signal.signal,
+        (signal.SIGINT, signal.SIG_IGN),
+    )
+    try:
+        yield from pool.map(count, trials, chunksize=_LOGS_AT_ONCE)
+    except BrokenProcessPool as error:
+        raise InputError(
+            "a process that read logs was ended from outside; free some memory and run this again"
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _count(trial: Trial) -> CountedCalls | TrialError:
+    try:
+        return count_calls(read_log(trial.seal))
+    except TrialError as error:
+        return error
+
+
+def _cached(cache: Cache, trial: Trial) -> CountedCalls | TrialError:
+    # Before the log is read: a log that changes meanwhile must be read again.
+    stamp = Stamp.of(trial)
+    held = cache.read(stamp) if stamp else None
+    if held is not None:
+        return held
+    counted = _count(trial)
+    # All logs without calls have the same hash, so one file cannot stand for each of them.
+    if stamp and trial.calls_rows and isinstance(counted, CountedCalls):
+        cache.write(stamp, counted)
+    return counted
+
+
+def _quantiles(members: Sequence[CountedCalls]) -> CellQuantiles:
+    count = np.array([member.summary.calls for member in members])
+    mean = np.array([member.summary.mean_ms for member in members])
+    variance = np.array([member.summary.variance_ms2 or 0.0 for member in members])
+    times = np.concatenate([member.times_ns for member in members])
+    total = len(times)
+    grid = QUANTILES if total > len(QUANTILES) else np.linspace(0, 1, total)
+    spread = np.quantile(times, grid) / 1e6
+    p50, p99 = np.quantile(times, [0.5, 0.99], overwrite_input=True) / 1e6
+    tail = (1 - CONFIDENCE) / 2
+    low, high = binom.ppf(tail, total, 0.5) - 1, binom.isf(tail, total, 0.5)
+    most = binom.isf(1 - CONFIDENCE, total, 0.99)
+    # As scipy.stats.quantile_test finds them, without sorting millions of times.
+    places = [int(place) for place in (low, high, most) if 0 <= place < total]
+    ends = np.partition(times, places)[places] / 1e6 if places else np.array([])
+    has_p50, has_p99 = low >= 0 and high < total, most < total
+    overall = float(count @ mean) / total
+    squares = float((count - 1) @ variance + count @ (mean - overall) ** 2)
+    return CellQuantiles(
+        p50_ms=float(p50),
+        p99_ms=float(p99),
+        p50=Estimate(float(p50), float(ends[0]), float(ends[1]), total) if has_p50 else None,
+        p99_most_ms=float(ends[-1]) if has_p99 else None,
+        mean_ms=overall,
+        variance_ms2=squares / (total - 1) if total > 1 else None,
+        spread_ms=spread,
+    )

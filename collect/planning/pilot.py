@@ -1,0 +1,180 @@
+"""What a run teaches about the next one: how much each level of repetition varies, and costs."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from statistics import fmean, median
+
+import numpy as np
+
+from collect.cells.analysis import Analysis
+from collect.cells.cells import CellResult
+from collect.errors import InputError
+from collect.run import starts
+from collect.run.cell import Cell
+from collect.run.plan import PlannedTrial
+from collect.run.trials import Trial
+from collect.run.warmup import Warmup, bounds_of
+from collect.stats.sample_size import Spread, shared_variance
+
+
+@dataclass(frozen=True)
+class PilotCell:
+    """A cell of a pilot: how its trials vary, in squared logs, and what they cost, in seconds.
+
+    `logs` holds the logarithm of each trial's mean by block. `call_variance` is the variance of a
+    call about its trial, relative to the squared mean, and `calls` are those of a trial over all
+    its threads. `shared` is what the cells that need the same services have in common in a block.
+    `fork_s` is a trial without its measured calls: the pause before it, its JVM and its warm-up.
+    """
+
+    planned: PlannedTrial
+    mean_ms: float
+    logs: Mapping[int, float]
+    calls: float
+    call_variance: float
+    shared: float
+    fork_s: float
+    warmup_calls: float
+
+    @property
+    def call_s(self) -> float:
+        """What one call more of each thread costs."""
+        return self.mean_ms / 1e3
+
+    @property
+    def spread(self) -> Spread:
+        """The variance of its trial means over the blocks."""
+        return spread_of(list(self.logs.values()), self.call_variance / self.calls)
+
+    def fork_s_of(self, planned: PlannedTrial) -> float:
+        """Return what a trial of this cell costs without its measured calls in another profile."""
+        least, most = bounds_of(planned.warmup)
+        least_s = planned.warmup.least_s if isinstance(planned.warmup, Warmup) else None
+        in_time = (least_s or 0) / self.call_s
+        change = min(max(self.warmup_calls, least, in_time), most) - self.warmup_calls
+        return max(self.fork_s + change * self.call_s, 0.0)
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """A pilot run. `start_s` is a start of the services and their warming, None if there was none.
+
+    `unusable` says of each cell without two trials that count why it cannot be planned.
+    """
+
+    cells: Mapping[Cell, PilotCell]
+    unusable: Mapping[Cell, str]
+    start_s: float | None
+    is_restarted: bool
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks have a trial that counts."""
+        return len({block for cell in self.cells.values() for block in cell.logs})
+
+    def contrasts(self, factor: str) -> list[tuple[Cell, Cell]]:
+        """Return the pairs of cells that differ in this factor alone, in the order of the run."""
+        groups: dict[Cell, list[Cell]] = defaultdict(list)
+        for cell in self.cells:
+            groups[cell.without(factor)].append(cell)
+        return [pair for cells in groups.values() for pair in combinations(cells, 2)]
+
+    def ratio(self, pair: tuple[Cell, Cell]) -> Spread | None:
+        """Return the variance of a ratio of two cells inside blocks; None with fewer than two."""
+        first, second = (self.cells[cell] for cell in pair)
+        both = [block for block in first.logs if block in second.logs]
+        if len(both) < 2:
+            return None
+        calls = sum(one.call_variance / one.calls for one in (first, second))
+        return spread_of([first.logs[block] - second.logs[block] for block in both], calls)
+
+
+def spread_of(values: Sequence[float], calls: float) -> Spread:
+    """Return the variance of values, one a block, of which calls make at least their part."""
+    return Spread(max(float(np.var(values, ddof=1)), calls), len(values) - 1, calls)
+
+
+def read_pilot(analysis: Analysis) -> Pilot:
+    """Read the variances and costs of a run; raises InputError where no cell shows a variance."""
+    run = analysis.run
+    planned = {trial.factors: trial for trial in run.plan}
+    counted = [trial.trial for cell in analysis.cells for trial in cell.counted]
+    pause_s = _pause(counted)
+    unusable = {c.cell: why for c in analysis.cells if (why := _useless(c))}
+    usable = [cell for cell in analysis.cells if cell.cell not in unusable]
+    if not usable:
+        raise InputError(
+            f"{run.name}: no cell has trials that count in two blocks, so nothing shows how much "
+            "trials vary; sweep a pilot of at least 3 blocks, better 5"
+        )
+    shared = _shared(usable, planned)
+    cost = starts.cost(counted)
+    return Pilot(
+        {c.cell: _cell(c, planned[c.cell], pause_s, shared[c.cell]) for c in usable},
+        unusable,
+        None if cost is None else cost.seconds,
+        starts.is_restarted(run.plan),
+    )
+
+
+def _useless(cell: CellResult) -> str:
+    means = list(cell.samples.values())
+    if len(means) < 2:
+        return f"{len(means) or 'no'} trial{'s' * (not means)} of it counted ({cell.outcome})"
+    if min(means) <= 0:
+        return "a mean of it is 0 ms, below the clock's tick"
+    return ""
+
+
+def _logs(cell: CellResult) -> dict[int, float]:
+    return {block: math.log(mean) for block, mean in cell.samples.items()}
+
+
+def _cell(cell: CellResult, planned: PlannedTrial, pause_s: float, shared: float) -> PilotCell:
+    parts = [trial.calls for trial in cell.counted]
+    mean_ms = math.exp(fmean(_logs(cell).values()))
+    calls = fmean(part.calls for part in parts)
+    freedom = sum(part.calls - 1 for part in parts)
+    squares = sum(
+        (part.calls - 1) * (part.variance_ms2 or 0) / (part.mean_ms or 1) ** 2 for part in parts
+    )
+    seconds = fmean(trial.trial.seconds for trial in cell.counted)
+    warm = [trial.trial.warmup.calls for trial in cell.counted if trial.trial.warmup]
+    return PilotCell(
+        planned=planned,
+        mean_ms=mean_ms,
+        logs=_logs(cell),
+        calls=calls,
+        call_variance=squares / freedom if freedom else 0.0,
+        shared=shared,
+        fork_s=pause_s + max(seconds - calls / planned.threads * mean_ms / 1e3, 0.0),
+        warmup_calls=fmean(warm) if warm else float(bounds_of(planned.warmup)[0]),
+    )
+
+
+def _shared(cells: Sequence[CellResult], planned: Mapping[Cell, PlannedTrial]) -> dict[Cell, float]:
+    """Return for each cell what those that need the same services share in a block."""
+    groups: dict[tuple[str, ...], list[CellResult]] = defaultdict(list)
+    for cell in cells:
+        groups[tuple(planned[cell.cell].needs)].append(cell)
+    found = {}
+    for group in groups.values():
+        blocks = sorted(set.intersection(*(set(cell.samples) for cell in group)))
+        rows = np.array([[_logs(cell)[block] for cell in group] for block in blocks])
+        variance = shared_variance(rows.reshape(len(blocks), len(group)))
+        found.update({cell.cell: variance for cell in group})
+    return found
+
+
+def _pause(trials: Sequence[Trial]) -> float:
+    """Return the usual time between two trials of a block, without a start of services."""
+    ordered = sorted(trials, key=lambda trial: trial.started_at)
+    pauses = [
+        (after.started_at - before.ended_at).total_seconds()
+        for before, after in pairwise(ordered)
+        if before.block == after.block and not after.block_starts
+    ]
+    return max(0.0, median(pauses)) if pauses else 0.0

@@ -1,0 +1,317 @@
+"""The proof of a whole run: its trials, its plan, its nodes and the files made from them."""
+
+import csv
+import hashlib
+import io
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import chain, count, zip_longest
+from pathlib import Path
+
+from collect.cells.cells import cells_csv, make_cells
+from collect.costs.packets import prove_capture
+from collect.costs.parts import prove_parts
+from collect.costs.profiles import changed_profiles
+from collect.costs.resources import prove_resources
+from collect.errors import quoted
+from collect.files import flush
+from collect.logs.cache import Cache
+from collect.logs.calls import Calls, prove_calls
+from collect.planning.interim import decide
+from collect.run import starts
+from collect.run.directory import Run
+from collect.run.nodes import by_directory, changes_between, not_seen_again, read_snapshots
+from collect.run.stop import LOOKS
+from collect.run.trials import Trial, TrialError
+from collect.run.verify import Finding, verify_run
+from collect.sweep.status import read_status
+
+SET_ASIDE = {"refused", "stray", "duplicate"}
+"""The kinds of findings whose trials can be moved away and run again."""
+_ROUNDING_MS = 2e-6
+_THROUGHPUT = {"calls_per_s", "calls_per_s_low", "calls_per_s_high"}
+_LIMIT = {"limited_by"}
+_NEW_MEANING = {"mean_ms", "ci95_low_ms", "ci95_high_ms", "failed_trials", *_THROUGHPUT}
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The findings of a check; `whole` counts the trials that are sealed, verified and count."""
+
+    whole: int
+    findings: tuple[Finding, ...]
+
+
+def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: None) -> Proof:
+    """Check everything that the numbers of a run rest on; changes no file of the run.
+
+    Besides `missing`, `refused` and `stray` trials there are these kinds of findings: `plan` (the
+    plan has other bytes, another study or another profile than run.json states), `nodes` (the nodes
+    changed between the first look and the last, or trials ran on several clients or JVMs), `starts`
+    (with restart: block, a block had several starts of a service, or two blocks shared one; or a
+    trial that counts met a service that had been profiled),
+    `duplicate` (two trials have the same calls), `parts` (what the parts of calls say contradicts
+    their seal or the calls), `resources` (what was sampled contradicts its seal), `capture` (the
+    packets of a call are not those that were sealed), `cells` (cells.csv does not follow from the
+    trials), `looks` (what a rule decided at a look does not follow from the trials) and `counted`
+    (a report has kept numbers of an unsealed or refused trial).
+    """
+    verified = verify_run(run)
+    # From the raw logs, not from what a report kept of them.
+    calls = prove_calls((*verified.trials, *verified.profiled, *verified.captured), progress)
+    trials, profiled = calls.of(verified.trials), calls.of(verified.profiled)
+    captured = calls.of(verified.captured)
+    of_profiles = [finding for trial in profiled for finding in changed_profiles(trial)]
+    of_trials = [*_with_reasons(run, verified.findings), *calls.findings, *of_profiles]
+    place = {planned.id: number for number, planned in enumerate(run.all_trials)}
+    findings = [
+        *sorted(of_trials, key=lambda finding: place.get(finding.subject, len(place))),
+        *_of_plan(run),
+        *_of_nodes(run),
+        *_of_clients(trials),
+        *starts.find(run.plan, trials),
+        *starts.met_the_profiler(trials, profiled),
+        *_of_duplicates(trials),
+        *_of_file("parts", prove_parts, trials),
+        *_of_file("resources", prove_resources, trials),
+        *_of_file("capture", prove_capture, [*trials, *profiled, *captured]),
+        *_of_looks(run, trials, calls),
+        *_of_counted(run, trials),
+        *_of_cells(run, trials, calls),
+    ]
+    never_counted = len(profiled) + len(captured)
+    whole = len(trials) + never_counted - len({finding.subject for finding in of_profiles})
+    return Proof(whole, tuple(findings))
+
+
+def _with_reasons(run: Run, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Add to the finding of a missing trial why the runner put it off."""
+    put_off = read_status(run).put_off
+    for finding in findings:
+        why = put_off.get(finding.subject) if finding.kind == "missing" else None
+        yield replace(finding, text=f"{finding.text} (put off: {why})") if why else finding
+
+
+def _of_plan(run: Run) -> Iterator[Finding]:
+    stated = run.provenance.plan_sha256
+    found = hashlib.sha256((run.directory / "plan.jsonl").read_bytes()).hexdigest()
+    if not run.provenance.recorded:
+        yield Finding(
+            "plan",
+            "run.json",
+            "run.json: is missing, so it is not known what was run; restore it, "
+            "or sweep again if the run never began",
+        )
+        return
+    if stated != found:
+        said = "no hash of the plan" if stated is None else f"{stated[:12]}… as its SHA-256"
+        yield Finding(
+            "plan",
+            "plan.jsonl",
+            f"plan.jsonl: has the SHA-256 {found[:12]}…, run.json states {said}; "
+            "a plan never changes: restore it or plan the run again under another name",
+        )
+    for name in ("study", "profile"):
+        recorded, planned = getattr(run.provenance, name), getattr(run, name)
+        if recorded != planned:
+            yield Finding(
+                "plan",
+                "run.json",
+                f"run.json: states the {name} {quoted(recorded)}, the plan "
+                f"{quoted(planned)}; they belong to two runs: restore the wrong one",
+            )
+
+
+def _of_nodes(run: Run) -> Iterator[Finding]:
+    snapshots = read_snapshots(run.directory, run.provenance.snapshot)
+    for node in not_seen_again(snapshots):
+        yield Finding(
+            "nodes",
+            node,
+            f"{node}: did not answer when the nodes were compared again at {snapshots[-1].at}; "
+            "run the same sweep command again once it is back",
+        )
+    for change in by_directory(changes_between(snapshots, run.provenance.memory_tolerance)):
+        yield Finding(
+            "nodes",
+            change.node,
+            f"{change.node}: {change.item} was {change.before}, at {change.at} "
+            f"{change.after}; trials before and after it cannot be compared: "
+            "provision the nodes alike and sweep under a new name",
+        )
+
+
+def _of_clients(trials: Sequence[Trial]) -> Iterator[Finding]:
+    for what, of_trial in (("client", _host), ("JDK of the client", _jdk)):
+        seen = Counter(map(of_trial, trials))
+        if len(seen) > 1:
+            (usual, _), *others = seen.most_common()
+            for other, number in others:
+                first = next(trial.id for trial in trials if of_trial(trial) == other)
+                yield Finding(
+                    "nodes",
+                    first,
+                    f"{first}: the {what} is {other} in {number} trials and {usual} in the others; "
+                    "they cannot be compared: sweep under a new name",
+                )
+
+
+def _host(trial: Trial) -> str:
+    return str(trial.host)
+
+
+def _jdk(trial: Trial) -> str:
+    jvm = trial.jvm
+    return f"{jvm.get('vendor')} {jvm.get('version')}" if jvm else "(none)"
+
+
+def _of_duplicates(trials: Sequence[Trial]) -> Iterator[Finding]:
+    same: dict[tuple[str, datetime], list[str]] = defaultdict(list)
+    for trial in trials:
+        if trial.calls_rows:
+            same[trial.calls_sha256.lower(), trial.started_at].append(trial.id)
+    for first, *others in same.values():
+        for other in others:
+            yield Finding(
+                "duplicate",
+                other,
+                f"{other}: has the same calls as {first}; one is a copy of the other: "
+                "set both aside and sweep again",
+            )
+
+
+def _of_file(
+    kind: str, prove_file: Callable[[Trial], None], trials: Sequence[Trial]
+) -> Iterator[Finding]:
+    """Find the trials whose file beside the calls is not what was sealed."""
+    for trial in trials:
+        try:
+            prove_file(trial)
+        except TrialError as error:
+            yield Finding(kind, trial.id, str(error))
+
+
+def _of_looks(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Finding]:
+    """Find decisions that these trials would not have led to; a torn trial is a finding itself."""
+    if run.stop is None or not run.decisions:
+        return
+    cells = make_cells(run, trials, calls)
+    known = {trial.id for trial in trials}
+    for place, (decision, look) in enumerate(
+        zip_longest(run.decisions, run.stop.looks[: len(run.decisions)])
+    ):
+        is_last = place == len(run.decisions) - 1
+        if look is None or decision.blocks != look or (decision.stops and not is_last):
+            why = "is none of the rule's looks, or comes after one that stopped the run"
+        elif any(t.block <= look and t.id not in known for t in run.plan):
+            why = "cannot be proven, since trials before it are missing or refused"
+        elif (again := decide(cells, run.stop, look)).stops != decision.stops:
+            width = "no interval" if again.widest is None else f"±{100 * again.widest:.2f} %"
+            why = (
+                f"{'stopped the run' if decision.stops else 'let the run go on'}, but the widest "
+                f"interval of its trials, {again.cell}, has {width}, with {run.stop}"
+            )
+        else:
+            continue
+        yield Finding(
+            "looks",
+            LOOKS,
+            f"{LOOKS}: the look after {decision.blocks} blocks {why}; remove {LOOKS}, and the same "
+            "sweep looks again",
+        )
+
+
+def _of_counted(run: Run, trials: Sequence[Trial]) -> Iterator[Finding]:
+    for name in sorted(Cache(run.directory).ids() - {trial.id for trial in trials}):
+        yield Finding(
+            "counted",
+            name,
+            f"{name}: was counted by a report but is not sealed and whole; "
+            f"write the report again: collect report {run.name}",
+        )
+
+
+def _of_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Finding]:
+    path = run.directory / "cells.csv"
+    if not path.exists():
+        return
+    again = f"write it again: collect report {run.name}"
+    cells = make_cells(run, trials, calls)
+    expected = _rows(cells_csv(run, cells))
+    # Earlier versions wrote every percentile, however few the calls.
+    before = _rows(cells_csv(run, cells, with_every_percentile=True))
+    found = _rows(path.read_text(errors="replace"))
+    if found and "limited_by" not in found[0]:
+        # Written before what was busy was recorded.
+        expected, before, found = (_without(_LIMIT, rows) for rows in (expected, before, found))
+    if found and "calls_per_s" not in found[0]:
+        # Written before throughput was; without `failed_trials`, when a mean was arithmetic.
+        left_out = _THROUGHPUT if "failed_trials" in found[0] else _NEW_MEANING
+        expected, before, found = (_without(left_out, rows) for rows in (expected, before, found))
+    if expected[:1] != found[:1] or len(expected) != len(found):
+        yield Finding(
+            "cells",
+            "cells.csv",
+            f"cells.csv: has {len(found) - 1} rows or other columns, the trials give "
+            f"{len(expected) - 1} rows; {again}",
+        )
+        return
+    columns = expected[0]
+    rows = zip(expected, before, found, strict=True)
+    for number, (want, once, have) in enumerate(rows, start=1):
+        off = [
+            f"{name} {was or '(empty)'}, the trials give {is_ or '(empty)'}"
+            for name, is_, as_before, was in zip(columns, want, once, have, strict=False)
+            if not _same(is_, was) and not _same(as_before, was)
+        ]
+        if off or len(want) != len(have):
+            yield Finding(
+                "cells", f"line {number}", f"cells.csv: line {number} has {', '.join(off)}; {again}"
+            )
+
+
+def _without(columns: Collection[str], rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    kept = [place for place, name in enumerate(rows[0]) if name not in columns]
+    return [[row[place] for place in kept if place < len(row)] for row in rows]
+
+
+def _rows(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def _same(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    try:
+        # The last digit of a sum depends on the order of the summands.
+        return math.isclose(float(one), float(other), rel_tol=1e-9, abs_tol=_ROUNDING_MS)
+    except ValueError:
+        return False
+
+
+def set_aside(run: Run, findings: Sequence[Finding]) -> Mapping[str, Path]:
+    """Move refused, stray and copied trials out of trials/; return their new paths by name.
+
+    Nothing is deleted. The next sweep pulls these trials again or runs them again.
+    """
+    moved: dict[str, Path] = {}
+    for finding in findings:
+        source = run.trials_directory / finding.subject
+        if finding.kind not in SET_ASIDE or not source.exists():
+            continue
+        target = free_name(run.directory / "refused" / finding.subject)
+        target.parent.mkdir(exist_ok=True)
+        source.rename(target)
+        flush(target.parent)
+        flush(run.trials_directory)
+        moved[finding.subject] = target
+    return moved
+
+
+def free_name(path: Path) -> Path:
+    """Return `path`, or the first of `path`.2, `path`.3 … that does not exist."""
+    names = (path.with_name(f"{path.name}.{number}") for number in count(2))
+    return next(name for name in chain([path], names) if not name.exists())

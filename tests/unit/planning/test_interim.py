@@ -1,0 +1,205 @@
+"""Runs that stop early: intervals keep their coverage, decisions last and are proven."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from made_up_studies import changed
+from synthetic import make_run, spread
+
+from collect.cli import main
+from collect.errors import InputError
+from collect.planning.interim import due_looks
+from collect.run.directory import open_run
+from collect.run.stop import LOOKS
+from collect.stats.estimates import geometric_t
+from collect.stats.repeated import confidence_of, pay
+from collect.sweep.interim import looks_of, open_trials
+
+STOP = {"half_width": 0.05, "looks": [3, 5, 8]}
+STUDY = changed(
+    study="orders",
+    factors={"transport": ["soap", "jms"], "servers": [1], "integers": [500]},
+    stop=STOP,
+    replicates=8,
+    calls=8,
+    warmup=2,
+    where=[],
+)
+
+
+def narrow(planned, rng):
+    return [10.0 + 0.001 * planned.block] * planned.calls
+
+
+def wide(planned, rng):
+    return [10.0 * (1.5 if planned.block % 2 else 1)] * planned.calls
+
+
+def narrow_later(planned, rng):
+    return wide(planned, rng) if planned.block < 3 else narrow(planned, rng)
+
+
+def run_of(directory, times, until=None):
+    make_run(directory, times, profile="paper", study=STUDY, until=until)
+    return directory
+
+
+def forget_trials(directory, after):
+    for trial in open_run(str(directory)).plan:
+        if trial.block > after:
+            shutil.rmtree(directory / "trials" / trial.id)
+
+
+def test_looking_costs_no_coverage_though_it_would_without_paying():
+    rng = np.random.default_rng(4)
+    looks, wanted, runs = (3, 4, 6, 9, 14), 0.1, 3000
+    hits = {"paid": 0, "fixed": 0}
+    for values in np.exp(rng.normal(0, 0.1, (runs, looks[-1]))):
+        for name in hits:
+            for look in looks:
+                sample = values[:look].tolist()
+                interval = geometric_t(sample, len(looks) if name == "paid" else 1)
+                if interval.high / interval.value - 1 <= wanted:
+                    break
+            hits[name] += interval.low <= 1 <= interval.high
+    assert hits["paid"] / runs >= 0.95
+    assert hits["fixed"] / runs < 0.94
+
+
+def test_one_look_alone_is_free_and_three_cost_what_a_book_says():
+    assert (confidence_of(1), pay(0.03, 1), pay(0.03, 3), pay(0.6, 3)) == (0.95, 0.03, 0.09, 1)
+    sample = [1.0, 1.2, 0.9, 1.1]
+    fixed, paid = (np.log(geometric_t(sample, looks).high) for looks in (1, 3))
+    middle = np.log(sample).mean()
+    # Student's t of 3 degrees at 0.05 and 0.05 / 3, two-sided.
+    assert (paid - middle) / (fixed - middle) == pytest.approx(4.857 / 3.182, abs=0.001)
+
+
+def test_a_run_stops_at_the_first_look_that_is_narrow_and_its_decision_lasts(tmp_path, capsys):
+    run = run_of(tmp_path / "night", narrow, until=6)
+    assert looks_of(run) == [3, 5, 8]
+    assert open_trials(run, 3) == []
+    assert (run / LOOKS).exists()
+    assert open_trials(run, 5) == []
+    assert main(["check", str(run)]) == 0
+    assert "6 of 6 trials" in capsys.readouterr().out
+    assert main(["status", str(run), "--json"]) == 0
+    status = json.loads(capsys.readouterr().out)
+    assert (status["total"], status["remaining"], status["next_look"]) == (6, 0, None)
+    assert [look["stops"] for look in status["looks"]] == [True]
+
+
+def test_a_run_goes_on_in_groups_that_end_at_a_look(tmp_path, capsys):
+    run = run_of(tmp_path / "night", wide)
+    forget_trials(run, after=2)
+    blocks = {trial.id: trial.block for trial in open_run(str(run)).plan}
+    assert [blocks[name] for name in open_trials(run, 3)] == [3, 3]
+    assert open_trials(run, 5) == []  # the look before it is not done
+    assert not (run / LOOKS).exists()
+    assert main(["status", str(run)]) == 0
+    assert "next look: after 3 blocks: 2 trials left" in capsys.readouterr().out
+
+
+def test_a_sweep_that_was_killed_at_a_look_takes_the_same_decision_later(tmp_path, capsys):
+    run = run_of(tmp_path / "night", wide)
+    forget_trials(run, after=3)
+    assert len(open_trials(run, 5)) == 4
+    first = (run / LOOKS).read_bytes()
+    (run / LOOKS).unlink()
+    assert [one.stops for one in due_looks(run)] == [False]
+    assert (run / LOOKS).read_bytes() == first
+    assert main(["check", str(run)]) == 1
+    assert "missing" in capsys.readouterr().out
+
+
+def test_a_run_that_is_never_narrow_ends_at_its_last_look(tmp_path, capsys):
+    run = run_of(tmp_path / "night", wide)
+    assert [open_trials(run, look) for look in STOP["looks"]] == [[], [], []]
+    assert [(one.blocks, one.stops) for one in due_looks(run)] == [
+        (3, False),
+        (5, False),
+        (8, False),
+    ]
+    assert main(["check", str(run)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("times", "change", "message"),
+    [
+        (wide, {"blocks": 3, "stops": True}, "stopped the run, but the widest interval"),
+        (narrow, {"blocks": 3, "stops": False}, "let the run go on, but the widest interval"),
+        (narrow, {"blocks": 4, "stops": True}, "is none of the rule's looks"),
+    ],
+)
+def test_a_decision_that_does_not_follow_from_the_trials_is_found(
+    tmp_path, capsys, times, change, message
+):
+    run = run_of(tmp_path / "night", times)
+    forget_trials(run, after=change["blocks"])
+    record = {"schema": 1, "looks": [{"widest": 0.01, "cell": "soap", **change}]}
+    (run / LOOKS).write_text(json.dumps(record))
+    assert main(["check", str(run)]) == 1
+    assert message in capsys.readouterr().out
+
+
+def test_trials_after_the_look_that_stopped_the_run_are_not_counted(tmp_path, capsys):
+    run = run_of(tmp_path / "night", narrow)
+    due_looks(run)
+    assert main(["check", str(run)]) == 1
+    assert "stray" in capsys.readouterr().out
+
+
+def test_the_report_has_both_intervals_and_the_looks(tmp_path):
+    run = run_of(tmp_path / "night", lambda planned, rng: spread(10, planned, rng))
+    due_looks(run)
+    assert main(["report", str(run)]) == 0
+    page = (run / "report.html").read_text()
+    assert "paying for 3 looks" in page
+    assert "after 3 blocks the widest interval was" in page
+
+
+@pytest.mark.parametrize(
+    ("stop", "message"),
+    [
+        ({"half_width": 0.05, "looks": [5, 3]}, "stop needs looks of 2 blocks or more, each above"),
+        ({"half_width": 0.05, "looks": [5, 20]}, "stop.looks ends at 20 blocks, but replicates is"),
+        ({"half_width": 5, "looks": [3]}, "stop.half_width: 5 is greater than"),
+        ({"half_width": 0.05}, "looks is missing in stop"),
+        ("early", "stop: 'early' is not one of ['none']"),
+    ],
+)
+def test_a_rule_that_makes_no_sense_is_refused(tmp_path, capsys, stop, message):
+    (tmp_path / "sort.yml").write_text(changed(stop=stop, replicates=8))
+    arguments = ["plan", str(tmp_path / "sort.yml"), "--profile", "paper", "--workers", "5"]
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_last_look_is_the_last_planned_block(tmp_path, capsys):
+    (tmp_path / "sort.yml").write_text(changed(stop=STOP, replicates=10))
+    output = tmp_path / "run" / "plan.jsonl"
+    arguments = ["plan", str(tmp_path / "sort.yml"), "--profile", "paper", "--workers", "5"]
+    assert main([*arguments, "-o", str(output)]) == 0
+    assert "x 8 blocks" in capsys.readouterr().out
+    assert main([*arguments, "-o", str(output)]) == 0
+    assert "unchanged" in capsys.readouterr().out
+
+
+def test_what_was_decided_is_printed_and_a_run_without_a_rule_has_no_look(tmp_path, capsys):
+    run = run_of(tmp_path / "night", wide)
+    assert main(["look", str(run)]) == 0
+    assert "after 8 blocks: widest interval" in capsys.readouterr().out
+    make_run(tmp_path / "other", narrow)
+    assert main(["look", str(tmp_path / "other")]) == 2
+    assert "no rule `stop`" in capsys.readouterr().err
+
+
+def test_a_look_at_a_torn_trial_says_which_and_decides_nothing(tmp_path):
+    run = run_of(tmp_path / "night", narrow, until=6)
+    trial = open_run(str(run)).plan[0].id
+    (run / "trials" / trial / "calls.csv").write_text("torn")
+    with pytest.raises(InputError, match=f"cannot look at its intervals: {trial}"):
+        open_trials(run, 5)
+    assert not (run / LOOKS).exists()
