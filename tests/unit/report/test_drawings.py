@@ -143,7 +143,8 @@ def test_a_curve_rises_from_no_call_to_all_of_them(cells):
 
 
 def test_a_night_of_many_trials_does_not_fill_the_page(cells):
-    many = replace(cells[0], spreads=(np.geomspace(1, 50, 200),) * 400)
+    trial = replace(cells[0].counted[0], spread_ms=np.geomspace(1, 50, 200))
+    many = replace(cells[0], trials=(trial,) * 400)
     (setting,) = settings_of([many] * 100, "transport", {})[:1]
     (one, *_) = setting.cells
     assert len(one.drawn) < 10

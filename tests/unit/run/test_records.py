@@ -58,16 +58,16 @@ def test_a_tolerance_that_is_no_number_is_one_message(run):
         '{"at": "2026-03-02T06:00:00Z", "nodes": [], "clock": NaN}',
     ],
 )
-def test_a_line_that_is_no_look_is_named(run, line, capsys):
+def test_a_line_that_is_no_snapshot_is_named(run, line, capsys):
     good = '{"at": "2026-03-02T06:00:00Z", "nodes": []}'
     (run.directory / "nodes.jsonl").write_text(f"{good}\n{line}\n")
     assert main(["check", str(run.directory)]) == 2
     message = capsys.readouterr().err
-    assert "nodes.jsonl: line 2 is no look at the nodes" in message
+    assert "nodes.jsonl: line 2 is no snapshot of the nodes" in message
     assert "restore the file" in message
 
 
-def test_a_node_is_taken_from_the_first_look_that_saw_it(run):
+def test_a_node_is_taken_from_the_first_snapshot_that_has_it(run):
     looks = [
         {"at": "2026-03-02T06:00:00Z", "nodes": [{"name": "late", "kernel": "1"}]},
         {"at": "2026-03-02T07:00:00Z", "nodes": [{"name": "late", "kernel": "2"}]},
