@@ -19,7 +19,7 @@ from statsmodels.stats.anova import anova_lm
 
 from collect.errors import InputError
 from collect.stats.estimates import Moments
-from collect.stats.repeated import confidence_of, pay
+from collect.stats.spending import ERROR, corrected
 
 _ROUNDING = 1e-24
 """A residual below this share of the squares is that of rounding."""
@@ -105,12 +105,12 @@ def standing_for(sample: Moments) -> np.ndarray[tuple[int], np.dtype[np.float64]
     return np.asarray(sample.mean + spread / deviation * (sample.variance or 0) ** 0.5)
 
 
-def anova(observations: Observations, looks: int = 1) -> list[Source]:
+def anova(observations: Observations, error: float = ERROR) -> list[Source]:
     """Return the table: each factor, the interaction of two, the blocks, Within and Total.
 
     Blocks add to the model and do not interact: what all observations of a block have in common
-    is no part of Within, against which the factors are tested. P-values and critical values pay for
-    `looks` looks.
+    is no part of Within, against which the factors are tested. P-values and critical values are
+    those of an analysis that may err as often as `error`.
 
     Sums of squares are of type II, the same as any other type where every cell has as many
     observations; shares then add up to 1. Raises InputError when a factor has one level, a cell
@@ -147,8 +147,8 @@ def anova(observations: Observations, looks: int = 1) -> list[Source]:
                 df=df,
                 ms=ss / df,
                 f=float(row["F"]) if is_effect else None,
-                p_value=pay(float(row["PR(>F)"]), looks) if is_effect else None,
-                f_crit=float(stats.f.ppf(confidence_of(looks), df, within)) if is_effect else None,
+                p_value=corrected(float(row["PR(>F)"]), error) if is_effect else None,
+                f_crit=float(stats.f.ppf(1 - error, df, within)) if is_effect else None,
                 share=ss / total,
             )
         )

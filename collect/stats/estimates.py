@@ -10,7 +10,7 @@ import numpy as np
 import scipy  # its parts load when first used: stats takes longer than the numbers of a small run
 from numpy.typing import NDArray
 
-from collect.stats.repeated import CONFIDENCE, confidence_of, pay
+from collect.stats.spending import ERROR, corrected
 
 _DRAWS = 3999
 """So that the ends of a 95 % interval are draws, the 100th and the 3900th of 3999 in order."""
@@ -22,7 +22,7 @@ OUTLYING = 3.5
 """The modified z-score of an outlier (Iglewicz and Hoaglin 1993, section 3)."""
 SHIFT = 0.05
 """The change of level that would have been seen in a steady cell; our choice, below the differences
-that the documents report."""
+that the papers report."""
 _SEEN = 0.8
 """The chance with which a change must be found to count as one that would have been seen."""
 SEGMENT = 3
@@ -36,8 +36,6 @@ CLIP = 4
 A bounded loss keeps one outlier from being a change of level (Fearnhead and Rigaill 2019, who bound
 it at 3). Our choice is 4: one call in 16 000 is beyond it by chance if the noise is normal.
 """
-_MOST_FORKS = 10_000
-"""More trials of a cell than anybody runs."""
 _ROUNDING = 1e-12
 """Relative differences below this, some thousand times the precision of a double, are rounding."""
 _SMALLEST_MS = 1e-9
@@ -50,8 +48,9 @@ Steadiness = Literal["steady", "drifting", "undecided"]
 class Estimate:
     """A value with its 95 % interval; no bounds when there are too few samples for one.
 
-    `lost` counts the samples that failed: the value is that of the others. The interval pays for
-    `looks` looks at the sample, see collect.stats.repeated.
+    `lost` counts the samples that failed: the value is that of the others. `error` is how often the
+    interval may miss; where there were interim analyses it is less, see collect.stats.spending.
+    `is_confirmed` is false of a number whose interval does not show what is said of it by itself.
     """
 
     value: float
@@ -59,7 +58,8 @@ class Estimate:
     high: float | None = None
     samples: int = 1
     lost: int = 0
-    looks: int = 1
+    error: float = ERROR
+    is_confirmed: bool = True
 
     def times(self, factor: float) -> "Estimate":
         """Return the estimate and its bounds times a positive factor."""
@@ -81,7 +81,7 @@ class Estimate:
 
         From the t distribution whose interval this is (normal for one sample), of logs where the
         interval is positive and not symmetric; 0 for a number known exactly that lies outside. It
-        pays for the looks that the interval pays for.
+        is corrected for interim analyses as the interval is.
         """
         if self.low is None or self.high is None:
             return None
@@ -92,15 +92,14 @@ class Estimate:
             return 0.0
         ends = [self.low, self.value, self.high, bound]
         if not all(map(math.isfinite, ends)):
-            return 1.0 if self.low <= bound <= self.high else 1 - CONFIDENCE
+            return 1.0 if self.low <= bound <= self.high else ERROR
         lengths = self.value - self.low, self.high - self.value
         if min(ends) > 0 and not math.isclose(*lengths, rel_tol=1e-9):
             ends = [math.log(end) for end in ends]
         freedom = self.samples - 1 if self.samples > 1 else math.inf
-        error = (ends[2] - ends[0]) / 2 / _student(freedom, self.looks)
-        return pay(
-            float(2 * scipy.special.stdtr(freedom, -abs(ends[1] - ends[3]) / error)), self.looks
-        )
+        of_mean = (ends[2] - ends[0]) / 2 / _student(freedom, self.error)
+        p_value = 2 * scipy.special.stdtr(freedom, -abs(ends[1] - ends[3]) / of_mean)
+        return corrected(float(p_value), self.error)
 
     @property
     def half_width(self) -> float | None:
@@ -131,34 +130,34 @@ class VarianceSplit:
         return self.forks_ms2 / total if total > 0 else None
 
 
-def mean_t(sample: Sequence[float], looks: int = 1) -> Estimate:
-    """Return the mean with Student's t interval, which pays for `looks` looks."""
+def mean_t(sample: Sequence[float], error: float = ERROR) -> Estimate:
+    """Return the mean with Student's t interval, which may miss as often as `error`."""
     mean = float(np.mean(sample))
     if len(sample) < 2:
         return Estimate(mean, samples=len(sample))
     if np.ptp(sample) <= _ROUNDING * abs(mean):
-        return Estimate(mean, mean, mean, len(sample), looks=looks)
-    return mean_t_from_moments(Moments(len(sample), mean, float(np.var(sample, ddof=1))), looks)
+        return Estimate(mean, mean, mean, len(sample), error=error)
+    return mean_t_from_moments(Moments(len(sample), mean, float(np.var(sample, ddof=1))), error)
 
 
-def mean_t_from_moments(sample: Moments, looks: int = 1) -> Estimate:
+def mean_t_from_moments(sample: Moments, error: float = ERROR) -> Estimate:
     """Return the mean with Student's t interval from the moments of a sample."""
     count, mean = sample.count, sample.mean
     if count < 2 or sample.variance is None:
         return Estimate(mean, samples=count)
     if sample.variance == 0:
-        return Estimate(mean, mean, mean, count, looks=looks)
-    half = (sample.variance / count) ** 0.5 * float(_student(count - 1, looks))
-    return Estimate(mean, mean - half, mean + half, count, looks=looks)
+        return Estimate(mean, mean, mean, count, error=error)
+    half = (sample.variance / count) ** 0.5 * float(_student(count - 1, error))
+    return Estimate(mean, mean - half, mean + half, count, error=error)
 
 
-def _student(freedom: float, looks: int) -> float:
+def _student(freedom: float, error: float) -> float:
     """Return the half width of the interval of Student's t, in standard errors."""
-    return float(scipy.special.stdtrit(freedom, (1 + confidence_of(looks)) / 2))
+    return float(scipy.special.stdtrit(freedom, 1 - error / 2))
 
 
 def quotient_of_means(
-    above: Sequence[float], below: Sequence[float], looks: int = 1
+    above: Sequence[float], below: Sequence[float], error: float = ERROR
 ) -> Estimate | None:
     """Return the mean of one quantity over that of another, paired, with Fieller's interval (1954).
 
@@ -173,7 +172,7 @@ def quotient_of_means(
     value = float(np.mean(above) / np.mean(below))
     if count < 2:
         return Estimate(value, samples=count)
-    spread = np.cov(above, below) * _student(count - 1, looks) ** 2 / count
+    spread = np.cov(above, below) * _student(count - 1, error) ** 2 / count
     first, second = float(np.mean(above)), float(np.mean(below))
     square = second**2 - float(spread[1, 1])
     middle = first * second - float(spread[0, 1])
@@ -182,7 +181,7 @@ def quotient_of_means(
         return Estimate(value, samples=count)
     root = math.sqrt(max(middle**2 - square * last, 0.0))
     low, high = (middle - root) / square, (middle + root) / square
-    return Estimate(value, low, high, count, looks=looks)
+    return Estimate(value, low, high, count, error=error)
 
 
 def pooled(parts: Sequence[Moments]) -> Moments | None:
@@ -200,24 +199,23 @@ def pooled(parts: Sequence[Moments]) -> Moments | None:
     return Moments(count, mean, spread / (count - 1))
 
 
-def geometric_t(sample: Sequence[float], looks: int = 1) -> Estimate:
+def geometric_t(sample: Sequence[float], error: float = ERROR) -> Estimate:
     """Return the geometric mean of positive values with Student's t interval of their logs.
 
     The mean of times, of bytes and of ratios: what is positive varies by factors, its interval does
     not reach 0, and a mean of ratios is the ratio of means. A sample that holds a zero, as clocks
     of whole milliseconds give it, has its arithmetic mean, without an interval unless all are zero.
-    The interval pays for `looks` looks.
     """
     if min(sample) == max(sample):
-        return mean_t(sample, looks)
+        return mean_t(sample, error)
     if min(sample) <= 0:
         return Estimate(float(np.mean(sample)), samples=len(sample))
-    logs = mean_t(np.log(sample).tolist(), looks)
+    logs = mean_t(np.log(sample).tolist(), error)
     value = float(np.exp(logs.value))
     if logs.low is None or logs.high is None:
         return Estimate(value, samples=logs.samples)
     low, high = float(np.exp(logs.low)), float(np.exp(logs.high))
-    return Estimate(value, low, high, logs.samples, looks=looks)
+    return Estimate(value, low, high, logs.samples, error=error)
 
 
 def positive_mean_t(sample: Moments) -> Estimate:
@@ -233,14 +231,14 @@ def positive_mean_t(sample: Moments) -> Estimate:
     return replace(plain, low=plain.value / factor, high=plain.value * factor)
 
 
-def share_between(blocks: Sequence[Sequence[Moments]], looks: int = 1) -> Estimate:
+def share_between(blocks: Sequence[Sequence[Moments]], error: float = ERROR) -> Estimate:
     """Return the share of the variation of calls (eta squared) that lies between cells.
 
     `blocks` holds the moments of one trial a cell, a row each block. The interval is a generalised
     one (Weerahandi 1993): the variances of trials, about the means of cells and blocks, and of
     calls are drawn from their chi-squared distributions, and the distance of the cells from the
     noncentral one. Simulated, it covers 93 to 96 % from three blocks on, where calls vary more than
-    trials as well as where they vary less. None for one block. It pays for `looks` looks.
+    trials as well as where they vary less. None for one block.
     """
     count, mean, variance = (
         np.array([[getattr(trial, name) or 0 for trial in row] for row in blocks], dtype=float)
@@ -268,9 +266,9 @@ def share_between(blocks: Sequence[Sequence[Moments]], looks: int = 1) -> Estima
     noncentrality = np.where(none, 0, scipy.special.chndtrinc(distance, columns - 1, chance))
     cells = noncentrality * trial_variance / (rows * columns)
     forks = np.maximum(trial_variance - call_variance * (1 / count).mean(), 0)
-    tail = (1 - confidence_of(looks)) / 2
+    tail = error / 2
     low, high = np.quantile(cells / (cells + forks + call_variance), [tail, 1 - tail])
-    return Estimate(share, float(low), float(high), rows, looks=looks)
+    return Estimate(share, float(low), float(high), rows, error=error)
 
 
 def split_variance(
@@ -289,20 +287,6 @@ def split_variance(
     calls = spread / freedom
     forks = float(np.var(means, ddof=1)) - calls * float(np.mean([1 / n for n in counts]))
     return VarianceSplit(max(0.0, forks), calls)
-
-
-def forks_to_halve(sample: Sequence[float]) -> int | None:
-    """Return how many forks in all would make the t interval of the mean (of logs) half as long.
-
-    None without an interval, without variance, or when it would take more than 10 000.
-    """
-    if len(sample) < 2 or np.ptp(sample) == 0:
-        return None
-
-    forks = np.arange(len(sample), _MOST_FORKS)
-    lengths = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, forks - 1) / np.sqrt(forks)
-    enough = forks[lengths <= lengths[:1] / 2]
-    return int(enough[0]) if len(enough) else None
 
 
 def outliers(sample: Sequence[float]) -> tuple[int, ...]:
@@ -350,23 +334,28 @@ def course_of(courses: Sequence[Sequence[float] | NDArray[np.float64]]) -> Cours
         return Course("undecided")
     # Lengths differ by the calls that failed; the few shorter courses would cost many calls.
     length = int(np.median([len(course) for course in long]))
-    parts = np.array([_levels(course[:length]) for course in long if len(course) >= length])
+    whole = [_logs(course[:length]) for course in long if len(course) >= length]
+    parts = np.array([_clipped(logs) for logs in whole])
     common = parts.mean(axis=0)
     # The noise of few values is known badly, that of all trials together better.
     of_trials = float(np.mean([_noise(part) ** 2 for part in parts]) / len(parts)) ** 0.5
     noise = max(_noise(common), of_trials)
     smallest = _smallest_seen(noise, length)
-    levels = [_levels(course) for course in long]
-    drifting = sum(_drifts(one, _noise(one)) for one in levels)
-    if 2 * drifting > len(courses) or _drifts(common, noise):
+    alone = [(_clipped(logs), logs) for logs in map(_logs, long)]
+    drifting = sum(_drifts(one, logs, _noise(one)) for one, logs in alone)
+    if 2 * drifting > len(courses) or _drifts(common, np.mean(whole, axis=0), noise):
         return Course("drifting", smallest)
     return Course("steady" if smallest <= SHIFT else "undecided", smallest)
 
 
-def _levels(course: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the logs of times about their median, cut so that one pause is no change of level."""
+def _logs(course: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logs of times about their median."""
     logs = np.log(np.maximum(course, _SMALLEST_MS))
-    logs -= np.median(logs)
+    return np.asarray(logs - np.median(logs))
+
+
+def _clipped(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return logs about their median, cut so that one pause is no change of level."""
     # Outliers stay in the data; they are cut here alone.
     limit = CLIP * _noise(logs)
     return np.clip(logs, -limit, limit)
@@ -388,14 +377,18 @@ def _smallest_seen(noise: float, count: int) -> float:
     return math.expm1(height * noise / (count * 3 / 16) ** 0.5)
 
 
-def _drifts(levels: NDArray[np.float64], noise: float) -> bool:
+def _drifts(clipped: NDArray[np.float64], logs: NDArray[np.float64], noise: float) -> bool:
+    """Tell whether the level changes: where it does is seen in `clipped`, by how much in `logs`.
+
+    The levels of a cut course are never farther apart than what it is cut to.
+    """
     import ruptures  # noqa: PLC0415 - takes longer to import than the numbers of a small run
 
     if noise == 0:
         return False
-    signal = (levels / noise).reshape(-1, 1)
+    signal = (clipped / noise).reshape(-1, 1)
     # A linear kernel has the cost of a change of mean; this is PELT in C, Pelt is in Python.
     search = ruptures.KernelCPD(kernel="linear", min_size=SEGMENT)
-    ends = search.fit_predict(signal, pen=PENALTY * np.log(len(levels)))
-    medians = [np.median(levels[start:end]) for start, end in pairwise([0, *ends])]
+    ends = search.fit_predict(signal, pen=PENALTY * np.log(len(logs)))
+    medians = [np.median(logs[start:end]) for start, end in pairwise([0, *ends])]
     return bool(np.exp(max(medians) - min(medians)) > 1 + SHIFT / 2)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
-from collect.stats.repeated import CONFIDENCE
+from collect.stats.spending import ERROR
 
 ASSURANCE = 0.8
 """The share of nights that are to reach what is promised; our choice, as usual for power."""
@@ -95,55 +95,66 @@ def moderated(spreads: Sequence[Spread]) -> list[Spread]:
 
 
 def chance_of(
-    half_width: float, blocks: int, spreads: Sequence[Spread], more: Sequence[float]
+    half_width: float,
+    blocks: int,
+    spreads: Sequence[Spread],
+    more: Sequence[float],
+    error: float = ERROR,
 ) -> float:
     """Return the chance that a night makes every interval so narrow (half its length, in logs).
 
     `more` is how many times as many calls as in the pilot each trial makes. The variance that the
     night will find is chi-squared about the true one, and the true one is inverse chi-squared about
     that of the pilot, so that a small pilot promises less. Intervals count as independent, which
-    understates the chance where they are not.
+    understates the chance where they are not. An interval may miss as often as `error`.
     """
-    return _chance(half_width, blocks, _true(spreads, more))
+    return _chance(half_width, blocks, _true(spreads, more), error)
 
 
-def blocks_for(half_width: float, spreads: Sequence[Spread], more: Sequence[float]) -> int | None:
+def blocks_for(
+    half_width: float, spreads: Sequence[Spread], more: Sequence[float], error: float = ERROR
+) -> int | None:
     """Return the fewest blocks with which 80 % of nights make every interval so narrow, in logs.
 
-    None when it would take more than 10 000.
+    An interval may miss as often as `error`. None when it would take more than 10 000.
     """
     true = _true(spreads, more)
     least, most = 2, MOST_BLOCKS
-    if _chance(half_width, most, true) < ASSURANCE:
+    if _chance(half_width, most, true, error) < ASSURANCE:
         return None
     while least < most:
         middle = (least + most) // 2
-        if _chance(half_width, middle, true) >= ASSURANCE:
+        if _chance(half_width, middle, true, error) >= ASSURANCE:
             most = middle
         else:
             least = middle + 1
     return least
 
 
-def half_width_of(blocks: int, spreads: Sequence[Spread], more: Sequence[float]) -> float:
-    """Return the half width, in logs, that 80 % of nights with so many blocks reach everywhere."""
+def half_width_of(
+    blocks: int, spreads: Sequence[Spread], more: Sequence[float], error: float = ERROR
+) -> float:
+    """Return the half width, in logs, that 80 % of nights with so many blocks reach everywhere.
+
+    An interval may miss as often as `error`.
+    """
     true = _true(spreads, more)
     if not len(true):
         return 0.0
 
     def short(logs: float) -> float:
-        return _chance(math.exp(logs), blocks, true) - ASSURANCE
+        return _chance(math.exp(logs), blocks, true, error) - ASSURANCE
 
     return math.exp(optimize.brentq(short, math.log(1e-9), math.log(1e6), xtol=1e-4))
 
 
-def detectable(blocks: int, spread: Spread, more: float) -> float:
-    """Return the smallest difference, in logs, that a paired t test at 5 % finds with power 80 %.
+def detectable(blocks: int, spread: Spread, more: float, error: float = ERROR) -> float:
+    """Return the smallest difference, in logs, that a paired t test finds with power 80 %.
 
-    `spread` is that of the differences inside blocks. From the noncentral t distribution, at the
-    variance as estimated.
+    The test is at the level `error`. `spread` is that of the differences inside blocks. From the
+    noncentral t distribution, at the variance as estimated.
     """
-    critical = float(stats.t.ppf((1 + CONFIDENCE) / 2, blocks - 1))
+    critical = float(stats.t.ppf(1 - error / 2, blocks - 1))
 
     def missed(shift: float) -> float:
         # The other tail adds nothing where the power is 80 %.
@@ -170,9 +181,9 @@ def _true(spreads: Sequence[Spread], more: Sequence[float]) -> Matrix:
     return np.array(rows).reshape(len(rows), _QUANTILES)
 
 
-def _chance(half_width: float, blocks: int, true: Matrix) -> float:
-    error = blocks * (half_width / special.stdtrit(blocks - 1, (1 + CONFIDENCE) / 2)) ** 2
-    chances = special.chdtr(blocks - 1, (blocks - 1) * error / true).mean(axis=1)
+def _chance(half_width: float, blocks: int, true: Matrix, error: float) -> float:
+    enough = blocks * (half_width / special.stdtrit(blocks - 1, 1 - error / 2)) ** 2
+    chances = special.chdtr(blocks - 1, (blocks - 1) * enough / true).mean(axis=1)
     return float(chances.prod())
 
 

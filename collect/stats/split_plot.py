@@ -14,7 +14,7 @@ from scipy import stats
 from collect.errors import InputError
 from collect.stats.anova import Observations, Source, anova
 from collect.stats.estimates import Estimate
-from collect.stats.repeated import CONFIDENCE
+from collect.stats.spending import CONFIDENCE
 
 ERROR = "Whole-plot error"
 _INTERACTION, _WITHIN = "Interaction", "Within"

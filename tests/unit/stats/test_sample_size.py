@@ -92,3 +92,27 @@ def test_variances_that_are_alike_are_drawn_together_and_unlike_ones_stay_apart(
     unlike = moderated([Spread(v * 10 ** (k % 4), 4, 0) for k, v in enumerate(draws)])
     assert max(s.variance for s in unlike) / min(s.variance for s in unlike) > 100
     assert moderated([Spread(1, 4, 0), Spread(9, 4, 0)]) == [Spread(1, 4, 0), Spread(9, 4, 0)]
+
+
+@pytest.mark.parametrize("more", [0.25, 3.0])
+def test_other_numbers_of_calls_leave_the_variance_that_they_leave(more):
+    """Forks and calls both vary, so that neither `more` nor its inverse would do for the other."""
+    rng = np.random.default_rng(12)
+    calls, forks, blocks, shown = 0.05, 0.03, 8, 10
+    spread = Spread(forks**2 + calls**2 / shown, 9, calls**2 / shown)
+    shift = detectable(blocks, spread, more)
+    each = rng.normal(0, calls / math.sqrt(shown * more), (20_000, blocks))
+    nights = shift + rng.normal(0, forks, (20_000, blocks)) + each
+    found = stats.ttest_1samp(nights, 0, axis=1).pvalue < 0.05
+    assert found.mean() == pytest.approx(0.8, abs=0.015)
+
+
+def test_intervals_that_are_corrected_take_more_blocks():
+    spreads = [Spread(0.004, 9, 0.001)]
+    fixed, corrected = (blocks_for(WANTED, spreads, [1], error) for error in (0.05, 0.05 / 3))
+    assert corrected > 1.3 * fixed
+    rng = np.random.default_rng(6)
+    shift = detectable(8, spreads[0], 1.0, 0.05 / 12)
+    nights = rng.normal(shift, math.sqrt(0.004), (20_000, 8))
+    found = stats.ttest_1samp(nights, 0, axis=1).pvalue < 0.05 / 12
+    assert found.mean() == pytest.approx(0.8, abs=0.015)

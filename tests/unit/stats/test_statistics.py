@@ -9,7 +9,6 @@ from collect.stats.estimates import (
     Estimate,
     Moments,
     course_of,
-    forks_to_halve,
     geometric_t,
     mean_t,
     mean_t_from_moments,
@@ -176,13 +175,6 @@ def test_calls_that_explain_all_leave_nothing_to_the_forks():
     assert split_variance([2, 2], [1.0, 1.1], [4.0, 4.0]).forks_ms2 == 0
 
 
-def test_halving_takes_about_four_times_the_forks():
-    assert forks_to_halve(list(range(100))) == pytest.approx(400, rel=0.03)
-    assert forks_to_halve(list(range(3))) < 3 * 4
-    assert forks_to_halve([1.0]) is None
-    assert forks_to_halve([2.0, 2.0]) is None
-
-
 def rows(rng, shift_at=None, shift=1.0, calls=60, trials=5):
     base = rng.lognormal(0, 0.05, size=(trials, calls)) * 10
     if shift_at is not None:
@@ -286,3 +278,16 @@ def test_pooled_moments_are_those_of_all_samples_together():
     assert whole.variance == pytest.approx(np.var(every, ddof=1))
     assert pooled(parts[1:2]) == Moments(1, 5.0, None)
     assert pooled([]) is None
+
+
+@pytest.mark.parametrize("noise", [0.0005, 0.005, 0.02])
+@pytest.mark.parametrize("change", [1.06, 1.5, 4.0])
+def test_a_change_of_level_is_seen_however_far_beyond_the_noise(noise, change):
+    """Courses are cut at four deviations, so that a step in quiet ones looked small: steady."""
+    rng = np.random.default_rng(5)
+    level = np.where(np.arange(60) < 30, 1.0, change)
+    courses = [10 * level * rng.lognormal(0, noise, 60) for _ in range(5)]
+    assert course_of(courses).steadiness == "drifting"
+    assert course_of(courses[:1]).steadiness == "drifting"
+    still = [10 * rng.lognormal(0, noise, 60) for _ in range(5)]
+    assert course_of(still).steadiness == "steady"
