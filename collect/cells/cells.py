@@ -2,6 +2,7 @@
 
 import csv
 import io
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,8 +13,9 @@ from collect.costs.limits import Limit, limit_of
 from collect.costs.part_means import PartMeans, part_means
 from collect.costs.usage import Mean, Usage, cpu_a_call, mean_usage, usage_of_trial
 from collect.files import write_text
-from collect.logs.calls import Calls, CellQuantiles
+from collect.logs.calls import Calls
 from collect.logs.cell_trial import CellTrial
+from collect.logs.pooled import Pooled
 from collect.run.cell import Cell, level_text
 from collect.run.directory import Run
 from collect.run.study import CELL_COLUMNS
@@ -25,7 +27,6 @@ from collect.stats.estimates import (
     Steadiness,
     VarianceSplit,
     course_of,
-    forks_to_halve,
     geometric_t,
     outliers,
     positive_mean_t,
@@ -70,7 +71,7 @@ class CellResult:
     cell: Cell
     planned: int
     trials: tuple[CellTrial, ...]
-    quantiles: CellQuantiles | None
+    pooled: Pooled | None
     threads: int = 1
 
     @cached_property
@@ -123,6 +124,29 @@ class CellResult:
             return None
         return replace(geometric_t(list(self.samples.values())), lost=self.failed_trials)
 
+    @property
+    def medians(self) -> dict[int, float]:
+        """The median call of each counted trial in ms, by block."""
+        known = ((t.trial.block, t.calls.median_ms) for t in self.counted)
+        return {block: median for block, median in known if median is not None}
+
+    @cached_property
+    def typical(self) -> Estimate | None:
+        """The geometric mean over trials of the median call, as `mean` is made."""
+        if not self.medians:
+            return None
+        return replace(geometric_t(list(self.medians.values())), lost=self.failed_trials)
+
+    @cached_property
+    def arithmetic_mean(self) -> Estimate | None:
+        """The arithmetic mean over trials of the mean call, which is what papers print."""
+        means = list(self.samples.values())
+        if not means:
+            return None
+        spread = statistics.variance(means) if len(means) > 1 else None
+        found = positive_mean_t(Moments(len(means), statistics.fmean(means), spread))
+        return replace(found, lost=self.failed_trials)
+
     @cached_property
     def throughput(self) -> Estimate | None:
         """Calls a second over all threads: the geometric mean over trials, as `mean` is made."""
@@ -132,9 +156,9 @@ class CellResult:
     @property
     def moments(self) -> Moments | None:
         """Count, mean and variance over all counted calls."""
-        if self.quantiles is None:
+        if self.pooled is None:
             return None
-        return Moments(self.calls, self.quantiles.mean_ms, self.quantiles.variance_ms2)
+        return Moments(self.calls, self.pooled.mean_ms, self.pooled.variance_ms2)
 
     @property
     def calls_as_samples(self) -> Estimate | None:
@@ -150,11 +174,6 @@ class CellResult:
             list(self.samples.values()),
             [part.variance_ms2 for part in parts],
         )
-
-    @property
-    def forks_to_halve(self) -> int | None:
-        """How many trials in all would halve the t interval."""
-        return forks_to_halve(list(self.samples.values()))
 
     @cached_property
     def outliers(self) -> frozenset[str]:
@@ -235,7 +254,7 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResu
             cell,
             planned[cell],
             tuple(members),
-            calls.quantiles(member.trial.id for member in members if member.counts),
+            calls.pooled(member.trial.id for member in members if member.counts),
             threads[cell],
         )
         for cell, members in grouped.items()
@@ -248,7 +267,9 @@ def cells_csv(run: Run, cells: Sequence[CellResult], *, with_every_percentile: b
     `trials` counts those with the outcome of the row, `failed_trials` the sealed ones that are in
     no average, `calls` the calls in the averages; `mean_ms` is the geometric mean of the trial
     means and the interval that of Student's t over their logs; `calls_per_s` is the throughput over
-    all threads, with its interval; `limited_by` is what limits the calls, see collect.costs.limits.
+    all threads, with its interval; `limited_by` is what limits the calls, see collect.costs.limits;
+    `typical_ms` is the geometric mean over trials of the median call, with the same kind of
+    interval, and `arithmetic_mean_ms` the arithmetic mean of the trial means.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -269,17 +290,21 @@ def _row(cell: CellResult, with_every_percentile: bool) -> list[str]:
     mean = cell.mean
     trials = len(cell.counted) if cell.counted else len(cell.trials)
     times: list[float | None] = [None] * 5
-    quantiles = cell.quantiles
-    if mean is not None and quantiles is not None:
-        p50 = quantiles.p50_ms if with_every_percentile or quantiles.p50 else None
-        has_p99 = with_every_percentile or quantiles.p99_most_ms is not None
-        times = [mean.value, mean.low, mean.high, p50, quantiles.p99_ms if has_p99 else None]
+    pooled, typical, arithmetic = cell.pooled, cell.typical, cell.arithmetic_mean
+    further: list[float | None] = [None] * 4
+    if mean is not None and pooled is not None:
+        p50 = pooled.p50_ms if with_every_percentile or pooled.p50 else None
+        p99 = pooled.p99_ms if with_every_percentile or pooled.p99 else None
+        times = [mean.value, mean.low, mean.high, p50, p99]
+    if typical is not None and arithmetic is not None:
+        further = [typical.value, typical.low, typical.high, arithmetic.value]
     sizes = [cell.bytes_of("request_bytes"), cell.bytes_of("response_bytes")]
     numbers = map(_number, [*times, *sizes])
     rate = cell.throughput
     rates = map(_number, [rate.value, rate.low, rate.high] if rate else [None] * 3)
     outcome = [cell.outcome, str(cell.failed_trials)]
-    return [str(trials), str(cell.calls), *numbers, *outcome, *rates, cell.limit.by]
+    known = [str(trials), str(cell.calls), *numbers, *outcome, *rates, cell.limit.by]
+    return [*known, *map(_number, further)]
 
 
 def _number(value: float | None) -> str:

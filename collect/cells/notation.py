@@ -21,6 +21,11 @@ def show(value: float) -> str:
     return f"{value:.{decimals}f}" if magnitude >= 0.01 else f"{value:.2g}"
 
 
+def show_printed(value: float) -> str:
+    """Return a number of a paper with the digits that the paper prints, and no others."""
+    return f"{value:,.10g}".replace(",", _THIN)
+
+
 def show_tick(value: float) -> str:
     """Return a value at an axis, where room is short."""
     return f"{value:.3g}" if abs(value) < 1000 else show(value)

@@ -9,20 +9,15 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import binom
-
 from collect.errors import InputError
 from collect.logs.cache import Cache, Stamp
 from collect.logs.cell_trial import CellTrial
 from collect.logs.columns import read_log
-from collect.logs.summaries import QUANTILES, CountedCalls, count_calls
+from collect.logs.pooled import Pooled, pool
+from collect.logs.summaries import CountedCalls, count_calls
 from collect.run.directory import Run
 from collect.run.trials import Trial, TrialError
 from collect.run.verify import Finding
-from collect.stats.estimates import Estimate
-from collect.stats.repeated import CONFIDENCE
 
 FEWEST_FOR_PROCESSES = 2000
 """Logs below which one process is done before others have started, which takes them a second."""
@@ -31,25 +26,6 @@ _LOGS_AT_ONCE = 50
 
 Progress = Callable[[int, int], None]
 """Is told how many trials of how many are done."""
-
-
-@dataclass(frozen=True)
-class CellQuantiles:
-    """Over all counted calls of a cell, pooled over its trials, in ms.
-
-    `p50` has the 95 % interval of order statistics, `p99_most_ms` is the upper bound of p99 with
-    95 % confidence; None where the calls do not suffice, which takes 6 and 299. Both take calls for
-    independent. `variance_ms2` treats calls as samples. `spread_ms` are the times in ascending
-    order, or 200 quantiles of them.
-    """
-
-    p50_ms: float
-    p99_ms: float
-    p50: Estimate | None
-    p99_most_ms: float | None
-    mean_ms: float
-    variance_ms2: float | None
-    spread_ms: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -70,10 +46,10 @@ class Calls:
         """Return a trial with what its log says."""
         return CellTrial.of(trial, self.counted[trial.id])
 
-    def quantiles(self, trials: Iterable[str]) -> CellQuantiles | None:
-        """Return the quantiles over the calls of some trials together; None without a trial."""
+    def pooled(self, trials: Iterable[str]) -> Pooled | None:
+        """Return the calls of some trials together; None without a trial."""
         members = [self.counted[name] for name in trials]
-        return _quantiles(members) if members else None
+        return pool(members) if members else None
 
 
 def read_calls(
@@ -156,32 +132,3 @@ def _cached(cache: Cache, trial: Trial) -> CountedCalls | TrialError:
     if stamp and trial.calls_rows and isinstance(counted, CountedCalls):
         cache.write(stamp, counted)
     return counted
-
-
-def _quantiles(members: Sequence[CountedCalls]) -> CellQuantiles:
-    count = np.array([member.summary.calls for member in members])
-    mean = np.array([member.summary.mean_ms for member in members])
-    variance = np.array([member.summary.variance_ms2 or 0.0 for member in members])
-    times = np.concatenate([member.times_ns for member in members])
-    total = len(times)
-    grid = QUANTILES if total > len(QUANTILES) else np.linspace(0, 1, total)
-    spread = np.quantile(times, grid) / 1e6
-    p50, p99 = np.quantile(times, [0.5, 0.99], overwrite_input=True) / 1e6
-    tail = (1 - CONFIDENCE) / 2
-    low, high = binom.ppf(tail, total, 0.5) - 1, binom.isf(tail, total, 0.5)
-    most = binom.isf(1 - CONFIDENCE, total, 0.99)
-    # As scipy.stats.quantile_test finds them, without sorting millions of times.
-    places = [int(place) for place in (low, high, most) if 0 <= place < total]
-    ends = np.partition(times, places)[places] / 1e6 if places else np.array([])
-    has_p50, has_p99 = low >= 0 and high < total, most < total
-    overall = float(count @ mean) / total
-    squares = float((count - 1) @ variance + count @ (mean - overall) ** 2)
-    return CellQuantiles(
-        p50_ms=float(p50),
-        p99_ms=float(p99),
-        p50=Estimate(float(p50), float(ends[0]), float(ends[1]), total) if has_p50 else None,
-        p99_most_ms=float(ends[-1]) if has_p99 else None,
-        mean_ms=overall,
-        variance_ms2=squares / (total - 1) if total > 1 else None,
-        spread_ms=spread,
-    )

@@ -26,6 +26,8 @@ class TrialSummary:
     a second, from the start of its first measured call to the end of its last one, summed. So a
     thread that ends early lowers nothing, as the load is held until all have ended. The measured
     phase lasts from the start of the first measured call, ok or not, to the end of the last one.
+    `median_ms` is the median call. `log_mean` and `log_variance` are those of the natural logs of
+    times in ms, None where a time is zero.
     """
 
     calls: int
@@ -37,12 +39,22 @@ class TrialSummary:
     calls_per_s: float | None = None
     measured_from_ns: int | None = None
     measured_to_ns: int | None = None
+    median_ms: float | None = None
+    log_mean: float | None = None
+    log_variance: float | None = None
 
     @property
     def moments(self) -> Moments | None:
         """Count, mean and variance of the times."""
         return (
             None if self.mean_ms is None else Moments(self.calls, self.mean_ms, self.variance_ms2)
+        )
+
+    @property
+    def log_moments(self) -> Moments | None:
+        """Count, mean and variance of the logs of the times."""
+        return (
+            None if self.log_mean is None else Moments(self.calls, self.log_mean, self.log_variance)
         )
 
 
@@ -80,11 +92,15 @@ def count_calls(columns: Columns) -> CountedCalls:
     times_ns = _times(columns, rows)
     times = times_ns.astype(np.float64)
     calls = len(times)
-    mean = variance = None
+    mean = variance = log_mean = log_variance = None
     if calls:
         mean = _sum(times) / calls
     if mean is not None and calls > 1:
         variance = _sum(np.square(times - mean)) / (calls - 1)
+    if calls and times.min() > 0:
+        logs = np.log(times / _NS_A_MS)
+        log_mean = float(logs.mean())
+        log_variance = float(logs.var(ddof=1)) if calls > 1 else None
     summary = TrialSummary(
         calls=calls,
         errors=int(np.count_nonzero(measured & ~good)),
@@ -95,6 +111,9 @@ def count_calls(columns: Columns) -> CountedCalls:
         calls_per_s=_throughput(columns, every) if calls else None,
         measured_from_ns=int(columns["start_ns"][every].min()) if len(every) else None,
         measured_to_ns=int(_ends(columns, every).max()) if len(every) else None,
+        median_ms=float(np.median(times)) / _NS_A_MS if calls else None,
+        log_mean=log_mean,
+        log_variance=log_variance,
     )
     at_ns = columns["start_ns"][rows][_bounds(calls)[:-1]]
     return CountedCalls(summary, _course(times), times_ns, at_ns, first_calls(columns))

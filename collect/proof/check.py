@@ -32,9 +32,7 @@ from collect.sweep.status import read_status
 SET_ASIDE = {"refused", "stray", "duplicate"}
 """The kinds of findings whose trials can be moved away and run again."""
 _ROUNDING_MS = 2e-6
-_THROUGHPUT = {"calls_per_s", "calls_per_s_low", "calls_per_s_high"}
-_LIMIT = {"limited_by"}
-_NEW_MEANING = {"mean_ms", "ci95_low_ms", "ci95_high_ms", "failed_trials", *_THROUGHPUT}
+_MEANS = {"mean_ms", "ci95_low_ms", "ci95_high_ms"}
 
 
 @dataclass(frozen=True)
@@ -50,14 +48,14 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
 
     Besides `missing`, `refused` and `stray` trials there are these kinds of findings: `plan` (the
     plan has other bytes, another study or another profile than run.json states), `nodes` (the nodes
-    changed between the first look and the last, or trials ran on several clients or JVMs), `starts`
-    (with restart: block, a block had several starts of a service, or two blocks shared one; or a
-    trial that counts met a service that had been profiled),
+    changed between the first snapshot and the last, or trials ran on several clients or JVMs),
+    `starts` (with restart: block, a block had several starts of a service, or two blocks shared
+    one; or a trial that counts met a service that had been profiled),
     `duplicate` (two trials have the same calls), `parts` (what the parts of calls say contradicts
     their seal or the calls), `resources` (what was sampled contradicts its seal), `capture` (the
     packets of a call are not those that were sealed), `cells` (cells.csv does not follow from the
-    trials), `looks` (what a rule decided at a look does not follow from the trials) and `counted`
-    (a report has kept numbers of an unsealed or refused trial).
+    trials), `looks` (what an interim analysis decided does not follow from the trials) and
+    `counted` (a report has kept numbers of an unsealed or refused trial).
     """
     verified = verify_run(run)
     # From the raw logs, not from what a report kept of them.
@@ -205,7 +203,7 @@ def _of_looks(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Findi
     ):
         is_last = place == len(run.decisions) - 1
         if look is None or decision.blocks != look or (decision.stops and not is_last):
-            why = "is none of the rule's looks, or comes after one that stopped the run"
+            why = "is none of the rule's interim analyses, or comes after one that stopped the run"
         elif any(t.block <= look and t.id not in known for t in run.plan):
             why = "cannot be proven, since trials before it are missing or refused"
         elif (again := decide(cells, run.stop, look)).stops != decision.stops:
@@ -219,8 +217,8 @@ def _of_looks(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Findi
         yield Finding(
             "looks",
             LOOKS,
-            f"{LOOKS}: the look after {decision.blocks} blocks {why}; remove {LOOKS}, and the same "
-            "sweep looks again",
+            f"{LOOKS}: the analysis after {decision.blocks} blocks {why}; remove {LOOKS}, and the "
+            "same sweep decides again",
         )
 
 
@@ -244,13 +242,13 @@ def _of_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Findi
     # Earlier versions wrote every percentile, however few the calls.
     before = _rows(cells_csv(run, cells, with_every_percentile=True))
     found = _rows(path.read_text(errors="replace"))
-    if found and "limited_by" not in found[0]:
-        # Written before what was busy was recorded.
-        expected, before, found = (_without(_LIMIT, rows) for rows in (expected, before, found))
-    if found and "calls_per_s" not in found[0]:
-        # Written before throughput was; without `failed_trials`, when a mean was arithmetic.
-        left_out = _THROUGHPUT if "failed_trials" in found[0] else _NEW_MEANING
-        expected, before, found = (_without(left_out, rows) for rows in (expected, before, found))
+    if found and "outcome" in found[0]:
+        # Columns are appended as versions go on.
+        known = len(found[0])
+        expected, before = ([row[:known] for row in rows] for rows in (expected, before))
+        if "failed_trials" not in found[0]:
+            # Means were arithmetic.
+            expected, before, found = (_without(_MEANS, rows) for rows in (expected, before, found))
     if expected[:1] != found[:1] or len(expected) != len(found):
         yield Finding(
             "cells",

@@ -29,6 +29,7 @@ CELL_COLUMNS = (
     *("trials", "calls", "mean_ms", "ci95_low_ms", "ci95_high_ms", "p50_ms", "p99_ms"),
     *("request_bytes", "response_bytes", "outcome", "failed_trials"),
     *("calls_per_s", "calls_per_s_low", "calls_per_s_high", "limited_by"),
+    *("typical_ms", "typical_low_ms", "typical_high_ms", "arithmetic_mean_ms"),
 )
 """The columns of cells.csv after `study` and the factors."""
 
@@ -93,7 +94,7 @@ class Profile:
 
     @property
     def blocks(self) -> int:
-        """How many blocks count: the replicates, or the last look of the rule that stops."""
+        """How many blocks count: the replicates, or the last analysis of the rule that stops."""
         return self.stop.most if self.stop else self.replicates
 
     def cells(self) -> list[Cell]:
@@ -368,7 +369,7 @@ class _Resolver:
         if rule.most > replicates:
             raise self._fail(
                 f"{place}.looks ends at {rule.most} blocks, but {self._place('replicates')} is "
-                f"{replicates}; raise replicates to {rule.most}, leave that look out, or write "
+                f"{replicates}; raise replicates to {rule.most}, leave that one out, or write "
                 "stop: none"
             )
         return rule

@@ -219,7 +219,7 @@ def test_a_run_whose_calls_all_failed_has_no_time_anywhere(run_of, tmp_path, cap
         every = dict.fromkeys(range(planned.calls), "error")
         seal(run.trials_directory, planned, [1.0] * planned.calls, statuses=every)
     (cell,) = analyse(run).cells
-    assert (cell.outcome, cell.mean, cell.quantiles) == ("failed", None, None)
+    assert (cell.outcome, cell.mean, cell.pooled) == ("failed", None, None)
     output = tmp_path / "x.hlog"
     assert main(["export", str(run.directory), "--format", "hdr", "-o", str(output)]) == 0
     assert "Tag=" not in output.read_text()

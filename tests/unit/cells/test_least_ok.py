@@ -74,7 +74,7 @@ def test_a_cell_leaves_the_trial_out_and_says_so(survived):
     assert sorted(cell.samples) == [1, 3, 4]
     assert (cell.calls, cell.failed_trials, cell.errors) == (24, 1, 2)
     assert max(cell.samples.values()) < 40
-    assert cell.quantiles.spread_ms.max() < 40
+    assert cell.pooled.spread_ms.max() < 40
     assert [len(trial.spread_ms) for trial in cell.counted] == [
         trial.calls.calls for trial in cell.counted
     ]
@@ -89,7 +89,7 @@ def test_a_failed_trial_is_whole_for_collect_check(survived, capsys):
 def test_a_cell_without_a_trial_left_is_not_tested_and_says_why(lost):
     analysis = analyse(lost)
     cell = cell_of(lost, transport="soap", servers=1)
-    assert (cell.outcome, cell.mean, cell.quantiles, cell.calls) == ("failed", None, None, 0)
+    assert (cell.outcome, cell.mean, cell.pooled, cell.calls) == ("failed", None, None, 0)
     replication = replicate(analysis)
     jms = cell.cell.at(transport="jms")
     found = replication.measured.statistic([cell.cell, jms], quotient)

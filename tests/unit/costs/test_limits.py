@@ -257,7 +257,7 @@ def test_samples_that_cannot_be_are_a_gap(busy_run, row, why):
 def test_cells_written_before_limits_were_known_remain_proven(busy_run):
     path = busy_run.directory / "cells.csv"
     write_cells(path, busy_run, analyse(busy_run).cells)
-    head, row = path.read_text().splitlines()
+    head, row = (line.rsplit(",", 4)[0] for line in path.read_text().splitlines())
     assert head.endswith(",calls_per_s_high,limited_by")
     assert row.endswith(",client")
     assert [f for f in prove(busy_run).findings if f.kind == "cells"] == []
