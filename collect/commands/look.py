@@ -14,11 +14,11 @@ def add(commands: Commands) -> None:
         commands,
         "look",
         run,
-        "look whether a run may stop now",
+        "analyse whether a run may stop now",
         """\
-Snapshot at a run whose study has a rule `stop`, where all trials up to a declared look
-are sealed: take the decision, record it in looks.json, and print all decisions. The
-sweep does so by itself. Nothing is looked at between the declared looks.
+Make the interim analysis of a run whose study has a rule `stop`, where all trials up to
+it are sealed: take the decision, record it in looks.json, and print all decisions. The
+sweep does so by itself. Between the declared analyses (looks) there are no others.
 
 example:
   collect look night""",
@@ -30,14 +30,12 @@ example:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
-    from collect.planning.interim import due_looks  # noqa: PLC0415 - slow to import
+    from collect.planning.interim import due_analyses  # noqa: PLC0415 - slow to import
 
     run = open_run(options.run_name)
     if run.stop is None:
-        raise InputError(
-            f"{run.name}: its study has no rule `stop`, so there is nothing to look at"
-        )
-    for one in due_looks(run.directory):
+        raise InputError(f"{run.name}: its study has no rule `stop`, so it has no interim analysis")
+    for one in due_analyses(run.directory):
         width = "no interval" if one.widest is None else f"±{100 * one.widest:.1f} %"
         what = "the run stops" if one.stops else "not narrow enough"
         print(f"after {one.blocks} blocks: widest interval {width} ({one.cell}): {what}")

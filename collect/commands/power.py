@@ -51,7 +51,8 @@ examples:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
-    from collect.planning.night import Wish, as_json, plan_night, print_text  # noqa: PLC0415
+    from collect.planning.night import Wish, plan_night  # noqa: PLC0415 - slow to import
+    from collect.planning.outlook import as_json, print_text  # noqa: PLC0415
     from collect.planning.pilot import read_pilot  # noqa: PLC0415 - slow to import
 
     with open_given([options.run_name], options) as sources:

@@ -1,4 +1,4 @@
-"""Looks at a run that may stop early: how wide its intervals are, and what follows."""
+"""Interim analyses of a run that may stop early: how wide its intervals are, and what follows."""
 
 import math
 from collections.abc import Sequence
@@ -8,18 +8,37 @@ from collect.cells.analysis import analyse
 from collect.cells.cells import CellResult
 from collect.cells.notation import name_of
 from collect.errors import InputError
-from collect.run.directory import open_run
-from collect.run.stop import Decision, StopRule, write_decisions
+from collect.run.directory import Run, open_run
+from collect.run.stop import EQUAL, Decision, StopRule, write_decisions
 from collect.stats.estimates import Estimate, geometric_t
+from collect.stats.spending import ERROR, equal_errors, errors_of
 
 
-def paid_interval(cell: CellResult, rule: StopRule, blocks: int) -> Estimate | None:
-    """Return the mean over the first blocks, its interval paying for all looks of the rule.
+def error_at(rule: StopRule, blocks: int) -> float:
+    """Return how often an interval after so many blocks may miss.
+
+    Between two analyses that of the earlier one, before the first that of the first.
+    """
+    errors = equal_errors(rule.looks) if rule.spending == EQUAL else errors_of(rule.looks)
+    passed = sum(look <= blocks for look in rule.looks)
+    return errors[max(passed, 1) - 1]
+
+
+def error_of(run: Run) -> float:
+    """Return how often the intervals of a run may miss; 5 % where it was to run to its end."""
+    if run.stop is None:
+        return ERROR
+    taken = run.decisions[-1].blocks if run.decisions else 0
+    return error_at(run.stop, taken)
+
+
+def corrected_interval(cell: CellResult, rule: StopRule, blocks: int) -> Estimate | None:
+    """Return the mean over the first blocks, its interval corrected for the interim analyses.
 
     None when no trial counts.
     """
     sample = [mean for block, mean in cell.samples.items() if block <= blocks]
-    return geometric_t(sample, len(rule.looks)) if sample else None
+    return geometric_t(sample, error_at(rule, blocks)) if sample else None
 
 
 def decide(cells: Sequence[CellResult], rule: StopRule, blocks: int) -> Decision:
@@ -29,7 +48,7 @@ def decide(cells: Sequence[CellResult], rule: StopRule, blocks: int) -> Decision
     """
     widest, where = 0.0, ""
     for cell in cells:
-        interval = paid_interval(cell, rule, blocks)
+        interval = corrected_interval(cell, rule, blocks)
         if interval is None:
             continue
         width = math.inf
@@ -41,27 +60,27 @@ def decide(cells: Sequence[CellResult], rule: StopRule, blocks: int) -> Decision
     return Decision(blocks, shown, where, bool(where) and widest <= rule.half_width)
 
 
-def due_looks(directory: Path) -> list[Decision]:
+def due_analyses(directory: Path) -> list[Decision]:
     """Take each decision that is due and record it; return all decisions of the run.
 
-    A look is due when every trial up to it is sealed here. The same trials always give the same
-    decision, so that nothing is lost when this is killed before the record is on disk. Raises
-    InputError when a sealed trial is refused: what it says is not known.
+    An interim analysis is due when every trial up to it is sealed here. The same trials always give
+    the same decision, so that nothing is lost when this is killed before the record is on disk.
+    Raises InputError when a sealed trial is refused: what it says is not known.
     """
     run = open_run(str(directory))
     decisions = list(run.decisions)
-    due = run.looks_due()
+    due = run.analyses_due()
     if run.stop is None or not due:
         return decisions
     analysis = analyse(run)
     refused = [finding for finding in analysis.findings if finding.kind == "refused"]
     if refused:
         raise InputError(
-            f"{run.name}: cannot look at its intervals: {refused[0].text}; set it aside with "
-            f"collect check {run.name} --set-aside, then run the same sweep command again"
+            f"{run.name}: its interim analysis cannot be made: {refused[0].text}; set it aside "
+            f"with collect check {run.name} --set-aside, then run the same sweep command again"
         )
-    for look in due:
-        decisions.append(decide(analysis.cells, run.stop, look))
+    for blocks in due:
+        decisions.append(decide(analysis.cells, run.stop, blocks))
         write_decisions(directory, decisions)
         if decisions[-1].stops:
             break

@@ -1,26 +1,17 @@
 """A night planned from a pilot run: how many blocks and calls, how long, and what it sees."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
-from collect.cells.notation import show_level
 from collect.errors import InputError
+from collect.planning.interim import error_at
 from collect.planning.pilot import Pilot, PilotCell
-from collect.printable import console
-from collect.run.cell import Cell, level_rank, level_text
+from collect.run.cell import Cell, level_rank
 from collect.run.directory import Run
 from collect.run.plan import PlannedTrial, make_plan
 from collect.run.study import Study, find_study, load_study
 from collect.stats.sample_size import (
-    ASSURANCE,
-    MOST_BLOCKS,
-    POWER,
     Spread,
     best_repetitions,
     blocks_for,
@@ -28,9 +19,8 @@ from collect.stats.sample_size import (
     half_width_of,
     moderated,
 )
-from collect.time_left import in_words
+from collect.stats.spending import ERROR
 
-SCHEMA = 1
 MOST_TIMES = 10
 """How many times the pilot's calls are planned at most: beyond, the pilot says little."""
 _ANY_NUMBER_OF_WORKERS = 10**6
@@ -145,8 +135,16 @@ def plan_night(run: Run, pilot: Pilot, wish: Wish, profile: str | None = None) -
     restarted = next(iter(planned.values())).restart == "block"
     start_s = (pilot.start_s or 0.0) if restarted else 0.0
     both = {cell: (one, planned[cell]) for cell, one in known.items()}
+    rule = next(iter(planned.values())).stop
+    error = ERROR if rule is None else error_at(rule, rule.most)
     ways = [
-        _way({cell: max(1, round(n)) for cell, n in calls.items()}, both, quantities, wish, start_s)
+        _way(
+            {cell: max(1, round(n)) for cell, n in calls.items()},
+            both,
+            quantities,
+            wish,
+            (start_s, error),
+        )
         for calls in (stated, chosen)
     ]
     forks = {
@@ -156,6 +154,11 @@ def plan_night(run: Run, pilot: Pilot, wish: Wish, profile: str | None = None) -
         for cell, one in known.items()
     }
     notes = _notes(pilot, restarted=restarted, forks=forks)
+    if rule is not None:
+        notes.append(
+            f"The rule to stop ({rule}) has interim analyses: intervals are planned as those of "
+            f"the last one, of {100 * (1 - error):.4g} %."
+        )
     if lacking:
         notes.append(
             f"{len(lacking)} of {len(planned)} cells are not planned, so that every time here is "
@@ -235,8 +238,10 @@ def _way(
     known: Mapping[Cell, tuple[PilotCell, PlannedTrial]],
     quantities: Sequence[Quantity],
     wish: Wish,
-    start_s: float,
+    of_run: tuple[float, float],
 ) -> Way:
+    """Plan a way; `of_run` are the seconds of a start, and how often an interval may miss."""
+    start_s, error = of_run
     block_s = start_s + sum(
         one.fork_s_of(planned) + calls[cell] * one.call_s for cell, (one, planned) in known.items()
     )
@@ -256,15 +261,17 @@ def _way(
     for one, ratio in zip(quantities, times, strict=True):
         width = seen = None
         if blocks_fit > 1:
-            width = math.expm1(half_width_of(blocks_fit, [one.spread], [ratio]))
-            seen = math.expm1(detectable(blocks_fit, one.difference, ratio))
-        rows.append(Row(one, blocks_for(wish.log_width, [one.spread], [ratio]), width, seen))
+            width = math.expm1(half_width_of(blocks_fit, [one.spread], [ratio], error))
+            # By Holm's correction the clearest of so many differences is tested at this level.
+            level = error / len(quantities)
+            seen = math.expm1(detectable(blocks_fit, one.difference, ratio, level))
+        rows.append(Row(one, blocks_for(wish.log_width, [one.spread], [ratio], error), width, seen))
     return Way(
         calls,
         block_s,
-        blocks_for(wish.log_width, spreads, times),
+        blocks_for(wish.log_width, spreads, times, error),
         blocks_fit,
-        math.expm1(half_width_of(blocks_fit, spreads, times)) if blocks_fit > 1 else None,
+        math.expm1(half_width_of(blocks_fit, spreads, times, error)) if blocks_fit > 1 else None,
         tuple(rows),
     )
 
@@ -295,172 +302,3 @@ def _notes(pilot: Pilot, *, restarted: bool, forks: Mapping[Cell, int | None]) -
             "planned blocks pays for that, and a longer pilot would need fewer."
         )
     return notes
-
-
-def as_json(outlook: Outlook) -> str:
-    """Return everything as JSON: times in seconds, widths and deviations as shares."""
-    wish = outlook.wish
-    content = {
-        "schema": SCHEMA,
-        "run": outlook.run.name,
-        "profile": outlook.profile,
-        "half_width": wish.half_width,
-        "hours": wish.hours,
-        "contrast": wish.contrast,
-        "assurance": ASSURANCE,
-        "pilot_blocks": outlook.pilot.blocks,
-        "start_s": outlook.pilot.start_s,
-        "as_it_stands": _way_record(outlook.as_it_stands),
-        "best": _way_record(outlook.best),
-        "cells": [_cell_record(outlook, cell) for cell in outlook.best.calls],
-        "quantities": [
-            {
-                "cells": [dict(cell) for cell in now.quantity.cells],
-                "as_it_stands": _row_record(now),
-                "best": _row_record(then),
-            }
-            for now, then in zip(outlook.as_it_stands.rows, outlook.best.rows, strict=True)
-        ],
-        "lacking": [
-            {"factors": dict(cell), "reason": reason} for cell, reason in outlook.lacking.items()
-        ],
-        "notes": list(outlook.notes),
-    }
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-
-
-def _way_record(way: Way) -> dict[str, Any]:
-    return {
-        "blocks": way.blocks,
-        "seconds": way.seconds,
-        "block_s": way.block_s,
-        "night": {"blocks": way.night_blocks, "half_width": way.night_half_width},
-    }
-
-
-def _cell_record(outlook: Outlook, cell: Cell) -> dict[str, Any]:
-    one = outlook.pilot.cells[cell]
-    return {
-        "factors": dict(cell),
-        "mean_ms": one.mean_ms,
-        "deviation": dict(zip(("blocks", "forks", "calls"), _deviations(one), strict=True)),
-        "fork_s": one.fork_s,
-        "call_s": one.call_s,
-        "forks": outlook.forks[cell],
-        "calls_as_it_stands": outlook.as_it_stands.calls[cell],
-        "calls": outlook.best.calls[cell],
-    }
-
-
-def _row_record(row: Row) -> dict[str, Any]:
-    return {"blocks": row.blocks, "half_width": row.half_width, "detectable": row.detectable}
-
-
-def _deviations(one: PilotCell) -> tuple[float, float, float]:
-    """Return the standard deviations between blocks, forks and calls, as shares of the mean."""
-    spread = one.spread
-    own = max(spread.variance - spread.calls, 0.0)
-    shared = min(one.shared, own)
-    return math.sqrt(shared), math.sqrt(own - shared), math.sqrt(one.call_variance)
-
-
-def print_text(outlook: Outlook) -> None:
-    """Print the levels of repetition of each cell, what is wanted, and the night."""
-    out = console()
-    out.print(_cells(outlook))
-    out.print(_rows(outlook))
-    for cell, reason in outlook.lacking.items():
-        out.print(Text(f"not planned: {_named(cell)}: {reason}"))
-    for line in (*_summary(outlook), *outlook.notes):
-        out.print(Text(line))
-
-
-def _cells(outlook: Outlook) -> Table:
-    title = f"{outlook.run.name}: how much each level of repetition varies (±, % of the mean)"
-    table = Table(title=Text(title), title_justify="left")
-    for factor in next(iter(outlook.best.calls)):
-        table.add_column(Text(factor))
-    for name in ("mean, ms", "blocks", "forks", "calls", "fork, s", "calls now", "calls best"):
-        table.add_column(name, justify="right")
-    for cell, best in outlook.best.calls.items():
-        one = outlook.pilot.cells[cell]
-        table.add_row(
-            *map(Text, map(level_text, cell.levels)),
-            f"{one.mean_ms:.4g}",
-            *(f"{100 * share:.1f}" for share in _deviations(one)),
-            f"{one.fork_s:.1f}",
-            str(outlook.as_it_stands.calls[cell]),
-            str(best),
-        )
-    return table
-
-
-def _rows(outlook: Outlook) -> Table:
-    wish = outlook.wish
-    table = Table(
-        title=Text(f"Each by itself, with the best calls, in {wish.hours:g} h"),
-        title_justify="left",
-    )
-    table.add_column("cell" if wish.contrast is None else f"ratio of two {wish.contrast}")
-    for name in (f"blocks for ±{_percent(wish.half_width)}", "interval then, ±", "sees"):
-        table.add_column(name, justify="right")
-    for row in outlook.best.rows:
-        table.add_row(
-            Text(_name(row.quantity, wish.contrast)),
-            _count(row.blocks),
-            _percent(row.half_width),
-            _percent(row.detectable),
-        )
-    return table
-
-
-def _name(quantity: Quantity, contrast: str | None) -> str:
-    if contrast is None:
-        return _named(quantity.cells[0])
-    levels = " / ".join(level_text(cell[contrast]) for cell in quantity.cells)
-    return ", ".join(filter(None, [levels, _named(quantity.cells[0].without(contrast))]))
-
-
-def _named(cell: Cell) -> str:
-    return ", ".join(f"{factor} {show_level(level)}" for factor, level in cell.items())
-
-
-def _summary(outlook: Outlook) -> list[str]:
-    wish, best = outlook.wish, outlook.best
-    what = "cell" if wish.contrast is None else f"ratio of two {wish.contrast}"
-    lines = [
-        f"±{_percent(wish.half_width)} in every {what}, with {_percent(ASSURANCE)} certainty, "
-        f"{way_name}: "
-        + (
-            f"{way.blocks} blocks of one fork of each of {len(way.calls)} cells, "
-            f"{in_words(way.seconds)}"
-            if way.blocks is not None and way.seconds is not None
-            else f"not even with {MOST_BLOCKS} blocks"
-        )
-        for way_name, way in (
-            ("with the calls as they stand", outlook.as_it_stands),
-            ("with the best number of calls", best),
-        )
-    ]
-    if best.night_half_width is None:
-        lines.append(
-            f"{wish.hours:g} h: not two blocks, since one takes {in_words(best.block_s)}; give "
-            "more hours, or plan fewer cells"
-        )
-        return lines
-    seen = max(row.detectable or 0.0 for row in best.rows)
-    lines.append(
-        f"{wish.hours:g} h at their best: {best.night_blocks} blocks; every interval within "
-        f"±{_percent(best.night_half_width)} with {_percent(ASSURANCE)} certainty; a difference "
-        f"of {_percent(seen)} is found with a power of {_percent(POWER)} at the level of 5 %, in "
-        "each cell"
-    )
-    return lines
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.3g} %"
-
-
-def _count(blocks: int | None) -> str:
-    return f"> {MOST_BLOCKS}" if blocks is None else str(blocks)

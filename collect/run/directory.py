@@ -20,8 +20,9 @@ class Run:
     """One study in one profile; `provenance` is what run.json says, if it is there.
 
     `plan` holds the trials that the run is to have: of one that its rule stopped, those up to the
-    look at which it did. `decisions` are those of its looks. `profiled` are the trials with a
-    profiler and `captured` those whose packets are kept; they never count and are not in `plan`.
+    analysis at which it did. `decisions` are those of its interim analyses. `profiled` are the
+    trials with a profiler and `captured` those whose packets are kept; they never count and are not
+    in `plan`.
     """
 
     directory: Path
@@ -42,9 +43,9 @@ class Run:
         return (*self.profiled, *self.captured)
 
     def upto(self, look: int) -> list[PlannedTrial]:
-        """Return the trials up to a look at the intervals, or all for 0.
+        """Return the trials up to an interim analysis, or all for 0.
 
-        Those that never count come last: after the last look, or once the run has stopped.
+        Those that never count come last: after the last analysis, or once the run has stopped.
         """
         is_last = not look or self.stop is None or look == self.stop.most
         has_stopped = bool(self.decisions) and self.decisions[-1].stops
@@ -78,13 +79,8 @@ class Run:
         """The rule by which the run may end before its last planned block."""
         return self.plan[0].stop
 
-    @property
-    def paid_looks(self) -> int:
-        """How many looks each interval pays for: all of the rule's, taken or not; 1 without one."""
-        return len(self.stop.looks) if self.stop else 1
-
-    def looks_due(self) -> list[int]:
-        """Return the looks up to which every trial is sealed, without those already decided."""
+    def analyses_due(self) -> list[int]:
+        """Return after how many blocks an interim analysis is due: all sealed, and not decided."""
         if self.stop is None or (self.decisions and self.decisions[-1].stops):
             return []
         sealed = {path.name for path in self.directories()}

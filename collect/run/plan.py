@@ -173,7 +173,7 @@ def _warmup(value: Any) -> int | Warmup:
 
 def _stop(value: Any) -> StopRule:
     try:
-        return StopRule.parse(value)
+        return StopRule.parse_planned(value)
     except ValueError as error:
         raise ValueError(f"has the stop {quoted(value)[:_SHOWN]}, which {error}") from error
 

@@ -1,37 +1,40 @@
-"""The rule by which a run stops early, and what was decided at its looks."""
+"""The rule by which a run stops early, and what its interim analyses decided."""
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
-from collect.errors import InputError
+from collect.errors import InputError, quoted
 from collect.files import write_bytes
 from collect.run.fields import Fields
 from collect.strict_json import parse_json
 
 LOOKS = "looks.json"
-"""The decisions of a run, in its directory: one for each look whose trials are all sealed."""
+"""The decisions of a run, in its directory: one for each interim analysis that was due."""
 _KEYS = {"half_width", "looks"}
+EQUAL, OBRIEN_FLEMING = "equal", "obrien-fleming"
+"""How the error of 5 % is spent: in plans of earlier versions, and in new ones."""
 
 
 @dataclass(frozen=True)
 class StopRule:
     """Stop when every cell's interval is so narrow: its upper end at most `half_width` above.
 
-    `looks` are the numbers of whole blocks after which that is looked at, in rising order; the last
-    one is the most blocks that the run has.
+    `looks` are the numbers of whole blocks after which there is an interim analysis, in rising
+    order; the last one is the most blocks that the run has. `spending` is how the error is spent.
     """
 
     half_width: float
     looks: tuple[int, ...]
+    spending: str = OBRIEN_FLEMING
 
     def __str__(self) -> str:
         """Return it as the report writes it."""
         looks = ", ".join(map(str, self.looks))
-        return f"±{100 * self.half_width:g} % in every cell, looked at after {looks} blocks"
+        return f"±{100 * self.half_width:g} % in every cell, analysed after {looks} blocks"
 
     @property
     def most(self) -> int:
@@ -39,12 +42,23 @@ class StopRule:
         return self.looks[-1]
 
     def record(self) -> dict[str, Any]:
-        """Return it as in a study file and in plan.jsonl."""
-        return {"half_width": self.half_width, "looks": list(self.looks)}
+        """Return it as in plan.jsonl; plans of earlier versions do not name the spending."""
+        record = {"half_width": self.half_width, "looks": list(self.looks)}
+        return record if self.spending == EQUAL else {**record, "spending": self.spending}
+
+    @classmethod
+    def parse_planned(cls, value: Any) -> Self:
+        """Read what `record` gives; raises ValueError that says what is wrong."""
+        spending = value.get("spending", EQUAL) if isinstance(value, dict) else EQUAL
+        if spending not in (EQUAL, OBRIEN_FLEMING):
+            raise ValueError(f"has the spending {quoted(spending)}, which this version cannot do")
+        if isinstance(value, dict):
+            value = {name: one for name, one in value.items() if name != "spending"}
+        return replace(cls.parse(value), spending=spending)
 
     @classmethod
     def parse(cls, value: Any) -> Self:
-        """Read what `record` gives; raises ValueError that says what is wrong."""
+        """Read a rule of a study file; raises ValueError that says what is wrong."""
         if not isinstance(value, dict) or set(value) != _KEYS:
             raise ValueError("needs half_width and looks")
         width, looks = value["half_width"], value["looks"]
@@ -89,7 +103,7 @@ def read_decisions(directory: Path) -> list[Decision]:
         return []
     except (OSError, ValueError, KeyError) as error:
         raise InputError(
-            f"{path}: cannot be used ({error}); remove it, and the same sweep looks again"
+            f"{path}: cannot be used ({error}); remove it, and the same sweep decides again"
         ) from error
 
 

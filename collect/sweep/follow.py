@@ -17,7 +17,7 @@ from collect.run.directory import open_run
 from collect.run.plan import PlannedTrial
 from collect.run.trials import TrialError, verify_trial
 from collect.sweep.hook import Hook, summary_of
-from collect.sweep.interim import look
+from collect.sweep.interim import decided
 from collect.sweep.pull import RefusedTrialsError, accept_trials
 from collect.sweep.state import UNHEARD, RunnerState
 from collect.sweep.status import FOLLOWED, Watch
@@ -122,7 +122,7 @@ class Follower:
         return len(given - self.here)
 
     def step(self) -> bool:
-        """Snapshot once; return whether more is to come. Raises SweepStoppedError."""
+        """Look once; return whether more is to come. Raises SweepStoppedError."""
         if os.getppid() != self._parent:
             raise SweepStoppedError("the playbook of this sweep has ended; run its command again")
         more = True
@@ -274,10 +274,10 @@ class Follower:
         self._speak(f"{why}; trying again")
 
     def _goes_on(self) -> bool:
-        """Take the decision of the look and say it; return whether more trials are to come."""
+        """Take the decision that is due and say it; return whether more trials are to come."""
         if not self.terms.look:
             return False
-        decision = look(self.run).decisions[-1]
+        decision = decided(self.run).decisions[-1]
         if decision.stops:
             self.planned = {
                 name: trial
@@ -290,7 +290,7 @@ class Follower:
         left = len(self.planned) - len(self.here)
         what = "the run stops" if decision.stops or not left else f"at most {left} trials to come"
         width = "none" if decision.widest is None else f"±{100 * decision.widest:.1f} %"
-        self._speak(f"looked after {decision.blocks} blocks: widest interval {width}; {what}")
+        self._speak(f"analysed after {decision.blocks} blocks: widest interval {width}; {what}")
         return left > 0
 
     def _demand_all(self) -> None:

@@ -1,4 +1,4 @@
-"""Which trials of a run are to be run now, where it may stop early at a look."""
+"""Which trials of a run are to be run now, where interim analyses may stop it early."""
 
 import subprocess
 import sys
@@ -8,35 +8,37 @@ from collect.errors import InputError
 from collect.run.directory import Run, open_run
 
 
-def looks_of(directory: Path) -> list[int]:
-    """Return the looks of a run, or 0 alone when it has no rule that stops it."""
+def analyses_of(directory: Path) -> list[int]:
+    """Return after how many blocks a run is analysed, or 0 alone when no rule stops it."""
     run = open_run(str(directory))
     return list(run.stop.looks) if run.stop else [0]
 
 
-def look(directory: Path) -> Run:
+def decided(directory: Path) -> Run:
     """Return the run after each decision that is due was taken and recorded.
 
     In a process of its own, as `collect look`: reading the calls takes processes and memory, and
     this one may be a worker of Ansible. Raises InputError with what that process says.
     """
     run = open_run(str(directory))
-    if not run.looks_due():
+    if not run.analyses_due():
         return run
     command = [sys.executable, "-m", "collect", "look", str(run.directory)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise InputError(done.stderr.strip().removeprefix("collect: ") or f"{run.name}: no look")
+        raise InputError(
+            done.stderr.strip().removeprefix("collect: ") or f"{run.name}: no interim analysis"
+        )
     return open_run(str(directory))
 
 
 def open_trials(directory: Path, upto: int = 0) -> list[str]:
     """Return the ids of the trials to run now, in plan order: those up to `upto` blocks.
 
-    None when an earlier look is not done; when the run has stopped, those with a profiler. With an
-    `upto` of 0, that of a run without a rule, all open trials.
+    None when an earlier analysis is not done; when the run has stopped, those with a profiler. With
+    an `upto` of 0, that of a run without a rule, all open trials.
     """
-    run = look(directory)
+    run = decided(directory)
     sealed = {path.name for path in run.directories()}
     looks = run.stop.looks if run.stop and upto else ()
     earlier = max((one for one in looks if one < upto), default=0)

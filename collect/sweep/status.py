@@ -38,8 +38,8 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class NextLook:
-    """The next look of a rule: after how many blocks, how many trials before it, and the time."""
+class NextAnalysis:
+    """The next interim analysis: after how many blocks, the trials before it, and the time."""
 
     blocks: int
     remaining: int
@@ -54,8 +54,9 @@ class Status:
     wait for a node, by trial; `thrown_away` counts the attempts that a fault of the lab spoilt.
     `nodes` are those that the runner has asked so far, by name. `client_free_mb` is what was free
     on the client when it was last seen, at `seen`. `next_look` is what is left until the rule that
-    may stop the run is looked at, None without a rule, after its last look and when it has stopped
-    the run; `decisions` are those of earlier looks, `rule` is None without one. `profiled` of the
+    may stop the run is checked, None without a rule, after its last check and when it has stopped
+    the run; `decisions` are those of earlier analyses, `rule` is None without one. `profiled` of
+    the
     `total` trials run with a profiler, `captured` have their packets kept; they never count.
     """
 
@@ -78,7 +79,7 @@ class Status:
     at: datetime
     rule: StopRule | None = None
     decisions: Sequence[Decision] = ()
-    next_look: NextLook | None = None
+    next_look: NextAnalysis | None = None
     profiled: int = 0
     captured: int = 0
 
@@ -101,7 +102,8 @@ class Status:
     def has_ended(self) -> bool:
         """Whether no further trial will be sealed unless the sweep is started again.
 
-        A runner that was given the trials up to a look is finished there, and the sweep goes on.
+        A runner that was given the trials up to an analysis is finished there, and the sweep goes
+        on.
         """
         is_at_look = self.next_look and self.state == "finished" and not self.put_off
         return self.remaining == 0 or (self.state in ENDED and not is_at_look)
@@ -164,7 +166,7 @@ class Watch:
     def status(self) -> Status:
         """Return the status of the run now; a trial that cannot be read counts as remaining."""
         if self._run.stop and [*self._run.decisions] != read_decisions(self._run.directory):
-            self._run = open_run(str(self._run.directory))  # a look may have ended it
+            self._run = open_run(str(self._run.directory))  # an interim analysis may have ended it
         run, planned = self._run, self._planned
         present = {path.name: path for path in run.directories() if path.name in planned}
         self._sealed = {name: trial for name, trial in self._sealed.items() if name in present}
@@ -217,7 +219,7 @@ class Watch:
 
 
 def read_status(run: Run) -> Status:
-    """Snapshot at a run once."""
+    """Look at a run once."""
     return Watch(run).status()
 
 
@@ -278,7 +280,7 @@ def lines_of(status: Status) -> list[tuple[str, str]]:
         reasons = Counter(status.put_off.values())
         text = "; ".join(f"{count} trials: {reason}" for reason, count in reasons.most_common())
         lines.append(("put off", text))
-    lines += _looks(status)
+    lines += _analyses(status)
     if status.remaining:
         lines.append(("time left", _time_left(status.eta)))
     client = "" if status.client_free_mb is None else f", {status.client_free_mb} MiB on the client"
@@ -294,8 +296,8 @@ def lines_of(status: Status) -> list[tuple[str, str]]:
     return lines
 
 
-def _looks(status: Status) -> list[tuple[str, str]]:
-    """Return what was decided at the looks of a rule, and when the next one is."""
+def _analyses(status: Status) -> list[tuple[str, str]]:
+    """Return what the interim analyses of a rule decided, and when the next one is."""
     if status.rule is None:
         return []
     lines = [("stops at", str(status.rule))]
@@ -306,7 +308,7 @@ def _looks(status: Status) -> list[tuple[str, str]]:
     if ahead := status.next_look:
         left = "" if ahead.eta is None else f", {in_words(ahead.eta.total_seconds())}"
         lines.append(
-            ("next look", f"after {ahead.blocks} blocks: {ahead.remaining} trials left{left}")
+            ("next analysis", f"after {ahead.blocks} blocks: {ahead.remaining} trials left{left}")
         )
     return lines
 
@@ -345,13 +347,13 @@ def _time_left(left: timedelta | None) -> str:
 
 def _next_look(
     run: Run, remaining: Sequence[PlannedTrial], sealed: Sequence[tuple[PlannedTrial, Trial]]
-) -> NextLook | None:
+) -> NextAnalysis | None:
     done = len(run.decisions)
     if run.stop is None or done == len(run.stop.looks) or (done and run.decisions[-1].stops):
         return None
     look = run.stop.looks[done]
     before = [trial for trial in remaining if trial.block <= look]
-    return NextLook(look, len(before), _eta(before, sealed))
+    return NextAnalysis(look, len(before), _eta(before, sealed))
 
 
 def _seconds(left: timedelta | None) -> int | None:

@@ -11,7 +11,7 @@ from ansible.errors import AnsibleFilterError
 
 from collect.errors import InputError
 from collect.run.plan import PlannedTrial, read_plan
-from collect.sweep.interim import looks_of, open_trials
+from collect.sweep.interim import analyses_of, open_trials
 
 EXAMPLES = r"""
 - name: Show how often the nodes are set
@@ -148,7 +148,7 @@ def put_off(runs: Sequence[Mapping[str, str]], root: str) -> list[str]:
 def looks(results: str) -> list[int]:
     """Return the numbers of blocks after which a run is looked at; 0 alone when it is not."""
     try:
-        return looks_of(Path(results))
+        return analyses_of(Path(results))
     except InputError as error:
         raise AnsibleFilterError(str(error)) from None
 

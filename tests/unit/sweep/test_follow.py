@@ -389,7 +389,7 @@ def test_the_hook_hears_of_the_end_of_a_run_that_stops_and_not_of_a_look(tmp_pat
     hook = Hook(f"cp /dev/stdin {told}", tmp_path)
     terms = Terms(source=str(client.directory), unit="runner", reserve_mb=1, look=2)
     Follower(here, client, terms, said.append, hook).follow(sleep=lambda seconds: None)
-    assert any("looked after 2 blocks" in line for line in said)
+    assert any("analysed after 2 blocks" in line for line in said)
     assert (json.loads(told.read_text())["event"] if told.exists() else None) == event
     assert len(open_trials(here, 4)) == (4 if varies else 0)
     assert len(sealed(here)) == 4

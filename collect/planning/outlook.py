@@ -1,0 +1,187 @@
+"""The plan of a night as JSON, and as tables on a terminal."""
+
+import json
+import math
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from collect.cells.notation import show_level
+from collect.planning.night import Outlook, Quantity, Row, Way
+from collect.planning.pilot import PilotCell
+from collect.printable import console
+from collect.run.cell import Cell, level_text
+from collect.stats.sample_size import ASSURANCE, MOST_BLOCKS, POWER
+from collect.time_left import in_words
+
+SCHEMA = 1
+
+
+def as_json(outlook: Outlook) -> str:
+    """Return everything as JSON: times in seconds, widths and deviations as shares."""
+    wish = outlook.wish
+    content = {
+        "schema": SCHEMA,
+        "run": outlook.run.name,
+        "profile": outlook.profile,
+        "half_width": wish.half_width,
+        "hours": wish.hours,
+        "contrast": wish.contrast,
+        "assurance": ASSURANCE,
+        "pilot_blocks": outlook.pilot.blocks,
+        "start_s": outlook.pilot.start_s,
+        "as_it_stands": _way_record(outlook.as_it_stands),
+        "best": _way_record(outlook.best),
+        "cells": [_cell_record(outlook, cell) for cell in outlook.best.calls],
+        "quantities": [
+            {
+                "cells": [dict(cell) for cell in now.quantity.cells],
+                "as_it_stands": _row_record(now),
+                "best": _row_record(then),
+            }
+            for now, then in zip(outlook.as_it_stands.rows, outlook.best.rows, strict=True)
+        ],
+        "lacking": [
+            {"factors": dict(cell), "reason": reason} for cell, reason in outlook.lacking.items()
+        ],
+        "notes": list(outlook.notes),
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _way_record(way: Way) -> dict[str, Any]:
+    return {
+        "blocks": way.blocks,
+        "seconds": way.seconds,
+        "block_s": way.block_s,
+        "night": {"blocks": way.night_blocks, "half_width": way.night_half_width},
+    }
+
+
+def _cell_record(outlook: Outlook, cell: Cell) -> dict[str, Any]:
+    one = outlook.pilot.cells[cell]
+    return {
+        "factors": dict(cell),
+        "mean_ms": one.mean_ms,
+        "deviation": dict(zip(("blocks", "forks", "calls"), _deviations(one), strict=True)),
+        "fork_s": one.fork_s,
+        "call_s": one.call_s,
+        "forks": outlook.forks[cell],
+        "calls_as_it_stands": outlook.as_it_stands.calls[cell],
+        "calls": outlook.best.calls[cell],
+    }
+
+
+def _row_record(row: Row) -> dict[str, Any]:
+    return {"blocks": row.blocks, "half_width": row.half_width, "detectable": row.detectable}
+
+
+def _deviations(one: PilotCell) -> tuple[float, float, float]:
+    """Return the standard deviations between blocks, forks and calls, as shares of the mean."""
+    spread = one.spread
+    own = max(spread.variance - spread.calls, 0.0)
+    shared = min(one.shared, own)
+    return math.sqrt(shared), math.sqrt(own - shared), math.sqrt(one.call_variance)
+
+
+def print_text(outlook: Outlook) -> None:
+    """Print the levels of repetition of each cell, what is wanted, and the night."""
+    out = console()
+    out.print(_cells(outlook))
+    out.print(_rows(outlook))
+    for cell, reason in outlook.lacking.items():
+        out.print(Text(f"not planned: {_named(cell)}: {reason}"))
+    for line in (*_summary(outlook), *outlook.notes):
+        out.print(Text(line))
+
+
+def _cells(outlook: Outlook) -> Table:
+    title = f"{outlook.run.name}: how much each level of repetition varies (±, % of the mean)"
+    table = Table(title=Text(title), title_justify="left")
+    for factor in next(iter(outlook.best.calls)):
+        table.add_column(Text(factor))
+    for name in ("mean, ms", "blocks", "forks", "calls", "fork, s", "calls now", "calls best"):
+        table.add_column(name, justify="right")
+    for cell, best in outlook.best.calls.items():
+        one = outlook.pilot.cells[cell]
+        table.add_row(
+            *map(Text, map(level_text, cell.levels)),
+            f"{one.mean_ms:.4g}",
+            *(f"{100 * share:.1f}" for share in _deviations(one)),
+            f"{one.fork_s:.1f}",
+            str(outlook.as_it_stands.calls[cell]),
+            str(best),
+        )
+    return table
+
+
+def _rows(outlook: Outlook) -> Table:
+    wish = outlook.wish
+    table = Table(
+        title=Text(f"Each by itself, with the best calls, in {wish.hours:g} h"),
+        title_justify="left",
+    )
+    table.add_column("cell" if wish.contrast is None else f"ratio of two {wish.contrast}")
+    for name in (f"blocks for ±{_percent(wish.half_width)}", "interval then, ±", "sees"):
+        table.add_column(name, justify="right")
+    for row in outlook.best.rows:
+        table.add_row(
+            Text(_name(row.quantity, wish.contrast)),
+            _count(row.blocks),
+            _percent(row.half_width),
+            _percent(row.detectable),
+        )
+    return table
+
+
+def _name(quantity: Quantity, contrast: str | None) -> str:
+    if contrast is None:
+        return _named(quantity.cells[0])
+    levels = " / ".join(level_text(cell[contrast]) for cell in quantity.cells)
+    return ", ".join(filter(None, [levels, _named(quantity.cells[0].without(contrast))]))
+
+
+def _named(cell: Cell) -> str:
+    return ", ".join(f"{factor} {show_level(level)}" for factor, level in cell.items())
+
+
+def _summary(outlook: Outlook) -> list[str]:
+    wish, best = outlook.wish, outlook.best
+    what = "cell" if wish.contrast is None else f"ratio of two {wish.contrast}"
+    lines = [
+        f"±{_percent(wish.half_width)} in every {what}, with {_percent(ASSURANCE)} certainty, "
+        f"{way_name}: "
+        + (
+            f"{way.blocks} blocks of one fork of each of {len(way.calls)} cells, "
+            f"{in_words(way.seconds)}"
+            if way.blocks is not None and way.seconds is not None
+            else f"not even with {MOST_BLOCKS} blocks"
+        )
+        for way_name, way in (
+            ("with the calls as they stand", outlook.as_it_stands),
+            ("with the best number of calls", best),
+        )
+    ]
+    if best.night_half_width is None:
+        lines.append(
+            f"{wish.hours:g} h: not two blocks, since one takes {in_words(best.block_s)}; give "
+            "more hours, or plan fewer cells"
+        )
+        return lines
+    seen = max(row.detectable or 0.0 for row in best.rows)
+    lines.append(
+        f"{wish.hours:g} h at their best: {best.night_blocks} blocks; every interval within "
+        f"±{_percent(best.night_half_width)} with {_percent(ASSURANCE)} certainty; a difference "
+        f"of {_percent(seen)} is found with a power of {_percent(POWER)} at the level of 5 % over "
+        f"all {len(best.rows)} comparisons (Holm)"
+    )
+    return lines
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.3g} %"
+
+
+def _count(blocks: int | None) -> str:
+    return f"> {MOST_BLOCKS}" if blocks is None else str(blocks)
