@@ -35,7 +35,8 @@ runs, and no verdict. Five runs of a kind tell far more than two.
 Exit code 1 when a cell exceeds its budget beyond doubt, when a cell with a budget
 fails now, or when a trial is refused; 2 when the runs cannot be compared. A
 difference without a budget is no finding: exit code 0. Of two runs alone the
-budget is judged by their trials, so choose it larger than nights differ.
+budget is judged by their trials, which cannot tell nights from systems: choose it
+larger than nights differ, or name runs of the same thing (--noise).
 
 A budget says how many times as long as on the other side a cell may take: one ratio
 for all cells, or a YAML file, where the last entry that matches a cell wins:

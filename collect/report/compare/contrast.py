@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from collect.stats.estimates import Estimate
-from collect.stats.repeated import confidence_of, pay
+from collect.stats.spending import ERROR, corrected
 
 Trials = Sequence[float]
 """The trial means of a cell in one run, in ms."""
@@ -46,13 +46,13 @@ def contrast(
     after: Sequence[Trials],
     noise: Sequence[Trials] = (),
     budget: float | None = None,
-    looks: int = 1,
+    error: float = ERROR,
 ) -> Contrast | str:
     """Compare the runs of two sides; return the reason in words when they allow no statement.
 
     Runs are the samples as soon as one side, or `noise` (runs of one and the same thing), has two:
     see `_between`. Otherwise the interval is that of the trials of the two runs: Welch's, of logs;
-    it pays for the `looks` at which the two may have ended. Runs as samples owe nothing: each is
+    it may miss as often as `error`. Runs as samples are not corrected for interim analyses: each is
     one value, whatever ended it.
     """
     for trials in (*before, *after, *noise):
@@ -62,22 +62,22 @@ def contrast(
     if not sides[0] or not sides[1]:
         return "a side has no trial"
     between = max(map(len, sides)) > 1
-    error = _between(*sides) if between else _within(sides[0][0], sides[1][0])
-    if isinstance(error, str):
-        return error
+    of_mean = _between(*sides) if between else _within(sides[0][0], sides[1][0])
+    if isinstance(of_mean, str):
+        return of_mean
     difference = _mean(sides[0]) - _mean(sides[1])
-    looks = 1 if between else looks
+    error = ERROR if between else error
 
     def p_of(ratio: float) -> float:
-        distance = abs(difference - math.log(ratio)) / error.size
-        return pay(float(2 * stats.t.sf(distance, error.freedom)), looks)
+        distance = abs(difference - math.log(ratio)) / of_mean.size
+        return corrected(float(2 * stats.t.sf(distance, of_mean.freedom)), error)
 
-    reach = float(stats.t.ppf((1 + confidence_of(looks)) / 2, error.freedom)) * error.size
+    reach = float(stats.t.ppf(1 - error / 2, of_mean.freedom)) * of_mean.size
     with np.errstate(over="ignore"):
         low, value, high = np.exp([difference - reach, difference, difference + reach]).tolist()
     samples = len(sides[0]) + len(sides[1]) if between else len(sides[0][0]) + len(sides[1][0])
     return Contrast(
-        Estimate(value, low, high, samples, looks=looks),
+        Estimate(value, low, high, samples, error=error),
         "runs" if between else "trials",
         p_of(1),
         None if budget is None else p_of(budget),

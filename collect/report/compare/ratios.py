@@ -9,14 +9,13 @@ import numpy as np
 from collect.cells.analysis import Analysis
 from collect.cells.cells import NOT_RUN, CellResult
 from collect.errors import InputError
+from collect.planning.interim import error_of
 from collect.report.compare.budget import Budget
 from collect.report.compare.contrast import Contrast, Unit, contrast
 from collect.run.cell import Cell, Level
 from collect.stats.estimates import Estimate
 from collect.stats.groups import holm
-from collect.stats.repeated import CONFIDENCE
-
-ALPHA = 1 - CONFIDENCE
+from collect.stats.spending import ERROR as ALPHA
 
 
 class CellVerdict(StrEnum):
@@ -53,10 +52,10 @@ class Side:
 
 @dataclass(frozen=True)
 class SideCell:
-    """A cell in the runs of a side that planned it, which could end at `looks` looks in all."""
+    """A cell in the runs of a side that planned it; `error` is the least of their intervals'."""
 
     results: tuple[CellResult, ...]
-    looks: int
+    error: float
 
     @property
     def cell(self) -> Cell:
@@ -194,9 +193,8 @@ def _compared(
     outcomes = before.outcome, after.outcome
     if outcomes == ("ok", "ok"):
         spread = noise.samples if noise else []
-        # Two runs may have ended at any pair of their looks.
-        looks = before.looks * after.looks
-        found = contrast(before.samples, after.samples, spread, ratio, looks)
+        error = min(before.error, after.error)
+        found = contrast(before.samples, after.samples, spread, ratio, error)
         if isinstance(found, str):
             return replace(comparison, reason=found), None
         remark = _remark(labels, before, after)
@@ -261,12 +259,12 @@ def _remark(labels: tuple[str, str], before: SideCell, after: SideCell) -> str:
 
 def _cells(runs: Sequence[Analysis]) -> dict[Cell, SideCell]:
     found: dict[Cell, list[CellResult]] = {}
-    looks: dict[Cell, int] = {}
+    errors: dict[Cell, float] = {}
     for analysis in runs:
         for result in analysis.cells:
             found.setdefault(result.cell, []).append(result)
-            looks[result.cell] = looks.get(result.cell, 1) * analysis.run.paid_looks
-    return {cell: SideCell(tuple(results), looks[cell]) for cell, results in found.items()}
+            errors[result.cell] = min(errors.get(result.cell, ALPHA), error_of(analysis.run))
+    return {cell: SideCell(tuple(results), errors[cell]) for cell, results in found.items()}
 
 
 def _levels(analyses: Sequence[Analysis]) -> Mapping[str, list[Level]]:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ from collect.report.compare.ratios import (
 )
 from collect.run.cell import Cell
 from collect.run.directory import Run
+from collect.run.interference import disturbances
 from collect.templates import templates_in
 
 _RATIO = (
@@ -44,10 +46,14 @@ _OF_TRIALS = (
     "its budget. Name several runs on each side (--against), or runs of one and the same thing "
     "(--noise)."
 )
-_OF_LOOKS = (
-    " A run could end early by its own trials (stop), so each interval also pays for every pair of "
-    "looks at which the two could end (Bonferroni)."
+_OF_INTERIM = (
+    " Interim analyses could end a run early (stop), so each interval is corrected for them."
 )
+_NIGHTS = (
+    "nobody can tell nights from systems by one run on each side: name runs of the same thing "
+    "(--noise), or several on each side (--against)"
+)
+_MOST_LIMITS = 3
 _STYLES = {
     CellVerdict.FASTER: "green",
     CellVerdict.SLOWER: "yellow",
@@ -81,8 +87,8 @@ class Outcome:
 
     @property
     def summary(self) -> list[str]:
-        """How many cells are what, a line each other run, and a last one for the budget."""
-        lines = []
+        """How many cells are what, how disturbed each side was, and what exceeds its budget."""
+        lines = [disturbed for side in self._sides if (disturbed := _disturbed(side))]
         for side in self.others:
             cells = [c.verdict for c in self.compared.comparisons if c.run == side.label]
             counts = [f"{cells.count(v)} {v}" for v in CellVerdict if v in cells]
@@ -90,15 +96,23 @@ class Outcome:
             lines.append(f"{against}: {len(cells)} cells, {', '.join(counts)}")
         if self.has_budget:
             over = len(self.compared.over)
-            doubt = "beyond doubt" if self.unit == "runs" else "in these runs"
-            lines.append(f"over budget {doubt}: {over or 'no'} cell{'' if over == 1 else 's'}")
+            of_runs = self.unit == "runs"
+            line = (
+                f"over budget {'beyond doubt' if of_runs else 'in these runs'}: "
+                f"{over or 'no'} cell{'' if over == 1 else 's'}"
+            )
+            lines.append(line if of_runs or not over else f"{line}; {_NIGHTS}")
         return lines
+
+    @property
+    def _sides(self) -> Sequence[Side]:
+        return (self.reference, *self.others)
 
     @property
     def unit(self) -> Unit:
         """What the intervals take for samples."""
-        sides = (self.reference, *self.others)
-        return "runs" if self.noise or any(len(side.named) > 1 for side in sides) else "trials"
+        several = any(len(side.named) > 1 for side in self._sides)
+        return "runs" if self.noise or several else "trials"
 
     @property
     def method(self) -> str:
@@ -106,13 +120,24 @@ class Outcome:
         others = " or ".join(side.label for side in self.others)
         ratio = _RATIO.format(others=others, reference=self.reference.label)
         if self.unit == "trials":
-            sides = (self.reference, *self.others)
-            may_stop = any(one.run.paid_looks > 1 for side in sides for one in side.runs)
-            return ratio + _OF_TRIALS + (_OF_LOOKS if may_stop else "")
-        groups = [side.label for side in (self.reference, *self.others) if len(side.runs) > 1]
+            may_stop = any(one.run.stop for side in self._sides for one in side.runs)
+            return ratio + _OF_TRIALS + (_OF_INTERIM if may_stop else "")
+        groups = [side.label for side in self._sides if len(side.runs) > 1]
         return ratio + _OF_RUNS.format(
             groups="; ".join([*groups, ", ".join(self.noise)]).strip("; ")
         )
+
+
+def _disturbed(side: Side) -> str:
+    """Return how many trials of a side a disturbance hit, and which are the most; "" for none."""
+    trials = [t.trial for one in side.runs for cell in one.cells for t in cell.counted]
+    found = [{one.limit for one in disturbances(trial)} for trial in trials]
+    hit = sum(map(bool, found))
+    if not hit:
+        return ""
+    limits = Counter(limit for limits in found for limit in limits)
+    named = ", ".join(f"{limit}: {count}" for limit, count in limits.most_common(_MOST_LIMITS))
+    return f"{side.label}: a disturbance hit {hit} of {len(trials)} trials ({named})"
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
@@ -181,6 +206,10 @@ def as_json(outcome: Outcome) -> str:
             {"subject": d.subject, "values": dict(zip(outcome.runs, d.values, strict=True))}
             for d in outcome.differences
         ],
+        "summary": outcome.summary,
+        "disturbed": {
+            side.label: _disturbed(side) for side in (outcome.reference, *outcome.others)
+        },
         "over_budget": len(outcome.compared.over),
     }
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)

@@ -109,13 +109,15 @@ def test_two_runs_alone_have_no_verdict_since_trials_would_say_too_much(run_of, 
     assert "12 cells, 12 no verdict" in printed
 
 
-def test_two_runs_that_may_stop_early_pay_for_their_looks_and_several_do_not(run_of, capsys):
+def test_two_runs_that_may_stop_early_are_corrected_and_several_are_not(run_of, capsys):
     rng = np.random.default_rng(23)
     nights = [rng.lognormal(0, 0.05, 5) for _ in range(4)]
-    fixed, paid = (contrast(nights[:1], nights[1:2], budget=1.2, looks=k) for k in (1, 6))
-    assert paid.ratio.low < fixed.ratio.low
-    assert paid.p_budget == pytest.approx(min(1, 6 * fixed.p_budget))
-    assert contrast(nights[:2], nights[2:], looks=6) == contrast(nights[:2], nights[2:])
+    fixed, corrected = (
+        contrast(nights[:1], nights[1:2], budget=1.2, error=error) for error in (0.05, 0.01)
+    )
+    assert corrected.ratio.low < fixed.ratio.low
+    assert corrected.p_budget == pytest.approx(min(1, 5 * fixed.p_budget))
+    assert contrast(nights[:2], nights[2:], error=0.01) == contrast(nights[:2], nights[2:])
     rule = {"half_width": 0.05, "looks": [2, 3]}
     study = changed(replicates=3, calls=3, warmup=1, stop=rule)
     runs = [
@@ -123,7 +125,7 @@ def test_two_runs_that_may_stop_early_pay_for_their_looks_and_several_do_not(run
         for name, text in (("a", study), ("b", changed(replicates=3, calls=3, warmup=1)))
     ]
     assert main(["compare", *runs]) == 0
-    assert "each interval also pays" in " ".join(capsys.readouterr().out.split())
+    assert "each interval is corrected for them" in " ".join(capsys.readouterr().out.split())
 
 
 def test_holm_is_that_of_r():
@@ -465,3 +467,40 @@ def test_two_runs_of_one_name_are_told_apart_and_one_run_twice_is_refused(run_of
     assert "elsewhere/night against" in capsys.readouterr().out
     assert main(["compare", other, other]) == 2
     assert "given twice" in capsys.readouterr().err
+
+
+def disturbed(run, load):
+    """Let the load before every trial of a run have been so high."""
+    for planned in run.plan:
+        path = run.trials_directory / planned.id / "trial.json"
+        record = json.loads(path.read_text())
+        record["interference"] = {"client": {"load1": [load, load], "cores": 2}}
+        path.write_text(json.dumps(record))
+
+
+def test_a_comparison_says_how_disturbed_each_side_was(run_of, capsys):
+    calm, loaded = (run_of(name=name) for name in ("calm", "loaded"))
+    disturbed(calm, 0.5)
+    disturbed(loaded, 5.0)
+    assert main(["compare", str(calm.directory), str(loaded.directory)]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    count = len(loaded.plan)
+    assert f"loaded: a disturbance hit {count} of {count} trials (load before it over 1.5" in text
+    assert "calm: a disturbance" not in text
+    assert main(["compare", str(calm.directory), str(loaded.directory), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)["disturbed"]
+    assert said["calm"] == ""
+    assert said["loaded"].startswith("loaded: a disturbance hit")
+
+
+def test_over_budget_by_two_runs_alone_says_that_nights_are_not_told_from_systems(run_of, capsys):
+    runs = [
+        str(run_of(slower(factor), name=name).directory) for name, factor in (("a", 1), ("b", 2))
+    ]
+    arguments = ["compare", *runs, "--budget", "1.1"]
+    assert main(arguments) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert "over budget in these runs: 12 cells; nobody can tell nights from systems" in text
+    noise = [str(run_of(slower(1 + 0.01 * n), name=f"same{n}").directory) for n in range(8)]
+    assert main([*arguments, "--noise", *noise]) == 1
+    assert "nobody can tell" not in " ".join(capsys.readouterr().out.split())
