@@ -1,11 +1,11 @@
-"""Exports what a run says of its document: the claims as CSV and drawing, and all as Markdown."""
+"""Exports what a run says of its paper: the claims as CSV and drawing, and all as Markdown."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from collect.cells.analysis import Analysis
-from collect.cells.notation import show_estimate
+from collect.cells.notation import show, show_estimate
 from collect.exchange.tables import markdown, write_rows
 from collect.replication.claims import Judgement
 from collect.replication.exhibits import Entry, Exhibit, Figure, Header, Table
@@ -17,6 +17,7 @@ from collect.stats.estimates import Estimate
 _COLUMNS = (
     *("claim", "sentence", "where", "statistic", "bound", "number", "paper", "measured"),
     *("ci95_low", "ci95_high", "samples", "verdict", "verdict_of_claim", "not_even_in_paper"),
+    *("size", "sign", "drifting"),
 )
 
 _MOST_NUMBERS = 10
@@ -48,7 +49,40 @@ def _numbers(judged: JudgedClaim) -> Iterator[list[Any]]:
             *ends,
             *(result.verdict, judged.measured.verdict),
             "true" if judged.is_not_even_in_paper else "false",
+            *(result.size, result.sign, "true" if judged.measured.is_drifting else "false"),
         ]
+
+
+def write_verdicts(analysis: Analysis, path: Path) -> None:
+    """Write a Markdown table with a short row for each claim."""
+    rows = [
+        [
+            analysis.run.study,
+            judged.claim.sentence,
+            _in_short(judged.published),
+            _in_short(judged.measured),
+            _verdict(judged),
+        ]
+        for judged in replicate(analysis).claims
+    ]
+    lines = _pipes(["study", "claim", "paper", "measured", "verdict"], rows)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _in_short(judgement: Judgement) -> str:
+    """Return a number with its interval, or how many of several lie inside, and their range."""
+    if isinstance(judgement.only, Estimate):
+        return show_estimate(judgement.only)
+    values = [number.value for number in judgement.tested]
+    if not values:
+        return "-"
+    inside = f"{judgement.holding} of {len(judgement.results)} inside"
+    return f"{inside}, {show(min(values))} to {show(max(values))}"
+
+
+def _verdict(judged: JudgedClaim) -> str:
+    flag = ", not even in the paper" * judged.is_not_even_in_paper
+    return f"{judged.measured.words}{flag}"
 
 
 def write_chart(analysis: Analysis, path: Path) -> None:
@@ -63,10 +97,10 @@ def write_replication(analysis: Analysis, path: Path) -> None:
     replication = replicate(analysis)
     parts = [
         [f"Run {analysis.run.name}: study {analysis.run.study}, profile {analysis.run.profile}."],
-        [replication.paying] if replication.paying else [],
+        [replication.correction] if replication.correction else [],
         ["## Claims"],
         _pipes(
-            ["claim", "holds if", "the document", "measured", "verdict"],
+            ["claim", "holds if", "the paper", "measured", "verdict"],
             [_claim(judged) for judged in replication.claims],
         ),
         [f"- {markdown(sentence)}" for sentence in replication.summary],
@@ -77,22 +111,24 @@ def write_replication(analysis: Analysis, path: Path) -> None:
 
 
 def _claim(judged: JudgedClaim) -> list[str]:
-    claim, flag = judged.claim, ", not even in the document" * judged.is_not_even_in_paper
+    claim = judged.claim
     return [
         f"{claim.sentence} ({claim.where})",
         f"{claim.statistic} {claim.bound}",
         _found(judged.published),
         _found(judged.measured),
-        f"{judged.measured.verdict}{flag}",
+        _verdict(judged),
     ]
 
 
 def _found(judgement: Judgement) -> str:
     if len(judgement.results) > _MOST_NUMBERS:
         return in_words(judgement)
+    numbers = [(result.label, result.estimate) for result in judgement.results]
+    aside = [(f"not judged, {label}", number) for label, number in judgement.beside]
     return "; ".join(
-        f"{result.label}: {_value(result.estimate)}" if result.label else _value(result.estimate)
-        for result in judgement.results
+        f"{label}: {_value(number)}" if label else _value(number)
+        for label, number in numbers + aside
     )
 
 
@@ -120,7 +156,7 @@ def _spread(head: Sequence[Header]) -> list[str]:
 def _entry(entry: Entry) -> str:
     if entry.estimate is None:
         return entry.text
-    over = f" ({show_estimate(entry.over_paper)}x the document's)" if entry.over_paper else ""
+    over = f" ({show_estimate(entry.over_paper)}x the paper's)" if entry.over_paper else ""
     return f"{show_estimate(entry.estimate)}{over}"
 
 

@@ -65,13 +65,18 @@ FORMATS: Mapping[str, Format] = {
     ),
     "markdown": Format("the cells as a pipe table", ".md", "tables:write_markdown"),
     "claims": Format(
-        "CSV with a row for each number of each claim: bound, document, measured, verdict",
+        "CSV with a row for each number of each claim: bound, paper, measured, verdict",
         ".claims.csv",
         "claims:write_claims",
     ),
+    "verdicts": Format(
+        "Markdown table with a short row for each claim: paper, measured, verdict",
+        ".verdicts.md",
+        "claims:write_verdicts",
+    ),
     "chart": Format("the claims as a drawing (SVG)", ".claims.svg", "claims:write_chart"),
     "replication": Format(
-        "Markdown with the claims and all exhibits, the document beside what was measured",
+        "Markdown with the claims and all exhibits, the paper next to what was measured",
         ".replication.md",
         "claims:write_replication",
     ),

@@ -1,1 +1,1 @@
-"""A document beside a run: evidence, claims and exhibits."""
+"""A paper beside a run: evidence, claims and exhibits."""

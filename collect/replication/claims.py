@@ -1,4 +1,4 @@
-"""Claims of the documents as predicates, judged on the published numbers and on a run."""
+"""Claims of the papers as predicates, judged on the published numbers and on a run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,27 +8,36 @@ from collect.replication.evidence import Evidence, Quantity, Statistic, Untested
 from collect.run.cell import Cell
 from collect.stats.estimates import Estimate
 from collect.stats.groups import holm
-from collect.stats.repeated import CONFIDENCE
+from collect.stats.spending import ERROR
 
 Numbers = Callable[[Evidence], Sequence[tuple[str, Estimate | Untested]]]
 """The numbers a claim is about, each with its label."""
 
 
 class Verdict(StrEnum):
-    """The verdict on a claim."""
+    """The verdict on a claim, or on one number of it."""
 
     HOLDS = "holds"
     DIRECTION_ONLY = "direction only"
+    SIGN_OPEN = "sign open"
     INCONCLUSIVE = "inconclusive"
     FAILS = "fails"
     NOT_TESTED = "not tested"
+
+
+class Status(StrEnum):
+    """What an interval says of the size of a number, or of its sign."""
+
+    SHOWN = "shown"
+    REFUTED = "refuted"
+    OPEN = "open"
 
 
 @dataclass(frozen=True)
 class Bound:
     """Where a statistic must lie; an open end excludes its limit.
 
-    Below `negligible`, where a bound has one, an effect that is not outside counts as outside too.
+    A bound with `negligible` claims an effect: it is refuted only by one below that.
     """
 
     low: float = float("-inf")
@@ -50,33 +59,58 @@ class Bound:
             return f"{'<' if self.is_open else '≤'} {self.high:.4g}"
         return f"in [{self.low:.4g}, {self.high:.4g}]"
 
+    def holds(self, estimate: Estimate) -> bool:
+        """Tell whether the whole interval lies inside, and what else the number must be is."""
+        low, high = estimate.low, estimate.high
+        is_inside = low is not None and high is not None and low in self and high in self
+        return is_inside and estimate.is_confirmed
+
     def excludes(self, estimate: Estimate) -> bool:
         """Tell whether the whole interval lies on one side outside."""
         low, high = estimate.low, estimate.high
         if low is None or high is None:
             return False
-        if self.negligible is not None and high < self.negligible:
-            return True
+        if self.negligible is not None:
+            return high < self.negligible
         return all(v not in self for v in (low, high)) and (high <= self.low or low >= self.high)
 
-    def holds(self, estimate: Estimate) -> bool:
-        """Tell whether the whole interval lies inside."""
-        low, high = estimate.low, estimate.high
-        return low is not None and high is not None and low in self and high in self
+    def p_value(self, estimate: Estimate) -> float:
+        """Return the p-value against the true value lying inside; 1 without an interval.
+
+        It is never at odds with the interval: at most 0.05 exactly where that lies outside.
+        """
+        if estimate.low is None or estimate.high is None:
+            return 1.0
+        low = self.low if self.negligible is None else self.negligible
+        p_value = estimate.p_outside(low, self.high)
+        if not self.excludes(estimate):
+            return max(p_value or 0.0, _NOT_OUTSIDE)
+        # A limit that an open end leaves out is outside by itself.
+        return 0.0 if estimate.low == estimate.high else min(p_value or 0.0, ERROR)
+
+
+_NOT_OUTSIDE = 1.001 * ERROR
+"""Just above the level of a test."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """One number of a claim, and the verdict on it alone."""
+    """One number of a claim: what is known of its size and of its sign, alone and corrected."""
 
     label: str
     estimate: Estimate | Untested
-    verdict: Verdict
+    size: Status = Status.OPEN
+    sign: Status = Status.OPEN
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on this number alone."""
+        return verdict_of([self])
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a document as a predicate; every number it is about must lie in `bound`.
+    """A sentence of a paper as a predicate; every number it is about must lie in `bound`.
 
     `direction` is where the sign is right although the size is not; `where` says where the sentence
     stands; `note` what a reader must know of the published numbers. `beside` are numbers that the
@@ -98,14 +132,34 @@ class Claim:
         """Return the bound of the number with this label."""
         return self.bounds.get(label, self.bound)
 
+    def direction_of(self, label: str) -> Bound | None:
+        """Return where the sign of a number is right; None where its bound alone says it."""
+        own = self.bounds.get(label)
+        return None if own is not None and own.is_open else self.direction
+
 
 @dataclass(frozen=True)
 class Judgement:
-    """A claim judged on one evidence."""
+    """A claim judged on one evidence; `drifting` are the drifting cells whose times it uses."""
 
-    verdict: Verdict
     results: tuple[Result, ...]
     beside: tuple[tuple[str, Estimate | Untested], ...] = ()
+    drifting: tuple[Cell, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the claim."""
+        return verdict_of(self.results)
+
+    @property
+    def is_drifting(self) -> bool:
+        """Whether the verdict rests on cells that drift."""
+        return bool(self.drifting) and self.verdict != Verdict.NOT_TESTED
+
+    @property
+    def words(self) -> str:
+        """The verdict, and whether it rests on cells that drift."""
+        return f"{self.verdict}, drifting" if self.is_drifting else str(self.verdict)
 
     @property
     def tested(self) -> list[Estimate]:
@@ -124,56 +178,62 @@ class Judgement:
         return sum(result.verdict == Verdict.HOLDS for result in self.results)
 
 
-def judge(claim: Claim, evidence: Evidence) -> Judgement:
-    """Judge a claim by its worst number.
+def verdict_of(results: Sequence[Result]) -> Verdict:
+    """Return the verdict that the sizes and signs of all numbers give together.
 
-    A missing number keeps a claim from holding, and hides nothing that the others say. Of several
-    numbers some lie outside by chance: those that count as outside are corrected for how many were
-    tested (Holm 1979), and what does not pass is inconclusive.
+    A missing number keeps a claim from holding, and hides nothing that the others say.
     """
-    numbers = claim.numbers(evidence)
-    tested = [
-        (claim.bound_of(label), number) for label, number in numbers if isinstance(number, Estimate)
-    ]
-    outside = iter(_outside(tested))
-    results = tuple(
-        Result(label, number, Verdict.NOT_TESTED)
-        if isinstance(number, Untested)
-        else Result(label, number, _verdict(claim, label, number, is_outside=next(outside)))
-        for label, number in numbers
-    )
-    found = {result.verdict for result in results}
-    worst_first = (
-        Verdict.FAILS,
-        Verdict.INCONCLUSIVE,
-        Verdict.DIRECTION_ONLY,
-        Verdict.NOT_TESTED,
-    )
-    verdict = next((verdict for verdict in worst_first if verdict in found), Verdict.HOLDS)
-    beside = tuple(claim.beside(evidence)) if claim.beside else ()
-    return Judgement(verdict if results else Verdict.NOT_TESTED, results, beside)
-
-
-def _verdict(claim: Claim, label: str, number: Estimate, *, is_outside: bool) -> Verdict:
-    if claim.bound_of(label).holds(number):
+    tested = [result for result in results if isinstance(result.estimate, Estimate)]
+    sizes, signs = [one.size for one in results], [one.sign for one in results]
+    if not tested:
+        return Verdict.NOT_TESTED
+    if Status.REFUTED in signs:
+        return Verdict.FAILS
+    if Status.REFUTED in sizes:
+        is_right = all(sign == Status.SHOWN for sign in signs)
+        return Verdict.DIRECTION_ONLY if is_right else Verdict.SIGN_OPEN
+    if all(size == Status.SHOWN for size in sizes):
         return Verdict.HOLDS
-    if not is_outside:
+    if any(one.size == Status.OPEN for one in tested):
         return Verdict.INCONCLUSIVE
-    direction = None if label in claim.bounds else claim.direction
-    if direction is not None and direction.holds(number):
-        return Verdict.DIRECTION_ONLY
-    return Verdict.FAILS
+    return Verdict.NOT_TESTED
 
 
-def _outside(tested: Sequence[tuple[Bound, Estimate]]) -> list[bool]:
-    """Tell of each number whether it lies outside its bound, corrected for all of them."""
-    found = [bound.excludes(number) for bound, number in tested]
-    p_values = [number.p_outside(bound.low, bound.high) for bound, number in tested]
-    known = [1.0 if p is None else p for p in p_values]
-    # A limit that an open end leaves out, or an effect that is negligible, is outside by itself.
+def judge(claim: Claim, evidence: Evidence) -> Judgement:
+    """Judge a claim by the size and the sign of each of its numbers.
+
+    Of several numbers some lie outside by chance: refutations are corrected for how many were
+    measured (Holm 1979), those of sizes and those of signs each. A number without a direction of
+    its own has the sign right exactly where its size is.
+    """
+    seen: set[Cell] = set()
+    numbers = claim.numbers(evidence.watched(seen))
+    places = [place for place, (_, number) in enumerate(numbers) if isinstance(number, Estimate)]
+    bounds = [claim.bound_of(numbers[place][0]) for place in places]
+    directions = [claim.direction_of(numbers[place][0]) for place in places]
+    measured = [number for _, number in numbers if isinstance(number, Estimate)]
+    sizes = _statuses(bounds, measured)
+    signs = _statuses(
+        [own or bound for own, bound in zip(directions, bounds, strict=True)], measured
+    )
+    found = {
+        place: (size, size if own is None else sign)
+        for place, own, size, sign in zip(places, directions, sizes, signs, strict=True)
+    }
+    return Judgement(
+        tuple(Result(*one, *found.get(place, ())) for place, one in enumerate(numbers)),
+        tuple(claim.beside(evidence)) if claim.beside else (),
+        tuple(cell for cell in evidence.keys if cell in seen and evidence.is_drifting(cell)),
+    )
+
+
+def _statuses(bounds: Sequence[Bound], numbers: Sequence[Estimate]) -> list[Status]:
+    """Return of each number whether it is shown to be inside its bound, or refuted."""
+    pairs = list(zip(bounds, numbers, strict=True))
+    corrected = holm([bound.p_value(number) for bound, number in pairs])
     return [
-        is_out and (corrected < 1 - CONFIDENCE or p == 1 or len(tested) == 1)
-        for is_out, corrected, p in zip(found, holm(known), known, strict=True)
+        Status.SHOWN if bound.holds(number) else Status.REFUTED if p_value <= ERROR else Status.OPEN
+        for (bound, number), p_value in zip(pairs, corrected, strict=True)
     ]
 
 

@@ -4,26 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-import numpy as np
-
 from collect.cells.notation import show_level
 from collect.replication.evidence import Measured
-from collect.replication.exhibits import Entry, Header, Table, headings
+from collect.replication.exhibits import Entry, Table, headings
 from collect.run.cell import Cell, level_text
 from collect.stats.estimates import Estimate, geometric_t
 from collect.stats.groups import (
     Groups,
-    PairTest,
     check_residuals,
     compare_in_blocks,
-    compare_means,
-    compare_pairs,
-    compare_pairs_in_blocks,
-    hedges_of_pairs,
     holm,
     p_of_ratio,
 )
-from collect.stats.repeated import CONFIDENCE, pay
+from collect.stats.spending import ERROR, corrected
 
 _FAINT = 1e-300
 """Near the smallest number that a double holds with all its digits: below it digits are lost."""
@@ -34,7 +27,7 @@ class Sample:
     """Groups under one name; `are_samples` is false where values stand for a printed variance.
 
     With `in_blocks` each group has one value a block, and values at the same place share theirs.
-    What is computed of them pays for `looks` looks.
+    `error` is how often what is computed of them may miss.
     """
 
     name: str
@@ -43,7 +36,7 @@ class Sample:
     is_published: bool = False
     are_samples: bool = True
     in_blocks: bool = False
-    looks: int = 1
+    error: float = ERROR
 
 
 def value_entry(value: float | None, *, is_published: bool = False) -> Entry:
@@ -67,30 +60,27 @@ def percent_entry(share: float | None, *, is_published: bool = False) -> Entry:
     return Entry(f"{100 * share:.1f} %", sort=share, is_published=is_published)
 
 
-def robust_table(samples: Sequence[Sample]) -> Table:
-    """Compare F with the tests that do not need equal variances."""
-    rows = []
-    for sample in samples:
-        compare = compare_in_blocks if sample.in_blocks else compare_means
-        for test in compare(sample.groups):
-            row = [
-                Entry(sample.name, is_published=sample.is_published),
-                Entry(test.name, is_published=sample.is_published),
-                value_entry(test.statistic, is_published=sample.is_published),
-                *(value_entry(d, is_published=sample.is_published) for d in test.degrees),
-                p_entry(pay(test.p_value, sample.looks), is_published=sample.is_published),
-            ]
-            rows.append(row)
+def ranks_table(samples: Sequence[Sample]) -> Table:
+    """Compare F of logs inside blocks with F of aligned ranks."""
+    rows = [
+        [
+            Entry(sample.name),
+            Entry(test.name),
+            value_entry(test.statistic),
+            *map(value_entry, test.degrees),
+            p_entry(corrected(test.p_value, sample.error)),
+        ]
+        for sample in samples
+        if sample.in_blocks
+        for test in compare_in_blocks(sample.groups)
+    ]
     return Table(
-        id="robust-tests",
-        title="F beside robust tests",
-        caption="Whether the cells of an experiment have one mean. Trials that were measured in "
-        "whole blocks are compared inside them: by F with the block in its model; by F of aligned "
-        "ranks, on which one slow trial weighs little; and by Friedman, who takes the order inside "
-        "each block alone, and finds less. Where there are no blocks, F takes the variances for "
-        "equal; Welch and Brown-Forsythe do not, but over many small cells Welch finds in 13 to "
-        "29 of 100 cases a difference that is not there, instead of 5. No verdict hangs on this "
-        "table. A sample whose cells have one trial, or no variance, is left out.",
+        id="aligned-ranks",
+        title="F beside aligned ranks",
+        caption="Whether the cells of an experiment have one mean, from the logs of the means of "
+        "trials that were measured in whole blocks: by F with the block in its model, and by F of "
+        "aligned ranks, on which one slow trial weighs little. No verdict depends on this table. "
+        "A sample without two whole blocks is left out.",
         heads=[headings("numbers", "test", "statistic", "df", "df of the residual", "P-value")],
         rows=rows,
     )
@@ -121,57 +111,16 @@ def residual_table(samples: Sequence[Sample]) -> Table:
         id="residuals",
         title="Residual check",
         caption="What is left when the mean of each cell is taken off, and of each block where "
-        "trials are in whole blocks. F assumes that it is normal (Shapiro-Wilk inside each cell, "
-        "whatever its variance, combined over cells) and of one variance everywhere (Levene, about "
-        "medians): a small P-value speaks against. The last columns say how much of it comes from "
-        "the two worst cells. Printed summaries have variances alone.",
+        "trials are in whole blocks; of trials the logs of their means. F assumes that it is "
+        "normal (Shapiro-Wilk inside each cell, whatever its variance, combined over cells) and "
+        "of one variance everywhere (Levene, about medians): a small P-value speaks against. The "
+        "last columns say how much of it comes from the two worst cells. Printed summaries have "
+        "variances alone.",
         heads=[
             headings(
                 *("numbers", "normal, P-value", "equal variances, P-value"),
                 *("largest / smallest variance", "from two cells", "which"),
             )
-        ],
-        rows=rows,
-    )
-
-
-def pairs_table(title: str, samples: Sequence[Sample], unit: str) -> Table:
-    """Compare every pair of groups of each sample, family-wise, side by side."""
-    found: list[Mapping[tuple[str, str], PairTest]] = [
-        {
-            (sample.labels[pair.first], sample.labels[pair.second]): pair
-            for pair in (compare_pairs_in_blocks if sample.in_blocks else compare_pairs)(
-                sample.groups, sample.looks
-            )
-        }
-        for sample in samples
-    ]
-    names = list(dict.fromkeys(label for sample in samples for label in sample.labels))
-    rows = []
-    for names_of_pair in combinations(names, 2):
-        row = [Entry(name) for name in names_of_pair]
-        for sample, pairs in zip(samples, found, strict=True):
-            pair, printed = pairs.get(names_of_pair), sample.is_published
-            row += [
-                Entry(estimate=pair.difference if pair else None, is_published=printed),
-                p_entry(pair.p_value if pair else None, is_published=printed),
-                value_entry(pair.effect if pair else None, is_published=printed),
-            ]
-        if any(names_of_pair in pairs for pairs in found):
-            rows.append(row)
-    columns = (f"difference, {unit}", "P-value", "effect, g")
-    return Table(
-        id="pairs",
-        title=title,
-        caption="The first less the second, for every pair: trials in whole blocks by Tukey "
-        "against what is left inside the blocks, others by Games and Howell. Intervals and "
-        "P-values hold for all pairs at once, so that among them one false alarm is as rare as in "
-        "a single test. The effect is Hedges' g, the difference in standard deviations of a "
-        "sample, without blocks where there are any; trials vary less than calls, so theirs is "
-        "larger.",
-        heads=[
-            [Header("", 2), *(Header(sample.name, 3) for sample in samples)],
-            headings("first", "second", *columns * len(samples)),
         ],
         rows=rows,
     )
@@ -183,7 +132,6 @@ class _SystemPair:
     second: Cell
     ratio: Estimate
     p_value: float | None
-    effect: float | None
 
 
 def systems_table(measured: Measured, system: str, names: Mapping[str, str]) -> Table:
@@ -206,7 +154,6 @@ def systems_table(measured: Measured, system: str, names: Mapping[str, str]) -> 
                 *sides,
                 Entry(estimate=contrast.ratio),
                 p_entry(p_value),
-                value_entry(contrast.effect),
                 Entry(_faster(contrast, p_value, [side.text for side in sides])),
             ]
         )
@@ -215,12 +162,11 @@ def systems_table(measured: Measured, system: str, names: Mapping[str, str]) -> 
         title="System against system",
         caption="Time of the first over time of the second at each setting: geometric mean of one "
         "ratio a block with its 95 % interval. P-values are corrected over all rows (Holm), and "
-        "only they decide what is called faster. The effect is Hedges' g of the logs of trial "
-        "means, without what the trials of a block have in common.",
+        "only they decide what is called faster.",
         heads=[
             headings(
                 *(name.replace("_", " ") for name in rest),
-                *("first", "second", "first / second", "P-value", "effect, g", "faster"),
+                *("first", "second", "first / second", "P-value", "faster"),
             )
         ],
         rows=rows,
@@ -240,16 +186,15 @@ def _contrasts(measured: Measured, system: str) -> Sequence[_SystemPair]:
             rows = [(samples[0][b], samples[1][b]) for b in blocks]
             ratios = [first / second for first, second in rows if min(first, second) > 0]
             if ratios:
-                effect = hedges_of_pairs(np.log(ratios).tolist())
-                ratio = replace(geometric_t(ratios, measured.looks), lost=measured.lost(pair))
-                p_value = p_of_ratio(ratios, measured.looks)
-                found.append(_SystemPair(*pair, ratio, p_value, effect))
+                ratio = replace(geometric_t(ratios, measured.error), lost=measured.lost(pair))
+                p_value = p_of_ratio(ratios, measured.error)
+                found.append(_SystemPair(*pair, ratio, p_value))
     return found
 
 
 def _faster(contrast: _SystemPair, p_value: float | None, names: Sequence[str]) -> str:
     if p_value is None:
         return "too few trials to tell"
-    if p_value >= 1 - CONFIDENCE:
+    if p_value >= ERROR:
         return "no difference found"
     return names[1] if contrast.ratio.value > 1 else names[0]

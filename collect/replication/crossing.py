@@ -12,7 +12,7 @@ from collect.cells.notation import show
 from collect.replication.evidence import Evidence, Untested
 from collect.run.cell import Cell
 from collect.stats.estimates import Estimate
-from collect.stats.repeated import confidence_of
+from collect.stats.spending import ERROR
 
 _TICK_MS = 1e-6
 """One nanosecond, the unit of the logs: times of zero have no logarithm."""
@@ -20,7 +20,7 @@ _Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def crossing(
-    places: Sequence[float], blocks: Sequence[Sequence[float]], looks: int = 1
+    places: Sequence[float], blocks: Sequence[Sequence[float]], error: float = ERROR
 ) -> Estimate:
     """Return the place from which an advantage is above zero: 0 everywhere, infinite nowhere.
 
@@ -30,7 +30,7 @@ def crossing(
     and the line between its neighbours is cut in the logarithm of the place. The interval, from two
     blocks on, runs from the first to the last place at which a t test over blocks (95 %) does not
     tell that advantage from zero, which the true crossing is in 95 % of all runs; between places
-    the advantage of each block is taken to be linear. It pays for `looks` looks.
+    the advantage of each block is taken to be linear.
     """
     rows = np.asarray(blocks, dtype=float)
     value = _cross(places, rows.mean(axis=0))
@@ -40,21 +40,21 @@ def crossing(
     undecided = [
         logs[place] + part * (logs[place + 1] - logs[place])
         for place in range(len(logs) - 1)
-        for part in _undecided(rows[:, place], rows[:, place + 1], looks)
+        for part in _undecided(rows[:, place], rows[:, place + 1], error)
     ]
     if not undecided:
-        return Estimate(value, value, value, len(rows), looks=looks)
+        return Estimate(value, value, value, len(rows), error=error)
     low = 0.0 if min(undecided) == logs[0] else float(np.exp(min(undecided)))
     high = math.inf if max(undecided) == logs[-1] else float(np.exp(max(undecided)))
-    return Estimate(value, min(low, value), max(high, value), len(rows), looks=looks)
+    return Estimate(value, min(low, value), max(high, value), len(rows), error=error)
 
 
-def _undecided(start: _Numbers, end: _Numbers, looks: int) -> list[float]:
+def _undecided(start: _Numbers, end: _Numbers, error: float) -> list[float]:
     """Return the ends, as parts of the way from `start` to `end`, of where a t test finds nothing.
 
     The squared mean less its squared critical distance from zero is a parabola along the way.
     """
-    critical = scipy.stats.t.ppf((1 + confidence_of(looks)) / 2, len(start) - 1)
+    critical = scipy.stats.t.ppf(1 - error / 2, len(start) - 1)
     factor = critical**2 / len(start)
     way = end - start
     covariance = np.cov(start, way)
@@ -86,7 +86,7 @@ def overtaking(
         ]
         for row in rows
     ]
-    return crossing(places, advantages, evidence.looks)
+    return crossing(places, advantages, evidence.error)
 
 
 def show_crossing(found: Estimate, places: Sequence[float]) -> str:

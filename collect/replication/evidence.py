@@ -1,10 +1,10 @@
 """The evidence for claims and exhibits: published or measured cells, with one contract."""
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 from collect.cells.cells import CellResult
 from collect.cells.notation import name_of
@@ -12,6 +12,7 @@ from collect.logs.cell_trial import CellTrial
 from collect.run.cell import Cell
 from collect.run.study import Setting
 from collect.stats.estimates import Estimate, Moments, geometric_t, mean_t, mean_t_from_moments
+from collect.stats.spending import ERROR
 
 if TYPE_CHECKING:
     from collect.stats.anova import Source
@@ -41,8 +42,8 @@ class Evidence(Protocol):
         """Why there are no numbers at all; empty when there are some."""
 
     @property
-    def looks(self) -> int:
-        """For how many looks its intervals and p-values pay, see collect.stats.repeated."""
+    def error(self) -> float:
+        """How often its intervals may miss; see collect.stats.spending."""
 
     @property
     def keys(self) -> Sequence[Cell]:
@@ -84,11 +85,22 @@ class Evidence(Protocol):
     def samples(self, cell: Cell) -> Mapping[int, float]:
         """Return the mean time of each trial of a cell in ms, by block."""
 
-    def moments_by_block(self, cells: Sequence[Cell]) -> Sequence[Sequence[Moments]]:
-        """Return the moments of the trials of `cells`, a row for each block that has them all."""
+    def moments_by_block(
+        self, cells: Sequence[Cell], *, of_logs: bool
+    ) -> Sequence[Sequence[Moments]]:
+        """Return the moments of calls, or of their logs, of the trials of `cells`.
+
+        A row for each block that has them all.
+        """
 
     def printed_table(self, name: str) -> Sequence["Source"] | None:
-        """Return an analysis of variance as a document prints it; None where none is printed."""
+        """Return an analysis of variance as a paper prints it; None where none is printed."""
+
+    def watched(self, seen: set[Cell]) -> "Evidence":
+        """Return the same evidence, which adds to `seen` each cell whose time is taken."""
+
+    def is_drifting(self, cell: Cell) -> bool:
+        """Tell whether the measured phase of a cell drifted."""
 
 
 def quotient(values: Sequence[float]) -> float:
@@ -98,7 +110,7 @@ def quotient(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Printed:
-    """What a document prints of a cell; None where it prints nothing.
+    """What a paper prints of a cell; None where it prints nothing.
 
     `message_bytes` is the size of the message, `moments` count, mean and variance over calls in ms,
     `half_ms` half of the 95 % interval; `machine_mb` is the memory of the machine.
@@ -115,16 +127,16 @@ class Printed:
 
 @dataclass(frozen=True)
 class Published:
-    """The cells of a document: each number as printed, an interval of no length.
+    """The cells of a paper: each number as printed, an interval of no length.
 
-    `reason` says why a document has no numbers when its tables or charts are lost. `tables` are
+    `reason` says why a paper has no numbers when its tables or charts are lost. `tables` are
     its analyses of variance.
     """
 
     cells: Mapping[Cell, Printed]
     reason: str = ""
     tables: Mapping[str, Sequence["Source"]] = field(default_factory=dict)
-    looks = 1
+    error = ERROR
 
     @property
     def keys(self) -> Sequence[Cell]:
@@ -132,7 +144,7 @@ class Published:
         return tuple(self.cells)
 
     def value(self, cell: Cell, of: Quantity = "time_ms") -> Estimate | None:
-        """Return a printed number; documents print one size of a message, that of the request."""
+        """Return a printed number; papers print one size of a message, that of the request."""
         printed = self.cells.get(cell)
         if printed is None or of == "response_bytes":
             return None
@@ -168,19 +180,19 @@ class Published:
         return self.statistic([larger, smaller], lambda values: values[0] - values[1], of)
 
     def share(self, cell: Cell, outcome: str) -> Estimate | Untested:
-        """Return 1 when the document reports the outcome, else 0."""
+        """Return 1 when the paper reports the outcome, else 0."""
         if cell not in self.cells:
             return Untested(self._absence(cell))
         share = float(self.cells[cell].outcome == outcome)
         return Estimate(share, share, share)
 
     def constant(self, cell: Cell, name: str) -> Setting | None:
-        """Return the memory of the machine, `machine_mb`, where the document states it."""
+        """Return the memory of the machine, `machine_mb`, where the paper states it."""
         printed = self.cells.get(cell)
         return printed.machine_mb if printed is not None and name == "machine_mb" else None
 
     def moments(self, cell: Cell) -> Moments | None:
-        """Return the moments that the document's summary table prints."""
+        """Return the moments that the paper's summary table prints."""
         return self.cells[cell].moments if cell in self.cells else None
 
     def interval(self, cell: Cell) -> Estimate | None:
@@ -193,16 +205,26 @@ class Published:
         return self.cells[cell].outcome if cell in self.cells else self._absence(cell)
 
     def samples(self, cell: Cell) -> Mapping[int, float]:
-        """Return nothing: documents print no single trials."""
+        """Return nothing: papers print no single trials."""
         return {}
 
-    def moments_by_block(self, cells: Sequence[Cell]) -> Sequence[Sequence[Moments]]:
-        """Return nothing: documents print no blocks."""
+    def moments_by_block(
+        self, cells: Sequence[Cell], *, of_logs: bool
+    ) -> Sequence[Sequence[Moments]]:
+        """Return nothing: papers print no blocks."""
         return []
 
     def printed_table(self, name: str) -> Sequence["Source"] | None:
-        """Return the document's table of that name."""
+        """Return the paper's table of that name."""
         return self.tables.get(name)
+
+    def watched(self, seen: set[Cell]) -> Self:
+        """Return itself: nothing is asked of printed cells."""
+        return self
+
+    def is_drifting(self, cell: Cell) -> bool:
+        """Return False: papers do not say it."""
+        return False
 
     def _absence(self, cell: Cell) -> str:
         return self.reason or f"{name_of(cell)} is not published"
@@ -212,13 +234,18 @@ class Published:
 class Measured:
     """The cells of a run; a statistic is taken in each block that has all its cells.
 
-    `looks` are those that the run's rule to stop declares, 1 without a rule. Each interval pays for
-    them: whether the run ended at a look is known from the same trials.
+    `error` is how often an interval may miss: less where interim analyses could end the run. The
+    cells whose times are taken are added to `seen`, where there is one.
     """
 
     cells: Mapping[Cell, CellResult]
-    looks: int = 1
+    error: float = ERROR
+    seen: set[Cell] | None = None
     reason = ""
+
+    def _note(self, cells: Iterable[Cell]) -> None:
+        if self.seen is not None:
+            self.seen.update(cells)
 
     @property
     def keys(self) -> Sequence[Cell]:
@@ -233,6 +260,8 @@ class Measured:
         """Return a quantity of each counted trial, by block."""
         if cell not in self.cells:
             return {}
+        if of == "time_ms":
+            self._note([cell])
         taken = ((t.trial.block, _of_trial(t, of)) for t in self.cells[cell].counted)
         return {block: value for block, value in taken if value is not None}
 
@@ -241,7 +270,11 @@ class Measured:
         samples = self.samples(cell, of)
         if not samples:
             return None
-        return replace(geometric_t(list(samples.values()), self.looks), lost=self.lost([cell]))
+        return replace(geometric_t(list(samples.values()), self.error), lost=self.lost([cell]))
+
+    def arithmetic(self, cell: Cell) -> Estimate | None:
+        """Return the arithmetic mean of the trial means in ms, None without a time."""
+        return self.cells[cell].arithmetic_mean if cell in self.cells else None
 
     def lost(self, cells: Sequence[Cell]) -> int:
         """Return in how many blocks a sealed trial of one of the cells is in no average."""
@@ -262,7 +295,7 @@ class Measured:
         if not values:
             return Untested(NO_BLOCK)
         mean = geometric_t if min(values) > 0 else mean_t
-        found = mean(values, self.looks)
+        found = mean(values, self.error)
         return replace(found, lost=self.lost(cells))
 
     def difference(
@@ -272,7 +305,7 @@ class Measured:
         rows = self.rows([larger, smaller], of)
         if isinstance(rows, Untested):
             return rows
-        found = mean_t([row[0] - row[1] for row in rows], self.looks)
+        found = mean_t([row[0] - row[1] for row in rows], self.error)
         return replace(found, lost=self.lost([larger, smaller]))
 
     def share(self, cell: Cell, outcome: str) -> Estimate | Untested:
@@ -300,16 +333,31 @@ class Measured:
         """Return the geometric mean over trials with the t interval of its logs."""
         return self.value(cell)
 
-    def moments_by_block(self, cells: Sequence[Cell]) -> Sequence[Sequence[Moments]]:
-        """Return the moments of the trials in each block where all cells count."""
-        return [
-            [moments for trial in block if (moments := trial.calls.moments)]
+    def moments_by_block(
+        self, cells: Sequence[Cell], *, of_logs: bool
+    ) -> Sequence[Sequence[Moments]]:
+        """Return the moments of the trials in each block where all cells count.
+
+        A block that has a time of zero, which has no logarithm, has no moments of logs.
+        """
+        self._note(cells)
+        rows = [
+            [trial.calls.log_moments if of_logs else trial.calls.moments for trial in block]
             for block in self.blocks(cells)
         ]
+        return [[one for one in row if one] for row in rows if None not in row]
 
     def printed_table(self, name: str) -> Sequence["Source"] | None:
         """Return None: what was measured is computed."""
         return None
+
+    def watched(self, seen: set[Cell]) -> Self:
+        """Return the same run, which adds to `seen` each cell whose time is taken."""
+        return replace(self, seen=seen)
+
+    def is_drifting(self, cell: Cell) -> bool:
+        """Tell whether the measured phase of a cell drifted."""
+        return self.cells[cell].steadiness == "drifting"
 
     def blocks(self, cells: Sequence[Cell]) -> list[list[CellTrial]]:
         """Return the trials of `cells` in each block where they all count, by block."""
@@ -326,6 +374,8 @@ class Measured:
                 why = self.cells[cell].why_failed if cell in self.cells else ""
                 told = f"{self.outcome(cell)} ({why})" if why else self.outcome(cell)
                 return Untested(f"{name_of(cell)}: {told}")
+        if of == "time_ms":
+            self._note(cells)
         rows = [[_of_trial(trial, of) for trial in block] for block in self.blocks(cells)]
         whole = [[v for v in row if v is not None] for row in rows if None not in row]
         return whole or Untested(NO_BLOCK)
@@ -339,7 +389,7 @@ def levels_of(factor: str, *evidence: Evidence) -> list[int]:
 def load_published(name: str, factors: Mapping[str, type[int] | type[str]]) -> Published:
     """Read the published numbers of a study; `factors` are the columns of a cell and their types.
 
-    Each row names its document, figure, section and page (empty where the text has none). The
+    Each row names its paper, figure, section and page (empty where the text has none). The
     columns mean_ms, message_bytes, outcome, heap_mb, and count, sum_ms and variance_ms2, may be
     absent. A mean is taken from the printed sum where there is one, which has more digits.
     """

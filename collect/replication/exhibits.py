@@ -53,12 +53,14 @@ def measured_entry(
 ) -> Entry:
     """Return the entry of a measured cell: a number with its interval, or its outcome in words.
 
-    With `published`, the number over the printed one stands below it.
+    With `published`, the number over the printed one stands below it, of times the arithmetic mean:
+    that is what papers print.
     """
     value = measured.value(cell, of)
     text = "" if value else _OUTCOMES.get(measured.outcome(cell), "")
     printed = published.value(cell, of) if published else None
-    return Entry(text=text, estimate=value, cell=cell, over_paper=over_paper(value, printed))
+    alike = measured.arithmetic(cell) if of == "time_ms" else value
+    return Entry(text=text, estimate=value, cell=cell, over_paper=over_paper(alike, printed))
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def headings(*texts: str) -> list[Header]:
 
 @dataclass(frozen=True)
 class Table:
-    """A table in the layout of the document; `heads` are the header rows from the top.
+    """A table in the layout of the paper; `heads` are the header rows from the top.
 
     `id` names it for its lesson, whatever its title says.
     """

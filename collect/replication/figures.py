@@ -17,6 +17,7 @@ class Pair:
     """One place on the horizontal axis of a line, printed and measured.
 
     `labels` begin its row in the table of numbers; `cell` is what the measured number links to.
+    `alike` is the measured number of the same kind as the printed one, where `own` is of another.
     """
 
     series: charts.Series
@@ -25,6 +26,12 @@ class Pair:
     printed: Estimate | None
     own: Estimate | None
     cell: Cell
+    alike: Estimate | None = None
+
+    @property
+    def over_paper(self) -> Estimate | None:
+        """The measured number over the printed one, like with like."""
+        return over_paper(self.alike or self.own, self.printed)
 
 
 def paired_figure(  # noqa: PLR0913 - named everywhere it is called
@@ -63,7 +70,7 @@ def paired_figure(  # noqa: PLR0913 - named everywhere it is called
                     *pair.labels,
                     *([Entry(estimate=pair.printed, is_published=True)] if has_paper else []),
                     Entry(estimate=pair.own, cell=pair.cell),
-                    *([Entry(estimate=over_paper(pair.own, pair.printed))] if has_paper else []),
+                    *([Entry(estimate=pair.over_paper)] if has_paper else []),
                 ]
                 for pair in shown
             ],

@@ -1,16 +1,17 @@
-"""A run compared with its document: claims judged, exhibits filled, a summary in sentences."""
+"""A run compared with its paper: claims judged, exhibits filled, a summary in sentences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from collect.cells.analysis import Analysis
+from collect.planning.interim import error_of
 from collect.replication.claims import Claim, Judgement, Verdict, judge
 from collect.replication.contrasts import systems_table
 from collect.replication.evidence import Measured
 from collect.replication.exhibits import Exhibit, Figure
 from collect.replication.studies import StudyModule, find
-from collect.stats.repeated import confidence_of
+from collect.stats.spending import ERROR
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class JudgedClaim:
     @property
     def is_not_even_in_paper(self) -> bool:
         """Whether the published numbers contradict the sentence."""
-        return self.published.verdict in {Verdict.FAILS, Verdict.DIRECTION_ONLY}
+        contradicted = {Verdict.FAILS, Verdict.DIRECTION_ONLY, Verdict.SIGN_OPEN}
+        return self.published.verdict in contradicted
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Replication:
 
     @cached_property
     def claims(self) -> Sequence[JudgedClaim]:
-        """The claims of the document, judged."""
+        """The claims of the paper, judged."""
         if not self.module:
             return ()
         published = self.module.published()
@@ -50,7 +52,7 @@ class Replication:
 
     @cached_property
     def exhibits(self) -> Sequence[Exhibit]:
-        """The exhibits in the order of the document, and the systems in pairs."""
+        """The exhibits in the order of the paper, and the systems in pairs."""
         if not self.module:
             return ()
         return [
@@ -66,18 +68,18 @@ class Replication:
         return self.module.summary(self.module.published(), self.measured)
 
     @property
-    def paying(self) -> str:
-        """Say that intervals and p-values pay for looks; empty where they do not, or none is."""
-        looks = self.measured.looks
-        if looks == 1 or not self.exhibits:
+    def correction(self) -> str:
+        """How interim analyses correct intervals and P-values; empty where there were none."""
+        error = self.measured.error
+        if error == ERROR or not self.exhibits:
             return ""
         return (
-            f"This run could end early, at one of {looks} looks at its own trials. So each "
-            "interval of trials or of ratios in the claims and exhibits is one of "
-            f"{100 * confidence_of(looks):.4g} %, and each P-value of trials is multiplied by "
-            f"{looks}: over all looks, intervals hold the true value with 95 %, and verdicts err "
-            "in no more than 5 % (Bonferroni). What takes calls as samples is as the papers "
-            "compute it."
+            "Interim analyses could end this run early. So each interval of trials or of ratios in "
+            f"the claims and exhibits is one of {100 * (1 - error):.4g} %, and each P-value of "
+            f"trials is multiplied by {ERROR / error:.3g}: over all analyses, intervals hold the "
+            "true value with 95 %, and verdicts err in no more than 5 % (an error spending "
+            "function of O'Brien and Fleming's shape). What takes calls as samples is as the "
+            "papers compute it."
         )
 
     @property
@@ -87,8 +89,8 @@ class Replication:
 
 
 def replicate(analysis: Analysis) -> Replication:
-    """Compare a run with its document, if its study has a module for exactly these factors."""
+    """Compare a run with its paper, if its study has a module for exactly these factors."""
     module = find(analysis.run.study)
     fits = module is not None and module.factors == analysis.run.factors.keys()
     cells = {result.cell: result for result in analysis.cells}
-    return Replication(Measured(cells, analysis.run.paid_looks), module if fits else None)
+    return Replication(Measured(cells, error_of(analysis.run)), module if fits else None)

@@ -1,4 +1,4 @@
-"""How the conditions of a run differ from those its document states, from run.json."""
+"""How the conditions of a run differ from those its paper states, from run.json."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _NEAR = 0.1
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition as the document states it and as the run had it.
+    """A condition as the paper states it and as the run had it.
 
     `is_met` says whether they agree; None when the run does not record the condition.
     """
@@ -28,7 +28,7 @@ class Condition:
 
 
 def conditions_of(analysis: Analysis) -> list[Condition]:
-    """Return each condition that the document states, with what run.json records of it."""
+    """Return each condition that the paper states, with what run.json records of it."""
     here = {name: find(analysis) for name, find in _SOURCES.items()}
     found = []
     for row in read_published(analysis.run.study, "conditions"):

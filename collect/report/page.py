@@ -1,11 +1,13 @@
 """Writes the page over analysed runs: computes and names what the templates show."""
 
 import os
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
+from typing import get_args
 
 from markupsafe import Markup
 
@@ -14,7 +16,7 @@ from collect.cells.cells import CellResult, write_cells
 from collect.costs.wire import CellWire, wires_of
 from collect.files import write_text
 from collect.logs.cell_trial import CellTrial
-from collect.planning.interim import paid_interval
+from collect.planning.interim import corrected_interval
 from collect.replication import charts
 from collect.replication.lessons import Lesson, lessons_of
 from collect.replication.replicate import Replication, replicate
@@ -35,7 +37,7 @@ from collect.report.warnings import ReportWarning, find_warnings
 from collect.run import starts
 from collect.run.cell import Cell
 from collect.run.directory import Run
-from collect.stats.estimates import Estimate
+from collect.stats.estimates import Estimate, Steadiness
 
 REPLICATION = Path(__file__).parents[2] / "docs/replication/README.md"
 """What came of whole runs, in words; no part of an installed package."""
@@ -75,6 +77,12 @@ class Section:
         """The title of the study, or its name."""
         stated = self.run.stated
         return str(stated.content["title"]) if stated else self.run.study
+
+    @property
+    def steadiness(self) -> str:
+        """How many cells were steady, drifting and undecided while measured; "" without a time."""
+        found = Counter(cell.steadiness for cell in self.analysis.cells if cell.mean)
+        return ", ".join(f"{found[name]} {name}" for name in get_args(Steadiness)) if found else ""
 
     @cached_property
     def warnings(self) -> list[ReportWarning]:
@@ -175,12 +183,12 @@ class Section:
         """Return the share of the bench in a cell's mean; None when no run measured the bench."""
         return self.bench.share(cell, self._threads[cell.cell]) if self.bench else None
 
-    def paid_intervals(self, cell: CellResult) -> list[Estimate]:
-        """Return a cell's mean at the last look, paying for all looks; none before the first."""
+    def corrected_intervals(self, cell: CellResult) -> list[Estimate]:
+        """Return a cell's mean at the last analysis, corrected for all; none before the first."""
         if self.run.stop is None or not self.run.decisions or cell.mean is None:
             return []
-        paid = paid_interval(cell, self.run.stop, self.run.decisions[-1].blocks)
-        return [paid or Estimate(cell.mean.value)]
+        found = corrected_interval(cell, self.run.stop, self.run.decisions[-1].blocks)
+        return [found or Estimate(cell.mean.value)]
 
     @cached_property
     def settings(self) -> Mapping[str, str]:
@@ -189,18 +197,18 @@ class Section:
 
     @property
     def choices(self) -> Mapping[str, str]:
-        """What the study chose where the document states nothing, with the reasons."""
+        """What the study chose where the paper states nothing, with the reasons."""
         stated = self.run.stated
         return stated.content.get("our_choice", {}) if stated else {}
 
     @cached_property
     def conditions(self) -> list[Condition]:
-        """The conditions that the document states, each with that of this run."""
+        """The conditions that the paper states, each with that of this run."""
         return conditions_of(self.analysis)
 
     @property
     def deviations(self) -> Sequence[str]:
-        """What else the run recorded as different from the document's conditions."""
+        """What else the run recorded as different from the paper's conditions."""
         return self.run.provenance.deviations
 
     @property
@@ -269,7 +277,7 @@ def write_report(
 
 
 def _whole_replication(output: Path) -> str:
-    """Return the way from a page in the repository to that on whole runs of the documents' grids.
+    """Return the way from a page in the repository to that on whole runs of the papers' grids.
 
     Elsewhere, as in an archive, there is none: "".
     """

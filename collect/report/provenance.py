@@ -42,8 +42,8 @@ class Fact:
     text: str
 
 
-def _looks(run: Run) -> Iterator[Fact]:
-    """Say by which rule the run may end early, and what was seen at each look."""
+def _analyses(run: Run) -> Iterator[Fact]:
+    """Say by which rule the run may end early, and what each interim analysis found."""
     if run.stop is None:
         return
     seen = [
@@ -52,7 +52,7 @@ def _looks(run: Run) -> Iterator[Fact]:
         + (", and the run stopped" if one.stops else "")
         for one in run.decisions
     ]
-    yield Fact("Rule to stop", "; ".join([str(run.stop), *(seen or ["no look yet"])]))
+    yield Fact("Rule to stop", "; ".join([str(run.stop), *(seen or ["no interim analysis yet"])]))
 
 
 def facts_of(analysis: Analysis) -> list[Fact]:
@@ -65,14 +65,14 @@ def facts_of(analysis: Analysis) -> list[Fact]:
     link = link_of(analysis)
     commit = (provenance.commit or ABSENT)[:_HASH_LENGTH]
     facts = [
-        Fact("Document", f"{source['citation']} ({source['document']})" if source else none),
+        Fact("Paper", f"{source['citation']} ({source['document']})" if source else none),
         Fact("Run", f"{run.name}: study {run.study}, profile {run.profile}"),
         Fact(
             "Trials",
             f"{analysis.sealed} of {len(run.plan)} sealed and verified "
             f"({len(run.cells)} cells, {run.blocks} blocks)",
         ),
-        *_looks(run),
+        *_analyses(run),
         *(Fact("Workers", text) for text in [placements_of(analysis)] if text),
         Fact("Lab", f"{lab.name or ABSENT} ({lab.kind or 'kind not recorded'})"),
         Fact("Link rate", f"{link} Mbit/s" if link != ABSENT else ABSENT),

@@ -84,7 +84,7 @@ class Lab:
         return len(found)
 
     def describe(self) -> Fields:
-        """Snapshot at every node and return what a run would record of them; raises InputError."""
+        """Look at every node and return what a run would record of them; raises InputError."""
         with TemporaryDirectory(prefix="rackbench-") as name:
             path = Path(name) / "lab.json"
             command = self.command(

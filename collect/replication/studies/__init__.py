@@ -1,4 +1,4 @@
-"""A module for each study: its claims, its exhibits in the layout of the document, its summary.
+"""A module for each study: its claims, its exhibits in the layout of the paper, its summary.
 
 The report knows nothing else of a study. To add a module, make a folder beside this file with the
 name of the study, whose `__init__.py` has a `StudyModule` named `STUDY`; lessons and published

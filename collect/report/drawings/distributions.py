@@ -16,8 +16,6 @@ WIDTH, HEIGHT = 400, 100
 _THIN_LINES = 600
 """Trials drawn of a run, so that a night of thousands does not fill the page."""
 _THIN_POINTS = 40
-FEWEST_FOR_P99 = 299
-"""Calls from which on an interval of p99 has an upper end: 1 - 0.99^299 > 95 %."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class Curves:
     @cached_property
     def pooled(self) -> str:
         """The share of calls that took no longer than a time, as the path of a line."""
-        return _path(self.cell.quantiles.spread_ms, self.axis) if self.cell.quantiles else ""
+        return _path(self.cell.pooled.spread_ms, self.axis) if self.cell.pooled else ""
 
     @property
     def drawn(self) -> Sequence[NDArray[np.float64]]:
@@ -49,11 +47,11 @@ class Curves:
     @property
     def percentiles(self) -> list[tuple[str, float, float]]:
         """Name, value in ms and height in percent of p50, and of p99 where the calls allow it."""
-        if self.cell.quantiles is None:
+        if self.cell.pooled is None:
             return []
-        found = [("p50", self.cell.quantiles.p50_ms, 50.0)]
-        if self.cell.calls >= FEWEST_FOR_P99:
-            found.append(("p99", self.cell.quantiles.p99_ms, 99.0))
+        found = [("p50", self.cell.pooled.p50_ms, 50.0)]
+        if self.cell.pooled.p99:
+            found.append(("p99", self.cell.pooled.p99_ms, 99.0))
         return found
 
 

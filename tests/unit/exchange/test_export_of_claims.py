@@ -58,7 +58,10 @@ def test_a_claim_that_was_not_tested_has_no_number(table):
 
 
 def test_the_drawing_has_a_row_for_each_claim_with_its_verdict(shown, table):
-    of_claim = {row["claim"]: row["verdict_of_claim"] for row in table("claims")}
+    of_claim = {
+        row["claim"]: row["verdict_of_claim"] + ", drifting" * (row["drifting"] == "true")
+        for row in table("claims")
+    }
     verdicts = list(of_claim.values())
     drawing = ElementTree.fromstring(shown("chart"))  # noqa: S314 - our own
     texts = ["".join(one.itertext()) for one in drawing.iter("{http://www.w3.org/2000/svg}text")]

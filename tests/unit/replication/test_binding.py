@@ -1,3 +1,5 @@
+from statistics import fmean
+
 import pytest
 from synthetic import binding_times, reseal
 
@@ -72,7 +74,9 @@ def test_the_one_printed_time_stands_beside_the_measured(paper):
     rows = exhibit(paper, "Response time by message size").data.rows
     over = [entry.over_paper for row in rows for entry in row if entry.over_paper]
     (found,) = over
-    assert found.value == pytest.approx(rows[0][3].estimate.value / 196)
+    assert found.value == pytest.approx(
+        fmean(paper.measured.samples(rows[0][3].cell).values()) / 196
+    )
 
 
 def test_there_are_bars_for_each_concurrency_and_all_together(paper):

@@ -1,10 +1,11 @@
 import json
+from statistics import fmean
 
 import pytest
 from synthetic import make_run, spread
 
 from collect.cells.analysis import analyse
-from collect.replication.contrasts import Sample, pairs_table, residual_table, robust_table
+from collect.replication.contrasts import Sample, ranks_table, residual_table
 from collect.replication.evidence import Untested, read_published
 from collect.replication.replicate import replicate
 from collect.replication.studies import find
@@ -28,13 +29,6 @@ def overhead(shared_run):
     return replicate(analyse(shared_run("overhead", "demo")))
 
 
-def test_on_paper_only_5_and_20_elements_differ(overhead):
-    rows = table_of(overhead, "Elements in pairs").rows
-    assert len(rows) == 21
-    differing = [texts(row)[:2] for row in rows if row[3].estimate.value < 0.05]
-    assert differing == [["5", "20"]]
-
-
 def test_77_percent_of_the_printed_residual_is_of_two_cells(overhead):
     (row,) = [r for r in table_of(overhead, "Residual check").rows if r[0].text == "sizes, paper"]
     assert row[4].sort == pytest.approx(0.77, abs=0.005)
@@ -42,14 +36,11 @@ def test_77_percent_of_the_printed_residual_is_of_two_cells(overhead):
     assert row[1].text == "", "print has no residuals to test for a shape"
 
 
-def test_robust_tests_stand_beside_f_for_print_and_run(overhead):
-    rows = [texts(row) for row in table_of(overhead, "F beside robust tests").rows]
-    printed = {row[1]: row for row in rows if row[0] == "elements, paper"}
-    assert printed["F, equal variances"][2] == pytest.approx(3.16, abs=0.005)
-    assert printed["Welch"][5] < 0.05
+def test_aligned_ranks_stand_beside_f(overhead):
+    rows = [texts(row) for row in table_of(overhead, "F beside aligned ranks").rows]
     inside = {row[1] for row in rows if row[0] == "sizes, measured: trials in 3 blocks"}
-    assert inside == {"F, blocks in the model", "aligned ranks, F", "Friedman, χ²"}
-    assert {row[0] for row in rows} >= {"one byte, measured: trials in 3 blocks", "sizes, paper"}
+    assert inside == {"F, blocks in the model", "aligned ranks, F"}
+    assert all(0 <= row[5] <= 1 for row in rows)
 
 
 def test_figure_5_has_the_printed_totals(overhead):
@@ -66,9 +57,8 @@ def test_few_or_equal_values_give_empty_tables_and_no_error():
     samples = [Sample("one trial", ["a", "b"], [[1.0], [2.0]])]
     equal = [Sample("equal", ["a", "b"], [[1.0, 1.0], [2.0, 2.0]])]
     for sample in (samples, equal, []):
-        assert robust_table(sample).rows == []
+        assert ranks_table(sample).rows == []
         assert residual_table(sample).rows == []
-        assert pairs_table("pairs", sample, "ms").rows == []
 
 
 def squared(planned, rng):
@@ -146,8 +136,10 @@ def test_measured_stands_over_paper_with_its_interval(n_squared):
         if own is None:
             assert ratio is None
             continue
-        assert ratio.value == pytest.approx(own.value / printed.value)
-        assert ratio.low == pytest.approx(own.low / printed.value)
+        # Papers print arithmetic means, so both are.
+        means = list(n_squared.measured.samples(row[-2].cell).values())
+        assert ratio.value == pytest.approx(fmean(means) / printed.value)
+        assert ratio.value > own.value / printed.value
 
 
 def test_published_rows_are_one_block():

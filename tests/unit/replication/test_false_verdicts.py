@@ -10,12 +10,13 @@ from collect.cells.cells import CellResult
 from collect.logs.cell_trial import CellTrial
 from collect.logs.first_calls import FirstCalls
 from collect.logs.summaries import TrialSummary
-from collect.planning.interim import decide
+from collect.planning.interim import decide, error_at
 from collect.replication.claims import Bound, Claim, Verdict, judge, over_cells
 from collect.replication.evidence import Measured, quotient
 from collect.replication.studies import find
 from collect.run.cell import Cell
-from collect.run.stop import StopRule
+from collect.run.stop import EQUAL, OBRIEN_FLEMING, StopRule
+from collect.stats.spending import ERROR
 
 NIGHTS = 120
 FALSE = 0.05 + 2.4 * (0.05 * 0.95 / NIGHTS) ** 0.5
@@ -109,26 +110,29 @@ ORDERED = [
 ]
 
 
-def stopped_night(rng):
-    """The cells of a run that ended at the first look at which both intervals were narrow."""
-    whole = night(PAIR, RULE.most, rng, forks=(0.08, 0.002)).cells
-    for look in RULE.looks:
-        if decide(list(whole.values()), RULE, look).stops:
+def stopped_night(rng, rule):
+    """The cells of a run that ended at the first analysis at which both intervals were narrow."""
+    whole = night(PAIR, rule.most, rng, forks=(0.08, 0.002)).cells
+    for blocks in rule.looks:
+        if decide(list(whole.values()), rule, blocks).stops:
             break
-    return {cell: replace(found, trials=found.trials[:look]) for cell, found in whole.items()}
+    cells = {cell: replace(found, trials=found.trials[:blocks]) for cell, found in whole.items()}
+    return cells, error_at(rule, blocks)
 
 
-def test_nothing_differs_in_nights_that_stop_early():
+@pytest.mark.parametrize(("spending", "ends"), [(EQUAL, 4), (OBRIEN_FLEMING, 2)])
+def test_nothing_differs_in_nights_that_stop_early(spending, ends):
     rng = np.random.default_rng(3)
-    nights = [stopped_night(rng) for _ in range(800)]
-    assert len({len(one[FIRST].trials) for one in nights}) >= 4
+    nights = [stopped_night(rng, replace(RULE, spending=spending)) for _ in range(800)]
+    assert len({len(cells[FIRST].trials) for cells, _ in nights}) >= ends
     false = {}
-    for looks in (1, len(RULE.looks)):
-        measured = [Measured(cells, looks) for cells in nights]
+    for is_corrected in (False, True):
+        measured = [Measured(cells, error if is_corrected else ERROR) for cells, error in nights]
         fails = [judge(ALIKE, one).verdict == Verdict.FAILS for one in measured]
         holds = [
             any(judge(claim, one).verdict == Verdict.HOLDS for claim in ORDERED) for one in measured
         ]
-        false[looks] = np.mean(fails), np.mean(holds)
-    assert max(false[len(RULE.looks)]) <= 0.05
-    assert min(false[1]) > 0.06
+        false[is_corrected] = np.mean(fails), np.mean(holds)
+    assert max(false[True]) <= 0.05
+    if spending == EQUAL:
+        assert min(false[False]) > 0.06

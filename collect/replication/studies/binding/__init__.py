@@ -1,4 +1,4 @@
-"""The binding study: Rešetar, SOAP/HTTP vs. SOAP/JMS (document 001_…); its numbers are lost."""
+"""The binding study: Rešetar, SOAP/HTTP vs. SOAP/JMS (paper 001_…); its numbers are lost."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ KB = 1024
 SIZES = (512, 3584, 20480, 104448)
 OURS = 20480
 LIKED = 3584
-"""The size at which the document finds JMS the faster."""
+"""The size at which the paper finds JMS the faster."""
 NAMES = {
     ("http", True): "HTTP",
     ("jms", True): "JMS",
@@ -63,7 +63,7 @@ def _over(slower: str, faster: str, size: int, concurrency: int) -> tuple[str, l
     return label, [_cell(slower, size, concurrency), _cell(faster, size, concurrency)]
 
 
-_NOTE = "Judged on reused connections; 20 KB is our choice of the size the document does not name."
+_NOTE = "Judged on reused connections; 20 KB is our choice of the size the paper does not name."
 
 CLAIMS = (
     Claim(
@@ -168,7 +168,7 @@ def _by_concurrency(published: Published, measured: Measured) -> Figure:
     return Figure(
         id="binding-by-concurrency",
         title="Response time by message size",
-        caption="A chart for each number of requests at once, as in the document, whose own are "
+        caption="A chart for each number of requests at once, as in the paper, whose own are "
         "lost. Bars begin at zero, each chart has a scale of its own; lines are 95 % intervals, "
         "cut at the edge.",
         panels=panels,
@@ -237,7 +237,7 @@ def _numbers(title: str, published: Published, measured: Measured) -> Table:
         id="binding-numbers",
         title=title,
         caption="Response time of a request in ms and JMS over HTTP, with 95 % intervals. Calls "
-        "that failed are in no time. The document prints one time, 196 ms for the first message of "
+        "that failed are in no time. The paper prints one time, 196 ms for the first message of "
         "0.5 KB over JMS, and blames the look-up in JNDI, which is not timed here.",
         heads=[
             [Header("", 2), *(Header(words[pooled], 3) for pooled in kinds)],

@@ -47,7 +47,7 @@ def of_the_compiler(measured: Measured) -> Estimate | Untested:
 
 
 def published_ratio() -> Estimate | Untested:
-    """Return SOAP over TCP at one byte as the document of the study overhead prints it."""
+    """Return SOAP over TCP at one byte as the paper of the study overhead prints it."""
     factors = {"experiment": str, "protocol": str, "reply_bytes": int, "elements": int}
     cells = [
         Cell.of(experiment="one-byte", protocol=protocol, reply_bytes=1, elements=1)
@@ -81,7 +81,7 @@ def _table(measured: Measured) -> Table:
         title="How much of the ratio is the compiler",
         caption="Mean time of a call of one byte in ms, and SOAP over TCP. The last column of "
         "cold / warm is what a cold client alone does to the ratio: below 1 it hides a difference "
-        "between the protocols, above 1 it exaggerates one. The document names no warm-up.",
+        "between the protocols, above 1 it exaggerates one. The paper names no warm-up.",
         heads=[headings("measured", *(f"{name}, ms" for name in NAMES.values()), "SOAP / TCP")],
         rows=rows,
     )
@@ -132,7 +132,7 @@ def _by_place(measured: Measured, cell: Cell) -> list[tuple[int, Estimate]]:
     ]
     places = range(min(_FIRST, *map(len, whole)) if whole else 0)
     return [
-        (place + 1, geometric_t([float(course[place]) for course in whole], measured.looks))
+        (place + 1, geometric_t([float(course[place]) for course in whole], measured.error))
         for place in places
     ]
 

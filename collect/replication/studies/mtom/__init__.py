@@ -1,4 +1,4 @@
-"""The mtom study: Pericas-Geertsen, MTOM Performance in JAX-WS (document 002_…)."""
+"""The mtom study: Pericas-Geertsen, MTOM Performance in JAX-WS (paper 002_…)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -78,7 +78,7 @@ def _slopes(evidence: Evidence) -> Sequence[tuple[str, Estimate | Untested]]:
     if not isinstance(rows, Untested):
         above = [(large - middle) / (LARGE - MIDDLE) for _, middle, large in rows]
         below = [(middle - small) / (MIDDLE - SMALL) for small, middle, _ in rows]
-        slopes = quotient_of_means(above, below, evidence.looks)
+        slopes = quotient_of_means(above, below, evidence.error)
         return [("inline", slopes or Untested("24 KiB take no longer than 1 KiB"))]
     return [("inline", rows)]
 
@@ -146,7 +146,7 @@ def _figure(measured: Measured) -> Figure:
     return paired_figure(
         id="mtom-latency",
         title="Latency of inline base64 and of MTOM",
-        caption="Latency of one call with the payload there and back. The document's own chart is "
+        caption="Latency of one call with the payload there and back. The paper's own chart is "
         "lost. Both axes are logarithmic, bars are 95 % intervals.",
         quantity="latency in ms",
         x_title="payload, KiB",

@@ -1,4 +1,4 @@
-"""The overhead study: Menascé and Dubey, overhead of SOAP/HTTP over TCP (document 003_…)."""
+"""The overhead study: Menascé and Dubey, overhead of SOAP/HTTP over TCP (paper 003_…)."""
 
 from collections.abc import Sequence
 
@@ -17,10 +17,10 @@ from collect.replication.studies.overhead.experiments import (
 from collect.stats.estimates import Estimate
 
 
-def _summary(document: Published, measured: Measured) -> Sequence[str]:
+def _summary(published: Published, measured: Measured) -> Sequence[str]:
     sentences = []
     cells = [one_byte("soap"), one_byte("tcp")]
-    own, printed = measured.statistic(cells, quotient), document.statistic(cells, quotient)
+    own, printed = measured.statistic(cells, quotient), published.statistic(cells, quotient)
     if isinstance(own, Estimate) and isinstance(printed, Estimate):
         sentences.append(
             f"A call with a reply of one byte took {show_estimate(own)} times as long over "

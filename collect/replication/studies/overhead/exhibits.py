@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from collect.cells.notation import show_level
 from collect.replication import charts
 from collect.replication.contrasts import (
-    pairs_table,
+    ranks_table,
     residual_table,
-    robust_table,
     value_entry,
 )
 from collect.replication.evidence import Measured, Published, Untested, quotient
@@ -24,7 +23,6 @@ from collect.replication.figures import Pair, paired_figure
 from collect.replication.studies.overhead.experiments import (
     ELEMENTS,
     EXPERIMENTS,
-    LABELS,
     NAMES,
     ONE_BYTE,
     SIZE,
@@ -44,7 +42,7 @@ _SUMMARY: Mapping[str, Callable[[Moments], float | None]] = {
 
 
 def exhibits(published: Published, measured: Measured) -> Sequence[Exhibit]:
-    """Return the exhibits in the order of the document."""
+    """Return the exhibits in the order of the paper."""
     samples = [
         sample
         for experiment in EXPERIMENTS
@@ -58,12 +56,7 @@ def exhibits(published: Published, measured: Measured) -> Sequence[Exhibit]:
         variance_table(SIZE, published, measured),
         _summary_table(ELEMENTS, "Figure 7: number of elements", published, measured),
         variance_table(ELEMENTS, published, measured),
-        pairs_table(
-            "Elements in pairs",
-            [s for s in samples if s.name.startswith(LABELS[ELEMENTS.name])],
-            "ms",
-        ),
-        robust_table(samples),
+        ranks_table(samples),
         residual_table(samples),
         _overheads(published, measured),
     ]
@@ -89,7 +82,7 @@ def _summary_table(
         id=f"overhead-figure-{experiment.figure}-summary",
         title=f"{title}, summary",
         caption="Calls as samples, as in the paper; the last column is the mean over trials with "
-        "its 95 % interval. Half an interval (±) that the document does not print is computed from "
+        "its 95 % interval. Half an interval (±) that the paper does not print is computed from "
         "its count and variance.",
         heads=[
             [Header(""), Header("paper", 5), Header("measured: calls as samples", 5), Header("")],
@@ -169,6 +162,7 @@ def _figure_4(published: Published, measured: Measured) -> Figure:
                 published.interval(cell),
                 measured.value(cell),
                 cell,
+                measured.arithmetic(cell),
             )
         )
     return paired_figure(

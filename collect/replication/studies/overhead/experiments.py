@@ -1,4 +1,4 @@
-"""The cells of the overhead study: three experiments, and what the document prints of them."""
+"""The cells of the overhead study: three experiments, and what the paper prints of them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ _FACTORS = {"Protocol": "protocol", "Size": "reply_bytes", "Elements": "elements
 
 @dataclass(frozen=True)
 class Experiment:
-    """One of the three experiments; `factors` of its table in the document's words."""
+    """One of the three experiments; `factors` of its table in the paper's words."""
 
     name: str
     figure: str
@@ -42,7 +42,7 @@ EXPERIMENTS = (ONE_BYTE, SIZE, ELEMENTS)
 
 
 def published() -> Published:
-    """Return the document's cells with its three analyses of variance."""
+    """Return the paper's cells with its three analyses of variance."""
     cells = load_published(
         "overhead", {"experiment": str, "protocol": str, "reply_bytes": int, "elements": int}
     )

@@ -1,8 +1,10 @@
-"""The analyses of variance of the overhead study: of calls, as in the document, and of trials."""
+"""The analyses of variance of the overhead study: of calls, as in the paper, and of trials."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
+from scipy import stats
 
 from collect.cells.notation import name_of
 from collect.errors import InputError
@@ -10,10 +12,14 @@ from collect.replication.evidence import Evidence, Untested
 from collect.replication.studies.overhead.experiments import Experiment, published
 from collect.stats.anova import Observations, Source, anova, with_moments
 from collect.stats.estimates import Moments
+from collect.stats.spending import ERROR, corrected
+from collect.stats.unequal import inflation
+
+INTERACTION = "Interaction"
 
 
 def table_of_calls(experiment: Experiment, evidence: Evidence) -> Sequence[Source] | Untested:
-    """Take each call for a sample, as the document does."""
+    """Take each call for a sample, as the paper does, on its scale: milliseconds."""
     groups: dict[tuple[str, ...], Moments] = {}
     for cell in experiment.cells(evidence):
         moments = evidence.moments(cell)
@@ -26,15 +32,22 @@ def table_of_calls(experiment: Experiment, evidence: Evidence) -> Sequence[Sourc
 
 
 def table_of_trials(experiment: Experiment, evidence: Evidence) -> Sequence[Source] | Untested:
-    """Take each trial for a sample, with its mean; blocks are in the model if there are two."""
+    """Take each trial for a sample, with the log of its mean, as ratios are to be compared.
+
+    Blocks are in the model if there are two. Critical values are those of the variances that were
+    seen, and each P-value is that of F over the part by which they are beyond the tabled ones.
+    """
+    cells = experiment.cells(evidence)
     response: list[float] = []
     levels: list[tuple[str, ...]] = []
     blocks: list[str] = []
-    for cell in experiment.cells(evidence):
+    for cell in cells:
         samples = evidence.samples(cell)
         if not samples:
             return Untested(f"{name_of(cell)}: {evidence.outcome(cell)}")
-        response += samples.values()
+        if min(samples.values()) <= 0:
+            return Untested(f"{name_of(cell)}: a trial of 0 ms, which has no logarithm")
+        response += np.log(list(samples.values())).tolist()
         blocks += map(str, samples)
         levels += [experiment.levels(cell)] * len(samples)
     if not levels:
@@ -43,18 +56,37 @@ def table_of_trials(experiment: Experiment, evidence: Evidence) -> Sequence[Sour
     if len(set(blocks)) < 2:
         blocks = []
     observations = Observations(np.array(response), factors, experiment.factors, tuple(blocks))
-    return _analyse(observations, evidence.looks)
+    table = _analyse(observations, evidence.error)
+    rows = evidence.rows(cells)
+    if isinstance(table, Untested) or isinstance(rows, Untested) or len(rows) < 2:
+        return table
+    beyond = inflation(np.log(rows), [experiment.levels(cell) for cell in cells])
+    names: dict[tuple[int, ...], str] = {
+        (place,): name for place, name in enumerate(experiment.factors)
+    }
+    names[0, 1] = INTERACTION
+    by_name = {names[source]: factor for source, factor in beyond.items()}
+    within = next(row.df for row in table if row.source == "Within")
+    return [_with(row, by_name.get(row.source, 1.0), within, evidence.error) for row in table]
 
 
-def _analyse(observations: Observations, looks: int = 1) -> Sequence[Source] | Untested:
+def _with(row: Source, beyond: float, within: int, error: float) -> Source:
+    """Return a row whose critical value is so far beyond that of F."""
+    if row.f is None or row.f_crit is None:
+        return row
+    p_value = float(stats.f.sf(row.f / beyond, row.df, within))
+    return replace(row, f_crit=row.f_crit * beyond, p_value=corrected(p_value, error))
+
+
+def _analyse(observations: Observations, error: float = ERROR) -> Sequence[Source] | Untested:
     try:
-        return anova(observations, looks)
-    except InputError as error:
-        return Untested(str(error))
+        return anova(observations, error)
+    except InputError as fault:
+        return Untested(str(fault))
 
 
 def table_for_claims(experiment: Experiment, evidence: Evidence) -> Sequence[Source] | Untested:
-    """Return the printed table, else that of trials if every cell of the document has a time."""
+    """Return the printed table, else that of trials if every cell of the paper has a time."""
     printed = evidence.printed_table(experiment.name)
     if printed is not None:
         return printed

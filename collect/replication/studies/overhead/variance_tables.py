@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from collect.cells.notation import show_level
+import numpy as np
+
+from collect.cells.notation import show_level, show_printed
 from collect.replication.contrasts import Sample, p_entry, percent_entry, value_entry
 from collect.replication.evidence import Evidence, Measured, Published, Untested
 from collect.replication.exhibits import Entry, Table, headings
@@ -16,7 +18,6 @@ from collect.replication.studies.overhead.experiments import (
 from collect.replication.studies.overhead.variance import table_of_calls, table_of_trials
 from collect.run.cell import Cell
 from collect.stats.anova import BLOCK, Source, standing_for
-from collect.stats.groups import omega_squared
 
 
 def variance_table(experiment: Experiment, published: Published, measured: Measured) -> Table:
@@ -38,44 +39,43 @@ def variance_table(experiment: Experiment, published: Published, measured: Measu
             if row is None:
                 continue
             is_paper = name.startswith("paper")
+            number = _printed if name == "paper" else value_entry
             rows.append(
                 [
                     Entry(source),
                     Entry(name),
-                    value_entry(row.ss, is_published=is_paper),
+                    number(row.ss, is_published=is_paper),
                     Entry(show_level(row.df), sort=row.df, is_published=is_paper),
-                    value_entry(row.ms, is_published=is_paper),
-                    value_entry(row.f, is_published=is_paper),
+                    number(row.ms, is_published=is_paper),
+                    number(row.f, is_published=is_paper),
                     p_entry(row.p_value, is_published=is_paper),
-                    value_entry(row.f_crit, is_published=is_paper),
+                    number(row.f_crit, is_published=is_paper),
                     percent_entry(row.share, is_published=is_paper),
-                    percent_entry(_omega(row, table), is_published=is_paper),
                 ]
             )
     return Table(
         id=f"overhead-figure-{experiment.figure}-anova",
         title=f"Figure {experiment.figure}: analysis of variance",
         caption=f"{kinds} analysis of variance. Recomputed: from the printed counts, sums and "
-        "variances. Calls as samples is the paper's own method; trials are the samples that are "
-        "independent, with a term for the block that each belongs to. Compare F with its critical "
-        "value, and shares; sums of squares are of other hardware. ω² is the share without what "
-        "chance alone explains. "
+        "variances. Calls as samples is the paper's own method, in ms²; trials are the samples "
+        "that are independent, as logs of their means, with a term for the block that each "
+        "belongs to. Their critical values are simulated with the variances seen in the cells, at "
+        "least those of F, and their P-values follow. Compare F with its critical value, and "
+        "shares; sums of squares are of other hardware. "
         f"{' '.join(lacking)}".rstrip(),
         heads=[
             headings(
-                *("source", "numbers", "SS, ms²", "df", "MS"),
-                *("F", "P-value", "F crit (95 %)", "share", "ω²"),
+                *("source", "numbers", "SS", "df", "MS"),
+                *("F", "P-value", "F crit (95 %)", "share"),
             )
         ],
         rows=rows,
     )
 
 
-def _omega(row: Source, table: Sequence[Source]) -> float | None:
-    within, total = table[-2], table[-1]
-    if row.f is None or within.ms is None:
-        return None
-    return omega_squared(row.ss, row.df, within.ms, total.ss)
+def _printed(value: float | None, *, is_published: bool) -> Entry:
+    text = "" if value is None else show_printed(value)
+    return Entry(text, sort=value, is_published=is_published)
 
 
 def samples_of(experiment: Experiment, published: Published, measured: Measured) -> list[Sample]:
@@ -102,17 +102,20 @@ def samples_of(experiment: Experiment, published: Published, measured: Measured)
 
 
 def _trials_of(experiment: Experiment, measured: Measured) -> Sample:
-    """Return the trials of the blocks that have every cell; all trials if no two blocks do."""
+    """Return the logs of trial means of the blocks that have every cell.
+
+    Of all trials if no two blocks do.
+    """
     cells = [cell for cell in experiment.cells(measured) if measured.samples(cell)]
     labels = [_label(experiment, cell) for cell in cells]
     name = f"{LABELS[experiment.name]}, measured: trials"
     rows = measured.rows(cells) if cells else []
     if isinstance(rows, Untested) or len(rows) < 2:
-        unpaired = [list(measured.samples(cell).values()) for cell in cells]
-        return Sample(name, labels, unpaired, looks=measured.looks)
-    groups = [list(group) for group in zip(*rows, strict=True)]
+        unpaired = [np.log(list(measured.samples(cell).values())).tolist() for cell in cells]
+        return Sample(name, labels, unpaired, error=measured.error)
+    groups = np.log(rows).T.tolist()
     name = f"{name} in {len(rows)} blocks"
-    return Sample(name, labels, groups, in_blocks=True, looks=measured.looks)
+    return Sample(name, labels, groups, in_blocks=True, error=measured.error)
 
 
 def _label(experiment: Experiment, cell: Cell) -> str:

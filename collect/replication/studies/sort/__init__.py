@@ -1,4 +1,4 @@
-"""The sort study: Eggen and Sunku, Efficiency of SOAP versus JMS (document 000_…, Figures 7-11)."""
+"""The sort study: Eggen and Sunku, Efficiency of SOAP versus JMS (paper 000_…, Figures 7-11)."""
 
 from collections.abc import Sequence
 
@@ -13,22 +13,22 @@ from collect.replication.studies.sort.growth import crossings, exponents, speed_
 from collect.stats.estimates import Estimate
 
 
-def _exhibits(document: Published, measured: Measured) -> Sequence[Exhibit]:
+def _exhibits(published: Published, measured: Measured) -> Sequence[Exhibit]:
     return [
-        figure_7(document, measured),
-        times_figure("8", "JMS times", ("jms",), document, measured),
-        times_figure("9", "SOAP times", ("soap",), document, measured),
-        times_figure("10", "Execution times for JMS and SOAP", TRANSPORTS, document, measured),
-        growth_figure(document, measured),
-        exponents(document, measured),
-        speed_up(document, measured),
-        crossings(document, measured),
+        figure_7(published, measured),
+        times_figure("8", "JMS times", ("jms",), published, measured),
+        times_figure("9", "SOAP times", ("soap",), published, measured),
+        times_figure("10", "Execution times for JMS and SOAP", TRANSPORTS, published, measured),
+        growth_figure(published, measured),
+        exponents(published, measured),
+        speed_up(published, measured),
+        crossings(published, measured),
     ]
 
 
-def _summary(document: Published, measured: Measured) -> Sequence[str]:
+def _summary(published: Published, measured: Measured) -> Sequence[str]:
     sentences = []
-    own, printed = _soap_over_jms(measured), _soap_over_jms(document)
+    own, printed = _soap_over_jms(measured), _soap_over_jms(published)
     if own:
         sentences.append(
             f"A job over SOAP took {_range(own)} times as long as the same job over JMS "

@@ -1,4 +1,4 @@
-"""The cells of the sort study and what the document prints of them."""
+"""The cells of the sort study and what the paper prints of them."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ def cell_of(transport: str, servers: int, integers: int) -> Cell:
 
 
 def published() -> Published:
-    """Return the cells of the document."""
+    """Return the cells of the paper."""
     return load_published("sort", {"transport": str, "servers": int, "integers": int})
 
 

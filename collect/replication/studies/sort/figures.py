@@ -45,7 +45,8 @@ def figure_7(published: Published, measured: Measured) -> Table:
         id="sort-figure-7",
         title="Figure 7: execution times for JMS and SOAP",
         caption="Time of one whole job in milliseconds, printed beside measured. Measured: mean of "
-        "the trial means, with its 95 % interval, and below it measured over paper.",
+        "the trial means, with its 95 % interval, and below it measured over paper, of which both "
+        "are arithmetic means.",
         heads=[
             [Header(""), *(Header(servers_text(count), 4) for count in servers)],
             [Header(""), *(Header(NAMES[transport], 2) for transport, _ in columns)],
@@ -60,7 +61,10 @@ def times_figure(
 ) -> Figure:
     """Draw the times of some transports over the number of integers."""
     cells = cells_of(transports, published, measured)
-    pairs = {cell: (published.value(cell), measured.value(cell)) for cell in cells}
+    pairs = {
+        cell: (published.value(cell), measured.value(cell), measured.arithmetic(cell))
+        for cell in cells
+    }
     return _figure(
         id=f"sort-figure-{number}",
         title=f"Figure {number}: {title}",
@@ -95,7 +99,7 @@ def growth_figure(published: Published, measured: Measured) -> Figure:
         quantity="times as long as one size below",
         x_title="grown to this many integers",
         pairs={
-            cell: (printed.get(cell), own.get(cell))
+            cell: (printed.get(cell), own.get(cell), own.get(cell))
             for cell in cells_of(TRANSPORTS, published, measured)
         },
     )
@@ -107,22 +111,25 @@ def _figure(  # noqa: PLR0913 - named everywhere it is called
     title: str,
     caption: str,
     quantity: str,
-    pairs: Mapping[Cell, tuple[Estimate | None, Estimate | None]],
+    pairs: Mapping[Cell, tuple[Estimate | None, Estimate | None, Estimate | None]],
     x_title: str,
 ) -> Figure:
-    """Draw what is printed beside what is measured, a line for each transport and servers."""
+    """Draw what is printed beside what is measured, a line for each transport and servers.
+
+    `pairs` have the printed number, the measured one, and that of the same kind as the printed one.
+    """
     shown = {cell: pair for cell, pair in pairs.items() if any(pair)}
     several = len({cell["transport"] for cell in shown}) > 1
     counts = list(dict.fromkeys(cell["servers"] for cell in shown))
     drawn = []
-    for cell, (printed, own) in shown.items():
+    for cell, (printed, own, alike) in shown.items():
         transport = str(cell["transport"])
         servers, size = int(cell["servers"]), int(cell["integers"])
         mark = counts.index(servers)
         text = (f"{NAMES[transport]}, " if several else "") + servers_text(servers)
         hue = TRANSPORTS.index(transport) if several else mark
         labels = [Entry(NAMES[transport]), *(Entry(show_level(v), sort=v) for v in (servers, size))]
-        drawn.append(Pair(charts.Series(text, hue, mark), size, labels, printed, own, cell))
+        drawn.append(Pair(charts.Series(text, hue, mark), size, labels, printed, own, cell, alike))
     return paired_figure(
         id=id,
         title=title,

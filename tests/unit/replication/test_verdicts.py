@@ -1,0 +1,172 @@
+"""Verdicts: sizes and signs apart, corrected, and what a wider interval does to them."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from collect.replication.claims import Bound, Claim, Status, Verdict, judge
+from collect.replication.evidence import Untested
+from collect.replication.studies import find
+from collect.stats.estimates import Estimate
+from collect.stats.groups import explained
+
+PRINTED = find("sort").published()
+TWICE, ABOVE_ONE = Bound(1.5, 2.5), Bound(low=1, is_open=True)
+HOLDS, DIRECTION, SIGN = Verdict.HOLDS, Verdict.DIRECTION_ONLY, Verdict.SIGN_OPEN
+OPEN, FAILS, NOT = Verdict.INCONCLUSIVE, Verdict.FAILS, Verdict.NOT_TESTED
+
+
+def judged(*numbers, bound=TWICE, direction=ABOVE_ONE, bounds=None):
+    claim = Claim(
+        sentence="",
+        where="",
+        statistic="",
+        bound=bound,
+        direction=direction,
+        numbers=lambda evidence: [(str(place), one) for place, one in enumerate(numbers)],
+        bounds=bounds or {},
+    )
+    return judge(claim, PRINTED)
+
+
+def ratio(value, times, samples=10):
+    """A ratio with an interval that reaches so many times up and down."""
+    return Estimate(value, value / times, value * times, samples)
+
+
+MISSING, ALONE = Untested("not run"), Estimate(2.0)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "verdict"),
+    [
+        ([], NOT),
+        ([MISSING], NOT),
+        ([ratio(2, 1.1)], HOLDS),
+        ([ratio(2, 1.1), MISSING], NOT),
+        ([ratio(2, 1.1), ALONE], OPEN),
+        ([ALONE], OPEN),
+        ([ratio(2, 1.6)], OPEN),
+        ([ratio(4, 1.1)], DIRECTION),
+        ([ratio(4, 1.1), ratio(2, 1.1)], DIRECTION),
+        ([ratio(4, 1.1), ratio(2, 1.6)], DIRECTION),
+        ([ratio(4, 1.1), ratio(2, 3)], SIGN),
+        ([ratio(4, 1.1), MISSING], SIGN),
+        ([ratio(4, 1.1), ALONE], SIGN),
+        ([ratio(1.1, 1.3)], SIGN),
+        ([ratio(1.2, 1.1)], DIRECTION),
+        ([ratio(0.5, 1.1)], FAILS),
+        ([ratio(0.5, 1.1), MISSING], FAILS),
+        ([ratio(0.5, 1.1), ratio(2, 1.1), ratio(4, 1.1)], FAILS),
+    ],
+)
+def test_verdicts_follow_sizes_and_signs(numbers, verdict):
+    assert judged(*numbers).verdict == verdict
+
+
+def test_without_a_direction_a_refuted_size_is_a_refuted_sign():
+    assert judged(ratio(4, 1.1), direction=None).verdict == FAILS
+    assert judged(ratio(0.5, 1.1), bound=ABOVE_ONE).verdict == FAILS
+    opposite = {"1": Bound(high=1, is_open=True)}
+    assert judged(ratio(2, 1.1), ratio(1.5, 1.1), bounds=opposite).verdict == FAILS
+
+
+def test_a_bound_of_its_own_keeps_the_direction_of_the_claim():
+    both = judged(ratio(20, 1.1), ratio(2, 1.1), bound=Bound(9, 15), bounds={"1": TWICE})
+    assert [one.verdict for one in both.results] == [DIRECTION, HOLDS]
+    assert both.verdict == DIRECTION
+
+
+def test_what_was_printed_wrongly_before_is_right_now():
+    """SOAP / JMS of paper-sort, six cells; SOAP / DIME of paper-attachments, and its look-alike."""
+    found = [(5.71, 1.32), (6.37, 1.13), (3.87, 1.16), (6.47, 1.15), (2.78, 1.38), (4.89, 1.29)]
+    assert judged(*(ratio(*one) for one in found)).verdict == DIRECTION
+    of_dime = {"bound": Bound(7.47 / 1.5, 7.47 * 1.5)}
+    assert judged(Estimate(1.61, 0.925, 2.81, 10), **of_dime).verdict == SIGN
+    assert judged(Estimate(1.61, 1.2, 2.2, 10), **of_dime).verdict == DIRECTION
+
+
+def test_refutations_are_corrected_for_the_numbers_that_were_measured():
+    barely = Estimate(1.35, 1.35 / 1.11, 1.35 * 1.11, 10)
+    assert judged(barely).results[0].size == Status.REFUTED
+    many = judged(barely, *[ratio(2, 1.1)] * 11)
+    assert many.results[0].size == Status.OPEN
+    assert many.verdict == OPEN
+    # What is missing is no test.
+    few = judged(barely, *[MISSING] * 11)
+    assert few.results[0].size == Status.REFUTED
+
+
+EFFECT = Bound(low=0, is_open=True, negligible=0.01)
+
+
+def test_a_negligible_effect_is_corrected_too():
+    """One of twelve effects that are shown to be negligible alone does not pass for one of many."""
+    small = next(
+        effect
+        for size in range(300, 4000, 5)
+        if (effect := explained(0.4, 1, size - 2, size)).high < 0.01
+    )
+    large = explained(500.0, 1, 98, 100)
+    one = judged(small, bound=EFFECT, direction=None)
+    many = judged(small, *[large] * 11, bound=EFFECT, direction=None)
+    assert (one.verdict, many.verdict) == (FAILS, OPEN)
+    assert large.low > 0
+    assert judged(*[large] * 12, bound=EFFECT, direction=None).verdict == HOLDS
+
+
+@pytest.mark.parametrize(("between", "within", "size"), [(1, 8, 10), (9, 76, 100), (6, 24, 35)])
+def test_an_effect_is_significant_exactly_where_f_is(between, within, size):
+    critical = float(stats.f.isf(0.05, between, within))
+    for factor, is_significant in ((0.98, False), (1.02, True)):
+        effect = explained(factor * critical, between, within, size)
+        assert (effect.low > 0) == is_significant
+        assert (judged(effect, bound=EFFECT, direction=None).verdict == HOLDS) == is_significant
+        p_value = float(stats.f.sf(factor * critical, between, within))
+        assert effect.p_outside(0, 0) == pytest.approx(p_value, rel=1e-6)
+
+
+def test_the_interval_of_an_effect_is_that_of_its_tests():
+    effect = explained(4.0, 9, 76, 100)
+    for end in (effect.low, effect.high):
+        assert effect.p_outside(end, end) == pytest.approx(0.05, rel=1e-3)
+
+
+WIDER = {
+    HOLDS: {HOLDS, OPEN},
+    NOT: {NOT, OPEN},
+    OPEN: {OPEN},
+    SIGN: {SIGN, OPEN},
+    DIRECTION: {DIRECTION, SIGN, OPEN},
+    FAILS: {FAILS, SIGN, OPEN},
+}
+logs = st.floats(-2, 2)
+widths = st.floats(1e-4, 3)
+numbers = st.one_of(st.none(), st.tuples(logs, widths, st.integers(2, 30)))
+bounds = st.sampled_from(
+    [(TWICE, ABOVE_ONE), (TWICE, None), (ABOVE_ONE, ABOVE_ONE), (Bound(low=1.2), ABOVE_ONE)]
+)
+
+
+@given(st.lists(numbers, min_size=1, max_size=6), bounds, st.floats(1, 20), st.integers(0, 5))
+def test_a_wider_interval_moves_a_verdict_one_way_only(drawn, bound, wider, place):
+    def made(times):
+        return [
+            MISSING
+            if one is None
+            else Estimate(
+                math.exp(one[0]),
+                math.exp(one[0] - one[1] * (times if at == place else 1)),
+                math.exp(one[0] + one[1] * (times if at == place else 1)),
+                one[2],
+            )
+            for at, one in enumerate(drawn)
+        ]
+
+    before, after = (
+        judged(*made(times), bound=bound[0], direction=bound[1]).verdict for times in (1, wider)
+    )
+    assert after in WIDER[before]
