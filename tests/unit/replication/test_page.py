@@ -1,4 +1,4 @@
-"""The page of the replication: its commands print what stands there, also its numbers."""
+"""The pages of the replication: their commands print what stands there, also its numbers."""
 
 import csv
 import math
@@ -14,13 +14,18 @@ import pytest
 from collect.cells.analysis import analyse
 from collect.exchange.archive.sources import open_sources
 from collect.exchange.export import export
+from collect.replication.studies import find
 
 ROOT = Path(__file__).parents[3]
 ARCHIVES = sorted((ROOT / "docs/replication").glob("*.zip"))
 SUMMARY = ROOT / "docs/replication/paper-binding"
-PAGE = (ROOT / "docs/replication/README.md").read_text(encoding="utf-8")
+STUDIES = ("sort", "binding", "mtom", "overhead", "attachments")
+PAGES = {
+    name: (ROOT / f"docs/replication/{name}.md").read_text(encoding="utf-8")
+    for name in ("README", *STUDIES)
+}
 COMMAND = re.compile(
-    r"^`((?:collect|sed) [^`]+)`:\n\n((?:\|[^\n]*\n)+)|^```console\n(.*?)^```\n", re.M | re.S
+    r"^`((?:cd|collect|sed) [^`]+)`:\n\n((?:\|[^\n]*\n)+)|^```console\n(.*?)^```\n", re.M | re.S
 )
 NUMBER = re.compile(r"(?<![\w.])\d+\.\d+")
 
@@ -35,7 +40,8 @@ def commands_of(text):
             yield command, printed
 
 
-COMMANDS = list(commands_of(PAGE))
+COMMANDS = [pair for page in PAGES.values() for pair in commands_of(page)]
+SECTIONS = [part for page in PAGES.values() for part in re.split(r"^(?=## )", page, flags=re.M)]
 
 
 # Starting `collect` and unpacking take seconds: all formats of an archive are exported at once.
@@ -87,7 +93,7 @@ def test_a_command_prints_what_stands_below_it(command, printed, path):
     assert printed_by(command, path) == printed
 
 
-@pytest.mark.parametrize("section", re.split(r"^(?=## )", PAGE, flags=re.M), ids=lambda s: s[:30])
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda text: text[:30])
 def test_each_number_of_the_text_is_printed_by_a_command_of_its_section(section):
     printed = " ".join(printed for _, printed in commands_of(section)).replace("\u202f", "")
     known = [float(number) for number in re.findall(r"\d+(?:\.\d+)?(?:e-?\d+)?", printed)]
@@ -111,7 +117,7 @@ def test_the_page_draws_each_run_that_it_archives():
     names = [path.stem for path in ARCHIVES]
     assert names
     for name in names:
-        assert f"]({name}.svg)" in PAGE
+        assert sum(f"]({name}.svg)" in page for page in PAGES.values()) == 1
         assert any(f"docs/replication/{name}.zip" in command for command, _ in COMMANDS)
 
 
@@ -160,3 +166,26 @@ def test_the_summary_has_the_checksum_of_each_seal():
     sealed = {line.split("/")[1] for line in lines if line.endswith("/trial.json")}
     assert {row["trial"] for row in rows_of("trials")} < sealed
     assert all(re.fullmatch(r"[0-9a-f]{64}  \S+", line) for line in lines)
+
+
+def test_the_first_table_has_every_claim_of_every_paper():
+    table = next(printed for _, printed in commands_of(PAGES["README"]))
+    rows = [line.split(" | ")[:2] for line in table.splitlines()[2:]]
+    claims = {(study, claim.sentence) for study in STUDIES for claim in find(study).claims}
+    assert {(study.removeprefix("| "), sentence) for study, sentence in rows} == claims
+
+
+def test_the_summary_is_judged_as_its_intervals_say():
+    for row in rows_of("claims"):
+        verdict = row["verdict"]
+        if verdict in {"fails", "direction only", "sign open"}:
+            assert row["size"] == "refuted"
+        if verdict == "holds":
+            assert row["size"] == "shown"
+        low, high = float(row["ci95_low"]), float(row["ci95_high"])
+        assert low < float(row["measured"]) < high
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_says_paper_and_not_document(page):
+    assert not re.search(r"\bdocuments?\b", PAGES[page])
