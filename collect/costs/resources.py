@@ -1,6 +1,6 @@
 """What was busy during a trial: the samples that it seals beside its calls.
 
-No time rests on them. A trial of an earlier version has none, and stays readable.
+No time rests on them. A trial that was not sampled has none.
 """
 
 import hashlib

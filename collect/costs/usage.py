@@ -20,7 +20,8 @@ of a share by more than ten points.
 LEAST_MEASURED = 0.75
 """Share of the samples' time that must be measured phase: they may reach a third beyond it.
 
-Beyond it trials of earlier versions make no call, and what is not used there looks like waiting.
+Beyond it threads that waited for each other made no call, and what is not used there looks like
+waiting.
 """
 NEAR_NS = 500_000_000
 """So far, before and after together, samples may reach beyond it where threads call on there.

@@ -19,8 +19,10 @@ from collect.run.cell import Cell, Level
 from collect.run.directory import RESULTS
 from collect.run.plan import SCHEMA as PLAN_SCHEMA
 from collect.run.plan import PlannedTrial, plan_bytes
+from collect.run.provenance import SCHEMA as RUN_SCHEMA
 from collect.run.study import CELL_COLUMNS, two_alike
-from collect.run.trials import CALLS_HEADER, PLANNED_KEYS, SCHEMA, STATUSES
+from collect.run.trials import CALLS_HEADER, PLANNED_KEYS, STATUSES
+from collect.run.upgrade import NOT_RECORDED, TRIAL_SCHEMA
 
 PROFILE = "imported"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -189,7 +191,7 @@ def _write(part: Path, name: str, parts: Sequence[_Part]) -> None:
     plan = plan_bytes([one.planned for one in parts])
     files = {one.file.sha256: one.file.path.name for one in parts}
     record = {
-        "schema": SCHEMA,
+        "schema": RUN_SCHEMA,
         "run": name,
         "study": parts[0].planned.study,
         "profile": PROFILE,
@@ -221,7 +223,8 @@ def _seal(directory: Path, part: _Part) -> None:
     ended_ms = max(map(sum, zip(samples.started_ms, samples.elapsed_ms, strict=True)))
     seq_of = {place: seq for seq, place in enumerate(order)} if samples.texts else {}
     record = {
-        "schema": SCHEMA,
+        "schema": TRIAL_SCHEMA,
+        **NOT_RECORDED,
         **{key: value for key, value in planned.record().items() if key in PLANNED_KEYS},
         "attempt": 1,
         "outcome": "ok" if is_good else "failed",
@@ -229,10 +232,8 @@ def _seal(directory: Path, part: _Part) -> None:
         "started_at": _utc(origin_ms),
         "ended_at": _utc(ended_ms),
         "host": "not recorded",
-        "jvm": {},
         "calls_rows": len(samples),
         "calls_sha256": digest.hexdigest(),
-        "calls_file": "calls.csv",
         "errors": [
             {"seq": seq_of[place], "thread": samples.thread[place], "text": text}
             for place, text in samples.texts.items()

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from collect.errors import InputError
 from collect.run.cell import Cell, Level, level_rank
-from collect.run.plan import PlannedTrial, in_order, is_alphabetical, read_plan
+from collect.run.plan import PlannedTrial, in_order, read_plan
 from collect.run.provenance import NOTHING, Provenance, read_provenance
 from collect.run.stop import Decision, StopRule, read_decisions
 from collect.run.study import Study, parse_study
+from collect.run.upgrade import knows_order
 
 RESULTS = Path("results")
 
@@ -157,8 +158,7 @@ def open_run(name: str) -> Run:
         plan = tuple(trial for trial in plan if trial.block <= decisions[-1].blocks)
     provenance = read_provenance(directory / "run.json")
     run = Run(directory.resolve(), plan, provenance, decisions, profiled, captured)
-    if is_alphabetical(plan) and run.stated:
-        # A plan of an earlier version: only the study file says in which order the factors are.
+    if not knows_order(plan[0].factors) and run.stated:
         return replace(run, plan=tuple(in_order(plan, run.stated.factors)))
     return run
 

@@ -16,6 +16,7 @@ from collect.files import write_bytes
 from collect.run.cell import Cell, level_text
 from collect.run.stop import StopRule
 from collect.run.study import Profile, Setting, Settings, two_alike
+from collect.run.upgrade import FIRST_DRAWING, LEFT_OUT, lift_planned, plans_before
 from collect.run.warmup import Warmup, bounds_of
 from collect.strict_json import parse_json
 
@@ -23,20 +24,10 @@ SCHEMA = 1
 RESTARTS = ("", "none", "block")
 _ID = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _SLUG_LENGTH = 60
-FIRST_DRAWING, DRAWING = 1, 2
-"""How data are drawn in plans that do not say it, and in new ones (`CallData.java`)."""
-_LEFT_OUT = (
-    *("restart", "stop", "shift", "calls_in_all", "fitted_to", "profiled", "captured"),
-    "least_ok",
-)
-"""Keys that a line lacks when they are empty."""
-_LATER = ("needs", "servers", "drawing", *_LEFT_OUT)
-"""Keys that a plan of an earlier version may lack."""
+DRAWING = 2
+"""How data are drawn in new plans (`CallData.java`)."""
 _READ_APART = ("warmup", "stop")
 _SHOWN = 60
-_BEFORE_DRAWINGS = {"least_ok": 0.0, "drawing": FIRST_DRAWING}
-_EARLIER: Sequence[Mapping[str, Any]] = (_BEFORE_DRAWINGS, {**_BEFORE_DRAWINGS, "restart": ""})
-"""What plans of earlier versions lack, newest first."""
 
 
 @dataclass(frozen=True)
@@ -45,19 +36,17 @@ class PlannedTrial:
 
     `position` counts from 1 over the plan, `timeout_s` is in seconds, `seed` has 63 bits and is the
     same for all trials of a block. `needs` are the services that must answer, on the broker or on
-    the first `servers` workers; a plan of an earlier version needs none. `calls_in_all` is how many
-    calls all threads make together where an imported trial's made not as many each, else 0.
-    `fitted_to` is the number of workers that levels were left out for, 0 when none were. `restart`
-    is `block` when the services are started anew before each block, `none` when they are not, and
-    empty in a plan of an earlier version. `stop` is the rule by which the run may end before its
-    last block, None without one. `shift` is how many places the list of workers is shifted for the
-    block, so that the first `servers` are others; 0 in a run that does not rotate its workers.
-    `profiled` is true of a trial that runs with a profiler and `captured` of one whose packets are
-    kept, each in blocks after all others: they never count. `drawing` is how clients draw the data
-    of a call from the seed: 1 in a plan of an earlier version, whose calls send the same values
-    shifted by one, 2 where the data of calls are independent. `least_ok` is the share of the
-    measured calls that must be ok; 0 in a plan of an earlier version, where one such call is
-    enough.
+    the first `servers` workers. `calls_in_all` is how many calls all threads make together where an
+    imported trial's made not as many each, else 0. `fitted_to` is the number of workers that levels
+    were left out for, 0 when none were. `restart` is `block` when the services are started anew
+    before each block, `none` when they are not, and empty when that is not known. `stop` is the
+    rule by which the run may end before its last block, None without one. `shift` is how many
+    places the list of workers is shifted for the block, so that the first `servers` are others; 0
+    in a run that does not rotate its workers. `profiled` is true of a trial that runs with a
+    profiler and `captured` of one whose packets are kept, each in blocks after all others: they
+    never count. `drawing` is how clients draw the data of a call from the seed: 1 where calls send
+    the same values shifted by one, 2 where the data of calls are independent. `least_ok` is the
+    share of the measured calls that must be ok; 0 where one such call is enough.
     """
 
     schema: int
@@ -113,10 +102,8 @@ class PlannedTrial:
         record = {
             name: dict(sorted(value.items())) if isinstance(value, Mapping) else value
             for name, value in sorted(vars(self).items())
-            if value or name not in _LEFT_OUT
+            if name not in LEFT_OUT or value != LEFT_OUT[name]
         }
-        if self.drawing == FIRST_DRAWING:
-            del record["drawing"]
         if isinstance(self.warmup, Warmup):
             record["warmup"] = self.warmup.record()
         if self.stop:
@@ -125,26 +112,24 @@ class PlannedTrial:
 
     def line(self) -> bytes:
         """Return the trial as its line of plan.jsonl."""
-        text = json.dumps(self.record(), separators=(",", ":"), ensure_ascii=False)
-        return text.encode() + b"\n"
+        return _line(self.record())
 
     @classmethod
     def parse(cls, line: bytes) -> Self:
         """Read one line; raises ValueError that says what is wrong with it."""
-        record = parse_json(line)
-        if not isinstance(record, dict) or record.get("schema") != SCHEMA:
+        stated = parse_json(line)
+        if not isinstance(stated, dict) or stated.get("schema") != SCHEMA:
             raise ValueError(f"is not of schema {SCHEMA}")
-        kinds = _kinds()
-        absent = [name for name in kinds if name not in record and name not in _LATER]
+        record, kinds = lift_planned(stated), _kinds()
+        absent = [name for name in kinds if name not in record]
         if absent:
             raise ValueError(f"lacks {', '.join(absent)}")
         for name, kind in kinds.items():
-            if name in record and name not in _READ_APART and not _is_of(record[name], kind):
+            if name not in _READ_APART and not _is_of(record[name], kind):
                 raise ValueError(f"has the {name} {quoted(record[name])[:_SHOWN]}")
-        known = {name: record[name] for name in kinds if name in record}
+        known = {name: record[name] for name in kinds}
         known["warmup"] = _warmup(record["warmup"])
-        if "stop" in record:
-            known["stop"] = _stop(record["stop"])
+        known["stop"] = _stop(record["stop"]) if "stop" in stated else None
         trial = cls(**{**known, "factors": Cell(record["factors"])})
         if not _ID.fullmatch(trial.id):
             raise ValueError(f"has the unusable id {trial.id!r}")
@@ -154,12 +139,17 @@ class PlannedTrial:
             raise ValueError(f"has the restart {quoted(trial.restart)[:_SHOWN]}")
         if not FIRST_DRAWING <= trial.drawing <= DRAWING:
             raise ValueError(f"has the drawing {trial.drawing}, which this version does not know")
-        if "least_ok" in record and not 0 < trial.least_ok <= 1:
+        if "least_ok" in stated and not 0 < trial.least_ok <= 1:
             raise ValueError(f"has the least_ok {quoted(trial.least_ok)[:_SHOWN]}")
         for name, level in trial.factors.items():
             if not isinstance(level, (bool, int, float, str)):
                 raise ValueError(f"has the level {quoted(level)[:_SHOWN]} of {name}")  # noqa: TRY004
         return trial
+
+
+def _line(record: Mapping[str, Any]) -> bytes:
+    text = json.dumps(record, separators=(",", ":"), ensure_ascii=False)
+    return text.encode() + b"\n"
 
 
 def _warmup(value: Any) -> int | Warmup:
@@ -277,9 +267,8 @@ def is_planned(path: Path, trials: Sequence[PlannedTrial]) -> bool:
     if not path.exists():
         return False
     there = path.read_bytes()
-    for earlier in ({}, *_EARLIER):
-        same = [replace(trial, **earlier) for trial in trials]
-        if there in (plan_bytes(same), plan_bytes(in_order(same, ()))):
+    for lines in plans_before([trial.record() for trial in trials]):
+        if there == b"".join(map(_line, lines)):
             return True
     raise InputError(
         f"run {_run(path)} exists with another plan: {_difference(path, trials)}; "
@@ -310,14 +299,6 @@ def workers_to_fit(path: Path | None, workers: int, *, fit: bool) -> int:
             "choose another run name"
         )
     return fitted_to
-
-
-def is_alphabetical(trials: Sequence[PlannedTrial]) -> bool:
-    """Tell whether the factors are sorted by name, as they were in every plan of earlier versions.
-
-    The order of the study is then not known from the plan.
-    """
-    return list(trials[0].factors) == sorted(trials[0].factors)
 
 
 def in_order(trials: Sequence[PlannedTrial], factors: Iterable[str]) -> list[PlannedTrial]:

@@ -12,6 +12,7 @@ from collect.run.fingerprint import MEMORY_TOLERANCE
 from collect.run.nodes import Node, Snapshot
 from collect.strict_json import parse_json
 
+SCHEMA = 1
 _SHOWN = 60
 _KINDS: Mapping[str, tuple[type, str]] = {
     **dict.fromkeys(("lab", "git", "versions"), (dict, "an object")),

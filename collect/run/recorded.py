@@ -51,8 +51,8 @@ class WarmedUp:
     """The warm-up of a trial: `calls` of a thread (mean), `rows` of all threads.
 
     `steady` is None where a fixed number of calls was asked for. `lead_calls` are those that
-    threads made, when they were warm, until all were; None in a trial of an earlier version, whose
-    threads waited for each other instead.
+    threads made, when they were warm, until all were; None where they waited for each other
+    instead.
     """
 
     calls: int
@@ -104,7 +104,7 @@ class ProfileSeal:
     `role` is client or service; `event` is the timer by which it was sampled. `missing` is why
     there is no profile, or "". `files` are its files in the trial's directory with their SHA-256:
     `stacks`, collapsed and in nanoseconds of processor time, `page`, a flame graph, and
-    `recording`, for JDK Mission Control, which earlier versions did not keep.
+    `recording`, for JDK Mission Control.
     """
 
     node: str
@@ -234,7 +234,7 @@ def restarts_of(record: Fields) -> tuple[Restart, ...]:
 
 
 def warmup_of(record: Fields) -> WarmedUp | None:
-    """Return the warm-up; None for a trial of an earlier version."""
+    """Return the warm-up; None where it is not known."""
     warmup = record.fields("warmup")
     calls, rows, steady = warmup.whole("calls"), warmup.whole("rows"), warmup.all.get("steady")
     if calls is None or rows is None:

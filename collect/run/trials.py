@@ -41,6 +41,7 @@ from collect.run.recorded import (
     services_of,
     warmup_of,
 )
+from collect.run.upgrade import lift_planned, lift_trial
 from collect.run.warmup import LEAD_ROWS
 from collect.strict_json import parse_json
 
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from collect.run.cell import Level
     from collect.run.plan import PlannedTrial
 
-SCHEMA = 1
+CALLS_SCHEMA = 1
 OUTCOMES = ("ok", "failed", "timeout", "oom")
 CALLS_HEADER = (
     "seq,thread,phase,intended_ns,start_ns,elapsed_ns,request_bytes,response_bytes,status"
@@ -157,9 +158,7 @@ class Trial:
     @classmethod
     def parse(cls, directory: Path, value: Any) -> Self:
         """Read the content of trial.json; raises ValueError where counting cannot rely on it."""
-        record = Fields(value)
-        if (schema := record.all.get("schema")) != SCHEMA:
-            raise ValueError(f"it has schema {quoted(schema)}, this version reads schema {SCHEMA}")
+        record = Fields(lift_trial(value))
         outcome = record.required("outcome", str)
         clock, overhead = record.fields("clock"), record.fields("overhead")
         trial = cls(
@@ -175,7 +174,7 @@ class Trial:
             ended_at=_instant(record, "ended_at"),
             calls_rows=record.required("calls_rows", int),
             calls_sha256=record.required("calls_sha256", str),
-            asked={"shift": 0, **{n: record.all[n] for n in PLANNED_KEYS if n in record.all}},
+            asked={name: record.all[name] for name in PLANNED_KEYS if name in record.all},
             host=record.text("host"),
             jvm=record.fields("jvm").all,
             ran_with=ran_with(record),
@@ -252,7 +251,7 @@ def verify_seal(directory: Path, planned: PlannedTrial | None = None) -> Trial:
     """
     trial = read_trial(directory)
     if planned is not None:
-        wanted = {"shift": 0, **planned.record()}
+        wanted = lift_planned(planned.record())
         for name in PLANNED_KEYS:
             if trial.asked.get(name) != wanted[name]:
                 raise TrialError(
@@ -352,7 +351,7 @@ def _prove(seal: Seal, keep: Callable[[bytes], None]) -> None:
         ) from error
     if head != CALLS_HEADER.encode() + b"\n":
         raise TrialError(
-            f"{seal.id}: {path.name} does not begin with the header of schema {SCHEMA}; "
+            f"{seal.id}: {path.name} does not begin with the header of schema {CALLS_SCHEMA}; "
             "it was written by another version or torn: set it aside and sweep again"
         )
     rows = lines - 1

@@ -10,15 +10,18 @@ from typing import Any
 
 import numpy as np
 from made_up_studies import with_demo
+from trial_layout import in_layout
 
 from collect.costs.parts import PARTS
 from collect.costs.resources import AMOUNTS
 from collect.run.plan import PlannedTrial, make_plan, write_plan
 from collect.run.study import parse_study
-from collect.run.trials import CALLS_HEADER
+from collect.run.trials import CALLS_HEADER, PLANNED_KEYS
+from collect.run.upgrade import NOT_RECORDED, TRIAL_SCHEMA
 from collect.run.warmup import Warmup
 
 STUDIES = Path(__file__).parents[2] / "playbooks/studies"
+_OF_THE_PLAN = {*PLANNED_KEYS, "restart", "profiled", "captured"}
 START = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
 TWELVE_CELLS = with_demo(
     factors={"integers": [500, 5000]},
@@ -56,7 +59,8 @@ def seal(
 
     `lead_ms` are the times of calls that warm threads made before the measured ones, and `pause_ns`
     is the time after the last of them; `cooldown_ms` are the times of calls that failed after the
-    measured ones, by threads that had measured.
+    measured ones, by threads that had measured. `changes` are entries of trial.json, also such that
+    no runner writes.
     """
     directory = trials / planned.id
     directory.mkdir(parents=True)
@@ -81,7 +85,9 @@ def seal(
     (directory / "calls.csv").write_bytes(content)
     started = START + timedelta(seconds=2 * planned.position)
     record = {
-        **{k: v for k, v in planned.record().items() if k not in {"calls", "warmup", "threads"}},
+        "schema": TRIAL_SCHEMA,
+        **NOT_RECORDED,
+        **{k: v for k, v in planned.record().items() if k in _OF_THE_PLAN},
         **_starts(planned),
         "attempt": 1,
         "outcome": outcome,
@@ -92,8 +98,6 @@ def seal(
         "jvm": {"version": "21.0.9", "vendor": "Debian", "options": [], "heap_max_bytes": 2**29},
         "calls_rows": len(lines) - 1,
         "calls_sha256": hashlib.sha256(content).hexdigest(),
-        "calls_file": "calls.csv",
-        "errors": [],
         "warmup": {
             "calls": len(least) // planned.threads,
             "rows": len(warmup),
@@ -103,9 +107,8 @@ def seal(
         **_phases(planned, now - measured_ns, measured_ns if times_ms else 0),
         "cooldown": {"calls": len(cooldown_ms), "rows": len(cooldown_ms)},
         "overhead": {"timer_ns": 25.0, "noop_call_ns_p50": 31.0},
-        **changes,
     }
-    (directory / "trial.json").write_text(json.dumps(record))
+    (directory / "trial.json").write_text(json.dumps({**in_layout(record), **changes}))
     return directory
 
 
@@ -247,7 +250,7 @@ def _seal_beside(directory: Path, name: str, lines: Sequence[str], said: Mapping
         "sha256": hashlib.sha256(content).hexdigest(),
         **said,
     }
-    (directory / "trial.json").write_text(json.dumps(record))
+    (directory / "trial.json").write_text(json.dumps(in_layout(record)))
 
 
 def add_beside(directory: Path, plan: Sequence[PlannedTrial]) -> None:

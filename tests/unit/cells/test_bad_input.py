@@ -121,7 +121,7 @@ def test_provenance_of_another_form_is_one_message(small, capsys, changes):
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
-        ({"schema": 2}, "schema 2"),
+        ({"schema": 3}, "schema 3"),
         ({"schema": None}, "schema null"),
         ({"block": 10**30}, "block is 1000"),
         ({"attempt": -1}, "attempt is -1"),

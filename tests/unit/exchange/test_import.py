@@ -7,6 +7,7 @@ from statistics import fmean
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trial_layout import faults_below
 
 from collect.cells.analysis import analyse
 from collect.cli import main
@@ -21,8 +22,10 @@ START_MS = 1_772_402_400_000
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path, monkeypatch):
-    """Runs are made in results/ of the working directory."""
+    """Runs are made in results/ of the working directory; every trial has the layout."""
     monkeypatch.chdir(tmp_path)
+    yield
+    assert faults_below(tmp_path) == []
 
 
 def sample(place=0, **changes):

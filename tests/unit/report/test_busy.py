@@ -62,7 +62,7 @@ def test_a_page_of_a_run_without_samples_is_as_it_was(run_of):
         assert word not in page.split("</style>")[1], word
     assert not [w for w in find_warnings(analyse(run)) if "limit" in w.text.lower()]
     record = json.loads((run.trials_directory / run.plan[0].id / "trial.json").read_text())
-    assert "resources" not in record
+    assert record["resources"] is None
 
 
 def test_the_head_says_when_the_bench_itself_was_the_limit(busy_run):

@@ -53,7 +53,7 @@ def test_a_trial_on_other_workers_than_planned_is_refused(tmp_path, capsys):
     run_of(tmp_path / "night", slow=0)
     trial = next(one for one in open_run(str(tmp_path / "night")).plan if one.shift)
     path = tmp_path / "night" / "trials" / trial.id / "trial.json"
-    record = json.loads(path.read_text())
+    record = {**json.loads(path.read_text()), "schema": 1}
     del record["shift"]  # as a runner that knows nothing of it seals
     path.write_text(json.dumps(record))
     assert main(["check", str(tmp_path / "night")]) == 1

@@ -131,7 +131,7 @@ def test_what_a_runner_of_an_early_version_did_not_record_is_absent(run):
         *("calls_rows", "calls_sha256"),
     }
     record = {key: value for key, value in json.loads(path.read_text()).items() if key in needed}
-    path.write_text(json.dumps(record))
+    path.write_text(json.dumps({**record, "schema": 1}))
     trial = read_trial(path.parent)
     assert (trial.host, trial.jvm, trial.anchor, trial.errors) == (None, {}, None, ())
     assert trial.ran_with == {}

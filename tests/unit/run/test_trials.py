@@ -97,7 +97,7 @@ def test_any_other_trial_json_is_refused_without_a_traceback(tmp_path_factory, c
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
-        ({"schema": 2}, "schema 2, this version reads schema 1"),
+        ({"schema": 3}, "schema 3, this version reads schema 1 to 2"),
         ({"outcome": "fine"}, "unknown outcome 'fine'"),
         ({"calls_rows": "13"}, 'calls_rows is "13"'),
         ({"calls_rows": True}, "calls_rows is true"),

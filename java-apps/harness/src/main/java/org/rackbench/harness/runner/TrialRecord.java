@@ -14,8 +14,22 @@ import org.rackbench.harness.trial.PlannedTrial;
 import org.rackbench.harness.trial.Trial;
 import org.rackbench.harness.trial.Utc;
 
-/** Makes {@code trial.json} (schema 1) from the plan, the JVM's end and what the JVM left. */
+/**
+ * Makes {@code trial.json} (schema 2: {@code collect/run/trial.schema.json}) from the plan, the
+ * JVM's end and what the JVM left.
+ */
 final class TrialRecord {
+
+  private static final int SCHEMA = 2;
+
+  /** What the record says where no entry does: nothing is known, or there was nothing. */
+  private static final Map<String, Object> NOT_CONTRIBUTED =
+      Json.of(
+          "left_work", null,
+          "interference", Map.of(),
+          "settings", Map.of(),
+          "resources", null,
+          "profiles", List.of());
 
   private static String hostName;
 
@@ -150,7 +164,7 @@ final class TrialRecord {
     Map<String, Object> line = trial.line();
     Map<String, Object> record =
         Json.of(
-            "schema", 1,
+            "schema", SCHEMA,
             "id", trial.id(),
             "study", line.get("study"),
             "profile", line.get("profile"),
@@ -177,22 +191,16 @@ final class TrialRecord {
             "gc", result.get("gc"),
             "warmup", result.get("warmup"),
             "cooldown", result.get("cooldown"),
-            "restart", line.get("restart"),
-            "shift", trial.shift());
+            "phases", result.get("phases"),
+            "restart", line.getOrDefault("restart", ""),
+            "shift", trial.shift(),
+            "profiled", trial.isProfiled(),
+            "captured", trial.isCaptured(),
+            "parts", Files.exists(attempt.resolve(Trial.PARTS)) ? sealed(Trial.PARTS) : null,
+            "capture", trial.isCaptured() ? captured() : null,
+            "imported", null);
+    record.putAll(NOT_CONTRIBUTED);
     record.putAll(entries);
-    if (result.containsKey("phases")) {
-      record.put("phases", result.get("phases"));
-    }
-    if (Files.exists(attempt.resolve(Trial.PARTS))) {
-      record.put("parts", sealed(Trial.PARTS));
-    }
-    if (trial.isProfiled()) {
-      record.put("profiled", true);
-    }
-    if (trial.isCaptured()) {
-      record.put("captured", true);
-      record.put("capture", captured());
-    }
     Files.write(attempt.resolve("trial.json"), Json.bytes(record));
   }
 

@@ -40,7 +40,9 @@ final class Bench {
       Path path = Path.of(entry);
       if (entry.endsWith("test-classes") || entry.endsWith("target/classes")) {
         jar(path, client.resolve(module(path) + "-" + path.getFileName() + ".jar"));
-      } else if (path.getFileName().toString().matches("(jackson|harness-api).*jar")) {
+      } else if (path.getFileName()
+          .toString()
+          .matches("(jackson-core-2|jackson-jr|harness-api).*jar")) {
         Files.copy(path, client.resolve(path.getFileName()));
       }
     }
@@ -153,8 +155,11 @@ final class Bench {
     return run.resolve("trials/" + id);
   }
 
+  /** Returns trial.json of a sealed trial, which has the layout of its schema. */
   Map<String, Object> trial(String id) throws IOException {
-    return Json.read(sealed(id).resolve("trial.json"));
+    Path record = sealed(id).resolve("trial.json");
+    TrialSchema.check(record);
+    return Json.read(record);
   }
 
   Map<String, Object> state() throws IOException {

@@ -195,6 +195,7 @@ class RunnerFaultTest {
     assertTrue(said.contains("start the runner again"), said);
     try (Stream<Path> trials = Files.list(kept)) {
       for (Path trial : trials.toList()) {
+        TrialSchema.check(trial.resolve("trial.json"));
         Map<String, Object> record = Json.read(trial.resolve("trial.json"));
         List<String> rows = Files.readAllLines(trial.resolve("calls.csv"));
         assertEquals("ok", record.get("outcome"));

@@ -2,6 +2,7 @@ package org.rackbench.harness.runner;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
@@ -212,8 +213,9 @@ class RunnerResourcesTest extends RunnerInLab {
     assertEquals(0, bench.runner().status());
     assertEquals(Set.of("/?observe=none"), Set.copyOf(nodes.asked("worker1")));
     assertEquals("ok", bench.trial("t1").get("outcome"));
-    for (String key : List.of("resources", "settings", "interference")) {
-      assertFalse(bench.trial("t1").containsKey(key), key);
+    assertNull(bench.trial("t1").get("resources"));
+    for (String key : List.of("settings", "interference")) {
+      assertEquals(Map.of(), bench.trial("t1").get(key), key);
     }
     assertTrue(Files.notExists(bench.sealed("t1").resolve("resources.csv")));
   }

@@ -1,7 +1,9 @@
 package org.rackbench.harness.runner;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -14,18 +16,23 @@ import org.rackbench.harness.trial.CallLog;
 import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.PlannedTrial;
 import org.rackbench.harness.trial.Trial;
+import org.rackbench.harness.trial.Utc;
 
 /** What trial.json takes over from the JVM of a trial, and from the runner. */
 class TrialRecordTest {
 
-  private static final Map<String, Object> PHASES =
-      Map.of("warmup", Map.of("elapsed_ns", 5), "measure", Map.of("elapsed_ns", 7));
+  private static final Map<String, Object> PHASES = Map.of("warmup", phase(5), "measure", phase(7));
 
   @TempDir Path root;
 
   /** Stands in for a trial: it finds its result in its directory. */
   static final class Program {
     public static void main(String[] args) {}
+  }
+
+  private static Map<String, Object> phase(int nanos) {
+    return Map.of(
+        "elapsed_ns", nanos, "compile_ms", 0, "classes_loaded", 0, "gc_count", 0, "gc_ms", 0);
   }
 
   private Map<String, Object> written(Map<String, Object> more) throws Exception {
@@ -41,11 +48,21 @@ class TrialRecordTest {
     Fork fork = Fork.start(Program.class, trial, attempt, clients, root.resolve("lab.json"));
     assertEquals(Fork.End.ENDED, fork.await(60, 60, () -> false));
     write(TrialRecord.of(trial, attempt, fork, false), fork);
+    TrialSchema.check(attempt.resolve("trial.json"));
     return Json.read(attempt.resolve("trial.json"));
   }
 
   private static void write(TrialRecord record, Fork fork) throws IOException {
-    record.write(fork, Json.of("attempt", 3));
+    record.write(
+        fork,
+        Json.of(
+            "attempt", 3,
+            "earlier_attempts", List.of(),
+            "started_at", Utc.now(),
+            "restarts", List.of(),
+            "services", Map.of(),
+            "block_starts", List.of(),
+            "fork_ms", null));
   }
 
   @Test
@@ -57,7 +74,24 @@ class TrialRecordTest {
   }
 
   @Test
-  void aTrialWithoutThemHasNoSuchKey() throws Exception {
-    assertFalse(written(Map.of()).containsKey("phases"));
+  void whatNothingIsKnownOfIsThereAndEmpty() throws Exception {
+    Map<String, Object> record = written(Map.of());
+    assertEquals(2, record.get("schema"));
+    assertEquals("", record.get("restart")); // the plan of an earlier version does not say
+    for (String key : List.of("phases", "parts", "resources", "capture", "left_work")) {
+      assertTrue(record.containsKey(key), key);
+      assertNull(record.get(key), key);
+    }
+    assertEquals(Map.of(), record.get("settings"));
+    assertEquals(List.of(), record.get("profiles"));
+    assertEquals(false, record.get("profiled"));
+  }
+
+  @Test
+  void aRecordThatLacksAKeyIsNotInTheLayout() throws Exception {
+    Map<String, Object> record = written(Map.of());
+    record.remove("shift");
+    Path lacking = Files.write(root.resolve("lacking.json"), Json.bytes(record));
+    assertThrows(AssertionError.class, () -> TrialSchema.check(lacking));
   }
 }
