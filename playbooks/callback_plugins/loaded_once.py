@@ -28,7 +28,7 @@ from ansible.plugins.callback import CallbackBase
 from ansible.plugins.loader import filter_loader, test_loader
 
 
-class CallbackModule(CallbackBase):  # type: ignore[misc]
+class CallbackModule(CallbackBase):
     """Writes nothing."""
 
     CALLBACK_VERSION = 2.0

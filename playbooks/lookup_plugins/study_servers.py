@@ -61,11 +61,11 @@ def _servers_in(node: Any) -> Iterator[int]:
         yield from _servers_in(list(node.values()))
 
 
-class LookupModule(LookupBase):  # type: ignore[misc]
+class LookupModule(LookupBase):
     """The lookup `study_servers`."""
 
     def run(
         self, terms: list[str], variables: dict[str, Any] | None = None, **options: Any
     ) -> list[list[int]]:
         """Return the numbers for each directory."""
-        return [numbers_of_servers(Path(term)) for term in terms or [STUDIES]]
+        return [numbers_of_servers(Path(term)) for term in terms or [str(STUDIES)]]

@@ -88,7 +88,7 @@ def by_depth(groups: list[Group]) -> list[Group]:
     return sorted(groups, key=lambda group: (group.depth, group.priority, group.name))
 
 
-class VarsModule(BaseVarsPlugin):  # type: ignore[misc]
+class VarsModule(BaseVarsPlugin):
     """Answers for the group `all` and for the nodes; has nothing for others."""
 
     REQUIRES_ENABLED = True
@@ -170,10 +170,12 @@ class VarsModule(BaseVarsPlugin):  # type: ignore[misc]
         values = dict(self._of_the_kit(loader))
         for group in groups:
             values = combine_vars(values, group.vars)
-        return combine_vars(values, files_of(loader, path, groups))
+        combined: Values = combine_vars(values, files_of(loader, path, groups))
+        return combined
 
     def _host_values(self, loader: DataLoader, path: str, host: Host) -> Values:
-        return combine_vars(host.get_vars(), files_of(loader, path, [host]))
+        combined: Values = combine_vars(host.get_vars(), files_of(loader, path, [host]))
+        return combined
 
 
 def files_of(loader: DataLoader, path: str, entities: list[Any]) -> Values:

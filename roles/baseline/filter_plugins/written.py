@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 EXAMPLES = r"""
 - name: Refuse settings that cannot be
@@ -56,7 +56,7 @@ def wrong_range(ports: object, services: list[int]) -> list[str]:
             f"baseline_port_range is {ports!r}; write the first and the last port, from"
             f" {FIRST_PORT} to {LAST_PORT}, for example [10240, {LAST_PORT}]"
         ]
-    first, last = ports  # type: ignore[misc]
+    first, last = ports
     if held := sorted(port for port in services if first <= port <= last):
         listed = ", ".join(map(str, held))
         return [
@@ -67,7 +67,7 @@ def wrong_range(ports: object, services: list[int]) -> list[str]:
     return []
 
 
-def is_range(value: object) -> bool:
+def is_range(value: object) -> TypeGuard[list[int]]:
     """Return whether these are two ports in order that no privilege is needed for."""
     return (
         isinstance(value, list)

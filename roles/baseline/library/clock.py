@@ -200,7 +200,7 @@ def configure(root: Path, daemon: Daemon, servers: list[str], *, check: bool) ->
     own = {root / one.drop_in for one in DAEMONS} | {root / "etc/chrony/conf.d/rackbench.conf"}
     stale = [one for one in own if one != path and one.exists()]
     wanted = daemon.text(servers) if path else ""
-    differs = bool(path) and (not path.exists() or path.read_text() != wanted)
+    differs = path is not None and (not path.exists() or path.read_text() != wanted)
     if not check:
         for one in stale:
             one.unlink()
@@ -235,6 +235,7 @@ def main() -> None:
         if module.check_mode:
             module.exit_json(changed=True, daemon="")
         module.fail_json(msg="nothing keeps time here, although systemd-timesyncd was installed")
+        return
     try:
         differs = configure(Path("/"), daemon, servers, check=module.check_mode)
     except OSError as error:

@@ -87,6 +87,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -264,7 +265,7 @@ def refusals(root: Path, params: Mapping[str, Any]) -> list[str]:
 def mask(cpus: set[int]) -> str:
     """Processors as the kernel's mask: groups of eight hexadecimal digits."""
     bits = sum(1 << cpu for cpu in cpus)
-    groups = []
+    groups: list[str] = []
     while bits or not groups:
         groups.append(f"{bits & 0xFFFFFFFF:08x}")
         bits >>= 32
@@ -392,7 +393,7 @@ def name_back(root: Path, found: Mapping[str, str]) -> None:
 
 def kernel_steps(root: Path, params: Mapping[str, Any]) -> Iterator[Step | Left]:
     """Settings that are files of the kernel, now and at each boot."""
-    asked = {
+    asked: dict[str, tuple[Callable[[Path, Any], dict[Path, str] | Left], Any]] = {
         "governor": (governor, params["governor"] or None),
         "turbo": (turbo, params["turbo"]),
         "huge_pages": (huge_pages, params["huge_pages"] or None),
@@ -409,7 +410,7 @@ def kernel_steps(root: Path, params: Mapping[str, Any]) -> Iterator[Step | Left]
         "tcp_tw_reuse": "" if params["tcp_tw_reuse"] is None else str(params["tcp_tw_reuse"]),
     }
     sought |= {name: of_network(root, name, wanted) for name, wanted in of_ports.items() if wanted}
-    at_boot = {}
+    at_boot: dict[Path, str] = {}
     for name, files in sought.items():
         if isinstance(files, Left):
             yield files
@@ -418,7 +419,7 @@ def kernel_steps(root: Path, params: Mapping[str, Any]) -> Iterator[Step | Left]
         wrong = {path: value for path, value in files.items() if chosen(path) != value}
         if wrong:
             found = {str(path): chosen(path) for path in wrong}
-            yield Step(name, "files", found, lambda wrong=wrong: write_all(wrong))
+            yield Step(name, "files", found, partial(write_all, wrong))
     lines = "".join(
         f"w /{path.relative_to(root)} - - - - {value}\n" for path, value in at_boot.items()
     )
@@ -479,7 +480,7 @@ def unit_steps(units: list[str]) -> Iterator[Step]:
         if state["LoadState"] == "loaded" and (is_enabled or is_active):
             name = state["Id"]
             found = {name: {"enabled": is_enabled, "active": is_active}}
-            yield Step(name, "units", found, lambda name=name: unit_off(name))
+            yield Step(name, "units", found, partial(unit_off, name))
 
 
 def unit_off(name: str) -> None:

@@ -17,7 +17,7 @@ class ActionModule(ActionBase):
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """Take the fingerprint; the offset is the best of a few round trips, in milliseconds."""
-        result = super().run(tmp, task_vars)
+        result: dict[str, Any] = super().run(tmp, task_vars)
         result.update(self._execute_module(task_vars=task_vars))
         if "fingerprint" not in result:
             return result

@@ -200,7 +200,7 @@ def time_source() -> str | None:
     return None
 
 
-def link(address: str) -> dict[str, object]:
+def link(address: str) -> dict[str, Any]:
     """Return the link of the lab's address: driver, speed, duplex, MTU and shaped rate."""
     for entry in json.loads(output("ip", "-json", "address", "show") or "[]"):
         if plain(address) in (plain(info["local"]) for info in entry["addr_info"]):
@@ -387,7 +387,7 @@ def files(patterns: list[str], but: list[str], roles: Roles) -> dict[str, str]:
     }
 
 
-def roles_from(params: dict) -> Roles:
+def roles_from(params: dict[str, Any]) -> Roles:
     """Return the roles of addresses as asked, and of the one that Ansible comes from."""
     session = ssh_session()
     control = {session.peer: CONTROL} if session else {}

@@ -38,13 +38,17 @@ def alone(place: str) -> str | None:
     return plain(address) if length in {"", "32" if "." in address else "128"} else None
 
 
+def _by_address(named: Mapping[str, str]) -> dict[str | None, str]:
+    """Return the names by address as it is always spelt; no name has what is no address."""
+    return {known: name for address, name in named.items() if (known := plain(address))}
+
+
 class Roles:
     """What each address of the lab is to one node."""
 
     def __init__(self, words: Mapping[str, str], own: Mapping[str, str]) -> None:
         """Take roles by address, and by each of the node's own what it is called."""
-        self._words = {known: word for address, word in words.items() if (known := plain(address))}
-        self._own = {known: word for address, word in own.items() if (known := plain(address))}
+        self._words, self._own = _by_address(words), _by_address(own)
 
     def neutral(self, text: str) -> str:
         """Return the text with the word for its role in each address' place.
@@ -64,7 +68,7 @@ class Roles:
         seen: set[str | None] = set()
         words = []
         for element in ELEMENTS.findall(text):
-            address = alone(PLACES.search(element)[0])
+            address = alone(PLACES.findall(element)[0])
             again = " again" if address in known and address in seen else ""
             seen.add(address)
             words.append(PLACES.sub(lambda place: self._role(place[0]), element) + again)

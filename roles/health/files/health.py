@@ -22,7 +22,7 @@ from http.client import HTTPConnection, HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 sys.path.append(str(Path(__file__).parent))  # which python3 -I leaves out
@@ -59,7 +59,7 @@ LISTENING = 3
 MOST_SAMPLES = 3600
 
 
-def services(address: str, probes: dict) -> dict:
+def services(address: str, probes: dict[str, Any]) -> dict[str, Any]:
     """Return every service of the kit that is installed here."""
     units = sorted(path.stem for path in UNITS.glob(f"{PREFIX}*.service") if path.stem not in OWN)
     stopped = _stopped()
@@ -71,7 +71,9 @@ def services(address: str, probes: dict) -> dict:
     }
 
 
-def service(unit: str, address: str, probe: dict | None, *, stopped: bool) -> dict:
+def service(
+    unit: str, address: str, probe: dict[str, Any] | None, *, stopped: bool
+) -> dict[str, Any]:
     """Return whether a service runs and answers, since when, and how it ended last."""
     link = INVOCATIONS / f"invocation:{unit}.service"
     invocation = since = None
@@ -92,7 +94,7 @@ def service(unit: str, address: str, probe: dict | None, *, stopped: bool) -> di
     }
 
 
-def _answers(address: str, probe: dict) -> bool:
+def _answers(address: str, probe: dict[str, Any]) -> bool:
     """Return whether the probe's text is in what the service says."""
     said = b""
     expected = probe["expect"].encode()
@@ -109,7 +111,7 @@ def _answers(address: str, probe: dict) -> bool:
     return expected in said
 
 
-def judge(unit: str, address: str, probe: dict | None) -> str:
+def judge(unit: str, address: str, probe: dict[str, Any] | None) -> str:
     """Watch a service for a while; why it does not hang, or "" when it does.
 
     It hangs when at every look it is silent and none of its threads runs, waits for a processor or
@@ -173,7 +175,7 @@ def _units(stat: Path) -> list[str]:
     return re.findall(rf"/({PREFIX}[\w-]+)\.service$", _text(stat.with_name("cgroup")), re.M)
 
 
-def settings(address: str, probes: dict) -> dict:
+def settings(address: str, probes: dict[str, Any]) -> dict[str, Any]:
     """Return what the running services of the kit were started with and say of themselves.
 
     And what JMS clients on this node are given: the connection factory, as it is deployed.
@@ -191,7 +193,7 @@ def settings(address: str, probes: dict) -> dict:
     return found
 
 
-def command_settings(command: list[str]) -> dict:
+def command_settings(command: list[str]) -> dict[str, Any]:
     """Return the options of a JVM's command line, and a program's numbers after its main class.
 
     Without what is a place of this node: addresses, ports, paths.
@@ -211,7 +213,7 @@ def command_settings(command: list[str]) -> dict:
     return {"options": options} | ({"arguments": arguments} if arguments else {})
 
 
-def _told(address: str, probe: dict) -> dict:
+def _told(address: str, probe: dict[str, Any]) -> dict[str, Any]:
     """Return what a service says of itself over HTTP, lines of name=value; nothing if not asked."""
     if "settings" not in probe:
         return {}
@@ -223,13 +225,13 @@ def _told(address: str, probe: dict) -> dict:
         connection.close()
     except (OSError, HTTPException):
         return {}
-    told: dict = {}
+    told: dict[str, Any] = {}
     for name, value in re.findall(r"^(\w+)=(.*?)\r?$", text, re.M):
         told.setdefault(name, []).append(value)
     return {name: ", ".join(values) for name, values in told.items()}
 
 
-def queue_settings() -> dict:
+def queue_settings() -> dict[str, Any]:
     """Return how the broker said that its queues are set: once if they are all alike."""
     with suppress(ValueError, KeyError):
         queues = json.loads(_text(QUEUES))["queues"]
@@ -238,9 +240,9 @@ def queue_settings() -> dict:
     return {}
 
 
-def factory_settings(lines: list[str]) -> dict:
+def factory_settings(lines: list[str]) -> dict[str, Any]:
     """Return the properties of the connection factory in a JNDI file store."""
-    kept: dict = {}
+    kept: dict[str, Any] = {}
     for line in lines:
         entry = re.fullmatch(r"ConnectionFactory/RefAddr/(\d+)/(Type|Content)=(.*)", line)
         if entry:
@@ -249,7 +251,7 @@ def factory_settings(lines: list[str]) -> dict:
     return {name: named[name] for name in sorted(named) if re.match(FACTORY, name)}
 
 
-def machine() -> dict:
+def machine() -> dict[str, Any]:
     """Return what may disturb a trial.
 
     Ticks and retransmits count from boot, None is not readable.
@@ -300,7 +302,9 @@ def _utc(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
-def report(address: str, probes: dict, sampler: Sampler, *, observed: bool = True) -> dict:
+def report(
+    address: str, probes: dict[str, Any], sampler: Sampler, *, observed: bool = True
+) -> dict[str, Any]:
     """Return the answer to a request that came in on `address`.
 
     It keeps the sampling alive and tells the state of the machine, unless the trial has no
@@ -326,7 +330,7 @@ def report(address: str, probes: dict, sampler: Sampler, *, observed: bool = Tru
     }
 
 
-def resources(query: str, sampler: Sampler) -> dict:
+def resources(query: str, sampler: Sampler) -> dict[str, Any]:
     """Return what was used since a moment: `since` in ns of the node's clock, `most` samples each.
 
     Raises ValueError for what is no number. `took_ns` is how long the answer took: the request came
@@ -349,7 +353,7 @@ def ask(verb: str, units: list[str]) -> None:
     new.replace(ASKED)
 
 
-def profile(action: str, starts: dict[str, str]) -> dict | None:
+def profile(action: str, starts: dict[str, str]) -> dict[str, Any] | None:
     """Have the profiler started or stopped in units, which rackbench-profile.service does.
 
     Returns what it says of each unit, or None when it says nothing in time.
@@ -364,7 +368,8 @@ def profile(action: str, starts: dict[str, str]) -> dict | None:
         with suppress(ValueError):
             answer = json.loads(_text(PROFILES / "answer") or "{}")
             if answer.get("id") == wish["id"]:
-                return answer["units"]
+                units: dict[str, Any] = answer["units"]
+                return units
         time.sleep(PROFILE_PAUSE_S)
     return None
 
@@ -374,7 +379,7 @@ class Handler(BaseHTTPRequestHandler):
 
     timeout = 5
     wbufsize = -1  # headers and body in one packet: the second would wait for an acknowledgement
-    probes: ClassVar[dict] = {}
+    probes: ClassVar[dict[str, Any]] = {}
     password: ClassVar[bytes] = b""
     sampler: ClassVar[Sampler] = Sampler()
     judging = threading.Lock()
@@ -442,7 +447,7 @@ class Handler(BaseHTTPRequestHandler):
             finally:
                 self.judging.release()
 
-    def _restart(self, unit: str, probe: dict | None) -> None:
+    def _restart(self, unit: str, probe: dict[str, Any] | None) -> None:
         why_not = judge(unit, self.connection.getsockname()[0], probe)
         print(f"{unit}: {why_not or 'hangs, restart'}", flush=True)
         if not why_not:
@@ -483,7 +488,7 @@ class Handler(BaseHTTPRequestHandler):
             return wanted
         return {}
 
-    def _send(self, status: int, content: dict) -> None:
+    def _send(self, status: int, content: dict[str, Any]) -> None:
         body = json.dumps(content).encode() + b"\n"
         self.send_response(status)
         self.send_header("Content-Type", "application/json")

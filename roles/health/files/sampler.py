@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 PREFIX = "rackbench-"
 STEP_S = 1.0
@@ -170,7 +170,7 @@ class Sampler:
     def _add(self, name: str, sample: Sample) -> None:
         self.series.setdefault(name, Series()).add(sample)
 
-    def told(self, since_ns: int, most: int) -> dict:
+    def told(self, since_ns: int, most: int) -> dict[str, Any]:
         """Return the samples from `since_ns` on by service, at most about `most` of each."""
         with self.guard:
             found = {name: series.since(since_ns, most) for name, series in self.series.items()}

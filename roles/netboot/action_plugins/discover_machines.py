@@ -125,7 +125,7 @@ class ActionModule(ActionBase):
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """Listen for so long, and give `lines` for the inventory."""
-        result = super().run(tmp, task_vars)
+        result: dict[str, Any] = super().run(tmp, task_vars)
         end_with_parent()
         given = self._task.args
         display, seconds = Display(), float(given["seconds"])

@@ -190,7 +190,8 @@ def follow(
     server: Sequence[str], directory: Path, machines: Sequence[dict[str, Any]]
 ) -> dict[str, str]:
     """Serve, show each change, and return the last state of each machine at the end."""
-    display, begun = Display(), {}
+    display = Display()
+    begun: dict[str, float] = {}
     states = {machine["name"]: "waiting" for machine in machines}
     usual_s = usual_seconds(directory)
     with subprocess.Popen(
@@ -242,7 +243,7 @@ class ActionModule(ActionBase):
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """Serve until every machine has come to an end: `lost` (names), `why` (lines)."""
-        result = super().run(tmp, task_vars)
+        result: dict[str, Any] = super().run(tmp, task_vars)
         end_with_parent()
         directory = Path(self._task.args["directory"])
         ends = follow(self._task.args["server"], directory, self._task.args["machines"])

@@ -87,7 +87,7 @@ class ActionModule(ActionBase):
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """Take all keys that can be taken: `why` has a line for each other machine."""
-        result = super().run(tmp, task_vars)
+        result: dict[str, Any] = super().run(tmp, task_vars)
         given = self._task.args
         machines = given["machines"]
         why = know_all(machines, given["know_host"], Path(given["directory"]))

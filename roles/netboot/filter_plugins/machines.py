@@ -152,7 +152,8 @@ def served_files(
     machines: Sequence[Machine], directory: str, owner: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Return the files that are served and the plan, for the module tree."""
-    common = [(directory, name, {}) for name in ("dnsmasq.conf", "plan.json")]
+    none: Machine = {}
+    common = [(directory, name, none) for name in ("dnsmasq.conf", "plan.json")]
     own = [
         (f"{directory}/machines/{machine['name']}", name, {"machine": machine})
         for machine in machines
@@ -213,10 +214,10 @@ def network_problems(
     """Return what is wrong with netboot_range, netboot_gateway and netboot_nameservers."""
     inside = ipaddress.ip_network(network)
     problems = []
-    first_and_last = [_address(address) for address in addresses]
+    first_and_last = [found for address in addresses if (found := _address(address))]
     if addresses and (
-        len(addresses) != 2
-        or not all(address and address in inside for address in first_and_last)
+        not len(addresses) == len(first_and_last) == 2
+        or not all(address in inside for address in first_and_last)
         or first_and_last[0] > first_and_last[1]
     ):
         problems.append(

@@ -83,7 +83,7 @@ def power_commands(
         return []
     if power == "wake":
         return [[_command("wakeonlan", "-i", broadcast, mac)]]
-    if not _is_known(power):
+    if not isinstance(power, Mapping) or not _is_known(power):
         raise AnsibleFilterError(f"netboot_power {_MUST_BE}")
     given = dict(power)
     password = str(given["password"])
@@ -96,16 +96,13 @@ def power_commands(
         boot, *starts = [_command(*tool, "chassis", *task, environment=secret) for task in tasks]
         return [[boot], starts]
     system = str(given["redfish"]).rstrip("/")
-    account = f"user = {json.dumps(given['user'] + ':' + password)}\n"
+    config = f"user = {json.dumps(given['user'] + ':' + password)}\n"
     if key := given.get("public_key"):
-        account += f"insecure\npinnedpubkey = {json.dumps(key)}\n"
+        config += f"insecure\npinnedpubkey = {json.dumps(key)}\n"
     restart = f"{system}/Actions/ComputerSystem.Reset"
     return [
-        [_request("PATCH", system, _BOOT, account)],
-        [
-            _request("POST", restart, {"ResetType": kind}, account)
-            for kind in ("On", "ForceRestart")
-        ],
+        [_request("PATCH", system, _BOOT, config)],
+        [_request("POST", restart, {"ResetType": kind}, config) for kind in ("On", "ForceRestart")],
     ]
 
 

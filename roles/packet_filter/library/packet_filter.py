@@ -212,7 +212,7 @@ def bounds(text: str) -> tuple[ipaddress._BaseAddress, ipaddress._BaseAddress]:
             low, high = network[0], network[-1]
     except ValueError as error:
         raise FilterError(no_address(text, str(error))) from error
-    if low.version != high.version or low > high:
+    if low.version != high.version or int(low) > int(high):
         raise FilterError(no_address(text, "its first address is not below its last"))
     if "%" in text:
         raise FilterError(no_address(text, "a zone is one machine's own view"))
@@ -376,7 +376,8 @@ def what_is_let_in(here: Connection | None, ports: list[int]) -> str:
 
 def listing_of(rules: str) -> str:
     """Return how the kernel lists these rules, asked in an empty network; refuses wrong ones."""
-    return run("unshare", "--net", "sh", "-c", f"nft --file - && {LIST}", stdin=rules)
+    listed: str = run("unshare", "--net", "sh", "-c", f"nft --file - && {LIST}", stdin=rules)
+    return listed
 
 
 def refusal(params: Mapping[str, Any], ports: list[int], error: ProbationError) -> str:

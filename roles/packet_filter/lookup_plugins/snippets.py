@@ -40,7 +40,7 @@ def snippets(directory: Path) -> dict[str, str]:
     return {file.name: file.read_text(encoding="utf-8") for file in sorted(directory.glob(KIND))}
 
 
-class LookupModule(LookupBase):  # type: ignore[misc]
+class LookupModule(LookupBase):
     """`snippets`: the directory that was named, or nothing, and the inventory's directory."""
 
     def run(

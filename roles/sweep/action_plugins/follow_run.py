@@ -65,7 +65,7 @@ class ActionModule(ActionBase):
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """Follow until the runner has ended; fails when trials are open and no deadline came."""
-        result = super().run(tmp, task_vars)
+        result: dict[str, Any] = super().run(tmp, task_vars)
         end_with_parent()
         given = self._task.args
         terms = Terms(

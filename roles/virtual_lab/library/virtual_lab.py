@@ -190,7 +190,8 @@ def run(*argv: str, stdin: str | None = None) -> str:
 
 def links() -> list[dict[str, Any]]:
     """Return all links of this machine with their addresses."""
-    return json.loads(run("ip", "-json", "-details", "address", "show"))
+    found: list[dict[str, Any]] = json.loads(run("ip", "-json", "-details", "address", "show"))
+    return found
 
 
 def bridge_of(lab: Lab) -> dict[str, Any] | None:
