@@ -1,5 +1,7 @@
 """What is printed on a terminal: a console for tables, and text that other machines sent."""
 
+import unicodedata
+
 from rich.console import Console
 
 _PIPED_WIDTH = 200
@@ -21,3 +23,13 @@ def printable(text: str, most: int = 300) -> str:
         letter if letter.isprintable() else "?" for letter in " ".join(text[: 4 * most].split())
     )
     return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def as_printed(text: str) -> str:
+    """Return what a reader sees of a text: the same for texts that differ in invisible ways alone.
+
+    Those are white space at the ends, how much there is of it between words, characters without
+    width, and letters that are composed of several characters.
+    """
+    visible = "".join(letter for letter in text if unicodedata.category(letter) != "Cf")
+    return unicodedata.normalize("NFC", " ".join(visible.split()))

@@ -105,7 +105,7 @@ class Run:
     def stated(self) -> Study | None:
         """The study file as it was when the run began; None when run.json does not hold it."""
         try:
-            return parse_study(self.provenance.study_file, self.name)
+            return parse_study(self.provenance.study_file, self.name, is_recorded=True)
         except InputError:
             return None
 

@@ -3,19 +3,19 @@
 import itertools
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from collect.errors import InputError
+from collect.printable import as_printed, printable
 from collect.run.cell import Cell, Level, level_text
 from collect.run.stop import StopRule
 from collect.run.warmup import Warmup
+from collect.strict_yaml import parse_yaml
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator, ValidationError
@@ -192,13 +192,16 @@ def load_study(path: Path) -> Study:
     return parse_study(text, label)
 
 
-def parse_study(text: str, label: str) -> Study:
-    """Check the text of a study file; raises InputError that names `label` and the exact place."""
+def parse_study(text: str, label: str, *, is_recorded: bool = False) -> Study:
+    """Check the text of a study file; raises InputError that names `label` and the exact place.
+
+    One that a run recorded (`is_recorded`) is read as the version did that took it.
+    """
     try:
-        content = yaml.load(text, Loader=_UniqueKeys)  # noqa: S506 - a SafeLoader underneath
-    except yaml.YAMLError as error:
-        raise InputError(f"{label}: is not valid YAML: {' '.join(str(error).split())}") from error
-    errors = sorted(_validator().iter_errors(content), key=lambda error: list(map(str, error.path)))
+        content = parse_yaml(text, is_recorded=is_recorded)
+        errors = sorted(_validator().iter_errors(content), key=lambda e: list(map(str, e.path)))
+    except ValueError as error:
+        raise InputError(f"{label}: {error}") from error
     if errors:
         raise InputError("\n".join(f"{label}: {_explain(error)}" for error in errors))
     return Study(label, content)
@@ -218,29 +221,33 @@ def two_alike(levels: Iterable[Level]) -> tuple[Level, Level] | None:
     return None
 
 
-class _UniqueKeys(yaml.SafeLoader):
-    """YAML that refuses a key given twice; plain YAML would silently use the last one."""
+def two_alike_in_print(levels: Iterable[Level]) -> tuple[Level, Level] | None:
+    """Return two texts that differ only in what nobody sees; None if there are none.
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=deep)
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} is given twice", key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)
+    Examples: "a" and "a " (a blank at the end), "é" in one character and in two.
+    """
+    seen: dict[str, Level] = {}
+    for level in levels:
+        if isinstance(level, str):
+            other = seen.setdefault(as_printed(level), level)
+            if other != level:
+                return other, level
+    return None
 
 
 @cache
 def _validator() -> "Draft202012Validator":
-    from jsonschema import Draft202012Validator  # noqa: PLC0415 - slow, and plans need none
+    from jsonschema import Draft202012Validator, validators  # noqa: PLC0415 - slow, plans need none
 
     schema = (
         resources.files("collect.run").joinpath("study.schema.json").read_text(encoding="utf-8")
     )
-    return Draft202012Validator(json.loads(schema))
+    # JSON has no whole numbers, so that 5.0 would pass for one; a plan would not.
+    checker = Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    )
+    extend: Callable[..., type[Draft202012Validator]] = validators.extend
+    return extend(Draft202012Validator, type_checker=checker)(json.loads(schema))
 
 
 def _explain(error: "ValidationError") -> str:
@@ -249,11 +256,12 @@ def _explain(error: "ValidationError") -> str:
         message = error.message.removesuffix(" is a required property")
         if error.validator == "required":
             return f"{message.strip(chr(39))} is missing{f' in {where}' if where else ''}; add it"
-        return f"{where + ': ' if where else ''}{error.message}; check the spelling or remove it"
+        said = printable(error.message)
+        return f"{where + ': ' if where else ''}{said}; check the spelling or remove it"
     if error.validator == "anyOf" and error.context:
         reasons = " or ".join(dict.fromkeys(context.message for context in error.context))
-        return f"{where}: {reasons}"
-    return f"{where or 'the file'}: {error.message}"
+        return f"{where}: {printable(reasons)}"
+    return f"{where or 'the file'}: {printable(error.message)}"
 
 
 def _path(parts: Sequence[str | int]) -> str:
@@ -425,7 +433,8 @@ class _Resolver:
         self, grids: Sequence[tuple[Mapping[str, str], Mapping[str, list[Level]]]]
     ) -> None:
         for factor in grids[0][1]:
-            alike = two_alike(level for _, grid in grids for level in grid[factor])
+            levels = [level for _, grid in grids for level in grid[factor]]
+            alike = two_alike(levels) or two_alike_in_print(levels)
             if alike:
                 place = f"{grids[0][0][factor]}.{factor}"
                 first, second = map(json.dumps, alike)

@@ -1,5 +1,7 @@
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from made_up_studies import SORT, changed, study_of
 
 from collect.errors import InputError
@@ -186,6 +188,179 @@ def test_a_key_given_twice_is_refused():
 @pytest.mark.parametrize("text", ["{", "- 1", "", "a: b: c"])
 def test_what_is_no_study_is_refused_in_one_message(text):
     assert message_of(text).startswith("studies/sort.yml: ")
+
+
+def with_line(line):
+    """A small study with a line in place of its calls, and the number of that line."""
+    text = SMALL.replace("calls: 8", line)
+    return text, SMALL.splitlines().index("calls: 8") + 1
+
+
+SMALL = """\
+schema: 1
+study: small
+title: A small study
+factors: {transport: [soap, jms], servers: [1], integers: [500]}
+domains:
+  integers: {type: integer, minimum: 1}
+clients: {factor: transport, soap: sort-soap, jms: sort-jms}
+constants: {client_heap_mb: 256}
+replicates: 3
+calls: 8
+warmup: 5
+timeout_s: 60
+seed: 7
+profiles:
+  paper: {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "part"),
+    [
+        ("calls: {{ n }}", "has a list or a mapping as a key, which is how YAML reads {{ … }}"),
+        ("calls: {{ n | int }}", "quote it"),
+        ("calls: {[1]: 2}", "has a list or a mapping as a key"),
+        ("? [a, b]\n: 1", "has a list or a mapping as a key"),
+        ("calls: {% n %}", "is not valid YAML: while scanning for the next token"),
+        ("calls: 8\ncalls: 9", "the key 'calls' is given twice; remove one"),
+        ("calls: 8\n<<: {}\n<<: {}", "the key '<<' is given twice"),
+        ("calls: 0500", "0500 is 320 in YAML 1.1 and 500 in YAML 1.2; write 500, or quote it"),
+        ("calls: 0800", "0800 is a text in YAML 1.1 and 800 in YAML 1.2; write 800, or quote it"),
+        ("calls: 0o17", "0o17 is a text in YAML 1.1 and 15 in YAML 1.2; write 15, or quote it"),
+        ("calls: 190:20:30", "190:20:30 is 685230 in YAML 1.1 and a text in YAML 1.2"),
+        ("calls: 1:30.5", "1:30.5 is 90.5 in YAML 1.1 and a text in YAML 1.2"),
+        ("calls: 22:00", "write 1320, or quote it"),
+        ("calls: 1_000", "1_000 is 1000 in YAML 1.1 and a text in YAML 1.2; write 1000, or"),
+        ("calls: 0b11", "0b11 is 3 in YAML 1.1"),
+        ("calls: 1e3", "1e3 is a text in YAML 1.1 and 1000 in YAML 1.2; write 1000, or quote it"),
+        ("calls: 1.5e3", "write 1500, or quote it"),
+        ("calls: yes", "yes is true in YAML 1.1 and a text in YAML 1.2; write true, or quote it"),
+        ("calls: Off", "Off is false in YAML 1.1 and a text in YAML 1.2; write false, or quote it"),
+        ("calls: 2026-03-01", "2026-03-01 is a date in YAML; quote it"),
+        ("calls: 2026-13-45", "2026-13-45 is a date in YAML; quote it"),
+        ("calls: 2026-03-01 22:00:00", "is a date in YAML; quote it"),
+        ("calls: =", "= is no plain text in YAML; quote it"),
+        ("calls: 0x_", "0x_ cannot be read as int; correct or quote it"),
+        (f"calls: {'9' * 5000}", "cannot be read as int; correct or quote it"),
+        ("calls: !!int many", "many cannot be read as int"),
+        ('calls: !!int ""', "cannot be read as int"),
+        ("calls: !!bool maybe", "maybe cannot be read as bool"),
+        ("calls: !!timestamp x", "has the tag"),
+        ("calls: !!binary x", "has the tag"),
+        ("calls: !!set {a, b}", "has the tag"),
+        ("calls: !!omap [a: 1]", "has the tag"),
+        ("calls: !vault x", "has the tag !vault; write the value without a tag"),
+        ("calls: !!python/name:os.system ''", "has the tag"),
+        ('calls: "\\UFFFFFFFF"', "is not valid YAML"),
+        ('calls: "\\ud800"', "holds half a character"),
+        ("calls: \x01", "it holds the control character"),
+        ("calls: *nobody", "is not valid YAML: found undefined alias"),
+        ("calls: &a [*a]", "contains itself by an alias"),
+        ("where: &a {<<: *a}", "contains itself"),
+        ("\tcalls: 8", "is not valid YAML"),
+    ],
+)
+def test_what_yaml_reads_otherwise_than_people_is_refused_with_its_line(line, part):
+    text, number = with_line(line)
+    message = message_of(text)
+    assert message.startswith(f"studies/sort.yml: line {number}") or "twice" in part
+    assert part in message
+    assert len(message.splitlines()) == 1
+
+
+def test_yaml_that_is_nested_too_deep_or_grows_by_aliases_is_refused():
+    assert "is nested too deep" in message_of("[" * 5000)
+    bomb = "calls: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
+    bomb += "".join(f"k{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
+    assert "holds more than 100000 values" in message_of(with_line(bomb)[0])
+
+
+@pytest.mark.parametrize(
+    ("written", "level"),
+    [
+        *(("007", 7), ("0x1F", 31), ("+5", 5), ("5.", 5.0), (".5", 0.5), ("1.0e+3", 1000.0)),
+        *(('"0500"', "0500"), ("'yes'", "yes"), ("190:20:60", "190:20:60"), ("07:30", "07:30")),
+        *(("true", True), ("FALSE", False), ("y", "y"), ("v1.2.3", "v1.2.3"), ("1.2.3", "1.2.3")),
+    ],
+)
+def test_what_yaml_reads_in_one_way_is_a_level(written, level):
+    text = SMALL.replace("[500]", f"[{written}]").replace(
+        "{type: integer, minimum: 1}", "{of: [x]}"
+    )
+    content = parse_study(text, "x").content
+    assert content["factors"]["integers"] == [level]
+    assert type(content["factors"]["integers"][0]) is type(level)
+
+
+def test_a_whole_number_is_written_as_one():
+    text, _ = with_line("calls: 8.0")
+    assert "calls: 8.0 is not of type 'integer'" in message_of(text)
+
+
+def test_merge_keys_work_wherever_they_stand():
+    text = (
+        SMALL
+        + """\
+  demo: &short {replicates: 2, where: [&cell {cells: {servers: 1}, calls: 4}]}
+  night: {<<: *short, calls: 9}
+  both: {<<: [{calls: 7}, *short], where: [{<<: *cell, calls: 3}]}
+  outer: {where: [&own {<<: *cell, calls: 2}]}
+  late:
+    <<: *short
+    where: [*own]
+"""
+    )
+    study = parse_study(text, "x")
+    found = {name: study.profile(name, 5) for name in study.content["profiles"]}
+    assert [found[n].replicates for n in ("paper", "demo", "night", "both")] == [3, 2, 2, 2]
+    assert [found[n].calls for n in ("paper", "demo", "night", "both")] == [8, 8, 9, 7]
+    calls = {name: [entry["calls"] for entry in profile.where] for name, profile in found.items()}
+    assert calls == {
+        **{"paper": [], "demo": [4], "night": [4]},
+        **{"both": [3], "outer": [2], "late": [2]},
+    }
+
+
+@pytest.mark.parametrize("wrong", ["[1]", "*no", "text"])
+def test_a_merge_of_what_is_no_mapping_is_refused(wrong):
+    assert "is not valid YAML" in message_of(f"{SMALL}  demo: {{<<: {wrong}}}\n")
+
+
+@pytest.mark.parametrize("key", ["1", "true", "~", "1.5"])
+def test_a_name_that_is_no_text_is_refused(key):
+    for text in (
+        f"{SMALL}  {key}: {{}}\n",
+        SMALL.replace("domains:", f"domains:\n  {key}: {{type: integer}}"),
+        with_line(f"calls: 8\nour_choice: {{{key}: x}}")[0],
+        with_line(f"calls: 8\nwhere: [{{cells: {{{key}: x}}, calls: 1}}]")[0],
+        with_line(f"calls: 8\n{key}: x")[0],
+    ):
+        assert message_of(text, "nothing").startswith("studies/sort.yml: ")
+        assert "there is no profile" not in message_of(text, "nothing")
+
+
+def test_levels_that_differ_in_blanks_alone_are_refused():
+    message = message_of(study_of({"size": ["a", "a "]}))
+    assert 'factors.size has the levels "a" and "a ", which' in message
+
+
+def test_a_study_that_a_run_recorded_is_read_as_it_was_then():
+    text, _ = with_line("calls: 0500\nreplicates: 1_0")
+    text = text.replace("replicates: 3\n", "")
+    assert "line" in message_of(text)
+    recorded = parse_study(text, "x", is_recorded=True).content
+    assert (recorded["calls"], recorded["replicates"]) == (320, 10)
+
+
+@given(st.text(max_size=60))
+@settings(derandomize=True, max_examples=300)
+def test_any_text_is_read_or_refused_without_a_traceback(text):
+    for whole in (text, with_line(f"calls: {text}")[0]):
+        try:
+            parse_study(whole, "x").profile("paper", 5)
+        except InputError as error:
+            assert str(error).startswith("x: ")
 
 
 def test_an_unknown_profile_lists_the_known_ones():
