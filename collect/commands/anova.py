@@ -25,7 +25,8 @@ have in common is taken out of the error that factors are tested against. With
 where all observations of a block that share its level were set up together, as nodes
 are; the differences between levels follow, with their intervals. Sums of
 squares are of type II: where cells have unequal numbers of observations, the
-shares need not add up to 100 %.
+shares need not add up to 100 %. Blanks around names and levels are ignored. A row
+of the table that would have the name of a column is called, say, Within (no column).
 
 examples:
   collect anova times.csv --response time_ms --factor protocol
@@ -35,17 +36,24 @@ examples:
       --block block --whole-plot link_mbit""",
     )
     parser.add_argument("file", metavar="FILE.csv", type=Path, help="a CSV file with a header line")
-    parser.add_argument("--response", required=True, metavar="COL", help="the column of numbers")
+    name = str.strip  # as in the header, where blanks around names are ignored
+    parser.add_argument(
+        "--response", required=True, type=name, metavar="COL", help="the column of numbers"
+    )
     parser.add_argument(
         "--factor",
         required=True,
+        type=name,
         action="append",
         metavar="COL",
         help="a column of levels; may be given twice",
     )
-    parser.add_argument("--block", metavar="COL", help="the column with the block of each line")
+    parser.add_argument(
+        "--block", type=name, metavar="COL", help="the column with the block of each line"
+    )
     parser.add_argument(
         "--whole-plot",
+        type=name,
         metavar="COL",
         action="append",
         default=[],

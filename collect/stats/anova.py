@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from scipy import stats
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
+from collect.csv_fields import long_fields
 from collect.errors import InputError
+from collect.printable import as_printed
 from collect.stats.estimates import Moments
 from collect.stats.spending import ERROR, corrected
 
@@ -27,9 +30,23 @@ BLOCK = "Block"
 COLUMNS = ("Source", "SS", "df", "MS", "F", "P-value", "F crit (95 %)", "Share of variation")
 
 
+class Kind(Enum):
+    """What a row of the table is, whatever its name."""
+
+    FACTOR = "factor"
+    INTERACTION = "Interaction"
+    BLOCK = "block"
+    WHOLE_PLOT_ERROR = "Whole-plot error"
+    WITHIN = "Within"
+    TOTAL = "Total"
+
+
 @dataclass(frozen=True)
 class Source:
-    """A row of the table; `share` is the part of the total sum of squares it explains."""
+    """A row of the table; `share` is the part of the total sum of squares it explains.
+
+    `kind` tells rows apart: `source` is for people, and may be the name of a column of theirs.
+    """
 
     source: str
     ss: float
@@ -39,6 +56,7 @@ class Source:
     p_value: float | None
     f_crit: float | None
     share: float | None
+    kind: Kind = Kind.FACTOR
 
 
 @dataclass(frozen=True)
@@ -55,16 +73,27 @@ class Observations:
     blocks: tuple[str, ...] = ()
     block: str = BLOCK
 
+    def row_name(self, kind: Kind) -> str:
+        """Return the name of a row of ours, which is never that of a factor or of the block."""
+        name = kind.value
+        while name in {*self.factors, *([self.block] if self.blocks else [])}:
+            name += " (no column)"
+        return name
+
 
 def read_observations(
     path: Path, response: str, factors: Sequence[str], block: str | None = None
 ) -> Observations:
-    """Read the columns of a CSV with a header; raises InputError that names the line and column."""
+    """Read the columns of a CSV with a header; raises InputError that names the line and column.
+
+    Blanks around names and levels are ignored.
+    """
     named = factors if block is None else (*factors, block)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
+        with path.open(encoding="utf-8-sig", newline="") as stream, long_fields():
             reader = csv.DictReader(stream, skipinitialspace=True)
-            _check_header(path, reader.fieldnames or [], (response, *named))
+            reader.fieldnames = [name.strip() for name in reader.fieldnames or []]
+            _check_header(path, reader.fieldnames, (response, *named))
             values, levels = [], []
             for row in reader:
                 where = f"{path}: line {reader.line_num}"
@@ -119,15 +148,18 @@ def anova(observations: Observations, error: float = ERROR) -> list[Source]:
     _check(observations)
     names = [f"f{number}" for number in range(len(observations.factors))]
     frame = pd.DataFrame(dict(zip(names, observations.levels, strict=True)))
-    labels = {f"C({n})": factor for n, factor in zip(names, observations.factors, strict=True)}
+    terms = {
+        f"C({n})": (factor, Kind.FACTOR)
+        for n, factor in zip(names, observations.factors, strict=True)
+    }
     if len(names) > 1:
-        labels[":".join(labels)] = "Interaction"
+        terms[":".join(terms)] = (observations.row_name(Kind.INTERACTION), Kind.INTERACTION)
     if observations.blocks:
         frame["block"] = observations.blocks
-        labels["C(block)"] = observations.block
+        terms["C(block)"] = (observations.block, Kind.BLOCK)
     # Sums of squares are those about the mean; digits that all values share would cost precision.
     frame["y"] = observations.response - observations.response.mean()
-    unfitted = ols(f"y ~ {' + '.join(labels)}", frame)
+    unfitted = ols(f"y ~ {' + '.join(terms)}", frame)
     _check_design(observations, unfitted.exog)
     model = unfitted.fit()
     if model.ssr <= _ROUNDING * float((unfitted.endog**2).sum()):
@@ -136,10 +168,11 @@ def anova(observations: Observations, error: float = ERROR) -> list[Source]:
     total = float(((frame["y"] - frame["y"].mean()) ** 2).sum())
     within = int(table["df"].iloc[-1])
     rows = []
-    for term, label in {**labels, "Residual": "Within"}.items():
+    terms["Residual"] = (observations.row_name(Kind.WITHIN), Kind.WITHIN)
+    for term, (label, kind) in terms.items():
         row = table.loc[term]
         ss, df = float(row["sum_sq"]), int(row["df"])
-        is_effect = term in labels
+        is_effect = kind is not Kind.WITHIN
         rows.append(
             Source(
                 source=label,
@@ -150,14 +183,17 @@ def anova(observations: Observations, error: float = ERROR) -> list[Source]:
                 p_value=corrected(float(row["PR(>F)"]), error) if is_effect else None,
                 f_crit=float(stats.f.ppf(1 - error, df, within)) if is_effect else None,
                 share=ss / total,
+                kind=kind,
             )
         )
-    return [*rows, Source("Total", total, len(frame) - 1, None, None, None, None, None)]
+    name = observations.row_name(Kind.TOTAL)
+    end = Source(name, total, len(frame) - 1, None, None, None, None, None, Kind.TOTAL)
+    return [*rows, end]
 
 
 def as_json(table: Sequence[Source]) -> str:
     """Return the table as JSON: a list of objects by column, null where a column does not apply."""
-    rows = [dict(zip(COLUMNS, astuple(row), strict=True)) for row in table]
+    rows = [dict(zip(COLUMNS, astuple(row)[: len(COLUMNS)], strict=True)) for row in table]
     return json.dumps(rows, indent=1, ensure_ascii=False)
 
 
@@ -193,7 +229,9 @@ def _check(observations: Observations) -> None:
             raise InputError(
                 f"factor {factor!r} has one level, {levels[0]!r}; it takes two to compare"
             )
-        _check_spelling(factor, levels)
+        _check_spelling(f"factor {factor!r}", levels)
+    if observations.blocks:
+        _check_spelling(f"block {observations.block!r}", observations.blocks)
     cells_of = list(zip(*observations.levels, strict=True))
     counts = Counter(cells_of)
     wanted = 1
@@ -249,17 +287,20 @@ def _check_header(path: Path, header: Sequence[str], wanted: Sequence[str]) -> N
             raise InputError(f"{path}: has the column {column!r} twice; name each column once")
 
 
-def _check_spelling(factor: str, levels: Sequence[str]) -> None:
-    spelt: dict[float, str] = {}
+def _check_spelling(what: str, levels: Sequence[str]) -> None:
+    """Refuse two levels that are one number, or that look like one text."""
+    numbers: dict[float, str] = {}
+    texts: dict[str, str] = {}
     for level in dict.fromkeys(levels):
-        try:
-            first = spelt.setdefault(float(level), level)
-        except ValueError:
-            continue
+        first, why = texts.setdefault(as_printed(level), level), "look like one"
+        if first == level:
+            try:
+                first, why = numbers.setdefault(float(level), level), "are one number"
+            except ValueError:
+                continue
         if first != level:
             raise InputError(
-                f"factor {factor!r} has the levels {first!r} and {level!r}, which are one number; "
-                "spell it one way"
+                f"{what} has the levels {first!r} and {level!r}, which {why}; spell it one way"
             )
 
 
@@ -274,6 +315,7 @@ def _number(text: str | None, where: str, column: str) -> float:
 
 
 def _level(text: str | None, where: str, column: str) -> str:
-    if text is None or not text.strip():
+    level = (text or "").strip()
+    if not level:
         raise InputError(f"{where}: {column} is empty; correct or remove the line")
-    return text
+    return level

@@ -12,12 +12,9 @@ from rich.text import Text
 from scipy import stats
 
 from collect.errors import InputError
-from collect.stats.anova import Observations, Source, anova
+from collect.stats.anova import Kind, Observations, Source, anova
 from collect.stats.estimates import Estimate
 from collect.stats.spending import CONFIDENCE
-
-ERROR = "Whole-plot error"
-_INTERACTION, _WITHIN = "Interaction", "Within"
 
 
 @dataclass(frozen=True)
@@ -40,14 +37,11 @@ def split_plot(observations: Observations, whole: Sequence[str]) -> list[Source]
     has every combination of levels equally often.
     """
     _check(observations, whole)
-    rows = {row.source: row for row in anova(observations)}
-    total, left = rows["Total"].ss, rows.pop(_WITHIN)
-    error = _error(observations, whole, total)
+    *rows, left, total = anova(observations)
+    error = _error(observations, whole, total.ss)
     within = replace(left, ss=max(left.ss - error.ss, 0.0), df=left.df - error.df)
-    ends = {"Total": rows.pop("Total")}
-    is_whole = set(whole) | ({_INTERACTION} if set(whole) == set(observations.factors) else set())
-    above = [row for row in rows.values() if row.source in {*is_whole, observations.block}]
-    below = [row for row in rows.values() if row.source not in {*is_whole, observations.block}]
+    above = [row for row in rows if _is_above(row, observations, whole)]
+    below = [row for row in rows if not _is_above(row, observations, whole)]
     if within.df < 1 and below:
         raise InputError(
             f"nothing is left within the whole plots to test {below[0].source!r} against; give "
@@ -55,9 +49,9 @@ def split_plot(observations: Observations, whole: Sequence[str]) -> list[Source]
         )
     result = [*(_tested(row, error) for row in above), error]
     if within.df > 0:
-        within = replace(within, ms=within.ss / within.df, share=within.ss / total)
+        within = replace(within, ms=within.ss / within.df, share=within.ss / total.ss)
         result += [*(_tested(row, within) for row in below), within]
-    return [*result, ends["Total"]]
+    return [*result, total]
 
 
 def level_differences(
@@ -67,10 +61,11 @@ def level_differences(
 
     Intervals and p-values are Tukey's and hold for all pairs of a factor at once.
     """
-    by_name = {row.source: row for row in table}
+    errors = {row.kind: row for row in table}
+    of_plots = errors[Kind.WHOLE_PLOT_ERROR]
     found = []
     for factor, levels in zip(observations.factors, observations.levels, strict=True):
-        error = by_name[ERROR if factor in whole or _WITHIN not in by_name else _WITHIN]
+        error = of_plots if factor in whole else errors.get(Kind.WITHIN, of_plots)
         names = sorted(set(levels))
         means = [float(observations.response[np.array(levels) == name].mean()) for name in names]
         share = len(levels) / len(names)
@@ -101,6 +96,13 @@ def as_table(differences: Sequence[LevelDifference]) -> Table:
             f"{one.p_value:.3g}",
         )
     return shown
+
+
+def _is_above(row: Source, observations: Observations, whole: Sequence[str]) -> bool:
+    """Return whether a row is tested against the whole plots."""
+    if row.kind is Kind.INTERACTION:
+        return set(whole) == set(observations.factors)
+    return row.kind is Kind.BLOCK or row.source in whole
 
 
 def _check(observations: Observations, whole: Sequence[str]) -> None:
@@ -143,7 +145,8 @@ def _error(observations: Observations, whole: Sequence[str], total: float) -> So
     size = len(of_plot) / means.size
     left = _centred(means / size)
     ss, df = size * float((left**2).sum()), (len(blocks) - 1) * (len(plots) - 1)
-    return Source(ERROR, ss, df, ss / df, None, None, None, ss / total)
+    name, kind = observations.row_name(Kind.WHOLE_PLOT_ERROR), Kind.WHOLE_PLOT_ERROR
+    return Source(name, ss, df, ss / df, None, None, None, ss / total, kind)
 
 
 def _centred(means: NDArray[np.float64]) -> NDArray[np.float64]:

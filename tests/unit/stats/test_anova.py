@@ -1,3 +1,5 @@
+import contextlib
+import io
 import json
 
 import numpy as np
@@ -300,6 +302,15 @@ def test_spaces_after_commas_belong_to_nothing(tmp_path, capsys):
         ("a,a,y\nx,u,1\n", [], "has the column 'a' twice"),
         ("a,y\nx,1,5\nz,2,5\n", [], "line 2: has more columns than the header"),
         ("a,y\n1,1\n1.0,2\n2,3\n", [], "levels '1' and '1.0', which are one number"),
+        ("a,y\nx w,1\nx  w,2\nz,3\n", [], "levels 'x w' and 'x  w', which look like one"),
+        ("a,y\n\u00e9,1\ne\u0301,2\nz,3\n", [], "which look like one; spell it one way"),
+        ("a,y\nx,1\nx\u200b,2\nz,3\n", [], "which look like one; spell it one way"),
+        ("a,a ,y\nx,u,1\n", [], "has the column 'a' twice"),
+        (
+            "a,b,y\nx,1,1\nz,1.0,2\nx,2,3\nz,2,4\n",
+            ["--block", "b"],
+            "block 'b' has the levels '1' and '1.0', which are one number",
+        ),
         ("a,y\nx,1\nx,1\nz,2\nz,2\n", [], "F needs variance within cells"),
         ("a,b,y\nx,u,1\nx,u,slow\n", [], "line 3: y is 'slow', not a number"),
         ("a,b,y\nx,u,1\nz,u,nan\n", [], "line 3: y is 'nan'"),
@@ -325,3 +336,93 @@ def test_bad_input_is_one_message(tmp_path, capsys, text, extra, part):
 def test_a_file_that_is_not_there_is_one_message(capsys):
     assert main(["anova", "nowhere.csv", "--response", "y", "--factor", "a"]) == 2
     assert "nowhere.csv" in capsys.readouterr().err
+
+
+def table_of(path, *options):
+    """The rows that the command prints as JSON."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert main(["anova", str(path), "--json", *options]) == 0
+    return json.loads(out.getvalue())
+
+
+def test_blanks_around_names_and_levels_belong_to_nothing(tmp_path):
+    plain = write(tmp_path / "a.csv", "f,b,y\na,1,1\na,2,2\na,3,4\nb,1,2\nb,2,4\nb,3,5\n")
+    loose = write(
+        tmp_path / "b.csv",
+        'f ,b,y \na,1,1\na,2,2 \n"a ",3,4\nb,1 ,2\nb\u00a0,2,4\nb ,3 ,5\n',
+    )
+    options = ("--response", "y", "--factor", "f", "--block", "b")
+    assert table_of(plain, *options) == table_of(loose, *options)
+    spaced = ("--response", " y", "--factor", "f ", "--block", " b ")
+    assert table_of(plain, *options) == table_of(loose, *spaced)
+
+
+def test_a_long_field_is_read(tmp_path):
+    text = 'f,y,note\na,1,x\na,2,"' + "x\n" * 70_000 + '"\nb,3,x\nb,5,x\n'
+    file = write(tmp_path / "a.csv", text)
+    assert table_of(file, "--response", "y", "--factor", "f")[0]["F"] == pytest.approx(5)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "block"),
+    [
+        ("Within", "Total", "Interaction"),
+        ("Total", "Within", "Block"),
+        ("Interaction", "Block", "Total"),
+        ("Block", "Interaction", "Within"),
+        ("Whole-plot error", "Within (no column)", "Within"),
+        ("Residual", "Source", "C(block)"),
+        ("block", "f0", "y"),
+    ],
+)
+@pytest.mark.parametrize("extra", [[], ["--block"], ["--block", "first"], ["--block", "both"]])
+def test_names_of_columns_never_meet_names_of_ours(tmp_path, first, second, block, extra):
+    """The table is that of the same data with other names, and no two rows have one name."""
+    rng = np.random.default_rng(5)
+    rows = [
+        f"{a},{b},{c},{a + b * a + rng.normal():.6f}"
+        for a in range(2)
+        for b in range(3)
+        for c in range(4)
+        for _ in range(2)
+    ]
+    tables = []
+    for names in ((first, second, block), ("one", "other", "night")):
+        file = write(tmp_path / "a.csv", "\n".join([",".join([*names, "response"]), *rows]))
+        options = ["--response", "response", "--factor", names[0], "--factor", names[1]]
+        if extra:
+            options += ["--block", names[2]]
+        for whole in {"first": names[:1], "both": names[:2]}.get("".join(extra[1:]), ()):
+            options += ["--whole-plot", whole]
+        tables.append(table_of(file, *options))
+        assert main(["anova", file, *options]) == 0
+    odd, plain = tables
+    assert [list(row.values())[1:] for row in odd] == [list(row.values())[1:] for row in plain]
+    assert len({row["Source"] for row in odd}) == len(odd)
+    renamed = dict(zip(("one", "other", "night"), (first, second, block), strict=True))
+    for mine, usual in zip(odd, plain, strict=True):
+        expected = renamed.get(usual["Source"], usual["Source"])
+        assert (
+            mine["Source"]
+            .removesuffix(" (no column)")
+            .startswith(expected.removesuffix(" (no column)"))
+        )
+
+
+def test_each_difference_has_its_own_error_whatever_the_names(tmp_path, capsys):
+    """Of columns named as ours, `--whole-plot` prints the differences of plainly named ones."""
+    rng = np.random.default_rng(6)
+    rows = [
+        f"{a},{b},{c},{a + rng.normal():.6f}" for a in range(2) for b in range(2) for c in range(4)
+    ]
+    printed = []
+    for names in (("Within", "Whole-plot error", "Total"), ("f", "g", "night")):
+        file = write(tmp_path / "a.csv", "\n".join([",".join([*names, "y"]), *rows]))
+        options = ["--factor", names[0], "--factor", names[1], "--block", names[2]]
+        capsys.readouterr()
+        assert main(["anova", file, "--response", "y", *options, "--whole-plot", names[0]]) == 0
+        differences = capsys.readouterr().out.partition("Levels")[2].splitlines()[1:]
+        printed.append([line.partition(" - ")[2].split() for line in differences])
+    assert printed[0] == printed[1]
+    assert len(printed[0]) == 2
