@@ -1,6 +1,7 @@
 """`collect import`: a run of what another tool measured."""
 
 import argparse
+import sys
 from pathlib import Path
 
 from collect.commands.arguments import Commands, command
@@ -21,6 +22,9 @@ work on it. jtl is the CSV log of JMeter: each file is a block (a replicate), ea
 label in it a trial. A label such as `transport=soap servers=3` names the levels of
 its cell, as `collect export --format jtl` writes it; any other label is a level of
 the factor `label`, unless there is one label and --factor says what was measured.
+--plain-labels takes every label as it is. Each row has to be one sample, and columns
+may be separated by any character that is no letter. Engines of a distributed test are
+told apart by Hostname and by what stands before the name of a thread.
 timeStamp is read as the start of a call, which is what JMeter writes by default. If
 a log cannot be used, the message names it and the line, and no run is made.
 
@@ -42,6 +46,11 @@ examples:
         help="a level of every cell; may be given again",
     )
     parser.add_argument("--label", help="only the samples of this label")
+    parser.add_argument(
+        "--plain-labels",
+        action="store_true",
+        help="take labels as they are, also those that name levels (transport=soap)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -55,11 +64,14 @@ def run(options: argparse.Namespace) -> int:
         study=options.study,
         factors=dict(options.factor),
         label=options.label,
+        is_plain=options.plain_labels,
     )
     print(
         f"{made.directory}: {made.trials} trials, {made.calls} calls, {made.cells} cells of "
         f"{', '.join(made.factors)}"
     )
+    for note in made.notes:
+        print(f"collect: {note}", file=sys.stderr)
     return GOOD
 
 

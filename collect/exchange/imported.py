@@ -14,13 +14,15 @@ from typing import Any
 from collect.errors import InputError
 from collect.exchange.jtl import JtlFile, Samples
 from collect.exchange.labels import factors_of
+from collect.exchange.nested import nested_in
 from collect.files import flush
+from collect.printable import printable
 from collect.run.cell import Cell, Level
 from collect.run.directory import RESULTS
 from collect.run.plan import SCHEMA as PLAN_SCHEMA
 from collect.run.plan import PlannedTrial, plan_bytes
 from collect.run.provenance import SCHEMA as RUN_SCHEMA
-from collect.run.study import CELL_COLUMNS, two_alike
+from collect.run.study import CELL_COLUMNS, two_alike, two_alike_in_print
 from collect.run.trials import CALLS_HEADER, PLANNED_KEYS, STATUSES
 from collect.run.upgrade import NOT_RECORDED, TRIAL_SCHEMA
 
@@ -40,13 +42,24 @@ _DEVIATIONS = (
 
 @dataclass(frozen=True)
 class Imported:
-    """What was made."""
+    """What was made; `notes` are sentences that whoever reads its numbers has to know."""
 
     directory: Path
     trials: int
     calls: int
     factors: tuple[str, ...]
     cells: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """The samples of one label in one file, which is a block."""
+
+    block: int
+    label: str
+    file: JtlFile
+    samples: Samples
 
 
 @dataclass(frozen=True)
@@ -57,20 +70,22 @@ class _Part:
     samples: Samples
 
 
-def import_jtl(
+def import_jtl(  # noqa: PLR0913 - what the command line says
     files: Sequence[JtlFile],
     name: str,
     *,
     study: str = "jmeter",
     factors: Mapping[str, Level] | None = None,
     label: str | None = None,
+    is_plain: bool = False,
 ) -> Imported:
     """Make results/`name` of logs of JMeter: each file is a block, each label in it a trial.
 
     A label such as `transport=soap servers=3` names the levels of its cell; any other label is a
-    level of the factor `label`. That factor is left out when there is one label and `factors` say
-    what was measured. `factors` are levels of every cell; `label` selects one label. When it raises
-    InputError, no file is left behind.
+    level of the factor `label`, and with `is_plain` every label is. So is one with a name that no
+    factor can have, such as `Step=Login`. That factor is left out when there is one label and
+    `factors` say what was measured. `factors` are levels of every cell; `label` selects one label.
+    When it raises InputError, no file is left behind.
     """
     directory = _free(name)
     if not _STUDY.fullmatch(study):
@@ -84,22 +99,28 @@ def import_jtl(
                 f"{file.path}: holds the same samples as {files[sums.index(file.sha256)].path}; "
                 "a copy is not a replicate: name each log once"
             )
-    parts = _plan(files, study, dict(factors or {}), label)
+    chosen = _chosen(files, label)
+    labels = list(dict.fromkeys(part.label for part in chosen))
+    levels, note = _levels(labels, is_plain=is_plain)
+    cells = _cells(labels, levels, dict(factors or {}))
+    parts = _plan(chosen, study, cells)
+    said = note if "label" in cells[labels[0]] else ""
+    notes = tuple(filter(None, (said, _nesting(chosen))))
     directory.parent.mkdir(parents=True, exist_ok=True)
     part = directory.with_name(f".{name}.{os.getpid()}.part")
     try:
-        _write(part, name, parts)
+        _write(part, name, parts, notes)
         part.rename(directory)
         flush(directory.parent)
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    cells = {p.planned.factors for p in parts}
     return Imported(
         directory,
         len(parts),
         sum(len(p.samples) for p in parts),
         tuple(parts[0].planned.factors),
-        len(cells),
+        len(set(cells.values())),
+        notes,
     )
 
 
@@ -115,33 +136,34 @@ def _free(name: str) -> Path:
     return directory
 
 
-def _plan(
-    files: Sequence[JtlFile], study: str, factors: dict[str, Level], label: str | None
-) -> list[_Part]:
+def _chosen(files: Sequence[JtlFile], label: str | None) -> list[_Chosen]:
     chosen = [
-        (block, file, found, samples)
+        _Chosen(block, found, file, samples)
         for block, file in enumerate(files, start=1)
         for found, samples in file.samples.items()
         if label in (None, found)
     ]
-    labels = list(dict.fromkeys(found for _, _, found, _ in chosen))
-    if not labels:
+    if not chosen:
         known = dict.fromkeys(found for file in files for found in file.samples)
-        raise InputError(f"no sample has the label {label!r}; the labels are {', '.join(known)}")
-    cells = _cells(labels, factors)
+        shown = printable(", ".join(known), 1000)
+        raise InputError(f"no sample has the label {label!r}; the labels are {shown}")
+    return chosen
+
+
+def _plan(chosen: Sequence[_Chosen], study: str, cells: Mapping[str, Cell]) -> list[_Part]:
     parts = []
-    for position, (block, file, found, samples) in enumerate(chosen, start=1):
-        threads = samples.concurrency
+    for position, one in enumerate(chosen, start=1):
+        samples, threads = one.samples, one.samples.concurrency
         each = -(-len(samples) // threads)
         planned = PlannedTrial(
             schema=PLAN_SCHEMA,
-            id=f"b{block:02}-t{position:03}-imported",
+            id=f"b{one.block:02}-t{position:03}-imported",
             study=study,
             profile=PROFILE,
-            block=block,
+            block=one.block,
             position=position,
             client="jmeter",
-            factors=cells[found],
+            factors=cells[one.label],
             constants={},
             node={},
             calls=each,
@@ -151,15 +173,41 @@ def _plan(
             seed=0,
             calls_in_all=0 if each * threads == len(samples) else len(samples),
         )
-        parts.append(_Part(planned, found, file, samples))
+        parts.append(_Part(planned, one.label, one.file, samples))
     return parts
 
 
-def _cells(labels: Sequence[str], factors: dict[str, Level]) -> dict[str, Cell]:
-    named = {found: factors_of(found) for found in labels}
-    levels = [cell for cell in named.values() if cell is not None]
-    if len(levels) == len(labels) and len({frozenset(cell) for cell in levels}) == 1:
-        cells = {found: cell or {} for found, cell in named.items()}
+def _levels(
+    labels: Sequence[str], *, is_plain: bool
+) -> tuple[dict[str, dict[str, Level]] | None, str]:
+    """Return the levels that each label names, None where labels stay plain, and what to say."""
+    named = {found: levels for found in labels if (levels := factors_of(found))}
+    if (
+        is_plain
+        or len(named) < len(labels)
+        or len({frozenset(cell) for cell in named.values()}) > 1
+    ):
+        return None, ""
+    for factor in named[labels[0]]:
+        if not _can_name(factor):
+            return None, (
+                f"Labels such as {printable(labels[0], 60)} are levels of the factor label, since "
+                f"{factor!r} cannot name a factor."
+            )
+    return named, ""
+
+
+def _can_name(factor: str) -> bool:
+    return bool(_FACTOR.fullmatch(factor)) and factor not in ("study", *CELL_COLUMNS)
+
+
+def _cells(
+    labels: Sequence[str],
+    levels: Mapping[str, Mapping[str, Level]] | None,
+    factors: Mapping[str, Level],
+) -> dict[str, Cell]:
+    if levels is not None:
+        cells = {found: dict(levels[found]) for found in labels}
     elif len(labels) == 1 and factors:
         cells = {labels[0]: {}}
     else:
@@ -171,21 +219,47 @@ def _cells(labels: Sequence[str], factors: dict[str, Level]) -> dict[str, Cell]:
         )
     every = {found: Cell(sorted({**cell, **factors}.items())) for found, cell in cells.items()}
     for factor in every[labels[0]]:
-        if not _FACTOR.fullmatch(factor) or factor in ("study", *CELL_COLUMNS):
+        if not _can_name(factor):
             raise InputError(
                 f"{factor!r} cannot name a factor: use small letters, digits and underscores, "
                 "and not the name of a column of cells.csv"
             )
-        alike = two_alike(cell[factor] for cell in every.values())
+        given = [cell[factor] for cell in every.values()]
+        alike = two_alike(given) or two_alike_in_print(given)
         if alike:
+            way = "take labels as they are with --plain-labels, or " if levels is not None else ""
             raise InputError(
                 f"the labels give {factor} the levels {' and '.join(map(json.dumps, alike))}, "
-                "which would be one cell or look like one; rename one of them in the log"
+                f"which would be one cell or look like one; {way}rename one of them in the log"
+            )
+    one_of: dict[Cell, str] = {}
+    for found, cell in every.items():
+        if one_of.setdefault(cell, found) != found:
+            raise InputError(
+                f"the labels {one_of[cell]!r} and {found!r} name one cell; rename one of them in "
+                "the log, or take labels as they are with --plain-labels"
             )
     return every
 
 
-def _write(part: Path, name: str, parts: Sequence[_Part]) -> None:
+def _nesting(chosen: Sequence[_Chosen]) -> str:
+    """Return a sentence on samples that lie within others, "" where there are none."""
+    blocks: dict[int, dict[str, Samples]] = {}
+    for one in chosen:
+        blocks.setdefault(one.block, {})[one.label] = one.samples
+    found = [nested for samples in blocks.values() if (nested := nested_in(samples))]
+    if not found:
+        return ""
+    inside, count = sum(n.inside for n in found), sum(len(one.samples) for one in chosen)
+    return (
+        f"{inside} of {count} samples lie within another sample of their thread, such as "
+        f"{printable(found[0].inner, 60)} within {printable(found[0].outer, 60)}: transaction "
+        "controllers stand beside their children, or users share the name of a thread. Do not add "
+        "up such times; --label imports one label alone."
+    )
+
+
+def _write(part: Path, name: str, parts: Sequence[_Part], notes: Sequence[str]) -> None:
     for one in parts:
         _seal(part / "trials" / one.planned.id, one)
     plan = plan_bytes([one.planned for one in parts])
@@ -200,7 +274,7 @@ def _write(part: Path, name: str, parts: Sequence[_Part]) -> None:
         "plan_sha256": hashlib.sha256(plan).hexdigest(),
         "lab": {"name": "imported from JMeter", "kind": "imported"},
         "imported": {"format": "jtl", "at": _now(), "files_by_sha256": files},
-        "deviations": list(_DEVIATIONS),
+        "deviations": [*_DEVIATIONS, *notes],
     }
     _put(part / "plan.jsonl", plan)
     _put(part / "run.json", _json(record))

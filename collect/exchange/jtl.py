@@ -7,19 +7,32 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
+from collect.csv_fields import long_fields
 from collect.errors import InputError
-from collect.run.trials import STATUSES
+from collect.printable import printable
+from collect.run.trials import STATUSES, YEARS
 
 NEEDED = ("timeStamp", "elapsed", "label", "success")
-_SEPARATORS = ",;\t"
+_USUAL_DELIMITERS = ",;\t|"
 _LONGEST_MS = 10**12
-# The latest time at which the ns since 1970 fit into 64 bits.
-_LATEST_MS = 9 * 10**12
+_FIRST_MS, _END_MS = (
+    int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) * 1000 for year in (YEARS.start, YEARS.stop)
+)
+"""A sealed trial begins and ends between these times."""
 _ERROR_TEXTS = 100
-# In a distributed test JMeter puts the engine before the name of the thread.
-_REMOTE = re.compile(r"[^\s:]+:\d+-")
+_LONGEST_LABEL = 1 << 16
+# In a distributed test JMeter puts the engine, as it was named to it, before the thread's name.
+_REMOTE = re.compile(
+    r"""( \[[^\]\s]+\] (:\d+)?                                       # [2001:db8::1]:1099-
+        | [0-9A-Fa-f]* (:[0-9A-Fa-f.]*){2,} (%[\w.]+)? (:\d+)?      # fe80::1%eth0-
+        | \d+ (\.\d+){3}                                            # 10.0.0.1-
+        | [^\s:]+ :\d+                                              # gen-a:1099-
+        ) -""",
+    re.VERBOSE,
+)
 
 
 @dataclass
@@ -28,8 +41,9 @@ class Samples:
 
     `started_ms` counts from 1970. `status` is a place in STATUSES; bytes are -1 where the log has
     none. `texts` has the reasons of the first hundred failed samples, by their place. `threads`
-    numbers the threads of each engine by name; `active` has the most threads that an engine says it
-    had at once, 0 where the log does not say.
+    numbers the threads by their engine and name; `active` has the most threads that an engine says
+    it had at once, 0 where the log does not say. Engines are told apart by `Hostname` and by what
+    stands before the name of a thread.
     """
 
     started_ms: "array[int]" = field(default_factory=lambda: array("q"))
@@ -68,12 +82,16 @@ class JtlFile:
     samples: Mapping[str, Samples]
 
 
+class _OtherLogError(ValueError):
+    """A line of a log that JMeter has to write in another way; the text ends with that way."""
+
+
 def read_jtl(path: Path) -> JtlFile:
     """Read a log; raises InputError, which names the line and the next step."""
     try:
         with path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        with path.open(encoding="utf-8-sig", newline="") as text:
+        with path.open(encoding="utf-8-sig", newline="") as text, long_fields():
             samples = _samples(path, text)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error}); name a CSV log in UTF-8") from error
@@ -88,41 +106,82 @@ def _samples(path: Path, text: Iterator[str]) -> dict[str, Samples]:
         raise InputError(
             f"{path}: is XML; let JMeter write CSV (jmeter.save.saveservice.output_format=csv)"
         )
-    separator = max(_SEPARATORS, key=header.count)
-    columns = next(csv.reader([header], delimiter=separator), [])
-    missing = [name for name in NEEDED if name not in columns]
-    if missing:
-        raise InputError(
-            f"{path}: line 1 has no column {missing[0]}; let JMeter write the header and the "
-            f"columns {', '.join(NEEDED)} (jmeter.save.saveservice.print_field_names=true)"
-        )
-    twice = [name for name in columns if columns.count(name) > 1]
-    if twice:
-        raise InputError(f"{path}: line 1 has the column {twice[0]} twice; remove one")
+    delimiter = _delimiter(header)
+    columns = _columns(path, header, delimiter)
     samples: dict[str, Samples] = {}
-    rows = csv.reader(text, delimiter=separator, strict=True)
+    rows = csv.reader(text, delimiter=delimiter, strict=True)
+    line = 2  # where the row begins, since one with line ends in its texts has several
     try:
         for values in rows:
             if values:
                 row = _row(columns, values)
                 _add(samples.setdefault(row["label"], Samples()), row)
+            line = rows.line_num + 2
+    except UnicodeDecodeError:
+        raise
+    except _OtherLogError as error:
+        raise InputError(f"{path}: line {line} {error}") from error
     except (ValueError, csv.Error) as error:
         raise InputError(
-            f"{path}: line {rows.line_num + 1} {error}; a torn or edited log is not imported: "
+            f"{path}: line {line} {error}; a torn or edited log is not imported: "
             "correct or remove the line"
         ) from error
     return samples
 
 
+def _delimiter(header: str) -> str:
+    """Return the character that separates the columns, by the names that it must leave whole."""
+    found = {c for c in header if not (c.isalnum() or c in '_"\r\n')} | {","}
+
+    def fits(delimiter: str) -> tuple[int, int, int]:
+        names = _names(header, delimiter)
+        usual = _USUAL_DELIMITERS.find(delimiter)
+        known = sum(name in names for name in NEEDED)
+        return known, header.count(delimiter), -usual if usual >= 0 else -len(_USUAL_DELIMITERS)
+
+    return max(sorted(found), key=fits)
+
+
+def _names(header: str, delimiter: str) -> list[str]:
+    return [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]
+
+
+def _columns(path: Path, header: str, delimiter: str) -> list[str]:
+    columns = _names(header, delimiter)
+    missing = [name for name in NEEDED if name not in columns]
+    if missing:
+        shown = printable(", ".join(columns), 200) or "(none)"
+        raise InputError(
+            f"{path}: line 1 has no column {missing[0]} (between {delimiter!r} it has {shown}); "
+            f"let JMeter write the header and the columns {', '.join(NEEDED)} "
+            "(jmeter.save.saveservice.print_field_names=true), with one character between them "
+            "that is no letter (jmeter.save.saveservice.default_delimiter)"
+        )
+    twice = [name for name in columns if columns.count(name) > 1]
+    if twice and not twice[0]:
+        raise InputError(
+            f"{path}: line 1 has columns without a name between {delimiter!r}; separate columns by "
+            "one character (jmeter.save.saveservice.default_delimiter)"
+        )
+    if twice:
+        raise InputError(f"{path}: line 1 has the column {twice[0]} twice; remove one")
+    return columns
+
+
 def _row(columns: Sequence[str], values: Sequence[str]) -> dict[str, str]:
     if len(values) != len(columns):
         raise ValueError(f"has {len(values)} columns, the header {len(columns)}")
-    return dict(zip(columns, values, strict=True))
+    row = dict(zip(columns, values, strict=True))
+    if len(row["label"]) > _LONGEST_LABEL:
+        raise ValueError(f"has a label of {len(row['label'])} characters, {_LONGEST_LABEL} at most")
+    return row
 
 
 def _add(samples: Samples, row: Mapping[str, str]) -> None:
-    started_ms = _natural(row, "timeStamp", _LATEST_MS)
+    started_ms = _natural(row, "timeStamp", _END_MS)
     elapsed_ms = _natural(row, "elapsed", _LONGEST_MS)
+    _check_time(started_ms, elapsed_ms)
+    _check_single(row)
     sent, received = (_size(row, name) for name in ("sentBytes", "bytes"))
     status = _status(row)
     samples.started_ms.append(started_ms)
@@ -132,14 +191,36 @@ def _add(samples: Samples, row: Mapping[str, str]) -> None:
     samples.status.append(STATUSES.index(status))
     name = row.get("threadName", "")
     remote = _REMOTE.match(name)
-    engine = remote[0] if remote else ""
+    engine = f"{row.get('Hostname', '')} {remote[0] if remote else ''}".strip()
     samples.thread.append(samples.threads.setdefault((engine, name), len(samples.threads)))
     # The threads of the group if known; those of all groups need not all send this label.
     active = max(_size(row, "grpThreads"), 0) or max(_size(row, "allThreads"), 0)
     samples.active[engine] = max(samples.active.get(engine, 0), active)
     if status != "ok" and len(samples.texts) < _ERROR_TEXTS:
         said = (row.get(key, "") for key in ("failureMessage", "responseMessage", "responseCode"))
-        samples.texts[len(samples) - 1] = next(filter(None, said), status)
+        samples.texts[len(samples) - 1] = next(filter(None, map(printable, said)), status)
+
+
+def _check_time(started_ms: int, elapsed_ms: int) -> None:
+    """Refuse a time that no sealed trial may have."""
+    if started_ms < _FIRST_MS:
+        raise _OtherLogError(
+            f"has the timeStamp {started_ms}, which is a time of 1970 in milliseconds; let JMeter "
+            "write milliseconds since 1970 (jmeter.save.saveservice.timestamp_format=ms)"
+        )
+    if started_ms + elapsed_ms >= _END_MS:
+        raise ValueError(f"ends {started_ms + elapsed_ms} ms after 1970, which is beyond any test")
+
+
+def _check_single(row: Mapping[str, str]) -> None:
+    """Refuse a row that stands for another number of calls than one."""
+    count, errors = _size(row, "SampleCount"), _size(row, "ErrorCount")
+    if count not in {-1, 1} or errors > 1:
+        what = f"sums {count} samples" if count not in {-1, 1} else f"sums {errors} errors"
+        raise _OtherLogError(
+            f"{what}, so that the time of one call is not known; let JMeter log each sample "
+            "(mode=Standard in the properties of JMeter and its engines) and run the test again"
+        )
 
 
 def _status(row: Mapping[str, str]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult, cells_csv
 from collect.cells.notation import show, show_level, show_lost
+from collect.errors import InputError
 from collect.run.cell import level_text
 
 _NUMBERS = ("trials", "mean, ms", "95 % interval, ms", "p50, ms", "p99, ms", "failed calls")
@@ -56,6 +57,12 @@ def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]])
 def write_trials(analysis: Analysis, path: Path) -> None:
     """Write a CSV row for each whole trial; `mean_ms` is empty where the trial does not count."""
     columns = ("trial", "block", "position", "outcome", "calls", "errors", "mean_ms")
+    twice = sorted({"study", *columns} & set(analysis.run.factors))
+    if twice:
+        raise InputError(
+            f"{analysis.run.name}: the factor {twice[0]} has the name of a column of this table; "
+            "export parquet instead, which has one column for all levels"
+        )
     write_rows(path, ["study", *analysis.run.factors, *columns], _trials(analysis))
 
 

@@ -65,8 +65,8 @@ PLANNED_KEYS = (
 """The keys that trial.json takes from its line of plan.jsonl."""
 _CHUNK = 1 << 20
 _END = ord("\n")
-# Every instant of these years fits into 64 bits of nanoseconds since 1970.
-_YEARS = range(1971, 2262)
+YEARS = range(1971, 2262)
+"""Every instant of these years fits into 64 bits of nanoseconds since 1970."""
 
 
 class TrialError(InputError):
@@ -378,6 +378,6 @@ def _instant(record: Fields, name: str) -> datetime:
     instant = datetime.fromisoformat(record.required(name, str))
     if instant.tzinfo is None:
         raise ValueError(f"{name} has no time zone")
-    if instant.year not in _YEARS:
+    if instant.year not in YEARS:
         raise ValueError(f"{name} is of the year {instant.year}")
     return instant

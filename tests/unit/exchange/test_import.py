@@ -18,6 +18,8 @@ from collect.run.cell import Cell
 from collect.run.directory import open_run
 
 START_MS = 1_772_402_400_000
+HEADER = b"timeStamp,elapsed,label,success\n"
+ROW = b"1772402400000,12,GET /,true\n"
 
 
 @pytest.fixture(autouse=True)
@@ -202,10 +204,222 @@ def test_our_own_run_goes_out_and_comes_back(run_of, capsys):
     assert {cell["verdict"] for cell in cells} == {"cannot be told"}
 
 
-@pytest.mark.parametrize("separator", [";", "\t"])
-def test_other_separators_are_seen_in_the_header(separator):
-    path = write("a.jtl", [sample(label="a,b")], delimiter=separator)
-    assert list(read_jtl(path).samples) == ["a,b"]
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|", "^", "~", ":", " ", "\xa6"])
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_other_separators_are_seen_in_the_header(separator, quoting, end, mark):
+    options = {"delimiter": separator, "quoting": quoting, "lineterminator": end}
+    path = write("a.jtl", [sample(label="a,b|c")], **options)
+    path.write_bytes(mark.encode() + path.read_bytes())
+    assert list(read_jtl(path).samples) == ["a,b|c"]
+
+
+def test_a_row_that_sums_samples_is_refused(capsys):
+    columns = (*JTL_COLUMNS, "SampleCount", "ErrorCount")
+    single = sample(SampleCount=1, ErrorCount=1)
+    for changes, part in (
+        ({"SampleCount": 100, "ErrorCount": 0}, "sums 100 samples"),
+        ({"SampleCount": 0, "ErrorCount": 0}, "sums 0 samples"),
+        ({"SampleCount": "", "ErrorCount": 3}, "sums 3 errors"),
+    ):
+        write("a.jtl", [single, sample(1, **changes)], columns)
+        assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 2
+        message = capsys.readouterr().err
+        assert f"a.jtl: line 3 {part}" in message
+        assert "mode=Standard" in message
+        assert "torn" not in message
+        assert not Path("results").exists()
+    write("a.jtl", [single, sample(1, SampleCount="", ErrorCount="")], columns)
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+
+
+def test_engines_are_told_apart_by_hostname(capsys):
+    rows = [
+        {"threadName": "Thread Group 1-1", "Hostname": f"gen-{'ab'[k % 2]}", "grpThreads": 1}
+        for k in range(12)
+    ]
+    samples = [sample(place, **changes) for place, changes in enumerate(rows)]
+    write("a.jtl", samples, (*JTL_COLUMNS, "Hostname"))
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    (planned,) = open_run("jm").plan
+    assert (planned.threads, planned.calls) == (2, 6)
+    (trial,) = open_run("jm").directories()
+    assert {row["thread"] for row in csv.DictReader((trial / "calls.csv").open())} == {"0", "1"}
+
+
+@pytest.mark.parametrize(
+    "engines",
+    [
+        ("10.0.0.1:1099", "10.0.0.2:1099"),
+        ("10.0.0.1", "10.0.0.2"),
+        ("gen-a:1099", "gen-b:1099"),
+        ("[2001:db8::1]:1099", "[2001:db8::2]:1099"),
+        ("[2001:db8::1]", "[::1]"),
+        ("2001:db8::1:1099", "2001:db8::2:1099"),
+        ("fe80::1%eth0", "fe80::2%eth0"),
+        ("::ffff:10.0.0.1", "::ffff:10.0.0.2"),
+    ],
+)
+def test_engines_are_told_apart_by_the_prefix_of_their_threads(engines):
+    rows = [
+        {"threadName": f"{engines[k % 2]}-Thread Group 1-1", "grpThreads": 1} for k in range(12)
+    ]
+    write("a.jtl", [sample(place, **changes) for place, changes in enumerate(rows)])
+    (samples,) = read_jtl(Path("a.jtl")).samples.values()
+    assert (samples.concurrency, len(samples.active)) == (2, 2)
+
+
+@pytest.mark.parametrize("name", ["users 1-1", "setUp Thread Group 1-1", "a: b-c 1-1", "Browse-1"])
+def test_other_names_of_threads_have_no_engine(name):
+    write("a.jtl", [sample(threadName=name)])
+    (samples,) = read_jtl(Path("a.jtl")).samples.values()
+    assert list(samples.active) == [""]
+
+
+def test_a_long_field_is_read_and_its_line_is_that_where_it_begins(capsys):
+    long = sample(success="false", failureMessage="x\n" * 70_000)
+    write("a.jtl", [long, sample(1)])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    assert main(["check", "jm"]) == 0
+    (cell,) = analyse(open_run("jm")).cells
+    assert (cell.calls, cell.errors) == (1, 1)
+    (error,) = cell.trials[0].trial.errors
+    assert error.text.startswith("x x x")
+    assert len(error.text) == 300
+    write("b.jtl", [{**long, "elapsed": "soon"}, sample(1)])
+    assert main(["import", "jtl", "b.jtl", "--run", "b"]) == 2
+    assert "b.jtl: line 2 has the elapsed 'soon'" in capsys.readouterr().err
+    assert csv.field_size_limit() == 1 << 17
+
+
+@pytest.mark.parametrize(
+    ("labels", "why"),
+    [
+        (["Step=Login", "Step=Logout"], "'Step' cannot name a factor"),
+        (["Größe=1", "Größe=2"], "'Größe' cannot name a factor"),
+        (["calls=1", "calls=2"], "'calls' cannot name a factor"),
+        (["Step=Login", "Browse"], ""),
+        (["a=b=c x", "a=1"], ""),
+    ],
+)
+def test_labels_that_cannot_be_levels_are_plain(labels, why, capsys):
+    write("a.jtl", [sample(place, label=labels[place % 2]) for place in range(6)])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    said = capsys.readouterr().err
+    assert why in said
+    assert bool(why) == bool(said)
+    assert open_run("jm").factors == {"label": tuple(sorted(labels))}
+    if why:
+        assert why in (Path("results/jm/run.json").read_text(encoding="utf-8"))
+    one = ["import", "jtl", "a.jtl", "--label", labels[0]]
+    assert main([*one, "--run", "one"]) == 0
+    assert main([*one, "--run", "two", "--factor", "page=1"]) == 0
+    if why:
+        assert open_run("one").factors == {"label": (labels[0],)}
+        assert open_run("two").factors == {"page": (1,)}
+
+
+def test_labels_that_name_levels_are_plain_on_demand():
+    write("a.jtl", [sample(label="size=1"), sample(1, label="size=true")])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm", "--plain-labels"]) == 0
+    assert open_run("jm").factors == {"label": ("size=1", "size=true")}
+
+
+def test_labels_that_differ_in_blanks_alone_are_refused(capsys):
+    write("a.jtl", [sample(label="Buy"), sample(1, label="Buy ")])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 2
+    assert 'the levels "Buy" and "Buy "' in capsys.readouterr().err
+    assert main(["import", "jtl", "a.jtl", "--run", "jm", "--label", "Buy "]) == 0
+
+
+def test_two_labels_that_name_one_cell_are_refused(capsys):
+    write("a.jtl", [sample(label="a=1 b=2"), sample(1, label="b=2  a=1")])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 2
+    assert "'a=1 b=2' and 'b=2  a=1' name one cell" in capsys.readouterr().err
+    assert main(["import", "jtl", "a.jtl", "--run", "jm", "--plain-labels"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"timeStamp": 0}, "a time of 1970"),
+        ({"timeStamp": START_MS // 1000}, "timestamp_format=ms"),
+        ({"timeStamp": 31_535_999_999}, "a time of 1970"),
+        ({"timeStamp": 9_214_646_399_999, "elapsed": 1}, "beyond any test"),
+        ({"timeStamp": 9_214_646_400_001, "elapsed": 1}, "which is more than"),
+    ],
+)
+def test_times_that_no_trial_may_have_are_refused(changes, part, capsys):
+    write("a.jtl", [sample(), sample(1, **changes)])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 2
+    message = capsys.readouterr().err
+    assert "a.jtl: line 3 " in message
+    assert part in message
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize("started", [31_536_000_000, 9_214_646_399_000])
+def test_the_first_and_last_times_of_a_trial_are_imported_and_proven(started):
+    write("a.jtl", [sample(timeStamp=started)])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    assert main(["check", "jm"]) == 0
+
+
+def purchase(begin, thread="T 1-1"):
+    """The samples of one transaction as JMeter writes them: the children, then the controller."""
+    common = {"threadName": thread}
+    return [
+        sample(label="GET /a", timeStamp=begin, elapsed=100, **common),
+        sample(label="POST /b", timeStamp=begin + 100, elapsed=200, **common),
+        sample(label="Buy", timeStamp=begin, elapsed=300, **common),
+    ]
+
+
+def test_samples_that_lie_within_others_of_their_thread_are_said(capsys):
+    rows = [row for k in range(3) for row in purchase(START_MS + 301 * k)]
+    write("a.jtl", rows)
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    sentence = "6 of 9 samples lie within another sample of their thread"
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert "within Buy: transaction controllers stand beside their children" in said
+    assert sentence in Path("results/jm/run.json").read_text()
+    assert main(["report", "jm"]) == 0
+    assert sentence in Path("results/jm/report.html").read_text()
+    capsys.readouterr()
+    assert main(["import", "jtl", "a.jtl", "--run", "one", "--label", "Buy"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        # One after the other, also in the same millisecond.
+        [sample(label=f"p{k % 2}", timeStamp=START_MS + 10 * k, elapsed=10) for k in range(9)],
+        [sample(label=f"p{k % 2}", timeStamp=START_MS, elapsed=0) for k in range(9)],
+        # At once, but in two threads, on two engines, or in threads without a name.
+        [sample(label=f"p{k}", threadName=f"T 1-{k}", elapsed=9) for k in range(2)],
+        [sample(label=f"p{k}", threadName=f"10.0.0.{k}-T 1-1", elapsed=9) for k in range(2)],
+        [sample(label=f"p{k}", threadName="", elapsed=9) for k in range(2)],
+        # A clock that was set once.
+        [sample(k, threadName="T 1-1", elapsed=10) for k in range(200)]
+        + [sample(5, threadName="T 1-1", elapsed=3)],
+    ],
+)
+def test_samples_of_one_thread_after_the_other_are_no_news(rows, capsys):
+    write("a.jtl", rows)
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("factor", ["block", "trial", "errors"])
+def test_a_factor_with_the_name_of_a_column_is_in_no_table_of_trials(factor, capsys):
+    write("a.jtl", [sample(label=f"{factor}={k % 2}") for k in range(4)])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    assert main(["export", "jm", "--format", "trials"]) == 2
+    assert f"the factor {factor} has the name of a column" in capsys.readouterr().err
+    assert main(["export", "jm", "--format", "parquet"]) == 0
 
 
 def test_a_log_with_the_needed_columns_alone_has_unknown_bytes():
@@ -245,11 +459,14 @@ def test_a_sample_that_cannot_be_used_is_named_by_its_line(changes, part, capsys
         (b"timeStamp,elapsed,label,success\n", "holds no sample"),
         (b"1772402400000,12,GET /,true\n", "print_field_names=true"),
         (b"<?xml version='1.0'?><testResults/>", "output_format=csv"),
-        (b"timeStamp,elapsed,label,success\n1,1,a,true\n1,1,a", "line 3 has 3 columns"),
-        (b'timeStamp,elapsed,label,success\n1,1,"a,true\n', "line"),
-        (b"timeStamp,elapsed,label,success\n1,1,\xff,true\n", "cannot be read"),
+        (HEADER + ROW + b"1772402400000,1,a", "line 3 has 3 columns"),
+        (HEADER + ROW + b'1772402400000,1,"a,true\n' + ROW, "line 3 "),
+        (HEADER + b"1772402400000,1,\xff,true\n", "cannot be read"),
+        (HEADER + 9000 * ROW + b"1772402400000,1,\xff,true\n", "cannot be read"),
         (b"timeStamp,elapsed,label,label,success\n1,1,a,a,true\n", "column label twice"),
-        (b"timeStamp,elapsed,label,success\n1,1," + b"a" * 200_000 + b",true\n", "line 2"),
+        (HEADER + b"1772402400000,1," + b"a" * 200_000 + b",true\n", "line 2 has a label of"),
+        (b"timeStamp||elapsed||label||success\n1||1||a||true\n", "without a name between '|'"),
+        (b"timeStampxelapsedxlabelxsuccess\n1x1xaxtrue\n", "default_delimiter"),
     ],
 )
 def test_a_file_that_is_no_log_is_one_message_and_no_run(content, part, capsys):
