@@ -146,6 +146,12 @@ def open_run(name: str) -> Run:
             f"there is no run {name!r}; give a directory or one of {known or '(none)'} in {RESULTS}"
         )
     if not (directory / "plan.jsonl").is_file():
+        inside = sorted(directory.glob("runs/*/plan.jsonl"))
+        if inside:
+            raise InputError(
+                f"{directory}: is an unpacked archive, not a run; name a run in it, such as "
+                f"{inside[0].parent}"
+            )
         raise InputError(
             f"{directory}: holds no plan.jsonl, so it is no run; start one with sweep.yml"
         )

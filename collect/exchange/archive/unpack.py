@@ -2,6 +2,10 @@
 
 Nothing of an archive is trusted before it is proven: paths, kinds and sizes of all members are
 checked before the first is written, and each is written no further than its size in the manifest.
+
+An archive that another program unpacked and zipped again has lost the digest at its end. It is
+accepted if each file is as the manifest says. A folder around all files, entries for directories
+and what file managers add are ignored.
 """
 
 import hashlib
@@ -29,6 +33,7 @@ from collect.exchange.archive.manifest import (
     SIGNATURE,
     Manifest,
     NewerArchiveError,
+    is_of_system,
     is_safe,
 )
 from collect.exchange.archive.signature import signer_of
@@ -43,6 +48,7 @@ _RESERVE_MB = 200
 _LONGEST_SIGNATURE = 1 << 20
 _CHUNK = 1 << 20
 _END_OF_ZIP = struct.Struct("<4s4H2LH")
+_MAGIC = b"PK\5\6"
 _ENCRYPTED = 0x1
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2}
 
@@ -52,6 +58,7 @@ class Opened:
     """An archive that is proven whole, unpacked in `directory` until it is closed.
 
     `is_signed` tells whether it has a signature, `signer` who made it: None when nobody asked.
+    `is_zipped_again` tells whether another program made the zip file.
     """
 
     path: Path
@@ -59,6 +66,7 @@ class Opened:
     manifest: Manifest
     is_signed: bool
     signer: str | None
+    is_zipped_again: bool = False
 
     def run(self, name: str) -> Path:
         """Return the directory of a run."""
@@ -72,7 +80,13 @@ class Opened:
             signed = "signed, by whom was not asked (--signers)"
         else:
             signed = "not signed"
-        return f"{self.path}: {len(self.manifest.members)} files as they were packed; {signed}"
+        again = ", zipped again by another program" if self.is_zipped_again else ""
+        files = f"{len(self.manifest.members)} files as they were packed"
+        return f"{self.path}: {files}{again}; {signed}"
+
+
+class _RefusedError(Exception):
+    """What is wrong with an archive, as the rest of a sentence that begins with its path."""
 
 
 @contextmanager
@@ -84,42 +98,52 @@ def unpacked(path: Path, signers: Path | None = None) -> Iterator[Opened]:
     leads out of it, no room, a foreign signature, or a newer kit.
     """
     with _told_to_end(), TemporaryDirectory(prefix="rackbench-") as name:
-        directory = Path(name)
+        directory, is_again = Path(name), False
         try:
             with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
-                manifest, is_signed, signer = _unpack(path, archive, directory, signers)
-                _prove_whole(path, stream)
+                is_again = _is_zipped_again(stream)
+                manifest, is_signed, signer = _unpack(path, archive, directory, signers, is_again)
+                if not is_again:
+                    _prove_whole(stream)
+        except _RefusedError as error:
+            raise _refusal(path, str(error), is_again=is_again) from error
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError) as error:
-            raise _refusal(path, f"is no archive, or a damaged one ({error})") from error
+            reason = f"is no archive, or a damaged one ({error})"
+            raise _refusal(path, reason, is_again=is_again) from error
         except OSError as error:
             if error.errno is None:  # bz2's error for a damaged stream
-                raise _refusal(path, f"is no archive, or a damaged one ({error})") from error
+                reason = f"is no archive, or a damaged one ({error})"
+                raise _refusal(path, reason, is_again=is_again) from error
             if not is_full(error):
                 raise
             raise InputError(
                 f"{gettempdir()}: is full; make room there, or name another directory in TMPDIR"
             ) from error
-        yield Opened(path, directory, manifest, is_signed, signer)
+        yield Opened(path, directory, manifest, is_signed, signer, is_again)
 
 
 def _unpack(
-    path: Path, archive: zipfile.ZipFile, directory: Path, signers: Path | None
+    path: Path,
+    archive: zipfile.ZipFile,
+    directory: Path,
+    signers: Path | None,
+    is_again: bool,
 ) -> tuple[Manifest, bool, str | None]:
-    infos = _checked(path, archive.infolist())
+    infos = _checked(_as_packed(archive.infolist()) if is_again else _named(archive.infolist()))
     if MANIFEST not in infos:
         raise _refusal(path, f"holds no {MANIFEST}, so it is no archive of rackbench")
-    content = _read(path, archive, infos[MANIFEST], LONGEST_MANIFEST)
+    content = _read(archive, infos[MANIFEST], LONGEST_MANIFEST)
     try:
         manifest = Manifest.parse(content)
     except NewerArchiveError as error:
         raise InputError(f"{path}: {error}") from error
     except ValueError as error:
-        raise _refusal(path, f"has a damaged {MANIFEST}, which {error}") from error
-    _check_same_files(path, infos, manifest)
+        raise _RefusedError(f"has a damaged {MANIFEST}, which {error}") from error
+    _check_same_files(infos, manifest, with_directories=not is_again)
     packed = path.stat().st_size
     if manifest.size > max(MOST_EXPANSION * packed, SMALL):
-        raise _refusal(
-            path, f"would grow from {packed} to {manifest.size} bytes, which no measured log does"
+        raise _RefusedError(
+            f"would grow from {packed} to {manifest.size} bytes, which no measured log does"
         )
     signer = _signer(path, archive, infos, content, signers)
     ask_for(directory, manifest.size, _RESERVE_MB)
@@ -130,42 +154,64 @@ def _unpack(
         with archive.open(infos[name]) as source, target.open("xb") as sink:
             _copy(source, sink, digest.update, member.bytes)
         if target.stat().st_size != member.bytes or digest.hexdigest() != member.sha256:
-            raise _refusal(path, f"holds {name} with other content than was packed")
+            raise _RefusedError(f"holds {name} with other content than was packed")
     return manifest, SIGNATURE in infos, signer
 
 
-def _checked(path: Path, infos: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-    """Return the members by path; raises InputError for what no archive holds."""
-    twice = [name for name, count in Counter(info.filename for info in infos).items() if count > 1]
+Named = Sequence[tuple[str, zipfile.ZipInfo]]
+
+
+def _named(infos: Sequence[zipfile.ZipInfo]) -> Named:
+    return [(info.filename, info) for info in infos]
+
+
+def _as_packed(infos: Sequence[zipfile.ZipInfo]) -> Named:
+    """Return the members of a zip file that another program made, by their paths when packed.
+
+    Directories, what file managers add, and a folder around all the rest are left out.
+    """
+    named = [(info.filename.replace("\\", "/"), info) for info in infos]
+    files = [(name, info) for name, info in named if not name.endswith("/")]
+    files = [(name, info) for name, info in files if not is_of_system(name)]
+    around = [name for name, _ in files if name.rpartition("/")[2] == MANIFEST]
+    folder = min(around, key=len, default=MANIFEST).removesuffix(MANIFEST)
+    return [(name.removeprefix(folder), info) for name, info in files]
+
+
+def _checked(named: Named) -> dict[str, zipfile.ZipInfo]:
+    """Return the members by path; raises _RefusedError for what no archive holds."""
+    twice = [name for name, count in Counter(name for name, _ in named).items() if count > 1]
     if twice:
-        raise _refusal(path, f"holds {twice[0]} twice")
-    for info in infos:
-        if info.is_dir() and info.file_size == 0 and is_safe(info.filename.removesuffix("/")):
+        raise _RefusedError(f"holds {twice[0]} twice")
+    for name, info in named:
+        if info.is_dir() and info.file_size == 0 and is_safe(name.removesuffix("/")):
             continue  # compared with those of the manifest below
         kind = stat.S_IFMT(info.external_attr >> 16)
-        if not is_safe(info.filename) or info.orig_filename != info.filename:
-            raise _refusal(path, f"holds {info.orig_filename!r}, a path that leads out of it")
+        if not is_safe(name) or info.orig_filename != info.filename:
+            raise _RefusedError(f"holds {info.orig_filename!r}, a path that leads out of it")
         if kind not in {0, stat.S_IFREG} or info.is_dir():
-            raise _refusal(path, f"holds {info.filename}, which is no plain file")
+            raise _RefusedError(f"holds {name}, which is no plain file")
         if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
-            raise _refusal(path, f"holds {info.filename}, packed as archives are not")
-    return {info.filename: info for info in infos}
+            raise _RefusedError(f"holds {name}, packed as archives are not")
+    return dict(named)
 
 
-def _check_same_files(path: Path, infos: dict[str, zipfile.ZipInfo], manifest: Manifest) -> None:
+def _check_same_files(
+    infos: dict[str, zipfile.ZipInfo], manifest: Manifest, *, with_directories: bool
+) -> None:
     held = infos.keys() - {MANIFEST, SIGNATURE}
-    packed = {*manifest.members, *manifest.directories}
+    packed = {*manifest.members, *(manifest.directories if with_directories else ())}
     for names, what in (
         (packed - held, "lacks"),
         (held - packed, "holds besides what was packed"),
     ):
         if names:
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-            raise _refusal(path, f"{what} {min(names)}{more}")
+            raise _RefusedError(f"{what} {min(names)}{more}")
     for name, member in manifest.members.items():
         if infos[name].file_size != member.bytes:
             found = infos[name].file_size
-            raise _refusal(path, f"holds {name} with {found} bytes, {member.bytes} were packed")
+            raise _RefusedError(f"holds {name} with {found} bytes, {member.bytes} were packed")
 
 
 def _signer(
@@ -183,7 +229,7 @@ def _signer(
             f"{path}: is not signed, so none of {signers} vouches for it; leave --signers out, or "
             "ask its author for a signed archive (collect archive --sign)"
         )
-    signature = _read(path, archive, infos[SIGNATURE], _LONGEST_SIGNATURE)
+    signature = _read(archive, infos[SIGNATURE], _LONGEST_SIGNATURE)
     signer = signer_of(content, signature, signers)
     if signer is None:
         raise InputError(
@@ -193,9 +239,9 @@ def _signer(
     return signer
 
 
-def _read(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
     if info.file_size > most:
-        raise _refusal(path, f"holds {info.filename} of {info.file_size} bytes, {most} at most")
+        raise _RefusedError(f"holds {info.filename} of {info.file_size} bytes, {most} at most")
     with archive.open(info) as stream:
         return stream.read(most)
 
@@ -214,25 +260,32 @@ def _copy(
         left -= len(chunk)
 
 
-def _prove_whole(path: Path, stream: BinaryIO) -> None:
+def _is_zipped_again(stream: BinaryIO) -> bool:
+    """Return whether a zip file ends as those of other programs do: with a record and no comment.
+
+    No single damage makes that of an archive of ours, whose record is followed by its digest.
+    """
+    size = stream.seek(0, 2)
+    stream.seek(max(size - _END_OF_ZIP.size, 0))
+    end = stream.read(_END_OF_ZIP.size)
+    return len(end) == _END_OF_ZIP.size and end[:4] == _MAGIC and _END_OF_ZIP.unpack(end)[-1] == 0
+
+
+def _prove_whole(stream: BinaryIO) -> None:
     """Prove every byte of the file, also those between the members and after them."""
     size = stream.seek(0, 2)
     end = size - _END_OF_ZIP.size - DIGEST_BYTES
     stream.seek(max(end, 0))
     tail = stream.read(_END_OF_ZIP.size + DIGEST_BYTES)
-    if (
-        end < 0
-        or not tail.startswith(b"PK\5\6")
-        or _END_OF_ZIP.unpack_from(tail)[-1] != DIGEST_BYTES
-    ):
-        raise _refusal(path, "was cut, lengthened, or packed again by another program")
+    if end < 0 or not tail.startswith(_MAGIC) or _END_OF_ZIP.unpack_from(tail)[-1] != DIGEST_BYTES:
+        raise _RefusedError("was cut, lengthened, or changed by another program")
     digest, left = hashlib.sha256(), size - DIGEST_BYTES
     stream.seek(0)
     while left and (chunk := stream.read(min(_CHUNK, left))):
         digest.update(chunk)
         left -= len(chunk)
     if digest.hexdigest().encode() != tail[-DIGEST_BYTES:]:
-        raise _refusal(path, "has a byte that was changed since it was packed")
+        raise _RefusedError("has a byte that was changed since it was packed")
 
 
 @contextmanager
@@ -253,5 +306,9 @@ def _told_to_end() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _refusal(path: Path, reason: str) -> InputError:
-    return InputError(f"{path}: {reason}; get the archive again from where it was published")
+def _refusal(path: Path, reason: str, *, is_again: bool = False) -> InputError:
+    again = "was unpacked and zipped again by another program, and " if is_again else ""
+    return InputError(
+        f"{path}: {again}{reason}; get the archive again from where it was published"
+        f"{', and keep that file' if is_again else ''}"
+    )

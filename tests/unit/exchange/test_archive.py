@@ -390,3 +390,93 @@ def test_plain_paths_are_safe(path):
 )
 def test_other_paths_are_not(path):
     assert not is_safe(path)
+
+
+def _zipped_again(path: Path, members: dict[str, bytes], folder: str = "") -> Path:
+    """Write these members as any other program would."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(f"{folder}{name}", content)
+    return path
+
+
+def _files(members):
+    return {name: content for name, content in members.items() if not name.endswith("/")}
+
+
+AGAIN = {
+    "zip -r": lambda m: {"runs/": b"", "runs/night/": b"", **m},
+    "zip -D": _files,
+    "a folder around it": lambda m: {f"my night/{name}": m[name] for name in m},
+    "two folders around it": lambda m: {f"a/b/{name}": m[name] for name in m},
+    "Finder": lambda m: {
+        **{f"night/{name}": m[name] for name in m},
+        "night/.DS_Store": b"1",
+        "night/runs/.DS_Store": b"1",
+        "__MACOSX/night/._manifest.json": b"1",
+        "__MACOSX/._night": b"1",
+    },
+    "Windows": lambda m: {
+        **{name.replace("/", "\\"): content for name, content in _files(m).items()},
+        "runs\\night\\desktop.ini": b"1",
+        "Thumbs.db": b"1",
+    },
+}
+
+
+@pytest.mark.parametrize("kind", AGAIN)
+def test_an_archive_zipped_again_is_read_and_says_so(signed, key, tmp_path, kind, capsys):
+    members = AGAIN[kind](_members(signed))
+    path = _zipped_again(tmp_path / "again.zip", members)
+    signers = _signers(tmp_path / "signers", key)
+    assert main(["check", str(path), "--signers", str(signers)]) == 0
+    printed = capsys.readouterr()
+    assert "as they were packed, zipped again by another program" in printed.err
+    assert "signed by lab@example.org" in printed.err
+    assert "36 of 36 trials sealed and verified; no findings" in printed.out
+
+
+def test_an_archive_unpacked_and_zipped_by_a_program_is_read(signed, tmp_path, capsys):
+    with zipfile.ZipFile(signed) as archive:
+        archive.extractall(tmp_path / "out" / "night")
+    again = shutil.make_archive(str(tmp_path / "again"), "zip", tmp_path / "out")
+    assert main(["check", again]) == 0
+    assert "zipped again by another program" in capsys.readouterr().err
+    (tmp_path / "out/night/runs/night/trials/.DS_Store").write_bytes(b"1")
+    assert main(["check", str(tmp_path / "out/night/runs/night")]) == 0
+    assert main(["check", str(tmp_path / "out/night")]) == 2
+    assert f"name a run in it, such as {tmp_path}/out/night/runs/night" in capsys.readouterr().err
+
+
+BAD_AGAIN = {
+    "changed": (BAD["changed"][0], "holds runs/night/trials/b01-t001-soap-3-5000/calls.csv with"),
+    "missing": (BAD["missing"][0], "lacks"),
+    "too many": (BAD["too many"][0], "holds besides what was packed"),
+    "beside the folder": (
+        lambda m: {**{f"night/{name}": m[name] for name in m}, "notes.txt": b"1"},
+        "holds besides what was packed notes.txt",
+    ),
+    "line ends": (
+        lambda m: {**m, "LICENSE": m["LICENSE"].replace(b"\n", b"\r\n")},
+        "holds LICENSE with",
+    ),
+    "above": (BAD["above"][0], "leads out of it"),
+    "windows": (BAD["windows"][0], "leads out of it"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_AGAIN)
+def test_an_archive_zipped_again_with_other_files_is_refused(signed, tmp_path, kind, capsys):
+    change, message = BAD_AGAIN[kind]
+    path = _zipped_again(tmp_path / "again.zip", change(_members(signed)))
+    assert main(["check", str(path)]) == 2
+    printed = capsys.readouterr().err
+    assert "again.zip: was unpacked and zipped again by another program, and" in printed
+    assert message in printed
+    assert "keep that file" in printed
+
+
+def test_a_zip_file_without_a_manifest_is_no_archive_at_all(signed, tmp_path, capsys):
+    path = _zipped_again(tmp_path / "any.zip", BAD["no manifest"][0](_members(signed)))
+    assert main(["check", str(path)]) == 2
+    assert "any.zip: holds no manifest.json, so it is no archive" in capsys.readouterr().err
