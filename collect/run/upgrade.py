@@ -63,8 +63,16 @@ LEFT_OUT: Mapping[str, Any] = {
 }
 """What a line of plan.jsonl means that lacks one of these keys; no line states such a value."""
 _LACKED_BY_PLANS: Mapping[str, Any] = {"needs": [], "servers": 1, **LEFT_OUT}
-_ADDED_TO_PLANS = (frozenset({"drawing", "least_ok"}), frozenset({"restart"}))
-"""What every new plan states and plans of earlier versions do not, the newest first."""
+_SPENDING = "spending"
+_ADDED_TO_PLANS = (
+    frozenset({_SPENDING}),
+    frozenset({"drawing", "least_ok"}),
+    frozenset({"restart"}),
+)
+"""What every new plan states and plans of earlier versions do not, the newest first.
+
+The first is of the rule `stop`, where there is one: how it spends its error.
+"""
 
 
 def lift_trial(value: Any) -> dict[str, Any]:
@@ -101,9 +109,16 @@ def plans_before(lines: Sequence[Mapping[str, Any]]) -> Iterator[list[dict[str, 
     lacked: set[str] = set()
     for added in (frozenset[str](), *_ADDED_TO_PLANS):
         lacked |= added
-        written = [{k: v for k, v in line.items() if k not in lacked} for line in lines]
+        written = [_without(lacked, line) for line in lines]
         yield written
         yield [{**line, "factors": dict(sorted(line["factors"].items()))} for line in written]
+
+
+def _without(keys: set[str], line: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in line.items() if name not in keys}
+    if _SPENDING in keys and isinstance(kept.get("stop"), dict):
+        kept["stop"] = {name: one for name, one in kept["stop"].items() if name != _SPENDING}
+    return kept
 
 
 def knows_order(factors: Iterable[str]) -> bool:

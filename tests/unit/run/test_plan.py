@@ -11,10 +11,12 @@ from made_up_studies import SORT, changed
 from collect.cli import main
 from collect.errors import InputError
 from collect.run.directory import open_run
-from collect.run.plan import make_plan, plan_bytes, read_plan, write_plan
+from collect.run.plan import is_planned, make_plan, plan_bytes, read_plan, write_plan
+from collect.run.stop import EQUAL, OBRIEN_FLEMING
 from collect.run.study import load_study, parse_study
 
 PAPER = replace(load_study(SORT).profile("paper", 5), profile_forks=0)
+EQUAL_PARTS = replace(PAPER.stop, spending=EQUAL)
 
 
 def test_the_same_study_profile_and_seed_give_the_same_bytes():
@@ -255,7 +257,8 @@ def test_each_block_has_its_own_starts_unless_a_profile_says_no(tmp_path):
 def test_a_run_that_was_planned_without_restarts_goes_on_without(tmp_path):
     path = tmp_path / "plan.jsonl"
     plan = make_plan(PAPER)
-    write_plan(path, [replace(trial, restart="", drawing=1, least_ok=0.0) for trial in plan])
+    lacking = {"restart": "", "drawing": 1, "least_ok": 0.0, "stop": EQUAL_PARTS}
+    write_plan(path, [replace(trial, **lacking) for trial in plan])
     assert "restart" not in json.loads(path.read_text().splitlines()[0])
     assert not write_plan(path, plan)
     assert {trial.restart for trial in read_plan(path)} == {""}
@@ -264,9 +267,10 @@ def test_a_run_that_was_planned_without_restarts_goes_on_without(tmp_path):
 def test_a_run_goes_on_with_the_drawing_of_data_that_it_began_with(tmp_path):
     path, plan = tmp_path / "plan.jsonl", make_plan(PAPER)
     assert {json.loads(line)["drawing"] for line in plan_bytes(plan).splitlines()} == {2}
-    earlier = make_plan(PAPER, drawing=1)
+    earlier = [replace(trial, stop=EQUAL_PARTS) for trial in make_plan(PAPER, drawing=1)]
     assert b"drawing" not in plan_bytes(earlier)
-    assert earlier == [replace(trial, drawing=1, least_ok=0.0) for trial in plan]
+    lacking = {"drawing": 1, "least_ok": 0.0, "stop": EQUAL_PARTS}
+    assert earlier == [replace(trial, **lacking) for trial in plan]
     write_plan(path, earlier)
     assert not write_plan(path, plan)
     assert read_plan(path) == earlier
@@ -336,7 +340,7 @@ def test_a_plan_says_which_share_of_calls_must_be_ok(tmp_path):
 def test_a_run_that_was_planned_without_a_share_of_ok_calls_goes_on_without(tmp_path):
     path = tmp_path / "plan.jsonl"
     plan = make_plan(PAPER)
-    before = [replace(trial, least_ok=0.0, drawing=1) for trial in plan]
+    before = [replace(trial, least_ok=0.0, drawing=1, stop=EQUAL_PARTS) for trial in plan]
     write_plan(path, before)
     content = path.read_bytes()
     assert b"least_ok" not in content
@@ -381,3 +385,23 @@ def test_data_and_order_of_a_plan_are_those_of_every_version():
         "b01-t002-soap-3-5000",
         "b01-t003-jms-1-5000",
     ]
+
+
+def test_a_run_whose_plan_does_not_say_how_error_is_spent_goes_on(tmp_path):
+    rule = {"half_width": 0.05, "looks": [3, 6]}
+    study = parse_study(changed(replicates=6, stop=rule), "studies/test.yml")
+    trials = make_plan(study.profile("paper", 5))
+    path = tmp_path / "run" / "plan.jsonl"
+    write_plan(path, trials)
+    assert read_plan(path)[0].stop.spending == OBRIEN_FLEMING
+    stated = b',"spending":"obrien-fleming"'
+    assert path.read_bytes().count(stated) == len(trials)
+    earlier = path.read_bytes().replace(stated, b"")
+    path.write_bytes(earlier)
+    assert is_planned(path, trials)
+    write_plan(path, trials)
+    assert path.read_bytes() == earlier
+    assert read_plan(path)[0].stop.spending == EQUAL
+    path.write_bytes(earlier.replace(b'"half_width":0.05', b'"half_width":0.06'))
+    with pytest.raises(InputError, match="exists with another plan"):
+        is_planned(path, trials)
