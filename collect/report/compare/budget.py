@@ -6,12 +6,12 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from collect.errors import InputError
 from collect.run.cell import Level, level_text
+from collect.strict_yaml import parse_yaml
 
 _RATIO = {"type": "number", "exclusiveMinimum": 0}
 _LEVEL = {"type": ["integer", "number", "string", "boolean"]}
@@ -92,8 +92,8 @@ def read_budget(text: str) -> Budget:
 
 def _read_file(path: Path) -> Budget:
     try:
-        content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
+        content: Any = parse_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise InputError(
             f"the budget {path}: cannot be used ({reason}); give a ratio such as 1.10 or a YAML "
