@@ -2,6 +2,7 @@ import json
 from statistics import fmean
 
 import pytest
+from made_up_studies import changed
 from synthetic import make_run, spread
 
 from collect.cells.analysis import analyse
@@ -183,3 +184,39 @@ def test_a_run_without_provenance_has_no_invented_conditions(run_of):
     (run.directory / "run.json").unlink()
     found = conditions_of(analyse(open_run(str(run.directory))))
     assert {one.here for one in found if one.name != "link, Mbit/s"} == {ABSENT}
+
+
+def test_systems_are_paired_by_block_and_not_by_place(run_of):
+    """SOAP lacks a middle block: by place its later blocks would meet the wrong ones of JMS."""
+
+    def times(planned, rng):
+        is_soap = planned.factors["transport"] == "soap"
+        if is_soap and planned.block == 2:
+            return "failed"
+        return [(2.0 if is_soap else 1.0) * 10.0**planned.block] * planned.calls
+
+    study = changed(replicates=4, calls=3, warmup=1)
+    rows = table_of(
+        replicate(analyse(run_of(times, study=study, profile="paper"))), "System against system"
+    ).rows
+    assert rows
+    for row in rows:
+        first, ratio = row[-5].text, row[-3].estimate
+        assert ratio.value == pytest.approx(2.0 if first == "SOAP" else 0.5)
+        assert (ratio.samples, ratio.lost) == (3, 1)
+
+
+def test_a_condition_is_met_only_where_every_node_meets_it(run_of):
+    run = run_of()
+    path = run.directory / "run.json"
+    record = json.loads(path.read_text())
+    for number, node in enumerate(record["nodes"]):
+        node["cores"] = 1 if number == 0 else 4
+    path.write_text(json.dumps(record))
+    found = {one.name: one for one in conditions_of(analyse(open_run(str(run.directory))))}
+    assert found["cores of a node"].is_met is False
+    for node in record["nodes"]:
+        node["cores"] = 1
+    path.write_text(json.dumps(record))
+    found = {one.name: one for one in conditions_of(analyse(open_run(str(run.directory))))}
+    assert found["cores of a node"].is_met is True
