@@ -314,3 +314,17 @@ def test_a_verdict_says_that_it_rests_on_cells_that_drift(run_of):
     words = {judged.claim.sentence: judged.measured.words for judged in claims}
     assert words["JMS speeds up from 1 to 5 servers at 100 000 integers."] == "inconclusive"
     assert words["SOAP speeds up from 1 to 5 servers at 100 000 integers."] == "fails, drifting"
+
+
+def test_only_cells_whose_times_are_taken_can_make_a_verdict_drift(run_of):
+    measured = replicate(analyse(run_of())).measured
+    soap, *_ = [cell for cell in measured.keys if cell["transport"] == "soap"]
+    pair = [soap, soap.at(transport="jms")]
+    seen = set()
+    watched = measured.watched(seen)
+    assert watched.statistic(pair, lambda sizes: sizes[0] / sizes[1], "request_bytes")
+    assert watched.difference(*pair, "request_bytes")
+    assert (watched.outcome(soap), watched.share(soap, "ok").value) == ("ok", 1)
+    assert seen == set()
+    assert watched.statistic(pair, lambda times: times[0] / times[1])
+    assert seen == set(pair)

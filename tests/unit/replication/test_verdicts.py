@@ -78,6 +78,9 @@ def test_a_bound_of_its_own_keeps_the_direction_of_the_claim():
     both = judged(ratio(20, 1.1), ratio(2, 1.1), bound=Bound(9, 15), bounds={"1": TWICE})
     assert [one.verdict for one in both.results] == [DIRECTION, HOLDS]
     assert both.verdict == DIRECTION
+    assert judged(
+        ratio(12, 1.1), ratio(4, 1.1), bound=Bound(9, 15), bounds={"1": TWICE}
+    ).verdict == (DIRECTION)
 
 
 def test_what_was_printed_wrongly_before_is_right_now():
@@ -116,6 +119,12 @@ def test_a_negligible_effect_is_corrected_too():
     assert (one.verdict, many.verdict) == (FAILS, OPEN)
     assert large.low > 0
     assert judged(*[large] * 12, bound=EFFECT, direction=None).verdict == HOLDS
+
+
+def test_an_effect_is_negligible_only_where_its_whole_interval_is():
+    effect = explained(0.4, 1, 98, 100)
+    assert effect.value < EFFECT.negligible < effect.high
+    assert judged(effect, bound=EFFECT, direction=None).verdict == OPEN
 
 
 @pytest.mark.parametrize(("between", "within", "size"), [(1, 8, 10), (9, 76, 100), (6, 24, 35)])

@@ -7,7 +7,7 @@ from scipy import stats
 from collect.stats.estimates import geometric_t
 from collect.stats.spending import ERROR, corrected, equal_errors, errors_of
 
-RUNS = 20_000
+RUNS = 100_000
 CHANCE = 2.6 * (ERROR * (1 - ERROR) / RUNS) ** 0.5
 """What one count in two hundred is beyond by chance."""
 
