@@ -99,7 +99,7 @@ def _resampled(
 ) -> tuple[float, float] | tuple[None, None]:
     """Return the standard deviations of the logs of p50 and p99 over resampled trials.
 
-    Resamples of n trials vary by (n - 1) / n less than trials do. None for too few trials.
+    None for too few trials.
     """
     trials = len(members)
     if trials < FEWEST_TRIALS:
@@ -116,9 +116,7 @@ def _resampled(
     below = np.cumsum(weights @ counts, axis=1)
     logs = np.log(np.maximum(edges, 1))
     p50, p99 = (
-        float(np.std(logs[(below < part * below[:, -1:]).sum(axis=1)]))
-        * math.sqrt(trials / (trials - 1))
-        for part in (0.5, 0.99)
+        float(np.std(logs[(below < part * below[:, -1:]).sum(axis=1)])) for part in (0.5, 0.99)
     )
     return p50, p99
 

@@ -312,3 +312,28 @@ def test_a_cell_tells_how_long_its_trials_warmed_up(run_of):
         seal(run.trials_directory, longer, [1.0] * 4, warmup=told)
     (found,) = [one for one in analyse(run).cells if one.cell == cell]
     assert str(found.warmup) == "3 to 90, 1 of 3 steady"
+
+
+def test_a_cell_has_its_typical_call_and_its_arithmetic_mean(run_of):
+    def times(planned, rng):
+        slow = [90.0] if planned.block == 1 else []
+        return (planned.block * rng.lognormal(2, 0.3, planned.calls - len(slow))).tolist() + slow
+
+    analysis = analyse(run_of(times))
+    for cell, row in zip(analysis.cells, rows_of(analysis), strict=True):
+        calls = [trial.spread_ms for trial in cell.counted]
+        medians, means = ([f(one) for one in calls] for f in (np.median, np.mean))
+        wanted = np.exp(
+            stats.t.interval(0.95, 2, np.mean(np.log(medians)), stats.sem(np.log(medians)))
+        )
+        found = [float(row[name]) for name in ("typical_low_ms", "typical_ms", "typical_high_ms")]
+        assert found[1] == pytest.approx(stats.gmean(medians), rel=1e-5)
+        assert (found[0], found[2]) == pytest.approx(tuple(wanted), rel=1e-5)
+        assert float(row["arithmetic_mean_ms"]) == pytest.approx(np.mean(means), rel=1e-5)
+        assert float(row["mean_ms"]) == pytest.approx(stats.gmean(means), rel=1e-5)
+        assert list(row)[-4:] == [
+            "typical_ms",
+            "typical_low_ms",
+            "typical_high_ms",
+            "arithmetic_mean_ms",
+        ]

@@ -82,3 +82,16 @@ def test_the_calls_named_are_the_fewest():
     left = len(times) - found.rare.calls
     assert times[:left].mean() <= 1.2 * median < times[: left + 1].mean()
     assert found.rare.from_ms == pytest.approx(times[left])
+
+
+def test_a_trial_is_summarised_by_its_median_and_by_its_logs():
+    times = np.random.default_rng(3).lognormal(1, 0.8, 31)
+    found = trial(times).summary
+    assert found.median_ms == pytest.approx(np.median(times), rel=1e-5)
+    logs = np.log(times)
+    assert (found.log_mean, found.log_variance) == pytest.approx(
+        (np.mean(logs), np.var(logs, ddof=1)), rel=1e-5
+    )
+    assert found.log_moments.count == 31
+    assert trial([2.0, 0.0, 4.0]).summary.log_moments is None
+    assert trial([2.0]).summary.log_variance is None
