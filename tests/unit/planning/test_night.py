@@ -112,3 +112,35 @@ def test_a_wish_that_is_none_is_refused(pilot, capsys, wrong):
         main(["power", str(pilot), *wrong])
     assert ended.value.code == 2
     assert "is not a" in capsys.readouterr().err
+
+
+def night_of(directory, capsys, **changes):
+    """What is said of a pilot of two cells, or of all twenty-four, whose trials are the same."""
+    make_run(directory, varied, study=changed(replicates=8, **changes), profile="paper")
+    return power(capsys, directory)[1]
+
+
+def test_more_comparisons_are_tested_at_a_stricter_level(tmp_path, capsys):
+    few = {"transport": ["soap", "jms"], "servers": [1], "integers": [500]}
+    two = night_of(tmp_path / "two", capsys, factors=few)
+    every = night_of(tmp_path / "every", capsys)
+    hours = every["best"]["night"]["blocks"], two["best"]["night"]["blocks"]
+    assert len(every["quantities"]) == 24
+    # Blocks differ, so the level shows in what a block tells: the difference over its error.
+    told = [
+        np.median([one["best"]["detectable"] / one["best"]["half_width"] for one in found])
+        for found in (two["quantities"], every["quantities"])
+    ]
+    assert min(hours) > 20
+    assert told[1] > told[0]
+
+
+def test_a_profile_with_interim_analyses_is_planned_for_corrected_intervals(tmp_path, capsys):
+    rule = {"half_width": 0.05, "looks": [3, 4, 5, 6, 7, 8]}
+    fixed = night_of(tmp_path / "fixed", capsys)
+    corrected = night_of(tmp_path / "corrected", capsys, stop=rule)
+    widths = [found["best"]["night"]["half_width"] for found in (fixed, corrected)]
+    assert widths[1] > 1.05 * widths[0]
+    assert corrected["best"]["blocks"] > fixed["best"]["blocks"]
+    assert any("interim analyses" in note for note in corrected["notes"])
+    assert not any("interim analyses" in note for note in fixed["notes"])

@@ -504,3 +504,16 @@ def test_over_budget_by_two_runs_alone_says_that_nights_are_not_told_from_system
     noise = [str(run_of(slower(1 + 0.01 * n), name=f"same{n}").directory) for n in range(8)]
     assert main([*arguments, "--noise", *noise]) == 1
     assert "nobody can tell" not in " ".join(capsys.readouterr().out.split())
+
+
+def test_two_runs_with_interim_analyses_have_corrected_intervals(compared, run_of):
+    widths = []
+    for name, stop in (("fixed", "none"), ("corrected", {"half_width": 0.05, "looks": [2, 5]})):
+        study = changed(replicates=5, calls=3, warmup=1, stop=stop)
+        runs = [
+            run_of(slower(factor), name=f"{name}{n}", study=study, profile="paper")
+            for n, factor in enumerate((1, 1.3))
+        ]
+        _, content = compared(*runs)
+        widths.append([cell["high"] / cell["low"] for cell in content["cells"]])
+    assert all(after > before for before, after in zip(*widths, strict=True))
