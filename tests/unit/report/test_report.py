@@ -506,3 +506,15 @@ def test_a_report_in_the_repository_links_to_the_whole_replication(run_of, tmp_p
     page.touch()
     report_page.write_report(analyses, report)
     assert '<a href="../../docs/replication/README.md">' in report.read_text()
+
+
+def test_the_calls_that_part_mean_and_median_are_named(run_of):
+    def times(planned, rng):
+        is_odd = planned.block == 2 and planned.factors["integers"] == 500
+        return [10.0] * (planned.calls - 1) + [200.0 if is_odd else 10.0]
+
+    run = run_of(times)
+    assert main(["report", str(run.directory)]) == 0
+    page = " ".join((run.directory / "report.html").read_text().split())
+    assert "Mean and median call differ by over 20 % in 6 cells" in page
+    assert "One of 24 calls makes the difference: it took 200 ms." in page
