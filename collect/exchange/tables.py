@@ -13,6 +13,7 @@ from collect.cells.notation import show, show_level, show_lost
 from collect.errors import InputError
 from collect.run.cell import level_text
 
+_TIMES = ("mean_ms", "median_ms", "variance_ms2", "log_mean", "log_variance")
 _NUMBERS = ("trials", "mean, ms", "95 % interval, ms", "p50, ms", "p99, ms", "failed calls")
 _LATEX = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -55,8 +56,11 @@ def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]])
 
 
 def write_trials(analysis: Analysis, path: Path) -> None:
-    """Write a CSV row for each whole trial; `mean_ms` is empty where the trial does not count."""
-    columns = ("trial", "block", "position", "outcome", "calls", "errors", "mean_ms")
+    """Write a CSV row for each whole trial; its times are empty where it does not count.
+
+    `variance_ms2`, `log_mean` and `log_variance` are those of its calls, the latter of logs of ms.
+    """
+    columns = ("trial", "block", "position", "outcome", "calls", "errors", *_TIMES)
     twice = sorted({"study", *columns} & set(analysis.run.factors))
     if twice:
         raise InputError(
@@ -71,11 +75,11 @@ def _trials(analysis: Analysis) -> Iterator[list[Any]]:
         levels = [level_text(level) for level in cell.cell.levels]
         for trial in cell.trials:
             sealed, calls = trial.trial, trial.calls
-            mean_ms = calls.mean_ms if trial.counts else None
+            times = [getattr(calls, name) if trial.counts else None for name in _TIMES]
             yield [
                 *(analysis.run.study, *levels, sealed.id, sealed.block, sealed.position),
                 *(sealed.outcome, calls.calls, calls.errors),
-                "" if mean_ms is None else repr(mean_ms),
+                *("" if time is None else repr(time) for time in times),
             ]
 
 

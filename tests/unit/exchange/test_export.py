@@ -4,6 +4,7 @@ import re
 import shutil
 
 import duckdb
+import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
@@ -122,6 +123,11 @@ def test_csv_of_calls_and_trials_serve_the_analysis_of_variance(run_of, exported
             if row["trial"] == trial["trial"] and row["phase"] == "measure"
         ]
         assert float(trial["mean_ms"]) == pytest.approx(sum(times) / len(times) / 1e6)
+        assert float(trial["median_ms"]) == pytest.approx(np.median(times) / 1e6)
+        assert float(trial["variance_ms2"]) == pytest.approx(np.var(times, ddof=1) / 1e12)
+        logs = np.log(np.array(times) / 1e6)
+        assert float(trial["log_mean"]) == pytest.approx(np.mean(logs))
+        assert float(trial["log_variance"]) == pytest.approx(np.var(logs, ddof=1))
     capsys.readouterr()
     assert main(["anova", str(path), "--response", "mean_ms", "--factor", "transport"]) == 0
 
