@@ -157,13 +157,15 @@ class Explained(Estimate):
     """The share of the variation that an F test finds explained, with its 90 % interval.
 
     `statistic` is F, `between` and `within` are its degrees of freedom and `size` is the number of
-    values.
+    values. Where variances are unequal, `beyond` is by how much that moves the critical value: what
+    speaks for an effect has F over it, what speaks against one has F as it is.
     """
 
     statistic: float = 0.0
     between: int = 1
     within: int = 1
     size: int = 1
+    beyond: float = 1.0
 
     def p_outside(self, low: float, high: float) -> float | None:
         """Return the p-value against the true share lying in [low, high], one-sided.
@@ -175,36 +177,46 @@ class Explained(Estimate):
         bound = low if self.value < low else high
         if bound >= 1 or bound < 0:
             return 0.0
-        freedom = self.between, self.within
-        if bound == 0:
-            return corrected(float(stats.f.sf(self.statistic, *freedom)), self.error)
-        tail = stats.ncf.cdf if self.value < low else stats.ncf.sf
-        p_value = float(tail(self.statistic, *freedom, self.size * bound / (1 - bound)))
+        freedom, noncentrality = (self.between, self.within), self.size * bound / (1 - bound)
+        if self.value < low:
+            p_value = float(stats.ncf.cdf(self.statistic, *freedom, noncentrality))
+        elif bound == 0:
+            p_value = float(stats.f.sf(self.statistic / self.beyond, *freedom))
+        else:
+            p_value = float(stats.ncf.sf(self.statistic / self.beyond, *freedom, noncentrality))
         return corrected(p_value, self.error)
 
 
-def explained(
-    statistic: float, between: int, within: int, size: int, error: float = ERROR
+def explained(  # noqa: PLR0913 - the degrees of freedom of a test, and what it is corrected for
+    statistic: float,
+    between: int,
+    within: int,
+    size: int,
+    *,
+    error: float = ERROR,
+    beyond: float = 1.0,
 ) -> Explained:
     """Return the share of the variation that an F statistic shows to be explained.
 
-    `between` and `within` are the degrees of freedom, `size` is the number of values. The interval
-    inverts the noncentral F distribution (Steiger 2004): its lower end is above 0 exactly where p
-    is below `error`. The value is median-unbiased, from the same distribution.
+    `between` and `within` are the degrees of freedom, `size` is the number of values, `beyond` is
+    that of Explained. The interval inverts the noncentral F distribution (Steiger 2004): its lower
+    end is above 0 exactly where p is below `error`. The value is median-unbiased, from the same
+    distribution.
     """
 
-    def solve(chance: float) -> float:
-        def beyond(noncentrality: float) -> float:
-            return float(stats.ncf.cdf(statistic, between, within, noncentrality)) - chance
+    def solve(chance: float, f: float) -> float:
+        def above(noncentrality: float) -> float:
+            return float(stats.ncf.cdf(f, between, within, noncentrality)) - chance
 
-        if stats.f.cdf(statistic, between, within) <= chance:
+        if stats.f.cdf(f, between, within) <= chance:
             return 0.0
-        high = 4 * (between * statistic + 10)
-        while beyond(high) > 0:
+        high = 4 * (between * f + 10)
+        while above(high) > 0:
             high *= 2
-        return float(optimize.brentq(beyond, 1e-9, high))
+        return float(optimize.brentq(above, 1e-9, high))
 
-    found = [solve(chance) for chance in (1 - error, 0.5, error)]
+    moved = statistic / beyond
+    found = solve(1 - error, moved), solve(0.5, moved), solve(error, statistic)
     low, value, high = (noncentrality / (noncentrality + size) for noncentrality in found)
     return Explained(
         value,
@@ -216,4 +228,5 @@ def explained(
         between=between,
         within=within,
         size=size,
+        beyond=beyond,
     )

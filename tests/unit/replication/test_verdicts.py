@@ -179,3 +179,14 @@ def test_a_wider_interval_moves_a_verdict_one_way_only(drawn, bound, wider, plac
         judged(*made(times), bound=bound[0], direction=bound[1]).verdict for times in (1, wider)
     )
     assert after in WIDER[before]
+
+
+def test_unequal_variances_make_an_effect_neither_significant_nor_negligible_by_themselves():
+    """A moved critical value asks more of an effect; it shows no more of there being none."""
+    critical = float(stats.f.isf(0.05, 6, 24))
+    plain, moved = (explained(1.2 * critical, 6, 24, 35, beyond=beyond) for beyond in (1.0, 1.5))
+    assert (plain.low > 0, moved.low) == (True, 0)
+    assert moved.high == plain.high
+    small, same = (explained(0.4, 6, 1000, 1007, beyond=beyond) for beyond in (1.0, 3.0))
+    assert small.p_outside(0.01, 1) == same.p_outside(0.01, 1)
+    assert small.high == same.high

@@ -28,7 +28,7 @@ from collect.stats.groups import explained
 def _significance(experiment: Experiment) -> Numbers:
     """The share that each source explains; a lower end above 0 is a P-value below 0.05.
 
-    F is taken over the part by which unequal variances move its critical value.
+    What speaks for an effect is F over the part by which unequal variances move its critical value.
     """
 
     def numbers(evidence: Evidence) -> Sequence[tuple[str, Estimate | Untested]]:
@@ -46,7 +46,9 @@ def _significance(experiment: Experiment) -> Numbers:
             beyond = 1.0 if is_printed else row.f_crit / tabled
             label = f"{row.source.lower()}, F {write(row.f)} against {write(row.f_crit)}"
             size = table[-1].df + 1
-            found.append((label, explained(row.f / beyond, row.df, within, size, evidence.error)))
+            found.append(
+                (label, explained(row.f, row.df, within, size, error=evidence.error, beyond=beyond))
+            )
         return found
 
     return numbers
