@@ -32,6 +32,7 @@ daemon:
   returned: always
 """
 
+import os
 import re
 import socket
 import subprocess
@@ -176,7 +177,8 @@ def drop_in_of(root: Path, daemon: Daemon) -> Path:
 
 
 def place(path: Path, text: str) -> None:
-    """Write a file whole."""
+    """Write a file whole, that the daemon's account can read."""
+    os.umask(0o022)  # sudo keeps what the login set
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(path.name + ".new")
     beside.write_text(text)
