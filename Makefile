@@ -12,7 +12,8 @@ EXTRA ?=
 
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 PLAY = $(ANSIBLE_ENV) .venv/bin/ansible-playbook -i $(INVENTORY) $(EXTRA)
-ANSIBLE_ENV = $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) ANSIBLE_DEPRECATION_WARNINGS=false)
+# Ansible takes no ansible.cfg from a directory that everybody may write to, unless it is named.
+ANSIBLE_ENV = ANSIBLE_CONFIG='$(CURDIR)/ansible.cfg' $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) ANSIBLE_DEPRECATION_WARNINGS=false)
 
 .PHONY: help demo test test-long test-beside test-java test-unit test-lab test-lab-long test-security test-faults test-netboot test-rack test-packages lint \
   bench bench-alike bench-collect bench-jtl bench-scale build demo-site demo-sweep bundle lab-up lab-down site verify clean
