@@ -182,9 +182,9 @@ def _without_root(account: str, node: Values, facts: Values) -> Iterator[str]:
         yield f"{account} is not root; write ansible_become: true into hosts.yml"
     elif "can-write" not in facts:
         yield (
-            f"{account} and root must both be able to write to {facts.get('place', 'its home')} (its path and "
-            "file system), where Ansible copies files. Make a local directory there that only this "
-            "account may write, and write its path into hosts.yml: ansible_remote_tmp: /var/lib/…"
+            f"{account} and root must both be able to write to {facts.get('place', 'its home')} "
+            "(its path and file system), where Ansible copies files. Make a local directory there "
+            "that only this account may write, and write into hosts.yml: ansible_remote_tmp: PATH"
         )
 
 

@@ -195,7 +195,10 @@ def test_a_node_that_answers_is_ready():
     ("stdout", "said"),
     [
         (FIT.replace("can-sudo", ""), "me may not use sudo without a password; give that account"),
-        (FIT.replace("can-sudo", "is-root"), "me needs no sudo, and the node has none; write ansible_"),
+        (
+            FIT.replace("can-sudo", "is-root"),
+            "me needs no sudo, and the node has none; write",
+        ),
         (
             FIT.replace("can-write", "").replace("ext4", "nfs4"),
             "me and root must both be able to write to /home/me nfs4 (its path and file system)",

@@ -19,7 +19,9 @@ def on_a_node(plugin, before="", after=""):
             pass
 
         def _low_level_execute_command(self, command, sudoable=True):
-            done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                ["sh", "-c", command], capture_output=True, text=True, check=False
+            )
             return {"stdout": before + done.stdout + after, "stderr": done.stderr}
 
     return Node()

@@ -62,7 +62,10 @@ LISTEN 0 128 10.0.0.1:7677 0.0.0.0:*"""
 
 @pytest.mark.parametrize(
     ("unit", "socket_line"),
-    [("rackbench-health.socket", []), ("cockpit.socket", ["held 9102 systemd cockpit.socket root"])],
+    [
+        ("rackbench-health.socket", []),
+        ("cockpit.socket", ["held 9102 systemd cockpit.socket root"]),
+    ],
 )
 def test_each_kind_of_listener_is_read_as_ss_prints_it(tmp_path, unit, socket_line):
     sockets = f"10.0.0.1:9102 {unit} some.service"

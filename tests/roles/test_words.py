@@ -73,7 +73,7 @@ WORDLESS = """
 """
 WITH_WORDS = """
 - {name: wait, ansible.builtin.wait_for: {port: 1, msg: nobody listens}}
-- {name: poll, ansible.builtin.command: {cmd: df}, register: room, until: room.rc == 0, failed_when: false}
+- {name: poll, command: {cmd: df}, register: room, until: room.rc == 0, failed_when: false}
 - {name: tell, ansible.builtin.fail: {msg: no room}, when: room.rc != 0}
 - name: told
   block:
