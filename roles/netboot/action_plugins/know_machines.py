@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -51,7 +50,7 @@ def know(machine: Mapping[str, Any], know_host: str, kept: Path) -> str:
     """Take the key of one machine; why it cannot be taken, or nothing."""
     place = [machine["name"], machine["address"], str(machine["port"])]
     reported = json.loads((kept / "installed.json").read_text())["host_key"]
-    arguments = [*place, fingerprint(reported), *shlex.split(machine["ssh_args"])]
+    arguments = [*place, fingerprint(reported), machine["ssh_args"]]
     try:
         done = subprocess.run(
             ["bash", know_host, *arguments],
