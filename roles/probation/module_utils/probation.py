@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.host import HostError, output, run, write
 
 # Gone after a boot, as the settings that are tried are.
 PLACE = Path("/run/rackbench-probation")
@@ -25,32 +24,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
 
 Answer = dict[str, Any]
 
-
-class ProbationError(Exception):
-    """Settings cannot be tried or kept; the text names the thing, the reason and the next step."""
-
-
-def run(*argv: str, stdin: str | None = None) -> str:
-    """Run a command; its standard output, or a ProbationError with what it said."""
-    try:
-        done = subprocess.run(argv, input=stdin, capture_output=True, text=True, check=False)
-    except FileNotFoundError as error:
-        raise ProbationError(f"{argv[0]} is not installed there; install it") from error
-    if done.returncode:
-        raise ProbationError(f"{' '.join(argv)} failed: {(done.stderr or done.stdout).strip()}")
-    return done.stdout
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file so that a power cut leaves the old one or the new one."""
-    # A name that begins with a dot and ends otherwise: no service reads it.
-    beside = path.with_name(f".{path.name}.new")
-    with beside.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.chmod(0o644)
-    beside.rename(path)
+ProbationError = HostError
+"""Settings cannot be tried or kept."""
 
 
 class OnProbation(Protocol):
@@ -71,7 +46,7 @@ def exit_with(module: AnsibleModule, settings: OnProbation) -> None:
     steps = {"tried": settings.tried, "kept": settings.kept, "undone": settings.undone}
     try:
         answer = steps[module.params["state"]]()
-    except (ProbationError, OSError) as error:
+    except OSError as error:
         module.fail_json(msg=str(error))
     for note in answer.get("notes", []):
         module.warn(note)
@@ -111,7 +86,7 @@ class Probation:
         self._arm(seconds, undo)
         try:
             yield
-        except (ProbationError, OSError):
+        except OSError:
             self.undo_now()
             raise
 
@@ -154,9 +129,7 @@ class Probation:
             time.sleep(0.1)
 
     def _disarm(self) -> None:
-        subprocess.run(
-            ["systemctl", "stop", f"{self.unit}.timer"], capture_output=True, check=False
-        )
+        output("systemctl", "stop", f"{self.unit}.timer")
 
     def end(self) -> None:
         """Forget what was tried."""
