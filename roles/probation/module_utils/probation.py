@@ -24,9 +24,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
 
 Answer = dict[str, Any]
 
-ProbationError = HostError
-"""Settings cannot be tried or kept."""
-
 
 class OnProbation(Protocol):
     """Settings of a node, with a method for each state."""
@@ -102,11 +99,11 @@ class Probation:
         self._open.touch()
 
     def keep(self) -> None:
-        """Decide that the settings stay; a ProbationError when they were taken back already."""
+        """Decide that the settings stay; a HostError when they were taken back already."""
         try:
             self._open.rename(self._kept)
         except FileNotFoundError as error:
-            raise ProbationError(
+            raise HostError(
                 "a new connection got through, but the node had gone back already; run site.yml "
                 "again, with more seconds if that is slow"
             ) from error
@@ -118,11 +115,11 @@ class Probation:
         self.wait(0)
 
     def wait(self, seconds: int) -> None:
-        """Wait until the settings are taken back; a ProbationError when that fails."""
+        """Wait until the settings are taken back; a HostError when that fails."""
         deadline = time.monotonic() + seconds + GRACE_S
         while self._open.exists() or self._undoing.exists():
             if time.monotonic() > deadline:
-                raise ProbationError(
+                raise HostError(
                     f"{self.unit}.service did not take the settings back; look at its console with "
                     f"journalctl -u {self.unit}"
                 )
