@@ -62,10 +62,8 @@ import json
 import os
 import platform
 import re
-import shutil
 import socket
 import struct
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -73,6 +71,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.host import output
 from ansible.module_utils.kernel_words import kernel_words
 from ansible.module_utils.lab_addresses import CONTROL, Roles, plain
 from ansible.module_utils.ssh_session import ssh_session
@@ -96,14 +95,6 @@ def read(path: str) -> str | None:
         return Path(path).read_text().strip()
     except OSError:
         return None
-
-
-def output(*argv: str) -> str | None:
-    """Return what a command prints, or None where it is missing or fails."""
-    if not shutil.which(argv[0]):
-        return None
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    return (done.stdout + done.stderr).strip() if done.returncode == 0 else None
 
 
 def several(paths: Iterable[Path]) -> str | None:
