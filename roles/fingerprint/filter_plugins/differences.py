@@ -1,17 +1,24 @@
-"""Compares the fingerprints of nodes that should be the same."""
+"""Compares nodes that should be the same with each other, and with what was declared for them."""
 
 from __future__ import annotations
 
+import re
+import tarfile
+import zipfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict
+from fnmatch import fnmatch
+from functools import cache
+from hashlib import sha256
+from pathlib import PurePosixPath
 from statistics import median
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
 from collect.run.differences import Row, find_odd, gather
-from collect.run.fingerprint import OF_A_MACHINE, READINGS, flat, kind_of
+from collect.run.fingerprint import ABSENT, OF_A_MACHINE, READINGS, flat, kind_of
 
 EXAMPLES = r"""
 - name: Show what differs between two nodes
@@ -19,6 +26,14 @@ EXAMPLES = r"""
     msg: "{{ taken | fingerprint_differences({}, tolerances) | as_table }}"
   vars:
     tolerances: {clock_ms: 50, memory: 0.01, link_share: 0.2, rtt_ms: 2}
+
+- name: Show what is in force on the nodes other than declared
+  ansible.builtin.debug:
+    msg: "{{ rows | as_table(['in force', 'declared']) }}"
+  vars:
+    rows: "{{ taken | fingerprint_undeclared(groups, archives, []) }}"
+    taken: {rack03: "{{ fingerprint_taken }}"}
+    archives: {workers: [{directory: /opt/rackbench/axis-ce78523f3f90, archive: dist/axis.war}]}
 
 - name: Show what each address counts as
   ansible.builtin.debug:
@@ -168,9 +183,81 @@ def fingerprint_differences(
     ]
 
 
-def as_table(rows: Sequence[Mapping[str, str]]) -> str:
+def fingerprint_undeclared(
+    taken: Mapping[str, Mapping[str, Any]],
+    groups: Mapping[str, Sequence[str]],
+    archives: Mapping[str, Sequence[Mapping[str, Any]]],
+    files_not: Sequence[str],
+    ignored: str = "",
+) -> list[dict[str, str]]:
+    """Return rows of item, node, what is in force and what was declared; none where all is so.
+
+    `taken` are the answers of the module `fingerprint` by node name. `archives` has for each of the
+    `groups` the archives that lie unpacked in a `directory` of its nodes, without the first `strip`
+    parts of their paths; files like `files_not` do not count. Items that begin as the regular
+    expression `ignored` are left out.
+    """
+    rows = [{"node": name, **row} for name, one in taken.items() for row in one["undeclared"]]
+    for group, unpacked in archives.items():
+        for name in taken.keys() & set(groups.get(group, ())):
+            files = taken[name]["fingerprint"]["files"]
+            rows += [
+                {"node": name, **row}
+                for archive in unpacked
+                for row in contents_off(files, **archive, files_not=files_not)
+            ]
+    return [row for row in rows if not (ignored and re.match(ignored, row["item"]))]
+
+
+def contents_off(
+    files: Mapping[str, str],
+    directory: str,
+    archive: str,
+    strip: int = 0,
+    files_not: Sequence[str] = (),
+) -> Iterator[dict[str, str]]:
+    """Yield a row where a directory has other files than the archive unpacked in it."""
+    wanted = {
+        str(PurePosixPath(directory, *PurePosixPath(name).parts[strip:])): digest
+        for name, digest in contents(archive).items()
+    }
+    held = {path: digest for path, digest in files.items() if path.startswith(f"{directory}/")}
+    others = [
+        path
+        for path in sorted(wanted | held)
+        if wanted.get(path) != held.get(path)
+        and not any(fnmatch(path, pattern) for pattern in files_not)
+    ]
+    if others:
+        more = f", with {len(others) - 1} more" if len(others) > 1 else ""
+        yield {
+            "item": f"contents {directory}",
+            "value": f"{others[0]} differs{more}; remove the directory" if held else ABSENT,
+            "others": f"those of {PurePosixPath(archive).name}",
+        }
+
+
+@cache
+def contents(archive: str) -> dict[str, str]:
+    """Return the SHA-256 of each file in a ZIP or tar archive."""
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as held:
+            return {
+                entry.filename: sha256(held.read(entry)).hexdigest()
+                for entry in held.infolist()
+                if not entry.is_dir()
+            }
+    with tarfile.open(archive) as held:
+        return {
+            entry.name: sha256(file.read()).hexdigest()
+            for entry in held
+            if (file := held.extractfile(entry))
+        }
+
+
+def as_table(rows: Sequence[Mapping[str, str]], sides: Sequence[str] = ("value", "others")) -> str:
     """Lay differences out in columns, for a terminal: nothing is cut, what says the same is one."""
-    lines = [("item", "node", "value", "others")]
+    lines = [("item", "node", sides[0], sides[1])]
     for said in gather([Row(**row) for row in rows]):
         lines.append((said.item, ", ".join(said.nodes), said.value, said.others))
     widths = [max(min(WIDE, len(text)) for text in column) for column in zip(*lines, strict=True)]
@@ -187,6 +274,7 @@ class FilterModule:
         """Return the filters by the names that templates use."""
         return {
             "fingerprint_differences": fingerprint_differences,
+            "fingerprint_undeclared": fingerprint_undeclared,
             "fingerprint_roles": fingerprint_roles,
             "as_table": as_table,
         }

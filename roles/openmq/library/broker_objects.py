@@ -78,7 +78,7 @@ def run(home: str, tool: str, *arguments: str) -> str:
     """Return what a tool of OpenMQ prints."""
     done = subprocess.run(
         ["sh", f"{home}/bin/{tool}", *arguments],
-        env={**os.environ, "IMQ_JAVAHOME": "/usr", "JAVA_TOOL_OPTIONS": SHORT_LIVED},
+        env={**os.environ, "IMQ_JAVAHOME": "/opt/rackbench/jdk", "JAVA_TOOL_OPTIONS": SHORT_LIVED},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
