@@ -458,90 +458,90 @@ def test_a_file_of_rules_that_is_gone_is_told(force, answers):
 KIT = "PasswordAuthentication no\nPermitRootLogin prohibit-password\n"
 SHUT = "port 22\npasswordauthentication no\npermitrootlogin without-password\n"
 OPEN = SHUT.replace("passwordauthentication no", "passwordauthentication yes")
+INCLUDE = "Include d/*.conf\n"
 
 
 @pytest.fixture
 def sshd(force, tmp_path, monkeypatch):
-    """Settings files of sshd; returns what is told of them, as sshd answers each connection."""
+    """Settings files of sshd; returns what is told of them when sshd answers so."""
     monkeypatch.setattr(force, "SSHD_CONFIG", str(tmp_path / "sshd_config"))
     (tmp_path / "d").mkdir()
     kit = tmp_path / "d/00-rackbench.conf"
 
-    def told(answer, main="Include d/*.conf\nUsePAM yes\n", **drop_ins):
+    def told(answer, main=INCLUDE + "UsePAM yes\n", drop_in=""):
         kit.write_text(KIT)
         (tmp_path / "sshd_config").write_text(main)
-        for name, text in drop_ins.items():
-            (tmp_path / f"d/{name}.conf").write_text(text)
-
-        def output(*argv):
-            connection = dict(part.split("=", 1) for part in argv[-1].split(","))
-            assert {*connection} == {"user", "host", "addr", "laddr", "lport"}
-            return answer(connection)
-
-        monkeypatch.setattr(force, "output", output)
+        (tmp_path / "d/00-aaa.conf").write_text(drop_in)
+        asked = []
+        monkeypatch.setattr(force, "output", lambda *argv: asked.append(argv) or answer)
         found = rows(force.of_sshd(str(kit)))
+        (command,) = asked
+        assert command[:3] == ("/usr/sbin/sshd", "-T", "-C")
         return [tuple(text.replace(f"{tmp_path}/", "") for text in row) for row in found]
 
     return told
 
 
-def test_an_sshd_that_goes_by_the_settings_has_no_row(sshd):
-    assert sshd(lambda _: SHUT) == []
-    assert sshd(lambda _: SHUT.replace("without-password", "prohibit-password")) == []
+@pytest.mark.parametrize("word", ["without-password", "prohibit-password"])
+def test_an_sshd_that_goes_by_the_settings_has_no_row(sshd, word):
+    same = "# PasswordAuthentication yes\nMatch User a\nPasswordAuthentication no\n"
+    assert sshd(SHUT.replace("without-password", word), drop_in=same) == []
 
 
 def test_an_earlier_drop_in_is_named(sshd):
-    said = sshd(lambda _: OPEN, aaa="# mine\npasswordauthentication=Yes\n")
-    assert said == [("sshd passwordauthentication", "yes: d/aaa.conf:2", "no")]
+    said = sshd(OPEN, drop_in='# mine\npasswordauthentication="Yes"\n')
+    assert said == [("sshd passwordauthentication", "yes: d/00-aaa.conf:2", "no")]
+
+
+def test_a_later_line_that_sshd_does_not_go_by_is_no_matter(sshd):
+    assert sshd(SHUT, main=INCLUDE + "PasswordAuthentication yes\n") == []
 
 
 def test_a_file_that_is_not_included_is_named(sshd):
-    said = sshd(lambda _: OPEN, main="UsePAM yes\n")
-    place = "sshd_config does not include d/00-rackbench.conf"
-    assert said == [("sshd passwordauthentication", f"yes: {place}", "no")]
+    said = sshd(OPEN, main="UsePAM yes\nPasswordAuthentication yes\n")
+    where = "sshd_config:2, sshd_config does not include d/00-rackbench.conf"
+    assert said == [("sshd passwordauthentication", f"yes: {where}", "no")]
+
+
+def test_a_setting_that_no_line_names_is_sshds_default(sshd):
+    said = sshd(OPEN, main="Match User a\n" + INCLUDE)
+    assert said == [("sshd passwordauthentication", "yes: sshd's own default", "no")]
 
 
 @pytest.mark.parametrize(
-    ("match", "held_for"),
-    [
-        ("User student,tutor", {"user": "student"}),
-        ("User !root,stud*", {"user": "stud1"}),
-        ("Address 10.1.0.0/16", {"addr": "10.1.0.1"}),
-        ("Address 192.0.2.77", {"addr": "192.0.2.77"}),
-        ("Address fd00::/64 LocalPort 2222", {"addr": "fd00::1", "lport": "2222"}),
-        ("Host *.example.org", {"host": "1.example.org"}),
-        ("LocalAddress 10.0.0.3", {"laddr": "10.0.0.3"}),
-        ("Group root", {"user": "root"}),
-        ('User "student"', {"user": "student"}),
-    ],
+    "match",
+    ["User student,tutor", "User !root,stud*", "Address 10.1.0.0/16", "Group students", "all"],
 )
-def test_a_match_block_is_told_for_whom_it_holds(sshd, match, held_for):
-    def answer(connection):
-        return OPEN if held_for.items() <= connection.items() else SHUT
+def test_a_match_block_is_told_for_whom_it_holds(sshd, match):
+    """sshd answers for a stranger as it should."""
+    block = f"Match {match}\n  PasswordAuthentication yes\n  PermitRootLogin no\n"
+    expected = [
+        ("sshd passwordauthentication", f"yes for {match}: PLACE:2", "no"),
+        ("sshd permitrootlogin", f"no for {match}: PLACE:3", "without-password"),
+    ]
+    for place, given in (
+        ("d/00-aaa.conf", {"drop_in": block}),
+        ("sshd_config", {"main": block + "Match all\n" + INCLUDE}),
+    ):
+        said = sshd(SHUT, **given)
+        assert said == [tuple(text.replace("PLACE", place) for text in row) for row in expected]
 
-    main = f"Include d/*.conf\nMatch {match}\n  PasswordAuthentication yes\n"
-    ((item, value, others),) = sshd(answer, main=main)
-    assert (item, others) == ("sshd passwordauthentication", "no")
-    assert value == f"yes for {match.replace(chr(34), '')}: sshd_config:3"
+
+def test_the_settings_of_a_file_within_a_match_block_hold_for_those_alone(sshd):
+    main = "Match User student\nInclude d/00-aaa.conf\nMatch all\n" + INCLUDE
+    said = sshd(SHUT, main=main, drop_in="PasswordAuthentication yes\n")
+    assert ("sshd passwordauthentication", "yes for User student: d/00-aaa.conf:1", "no") in said
 
 
-def test_what_is_open_for_all_is_told_once(sshd):
-    main = "Include d/*.conf\nMatch all\nPasswordAuthentication yes\n"
-    said = sshd(lambda _: OPEN, main=main)
-    assert said == [("sshd passwordauthentication", "yes: sshd_config:3", "no")]
-
-
-def test_an_sshd_that_refuses_its_settings_and_a_missing_file_are_told(sshd, force, tmp_path):
-    ((item, value, _),) = sshd(lambda _: None)
+def test_an_sshd_that_refuses_its_settings_and_a_missing_file_are_told(
+    sshd, force, tmp_path, monkeypatch
+):
+    ((item, value, _),) = sshd(None)
     assert item == "sshd"
-    assert value.startswith("sshd -T -C user=nobody,host=stranger.invalid,addr=192.0.2.1")
+    assert value.startswith("/usr/sbin/sshd -T -C user=nobody,host=stranger.invalid,addr=192.0.2.1")
+    monkeypatch.setattr(force, "output", lambda *argv: SHUT)
     gone = str(tmp_path / "gone.conf")
     assert rows(force.of_sshd(gone)) == [("sshd", "(absent)", gone)]
-
-
-def test_an_account_of_a_group_is_found(force):
-    assert force.member_of("roo?") == "root"
-    assert force.member_of("no-such-group") == "nobody"
 
 
 # Archives

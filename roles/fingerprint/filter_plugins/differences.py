@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-import tarfile
-import zipfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict
-from fnmatch import fnmatch
-from functools import cache
-from hashlib import sha256
-from pathlib import PurePosixPath
 from statistics import median
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
+from collect.run.contents import contents_off
 from collect.run.differences import Row, find_odd, gather
-from collect.run.fingerprint import ABSENT, OF_A_MACHINE, READINGS, flat, kind_of
+from collect.run.fingerprint import OF_A_MACHINE, READINGS, flat, kind_of
 
 EXAMPLES = r"""
 - name: Show what differs between two nodes
@@ -199,60 +194,11 @@ def fingerprint_undeclared(
     """
     rows = [{"node": name, **row} for name, one in taken.items() for row in one["undeclared"]]
     for group, unpacked in archives.items():
-        for name in taken.keys() & set(groups.get(group, ())):
+        for name in sorted(taken.keys() & set(groups.get(group, ()))):
             files = taken[name]["fingerprint"]["files"]
-            rows += [
-                {"node": name, **row}
-                for archive in unpacked
-                for row in contents_off(files, **archive, files_not=files_not)
-            ]
+            found = (contents_off(files, **archive, but=files_not) for archive in unpacked)
+            rows += [{"node": name, **row} for row in found if row]
     return [row for row in rows if not (ignored and re.match(ignored, row["item"]))]
-
-
-def contents_off(
-    files: Mapping[str, str],
-    directory: str,
-    archive: str,
-    strip: int = 0,
-    files_not: Sequence[str] = (),
-) -> Iterator[dict[str, str]]:
-    """Yield a row where a directory has other files than the archive unpacked in it."""
-    wanted = {
-        str(PurePosixPath(directory, *PurePosixPath(name).parts[strip:])): digest
-        for name, digest in contents(archive).items()
-    }
-    held = {path: digest for path, digest in files.items() if path.startswith(f"{directory}/")}
-    others = [
-        path
-        for path in sorted(wanted | held)
-        if wanted.get(path) != held.get(path)
-        and not any(fnmatch(path, pattern) for pattern in files_not)
-    ]
-    if others:
-        more = f", with {len(others) - 1} more" if len(others) > 1 else ""
-        yield {
-            "item": f"contents {directory}",
-            "value": f"{others[0]} differs{more}; remove the directory" if held else ABSENT,
-            "others": f"those of {PurePosixPath(archive).name}",
-        }
-
-
-@cache
-def contents(archive: str) -> dict[str, str]:
-    """Return the SHA-256 of each file in a ZIP or tar archive."""
-    if zipfile.is_zipfile(archive):
-        with zipfile.ZipFile(archive) as held:
-            return {
-                entry.filename: sha256(held.read(entry)).hexdigest()
-                for entry in held.infolist()
-                if not entry.is_dir()
-            }
-    with tarfile.open(archive) as held:
-        return {
-            entry.name: sha256(file.read()).hexdigest()
-            for entry in held
-            if (file := held.extractfile(entry))
-        }
 
 
 def as_table(rows: Sequence[Mapping[str, str]], sides: Sequence[str] = ("value", "others")) -> str:

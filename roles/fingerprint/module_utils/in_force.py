@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import fnmatch
-import grp
-import ipaddress
 import os
-import pwd
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +22,7 @@ TUNING = re.compile(r"-(?:X(?!log:gc:file=/run/rackbench-)|agent|javaagent)")
 
 SSHD = "/usr/sbin/sshd"
 SSHD_CONFIG = "/etc/ssh/sshd_config"
-STRANGER = {
-    "user": "nobody",
-    "host": "stranger.invalid",
-    "addr": "192.0.2.1",
-    "laddr": "127.0.0.1",
-    "lport": "22",
-}
+STRANGER = "user=nobody,host=stranger.invalid,addr=192.0.2.1,laddr=192.0.2.2,lport=22"
 
 
 def not_in_force(
@@ -111,84 +101,43 @@ def of_packet_filter(file: str) -> Iterator[Row]:
 def of_sshd(file: str) -> Iterator[Row]:
     """Yield each setting of a file that sshd does not go by, for whom, and where that is said.
 
-    sshd is asked for a stranger, and for somebody to whom each Match block applies.
+    sshd is asked how it treats a stranger. Whom a Match block holds for, it does not say: one that
+    sets another value is always told.
     """
     lines = list(sshd_lines(SSHD_CONFIG))
-    asked = {keyword: values[0] for _, (keyword, *values) in sshd_lines(file)}
-    if not asked:
-        yield row("sshd", ABSENT, file)
-    matches = [criteria for _, (keyword, *criteria) in lines if keyword == "match"]
-    told = set()
-    for criteria in [[], *matches] if asked else []:
-        connection = ",".join(f"{key}={value}" for key, value in visitor(criteria).items())
-        answer = output(SSHD, "-T", "-C", connection)
-        if answer is None:
-            yield row("sshd", f"sshd -T -C {connection} fails", file)
-            return
-        in_force = dict(line.lower().partition(" ")[::2] for line in answer.splitlines())
-        for keyword, wanted in asked.items():
-            value = alike(in_force.get(keyword, ""))
-            if value != alike(wanted) and (keyword, value) not in told:
-                told.add((keyword, value))
-                yield row(f"sshd {keyword}", blame(file, lines, keyword, value, criteria), wanted)
+    asked = {words[0]: alike(words[1]) for _, _, words in sshd_lines(file)}
+    answer = output(SSHD, "-T", "-C", STRANGER)
+    if answer is None or not asked:
+        yield row("sshd", f"{SSHD} -T -C {STRANGER} fails" if asked else "", file)
+        return
+    is_read = any(place.startswith(f"{file}:") for place, _, _ in lines)
+    missing = [] if is_read else [f"{SSHD_CONFIG} does not include {file}"]
+    in_force = dict(line.partition(" ")[::2] for line in answer.splitlines())
+    for keyword, wanted in asked.items():
+        others = [line for line in lines if line[2][0] == keyword and alike(line[2][1]) != wanted]
+        if (value := alike(in_force.get(keyword, ""))) != wanted:
+            places = [place for place, whom, _ in others if not whom]
+            where = ", ".join(places + missing) or "sshd's own default"
+            yield row(f"sshd {keyword}", f"{value}: {where}", wanted)
+        for place, whom, words in others:
+            if whom:
+                yield row(f"sshd {keyword}", f"{words[1]} for {whom}: {place}", wanted)
 
 
 def alike(value: str) -> str:
-    """Return a value of sshd's as one of its two words for the same."""
+    """Return a value of sshd's in small letters, and one of its two words for the same."""
     return value.lower().replace("prohibit-password", "without-password")
 
 
-def blame(
-    file: str, lines: Sequence[tuple[str, list[str]]], keyword: str, value: str, criteria: list[str]
-) -> str:
-    """Return a value of sshd's with whom it is for and the lines that set it."""
-    places = [place for place, words in lines if words[0] == keyword and alike(words[1]) == value]
-    if not any(place.startswith(f"{file}:") for place, _ in lines):
-        places.append(f"{SSHD_CONFIG} does not include {file}")
-    whom = f" for {' '.join(criteria)}" if criteria else ""
-    return f"{value}{whom}: {', '.join(places)}"
-
-
-def sshd_lines(file: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the words of each line of a settings file and of those that it includes, and where."""
+def sshd_lines(file: str, whom: str = "") -> Iterator[tuple[str, str, list[str]]]:
+    """Yield each line that sshd reads: where it stands, for whom it holds, and its words."""
     for number, line in enumerate((read(file) or "").splitlines(), 1):
-        keyword, *words = re.split(r"[\s=]+", line.partition("#")[0].strip())
-        values = [word.strip('"') for word in words]
-        if keyword.lower() == "include":
+        keyword, *values = re.split(r"[\s=]+", line.partition("#")[0].replace('"', "").strip())
+        if keyword.lower() == "match":
+            whom = " ".join(values)
+        elif keyword.lower() == "include":
             for pattern in values:
                 for path in sorted(Path("/").glob(str(Path(SSHD_CONFIG).parent / pattern)[1:])):
-                    yield from sshd_lines(str(path))
+                    yield from sshd_lines(str(path), whom)
         elif values:
-            yield f"{file}:{number}", [keyword.lower(), *values]
-
-
-def visitor(criteria: Sequence[str]) -> dict[str, str]:
-    """Return a connection that a Match line holds for; a stranger's for no line."""
-    found = dict(STRANGER)
-    for criterion, patterns in zip(criteria[::2], criteria[1::2], strict=False):
-        pattern = next((p for p in patterns.split(",") if not p.startswith("!")), "")
-        # A Match line has LocalAddress where a connection test has laddr.
-        key = criterion.lower().replace("local", "l").replace("address", "addr")
-        if key == "group":
-            found["user"] = member_of(pattern)
-        elif key in found:
-            found[key] = example_of(pattern) or found[key]
-    return found
-
-
-def example_of(pattern: str) -> str:
-    """Return a text for which a pattern of sshd's holds; of a network its first host."""
-    try:
-        network = ipaddress.ip_network(pattern, strict=False)
-    except ValueError:
-        return re.sub(r"[*?]", "1", pattern)
-    return str(network[min(1, network.num_addresses - 1)])
-
-
-def member_of(pattern: str) -> str:
-    """Return an account of a group that a pattern names; the stranger where there is none."""
-    groups = [group for group in grp.getgrall() if fnmatch.fnmatch(group.gr_name, pattern)]
-    numbers = {group.gr_gid for group in groups}
-    own = [account.pw_name for account in pwd.getpwall() if account.pw_gid in numbers]
-    members = [*own, *(name for group in groups for name in group.gr_mem)]
-    return members[0] if members else STRANGER["user"]
+            yield f"{file}:{number}", whom, [keyword.lower(), *values]

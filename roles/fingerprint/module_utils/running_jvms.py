@@ -37,7 +37,10 @@ def running() -> dict[str, Jvm]:
         command = texts_of(process / "cmdline")
         if flags := flags_of(process, command):
             found[unit[1]] = Jvm(
-                flags, executable(process), directories_of(command), placement(process)
+                flags,
+                os.path.realpath(process / "exe"),
+                directories_of(command),
+                placement(process),
             )
     return found
 
@@ -80,14 +83,6 @@ def directories_of(command: list[str]) -> list[str]:
     if base := re.search(r"-Dcatalina\.base=(\S+)", text):
         text += read(f"{base[1]}/conf/server.xml") or ""
     return sorted(set(re.findall(rf"{KIT}/[\w.-]+", text)))
-
-
-def executable(process: Path) -> str:
-    """Return the program that a process runs, also where another has taken its place on disk."""
-    try:
-        return str((process / "exe").readlink())
-    except OSError:
-        return ""
 
 
 def java() -> str:
