@@ -44,6 +44,14 @@ def succeeds(*argv: str) -> bool:
     return output(*argv) is not None
 
 
+def read(path: str) -> str | None:
+    """Return a small file's text, or None where it is not there or may not be read."""
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return None
+
+
 def write(path: Path, text: str, mode: int = 0o644, owner: int = -1) -> None:
     """Write a file so that a power cut leaves the old one or the new one; make its directory."""
     os.umask(0o022)  # sudo keeps what the login set, and services read below

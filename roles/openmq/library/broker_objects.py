@@ -68,7 +68,7 @@ SAMPLE = "sample"
 SETTING = re.compile(r"Max |Limit Behavior|Consumer Flow Limit|Use Dead|Validate XML|Is Local")
 # Each call is a JVM that lives for a second.
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -Xmx64m"
-OF_TOOLS = {"IMQ_JAVAHOME": "/usr", "JAVA_TOOL_OPTIONS": SHORT_LIVED}
+OF_TOOLS = {"IMQ_JAVAHOME": "/opt/rackbench/jdk", "JAVA_TOOL_OPTIONS": SHORT_LIVED}
 
 
 def run(home: str, tool: str, *arguments: str) -> str:
