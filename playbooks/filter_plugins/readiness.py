@@ -31,6 +31,7 @@ def ill_written(hostvars: Mapping[str, Values], groups: Mapping[str, Sequence[st
     names = groups.get("nodes", [])
     return [
         *_empty_groups(groups),
+        *_double_groups(groups),
         *(text for name in names for text in _address(name, hostvars[name], len(names))),
         *_shared_addresses({name: str(hostvars[name]["node_address"]) for name in names}),
     ]
@@ -43,6 +44,16 @@ def _empty_groups(groups: Mapping[str, Sequence[str]]) -> Iterator[str]:
     strangers = {name for group in GROUPS for name in groups.get(group, [])}
     for name in sorted(strangers - set(groups.get("nodes", []))):
         yield f"{name} is not in the group nodes; make client, broker and workers its children"
+
+
+def _double_groups(groups: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for group in ("client", "broker"):
+        if len(members := groups.get(group, [])) > 1:
+            yield (
+                f"the group {group} has {' and '.join(members)}, and no study uses more than one "
+                f"{group}: two clients would run the same trials on the same workers, a second "
+                "broker would stand idle. Leave one of them there in hosts.yml"
+            )
 
 
 def _address(name: str, node: Values, nodes: int) -> Iterator[str]:

@@ -17,11 +17,11 @@ kernel_words = load(f"{ROLE}/module_utils/kernel_words.py").kernel_words
 @pytest.fixture(scope="module")
 def taking():
     """The module that takes a node's fingerprint."""
+    load("playbooks/module_utils/host.py", "ansible.module_utils.host")
     for role, name in (
         ("probation", "ssh_session"),
         ("fingerprint", "kernel_words"),
         ("fingerprint", "lab_addresses"),
-        ("fingerprint", "readings"),
         ("fingerprint", "running_jvms"),
         ("fingerprint", "in_force"),
     ):

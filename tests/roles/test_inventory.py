@@ -155,6 +155,13 @@ def test_an_empty_group_is_refused(group):
     assert f"the group {group} has no node; write one into it" in refusal
 
 
+@pytest.mark.parametrize("group", ["client", "broker"])
+def test_a_second_client_or_broker_is_refused_with_the_reason(group):
+    (refusal,) = refusals({**GROUPS, group: ["a", "b"]})
+    assert refusal.startswith(f"the group {group} has a and b, and no study uses more than one")
+    assert "Leave one of them there in hosts.yml" in refusal
+
+
 def test_a_node_outside_the_group_nodes_is_refused():
     (refusal,) = refusals({**GROUPS, "workers": ["c", "d"]})
     assert "d is not in the group nodes" in refusal

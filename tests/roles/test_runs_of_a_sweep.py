@@ -118,8 +118,6 @@ HOSTVARS = {
         "group_names": ["broker", "nodes", "sweep_uses", "workers"],
         "fingerprint_taken": {"fingerprint": {"os": "Debian", "packages": {"a": "1"}}},
     },
-    "rack03": {"fingerprint_taken": {"unreachable": True}},
-    "rack04": {},
 }
 
 
@@ -127,7 +125,3 @@ def test_a_node_is_recorded_with_its_part_in_the_bench_and_without_its_long_list
     assert sweep.nodes_of(HOSTVARS, ["rack02"]) == [
         {"name": "rack02", "address": "10.0.0.2", "groups": ["broker", "workers"], "os": "Debian"}
     ]
-
-
-def test_a_node_without_a_fingerprint_is_gone():
-    assert sweep.gone(HOSTVARS, ["rack04", "rack02", "rack03"]) == ["rack04", "rack03"]
