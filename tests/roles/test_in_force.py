@@ -16,10 +16,10 @@ ROLE = "roles/fingerprint"
 def modules():
     """The module that takes a fingerprint, and what it is made of, by their names."""
     paths = {
+        "host": "playbooks/module_utils",
         "ssh_session": "roles/probation/module_utils",
         "kernel_words": f"{ROLE}/module_utils",
         "lab_addresses": f"{ROLE}/module_utils",
-        "readings": f"{ROLE}/module_utils",
         "running_jvms": f"{ROLE}/module_utils",
         "in_force": f"{ROLE}/module_utils",
     }
