@@ -15,12 +15,11 @@ ANY_PORT = 9
 
 
 def own_address_towards(address: str) -> str:
-    """Return the address of this machine on its way to another.
+    """Return the IPv4 address of this machine on its way to a node, whose own is one as well.
 
     Empty where it knows no way there.
     """
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as way:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
         try:
             way.connect((address, ANY_PORT))  # asks the kernel for the route and sends nothing
         except OSError:

@@ -118,6 +118,20 @@ def test_who_is_there_is_told_who_would_not_get_in_again() -> None:
     assert out(["10.0.0.3"], here=None) == ""
 
 
+def test_a_line_to_write_names_no_address_that_may_be_gone_tomorrow() -> None:
+    temporary = "2001:db8:1:2:85a3:1d0c:4f2e:9b71"
+    network = '"2001:db8:1:2::/64"'
+    here = packets.Connection(temporary, 22)
+    for said in (
+        out(["10.0.0.1"], here=here),
+        out(["10.0.0.1"], temporary, "2001:db8:1:2:9::7"),
+        packets.what_is_let_in(here, [22]),
+    ):
+        line = said.partition("rackbench_control: [")[2].partition("]")[0]
+        assert line.removeprefix('"10.0.0.1", ') == network
+        assert "an IPv6 address, which may be a temporary one" in said
+
+
 def test_sessions_are_read_as_ss_lists_them() -> None:
     listed = """\
 0      0              10.77.0.11:22          10.77.0.1:53984
@@ -189,6 +203,11 @@ def test_what_nftables_says_of_a_sites_own_file_is_told_with_the_line_of_that_fi
     assert packets.in_their_files(told, ours) == ours
     after = f"/dev/stdin:{at + 3}:1-3: Error"
     assert packets.in_their_files(told, after) == after
+
+
+def test_a_switch_that_snoops_keeps_the_way_to_a_nodes_ipv6_address() -> None:
+    listeners = "mld-listener-query, mld-listener-report, mld-listener-done, mld2-listener-report"
+    assert f"        icmpv6 type {{ {listeners} }} accept\n" in rules()
 
 
 BEFORE = "table inet rackbench {\n\tchain input {\n\t}\n}\n"
