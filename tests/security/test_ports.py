@@ -124,6 +124,19 @@ def test_a_hole_in_the_filter_is_found_by_the_scan_and_mended_by_the_role(lab: L
             lab.output("worker1", "systemctl reload packet-filter.service")
 
 
+def test_the_filter_comes_back_after_all_rules_were_flushed(lab: Lab) -> None:
+    """As Debian's own rules do when they are loaded, and its unit when it stops."""
+    address, table = lab.nodes["worker1"], "nft --stateless list table inet rackbench"
+    rules = lab.output("worker1", table)
+    assert "flush ruleset" in lab.output("worker1", "cat /etc/nftables.conf")
+    with unlisted_service(lab, "worker1"):
+        for job in ("start", "reload", "restart", "stop"):
+            lab.output("worker1", f"systemctl {job} nftables.service")
+            assert lab.output("worker1", table) == rules, job
+            assert open_ports(address, range(UNLISTED - 3, UNLISTED + 3)) == set(), job
+    assert not role(lab, "--check")[1]["changed"]
+
+
 def role(lab: Lab, *options: str, **other: Any) -> tuple[int, dict[str, Any]]:
     """What the role does, alone and on one node."""
     return packet_filter(lab, "worker1", *options, **other)
