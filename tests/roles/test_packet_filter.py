@@ -210,6 +210,63 @@ def test_a_switch_that_snoops_keeps_the_way_to_a_nodes_ipv6_address() -> None:
     assert f"        icmpv6 type {{ {listeners} }} accept\n" in rules()
 
 
+@pytest.mark.parametrize("ports", [[], [7676, 7678]])
+def test_no_port_is_owned_unless_the_inventory_says_so(ports: list[int]) -> None:
+    owned = "tcp flags & syn == syn tcp sport { 7676, 7678 }"
+    told = rules(owned_ports=ports)
+    assert (f"{owned} meta skuid {{ 0, 100-999, 61184-65519 }} accept\n" in told) is bool(ports)
+    assert (f"        {owned} drop\n" in told) is bool(ports)
+    assert ("hook output" in told) is bool(ports)
+    assert "sport { 8080 } meta skuid" in rules()
+
+
+# In a network of its own: an account listens on an owned port, and a client there calls.
+ATTEMPT = """
+import os, socket, subprocess, sys
+given, place = sys.stdin.buffer.read(), (sys.argv[1], 8080)
+subprocess.run("ip link set lo up && nft --file -", shell=True, check=True, input=given)
+family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
+for account in map(int, sys.argv[2:]):
+    ready, told = os.pipe()
+    listener = os.fork()
+    if not listener:
+        os.setgid(account)
+        os.setuid(account)
+        server = socket.create_server(place, family=family)
+        os.write(told, b"x")
+        server.accept()[0].sendall(b"hello")
+    os.read(ready, 1)
+    try:
+        answer = socket.create_connection(place, 0.3).recv(5).decode()
+    except OSError:
+        answer = "nothing"
+    os.kill(listener, 9)
+    os.waitpid(listener, 0)
+    print(account, answer)
+"""
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("nft"), reason="needs root's networks and nftables"
+)
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_an_ordinary_account_gets_no_connection_on_a_services_port(address: str) -> None:
+    students, services = (33, 1000, 60001, 65534, 70000), (0, 100, 999, 61184)
+    done = subprocess.run(
+        [
+            *("unshare", "--net", sys.executable, "-c", ATTEMPT, address),
+            *map(str, (*students, *services)),
+        ],
+        input=rules().replace("@ssh_ports@", "22").encode(),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    answers = dict(line.split() for line in done.stdout.decode().splitlines())
+    assert {answers[str(account)] for account in students} == {"nothing"}
+    assert {answers[str(account)] for account in services} == {"hello"}
+
+
 BEFORE = "table inet rackbench {\n\tchain input {\n\t}\n}\n"
 
 
