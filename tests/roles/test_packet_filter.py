@@ -391,3 +391,47 @@ def test_rules_that_nftables_does_not_take_are_refused(
     monkeypatch.setattr(packets, "run", refuse)
     with pytest.raises(packets.FilterError, match="nothing was loaded; correct .*: /dev/stdin:1:"):
         node.filter().tried()
+
+
+PREFLIGHT = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.import_role: {name: packet_filter, tasks_from: preflight}
+"""
+
+
+@pytest.mark.parametrize(
+    ("found", "beside", "said"),
+    [
+        ([], [], ""),
+        (["Welcome to rack01!"], [], ""),
+        (["ufw"], [], "Disable it (sudo ufw disable), or have it let in SSH and the table of"),
+        (["firewalld"], [], "systemctl disable --now firewalld"),
+        (["docker"], [], "opens the ports that containers publish past the bench's own filter"),
+        (["ufw", "docker"], [], 'packet_filter_beside: ["ufw", "docker"] for rack01 into'),
+        (["ufw", "docker"], ["docker"], 'packet_filter_beside: ["ufw"] for rack01 into'),
+        (["ufw"], ["ufw"], ""),
+    ],
+)
+def test_another_packet_filter_is_refused_with_the_next_step(
+    tmp_path: Path, found: list[str], beside: list[str], said: str
+) -> None:
+    (tmp_path / "play.yml").write_text(PREFLIGHT)
+    answer = {"__packet_filter_asked": {"stdout_lines": found}, "packet_filter_beside": beside}
+    done = subprocess.run(
+        [
+            *(Path(sys.executable).with_name("ansible-playbook"), "--inventory", "rack01,"),
+            *("--connection", "local", "-e", json.dumps(answer)),
+            tmp_path / "play.yml",
+        ],
+        env=os.environ
+        | {"ANSIBLE_ROLES_PATH": str(ROOT / "roles"), "ANSIBLE_PYTHON_INTERPRETER": sys.executable},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = " ".join(done.stdout.replace("\\", "").split())
+    assert done.returncode == (2 if said else 0), told
+    assert said in told

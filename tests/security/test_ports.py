@@ -198,6 +198,26 @@ def test_a_student_who_takes_the_port_of_a_service_that_is_away_gets_no_connecti
     assert serves == {port}
 
 
+UFW = "install -Dm755 /bin/true /usr/sbin/ufw; install -Dm644 /dev/null /etc/ufw/ufw.conf"
+
+
+def test_another_packet_filter_on_a_node_is_refused_by_its_name(lab: Lab) -> None:
+    words = ("-m", "include_role", "-a", "name=packet_filter tasks_from=preflight")
+    assert ansible(lab, "worker1", *words)[0] == 0
+    try:
+        lab.output("worker1", UFW)
+        assert ansible(lab, "worker1", *words)[0] == 0  # it is installed, and off
+        lab.output("worker1", "echo ENABLED=yes >/etc/ufw/ufw.conf")
+        lab.output("worker1", "ip link add docker0 type bridge")
+        code, answer = ansible(lab, "worker1", *words)
+        assert code == 2
+        assert "ufw is active" in answer["msg"]
+        assert "Docker is there" in answer["msg"]
+        assert 'packet_filter_beside: ["ufw", "docker"] for worker1' in answer["msg"]
+    finally:
+        lab.output("worker1", "rm -rf /usr/sbin/ufw /etc/ufw; ip link del docker0 || :")
+
+
 def role(lab: Lab, *options: str, **other: Any) -> tuple[int, dict[str, Any]]:
     """What the role does, alone and on one node."""
     return packet_filter(lab, "worker1", *options, **other)
