@@ -25,7 +25,7 @@ packets = load("roles/packet_filter/library/packet_filter.py")
 
 ROLE = ROOT / "roles/packet_filter"
 LAB = ["10.0.0.2-10.0.0.9"]
-HERE = packets.Connection("10.0.0.1", 22)
+HERE = packets.Session("10.0.0.1", 22)
 TEMPLATE = "{{ lookup('ansible.builtin.template', template) }}"
 
 
@@ -52,7 +52,7 @@ def rules(inventory: str = "", **given: Any) -> str:
 
 
 def out(named: list[str], *peers: str, here: Any = HERE, ports: Any = (22,)) -> str:
-    others = [packets.Connection(peer, 22) for peer in peers]
+    others = [packets.Session(peer, 22) for peer in peers]
     return "\n".join(packets.shut_out(named, here, others, list(ports)))
 
 
@@ -121,7 +121,7 @@ def test_who_is_there_is_told_who_would_not_get_in_again() -> None:
 def test_a_line_to_write_names_no_address_that_may_be_gone_tomorrow() -> None:
     temporary = "2001:db8:1:2:85a3:1d0c:4f2e:9b71"
     network = '"2001:db8:1:2::/64"'
-    here = packets.Connection(temporary, 22)
+    here = packets.Session(temporary, 22)
     for said in (
         out(["10.0.0.1"], here=here),
         out(["10.0.0.1"], temporary, "2001:db8:1:2:9::7"),
@@ -307,7 +307,7 @@ class Node:
         monkeypatch.setattr(packets, "held", lambda: self.held)
         monkeypatch.setattr(packets, "enabled", lambda: True)
         monkeypatch.setattr(packets, "sshd_ports", lambda: [2222])
-        monkeypatch.setattr(packets, "connection", lambda: HERE)
+        monkeypatch.setattr(packets, "own_session", lambda: HERE)
         monkeypatch.setattr(packets, "run", self.run)
 
     def run(self, *argv: str, stdin: str = "") -> str:

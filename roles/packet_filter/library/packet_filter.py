@@ -62,14 +62,13 @@ pending: {description: Whether the rules go unless they are kept, type: bool, re
 import ipaddress
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.host import HostError, output, run, succeeds, write
 from ansible.module_utils.probation import OPTIONS, Probation, exit_with
-from ansible.module_utils.ssh_session import ssh_session
+from ansible.module_utils.ssh_session import Session, ssh_session
 
 RULES = Path("/etc/rackbench/packet-filter.nft")
 UNITS = Path("/etc/systemd/system")
@@ -84,18 +83,10 @@ class FilterError(HostError):
     """The filter cannot be as asked; the text names the thing, the reason and the next step."""
 
 
-@dataclass(frozen=True)
-class Connection:
-    """Where somebody comes from, and the port of this node that he came in by."""
-
-    peer: str
-    port: int
-
-
-def connection() -> Connection | None:
-    """Return the SSH connection that this process was started by, or None."""
+def own_session() -> Session | None:
+    """Return the SSH session that this process was started by, or None."""
     session = ssh_session()
-    return Connection(plain(session.peer), session.port) if session else None
+    return Session(plain(session.peer), session.port) if session else None
 
 
 def plain(peer: str) -> str:
@@ -104,16 +95,16 @@ def plain(peer: str) -> str:
     return str(getattr(address, "ipv4_mapped", None) or address)
 
 
-def sessions(listing: str) -> set[Connection]:
+def sessions(listing: str) -> set[Session]:
     """Return the connections that `ss` lists: two numbers, this node's end, the other end."""
     ends = (line.split()[2:4] for line in listing.splitlines())
     return {
-        Connection(plain(peer.rpartition(":")[0].strip("[]")), int(own.rpartition(":")[2]))
+        Session(plain(peer.rpartition(":")[0].strip("[]")), int(own.rpartition(":")[2]))
         for own, peer in ends
     }
 
 
-def let_in_now(table: str, ports: list[int]) -> list[Connection]:
+def let_in_now(table: str, ports: list[int]) -> list[Session]:
     """Return the connections to these ports that the kernel's table would let in again."""
     listed = run("ss", "--no-header", "--tcp", "--numeric", "state", "established")
     found = [one for one in sessions(listed) if one.port in ports]
@@ -178,7 +169,7 @@ def control_line(named: list[str], peers: list[str]) -> str:
 
 
 def shut_out(
-    named: list[str], here: Connection | None, others: Iterable[Connection], ports: list[int]
+    named: list[str], here: Session | None, others: Iterable[Session], ports: list[int]
 ) -> list[str]:
     """Return what these rules would newly shut out, each with the line that lets it in."""
     found = []
@@ -207,7 +198,7 @@ def shut_out(
     return found
 
 
-def what_is_let_in(here: Connection | None, ports: list[int]) -> str:
+def what_is_let_in(here: Session | None, ports: list[int]) -> str:
     """Return the warning that nobody was named."""
     return (
         f"SSH (port {', '.join(map(str, ports))}) is let in from everywhere, as rackbench_control "
@@ -269,7 +260,7 @@ class Filter:
 
     def tried(self) -> dict[str, Any]:
         """Load the rules if they are others than before, and let the node go back by itself."""
-        here = connection()
+        here = own_session()
         own = {here.port} if here else set()
         ports = self.params["ssh_ports"] or sorted({*own, *sshd_ports()}) or [22]
         named = self.params["ssh_from"]
