@@ -32,6 +32,12 @@ class Sampler:
     def running(self):
         return ["rackbench-tomcat"]
 
+    def maintenance(self):
+        return ["check of md0"]
+
+    def discarded_bytes(self):
+        return 5
+
     def cpu_us(self, unit):
         return {"rackbench-tomcat": 1500}[unit]
 
@@ -56,6 +62,8 @@ def test_a_check_tells_processor_time_and_keeps_the_sampling_alive(health, ask):
     assert told["services"]["tomcat"]["cpu_us"] == 1500
     assert told["now_ns"] > 0
     assert told["machine"]["cores"] > 0
+    assert told["machine"]["maintenance"] == ["check of md0"]
+    assert told["machine"]["discarded_bytes"] == 5
     assert told["sampled_ns"] == 7
     assert health.Handler.sampler.looks == 1
 

@@ -257,10 +257,10 @@ def factory_settings(lines: list[str]) -> dict[str, Any]:
     return {name: named[name] for name in sorted(named) if re.match(FACTORY, name)}
 
 
-def machine() -> dict[str, Any]:
+def machine(sampler: Sampler) -> dict[str, Any]:
     """Return what may disturb a trial.
 
-    Ticks and retransmits count from boot, None is not readable.
+    Ticks, retransmits and discarded bytes count from boot, None is not readable.
     """
     ticks = [int(word) for word in (_lines(Path("/proc/stat")) or ["cpu"])[0].split()[1:9]]
     load = (_lines(Path("/proc/loadavg")) or [""])[0].split()
@@ -279,6 +279,8 @@ def machine() -> dict[str, Any]:
         "temperature_c": max(heats) if heats else None,
         "retransmits": retransmits(_text(Path("/proc/net/snmp"))),
         "energy_uj": _energy(),
+        "maintenance": sampler.maintenance(),
+        "discarded_bytes": sampler.discarded_bytes(),
     }
 
 
@@ -331,7 +333,7 @@ def report(
         "now_ns": now,
         "services": found,
         "disk_free_mb": room.f_bavail * room.f_frsize >> 20,
-        "machine": machine() if observed else {},
+        "machine": machine(sampler) if observed else {},
         "sampled_ns": sampler.sampled_ns if observed else None,
     }
 
