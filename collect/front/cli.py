@@ -1,0 +1,72 @@
+"""The program `rackbench`."""
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+
+from collect.commands.arguments import Commands
+from collect.commands.exits import EXIT_CODES
+from collect.commands.guard import guarded
+from collect.front import analysis
+from collect.front.commands import (
+    completion,
+    demo,
+    doctor,
+    init,
+    lab,
+    night,
+    reset,
+    run,
+    site,
+    trust,
+    verify,
+)
+
+_EPILOG = f"""\
+from nothing, with root on this machine:
+  rackbench demo
+without a lab:
+  rackbench report sample-sort
+your own machines:
+  rackbench init mylab; cd mylab; rackbench doctor
+
+`rackbench COMMAND --help` has examples. What stands after -- goes to ansible-playbook.
+{EXIT_CODES}"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one subcommand and return its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    end = words.index("--") if "--" in words else len(words)
+    parser = make_parser()
+    options = parser.parse_args(words[:end])
+    options.more, options.whole = words[end + 1 :], parser
+    if options.more and not hasattr(options, "takes_more"):
+        parser.error("only commands that run playbooks take arguments after --")
+    if arguments is None:
+        # What was started is stopped then as well.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    return guarded("rackbench", options)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands, in the order of a first visit."""
+    parser = argparse.ArgumentParser(
+        prog="rackbench",
+        description="Provision machines, sweep studies on them, and analyse the results.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands: Commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for module in (init, doctor, trust, lab, site, verify, reset, run, night):
+        module.add(commands)
+    for module in (*analysis.FOLLOWING, *analysis.KEEPING):
+        analysis.add(commands, module)
+    demo.add(commands)
+    for module in analysis.FURTHER:
+        analysis.add(commands, module)
+    completion.add(commands)
+    for one in commands.choices.values():
+        completion.mark(one)
+    return parser
