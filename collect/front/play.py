@@ -10,7 +10,7 @@ from collect.commands.exits import FINDINGS, GOOD
 from collect.commands.guard import INTERRUPTED
 from collect.front.estimates import Estimates
 from collect.front.kit import Kit
-from collect.front.process import Events, Process, last_words, start
+from collect.front.process import Events, Process, converse, last_words, start
 from collect.front.screen import Screen, clock
 from collect.printable import printable
 from collect.time_left import in_words, of_steps
@@ -105,7 +105,8 @@ class Course:
         progress = self.play.progress()
         more = progress.text if progress else self.task
         running = clock(max(0.0, time.time() - self.began))
-        return f"{'':6} {running:>6}  {printable(self.step)}{f': {printable(more)}' if more else ''}"
+        told = f"{self.step}: {more}" if more else self.step
+        return f"{'':6} {running:>6}  {printable(told)}"
 
     def _end_step(self, screen: Screen, at: float, *, is_good: bool = True) -> None:
         if self.step:
@@ -150,9 +151,28 @@ def begin(kit: Kit, one: Play, screen: Screen) -> Course:
     """Start a playbook; print its command where that is asked for."""
     command = one.command(kit)
     process = start(kit, command, one.playbook)
+    _tell_command(kit, command, screen)
     if kit.is_verbose:
-        screen.text(f"cd {kit.checkout}; {shlex.join(command)}\nlog: {process.log}", "dim")
+        screen.text(f"log: {process.log}", "dim")
     return Course(one, process)
+
+
+def ask(kit: Kit, one: Play, again: str) -> int:
+    """Run a playbook that asks at this terminal; return the exit code."""
+    screen, command = Screen(), one.command(kit)
+    _tell_command(kit, command, screen)
+    course = Course(one, converse(kit, command, one.playbook))
+    course.read(screen)
+    course.close(screen)
+    if course.is_good:
+        return GOOD
+    explain(course, screen, again)
+    return FINDINGS
+
+
+def _tell_command(kit: Kit, command: Sequence[str], screen: Screen) -> None:
+    if kit.is_verbose:
+        screen.text(f"cd {kit.checkout}; {shlex.join(command)}", "dim")
 
 
 def follow(
@@ -185,7 +205,8 @@ def explain(course: Course, screen: Screen, again: str) -> None:
     if not failures:
         code = course.process.code
         ended = "was ended from outside" if code is None or code < 0 else f"ended with {code}"
-        failures = [{"task": course.play.playbook, "node": "", "reason": f"{ended}: {last_words(log)}"}]
+        reason = f"{ended}: {last_words(log)}"
+        failures = [{"task": course.play.playbook, "node": "", "reason": reason}]
     for failure in failures[:_EXPLAINED]:
         screen.text("")
         screen.text(f"task:   {failure['task']}", "bold red")

@@ -69,10 +69,7 @@ class Process:
 
 def start(kit: Kit, command: Sequence[str], name: str) -> Process:
     """Start a playbook in a session of its own, its output into a new log."""
-    logs = state_directory() / "logs"
-    logs.mkdir(exist_ok=True)
-    _forget(logs)
-    log = logs / f"{time.strftime('%Y%m%d-%H%M%S')}-{Path(name).stem}-{os.getpid()}.log"
+    log = _new_log(name)
     events = log.with_suffix(".jsonl")
     with log.open("ab") as output:
         popen = subprocess.Popen(
@@ -85,6 +82,35 @@ def start(kit: Kit, command: Sequence[str], name: str) -> Process:
             start_new_session=True,
         )
     return Process(popen.pid, _born(popen.pid), log, events, popen)
+
+
+def converse(kit: Kit, command: Sequence[str], name: str) -> Process:
+    """Run a playbook that asks at this terminal, until it ends; the log has all of it."""
+    log = _new_log(name)
+    events = log.with_suffix(".jsonl")
+    told = {
+        "RACKBENCH_EVENTS": str(events),
+        "ANSIBLE_LOG_PATH": str(log),
+        "ANSIBLE_DISPLAY_OK_HOSTS": "false",
+        "ANSIBLE_DISPLAY_FAILED_STDERR": "true",  # a failure is explained from its event
+    }
+    with log.open("ab") as output:
+        popen = subprocess.Popen(
+            command, cwd=kit.checkout, env={**kit.environment(), **told}, stderr=output
+        )
+        try:
+            popen.wait()
+        except KeyboardInterrupt:
+            popen.wait()  # the terminal interrupted it as well
+            raise
+    return Process(popen.pid, "", log, events, popen)
+
+
+def _new_log(name: str) -> Path:
+    logs = state_directory() / "logs"
+    logs.mkdir(exist_ok=True)
+    _forget(logs)
+    return logs / f"{time.strftime('%Y%m%d-%H%M%S')}-{Path(name).stem}-{os.getpid()}.log"
 
 
 class Events:

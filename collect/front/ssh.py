@@ -3,22 +3,11 @@
 import re
 import shlex
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from collect.front.inventory import Node
-from collect.printable import printable
 
 CONNECT_S = 10
-
-
-@dataclass(frozen=True)
-class HostKey:
-    """The key that a machine shows: its lines for known_hosts, and its fingerprint."""
-
-    lines: str
-    fingerprint: str
 
 
 def options(node: Node) -> list[str]:
@@ -50,35 +39,6 @@ def known_fingerprints(node: Node) -> set[str]:
     command = ["ssh-keygen", "-l", "-F", known_as(node), "-f", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return set(re.findall(r"SHA256:\S+", done.stdout))
-
-
-def shown_key(node: Node) -> HostKey | str:
-    """Return the ed25519 key that a machine shows, or why it shows none.
-
-    By ssh itself, since ssh-keyscan knows no jump hosts. It takes the key into a file of its own and
-    logs in by no means.
-    """
-    with TemporaryDirectory(prefix="rackbench-") as name:
-        shown = Path(name) / "shown"
-        scan = {
-            "StrictHostKeyChecking": "accept-new",
-            "UserKnownHostsFile": str(shown),
-            "GlobalKnownHostsFile": "/dev/null",
-            "HostKeyAlgorithms": "ssh-ed25519",
-            "HashKnownHosts": "no",
-            "PreferredAuthentications": "none",
-        }
-        words = [word for key, value in scan.items() for word in ("-o", f"{key}={value}")]
-        command = ["ssh", *words, *options(node), "--", node.address, "true"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if not shown.is_file() or not (lines := shown.read_text(encoding="utf-8")):
-            said = done.stderr.strip().splitlines()
-            return printable(said[-1]) if said else "it does not answer"
-        listed = subprocess.run(
-            ["ssh-keygen", "-l", "-f", str(shown)], capture_output=True, text=True, check=False
-        )
-        found = re.search(r"SHA256:\S+", listed.stdout)
-        return HostKey(lines, found[0]) if found else "its key has no fingerprint"
 
 
 def answer(node: Node, command: str) -> subprocess.CompletedProcess[str]:
