@@ -17,7 +17,10 @@ GROUPS = ("client", "broker", "workers")
 
 @dataclass(frozen=True)
 class Node:
-    """One machine, and how SSH reaches it; `arguments` are further ones for ssh."""
+    """One machine, and how SSH reaches it; `arguments` are further ones for ssh.
+
+    With `becomes`, Ansible uses sudo there.
+    """
 
     name: str
     address: str
@@ -26,6 +29,7 @@ class Node:
     key: str
     arguments: str
     groups: tuple[str, ...]
+    becomes: bool = True
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,7 @@ class Inventory:
             key=str(values.get("ansible_ssh_private_key_file") or ""),
             arguments=str(values.get("ansible_ssh_common_args") or ""),
             groups=tuple(group for group in GROUPS if name in self.groups.get(group, ())),
+            becomes=str(values.get("ansible_become", True)).lower() not in {"false", "no", "0"},
         )
 
 
@@ -104,8 +109,8 @@ def read_inventory(kit: Kit) -> Inventory:
     if done.returncode or not isinstance(content, dict) or "_meta" not in content:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         raise InputError(
-            f"{where}: cannot be read as an inventory ({printable(said[-1] if said else 'empty')}); "
-            "correct it"
+            f"{where}: cannot be read as an inventory "
+            f"({printable(said[-1]) if said else 'nothing was said'}); correct it"
         )
     groups = {name: _hosts(content, name) for name in content if name != "_meta"}
     if not groups.get("nodes"):

@@ -37,6 +37,15 @@ INVENTORY = """\
 from pathlib import Path
 print((Path(__file__).resolve().parents[2] / "inventory.json").read_text())
 """
+ANSIBLE = """\
+#!{python}
+# Writes what `ansible nodes -m debug -a var=baseline_sockets --tree DIRECTORY` does.
+import json, sys
+from pathlib import Path
+for name in json.loads((Path(__file__).resolve().parents[2] / "inventory.json").read_text())["_meta"]["hostvars"]:
+    sockets = {{"tomcat_port": "192.0.2.9:8080"}}
+    (Path(sys.argv[-1]) / name).write_text(json.dumps({{"baseline_sockets": sockets}}))
+"""
 
 
 def play(name, at=None):
@@ -58,7 +67,8 @@ class StandIn:
     def __init__(self, root: Path) -> None:
         self.root = root
         (root / ".venv/bin").mkdir(parents=True)
-        for name, text in (("ansible-playbook", PLAYBOOK), ("ansible-inventory", INVENTORY)):
+        programs = {"ansible-playbook": PLAYBOOK, "ansible-inventory": INVENTORY, "ansible": ANSIBLE}
+        for name, text in programs.items():
             program = root / ".venv/bin" / name
             program.write_text(text.format(python=sys.executable))
             program.chmod(0o755)
@@ -67,7 +77,8 @@ class StandIn:
             (root / "playbooks" / name).symlink_to(ROOT / "playbooks" / name)
         (root / "playbooks/site.yml").touch()
         (root / "ansible.cfg").touch()
-        (root / "inventory").symlink_to(ROOT / "inventory")
+        for name in ("inventory", "roles"):
+            (root / name).symlink_to(ROOT / name)
         self.tell()
         self.have()
 

@@ -1,6 +1,7 @@
 """`rackbench doctor`: what is missing on this machine and on those of the inventory."""
 
 import argparse
+import getpass
 import platform
 import shlex
 import shutil
@@ -17,10 +18,11 @@ from collect.commands.arguments import Commands, command
 from collect.commands.exits import FINDINGS, GOOD
 from collect.errors import InputError
 from collect.files import MIB, free_mb
-from collect.front import ssh
+from collect.front import ports, ssh
 from collect.front.ask import has_root
 from collect.front.inventory import Inventory, Node, read_inventory
 from collect.front.kit import NO_CHECKOUT, Kit, add_kit, kit_of
+from collect.printable import printable
 
 _AT_ONCE = 10
 _EDITOR = "${EDITOR:-nano}"
@@ -28,9 +30,14 @@ _MEMORY_FILE = Path("/proc/meminfo")
 _ANALYSIS_MB, _LAB_DISK_MB, _RESULTS_MB = 1500, 10_000, 1000
 _NODE_MEMORY_MB = 1800
 _CLOCKS_S = 2.0
-_ASKED = (
-    "date +%s.%N; sudo -n true 2>/dev/null && echo can-sudo; command -v python3 >/dev/null && "
-    "echo has-python; awk '/^MemTotal/ {print \"memory-mb\", int($2 / 1024)}' /proc/meminfo"
+_ASKED = shlex.join(
+    [
+        "sh",
+        "-c",
+        "echo time $(date +%s.%N); sudo -n true 2>/dev/null && echo can-sudo; "
+        '[ "$(id -u)" = 0 ] && echo is-root; command -v python3 >/dev/null && echo has-python; '
+        "awk '/^MemTotal/ {print \"memory-mb\", int($2 / 1024)}' /proc/meminfo",
+    ]
 )
 
 
@@ -107,8 +114,8 @@ def of_this_machine(kit: Kit) -> Iterator[Finding]:
     """Yield what this machine lacks for any lab."""
     if memory_mb() < _ANALYSIS_MB:
         yield Finding(
-            f"this machine has {memory_mb()} MiB of memory, reports of long runs take {_ANALYSIS_MB}",
-            "use a machine with more memory for `rackbench report`",
+            f"this machine has {memory_mb()} MiB of memory, long reports take {_ANALYSIS_MB}",
+            "free -m   # use a machine with more for `rackbench report`",
         )
     if (free := free_mb(kit.root)) < _RESULTS_MB:
         yield Finding(
@@ -171,10 +178,15 @@ def of_clock(is_synchronised: bool | None) -> Iterator[Finding]:
 def of_machines(inventory: Inventory) -> Iterator[Finding]:
     """Yield what the machines of an inventory lack; all are asked at once."""
     keys = {node.key for node in inventory.nodes if node.key}
-    missing = [finding for key in sorted(keys) for finding in of_key(Path(key).expanduser())]
-    yield from missing
+    for key in sorted(keys):
+        yield from of_key(Path(key).expanduser())
+    sockets = ports.wanted(inventory)
+
+    def examined(node: Node) -> list[Finding]:
+        return of_machine(inventory, node, sockets.get(node.name, {}))
+
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for found in pool.map(of_machine, inventory.nodes):
+        for found in pool.map(examined, inventory.nodes):
             yield from found
 
 
@@ -183,16 +195,15 @@ def of_key(key: Path) -> Iterator[Finding]:
     if not key.is_file():
         yield Finding(f"there is no key {key}", f"ssh-keygen -t ed25519 -f {shlex.quote(str(key))}")
     elif key.stat().st_mode & 0o077:
-        yield Finding(
-            f"others may read the key {key}, so ssh refuses it", f"chmod 600 {shlex.quote(str(key))}"
-        )
+        mend = f"chmod 600 {shlex.quote(str(key))}"
+        yield Finding(f"others may read the key {key}, so ssh refuses it", mend)
 
 
-def of_machine(node: Node) -> list[Finding]:
+def of_machine(inventory: Inventory, node: Node, sockets: ports.Sockets) -> list[Finding]:
     """Return what one machine lacks: name, port, host key, login, and what playbooks need."""
     label = f"{node.name} ({ssh.known_as(node)})"
     if "Proxy" not in node.arguments and (closed := _closed(node)):
-        return [Finding(f"{label}: {closed}", f"ping -c 3 {shlex.quote(node.address)}")]
+        return [Finding(f"{label}: {closed[0]}", closed[1])]
     if not ssh.known_fingerprints(node):
         return [Finding(f"{label}: its SSH host key is not in known_hosts", "rackbench trust")]
     before = time.time()
@@ -201,41 +212,81 @@ def of_machine(node: Node) -> list[Finding]:
     if done.returncode == 255:
         reason = (done.stderr.strip().splitlines() or ["no reason"])[-1]
         key = f"-i {shlex.quote(node.key)} " if node.key else ""
-        target = f"{node.user}@{node.address}" if node.user else node.address
         return [
-            Finding(f"{label}: no login ({reason})", f"ssh-copy-id {key}-p {node.port} {target}")
+            Finding(
+                f"{label}: no login ({printable(reason)})",
+                f"ssh-copy-id {key}-p {node.port} {_target(node)}",
+            )
         ]
-    return list(of_answer(node, label, done.stdout, (before, after)))
+    found = list(of_answer(inventory.kit, node, done.stdout, (before, after)))
+    return found or list(of_ports(inventory.kit, node, sockets))
 
 
 def of_answer(
-    node: Node, label: str, said: str, between: tuple[float, float]
+    kit: Kit, node: Node, said: str, between: tuple[float, float]
 ) -> Iterator[Finding]:
     """Yield what a machine lacks by its own words; it was asked between two moments."""
-    first, *lines = said.splitlines() or ["0"]
-    facts: Mapping[str, str] = {line.split()[0]: line.split()[-1] for line in lines if line.strip()}
-    reach = f"ssh -p {node.port} {f'{node.user}@' if node.user else ''}{node.address}"
-    user = node.user or "USER"
-    if "can-sudo" not in facts:
-        rule = f"echo '{user} ALL=(ALL) NOPASSWD: ALL' | sudo tee /etc/sudoers.d/{user}"
-        yield Finding(
-            f"{label}: {user} may not use sudo without a password", f"{reach} -t {shlex.quote(rule)}"
-        )
+    label = f"{node.name} ({ssh.known_as(node)})"
+    facts = {words[0]: words[-1] for line in said.splitlines() if (words := line.split())}
+    yield from _of_root(kit, node, label, facts)
     if "has-python" not in facts:
-        yield Finding(f"{label}: has no python3", f"{reach} -t sudo apt-get install python3")
+        yield Finding(f"{label}: has no python3", f"{_reach(node)} sudo apt-get install python3")
     memory = facts.get("memory-mb", "")
     if memory.isdigit() and int(memory) < _NODE_MEMORY_MB:
         yield Finding(
             f"{label}: has {memory} MiB of memory, its services need {_NODE_MEMORY_MB}",
-            "lower the heaps in lab.yml, or give it more memory",
+            f"{_EDITOR} {shlex.quote(_lab_file(kit))}   # lower the heaps",
         )
-    clock = float(first) if first.replace(".", "", 1).isdigit() else between[0]
-    off = max(between[0] - clock, clock - between[1], 0.0)
+    clock = facts.get("time", "")
+    seconds = float(clock) if clock.replace(".", "", 1).isdigit() else between[0]
+    off = max(between[0] - seconds, seconds - between[1], 0.0)
     if off > _CLOCKS_S:
         yield Finding(
             f"{label}: its clock is {off:.0f} s off from this machine's",
-            f"{reach} -t sudo timedatectl set-ntp true",
+            f"{_reach(node)} sudo timedatectl set-ntp true",
         )
+
+
+def _of_root(kit: Kit, node: Node, label: str, facts: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield why playbooks could not act as root on a machine."""
+    user = node.user or getpass.getuser()
+    edit = f"{_EDITOR} {shlex.quote(_hosts_file(kit))}   # ansible_become: "
+    if "is-root" in facts:
+        if node.becomes and "can-sudo" not in facts:
+            yield Finding(f"{label}: {user} needs no sudo, and sudo is not there", f"{edit}false")
+    elif not node.becomes:
+        yield Finding(f"{label}: {user} is not root", f"{edit}true")
+    elif "can-sudo" not in facts:
+        rule = f"echo '{user} ALL=(ALL) NOPASSWD: ALL' | sudo tee /etc/sudoers.d/{user}"
+        yield Finding(
+            f"{label}: {user} may not use sudo without a password",
+            f"{_reach(node)} {shlex.quote(rule)}",
+        )
+
+
+def of_ports(kit: Kit, node: Node, sockets: ports.Sockets) -> Iterator[Finding]:
+    """Yield what holds a port on a machine that a service of the kit needs."""
+    for one in ports.holders(kit, node, sockets) if sockets else ():
+        named = "no unit" if one.unit == "none" else one.unit
+        if one.unit.endswith((".service", ".socket")):
+            mend = f"{_reach(node)} sudo systemctl disable --now {shlex.quote(one.unit)}"
+        else:
+            mend = f"{_EDITOR} {shlex.quote(_lab_file(kit))}   # {one.variable}: another port"
+        yield Finding(
+            f"{node.name} ({ssh.known_as(node)}): port {one.port} is held by {one.process} "
+            f"({named}, account {one.account})",
+            mend,
+        )
+
+
+def _target(node: Node) -> str:
+    return f"{node.user}@{node.address}" if node.user else node.address
+
+
+def _reach(node: Node) -> str:
+    """Return the beginning of a command that runs something on a machine, and may ask there."""
+    key = f"-i {shlex.quote(node.key)} " if node.key else ""
+    return f"ssh {key}-p {node.port} -t {_target(node)}"
 
 
 def memory_mb(kind: str = "MemTotal") -> int:
@@ -246,15 +297,17 @@ def memory_mb(kind: str = "MemTotal") -> int:
     return 0
 
 
-def _closed(node: Node) -> str:
-    """Return why no connection to a machine's SSH port can be made; empty where one can."""
+def _closed(node: Node) -> tuple[str, str] | None:
+    """Return why no connection to a machine's SSH port can be made, and what helps; else None."""
     try:
         socket.create_connection((node.address, node.port), ssh.CONNECT_S).close()
     except socket.gaierror:
-        return "no name server here knows that name"
+        line = f"echo ADDRESS {node.address}"
+        return "no name server here knows that name", f"{line} | sudo tee -a /etc/hosts"
     except OSError as error:
-        return f"its port {node.port} cannot be reached ({error.strerror or error})"
-    return ""
+        reason = f"its port {node.port} cannot be reached ({error.strerror or error})"
+        return reason, f"ping -c 3 {shlex.quote(node.address)}   # is it on, and at this address?"
+    return None
 
 
 def _links(prefix: str) -> list[str]:
@@ -281,6 +334,10 @@ def _is_synchronised() -> bool | None:
 def _hosts_file(kit: Kit) -> str:
     path = Path(kit.inventories[0])
     return str(path / "hosts.yml" if path.is_dir() else path)
+
+
+def _lab_file(kit: Kit) -> str:
+    return str(Path(_hosts_file(kit)).parent / "group_vars/all/lab.yml")
 
 
 def _mend_checkout(text: str) -> str:
