@@ -29,9 +29,10 @@ def has_root() -> bool:
     if os.geteuid() == 0:
         return True
     try:
-        return not subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False).returncode
+        done = subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False)
     except FileNotFoundError:
         return False
+    return done.returncode == 0
 
 
 def demand_root(what: str) -> None:

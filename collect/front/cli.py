@@ -1,11 +1,14 @@
 """The program `rackbench`."""
 
 import argparse
+import shlex
+import shutil
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from collect.commands.arguments import Commands
+from collect.commands.arguments import Commands, HelpText
 from collect.commands.exits import EXIT_CODES
 from collect.commands.guard import guarded
 from collect.front import analysis
@@ -42,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = make_parser()
     options = parser.parse_args(words[:end])
     options.more, options.whole = words[end + 1 :], parser
+    options.again = shlex.join([program(), *words])
     if options.more and not hasattr(options, "takes_more"):
         parser.error("only commands that run playbooks take arguments after --")
     if arguments is None:
@@ -50,13 +54,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return guarded("rackbench", options)
 
 
+def program() -> str:
+    """Return how a person starts this program again: by its name where the shell finds it."""
+    started = Path(sys.argv[0])
+    if started.name != "rackbench" or shutil.which("rackbench") == str(started):
+        return "rackbench"
+    return str(started)
+
+
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands, in the order of a first visit."""
     parser = argparse.ArgumentParser(
         prog="rackbench",
         description="Provision machines, sweep studies on them, and analyse the results.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpText,
     )
     commands: Commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for module in (init, doctor, trust, lab, site, verify, reset, run, night):

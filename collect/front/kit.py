@@ -60,7 +60,9 @@ class Kit:
 
         No colours: the output goes into a log.
         """
-        chosen = {"ANSIBLE_NOCOLOR": "1", **os.environ}
+        # Ansible takes no ansible.cfg from a directory that everybody may write to, unless named.
+        settings = {"ANSIBLE_CONFIG": str(self.checkout / "ansible.cfg")}
+        chosen = {"ANSIBLE_NOCOLOR": "1", **os.environ, **settings}
         libraries = self.programs.parent / "lib"
         if any(libraries.glob("python3*/site-packages/ansible_mitogen")):
             chosen.setdefault("ANSIBLE_STRATEGY", "mitogen_all_cores")
@@ -131,12 +133,13 @@ def find_checkout(project: Project | None) -> Path | None:
     if project is not None:
         if not is_checkout(project.checkout):
             raise InputError(
-                f"{project.root / MARK}: names the checkout {project.checkout}, which is not there; "
-                "write its new path into that file"
+                f"{project.root / MARK}: names the checkout {project.checkout}, which is not "
+                "there; write its new path into that file"
             )
         return project.checkout
     here = Path.cwd()
-    return next((p for p in (here, *here.parents, Path(__file__).parents[2]) if is_checkout(p)), None)
+    places = (here, *here.parents, Path(__file__).parents[2])
+    return next((place for place in places if is_checkout(place)), None)
 
 
 def is_checkout(directory: Path) -> bool:

@@ -24,13 +24,13 @@ class Screen:
     def __init__(self, console: Console | None = None) -> None:
         """Begin with nothing shown; rich heeds NO_COLOR."""
         self.console = console or Console(highlight=False, markup=False)
-        self._live = Live(console=self.console, transient=True, auto_refresh=False)
+        self._live: Live | None = None
         self._said = time.monotonic()
 
     def __enter__(self) -> Self:
         """Begin to draw."""
         if self.console.is_terminal:
-            self._live.update(Text(""))
+            self._live = Live(console=self.console, transient=True, auto_refresh=False)
             self._live.start()
         return self
 
@@ -41,7 +41,9 @@ class Screen:
         trace: TracebackType | None,
     ) -> None:
         """Draw no more."""
-        self._live.stop()
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
 
     def step(self, name: str, seconds: float, *, is_good: bool) -> None:
         """Say that a step ended."""
@@ -50,9 +52,9 @@ class Screen:
 
     def now(self, lines: Sequence[str]) -> None:
         """Show what runs now."""
-        if self.console.is_terminal:
-            texts = [Text(line, no_wrap=True, overflow="ellipsis", style="dim") for line in lines]
-            self._live.update(Text("\n", no_wrap=True, overflow="ellipsis").join(texts), refresh=True)
+        if self._live is not None:
+            drawn = Text("\n".join(lines), no_wrap=True, overflow="ellipsis", style="dim")
+            self._live.update(drawn, refresh=True)
         elif time.monotonic() - self._said >= _QUIET_S:
             self._say(Text(f"{'':14} {'; '.join(line.strip() for line in lines)}"))
 

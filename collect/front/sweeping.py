@@ -48,10 +48,13 @@ def told(runs: Sequence[Status]) -> Progress:
     paused = [run.reason for run in runs if run.state == "paused" and run.reason and run.remaining]
     if paused:
         text += f", paused: {paused[0]}"
-    known = {run.run: run.eta.total_seconds() for run in runs if run.eta is not None and run.remaining}
-    counted = sum(run.remaining for run in runs if run.run in known)
-    unknown = sum(run.remaining for run in runs if run.run not in known)
-    if not counted:
-        return Progress(text, None if unknown else 0.0)
-    left = sum(known.values())
-    return Progress(text, left + unknown * left / counted)
+    begun = [run for run in runs if run.eta is not None]
+    left = sum(run.eta.total_seconds() for run in begun if run.eta is not None)
+    known, unknown = (sum(run.remaining for run in some) for some in (begun, _others(runs, begun)))
+    if not unknown:
+        return Progress(text, left)
+    return Progress(text, left + unknown * left / known if known else None)
+
+
+def _others(runs: Sequence[Status], some: Sequence[Status]) -> list[Status]:
+    return [run for run in runs if run not in some]

@@ -142,7 +142,8 @@ def open_run(name: str) -> Run:
     if not directory.is_dir():
         known = ", ".join(sorted(p.parent.name for p in results().glob("*/plan.jsonl")))
         raise InputError(
-            f"there is no run {name!r}; give a directory or one of {known or '(none)'} in {results()}"
+            f"there is no run {name!r}; give a directory or one of {known or '(none)'} in "
+            f"{results()}"
         )
     if not (directory / "plan.jsonl").is_file():
         inside = sorted(directory.glob("runs/*/plan.jsonl"))

@@ -10,11 +10,19 @@ from collect.run.study import study_folders
 
 _BASH = """
 _rackbench_runs() {{
-  compgen -W "$(for p in results/*/plan.jsonl; do [ -e "$p" ] && basename "$(dirname "$p")"; done) {samples}" -- "$1"
+  local plan runs=
+  for plan in results/*/plan.jsonl; do
+    [ -e "$plan" ] && runs="$runs $(basename "$(dirname "$plan")")"
+  done
+  compgen -W "$runs {samples}" -- "$1"
   compgen -f -X '!*.zip' -- "$1"
 }}
 _rackbench_studies() {{
-  compgen -W "$(for s in studies/*.yml; do [ -e "$s" ] && basename "$s" .yml; done) {studies}" -- "$1"
+  local file studies=
+  for file in studies/*.yml; do
+    [ -e "$file" ] && studies="$studies $(basename "$file" .yml)"
+  done
+  compgen -W "$studies {studies}" -- "$1"
 }}
 """
 _ZSH = """
@@ -65,9 +73,9 @@ def run(options: argparse.Namespace) -> int:
 
 def mark(parser: argparse.ArgumentParser) -> None:
     """Mark the arguments of a command by what completes them, as shtab reads it."""
-    for action in parser._actions:  # noqa: SLF001 - argparse lists them nowhere else
+    for action in parser._actions:  # argparse lists them nowhere else
         metavar = str(action.metavar or "")
         if metavar in _KINDS:
-            action.complete = dict.fromkeys(("bash", "zsh"), _KINDS[metavar])  # type: ignore[attr-defined]
+            vars(action)["complete"] = dict.fromkeys(("bash", "zsh"), _KINDS[metavar])
         elif action.type is Path or "FILE" in metavar or "PATH" in metavar:
-            action.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+            vars(action)["complete"] = {"bash": "_shtab_compgen_files", "zsh": "_files"}

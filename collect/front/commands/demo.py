@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         [Play("site.yml", guess_s=180)],
         [Play("demo.yml", guess_s=480, progress=sweeping)],
     ]
-    code = play(kit, stages, "rackbench demo")
+    code = play(kit, stages, options.again)
     if not code:
         print(f"\nReport: {results / 'demo/report.html'}")
     return code

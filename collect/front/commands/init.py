@@ -131,7 +131,9 @@ def _hosts(options: argparse.Namespace) -> str:
     return hosts_text(client, broker, workers, user, key)
 
 
-def _answer(given: str | None, question: str, usual: str = "", form: re.Pattern[str] | None = None) -> str:
+def _answer(
+    given: str | None, question: str, usual: str = "", form: re.Pattern[str] | None = None
+) -> str:
     """Return what an option gave, or what the person answers, or the usual; else FILL-IN."""
     if given is None and sys.stdin.isatty():
         given = input(f"{question}{f' [{usual}]' if usual else ''}: ").strip()
@@ -173,8 +175,8 @@ all:
         # Behind a jump host:
         # ansible_ssh_common_args: -o ProxyJump=me@gateway.example.org
       children:
-        # An address, or a name that this machine can look up. Where SSH goes over another network than
-        # the bench, add node_address: with the IPv4 address on the bench's network.
+        # An address, or a name that this machine can look up. Where SSH goes over another network
+        # than the bench, add node_address: with the IPv4 address on the bench's network.
 {group("client", [client])}
 {group("broker", [broker])}
         # Worker k of a study is the k-th one here.
@@ -202,7 +204,7 @@ def _say_next(target: Path, options: argparse.Namespace, *, is_filled: bool) -> 
     print(f"{target} is a project directory now. Next:\n")
     print(f"  cd {shlex.quote(str(options.directory))}")
     if not is_filled:
-        print(f"  {os.environ.get('EDITOR', 'nano')} inventory/hosts.yml   # write addresses where it says {UNFILLED}")
+        print(f"  ${{EDITOR:-nano}} inventory/hosts.yml   # addresses, where it says {UNFILLED}")
     print("  rackbench doctor                 # what is missing, before anything starts")
     if options.virtual:
         print("  rackbench lab up                 # boot the virtual machines")

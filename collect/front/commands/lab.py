@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     demand_virtual(read_inventory(kit))
     demand_root("the virtual lab")
     stage = [Play(_PLAYBOOKS[options.state], guess_s=60 if options.state == "up" else 15)]
-    return play(kit, [stage], f"rackbench lab {options.state}")
+    return play(kit, [stage], options.again)
 
 
 def demand_virtual(inventory: Inventory) -> None:

@@ -36,8 +36,8 @@ examples:
     parser.add_argument("--from", dest="begin", type=_time, default="22:00", metavar="HH:MM")
     parser.add_argument("--until", dest="end", type=_time, default="06:30", metavar="HH:MM")
     parser.add_argument("--profile", default="overnight", help="their profile (default: overnight)")
-    parser.add_argument("--days", type=_days, default=[], help="such as Mon,Fri (default: every day)")
-    parser.add_argument("--check", action="store_true", help="show what would be written, write nothing")
+    parser.add_argument("--days", type=_days, default=[], help="Mon,Fri, say (default: every day)")
+    parser.add_argument("--check", action="store_true", help="write nothing, show what would be")
     parser.add_argument("--stop", action="store_true", help="sweep at night no longer")
 
 
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     shown = ("--check", "--diff") if options.check else ()
     if options.stop:
         stop = Play("overnight.yml", {"overnight_state": "absent"}, shown, guess_s=5)
-        return play(kit, [[stop]], "rackbench night --stop")
+        return play(kit, [[stop]], options.again)
     if not options.studies:
         raise InputError("no study is named; name those to sweep, such as sort, or give --stop")
     if options.begin == options.end:
@@ -63,8 +63,7 @@ def run(options: argparse.Namespace) -> int:
         "overnight_profile": options.profile,
         "overnight_days": options.days,
     }
-    again = f"rackbench night {' '.join(options.studies)} --from {options.begin} --until {options.end}"
-    return play(kit, [[Play("overnight.yml", variables, shown, guess_s=8)]], again)
+    return play(kit, [[Play("overnight.yml", variables, shown, guess_s=8)]], options.again)
 
 
 def _time(text: str) -> str:

@@ -11,8 +11,8 @@ from collect.front.kit import add_kit, kit_of
 from collect.front.play import Play, play
 
 _CHANGES = """\
-This stops and removes rackbench's services, accounts, packet filter and files there, the trials on
-them included, and puts back what was tuned. Packages stay, and so do the results on this machine."""
+This stops and removes rackbench's services, accounts, packet filter and files there, and puts back
+what was tuned. Packages stay, and so do the results on this machine."""
 
 
 def add(commands: Commands) -> None:
@@ -43,12 +43,12 @@ def run(options: argparse.Namespace) -> int:
     names = [node.name for node in inventory.nodes]
     if options.machine not in {"nodes", *names}:
         raise InputError(
-            f"{inventory.name}: has no machine {options.machine!r}; name one of {', '.join(names)}, "
-            "or nodes for all of them"
+            f"{inventory.name}: has no machine {options.machine!r}; name one of "
+            f"{', '.join(names)}, or nodes for all of them"
         )
     chosen = names if options.machine == "nodes" else [options.machine]
     print(f"Changes {', '.join(chosen)}. {_CHANGES}", flush=True)
     if not is_agreed("Reset?", is_yes=options.yes):
         return GOOD
-    again = f"rackbench reset {options.machine}"
-    return play(kit, [[Play("reset.yml", {"node": options.machine}, guess_s=20, counts=True)]], again)
+    reset = Play("reset.yml", {"node": options.machine}, guess_s=20, counts=True)
+    return play(kit, [[reset]], options.again)

@@ -2,8 +2,6 @@
 
 import argparse
 import re
-import shlex
-import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -64,7 +62,6 @@ def run(options: argparse.Namespace) -> int:
     named = _runs(kit, options)
     runs = [kit.root / "results" / one["run"] for one in named]
     sweep = Play("sweep.yml", _variables(options), guess_s=300, progress=Sweeping(runs))
-    again = shlex.join(["rackbench", *sys.argv[1:]])
     screen = Screen()
     if process := remembered(runs):
         screen.text(f"attached to the sweep that runs as process {process.pid}; log: {process.log}")
@@ -80,15 +77,17 @@ def run(options: argparse.Namespace) -> int:
         follow([course], screen, Estimates([[sweep]], kit).left)
     except KeyboardInterrupt:
         screen.text(
-            f"detached; the sweep goes on as process {course.process.pid}, log: {course.process.log}\n"
-            f"attach again: {again}\nstop it:      kill -INT -{course.process.pid}"
+            f"detached; the sweep goes on as process {course.process.pid}\n"
+            f"attach again: {options.again}\nstop it:      kill -INT -{course.process.pid}\n"
+            f"log:          {course.process.log}"
         )
         return INTERRUPTED
     if not course.is_good:
-        explain(course, screen, again)
+        explain(course, screen, options.again)
         return FINDINGS
-    together = runs[0] if len(runs) == 1 else kit.root / "results" / (options.run_name or options.profile)
-    screen.text(f"Report: {(together / 'report.html').as_uri()}")
+    several = kit.root / "results" / (options.run_name or options.profile)
+    page = (runs[0] if len(runs) == 1 else several) / "report.html"
+    screen.text(f"Report: {page.as_uri()}")
     return GOOD
 
 
@@ -124,7 +123,8 @@ def _demand_plans(
     for one, run in zip(named, runs, strict=True):
         planned(asked, one["study"], run / "plan.jsonl")
     away = set((options.without or "").split(",")) - {""}
-    may_go = {node.name for node in inventory.nodes if "client" not in node.groups} | {"unreachable"}
+    may_go = {node.name for node in inventory.nodes if "client" not in node.groups}
+    may_go.add("unreachable")
     if unknown := sorted(away - may_go):
         raise InputError(
             f"a sweep cannot go on without {', '.join(unknown)}; name some of "

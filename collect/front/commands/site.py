@@ -15,8 +15,8 @@ On each of them it
   - adds accounts (rackbench, and those of its services), files below /opt/rackbench, /etc/rackbench
     and /var/lib/rackbench, and services named rackbench-...
   - closes every port but SSH and those of the bench, and lets SSH take keys only
-  - keeps the clock, writes the other machines' names into /etc/hosts, and sets governor, turbo, swap,
-    huge pages and kernel settings for steady times
+  - keeps the clock, writes the other machines' names into /etc/hosts, and sets governor, turbo,
+    swap, huge pages and kernel settings for steady times
 What is set already stays as it is. `rackbench reset MACHINE` puts a machine back, but for packages.
 `--check` shows each change and makes none."""
 
@@ -40,7 +40,7 @@ examples:
     )
     add_kit(parser)
     parser.add_argument("--limit", metavar="MACHINES", help="only these, with commas between")
-    parser.add_argument("--check", action="store_true", help="show each change in the log, make none")
+    parser.add_argument("--check", action="store_true", help="make no change, show each in the log")
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
@@ -60,4 +60,4 @@ def run(options: argparse.Namespace) -> int:
         [Play("build.yml", guess_s=150)],
         [Play("site.yml", options=(*only, *shown), guess_s=180, counts=True)],
     ]
-    return play(kit, stages, "rackbench site")
+    return play(kit, stages, options.again)

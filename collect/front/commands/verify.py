@@ -32,8 +32,8 @@ def run(options: argparse.Namespace) -> int:
     kit = kit_of(options)
     inventory = read_inventory(kit)
     inventory.demand_bench()
-    print(f"{inventory.name} has {inventory.machines()}; they are read, nothing changes", flush=True)
-    code = play(kit, [[Play("verify.yml", guess_s=30)]], "rackbench verify")
+    print(f"{inventory.name} has {inventory.machines()}; nothing on them changes", flush=True)
+    code = play(kit, [[Play("verify.yml", guess_s=30)]], options.again)
     if not code:
         print("the machines are the same")
     return code

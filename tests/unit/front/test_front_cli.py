@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from stand_in import ROOT
 
-from collect.front.cli import main, make_parser
+from collect.front.cli import main, make_parser, program
 from collect.front.kit import find_checkout
 
 OWN = ("init", "doctor", "trust", "lab", "site", "verify", "reset", "run", "night", "demo")
@@ -27,6 +27,36 @@ def test_every_command_has_help_with_an_example_that_names_it(command, capsys, m
     printed = capsys.readouterr().out
     assert f"rackbench {command}" in printed.partition("example")[2]
     assert "collect " not in printed.replace("of collect ", "")
+
+
+@pytest.mark.parametrize("words", [[], *([name] for name in (*OWN, *OF_COLLECT, "completion"))])
+def test_prose_of_help_fits_into_60_columns(words, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    with pytest.raises(SystemExit):
+        main([*words, "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if len(line) > 60 and not line.startswith(" ")] == []
+    assert len(lines) > 10
+
+
+def test_a_wide_terminal_keeps_the_lines_of_help(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    with pytest.raises(SystemExit):
+        main(["run", "--help"])
+    assert "Ctrl-C detaches and the sweep goes on; the same command attaches again." in capsys.readouterr().out
+
+
+def test_a_command_is_repeated_as_the_shell_finds_it(tmp_path, monkeypatch):
+    started = tmp_path / "bin/rackbench"
+    started.parent.mkdir()
+    started.touch(mode=0o755)
+    started.chmod(0o755)
+    monkeypatch.setattr("sys.argv", [str(started), "site"])
+    assert program() == str(started)
+    monkeypatch.setenv("PATH", str(started.parent))
+    assert program() == "rackbench"
+    monkeypatch.setattr("sys.argv", ["/src/collect/front/__main__.py"])
+    assert program() == "rackbench"
 
 
 def test_the_commands_are_those_of_the_design():

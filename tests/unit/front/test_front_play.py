@@ -6,8 +6,9 @@ import signal
 import time
 
 import pytest
+import yaml
 from rich.console import Console
-from stand_in import end, failed, play
+from stand_in import ROOT, end, failed, play
 
 from collect.front.cli import main
 from collect.front.commands import demo, lab
@@ -73,7 +74,7 @@ def test_a_failure_has_task_node_reason_next_step_and_log_each_once(checkout, ca
     assert said.count(reason) == 1
     for line in ("task:   role : Install | Get it", "node:   worker3", "next: ", "log: "):
         assert said.count(f"\n{line}") == 1
-    assert "rackbench site" in said
+    assert "again: rackbench site --yes" in said
     assert re.search(r"^failed .*Prepare every node$", said, re.M)
 
 
@@ -131,6 +132,11 @@ def test_the_demo_shows_few_lines_and_the_path_of_the_report_last(checkout, caps
     assert lines[-1] == f"Report: {checkout.root}/results/demo/report.html"
     assert "a message" in lines
     assert len(lines) < 20
+
+
+def test_the_demo_counts_the_trials_of_the_studies_that_its_playbook_sweeps():
+    (playbook,) = yaml.safe_load((ROOT / "playbooks/demo.yml").read_text())
+    assert playbook["vars"]["study"].split(",") == [*demo._STUDIES]
 
 
 def test_ctrl_c_stops_the_playbook_and_says_how_to_go_on(checkout):
