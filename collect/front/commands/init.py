@@ -136,11 +136,18 @@ def _answer(
 ) -> str:
     """Return what an option gave, or what the person answers, or the usual; else FILL-IN."""
     if given is None and sys.stdin.isatty():
-        given = input(f"{question}{f' [{usual}]' if usual else ''}: ").strip()
+        given = _typed(f"{question}{f' [{usual}]' if usual else ''}: ")
     answer = given or usual or UNFILLED
     if form is not None and not form.fullmatch(answer):
         raise InputError(f"{answer!r} has blanks, quotes or braces; give a plain word")
     return answer
+
+
+def _typed(question: str) -> str:
+    try:
+        return input(question).strip()
+    except EOFError:
+        raise InputError("no answer came and nothing was made; run the command again") from None
 
 
 def hosts_text(client: str, broker: str, workers: Sequence[str], user: str, key: str) -> str:

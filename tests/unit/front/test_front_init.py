@@ -51,13 +51,16 @@ def test_on_a_terminal_it_asks(checkout, tmp_path, monkeypatch):
     assert [*nodes["children"]["broker"]["hosts"]] == ["client1"]
 
 
-def test_ctrl_c_at_a_question_leaves_nothing(checkout, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("interruption", "code"), [(KeyboardInterrupt, 130), (EOFError, 2)])
+def test_ctrl_c_or_ctrl_d_at_a_question_leaves_nothing(
+    checkout, tmp_path, monkeypatch, interruption, code
+):
     def interrupted(question):
-        raise KeyboardInterrupt
+        raise interruption
 
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("builtins.input", interrupted)
-    assert main(["init", "../mylab"]) == 130
+    assert main(["init", "../mylab"]) == code
     assert [path.name for path in tmp_path.iterdir()] == ["kit"]
 
 
