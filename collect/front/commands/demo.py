@@ -23,8 +23,10 @@ def add(commands: Commands) -> None:
         """\
 Make the virtual lab, provision it, run the profile `demo` of every study and write one
 report, whose path comes last. It needs root. On this machine it installs Debian packages
-and boots the lab's machines; `rackbench lab down` removes them. When it was stopped, the
-same command goes on from there.
+(Maven, a JDK, mmdebstrap, nftables, systemd-container), keeps an image below
+/var/cache/rackbench, and boots the lab's machines behind a bridge. `rackbench lab down`
+removes machines and bridge; packages, image and results stay. After Ctrl-C or a failure, the same
+command goes on from there.
 
 examples:
   rackbench demo
