@@ -214,7 +214,7 @@ def explain(course: Course, screen: Screen, again: str) -> None:
             screen.text(f"node:   {failure['node']}")
         screen.text("reason: " + failure["reason"].replace("\n", "\n        "))
     if len(failures) > _EXPLAINED:
-        screen.text(f"… and {len(failures) - _EXPLAINED} more, which are in the log")
+        screen.text(f"{len(failures) - _EXPLAINED} more failures are in the log")
     screen.text(f"next:   correct that, then run the same command again: {again}")
     screen.text(f"log:    {log}")
 
@@ -225,7 +225,7 @@ def _interrupted(courses: Sequence[Course], screen: Screen, again: str) -> None:
     for course in running:
         course.process.stop()
     where = ", ".join(course.step or course.play.playbook for course in courses)
-    screen.text(f"stopped in: {where or 'the first step'}\nto go on from there: {again}")
+    screen.text(f"stopped in: {where or 'the first step'}\ncontinue with: {again}")
     for course in courses:
         screen.text(f"log: {course.process.log}")
 

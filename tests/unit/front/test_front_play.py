@@ -149,7 +149,7 @@ def test_ctrl_c_stops_the_playbook_and_says_how_to_go_on(checkout):
     said, _ = running.communicate(timeout=20)
     assert running.returncode == 130, said
     assert "stopped in: Prepare every node" in said
-    assert "to go on from there: rackbench site" in said
+    assert "continue with: rackbench site --yes" in said
     assert (checkout.root / "stopped").exists()
 
 
