@@ -44,7 +44,7 @@ class Estimates:
         self._taken.append(seconds)
         self._began = time.monotonic()
         known = {name: value for name, value in _read().items() if name not in names}
-        kept = [*known.items(), *((name, round(seconds, 1)) for name in names)][-_KEPT:]
+        kept = [*known.items(), *((name, max(round(seconds, 1), 0.1)) for name in names)][-_KEPT:]
         write_text(state_directory() / "seconds.json", json.dumps(dict(kept), indent=1) + "\n")
 
 

@@ -37,7 +37,7 @@ examples:
     parser.add_argument("--until", dest="end", type=_time, default="06:30", metavar="HH:MM")
     parser.add_argument("--profile", default="overnight", help="their profile (default: overnight)")
     parser.add_argument("--days", type=_days, default=[], help="Mon,Fri, say (default: every day)")
-    parser.add_argument("--check", action="store_true", help="show what would change, write nothing")
+    parser.add_argument("--check", action="store_true", help="show what it would write")
     parser.add_argument("--stop", action="store_true", help="stop sweeping at night")
 
 
