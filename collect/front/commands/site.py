@@ -17,7 +17,7 @@ On each of them it
   - closes every port but SSH and those of the bench, and lets SSH take keys only
   - keeps the clock, writes the other machines' names into /etc/hosts, and sets governor, turbo,
     swap, huge pages and kernel settings for steady times
-What is set already stays as it is. `rackbench reset MACHINE` restores a machine, but keeps packages.
+What is set already stays. `rackbench reset MACHINE` restores a machine, but keeps its packages.
 `--check` shows each change and makes none."""
 
 
@@ -40,7 +40,7 @@ examples:
     )
     add_kit(parser)
     parser.add_argument("--limit", metavar="MACHINES", help="only these, with commas between")
-    parser.add_argument("--check", action="store_true", help="show each change in the log, make none")
+    parser.add_argument("--check", action="store_true", help="make no change, show each in the log")
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
