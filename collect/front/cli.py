@@ -49,9 +49,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.more and not hasattr(options, "takes_more"):
         parser.error("only commands that run playbooks take arguments after --")
     if arguments is None:
-        # What was started is stopped then as well.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        _end_as_by_ctrl_c()
     return guarded("rackbench", options)
+
+
+def _end_as_by_ctrl_c() -> None:
+    """Let an end from outside, or of the terminal, stop what was started; nohup still holds."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
 
 
 def program() -> str:

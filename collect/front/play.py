@@ -221,9 +221,11 @@ def explain(course: Course, screen: Screen, again: str) -> None:
 
 def _interrupted(courses: Sequence[Course], screen: Screen, again: str) -> None:
     running = [course for course in courses if course.process.is_alive()]
-    screen.text(f"stopping {', '.join(course.play.playbook for course in running) or 'now'} …")
-    for course in running:
-        course.process.stop()
+    try:
+        screen.text(f"stopping {', '.join(course.play.playbook for course in running) or 'now'} …")
+    finally:  # also where the terminal is gone
+        for course in running:
+            course.process.stop()
     where = ", ".join(course.step or course.play.playbook for course in courses)
     screen.text(f"stopped in: {where or 'the first step'}\ncontinue with: {again}")
     for course in courses:

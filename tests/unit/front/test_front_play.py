@@ -139,13 +139,14 @@ def test_the_demo_counts_the_trials_of_the_studies_that_its_playbook_sweeps():
     assert playbook["vars"]["study"].split(",") == [*demo._STUDIES]
 
 
-def test_ctrl_c_stops_the_playbook_and_says_how_to_go_on(checkout):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_ctrl_c_stops_the_playbook_and_says_how_to_go_on(checkout, number):
     checkout.tell(site=[play("Prepare every node"), end()])
     (checkout.root / "hold").touch()
     running = checkout.start("site", "--yes")
     wait_for(lambda: "site.yml" in checkout.played, "site.yml begins")
     time.sleep(0.5)
-    running.send_signal(signal.SIGINT)
+    running.send_signal(number)
     said, _ = running.communicate(timeout=20)
     assert running.returncode == 130, said
     assert "stopped in: Prepare every node" in said
