@@ -222,7 +222,8 @@ def explain(course: Course, screen: Screen, again: str) -> None:
 def _interrupted(courses: Sequence[Course], screen: Screen, again: str) -> None:
     running = [course for course in courses if course.process.is_alive()]
     try:
-        screen.text(f"stopping {', '.join(course.play.playbook for course in running) or 'now'} …")
+        names = ", ".join(course.play.playbook for course in running)
+        screen.text(f"stopping {names or 'now'} …")
     finally:  # also where the terminal is gone
         for course in running:
             course.process.stop()
