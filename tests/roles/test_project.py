@@ -8,11 +8,9 @@ import subprocess
 from pathlib import Path
 
 import yaml
-from loading import ROOT, load
+from loading import ROOT
 
 from collect.front.commands.init import hosts_text
-
-profiles = load("roles/overnight/filter_plugins/profiles.py")
 
 
 def variables_of(project: Path, *names: str) -> dict[str, object]:
@@ -68,12 +66,3 @@ def test_runs_go_to_the_project_around_the_inventory(tmp_path: Path) -> None:
     assert told["sweep_kit"] == str(ROOT)
     assert isinstance(told["study_servers"], list)
     assert {1, 41} <= set(told["study_servers"])
-
-
-def test_a_night_takes_a_study_of_the_project_first(tmp_path: Path) -> None:
-    (tmp_path / "studies").mkdir()
-    (tmp_path / "studies/sort.yml").write_text("profiles: {mine: {}}\n")
-    missing = profiles.without_profile
-    assert missing(["sort"], "mine", str(ROOT), str(tmp_path)) == []
-    assert missing(["sort"], "mine", str(ROOT)) == ["sort"]
-    assert missing(["mtom"], "overnight", str(ROOT), str(tmp_path)) == []

@@ -16,22 +16,17 @@ EXAMPLES = r"""
 """
 
 
-def without_profile(
-    studies: Iterable[str], profile: str, root: str, home: str = ""
-) -> list[str]:
+def without_profile(studies: Iterable[str], profile: str, root: str) -> list[str]:
     """Return the studies that have no file below `root`, or none with this profile.
 
-    A file in `home`, a project directory, comes before the repository's.
     Raises AnsibleFilterError for a file that is no study.
     """
-    return [study for study in studies if profile not in _profiles(study, root, home)]
+    return [study for study in studies if profile not in _profiles(study, root)]
 
 
-def _profiles(study: str, root: str, home: str) -> dict[str, Any]:
-    folders = (Path(home or root) / "studies", Path(root) / "playbooks/studies")
-    files = [folder / f"{study}.yml" for folder in folders]
-    file = next((file for file in files if file.is_file()), None)
-    if file is None:
+def _profiles(study: str, root: str) -> dict[str, Any]:
+    file = Path(root) / "playbooks/studies" / f"{study}.yml"
+    if not file.is_file():
         return {}
     try:
         return dict(yaml.safe_load(file.read_text(encoding="utf-8"))["profiles"])
