@@ -1,4 +1,4 @@
-"""A node that fails during site.yml: its reason is kept whole, and nothing goes on without the broker."""
+"""A node that fails during site.yml: its reason stays whole; nothing goes on without the broker."""
 
 import pytest
 from loading import ROOT
@@ -50,8 +50,9 @@ def failing(task):
         ),
         (
             "          ansible.builtin.raw: echo Job for rackbench-tomcat.service failed >&2; exit 1",
-            "Job for rackbench-tomcat.service failed; the journal of rackbench-tomcat.service ends: it is all in the journal;"
-            " more with journalctl -u rackbench-tomcat.service on the node, then run site.yml again>",
+            "Job for rackbench-tomcat.service failed; the journal of rackbench-tomcat.service ends:"
+            " it is all in the journal; more with journalctl -u rackbench-tomcat.service on the"
+            " node, then run site.yml again>",
         ),
     ],
 )

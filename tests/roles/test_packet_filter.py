@@ -389,7 +389,7 @@ def test_rules_that_nftables_does_not_take_are_refused(
         raise packets.HostError("unshare … failed: /dev/stdin:1:1-5: Error: syntax error")
 
     monkeypatch.setattr(packets, "run", refuse)
-    with pytest.raises(packets.FilterError, match="nothing was loaded; correct .*: /dev/stdin:1:"):
+    with pytest.raises(packets.FilterError, match=r"nothing was loaded; correct .*: /dev/stdin:1:"):
         node.filter().tried()
 
 
