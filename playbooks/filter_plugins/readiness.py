@@ -5,14 +5,13 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 EXAMPLES = r"""
 - name: Refuse an inventory that cannot be a bench
   ansible.builtin.fail:
-    msg: "{{ hostvars | ill_written(groups, inventory_dir) }}"
-  when: hostvars | ill_written(groups, inventory_dir) | length > 0
+    msg: "{{ hostvars | ill_written(groups) }}"
+  when: hostvars | ill_written(groups) | length > 0
 
 - name: Show which nodes are not ready, by the answers that they gave
   ansible.builtin.debug:
@@ -24,36 +23,18 @@ EXAMPLES = r"""
 """
 
 GROUPS = ("client", "broker", "workers")
-COPIES = ("group_vars/all/bench.yml", "group_vars/all/control.yml", "resolved.yml")
-"""Files of the kit that inventories held as copies before the kit kept them itself."""
-
 Values = Mapping[str, Any]
 
 
-def ill_written(
-    hostvars: Mapping[str, Values], groups: Mapping[str, Sequence[str]], directory: str = ""
-) -> list[str]:
-    """Return what is wrong with the inventory itself, told without asking any node.
-
-    `directory` is where the inventory lies; empty for one that is no directory.
-    """
+def ill_written(hostvars: Mapping[str, Values], groups: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return what is wrong with the inventory itself, told without asking any node."""
     names = groups.get("nodes", [])
     return [
-        *_copies(directory),
         *_empty_groups(groups),
         *_double_groups(groups),
         *(text for name in names for text in _address(name, hostvars[name], len(names))),
         *_shared_addresses({name: str(hostvars[name]["node_address"]) for name in names}),
     ]
-
-
-def _copies(directory: str) -> Iterator[str]:
-    for copy in COPIES if directory else ():
-        if Path(directory, copy).is_file():
-            yield (
-                f"{directory}/{copy} is a copy of what the kit keeps itself now. Move the lines "
-                f"that you changed there to {directory}/group_vars/all/lab.yml and delete the file"
-            )
 
 
 def _empty_groups(groups: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -104,10 +104,10 @@ ARGV = "{ path=/usr/bin/java ; argv[]=/usr/bin/java -cp x Runner --until 2026-11
     ("extra", "is_refused"),
     [
         ({}, False),
-        ({"deadline": "2026-11-27T05:30:00Z", "without": "worker1"}, False),
-        ({"without": "unreachable"}, False),
+        ({"deadline": "2026-11-27T05:30:00Z", "sweep_without": ["worker1"]}, False),
+        ({"sweep_without": []}, False),
         ({"deadline": "2026-11-27T06:30:00Z"}, True),
-        ({"without": "worker2"}, True),
+        ({"sweep_without": ["worker1", "worker2"]}, True),
     ],
 )
 def test_a_running_sweep_takes_no_other_deadline_or_nodes(lab, extra, is_refused):

@@ -110,10 +110,10 @@ def test_the_virtual_labs_addresses_follow_its_prefix():
 GROUPS = {"client": ["a"], "broker": ["b"], "workers": ["b", "c"], "nodes": ["a", "b", "c"]}
 
 
-def refusals(groups=GROUPS, directory="", **addresses):
+def refusals(groups=GROUPS, **addresses):
     nodes = {"a": "10.0.0.1", "b": "10.0.0.2", "c": "10.0.0.3"} | addresses
     hostvars = {name: {"node_address": address} for name, address in nodes.items()}
-    return readiness.ill_written(hostvars, groups, directory)
+    return readiness.ill_written(hostvars, groups)
 
 
 def test_a_good_inventory_is_not_refused():
@@ -163,13 +163,6 @@ def test_a_second_client_or_broker_is_refused_with_the_reason(group):
 def test_a_node_outside_the_group_nodes_is_refused():
     (refusal,) = refusals({**GROUPS, "workers": ["c", "d"]})
     assert "d is not in the group nodes" in refusal
-
-
-def test_copies_of_the_kits_own_files_are_to_be_deleted(mine):
-    (mine / "group_vars/all/bench.yml").write_text("openmq_port: 1\n")
-    (refusal,) = refusals(directory=str(mine))
-    assert "bench.yml is a copy of what the kit keeps itself now" in refusal
-    assert "delete the file" in refusal
 
 
 FIT = "can-sudo\nhas-python\nfree-mb 9000\naddresses 10.0.0.1 192.168.1.1\n"
