@@ -143,12 +143,7 @@ def _unfit(label: str, node: Values, answer: Values, free_mb: int) -> Iterator[s
     """Yield what a node that answered lacks; it answers one fact a line, `word value…`."""
     lines = str(answer.get("stdout", "")).splitlines()
     facts = dict(line.strip().partition(" ")[::2] for line in lines)
-    if "can-sudo" not in facts:
-        account = node.get("ansible_user", "the SSH user")
-        yield (
-            f"{label}: {account} may not use sudo without a password; give that account a NOPASSWD "
-            "rule there"
-        )
+    yield from _without_root(f"{label}: {node.get('ansible_user', 'the SSH user')}", node, facts)
     if "has-python" not in facts:
         yield f"{label} has no python3; apt-get install python3 there"
     free = facts.get("free-mb", "").strip()
@@ -163,6 +158,25 @@ def _unfit(label: str, node: Values, answer: Values, free_mb: int) -> Iterator[s
         yield (
             f"{label}: the bench would call it at {address}, which is none of its addresses: "
             f"{', '.join(held)}. Write the right one into hosts.yml: node_address: {held[0]}"
+        )
+
+
+def _without_root(account: str, node: Values, facts: Values) -> Iterator[str]:
+    """Yield why modules could not work as root on a node, and where they could not put files."""
+    becomes = str(node.get("ansible_become", True)).lower() not in ("false", "no", "0")
+    if becomes and "can-sudo" not in facts:
+        yield account + (
+            " needs no sudo, and the node has none; write ansible_become: false into hosts.yml"
+            if "is-root" in facts
+            else " may not use sudo without a password; give that account a NOPASSWD rule there"
+        )
+    elif not becomes and "is-root" not in facts:
+        yield f"{account} is not root; write ansible_become: true into hosts.yml"
+    elif "can-write" not in facts:
+        yield (
+            f"{account} and root must both be able to write to {facts.get('place', 'its home')} "
+            "(its path and file system), where Ansible copies files. Make a local directory there "
+            "that only this account may write, and write into hosts.yml: ansible_remote_tmp: PATH"
         )
 
 

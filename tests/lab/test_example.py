@@ -100,13 +100,7 @@ def rack(no_lab: Lab) -> Iterator[Lab]:
 
 
 def at_console(rack: Lab, name: str, script: str) -> None:
-    """Run a script as root on a machine, where SSH is of no use or would be in the way."""
-    first = machine.first_process(rack.name, OWN_NAMES[name])
-    within = ["nsenter", f"--target={first}", "--mount", "--uts", "--ipc", "--net", "--pid"]
-    done = subprocess.run(
-        [*within, "sh", "-eu"], input=script.encode(), capture_output=True, check=False
-    )
-    assert done.returncode == 0, f"{name}: {done.stderr.decode()}"
+    machine.at_console(rack.name, OWN_NAMES[name], script)
 
 
 @pytest.fixture(scope="module")

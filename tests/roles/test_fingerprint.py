@@ -17,26 +17,16 @@ kernel_words = load(f"{ROLE}/module_utils/kernel_words.py").kernel_words
 @pytest.fixture(scope="module")
 def taking():
     """The module that takes a node's fingerprint."""
+    load("playbooks/module_utils/host.py", "ansible.module_utils.host")
     for role, name in (
         ("probation", "ssh_session"),
         ("fingerprint", "kernel_words"),
         ("fingerprint", "lab_addresses"),
+        ("fingerprint", "running_jvms"),
+        ("fingerprint", "in_force"),
     ):
         load(f"roles/{role}/module_utils/{name}.py", f"ansible.module_utils.{name}")
     return load(f"{ROLE}/library/fingerprint.py", "taking")
-
-
-def test_a_jvm_is_known_by_its_command_line_and_its_environment(taking, tmp_path):
-    command = ["/usr/bin/java", "-Xmx64m", "-XX:+PerfDisableSharedMem", "-cp", "a:b", "Main", "-x"]
-    (tmp_path / "cmdline").write_text("\0".join([*command, ""]))
-    assert taking.flags_of(tmp_path) == ["-Xmx64m", "-XX:+PerfDisableSharedMem"]
-    given = ["_JAVA_OPTIONS=-Dlast=1", "PATH=/bin", "JAVA_TOOL_OPTIONS=-Da=b=c -Xint", ""]
-    (tmp_path / "environ").write_bytes("\0".join(given).encode() + b"ODD=\xff")
-    expected = ["-Da=b=c", "-Xint", "-Xmx64m", "-XX:+PerfDisableSharedMem", "-Dlast=1"]
-    assert taking.flags_of(tmp_path) == expected
-    (tmp_path / "cmdline").write_text("\0".join(["/usr/bin/python3", "-x"]))
-    assert taking.flags_of(tmp_path) == []
-    assert taking.flags_of(tmp_path / "gone") == []
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,8 @@ import pytest
 from jinja2 import Environment
 
 ROLES = Path(__file__).parents[2] / "roles"
-JVMS = [
-    unit for unit in ROLES.glob("*/templates/*.service.j2") if "/usr/bin/java" in unit.read_text()
-]
+JAVA = "ExecStart=/opt/rackbench/jdk/bin/java "
+JVMS = [unit for unit in ROLES.glob("*/templates/*.service.j2") if JAVA in unit.read_text()]
 
 
 def test_the_units_of_jvms_are_found():

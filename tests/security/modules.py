@@ -28,7 +28,7 @@ def ansible(lab: Lab, node: str, *words: str) -> tuple[int, dict[str, Any]]:
         env={
             **player.environment(stock=True),
             "ANSIBLE_LIBRARY": places("library"),
-            "ANSIBLE_MODULE_UTILS": places("module_utils"),
+            "ANSIBLE_MODULE_UTILS": f"{places('module_utils')}:{root}/playbooks/module_utils",
             "ANSIBLE_ACTION_PLUGINS": places("action_plugins"),
             "ANSIBLE_CALLBACK_RESULT_FORMAT": "json",
         },

@@ -78,21 +78,14 @@ pending:
 
 import ipaddress
 import re
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.probation import (
-    OPTIONS,
-    Probation,
-    ProbationError,
-    exit_with,
-    run,
-    write,
-)
+from ansible.module_utils.host import HostError, output, run, succeeds, write
+from ansible.module_utils.probation import OPTIONS, Probation, exit_with
 from ansible.module_utils.ssh_session import ssh_session
 
 RULES = Path("/etc/rackbench/packet-filter.nft")
@@ -129,7 +122,7 @@ table {table} {{
 """
 
 
-class FilterError(ProbationError):
+class FilterError(HostError):
     """The filter cannot be as asked; the text names the thing, the reason and the next step."""
 
 
@@ -186,18 +179,13 @@ def let_in_now(table: str, ports: list[int]) -> list[Connection]:
 def is_member(peer: str) -> bool:
     """Return whether an address is in the set of those that may reach SSH."""
     version = ipaddress.ip_address(peer).version
-    asked = ["nft", "get", "element", *TABLE.split(), f"ssh{version}", f"{{ {peer} }}"]
-    return subprocess.run(asked, capture_output=True, check=False).returncode == 0
+    element = (*TABLE.split(), f"ssh{version}", f"{{ {peer} }}")
+    return bool(succeeds("nft", "get", "element", *element))
 
 
 def sshd_ports() -> list[int]:
     """Return the ports that sshd is set to; none when it does not say."""
-    try:
-        told = subprocess.run(
-            ["/usr/sbin/sshd", "-T"], capture_output=True, text=True, check=False
-        ).stdout
-    except FileNotFoundError:
-        return []
+    told = output("/usr/sbin/sshd", "-T") or ""
     return [int(line.split()[1]) for line in told.splitlines() if line.startswith("port ")]
 
 
@@ -380,13 +368,13 @@ def listing_of(rules: str) -> str:
     return listed
 
 
-def refusal(params: Mapping[str, Any], ports: list[int], error: ProbationError) -> str:
+def refusal(params: Mapping[str, Any], ports: list[int], error: HostError) -> str:
     """Return which of the site's own files nftables does not take, and what it says of it."""
     for name, text in sorted(params["snippets"].items()):
         rules = rules_of({**params, "snippets": {name: text}}, ports)
         try:
             listing_of(rules)
-        except ProbationError as why:
+        except HostError as why:
             told = by_its_lines(name, rules, str(why).partition("failed: ")[2])
             return (
                 f"{name} is not taken as rules of an input chain, and nothing was loaded; correct "
@@ -403,7 +391,10 @@ def by_its_lines(name: str, rules: str, told: str) -> str:
 
 def held() -> str:
     """Return the kit's table as the kernel holds it, or nothing."""
-    return subprocess.run(LIST.split(), capture_output=True, text=True, check=False).stdout
+    try:
+        return str(run(*LIST.split()))
+    except HostError:
+        return ""
 
 
 def differs(path: Path, text: str) -> bool:
@@ -431,7 +422,7 @@ class Filter:
         rules = rules_of(self.params, ports)
         try:
             wanted = listing_of(rules)
-        except ProbationError as error:
+        except HostError as error:
             raise FilterError(refusal(self.params, ports, error)) from error
         now = held()
         others = now != wanted
@@ -491,8 +482,7 @@ class Filter:
 
 def enabled() -> bool:
     """Return whether the unit loads the rules at boot."""
-    asked = ["systemctl", "is-enabled", "--quiet", UNIT.name]
-    return subprocess.run(asked, check=False).returncode == 0
+    return bool(succeeds("systemctl", "is-enabled", "--quiet", UNIT.name))
 
 
 def main() -> None:
