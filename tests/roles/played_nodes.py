@@ -35,7 +35,10 @@ case "$1 $2" in
   elif [ "$3" = Description ]; then echo "$4"; fi ;;
 show\\ *)
   unit=$NODE/$2
-  [ -d "$unit" ] || { printf 'LoadState=not-found\\nActiveState=inactive\\nDescription=%s\\n' "$2"; exit; }
+  [ -d "$unit" ] || {
+    printf 'LoadState=not-found\\nActiveState=inactive\\nDescription=%s\\n' "$2"
+    exit
+  }
   echo LoadState=loaded
   for file in "$unit"/*; do echo "${file##*/}=$(cat "$file")"; done ;;
 stop\\ *) rm -r "$NODE/$2"; echo "$2" >>"$NODE/stopped" ;;

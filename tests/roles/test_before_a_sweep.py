@@ -1,4 +1,4 @@
-"""What a sweep refuses before anything happens: two clients, another lab, terms that it cannot take."""
+"""What a sweep refuses before anything happens: two clients, another lab, other terms."""
 
 import json
 
@@ -97,7 +97,8 @@ FREE = f"""
         name: sweep
         tasks_from: free
 """
-ARGV = "{ path=/usr/bin/java ; argv[]=/usr/bin/java -cp x Runner --until 2026-11-27T05:30:00Z --without worker1 ; }"
+TERMS = "--until 2026-11-27T05:30:00Z --without worker1"
+ARGV = f"{{ path=/usr/bin/java ; argv[]=/usr/bin/java -cp x Runner {TERMS} ; }}"
 
 
 @pytest.mark.parametrize(

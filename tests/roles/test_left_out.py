@@ -1,10 +1,11 @@
-"""A node that fails during site.yml: its reason is kept whole, and nothing goes on without the broker."""
+"""A node that fails during site.yml: its reason stays whole; nothing goes on without a broker."""
 
 import pytest
 from loading import ROOT
 from played_nodes import Lab
 
 TASKS = f"{ROOT}/playbooks/tasks"
+TOMCAT = "rackbench-tomcat.service"
 DEAD = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
 
 
@@ -49,9 +50,9 @@ def failing(task):
             "exit status 4; exit status 5; 4 is bad; 5 is bad>",
         ),
         (
-            "          ansible.builtin.raw: echo Job for rackbench-tomcat.service failed >&2; exit 1",
-            "Job for rackbench-tomcat.service failed; the journal of rackbench-tomcat.service ends: it is all in the journal;"
-            " more with journalctl -u rackbench-tomcat.service on the node, then run site.yml again>",
+            f"          ansible.builtin.raw: echo Job for {TOMCAT} failed >&2; exit 1",
+            f"Job for {TOMCAT} failed; the journal of {TOMCAT} ends: it is all in the journal; more"
+            f" with journalctl -u {TOMCAT} on the node, then run site.yml again>",
         ),
     ],
 )
