@@ -13,7 +13,10 @@ class HostError(OSError):
 
 
 def run(*argv: str, stdin: str = "", environment: Mapping[str, str] | None = None) -> str:
-    """Return what a command prints, or raise a HostError with what it said. `environment` is added to ours."""
+    """Return what a command prints, or raise a HostError with what it said.
+
+    `environment` is added to this process's own.
+    """
     try:
         done = subprocess.run(
             argv,

@@ -112,6 +112,7 @@ def inventory(rack: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "ansible_user": "debian",
         "ansible_ssh_private_key_file": str(rack.ssh_directory / "id_ed25519"),
         "ansible_ssh_common_args": f"-o UserKnownHostsFile={known} -o StrictHostKeyChecking=yes",
+        "rackbench_link_mbit": 100,  # as its links are shaped
     }
     hosts: dict[str, dict[str, Any]] = {
         name: {"ansible_host": address_of(name)} for name in OWN_NAMES

@@ -99,6 +99,7 @@ def rack(machines: Lab, tmp_path_factory: pytest.TempPathFactory) -> Lab:
         "ansible_ssh_private_key_file": str(machines.ssh_directory / "id_ed25519"),
         "ansible_ssh_common_args": f"-o UserKnownHostsFile={known} -o StrictHostKeyChecking=yes",
         "baseline_apt_wait_s": 5,
+        "rackbench_link_mbit": 100,  # as its links are shaped
     }
     hosts: dict[str, dict[str, object]] = {
         name: {"ansible_host": machines.nodes[name]} for name in NODES

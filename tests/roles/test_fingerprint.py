@@ -1,5 +1,7 @@
 """Nodes laid beside one another: what differs, what is within tolerance, what was declared."""
 
+import json
+
 import pytest
 from ansible.errors import AnsibleFilterError
 from loading import load
@@ -480,3 +482,25 @@ def test_a_rate_below_what_the_link_allows_is_measured_again(
     monkeypatch.setattr(taking, "transfer_mbit", lambda peer: next(left))
     measured = taking.peer_link("192.0.2.1:9102", allowed)["link_measured_mbit"]
     assert (measured, len(rates) - len(list(left))) == expected
+
+
+# As iproute2 prints them, with fields that nobody reads left out.
+INTERFACES = [
+    {"ifname": "lo", "mtu": 65536, "addr_info": [{"family": "inet", "local": "127.0.0.1"}]},
+    {"ifname": "host0", "mtu": 1500, "addr_info": [{"family": "inet", "local": "10.77.0.11"}]},
+]
+PLAIN = {"kind": "fq_codel", "root": True, "options": {"limit": 10240}}
+# tc qdisc add dev host0 root tbf rate 100mbit burst 64kb latency 50ms
+SHAPED = {"kind": "tbf", "root": True, "options": {"rate": 12500000, "burst": 65536, "lat": 50000}}
+
+
+@pytest.mark.parametrize(
+    ("queues", "mbit"), [([SHAPED], 100.0), ([PLAIN], None), ([], None)], ids=["tbf", "other", "no"]
+)
+def test_the_rate_of_a_shaper_is_given_in_bits_though_tc_counts_bytes(
+    taking, monkeypatch, queues, mbit
+):
+    printed = {"ip": json.dumps(INTERFACES), "tc": json.dumps(queues)}
+    monkeypatch.setattr(taking, "output", lambda *argv: printed[argv[0]])
+    found = taking.link("10.77.0.11")
+    assert (found["link_device"], found["link_shaped_mbit"]) == ("host0", mbit)

@@ -1,4 +1,4 @@
-"""Machines that MAAS or bifrost installed, as an inventory of the kit: from answers in their format."""
+"""Machines that MAAS or bifrost installed, as an inventory: from answers in their format."""
 
 import json
 import os
@@ -46,7 +46,8 @@ def read(inventory, *options):
 
 
 def members(found):
-    return {group: found.get(group, {}).get("hosts", []) for group in ("client", "broker", "workers")}
+    groups = ("client", "broker", "workers")
+    return {group: found.get(group, {}).get("hosts", []) for group in groups}
 
 
 def test_machines_of_maas_join_groups_by_their_tags_once_they_are_deployed(inventory):

@@ -7,7 +7,8 @@ import zipfile
 from io import BytesIO
 
 import pytest
-from loading import load
+import yaml
+from loading import ROOT, load
 
 ROLE = "roles/fingerprint"
 
@@ -468,8 +469,8 @@ def sshd(force, tmp_path, monkeypatch):
     (tmp_path / "d").mkdir()
     kit = tmp_path / "d/00-rackbench.conf"
 
-    def told(answer, main=INCLUDE + "UsePAM yes\n", drop_in=""):
-        kit.write_text(KIT)
+    def told(answer, main=INCLUDE + "UsePAM yes\n", drop_in="", kit_text=KIT):
+        kit.write_text(kit_text)
         (tmp_path / "sshd_config").write_text(main)
         (tmp_path / "d/00-aaa.conf").write_text(drop_in)
         asked = []
@@ -491,6 +492,13 @@ def test_an_sshd_that_goes_by_the_settings_has_no_row(sshd, word):
 def test_an_earlier_drop_in_is_named(sshd):
     said = sshd(OPEN, drop_in='# mine\npasswordauthentication="Yes"\n')
     assert said == [("sshd passwordauthentication", "yes: d/00-aaa.conf:2", "no")]
+
+
+def test_an_older_name_of_a_setting_is_understood(sshd):
+    kit = "KbdInteractiveAuthentication no\n"
+    answer = "kbdinteractiveauthentication yes\n"
+    said = sshd(answer, drop_in="ChallengeResponseAuthentication yes\n", kit_text=kit)
+    assert said == [("sshd kbdinteractiveauthentication", "yes: d/00-aaa.conf:1", "no")]
 
 
 def test_a_later_line_that_sshd_does_not_go_by_is_no_matter(sshd):
@@ -636,3 +644,16 @@ def test_the_table_names_its_sides(filters, archives):
         "item  node     in force  declared",
         "jdk   worker1  25.0.1    Java 21",
     ]
+
+
+# The playbook
+
+
+def test_services_that_do_not_answer_are_named_also_where_nodes_differ():
+    """The comparison runs once for all nodes, so that its failure ends the playbook."""
+    plays = yaml.safe_load((ROOT / "playbooks/verify.yml").read_text())
+    names = [play["name"] for play in plays]
+    ask, compare = "Ask every node whether its services answer", "Compare the nodes"
+    assert names.index(ask) < names.index(compare)
+    (play,) = (play for play in plays if play["name"] == ask)
+    assert play["any_errors_fatal"] is False

@@ -73,7 +73,8 @@ def test_a_plan_holds_all_that_each_machine_is_sent_and_no_password():
     }
     assert files.keys() == {"boot.ipxe", "preseed.cfg", "begin", "choose_disk", "finish"}
     own = f"http://{OWN}:8087/secret03"
-    assert files["boot.ipxe"].startswith("#!ipxe\necho rackbench: installing Debian trixie as rack03")
+    told = "#!ipxe\necho rackbench: installing Debian trixie as rack03"
+    assert files["boot.ipxe"].startswith(told)
     assert f"preseed/url={own}/preseed.cfg BOOTIF=01-3c-ec-ef-01-02-03" in files["boot.ipxe"]
     assert files["begin"].startswith("#!/bin/sh\n")
     assert f"wget -q -O /tmp/finish {own}/finish" in files["preseed.cfg"]

@@ -17,8 +17,6 @@ bench = load("playbooks/filter_plugins/bench.py")
 pools = load("playbooks/lookup_plugins/study_servers.py")
 objects = load("roles/jms_client/filter_plugins/administered_objects.py")
 
-units = load("roles/worker_programs/filter_plugins/units.py")
-
 
 # Names
 
@@ -87,12 +85,6 @@ def test_the_kits_own_studies_need_five_pools():
 
 
 # What a node is given
-
-
-def test_each_program_has_its_unit():
-    one, other = units.units([{"name": "sort-worker"}, {"name": "tcp-server", "heap_mb": 48}])
-    assert one["path"] == "/etc/systemd/system/rackbench-sort-worker.service"
-    assert other["vars"] == {"program": {"name": "tcp-server", "heap_mb": 48}}
 
 
 OWN = ("jms_client_queues", "worker_programs_environment", "worker_programs_list")

@@ -66,9 +66,8 @@ PLAY = """
 """
 
 
-def test_the_failure_has_unit_state_journal_and_next_step(tmp_path, programs):
-    (tmp_path / "play.yml").write_text(PLAY)
-    done = subprocess.run(
+def played(tmp_path, programs):
+    return subprocess.run(
         [ROOT / ".venv/bin/ansible-playbook", "--inventory", "rack03,", tmp_path / "play.yml"],
         cwd=tmp_path,
         env={k: v for k, v in os.environ.items() if not k.startswith("ANSIBLE_")}
@@ -82,9 +81,37 @@ def test_the_failure_has_unit_state_journal_and_next_step(tmp_path, programs):
         text=True,
         check=False,
     )
+
+
+def test_the_failure_has_unit_state_journal_and_next_step(tmp_path, programs):
+    (tmp_path / "play.yml").write_text(PLAY)
+    done = played(tmp_path, programs)
     said = " ".join(done.stdout.replace("\\n", " ").split())
     assert done.returncode == 2, done.stdout + done.stderr
     assert "no-such-unit.service cannot be used: " in said
     assert "no-such-unit.service is activating (auto-restart). The last lines" in said
     assert "Address already in use" in said
     assert "journalctl -u no-such-unit.service) and run the same playbook again" in said
+
+
+LOADED = """#!/bin/bash
+echo "$*" >>"$(dirname "$0")/calls"
+case "$*" in
+  *is-enabled*) echo enabled ;;
+  *show*old.service*) printf 'LoadState=loaded\\nActiveState=active\\nNeedDaemonReload=yes\\n' ;;
+  *show*) printf 'LoadState=loaded\\nActiveState=active\\nNeedDaemonReload=no\\n' ;;
+esac
+"""
+
+
+def test_a_unit_that_is_older_than_its_configuration_is_restarted(tmp_path, programs):
+    (programs / "systemctl").write_text(LOADED)
+    units = "[old.service, new.service]"
+    (tmp_path / "play.yml").write_text(PLAY.replace("[no-such-unit.service]", units))
+    done = played(tmp_path, programs)
+    assert done.returncode == 0, done.stdout + done.stderr
+    calls = (programs / "calls").read_text()
+    assert "daemon-reload" in calls
+    assert [line for line in calls.splitlines() if line.startswith("restart")] == [
+        "restart old.service"
+    ]

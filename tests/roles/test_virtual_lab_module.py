@@ -70,7 +70,7 @@ def test_wrong_names_are_refused(lab, changes, says):
 @pytest.mark.parametrize(
     ("addresses", "says"),
     [
-        (["10.98.0.2"], "node n1 has address 10.98.0.2, which is not a node's address in 10.99.0.0"),
+        (["10.98.0.2"], "n1 has address 10.98.0.2, which is not a node's address in 10.99.0.0"),
         (["10.99.0.1"], "node n1 has address 10.99.0.1, which is not"),
         (["10.99.0.2", "10.99.0.3", "10.99.0.2"], "nodes n1 and n3 share the address 10.99.0.2"),
     ],
@@ -94,13 +94,15 @@ def test_a_network_that_is_taken_is_refused(lab, told):
     told[1]["route show"] = json.dumps(routes)
     check.check_network(lab)
     told[1]["route show"] = json.dumps([*routes, {"dst": "10.99.0.128/25", "dev": "eth1"}])
-    with pytest.raises(host.HostError, match=r"by 10\.99\.0\.128/25 on eth1; set virtual_lab_prefix"):
+    says = r"by 10\.99\.0\.128/25 on eth1; set virtual_lab_prefix"
+    with pytest.raises(host.HostError, match=says):
         check.check_network(lab)
 
 
 def test_too_little_room_is_refused(lab):
     check.check_room(lab, [])
-    with pytest.raises(host.HostError, match=r"MiB of memory \(half of 999999999 for each of 1 nodes"):
+    says = r"MiB of memory \(half of 999999999 for each of 1 nodes"
+    with pytest.raises(host.HostError, match=says):
         check.check_room(with_(lab, memory_mb=999999999), nodes(lab, "10.99.0.2"))
     with pytest.raises(host.HostError, match="MiB of disk below"):
         check.check_room(with_(lab, memory_mb=1, disk_mb=999999999), nodes(lab, "10.99.0.2"))
@@ -134,7 +136,7 @@ def test_a_rate_is_in_bytes_a_second(lab, told, listing, mbit, is_shaped):
     assert all(("del" in argv) != bool(mbit) for argv in set_to)
 
 
-def test_the_way_out_is_opened_and_closed_with_the_kernels_setting(lab, told, monkeypatch, tmp_path):
+def test_the_way_out_is_opened_and_closed_with_forwarding(lab, told, monkeypatch, tmp_path):
     called, answers = told
     forward = tmp_path / "ip_forward"
     forward.write_text("0\n")

@@ -83,6 +83,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+# All of its parts: mitogen hands over only what somebody imports by its whole name.
 from ansible.module_utils.tuning import (
     cpu_lists,
     holds,
@@ -102,8 +103,8 @@ SUBJECTS = (interrupts, placement, host_name, memory, units, holds)
 
 def plan(root: Path, params: dict[str, Any]) -> tuple[list[steps.Step], dict[str, str]]:
     """Return what there is to do, and what is left with its reason."""
-    sought = {**processor.files(root, params), **memory.files(root, params)}
-    found = list(kernel.steps(root, sought, ports.files(root, params)))
+    sought = processor.files(root, params) | memory.files(root, params) | ports.files(root, params)
+    found = list(kernel.steps(root, sought))
     found += [step for subject in SUBJECTS for step in subject.steps(root, params)]
     left = {one.name: one.reason for one in found if isinstance(one, steps.Left)}
     return [one for one in found if isinstance(one, steps.Step)], left

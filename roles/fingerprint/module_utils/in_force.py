@@ -21,6 +21,8 @@ TUNING = re.compile(r"-(?:X(?!log:gc:file=/run/rackbench-)|agent|javaagent)")
 """Flags that the inventory or a study declares; a unit's own file tells the others."""
 
 SSHD = "/usr/sbin/sshd"
+ALIASES = {"challengeresponseauthentication": "kbdinteractiveauthentication"}
+"""Older names of settings, which sshd takes and `sshd -T` does not print."""
 SSHD_CONFIG = "/etc/ssh/sshd_config"
 STRANGER = "user=nobody,host=stranger.invalid,addr=192.0.2.1,laddr=192.0.2.2,lport=22"
 
@@ -132,12 +134,13 @@ def alike(value: str) -> str:
 def sshd_lines(file: str, whom: str = "") -> Iterator[tuple[str, str, list[str]]]:
     """Yield each line that sshd reads: where it stands, for whom it holds, and its words."""
     for number, line in enumerate((read(file) or "").splitlines(), 1):
-        keyword, *values = re.split(r"[\s=]+", line.partition("#")[0].replace('"', "").strip())
-        if keyword.lower() == "match":
+        word, *values = re.split(r"[\s=]+", line.partition("#")[0].replace('"', "").strip())
+        keyword = ALIASES.get(word.lower(), word.lower())
+        if keyword == "match":
             whom = " ".join(values)
-        elif keyword.lower() == "include":
+        elif keyword == "include":
             for pattern in values:
                 for path in sorted(Path("/").glob(str(Path(SSHD_CONFIG).parent / pattern)[1:])):
                     yield from sshd_lines(str(path), whom)
         elif values:
-            yield f"{file}:{number}", whom, [keyword.lower(), *values]
+            yield f"{file}:{number}", whom, [keyword, *values]

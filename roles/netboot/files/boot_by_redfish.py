@@ -68,7 +68,7 @@ class Controller:
 def boot_of(system: dict[str, Any], mode: str) -> dict[str, str]:
     """Return what the system's Boot is to be; with the mode where the controller shows one."""
     shown = system.get("Boot") or {}
-    modes = shown.get(f"{MODE}@Redfish.AllowableValues", [mode])
+    modes = shown.get(f"{MODE}@Redfish.AllowableValues") or [mode]
     if mode not in modes:
         offered = " or ".join(map(str, modes))
         raise ControllerError(f"it boots by {offered} and not by {mode}; correct netboot_uefi")

@@ -71,9 +71,9 @@ def power_commands(
 ) -> list[list[Command]]:
     """Return the steps that boot a machine from the network, with commands of which one must work.
 
-    Each is `name`, `argv`, `environment`, `stdin`. All of a step are run: what is off cannot be reset, what
-    is on not switched on, and what was just switched on is not always reset. A machine with UEFI is
-    told to boot that way.
+    Each is `name`, `argv`, `environment`, `stdin`. All of a step are run: what is off cannot be
+    reset, what is on not switched on, and what was just switched on is not always reset. A machine
+    with UEFI is told to boot that way.
 
     `power` is `wake`, or a mapping with `ipmi` (address of the management controller) or `redfish`
     (URL of the system), `user` and `password`; nothing means by hand. With `public_key`

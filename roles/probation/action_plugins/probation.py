@@ -26,7 +26,7 @@ EXAMPLES = r"""
   probation:
     module: packet_filter
     seconds: 30
-    arguments: {lab: [10.0.0.2-10.0.0.9], ports: [8080], unit: "{{ unit }}"}
+    arguments: {rules: "{{ rules }}", units: {packet-filter.service: "{{ unit }}"}}
 """
 
 Values = dict[str, Any]

@@ -9,12 +9,10 @@ from .steps import Back, Files, Left, Sought, Step, Steps
 AT_BOOT = "etc/tmpfiles.d/rackbench-tuning.conf"
 
 
-def steps(root: Path, sought: Sought, network: Sought) -> Steps:
+def steps(root: Path, sought: Sought) -> Steps:
     """Yield the settings that are others than asked for, and the file of all of them."""
-    if common.in_container(root):
-        sought = {name: Left(name, common.SHARED) for name in sought}
     at_boot: Files = {}
-    for name, files in (sought | network).items():
+    for name, files in sought.items():
         if isinstance(files, Left):
             yield files
             continue

@@ -14,8 +14,10 @@ MASKED = "LoadState=masked\n"
 
 def files(root: Path, params: dict[str, Any]) -> Sought:
     """Return the setting of transparent huge pages, if it is asked for."""
-    path, wanted, none = root / HUGE_PAGES, params["huge_pages"], "this kernel has none"
-    found: Files | Left = {path: wanted} if path.exists() else Left("huge_pages", none)
+    path, wanted = root / HUGE_PAGES, params["huge_pages"]
+    found: Files | Left = {path: wanted}
+    if in_container(root) or not path.exists():
+        found = Left("huge_pages", SHARED if in_container(root) else "this kernel has none")
     return {"huge_pages": found} if wanted else {}
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from .steps import Files, Left, Sought, chosen, read_record
+from .steps import SHARED, Files, Left, Sought, chosen, in_container, read_record
 
 CPU = "sys/devices/system/cpu"
 
@@ -15,7 +15,12 @@ def files(root: Path, params: dict[str, Any]) -> Sought:
         ("turbo", turbo, params["turbo"]),
         ("idle states", idle_states, params["max_cstate_us"]),
     )
-    return {name: find(root, wanted) for name, find, wanted in asked if wanted is not None}
+    shared = in_container(root)
+    return {
+        name: Left(name, SHARED) if shared else find(root, wanted)
+        for name, find, wanted in asked
+        if wanted is not None
+    }
 
 
 def governor(root: Path, wanted: str) -> Files | Left:
