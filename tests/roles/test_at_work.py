@@ -108,7 +108,7 @@ def test_the_same_sweep_twice_at_once_is_one_sweep_and_the_first_goes_on_holding
 
 
 def test_a_node_that_does_not_answer_is_named_and_not_waited_for(lab):
-    lab.write(worker2={"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1})
+    lab.write(worker2={"ansible_ssh_executable": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1})
     code, said = lab.play("at_work.yml")
     assert code == 0, said
     assert "Nobody knows whether a sweep runs on worker2: no answer." in said
