@@ -46,7 +46,8 @@ def test_a_sweep_that_runs_is_named_with_the_next_step_whatever_the_limit(lab, o
     code, said = lab.play("at_work.yml", *options)
     assert code == 2
     assert (
-        "client1 is busy: rackbench run tuesday for ana@laptop:/home/ana/rackbench since Thu" in said
+        "client1 is busy: rackbench run tuesday for ana@laptop:/home/ana/rackbench since Thu"
+        in said
     )
     assert f"systemctl stop {RUNNER}" in said
     assert "-e despite_sweep=true" in said

@@ -1,4 +1,4 @@
-"""What a sweep refuses before anything happens: two clients, another lab, terms that it cannot take."""
+"""What a sweep refuses before anything happens: two clients, another lab, unfit terms."""
 
 import json
 
@@ -40,7 +40,7 @@ def begun(lab, **changes):
     return directory
 
 
-PLAN = f"""
+PLAN = """
 - hosts: control
   gather_facts: false
   tasks:
@@ -89,7 +89,7 @@ def test_a_run_that_recorded_no_nodes_stays_usable(lab):
     assert code == 0, said
 
 
-FREE = f"""
+FREE = """
 - hosts: client
   gather_facts: false
   tasks:
@@ -97,7 +97,10 @@ FREE = f"""
         name: sweep
         tasks_from: free
 """
-ARGV = "{ path=/usr/bin/java ; argv[]=/usr/bin/java -cp x Runner --until 2026-11-27T05:30:00Z --without worker1 ; }"
+ARGV = (
+    "{ path=/usr/bin/java ; argv[]=/usr/bin/java -cp x Runner --until 2026-11-27T05:30:00Z"
+    " --without worker1 ; }"
+)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A node that fails during site.yml: its reason is kept whole, and nothing goes on without the broker."""
+"""A node that fails during site.yml: its reason stays whole; nothing goes on without the broker."""
 
 import pytest
 from loading import ROOT
@@ -49,9 +49,11 @@ def failing(task):
             "exit status 4; exit status 5; 4 is bad; 5 is bad>",
         ),
         (
-            "          ansible.builtin.raw: echo Job for rackbench-tomcat.service failed >&2; exit 1",
-            "Job for rackbench-tomcat.service failed; the journal of rackbench-tomcat.service ends: it is all in the journal;"
-            " more with journalctl -u rackbench-tomcat.service on the node, then run site.yml again>",
+            "          ansible.builtin.raw: >-\n"
+            "            echo Job for rackbench-tomcat.service failed >&2; exit 1",
+            "Job for rackbench-tomcat.service failed; the journal of rackbench-tomcat.service ends:"
+            " it is all in the journal; more with journalctl -u rackbench-tomcat.service on the"
+            " node, then run site.yml again>",
         ),
     ],
 )

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from itertools import pairwise
 
 import pytest
 from stand_in import end, failed, play
@@ -121,10 +122,11 @@ def test_a_night_is_what_overnight_yml_is_told(checkout, capsys):
     checkout.have(workers=5)
     line = "0 22 * * * sweep-the-night"
     checkout.tell(overnight=[play("Sweep at night"), {"event": "said", "text": line}, end()])
-    assert main("night sort overhead --from 21:00 --until 06:00 --days Mon,Fri".split()) == 0
+    night = ["night", "sort", "overhead", "--from", "21:00", "--until", "06:00"]
+    assert main([*night, "--days", "Mon,Fri"]) == 0
     (arguments,) = checkout.called
     told = {}
-    for word, value in zip(arguments, arguments[1:], strict=False):
+    for word, value in pairwise(arguments):
         if word == "-e":
             name, _, plain = value.partition("=")
             told |= json.loads(value) if value.startswith("{") else {name: plain}
