@@ -409,7 +409,7 @@ PREFLIGHT = """
         (["ufw"], [], "Disable it (sudo ufw disable), or have it let in SSH and the table of"),
         (["firewalld"], [], "systemctl disable --now firewalld"),
         (["docker"], [], "opens the ports that containers publish past the bench's own filter"),
-        (["ufw", "docker"], [], 'packet_filter_beside: ["ufw", "docker"] for rack01 into'),
+        (["ufw", "docker"], [], 'packet_filter_beside: ["docker", "ufw"] for rack01 into'),
         (["ufw", "docker"], ["docker"], 'packet_filter_beside: ["ufw"] for rack01 into'),
         (["ufw"], ["ufw"], ""),
     ],
