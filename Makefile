@@ -12,7 +12,8 @@ EXTRA ?=
 
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 PLAY = $(ANSIBLE_ENV) .venv/bin/ansible-playbook -i $(INVENTORY) $(EXTRA)
-ANSIBLE_ENV = $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) ANSIBLE_DEPRECATION_WARNINGS=false)
+# Ansible takes no ansible.cfg from a directory that everybody may write to, unless it is named.
+ANSIBLE_ENV = ANSIBLE_CONFIG='$(CURDIR)/ansible.cfg' $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) ANSIBLE_DEPRECATION_WARNINGS=false)
 
 .PHONY: help demo test test-long test-beside test-java test-unit test-lab test-lab-long test-security test-faults test-netboot test-rack test-packages lint \
   bench bench-alike bench-collect bench-jtl bench-scale build bundle dist lab-up lab-down site verify clean
@@ -26,7 +27,7 @@ help:
 	@echo 'make bundle     pack the Debian packages for nodes without Internet'
 	@echo 'make build      build what is deployed        make lint       check the style of everything'
 	@echo 'make dist       build a wheel of the analysis, for machines without a clone'
-	@echo 'make test-lab-long  labs killed, workers replaced, services that hang, for three quarters of an hour'
+	@echo 'make test-lab-long  labs killed, workers replaced, machines with a history, for an hour'
 	@echo 'make test-faults  kill, cut and fill what a sweep needs, for half an hour'
 	@echo 'make test-security  noise, crowds and attacks on every service, for three quarters of an hour'
 	@echo 'make test-netboot  install a machine with a blank disk over the network, in emulation, for three quarters of an hour'
@@ -81,7 +82,7 @@ test-java: .venv/ready
 test-lab: .venv/ready test-packages
 	+.venv/bin/pytest tests/lab tests/netboot tests/security tests/faults --durations=25
 
-# The long form: labs of their own, workers that come, go and are replaced, services that hang.
+# The long form: labs of their own, workers that come, go and are replaced, services that hang, machines with a history.
 test-lab-long: .venv/ready test-packages
 	.venv/bin/pytest tests/lab --long
 

@@ -27,13 +27,16 @@ options:
 """
 
 import ipaddress
+import os
 import socket
+import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleError
 from ansible.inventory.group import Group, InventoryObjectType
 from ansible.inventory.host import Host
@@ -60,6 +63,25 @@ LOOKUPS_AT_ONCE = 32
 PROJECT_MARK = "rackbench.yml"
 OWN = ("ansible_host", "node_address")
 CONNECTION = ("ansible_ssh_private_key_file", "ansible_ssh_common_args")
+
+
+def demand_settings() -> None:
+    """End a playbook without ansible.cfg in words, before Ansible finds no role and no plug-in."""
+    root, here = PLAYBOOKS.parent, Path.cwd()
+    if "kit" in C.VARIABLE_PLUGINS_ENABLED or Path(sys.argv[0]).name != "ansible-playbook":
+        return
+    why = f"everybody may write to {root}; chmod o-w {root}"
+    if here != root:
+        why = f"it runs in {here}; start it in {root}"
+    if other := os.environ.get("ANSIBLE_CONFIG"):
+        why = f"ANSIBLE_CONFIG names {other}; unset it"
+    sys.exit(
+        f"Ansible does not read {root}/ansible.cfg, as {why}, or first: "
+        f"export ANSIBLE_CONFIG={root}/ansible.cfg"
+    )
+
+
+demand_settings()
 
 
 def is_address(text: str) -> bool:
