@@ -118,6 +118,13 @@ def test_progress_is_that_of_the_sealed_trials(tmp_path):
     assert told.left_s > 0
 
 
+def test_nights_sweep_the_virtual_lab_only_where_it_is_named(checkout, capsys):
+    checkout.have(workers=5, kind="virtual")
+    assert main(["night", "sort"]) == 2
+    assert "-i " in capsys.readouterr().err
+    assert main(["night", "sort", "-i", "inventory/virtual"]) == 0
+
+
 def test_a_night_is_what_overnight_yml_is_told(checkout, capsys):
     checkout.have(workers=5)
     line = "0 22 * * * sweep-the-night"
