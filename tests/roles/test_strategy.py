@@ -17,7 +17,10 @@ PLAY = """\
 - hosts: all
   gather_facts: false
   tasks:
-    - ansible.builtin.file: {path: "{{ begun }}/{{ inventory_hostname }}", state: touch}
+    - ansible.builtin.file:
+        path: "{{ begun }}/{{ inventory_hostname }}"
+        state: touch
+        mode: "0600"
     - ansible.builtin.wait_for: {timeout: 300}
 """
 
