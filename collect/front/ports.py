@@ -53,8 +53,11 @@ def holders(kit: Kit, node: Node, sockets: Sockets) -> list[Holder]:
     said = ssh.answer(node, shlex.join(["sh", "-c", as_root])).stdout
     variables = {place.rpartition(":")[2]: name for name, place in sockets.items()}
     held = dict.fromkeys(line for line in said.splitlines() if line.startswith("held "))
-    found = [words for line in held if len(words := line.split()) == _WORDS]
-    return [Holder(*words[1:], variables.get(words[1], "")) for words in found]
+    words = [line.split() for line in held]
+    return [
+        Holder(port, process, unit, account, variables.get(port, ""))
+        for port, process, unit, account in (one[1:] for one in words if len(one) == _WORDS)
+    ]
 
 
 def _sockets(file: Path) -> Sockets:

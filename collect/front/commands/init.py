@@ -59,14 +59,12 @@ examples:
     parser.add_argument(
         "--checkout", type=Path, help="the clone of rackbench to use (default: the one this is)"
     )
-    parser.add_argument(
-        "--verbose", action="store_true", help="print each file that is written"
-    )
+    parser.add_argument("--verbose", action="store_true", help="print each file that is written")
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
-    target: Path = options.directory.absolute()
+    target: Path = options.directory.parent.resolve() / options.directory.name
     _demand_free(target)
     checkout = _checkout(options.checkout)
     if options.virtual:

@@ -1,8 +1,8 @@
 """`rackbench run` and `rackbench night`: refusals in one sentence, detaching and attaching."""
 
 import json
-import os
 import signal
+from itertools import pairwise
 
 import pytest
 from stand_in import end, failed, play
@@ -21,7 +21,7 @@ from collect.front.sweeping import Sweeping
         ("run sort --profile paper", "3 workers"),
         ("run sort.yml", "no name of a study"),
         ("run sort --profile sample --run a/b", "not a valid name"),
-        ("run sort --profile sample --without client1", "cannot go on without client1"),
+        ("run sort --profile sample --fit --without client1", "cannot go on without client1"),
         ("night soort", "no study 'soort'"),
         ("night sort --profile nowhere", "no profile 'nowhere'"),
         ("night", "no study is named"),
@@ -83,10 +83,10 @@ def test_ctrl_c_detaches_and_the_same_command_attaches_again(checkout):
     assert "the sweep goes on" in said
     assert "attach again: rackbench run sort --profile demo" in said
     second = checkout.start("run", "sort", "--profile", "demo")
+    assert second.stdout.readline().startswith("attached to the sweep")
     (checkout.root / "hold").unlink()
     said, _ = second.communicate(timeout=20)
     assert second.returncode == 0, said
-    assert said.startswith("attached to the sweep")
     assert len(checkout.called) == 1
     assert not (checkout.root / "stopped").exists()
 
@@ -100,9 +100,7 @@ def test_a_sweep_that_failed_while_nobody_watched_is_explained(checkout):
     first.send_signal(signal.SIGINT)
     first.communicate(timeout=20)
     second = checkout.start("run", "sort", "--profile", "demo")
-    os.set_blocking(second.stdout.fileno(), True)
-    line = second.stdout.readline()
-    assert line.startswith("attached")
+    assert second.stdout.readline().startswith("attached")
     (checkout.root / "hold").unlink()
     said, _ = second.communicate(timeout=20)
     assert second.returncode == 1, said
@@ -128,10 +126,11 @@ def test_a_night_is_what_overnight_yml_is_told(checkout, capsys):
     checkout.have(workers=5)
     line = "0 22 * * * sweep-the-night"
     checkout.tell(overnight=[play("Sweep at night"), {"event": "said", "text": line}, end()])
-    assert main("night sort overhead --from 21:00 --until 06:00 --days Mon,Fri".split()) == 0
+    words = "night sort overhead --from 21:00 --until 06:00 --days Mon,Fri"
+    assert main(words.split()) == 0
     (arguments,) = checkout.called
     told = {}
-    for word, value in zip(arguments, arguments[1:], strict=False):
+    for word, value in pairwise(arguments):
         if word == "-e":
             name, _, plain = value.partition("=")
             told |= json.loads(value) if value.startswith("{") else {name: plain}
