@@ -53,10 +53,10 @@ def holders(kit: Kit, node: Node, sockets: Sockets) -> list[Holder]:
     said = ssh.answer(node, shlex.join(["sh", "-c", as_root])).stdout
     variables = {place.rpartition(":")[2]: name for name, place in sockets.items()}
     held = dict.fromkeys(line for line in said.splitlines() if line.startswith("held "))
-    words = [line.split() for line in held]
+    found = [words for line in held if len(words := line.split()) == _WORDS]
     return [
         Holder(port, process, unit, account, variables.get(port, ""))
-        for port, process, unit, account in (one[1:] for one in words if len(one) == _WORDS)
+        for _, port, process, unit, account in found
     ]
 
 

@@ -42,8 +42,8 @@ ANSIBLE = """\
 # Writes what `ansible nodes -m debug -a var=baseline_sockets --tree DIRECTORY` does.
 import json, sys
 from pathlib import Path
-inventory = json.loads((Path(__file__).resolve().parents[2] / "inventory.json").read_text())
-for name in inventory["_meta"]["hostvars"]:
+inventory = Path(__file__).resolve().parents[2] / "inventory.json"
+for name in json.loads(inventory.read_text())["_meta"]["hostvars"]:
     sockets = {{"tomcat_port": "192.0.2.9:8080"}}
     (Path(sys.argv[-1]) / name).write_text(json.dumps({{"baseline_sockets": sockets}}))
 """

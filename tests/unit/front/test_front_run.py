@@ -126,8 +126,8 @@ def test_a_night_is_what_overnight_yml_is_told(checkout, capsys):
     checkout.have(workers=5)
     line = "0 22 * * * sweep-the-night"
     checkout.tell(overnight=[play("Sweep at night"), {"event": "said", "text": line}, end()])
-    words = "night sort overhead --from 21:00 --until 06:00 --days Mon,Fri"
-    assert main(words.split()) == 0
+    night = ["night", "sort", "overhead", "--from", "21:00", "--until", "06:00"]
+    assert main([*night, "--days", "Mon,Fri"]) == 0
     (arguments,) = checkout.called
     told = {}
     for word, value in pairwise(arguments):
