@@ -60,6 +60,7 @@ PLAY = """
 - hosts: rack03
   connection: local
   gather_facts: false
+  vars: {ansible_python_interpreter: "{{ ansible_playbook_python }}"}
   tasks:
     - ansible.builtin.include_role: {name: service_up}
       vars: {service_up_units: [no-such-unit.service]}
