@@ -11,14 +11,14 @@ import platform
 import re
 import subprocess
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from loading import ROOT
 
 GROUPS = {"client": ["client1"], "broker": ["broker1"], "workers": ["worker1", "worker2"]}
 ADDRESSES = {
-    name: f"192.0.2.{place}"
-    for place, name in enumerate(sum(GROUPS.values(), start=[]), start=1)
+    name: f"192.0.2.{place}" for place, name in enumerate(chain(*GROUPS.values()), start=1)
 }
 ME = f"{getpass.getuser()}@{platform.node()}"
 

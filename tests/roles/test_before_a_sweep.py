@@ -40,7 +40,7 @@ def begun(lab, **changes):
     return directory
 
 
-PLAN = f"""
+PLAN = """
 - hosts: control
   gather_facts: false
   tasks:
@@ -89,7 +89,7 @@ def test_a_run_that_recorded_no_nodes_stays_usable(lab):
     assert code == 0, said
 
 
-FREE = f"""
+FREE = """
 - hosts: client
   gather_facts: false
   tasks:
