@@ -97,7 +97,7 @@ def test_a_failed_trial_meets_no_demand_and_an_open_block_is_left_out(night):
 
 def test_the_rate_is_found_by_its_levels(night, run_of):
     assert rate_factor(night().run) == "rate"
-    closed = run_of()
+    closed = run_of(name="closed")
     assert rate_factor(closed) is None
     assert load_exhibits(analyse(closed)) == []
 
