@@ -133,7 +133,7 @@ def test_where_apt_is_in_use_the_process_is_named(lab: Lab, new_machine: str) ->
     try:
         outcome = lab.player.attempt("site.yml", {"baseline_apt_wait_s": 2}, "--limit", NODE)
         assert outcome.code != 0
-        assert "It is held by process" in outcome.flat
+        assert "It is in use by python3 (" in outcome.flat
         assert "wait for its end or stop it there" in outcome.flat
     finally:
         lab.output(NODE, "systemctl stop odd-apt")
