@@ -1,4 +1,4 @@
-"""What a sweep refuses before anything happens: two clients, another lab, unfit terms."""
+"""What a sweep refuses before anything happens: two clients, another lab, other terms."""
 
 import json
 
@@ -15,7 +15,7 @@ def lab(tmp_path):
     return Lab(tmp_path)
 
 
-@pytest.mark.parametrize("playbook", ["sweep.yml", "verify.yml"])
+@pytest.mark.parametrize("playbook", ["sweep.yml", "validate.yml"])
 @pytest.mark.parametrize("group", ["client", "broker"])
 def test_two_clients_or_brokers_are_refused_before_anything_happens(lab, playbook, group):
     lab.write({**GROUPS, group: [*GROUPS[group], "worker2"], "workers": ["worker1"]})
@@ -97,20 +97,18 @@ FREE = """
         name: sweep
         tasks_from: free
 """
-ARGV = (
-    "{ path=/usr/bin/java ; argv[]=/usr/bin/java -cp x Runner --until 2026-11-27T05:30:00Z"
-    " --without worker1 ; }"
-)
+TERMS = "--until 2026-11-27T05:30:00Z --without worker1"
+ARGV = f"{{ path=/usr/bin/java ; argv[]=/usr/bin/java -cp x Runner {TERMS} ; }}"
 
 
 @pytest.mark.parametrize(
     ("extra", "is_refused"),
     [
         ({}, False),
-        ({"deadline": "2026-11-27T05:30:00Z", "without": "worker1"}, False),
-        ({"without": "unreachable"}, False),
+        ({"deadline": "2026-11-27T05:30:00Z", "sweep_without": ["worker1"]}, False),
+        ({"sweep_without": []}, False),
         ({"deadline": "2026-11-27T06:30:00Z"}, True),
-        ({"without": "worker2"}, True),
+        ({"sweep_without": ["worker1", "worker2"]}, True),
     ],
 )
 def test_a_running_sweep_takes_no_other_deadline_or_nodes(lab, extra, is_refused):

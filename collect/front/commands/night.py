@@ -22,8 +22,8 @@ def add(commands: Commands) -> None:
         run,
         "sweep studies every night",
         """\
-From now on, sweep these studies every night, in order, each going on where it was; no trial
-starts after --until. It installs a systemd timer on this machine, or prints the line for
+From now on, sweep these studies every night, in order, in runs named by the night's date; no
+trial starts after --until. It installs a systemd timer on this machine, or prints the line for
 cron where there is no systemd. `--stop` removes it; results stay.
 
 examples:
@@ -53,6 +53,11 @@ def run(options: argparse.Namespace) -> int:
     if options.begin == options.end:
         raise InputError(f"a night from {options.begin} to {options.end} has no length; change one")
     inventory = read_inventory(kit)
+    if inventory.is_virtual and kit.project is None and not options.inventory:
+        raise InputError(
+            f"nights without -i would sweep the virtual lab; name it with -i {inventory.name}, or "
+            "the inventory of your machines"
+        )
     inventory.demand_bench()
     for name in options.studies:
         load_study(find_study(name)).profile(options.profile, len(inventory.groups["workers"]))

@@ -1,7 +1,6 @@
 """`rackbench run` and `rackbench night`: refusals in one sentence, detaching and attaching."""
 
 import json
-import os
 import signal
 from itertools import pairwise
 
@@ -22,7 +21,7 @@ from collect.front.sweeping import Sweeping
         ("run sort --profile paper", "3 workers"),
         ("run sort.yml", "no name of a study"),
         ("run sort --profile sample --run a/b", "not a valid name"),
-        ("run sort --profile sample --without client1", "cannot go on without client1"),
+        ("run sort --profile sample --fit --without client1", "cannot go on without client1"),
         ("night soort", "no study 'soort'"),
         ("night sort --profile nowhere", "no profile 'nowhere'"),
         ("night", "no study is named"),
@@ -84,10 +83,10 @@ def test_ctrl_c_detaches_and_the_same_command_attaches_again(checkout):
     assert "the sweep goes on" in said
     assert "attach again: rackbench run sort --profile demo" in said
     second = checkout.start("run", "sort", "--profile", "demo")
+    assert second.stdout.readline().startswith("attached to the sweep")
     (checkout.root / "hold").unlink()
     said, _ = second.communicate(timeout=20)
     assert second.returncode == 0, said
-    assert said.startswith("attached to the sweep")
     assert len(checkout.called) == 1
     assert not (checkout.root / "stopped").exists()
 
@@ -101,9 +100,7 @@ def test_a_sweep_that_failed_while_nobody_watched_is_explained(checkout):
     first.send_signal(signal.SIGINT)
     first.communicate(timeout=20)
     second = checkout.start("run", "sort", "--profile", "demo")
-    os.set_blocking(second.stdout.fileno(), True)
-    line = second.stdout.readline()
-    assert line.startswith("attached")
+    assert second.stdout.readline().startswith("attached")
     (checkout.root / "hold").unlink()
     said, _ = second.communicate(timeout=20)
     assert second.returncode == 1, said
@@ -116,6 +113,13 @@ def test_progress_is_that_of_the_sealed_trials(tmp_path):
     told = Sweeping([tmp_path / "one"])()
     assert told.text.startswith("9 of 36 trials")
     assert told.left_s > 0
+
+
+def test_nights_sweep_the_virtual_lab_only_where_it_is_named(checkout, capsys):
+    checkout.have(workers=5, kind="virtual")
+    assert main(["night", "sort"]) == 2
+    assert "-i " in capsys.readouterr().err
+    assert main(["night", "sort", "-i", "inventory/virtual"]) == 0
 
 
 def test_a_night_is_what_overnight_yml_is_told(checkout, capsys):
