@@ -433,7 +433,11 @@ PREFLIGHT = """
         (["Welcome to rack01!"], [], ""),
         (["ufw"], [], "Disable it (sudo ufw disable), or have it let in SSH and the table of"),
         (["firewalld"], [], "systemctl disable --now firewalld"),
-        (["docker"], [], "opens the ports that containers publish past the bench's own filter"),
+        (
+            ["docker"],
+            [],
+            "opens the ports that containers publish, which the bench's own filter does",
+        ),
         (["ufw", "docker"], [], 'packet_filter_beside: ["docker", "ufw"] for rack01 into'),
         (["ufw", "docker"], ["docker"], 'packet_filter_beside: ["ufw"] for rack01 into'),
         (["ufw"], ["ufw"], ""),
