@@ -96,7 +96,7 @@ def in_turn(settings: Settings, tonight: str) -> list[str]:
 
     A night that begins again keeps its order: its own runs do not count.
     """
-    results = Path(settings["root"]) / "results"
+    results = Path(settings["home"]) / "results"
 
     def reached(study: str) -> str:
         before = run_of(settings, study, "")
@@ -147,7 +147,7 @@ def sweep(directory: Path) -> int:
 
 def failures(settings: Settings, directory: Path, night: Night) -> Iterator[tuple[str, str]]:
     """Sweep the studies in order; yield each run that did not end well, with the reason."""
-    results = Path(settings["root"]) / "results"
+    results = Path(settings["home"]) / "results"
     for study in in_turn(settings, night.date):
         run = run_of(settings, study, night.date)
         if (results / run / "report.html").exists() and remaining(settings, run) == 0:
@@ -167,11 +167,10 @@ def failures(settings: Settings, directory: Path, night: Night) -> Iterator[tupl
 
 def remaining(settings: Settings, run: str) -> int | None:
     """Return how many trials of a run are open, None when nobody can say."""
-    root = settings["root"]
     with suppress(OSError, ValueError, KeyError):
         told = subprocess.run(
-            [f"{root}/.venv/bin/collect", "status", run, "--json"],
-            cwd=root,
+            [f"{settings['root']}/.venv/bin/collect", "status", run, "--json"],
+            cwd=settings["home"],
             capture_output=True,
             check=False,
         )
@@ -305,7 +304,7 @@ def output_of(
     try:
         return subprocess.run(
             [f"{settings['root']}/{command[0]}", *command[1:], *more],
-            cwd=settings["root"],
+            cwd=settings["home" if command[0].endswith("/collect") else "root"],
             env={**environment(settings), **OWN_CONNECTION, **READABLE},
             stdin=subprocess.DEVNULL,
             capture_output=True,
