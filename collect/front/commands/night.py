@@ -22,10 +22,9 @@ def add(commands: Commands) -> None:
         run,
         "sweep studies every night",
         """\
-From now on, sweep these studies every night, in runs of their own (STUDY-PROFILE-DATE); no
-trial starts after --until. It logs in to the machines as a night will, then installs a
-systemd timer on this machine, or prints the line for cron where there is no systemd.
-`--stop` removes it; results stay.
+From now on, sweep these studies every night, in order, in runs named by the night's date; no
+trial starts after --until. It installs a systemd timer on this machine, or prints the line for
+cron where there is no systemd. `--stop` removes it; results stay.
 
 examples:
   rackbench night sort overhead --from 22:00 --until 06:30
