@@ -204,6 +204,10 @@ final class Attempts {
     String signal = fork.killer();
     if (signal.isEmpty()) {
       return "";
+    } else if (fork.isProgram()) {
+      return ("%s ended the client's command or its JVM (status %d): somebody did, or the kernel for"
+              + " want of memory (the node has %s); look for oom-kill in the node's journal")
+          .formatted(signal, fork.exitStatus(), memory());
     }
     return ("%s ended the client's JVM (status %d): somebody did, or the kernel for want of memory"
             + " (heap %d MiB, the node has %s); look for oom-kill in the node's journal")

@@ -52,7 +52,9 @@ public final class Runner {
         options.group() == null
             ? plan.between(options.first(), options.last())
             : plan.group(options.group());
-    ServingNodes nodes = new ServingNodes(LabFile.read(options.lab()));
+    LabFile lab = LabFile.read(options.lab());
+    ServingNodes nodes = new ServingNodes(lab);
+    Programs programs = new Programs(options, lab);
     for (PlannedTrial trial : trials) {
       if (!Files.isDirectory(options.clients().resolve(trial.client()))) {
         throw new BadInput(
@@ -62,6 +64,7 @@ public final class Runner {
       if (nodes.healthPort() != 0) {
         nodes.of(trial); // refuses what no node serves
       }
+      programs.check(trial);
     }
     // Counted on from here by a clock that nobody sets.
     this.nanosToDeadline =

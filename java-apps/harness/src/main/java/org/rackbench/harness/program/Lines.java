@@ -1,0 +1,53 @@
+package org.rackbench.harness.program;
+
+import java.io.BufferedReader;
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.Reader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** The lines of a file, none of which may be as long as to exhaust the heap. */
+final class Lines implements Closeable {
+
+  private static final int LONGEST = 4 << 20;
+
+  private final Reader in;
+  private final StringBuilder line = new StringBuilder();
+  private int number;
+
+  Lines(Path file) throws IOException {
+    // Not Files.newBufferedReader, which refuses what is not UTF-8: a program may print anything.
+    in = new BufferedReader(new InputStreamReader(Files.newInputStream(file), StandardCharsets.UTF_8));
+  }
+
+  /** Returns the next line without its end, or null. */
+  String next() throws IOException, UnreadableOutput {
+    line.setLength(0);
+    number++;
+    int read = in.read();
+    if (read < 0) {
+      return null;
+    }
+    for (; read >= 0 && read != '\n'; read = in.read()) {
+      if (line.length() == LONGEST) {
+        throw new UnreadableOutput("%s is longer than %d characters".formatted(where(), LONGEST));
+      }
+      line.append((char) read);
+    }
+    int end = line.length() - 1;
+    return end >= 0 && line.charAt(end) == '\r' ? line.substring(0, end) : line.toString();
+  }
+
+  /** Returns how messages name the line that was read last. */
+  String where() {
+    return "line " + number;
+  }
+
+  @Override
+  public void close() throws IOException {
+    in.close();
+  }
+}
