@@ -119,7 +119,7 @@ public record Manifest(Path directory, List<String> command, Form form) {
     throw new BadInput(
         "%s: command[0] is '%s', which is not installed on this node; add its package to"
             .formatted(file, program)
-            + " client_packages and run site.yml, or write ./%s if it lies beside the manifest"
+            + " bench_client_packages and run site.yml, or write ./%s if it lies beside the manifest"
                 .formatted(program));
   }
 
