@@ -104,7 +104,7 @@ def jvm_options() -> Sequence[str]:
     return command[command.index("/usr/bin/java") + 1 : command.index("-cp")]
 
 
-def study(name: str, clients: str, **settings: Any) -> dict[str, Any]:
+def study(name: str, clients: str | Mapping[str, str], **settings: Any) -> dict[str, Any]:
     """A study file with one factor, `concurrency`; `settings` complete or replace its keys."""
     return {
         "schema": 1,
