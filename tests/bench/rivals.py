@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import jmeter_run
 from bench_lab import BenchLab
-from by_hand import CLIENT, HandRun, Trial, study
+from by_hand import HandRun, Trial, study
 from row import Row, rate, share
 
 CONCURRENCY = (1, 30, 100)
@@ -94,9 +94,7 @@ def compared(
 
 
 def install(lab: BenchLab) -> None:
-    """Put wrk, from the packages in the image, and JMeter on the client."""
-    apt = ["-m", "ansible.builtin.apt", "-a", "name=wrk install_recommends=false"]
-    lab.clocked([".venv/bin/ansible", CLIENT, "--become", *apt])
+    """Put JMeter on the client; wrk is there."""
     jmeter_run.install(lab, JMETER_OPTIONS)
 
 
