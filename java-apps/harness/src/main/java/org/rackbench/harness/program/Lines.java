@@ -1,6 +1,5 @@
 package org.rackbench.harness.program;
 
-import java.io.BufferedReader;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -14,24 +13,29 @@ final class Lines implements Closeable {
 
   private static final int LONGEST = 4 << 20;
 
+  private static final int NOTHING = -1;
+
   private final Reader in;
+  private final char[] buffer = new char[1 << 16];
   private final StringBuilder line = new StringBuilder();
+  private int from;
+  private int to;
   private int number;
 
   Lines(Path file) throws IOException {
     // Not Files.newBufferedReader, which refuses what is not UTF-8: a program may print anything.
-    in = new BufferedReader(new InputStreamReader(Files.newInputStream(file), StandardCharsets.UTF_8));
+    in = new InputStreamReader(Files.newInputStream(file), StandardCharsets.UTF_8);
   }
 
   /** Returns the next line without its end, or null. */
   String next() throws IOException, UnreadableOutput {
     line.setLength(0);
     number++;
-    int read = in.read();
-    if (read < 0) {
+    int read = read();
+    if (read == NOTHING) {
       return null;
     }
-    for (; read >= 0 && read != '\n'; read = in.read()) {
+    for (; read != NOTHING && read != '\n'; read = read()) {
       if (line.length() == LONGEST) {
         throw new UnreadableOutput("%s is longer than %d characters".formatted(where(), LONGEST));
       }
@@ -39,6 +43,18 @@ final class Lines implements Closeable {
     }
     int end = line.length() - 1;
     return end >= 0 && line.charAt(end) == '\r' ? line.substring(0, end) : line.toString();
+  }
+
+  private int read() throws IOException {
+    if (from == to) {
+      from = 0;
+      to = in.read(buffer);
+      if (to <= 0) {
+        to = 0;
+        return NOTHING;
+      }
+    }
+    return buffer[from++];
   }
 
   /** Returns how messages name the line that was read last. */

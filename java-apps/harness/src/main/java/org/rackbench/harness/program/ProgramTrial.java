@@ -15,7 +15,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import org.rackbench.harness.trial.Durable;
 import org.rackbench.harness.trial.ErrorText;
 import org.rackbench.harness.trial.Json;
@@ -153,7 +152,8 @@ public final class ProgramTrial {
       return null;
     }
     int status = process.exitValue();
-    List<ProcessHandle> left = Leftovers.after(GRACE_NANOS, attempt, process.pid());
+    List<String> left =
+        Leftovers.after(GRACE_NANOS, attempt, process.pid()).stream().map(Leftovers::name).toList();
     Leftovers.kill(attempt, process.pid());
     if (ENDED_FROM_OUTSIDE.contains(status)) {
       return status;
@@ -204,20 +204,15 @@ public final class ProgramTrial {
   }
 
   /** Makes the outcome of a command that has ended. */
-  private void judge(int status, List<ProcessHandle> left) throws IOException {
+  private void judge(int status, List<String> left) throws IOException {
     Path output = size(plan.output()) > 0 ? plan.output() : printed;
     String found = "";
     if (status != 0) {
       found = "the command ended with status " + status;
     } else if (!left.isEmpty()) {
       found =
-          "the command left %d processes behind, which were killed: %s; have it wait for them"
-              .formatted(
-                  left.size(),
-                  left.stream()
-                      .limit(LISTED)
-                      .map(Leftovers::name)
-                      .collect(Collectors.joining(", ")));
+          "the command left processes behind, which were killed: %s; have it wait for them"
+              .formatted(String.join(", ", left.subList(0, Math.min(LISTED, left.size()))));
     } else if (size(output) == 0) {
       found = "the command left nothing: neither the file {output} nor a line on standard output";
     } else if (size(output) > MOST_OUTPUT_BYTES) {

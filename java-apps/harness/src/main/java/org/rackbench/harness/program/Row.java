@@ -21,7 +21,7 @@ record Row(String where, Map<String, Integer> places, List<String> values) {
   /** Returns a whole number that must be there. */
   long whole(String column) throws UnreadableOutput {
     String text = text(column);
-    if (!text.matches("[0-9]{1,18}|[0-9]{19}")) {
+    if (!text.matches("[0-9]{1,19}")) {
       throw new UnreadableOutput(
           "%s has the %s '%s', not a whole number".formatted(where, column, text));
     }

@@ -179,8 +179,8 @@ class RunnerProgramTest {
     "'echo start_ns,elapsed_ns; echo $(date +%s%N),soon', elapsed_ns 'soon'",
     "'echo start_ns,elapsed_ns,time; echo 1,2,3', the column time",
     "exit 3, the command ended with status 3",
-    "'sleep 1000 & echo start_ns,elapsed_ns', left 1 processes behind",
-    "'setsid sleep 1000 & echo start_ns,elapsed_ns', left 1 processes behind",
+    "'sleep 1000 & echo start_ns,elapsed_ns', left processes behind",
+    "'setsid sleep 1000 & echo start_ns,elapsed_ns', left processes behind",
     "'mkdir $3; ln -s / $3/root; chmod 0 $3', the command left nothing",
   })
   void whatAProgramDoesWrongIsAnOutcome(String script, String reason) throws Exception {
