@@ -13,8 +13,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Which package of the harness may know which: {@code runner} knows the others, {@code program}
- * knows {@code trial}, and never the other way round. What a client knows of them is a module of its
- * own.
+ * knows {@code trial}, and never the other way round. What a client knows of them is a module of
+ * its own.
  */
 class PackagesTest {
 

@@ -21,7 +21,9 @@ import org.rackbench.harness.trial.Json;
  */
 final class CallFile implements Closeable {
 
-  /** Clocks that are read one after the other, whole milliseconds, and a small step of the clock. */
+  /**
+   * Clocks that are read one after the other, whole milliseconds, and a small step of the clock.
+   */
   private static final long TOLERANCE = TimeUnit.SECONDS.toNanos(1);
 
   /** A call may be sent so much earlier than it was due. */
@@ -122,7 +124,7 @@ final class CallFile implements Closeable {
     if (call.start() < from - TOLERANCE || call.start() > to + TOLERANCE - call.elapsed()) {
       throw new UnreadableOutput(
           "%s: the call began %.3f s after the start of the command, which ran for %.3f s; times"
-              .formatted(where, ((double) call.start() - from) / 1e9, nanos() / 1e9)
+                  .formatted(where, ((double) call.start() - from) / 1e9, nanos() / 1e9)
               + " must be those of this node's clock, since 1970");
     }
     if (arrival != null && call.due() == Call.NONE && !call.isWarmup()) {

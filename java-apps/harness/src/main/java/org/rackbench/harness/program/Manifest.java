@@ -61,7 +61,9 @@ public record Manifest(Path directory, List<String> command, Form form) {
     }
     Manifest manifest =
         new Manifest(
-            directory.toRealPath(), words(file, keys.get("command")), form(file, keys.get("reads")));
+            directory.toRealPath(),
+            words(file, keys.get("command")),
+            form(file, keys.get("reads")));
     manifest.checkProgram(file);
     for (int i = 1; i < manifest.command.size(); i++) {
       manifest.checkArgument(file, i);
@@ -118,7 +120,7 @@ public record Manifest(Path directory, List<String> command, Form form) {
     }
     throw new BadInput(
         "%s: command[0] is '%s', which is not installed on this node; add its package to"
-            .formatted(file, program)
+                .formatted(file, program)
             + " bench_client_packages and run site.yml, or write ./%s if it lies beside the manifest"
                 .formatted(program));
   }

@@ -132,22 +132,17 @@ public final class ProgramPlan {
     if (in instanceof List<?> list) {
       int end = path.indexOf('.') < 0 ? path.length() : path.indexOf('.');
       String place = path.substring(0, end);
-      Object one =
-          place.matches("[0-9]{1,4}") && Integer.parseInt(place) < list.size()
-              ? list.get(Integer.parseInt(place))
-              : null;
+      boolean isThere = place.matches("[0-9]{1,4}") && Integer.parseInt(place) < list.size();
+      Object one = isThere ? list.get(Integer.parseInt(place)) : null;
       return end == path.length() ? one : find(one, path.substring(end + 1));
-    } else if (!(in instanceof Map<?, ?> map)) {
+    }
+    if (!(in instanceof Map<?, ?> map)) {
       return null;
-    } else if (map.get(path) != null) {
-      return map.get(path);
     }
-    for (int dot = path.indexOf('.'); dot >= 0; dot = path.indexOf('.', dot + 1)) {
-      Object found = find(map.get(path.substring(0, dot)), path.substring(dot + 1));
-      if (found != null) {
-        return found;
-      }
+    Object found = map.get(path);
+    for (int dot = path.indexOf('.'); found == null && dot >= 0; dot = path.indexOf('.', dot + 1)) {
+      found = find(map.get(path.substring(0, dot)), path.substring(dot + 1));
     }
-    return null;
+    return found;
   }
 }

@@ -273,7 +273,8 @@ public final class ProgramTrial {
   /** Keeps a summary, and the text that it was read from. */
   private void keep(Summary summary, Path output) throws IOException, UnreadableOutput {
     if (Files.size(output) > MOST_SUMMARY_BYTES) {
-      throw new UnreadableOutput("there are more than %d bytes of it".formatted(MOST_SUMMARY_BYTES));
+      throw new UnreadableOutput(
+          "there are more than %d bytes of it".formatted(MOST_SUMMARY_BYTES));
     }
     Files.copy(output, attempt.resolve(SUMMARY));
     end(Trial.OK, "");
@@ -292,8 +293,7 @@ public final class ProgramTrial {
     result.put("outcome", outcome);
     result.put("reason", reason);
     result.put(
-        "program",
-        Json.of("command", words, "reads", manifest.form().word(), "summary", null));
+        "program", Json.of("command", words, "reads", manifest.form().word(), "summary", null));
   }
 
   @SuppressWarnings("unchecked")

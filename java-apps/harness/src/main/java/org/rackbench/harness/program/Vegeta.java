@@ -13,8 +13,8 @@ import org.rackbench.harness.trial.Json;
 
 /**
  * The form {@code vegeta}: what {@code vegeta encode} writes, JSON or CSV, a result a line. vegeta
- * says when it sent a call. In an open loop, call number n was due n gaps after the first one,
- * and the beginning of that schedule is the latest at which no call was sent before it was due.
+ * says when it sent a call. In an open loop, call number n was due n gaps after the first one, and
+ * the beginning of that schedule is the latest at which no call was sent before it was due.
  */
 final class Vegeta implements Form.Reader {
 

@@ -37,8 +37,7 @@ final class Programs {
     if (!refusal.isEmpty()) {
       throw new BadInput(
           "%s: the client %s reads %s, and trial %s has an arrival: %s; or make the rate a factor"
-              .formatted(
-                      client, trial.client(), manifest.form().word(), trial.id(), refusal)
+                  .formatted(client, trial.client(), manifest.form().word(), trial.id(), refusal)
               + " that the command is told, without the key arrival");
     }
   }

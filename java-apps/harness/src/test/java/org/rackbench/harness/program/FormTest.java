@@ -61,8 +61,10 @@ class FormTest {
         JTL_HEADER
             + jtl(5, "12,byte,200,OK,Users 1-1,text,true,,200,120,2,2")
             + jtl(6, "13,byte,200,\"a, \"\"b\"\"\nc\",Users 1-2,text,false,not it,200,120,2,2")
-            + jtl(7, "14,byte,Non HTTP response code: java.net.SocketTimeoutException,"
-                + "Non HTTP response message: Read timed out,Users 1-1,text,false,,0,0,2,2")
+            + jtl(
+                7,
+                "14,byte,Non HTTP response code: java.net.SocketTimeoutException,"
+                    + "Non HTTP response message: Read timed out,Users 1-1,text,false,,0,0,2,2")
             + jtl(8, "15,byte,500,Error,Users 1-1,text,false,,200,120,2,2");
     List<String> rows = read(Form.JTL, null, output);
     assertEquals(
@@ -83,10 +85,13 @@ class FormTest {
     assertTrue(refusal(Form.JTL, "<?xml version=\"1.0\"?>\n").contains("no column timeStamp"));
     assertTrue(refusal(Form.JTL, "timeStamp,elapsed\n1,2\n").contains("no column success"));
     String transaction =
-        jtl(5, "12,all,200,\"Number of samples in transaction : 2, number of failing samples : 0\","
-            + "U 1-1,,true,,1,1,1,1");
+        jtl(
+            5,
+            "12,all,200,\"Number of samples in transaction : 2, number of failing samples : 0\","
+                + "U 1-1,,true,,1,1,1,1");
     String sample = jtl(5, "12,byte,200,OK,Users 1-1,text,true,,200,120,2,2");
-    assertTrue(refusal(Form.JTL, JTL_HEADER + sample + transaction).contains("times are there twice"));
+    assertTrue(
+        refusal(Form.JTL, JTL_HEADER + sample + transaction).contains("times are there twice"));
     assertTrue(refusal(Form.JTL, JTL_HEADER + "5,12,byte\n").contains("line 2 has 3 columns"));
     String early = jtl(-2000, "12,byte,200,OK,Users 1-1,text,true,,200,120,2,2");
     assertTrue(refusal(Form.JTL, JTL_HEADER + early).contains("the call began -2.000 s after"));
@@ -120,7 +125,9 @@ class FormTest {
   })
   void whatVegetaEncodesIsReadAsItIs(String encoding, String spacing) throws Exception {
     // Call 2 was sent 3 ms late, and ended first.
-    long[][] hits = {{2, 203_000_000L, 1_000_000L}, {0, 0, 5_000_000L}, {1, 100_000_000L, 200_000_000L}};
+    long[][] hits = {
+      {2, 203_000_000L, 1_000_000L}, {0, 0, 5_000_000L}, {1, 100_000_000L, 200_000_000L}
+    };
     StringBuilder output = new StringBuilder();
     for (long[] hit : hits) {
       output.append(

@@ -17,7 +17,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.rackbench.harness.trial.Json;
 
-/** What becomes of a trial whose client is a program, by real runner processes and shell scripts. */
+/**
+ * What becomes of a trial whose client is a program, by real runner processes and shell scripts.
+ */
 class RunnerProgramTest {
 
   private static final String PROGRAM = "program";
@@ -147,8 +149,7 @@ class RunnerProgramTest {
     assertEquals(0, bench.runner().status());
     assertOutcome("t1", "ok", "");
     assertEquals(0, bench.trial("t1").get("calls_rows"));
-    Map<?, ?> summary =
-        (Map<?, ?>) ((Map<?, ?>) bench.trial("t1").get("program")).get("summary");
+    Map<?, ?> summary = (Map<?, ?>) ((Map<?, ?>) bench.trial("t1").get("program")).get("summary");
     assertEquals(6300, summary.get("calls"));
     assertEquals(0.635, ((Number) summary.get("mean_ms")).doubleValue(), 1e-9);
     assertEquals(1.2, ((Number) summary.get("p99_ms")).doubleValue(), 1e-9);
@@ -184,7 +185,8 @@ class RunnerProgramTest {
     "'mkdir $3; ln -s / $3/root; chmod 0 $3', the command left nothing",
   })
   void whatAProgramDoesWrongIsAnOutcome(String script, String reason) throws Exception {
-    program("{command: [sh, run.sh, '{calls}', '{output}', '{directory}/locked'], reads: csv}", script);
+    program(
+        "{command: [sh, run.sh, '{calls}', '{output}', '{directory}/locked'], reads: csv}", script);
     plan("t1");
     Bench.Ended runner = bench.runner();
     assertEquals(0, runner.status(), runner.output());
