@@ -100,8 +100,8 @@ class Trial:
     `parts` is None where no parts of calls were logged, `resources` where nothing was sampled;
     `machines` are the nodes that were to be. `phases` are what the client's JVM did in each.
     `profiles` and `capture` are those of trials that never count. `late_ns` is by how much free
-    threads began the calls of an open loop late, at the 99th percentile. `program` is the command of
-    a client that is no Java class.
+    threads began the calls of an open loop late, at the 99th percentile. `program` is the command
+    of a client that is no Java class.
     """
 
     directory: Path

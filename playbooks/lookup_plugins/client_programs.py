@@ -81,6 +81,4 @@ class LookupModule(LookupBase):
         self, terms: list[str], variables: dict[str, Any] | None = None, **options: Any
     ) -> list[dict[str, str]]:
         """Return the files below all directories."""
-        return [
-            file for term in terms or [str(CLIENTS)] for file in files_of_programs(Path(term))
-        ]
+        return [file for term in terms or [str(CLIENTS)] for file in files_of_programs(Path(term))]

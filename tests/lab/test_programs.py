@@ -47,9 +47,7 @@ done
     lab.output("client1", f"mkdir {place} && chmod 0755 {place}")
     try:
         for name, text in (("client.yml", manifest), ("count.sh", script)):
-            lab.ssh(
-                "client1", f"sudo sh -c 'cat > {place}/{name}'", given=text.encode()
-            )
+            lab.ssh("client1", f"sudo sh -c 'cat > {place}/{name}'", given=text.encode())
         (one,) = run(lab, Planned("unseen", {"any": 1}))
     finally:
         lab.output("client1", f"rm -r {place}")

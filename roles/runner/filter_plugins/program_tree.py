@@ -10,7 +10,7 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: "{{ (files | program_tree('/opt/rackbench/clients')).directories }}"
   vars:
-    files: [{path: wrk/client.yml, source: playbooks/clients/wrk/client.yml, sha256: '0a', mode: '0644'}]
+    files: [{path: wrk/client.yml, source: /kit/client.yml, sha256: '0a', mode: '0644'}]
 """
 
 Files = Sequence[dict[str, str]]
