@@ -47,7 +47,7 @@ class Calls:
         return CellTrial.of(trial, self.counted[trial.id])
 
     def pooled(self, trials: Iterable[str]) -> Pooled | None:
-        """Return the calls of some trials together; None without a trial or without single calls."""
+        """Return the calls of some trials together; None without one or without single calls."""
         members = [self.counted[name] for name in trials]
         return pool(members) if members and all(m.summary.is_single for m in members) else None
 
