@@ -57,6 +57,7 @@ ORDER = [
     "growth",
     "upkeep",
     "example",
+    "histories",
     "rack",
     "virtual_lab",
 ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from collect.errors import InputError
 from collect.printable import as_printed, printable
+from collect.project import find_project
 from collect.run.arrival import LEAD_S, RATE, SPACINGS, Arrival, geometric_rates, is_rate
 from collect.run.cell import Cell, Level, level_text
 from collect.run.stop import StopRule
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 Setting = Level | Sequence[Level]
 
 STUDIES = Path("playbooks/studies")
+KIT_STUDIES = Path(__file__).parents[1] / "studies"
+"""The studies of the kit: a link to playbooks/studies in a checkout, copies in a wheel."""
 LEAST_OK = 0.9
 """The share of a trial's measured calls that must be ok, unless the study says otherwise."""
 CELL_COLUMNS = (
@@ -188,11 +191,14 @@ class Study:
 
 
 def find_study(name: str) -> Path:
-    """Return the path of a study: `name` is a file, or the name of one in playbooks/studies."""
+    """Return the path of a study: `name` is a file, or the name of one in playbooks/studies.
+
+    In a project directory, its own studies come first.
+    """
     path = Path(name)
     if path.suffix in {".yml", ".yaml"}:
         return path
-    folders = (STUDIES, Path(__file__).parents[2] / STUDIES)
+    folders = study_folders()
     for folder in folders:
         if (folder / f"{name}.yml").is_file():
             return folder / f"{name}.yml"
@@ -201,6 +207,12 @@ def find_study(name: str) -> Path:
         f"there is no study {name!r} in {STUDIES}; choose one of {', '.join(known) or '(none)'}, "
         "or give the path of a study file"
     )
+
+
+def study_folders() -> list[Path]:
+    """Return where studies are found by their names, the first one first."""
+    project = find_project()
+    return [*([project.studies] if project else []), STUDIES, KIT_STUDIES]
 
 
 def load_study(path: Path) -> Study:

@@ -1,63 +1,137 @@
-#!/usr/bin/env python3
-"""Prints as wrk, vegeta or JMeter does, whichever name it has, and calls nobody.
+"""A checkout with stand-ins for Ansible's programs, which say what a test tells them to."""
 
-For machines that lack them: what they are told, and where and how they say what they measured.
-"""
-
+import json
+import os
+import subprocess
 import sys
-import time
 from pathlib import Path
 
-WRK = """Running 1s test @ {url}
-  2 threads and 2 connections
-  Thread Stats   Avg      Stdev     Max   +/- Stdev
-    Latency   635.00us  120.00us   2.50ms   93.69%
-    Req/Sec     3.10k   100.00     3.30k    70.00%
-  Latency Distribution
-     50%  600.00us
-     75%  650.00us
-     90%  700.00us
-     99%    1.20ms
-  6300 requests in 1.00s, 1.20MB read
-Requests/sec:   6299.50
-Transfer/sec:      1.20MB
+ROOT = Path(__file__).parents[2]
+
+PLAYBOOK = """\
+#!{python}
+# Writes the events that are told for this playbook, and waits while a file says so.
+import json, os, signal, sys, time
+from pathlib import Path
+here = Path(__file__).resolve().parents[2]
+name = next(Path(word).stem for word in sys.argv if word.startswith("playbooks/"))
+with open(here / "called", "a") as file:
+    file.write(json.dumps(sys.argv[1:]) + "\\n")
+def stopped(*_):
+    (here / "stopped").touch()
+    sys.exit(99)
+signal.signal(signal.SIGINT, stopped)
+print("the output of", name)
+told = json.loads((here / "told.json").read_text())
+events = Path(os.environ["RACKBENCH_EVENTS"])
+for event in told.get(name, [{{"event": "end", "ok": True, "changed": {{}}}}]):
+    with events.open("a") as file:
+        file.write(json.dumps({{"at": time.time(), **event}}) + "\\n")
+    while event["event"] == "play" and (here / "hold").exists():
+        time.sleep(0.05)
+    failed = event["event"] == "end" and not event["ok"]
+sys.exit(2 if failed else 0)
+"""
+INVENTORY = """\
+#!{python}
+from pathlib import Path
+print((Path(__file__).resolve().parents[2] / "inventory.json").read_text())
+"""
+ANSIBLE = """\
+#!{python}
+# Writes what `ansible nodes -m debug -a var=baseline_sockets --tree DIRECTORY` does.
+import json, sys
+from pathlib import Path
+inventory = Path(__file__).resolve().parents[2] / "inventory.json"
+for name in json.loads(inventory.read_text())["_meta"]["hostvars"]:
+    sockets = {{"tomcat_port": "192.0.2.9:8080"}}
+    (Path(sys.argv[-1]) / name).write_text(json.dumps({{"baseline_sockets": sockets}}))
 """
 
 
-def wrk(arguments):
-    assert arguments[:3] == ["--threads=2", "--connections=2", "--duration=1s"], arguments
-    assert arguments[-1].endswith("/byte"), arguments
-    print(WRK.format(url=arguments[-1]), end="")
+def play(name, at=None):
+    """The event of a play; `at` in seconds since 1970."""
+    return {"event": "play", "name": name, **({} if at is None else {"at": at})}
 
 
-def vegeta(arguments):
-    command, *arguments = arguments
-    *options, last = arguments if command == "encode" else [*arguments, ""]
-    given = dict(zip(options[::2], options[1::2], strict=True))
-    if command == "attack":
-        assert Path(given["-targets"]).read_text().endswith("/byte\n")
-        seconds = float(given["-duration"].removesuffix("s"))
-        Path(given["-output"]).write_text(f"{time.time_ns()} {given['-rate']} {seconds}")
-        time.sleep(seconds)
-        return
-    assert (command, given["-to"]) == ("encode", "csv")
-    begin, rate, seconds = map(float, Path(last).read_text().split())
-    with Path(given["-output"]).open("w") as log:
-        for seq in range(round(rate * seconds)):
-            start = int(begin + seq * 1e9 / rate)
-            print(f"{start},200,1000000,0,1,,eA==,,{seq},GET,http://x/byte,", file=log)
+def failed(node, reason, task="role : Install | Get it"):
+    return {"event": "failed", "task": task, "node": node, "reason": reason}
 
 
-def jmeter(arguments):
-    given = dict(one.split("=") for one in arguments if one.startswith("-J"))
-    assert (given["-Jpath"], given["-Jthreads"], given["-Jseconds"]) == ("/byte", "2", "2")
-    assert Path(arguments[arguments.index("-t") + 1]).read_text().startswith("<?xml")
-    with Path(arguments[arguments.index("-l") + 1]).open("w") as log:
-        print("timeStamp,elapsed,label,success", file=log)
-        for call in range(20):
-            print(f"{time.time_ns() // 10**6},{call},get,true", file=log)
-            time.sleep(0.1)
+def end(*, ok=True, **changed):
+    return {"event": "end", "ok": ok, "changed": changed}
 
 
-if __name__ == "__main__":
-    {"wrk": wrk, "vegeta": vegeta, "jmeter": jmeter}[Path(sys.argv[0]).name](sys.argv[1:])
+class StandIn:
+    """A checkout in a directory, the projects of which a test makes itself."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        (root / ".venv/bin").mkdir(parents=True)
+        programs = {
+            "ansible-playbook": PLAYBOOK,
+            "ansible-inventory": INVENTORY,
+            "ansible": ANSIBLE,
+        }
+        for name, text in programs.items():
+            program = root / ".venv/bin" / name
+            program.write_text(text.format(python=sys.executable))
+            program.chmod(0o755)
+        (root / "playbooks").mkdir()
+        for name in ("filter_plugins", "studies"):
+            (root / "playbooks" / name).symlink_to(ROOT / "playbooks" / name)
+        (root / "playbooks/site.yml").touch()
+        (root / "ansible.cfg").touch()
+        for name in ("inventory", "roles"):
+            (root / name).symlink_to(ROOT / name)
+        self.tell()
+        self.have()
+
+    def tell(self, **events) -> None:
+        """Set the events of each playbook, by its name without .yml."""
+        (self.root / "told.json").write_text(json.dumps(events))
+
+    def have(self, workers=3, kind="physical", **addresses) -> None:
+        """Set the inventory: so many workers, and addresses other than usual."""
+        names = ["client1", "broker1", *(f"worker{k}" for k in range(1, workers + 1))]
+        hosts = {
+            name: {
+                "ansible_host": addresses.get(name, f"192.0.2.{place}"),
+                "node_address": addresses.get(name, f"192.0.2.{place}"),
+                "rackbench_lab_kind": kind,
+            }
+            for place, name in enumerate(names, 1)
+        }
+        content = {
+            "_meta": {"hostvars": hosts},
+            "all": {"children": ["control", "nodes"]},
+            "control": {"hosts": ["localhost"]},
+            "nodes": {"children": ["client", "broker", "workers"]},
+            "client": {"hosts": names[:1]},
+            "broker": {"hosts": names[1:2]},
+            "workers": {"hosts": names[2:]},
+        }
+        (self.root / "inventory.json").write_text(json.dumps(content))
+
+    @property
+    def called(self) -> list[list[str]]:
+        """The arguments of each playbook that was run."""
+        path = self.root / "called"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    @property
+    def played(self) -> list[str]:
+        """The names of the playbooks that were run."""
+        return [next(w for w in words if w.startswith("playbooks/"))[10:] for words in self.called]
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        """Start the program as a user does, from the checkout."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "collect.front", *arguments],
+            cwd=self.root,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_STATE_HOME": str(self.root / "state")},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )

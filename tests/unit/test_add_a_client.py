@@ -215,7 +215,7 @@ def test_the_script_of_the_example_is_short(blocks):
 def test_an_example_of_a_program_can_be_run(tree, tmp_path, client, program, reads):
     """With the program itself where it is installed, else with what prints like it."""
     if not shutil.which(program):
-        shutil.copy(Path(__file__).with_name("stand_in.py"), tmp_path / program)
+        shutil.copy(Path(__file__).with_name("program_stand_in.py"), tmp_path / program)
         (tmp_path / program).chmod(0o755)
     with serving(tree) as (lab, port):
         study = {

@@ -1,0 +1,117 @@
+"""A node that fails during site.yml: its reason stays whole; nothing goes on without a broker."""
+
+import pytest
+from loading import ROOT
+from played_nodes import Lab
+
+TASKS = f"{ROOT}/playbooks/tasks"
+TOMCAT = "rackbench-tomcat.service"
+DEAD = {"ansible_ssh_executable": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
+
+
+@pytest.fixture
+def lab(tmp_path):
+    return Lab(tmp_path)
+
+
+def failing(task):
+    return f"""
+- hosts: worker1
+  gather_facts: false
+  any_errors_fatal: false
+  tasks:
+    - block:
+        - name: Do it
+{task}
+      rescue:
+        - ansible.builtin.import_tasks: {TASKS}/leave_out.yml
+"""
+
+
+@pytest.mark.parametrize(
+    ("task", "kept"),
+    [
+        (
+            "          ansible.builtin.raw: echo no room on it >&2; exit 3",
+            ": worker1: Do it: non-zero return code; exit status 3; no room on it Origin",
+        ),
+        (
+            "          ansible.builtin.raw: 'true'\n          failed_when: true",
+            ": worker1: Do it: it gave no reason; run site.yml -vvv --limit worker1 Origin",
+        ),
+        (
+            "          ansible.builtin.raw: echo half of it\n          failed_when: true",
+            ": worker1: Do it: half of it Origin",
+        ),
+        (
+            "          ansible.builtin.raw: echo {{ item }} is bad >&2; exit {{ item }}\n"
+            "          loop: [0, 4, 5]",
+            "exit status 4; exit status 5; 4 is bad; 5 is bad Origin",
+        ),
+        (
+            f"          ansible.builtin.raw: echo Job for {TOMCAT} failed >&2; exit 1",
+            f"Job for {TOMCAT} failed; the journal of {TOMCAT} ends: it is all in the journal; more"
+            f" with journalctl -u {TOMCAT} on the node, then run site.yml again Origin",
+        ),
+    ],
+)
+def test_the_reason_of_a_node_that_is_left_out_is_whole(lab, task, kept):
+    _, said = lab.play(failing(task))
+    assert kept in said.replace('\\"', '"'), said
+
+
+LOST = f"""
+- hosts: nodes
+  gather_facts: false
+  any_errors_fatal: false
+  tasks:
+    - ansible.builtin.set_fact: {{validate_answer: {{}}}}
+    - ansible.builtin.raw: "true"
+- import_playbook: {ROOT}/playbooks/left_out.yml
+"""
+
+
+def test_a_node_whose_connection_ended_is_named_at_the_end_with_its_reason(lab):
+    lab.write(worker2=DEAD)
+    code, said = lab.play(LOST)
+    summary = said.partition("TASK [Name the nodes that are not ready]")[2]
+    assert code != 0
+    assert "worker2: its connection ended during this playbook (" in summary
+    assert "Connection refused" in summary
+    assert "worker1" not in summary.partition("PLAY RECAP")[0]
+
+
+def test_a_site_where_all_are_there_to_the_end_names_nobody(lab):
+    code, said = lab.play(LOST)
+    assert code == 0, said
+
+
+READY = f"""
+- hosts: {{asked}}
+  gather_facts: false
+  any_errors_fatal: false
+  tasks:
+    - ansible.builtin.set_fact: {{{{validate_answer: {{{{}}}}}}}}
+    - ansible.builtin.raw: "true"
+- hosts: broker
+  gather_facts: false
+  tasks:
+    - ansible.builtin.set_fact: {{{{site_broker_is_ready: true}}}}
+- hosts: workers
+  gather_facts: false
+  tasks:
+    - ansible.builtin.import_tasks: {TASKS}/broker_ready.yml
+"""
+
+
+def test_workers_do_not_go_on_without_a_broker_whose_connection_ended(lab):
+    lab.write(broker1=DEAD)
+    code, said = lab.play(READY.format(asked="nodes"))
+    assert code != 0
+    assert "the broker on broker1 is not ready, and nothing works without it" in said
+
+
+@pytest.mark.parametrize("limit", ["nodes", "worker1"])
+def test_workers_go_on_with_a_broker_that_is_ready_or_that_limit_leaves_out(lab, limit):
+    code, said = lab.play(READY.format(asked="nodes"), "--limit", limit)
+    assert code == 0, said
