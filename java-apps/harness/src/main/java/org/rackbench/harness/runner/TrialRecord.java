@@ -221,12 +221,10 @@ final class TrialRecord {
             "captured", trial.isCaptured(),
             "parts", Files.exists(attempt.resolve(Trial.PARTS)) ? sealed(Trial.PARTS) : null,
             "capture", trial.isCaptured() ? captured() : null,
-            "imported", null);
+            "imported", null,
+            "program", result.get("program") instanceof Map<?, ?> said ? program(said) : null);
     if (result.containsKey("arrival")) {
       record.put("arrival", result.get("arrival"));
-    }
-    if (result.get("program") instanceof Map<?, ?> program) {
-      record.put("program", program(program));
     }
     record.putAll(NOT_CONTRIBUTED);
     record.putAll(entries);

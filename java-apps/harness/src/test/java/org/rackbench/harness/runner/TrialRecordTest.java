@@ -78,7 +78,7 @@ class TrialRecordTest {
     Map<String, Object> record = written(Map.of());
     assertEquals(2, record.get("schema"));
     assertEquals("", record.get("restart")); // the plan of an earlier version does not say
-    for (String key : List.of("phases", "parts", "resources", "capture", "left_work")) {
+    for (String key : List.of("phases", "parts", "resources", "capture", "left_work", "program")) {
       assertTrue(record.containsKey(key), key);
       assertNull(record.get(key), key);
     }
