@@ -89,7 +89,8 @@ class HandRun:
         return (
             f"java {' '.join(jvm_options())} -cp '/opt/rackbench/harness/*' "
             f"org.rackbench.harness.runner.Runner --run {self.path} --lab {lab_file} "
-            f"--clients /opt/rackbench/clients --lock {self.path}/lock --group {self.path}/open"
+            f"--clients /opt/rackbench/clients:/opt/rackbench/programs --lock {self.path}/lock "
+            f"--group {self.path}/open"
         )
 
 

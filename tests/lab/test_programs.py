@@ -25,7 +25,7 @@ def test_wrk_calls_the_resource_of_a_worker(lab: Lab) -> None:
 
 
 def test_a_program_of_the_kit_may_not_be_changed_by_the_runners_account(lab: Lab) -> None:
-    listed = lab.output("client1", "find -L /opt/rackbench/clients/wrk -printf '%U %m %P\\n'")
+    listed = lab.output("client1", "find -L /opt/rackbench/programs/wrk -printf '%U %m %P\\n'")
     assert {line.split()[0] for line in listed.splitlines()} == {"0"}
     assert "0 644 client.yml" in listed.splitlines()
 
@@ -43,7 +43,7 @@ for call in 1 2 3; do
   echo "$begin,$(($(date +%s%N) - begin)),$status"
 done
 """
-    place = "$(readlink -f /opt/rackbench/clients)/unseen"
+    place = "$(readlink -f /opt/rackbench/programs)/unseen"
     lab.output("client1", f"mkdir {place} && chmod 0755 {place}")
     try:
         for name, text in (("client.yml", manifest), ("count.sh", script)):

@@ -85,11 +85,10 @@ final class Fork {
     this.isProgram = isProgram;
   }
 
-  static Fork start(PlannedTrial trial, Path attempt, Path clients, Path lab, String... more)
+  static Fork start(PlannedTrial trial, Path attempt, Path client, Path lab, String... more)
       throws IOException {
-    Path client = clients.resolve(trial.client());
     if (!Manifest.isIn(client)) {
-      return start(Trial.class, trial, attempt, clients, lab, more);
+      return start(Trial.class, trial, attempt, client, lab, more);
     }
     List<String> arguments = new ArrayList<>(List.of(lab.toString(), client.toString()));
     arguments.addAll(List.of(more));
@@ -107,12 +106,11 @@ final class Fork {
    * @param more arguments of it after the directory and the lab file
    */
   static Fork start(
-      Class<?> program, PlannedTrial trial, Path attempt, Path clients, Path lab, String... more)
+      Class<?> program, PlannedTrial trial, Path attempt, Path client, Path lab, String... more)
       throws IOException {
     List<String> arguments = new ArrayList<>(List.of(lab.toString()));
     arguments.addAll(List.of(more));
-    String classPath = clients.resolve(trial.client()) + "/*";
-    return start(program, attempt, optionsOf(trial), classPath, arguments);
+    return start(program, attempt, optionsOf(trial), client + "/*", arguments);
   }
 
   private static Fork start(

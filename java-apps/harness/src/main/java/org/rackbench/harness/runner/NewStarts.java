@@ -348,7 +348,7 @@ final class NewStarts {
         look.invocations().keySet().stream().filter(look::isWell).collect(Collectors.toSet());
     Map<List<Object>, List<PlannedTrial>> programs = new LinkedHashMap<>();
     for (PlannedTrial trial : cellsOfBlock) {
-      boolean isProgram = Manifest.isIn(options.clients().resolve(trial.client()));
+      boolean isProgram = Manifest.isIn(options.client(trial));
       if (isProgram || !isServed(trial, look)) { // how to warm up is a program's own affair
         warmed.not().add(trial.id());
       } else {
@@ -406,7 +406,7 @@ final class NewStarts {
             Warming.class,
             first,
             directory,
-            options.clients(),
+            options.client(first),
             options.lab(),
             Integer.toString(millis));
     area.note(directory, fork.handle());

@@ -24,7 +24,7 @@ final class Programs {
 
   /** Refuses a trial whose client is a program that cannot run it. */
   void check(PlannedTrial trial) throws IOException {
-    Path client = options.clients().resolve(trial.client());
+    Path client = options.client(trial);
     if (!Manifest.isIn(client)) {
       return;
     }

@@ -2,7 +2,6 @@ package org.rackbench.harness.runner;
 
 import java.io.IOException;
 import java.nio.file.FileSystemException;
-import java.nio.file.Files;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
@@ -56,11 +55,7 @@ public final class Runner {
     ServingNodes nodes = new ServingNodes(lab);
     Programs programs = new Programs(options, lab);
     for (PlannedTrial trial : trials) {
-      if (!Files.isDirectory(options.clients().resolve(trial.client()))) {
-        throw new BadInput(
-            "%s: no such client directory (trial %s); deploy the clients to this node"
-                .formatted(options.clients().resolve(trial.client()), trial.id()));
-      }
+      options.client(trial); // refuses what is not deployed
       if (nodes.healthPort() != 0) {
         nodes.of(trial); // refuses what no node serves
       }

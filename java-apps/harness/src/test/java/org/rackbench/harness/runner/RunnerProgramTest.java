@@ -307,6 +307,24 @@ class RunnerProgramTest {
   }
 
   @Test
+  void clientsAreLookedForInSeveralDirectoriesAndMayNotBeInTwo() throws Exception {
+    program("{command: [sh, run.sh, '{calls}'], reads: csv}", CALLS);
+    Path programs = Files.createDirectory(root.resolve("programs"));
+    Files.move(client(), programs.resolve(PROGRAM));
+    plan("t1");
+    bench.plan("t2", "ok");
+    String both = root.resolve("clients") + ":" + programs;
+    Bench.Ended runner = bench.runner("--clients", both);
+    assertEquals(0, runner.status(), runner.output());
+    assertOutcome("t1", "ok", "");
+    assertOutcome("t2", "ok", "");
+    Files.createDirectory(programs.resolve(Bench.CLIENT));
+    runner = bench.runner("--clients", both);
+    assertEquals(2, runner.status(), runner.output());
+    assertTrue(runner.output().contains("are clients of the same name"), runner.output());
+  }
+
+  @Test
   void ofATrialThatKeepsPacketsTheReasonIsSealed() throws Exception {
     program("{command: [sh, run.sh, '{calls}'], reads: csv}", CALLS);
     plan("t1", Map.of("captured", true));

@@ -44,8 +44,8 @@ class TrialRecordTest {
     Map<String, Object> result = Json.of("outcome", "ok", "reason", "", "errors", List.of());
     result.putAll(more);
     Files.write(attempt.resolve(Trial.RESULT), Json.bytes(result));
-    Path clients = root.resolve("clients");
-    Fork fork = Fork.start(Program.class, trial, attempt, clients, root.resolve("lab.json"));
+    Path client = root.resolve("clients/" + Bench.CLIENT);
+    Fork fork = Fork.start(Program.class, trial, attempt, client, root.resolve("lab.json"));
     assertEquals(Fork.End.ENDED, fork.await(60, 60, () -> false));
     write(TrialRecord.of(trial, attempt, fork, false), fork);
     TrialSchema.check(attempt.resolve("trial.json"));
