@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -76,6 +77,7 @@ def pretended_sweep(playbook, *options):
     assert (ROOT / playbook).is_file(), playbook
     assert set(given) == {"study", "profile", "run"}, given
     study = Path("playbooks/studies", given["study"] + ".yml")
+    shutil.rmtree(Path("results", given["run"]), ignore_errors=True)  # a sample of that name
     make_run(Path("results", given["run"]), some_times, study=study.read_text(), profile=given["profile"])
 
 
