@@ -12,10 +12,11 @@ EXTRA ?=
 
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 PLAY = $(ANSIBLE_ENV) .venv/bin/ansible-playbook -i $(INVENTORY) $(EXTRA)
-ANSIBLE_ENV = $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) ANSIBLE_DEPRECATION_WARNINGS=false)
+# Ansible takes no ansible.cfg from a directory that everybody may write to, unless it is named.
+ANSIBLE_ENV = ANSIBLE_CONFIG='$(CURDIR)/ansible.cfg' $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) ANSIBLE_DEPRECATION_WARNINGS=false)
 
 .PHONY: help demo test test-long test-beside test-java test-unit test-lab test-lab-long test-security test-faults test-netboot test-rack test-packages lint \
-  bench bench-alike bench-collect bench-jtl bench-scale build demo-site demo-sweep bundle docs reference lab-up lab-down site verify clean
+  bench bench-alike bench-collect bench-jtl bench-scale build bundle dist docs reference lab-up lab-down site verify clean
 
 help:
 	@echo 'make demo       make the virtual lab, provision it, run the demo profiles, write the report'
@@ -26,7 +27,8 @@ help:
 	@echo 'make bundle     pack the Debian packages for nodes without Internet'
 	@echo 'make build      build what is deployed        make lint       check the style of everything'
 	@echo 'make docs       build the pages as a site     make reference  write docs/reference from its sources'
-	@echo 'make test-lab-long  labs killed, workers replaced, services that hang, for three quarters of an hour'
+	@echo 'make dist       build a wheel of the analysis, for machines without a clone'
+	@echo 'make test-lab-long  labs killed, workers replaced, machines with a history, for an hour'
 	@echo 'make test-faults  kill, cut and fill what a sweep needs, for half an hour'
 	@echo 'make test-security  noise, crowds and attacks on every service, for three quarters of an hour'
 	@echo 'make test-netboot  install a machine with a blank disk over the network, in emulation, for three quarters of an hour'
@@ -37,23 +39,15 @@ help:
 	@echo 'make bench-scale      how the kit grows with the number of nodes'
 	@echo 'make bench-alike      what the sides of a study do not share, one by one, without a lab'
 
-# Seconds that each step takes on two slow cores, for what is left to wait; fewer where its outcome is there already.
-DEMO_MAKE_S = $(if $(and $(wildcard java-apps/dist/SHA256SUMS),$(wildcard /var/cache/rackbench/images/*)),20,170)
-DEMO_SITE_S = $(if $(wildcard /var/lib/rackbench/labs/*),60,180)
-DEMO_SWEEP_S = $(if $(wildcard results/demo/report.html),120,480)
 demo: .venv/ready
-	@.venv/bin/python -m collect.steps \
-	  'making the lab and building what is deployed' $(DEMO_MAKE_S) \
-	    '$(MAKE) --no-print-directory --jobs=2 --output-sync=target lab-up build' \
-	  'provisioning the nodes' $(DEMO_SITE_S) '$(MAKE) --no-print-directory demo-site' \
-	  'sweeping and reporting' $(DEMO_SWEEP_S) '$(MAKE) --no-print-directory demo-sweep'
-	@echo
-	@echo "Report: $(CURDIR)/results/demo/report.html"
+	@ANSIBLE_STRATEGY=$(STRATEGY) .venv/bin/rackbench demo -i $(INVENTORY) $(if $(EXTRA),-- $(EXTRA))
 
-demo-site:
-	@$(PLAY) playbooks/site.yml
-demo-sweep:
-	@$(PLAY) playbooks/demo.yml
+# The analysis, its samples and the study files, for machines without a clone.
+dist: .venv/ready
+	@rm -rf build dist
+	@.venv/bin/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+	@rm -rf build
+	@ls dist/*.whl
 
 # What labs are made of is built first; the rest is checked and tested where the labs' tests wait. The
 # output of what runs beside is shown whole at its end.
@@ -89,7 +83,7 @@ test-java: .venv/ready
 test-lab: .venv/ready test-packages
 	+.venv/bin/pytest tests/lab tests/netboot tests/security tests/faults --durations=25
 
-# The long form: labs of their own, workers that come, go and are replaced, services that hang.
+# The long form: labs of their own, workers that come, go and are replaced, services that hang, machines with a history.
 test-lab-long: .venv/ready test-packages
 	.venv/bin/pytest tests/lab --long
 

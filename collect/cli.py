@@ -1,8 +1,6 @@
 """The `collect` command."""
 
 import argparse
-import os
-import sys
 from collections.abc import Sequence
 
 from collect.commands import (
@@ -19,8 +17,8 @@ from collect.commands import (
     rerun,
     status,
 )
-from collect.commands.exits import BAD_INPUT, EXIT_CODES, GOOD
-from collect.errors import InputError
+from collect.commands.exits import EXIT_CODES
+from collect.commands.guard import guarded
 
 COMMANDS = (
     plan,
@@ -40,35 +38,8 @@ COMMANDS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one subcommand and return its exit code; bad input is one message, not a traceback."""
-    options = _parser().parse_args(arguments)
-    try:
-        code: int = options.run(options)
-        sys.stdout.flush()
-    except InputError as error:
-        print(f"collect: {error}", file=sys.stderr)
-        return BAD_INPUT
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return GOOD
-    except OSError as error:
-        print(f"collect: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
-        return BAD_INPUT
-    except KeyboardInterrupt:
-        return 130
-    except Exception as error:
-        duckdb = sys.modules.get("duckdb")
-        if duckdb is None or not isinstance(error, duckdb.Error):
-            raise
-        # For example a full disk, for which DuckDB does not raise an OSError.
-        reason = str(error).partition("\n")[0]
-        print(
-            f"collect: the calls cannot be read or exported ({reason}); correct that and run the "
-            "same command again",
-            file=sys.stderr,
-        )
-        return BAD_INPUT
-    return code
+    """Run one subcommand and return its exit code."""
+    return guarded("collect", _parser().parse_args(arguments))
 
 
 def _parser() -> argparse.ArgumentParser:

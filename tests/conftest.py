@@ -56,6 +56,7 @@ ORDER = [
     "growth",
     "upkeep",
     "example",
+    "histories",
     "rack",
     "virtual_lab",
 ]

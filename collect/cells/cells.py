@@ -18,7 +18,7 @@ from collect.logs.cell_trial import CellTrial
 from collect.logs.pooled import Pooled
 from collect.run.cell import Cell, level_text
 from collect.run.directory import Run
-from collect.run.study import CELL_COLUMNS
+from collect.run.study import CELL_COLUMNS, OPEN_COLUMNS
 from collect.run.trials import Trial
 from collect.stats.estimates import (
     Course,
@@ -65,7 +65,8 @@ class CellResult:
     """One combination of levels; times in ms, None when no trial counts.
 
     `trials` holds every verified trial in plan order, whatever its outcome; `threads` are those of
-    its client.
+    its client. Times are service times; `response` is the same cell with its response times in an
+    open loop, None in a closed one, and `offered_per_s` the rate at which its calls were to come.
     """
 
     cell: Cell
@@ -73,6 +74,8 @@ class CellResult:
     trials: tuple[CellTrial, ...]
     pooled: Pooled | None
     threads: int = 1
+    response: "CellResult | None" = None
+    offered_per_s: float | None = None
 
     @cached_property
     def counted(self) -> tuple[CellTrial, ...]:
@@ -152,6 +155,21 @@ class CellResult:
         """Calls a second over all threads: the geometric mean over trials, as `mean` is made."""
         rates = [t.calls.calls_per_s for t in self.counted if t.calls.calls_per_s is not None]
         return geometric_t(rates) if rates else None
+
+    @property
+    def waited_share(self) -> float | None:
+        """The share of the calls of an open loop that found no free thread; None otherwise."""
+        waited = [t.calls.waited for t in self.counted if t.calls.waited is not None]
+        return sum(waited) / self.calls if waited else None
+
+    @property
+    def achieved(self) -> dict[int, float]:
+        """Of each counted trial of an open loop the rate of its answers over that offered."""
+        return {
+            t.trial.block: t.calls.calls_per_s / t.calls.offered_per_s
+            for t in self.counted
+            if t.calls.offered_per_s and t.calls.calls_per_s is not None
+        }
 
     @property
     def moments(self) -> Moments | None:
@@ -244,21 +262,28 @@ class CellResult:
 def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResult]:
     """Group the verified trials of a run by cell; every planned cell is there, in order."""
     cell_of = {planned.id: planned.factors for planned in run.plan}
-    threads = {planned.factors: planned.threads for planned in run.plan}
+    plan_of = {planned.factors: planned for planned in run.plan}
     planned = Counter(cell_of.values())
     grouped: dict[Cell, list[CellTrial]] = {cell: [] for cell in run.cells}
     for trial in trials:
         grouped[cell_of[trial.id]].append(calls.trial(trial))
-    return [
-        CellResult(
+    made = []
+    for cell, members in grouped.items():
+        counted = [member.trial.id for member in members if member.counts]
+        arrival = plan_of[cell].arrival
+        result = CellResult(
             cell,
             planned[cell],
             tuple(members),
-            calls.pooled(member.trial.id for member in members if member.counts),
-            threads[cell],
+            calls.pooled(counted),
+            plan_of[cell].threads,
+            offered_per_s=arrival.rate if arrival else None,
         )
-        for cell, members in grouped.items()
-    ]
+        responses = tuple(member.response or member for member in members)
+        pooled = calls.pooled_responses(counted)
+        response = replace(result, trials=responses, pooled=pooled) if arrival else None
+        made.append(replace(result, response=response))
+    return made
 
 
 def cells_csv(run: Run, cells: Sequence[CellResult], *, with_every_percentile: bool = False) -> str:
@@ -269,15 +294,19 @@ def cells_csv(run: Run, cells: Sequence[CellResult], *, with_every_percentile: b
     means and the interval that of Student's t over their logs; `calls_per_s` is the throughput over
     all threads, with its interval; `limited_by` is what limits the calls, see collect.costs.limits;
     `typical_ms` is the geometric mean over trials of the median call, with the same kind of
-    interval, and `arithmetic_mean_ms` the arithmetic mean of the trial means.
+    interval, and `arithmetic_mean_ms` the arithmetic mean of the trial means. These are service
+    times; in an open loop the last columns have the response times, made in the same way, and the
+    share of the calls that found no free thread when they were due.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["study", *run.factors, *CELL_COLUMNS])
+    is_open = any(cell.response for cell in cells)
+    further = OPEN_COLUMNS if is_open else ()
+    writer.writerow(["study", *run.factors, *CELL_COLUMNS, *further])
     for result in cells:
-        writer.writerow(
-            [run.study, *map(level_text, result.cell.levels), *_row(result, with_every_percentile)]
-        )
+        row = _row(result, with_every_percentile)
+        row += _open_row(result, with_every_percentile) if is_open else []
+        writer.writerow([run.study, *map(level_text, result.cell.levels), *row])
     return text.getvalue()
 
 
@@ -305,6 +334,18 @@ def _row(cell: CellResult, with_every_percentile: bool) -> list[str]:
     outcome = [cell.outcome, str(cell.failed_trials)]
     known = [str(trials), str(cell.calls), *numbers, *outcome, *rates, cell.limit.by]
     return [*known, *map(_number, further)]
+
+
+def _open_row(cell: CellResult, with_every_percentile: bool) -> list[str]:
+    response = cell.response
+    mean, pooled = (response.mean, response.pooled) if response else (None, None)
+    times: list[float | None] = [None] * 5
+    if mean is not None and pooled is not None:
+        p50 = pooled.p50_ms if with_every_percentile or pooled.p50 else None
+        p99 = pooled.p99_ms if with_every_percentile or pooled.p99 else None
+        times = [mean.value, p50, p99, mean.low, mean.high]
+    first, last = times[:3], times[3:]
+    return [*map(_number, [cell.offered_per_s, *first, cell.waited_share, *last])]
 
 
 def _number(value: float | None) -> str:

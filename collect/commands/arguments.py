@@ -1,7 +1,9 @@
 """How a command is registered, and the arguments that several of them take."""
 
 import argparse
+import textwrap
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,6 +18,25 @@ ONE_RUN = (
 )
 
 
+class HelpText(argparse.RawDescriptionHelpFormatter):
+    """Keeps examples as they are, and wraps prose where the terminal is narrower than its lines."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        filled: list[str] = []
+        for is_kept, lines in groupby(text.splitlines(), _is_kept):
+            block = list(lines)
+            if is_kept or all(len(line) <= width for line in block):
+                filled += block
+            else:
+                filled += textwrap.wrap(" ".join(block), width, break_on_hyphens=False)
+        return "".join(f"{indent}{line}\n" for line in filled)
+
+
+def _is_kept(line: str) -> bool:
+    """Return whether a line is an example, or empty."""
+    return not line or line[0].isspace()
+
+
 def command(
     commands: Commands, name: str, run: Action, summary: str, text: str
 ) -> argparse.ArgumentParser:
@@ -25,15 +46,17 @@ def command(
         help=summary,
         description=text.partition("\n\n")[0],
         epilog=f"{text.partition(chr(10) * 2)[2]}\n\n{EXIT_CODES}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpText,
     )
     parser.set_defaults(run=run)
     return parser
 
 
-def add_run(parser: argparse.ArgumentParser) -> None:
+def add_run(parser: argparse.ArgumentParser, *, is_optional: bool = False) -> None:
     """Add the run that a command is about, which may be in an archive."""
-    parser.add_argument("run_name", metavar="RUN", help=ONE_RUN)
+    parser.add_argument(
+        "run_name", metavar="RUN", help=ONE_RUN, nargs="?" if is_optional else None
+    )
     add_signers(parser)
 
 

@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         )
     if not outputs and len(options.studies) > 1:
         raise InputError("several studies make several plans; give each study one -o")
-    plans = [_planned(options, *pair) for pair in zip_longest(options.studies, outputs)]
+    plans = [planned(options, *pair) for pair in zip_longest(options.studies, outputs)]
     if not outputs:
         sys.stdout.write(plan_bytes(plans[0]).decode())
         return GOOD
@@ -101,7 +101,8 @@ def run(options: argparse.Namespace) -> int:
     return GOOD
 
 
-def _planned(options: argparse.Namespace, name: str, output: Path | None) -> list[PlannedTrial]:
+def planned(options: argparse.Namespace, name: str, output: Path | None) -> list[PlannedTrial]:
+    """Return the plan of one study for `output`, where it may be already; raises InputError."""
     study = load_study(find_study(name))
     workers = workers_to_fit(output, options.workers, fit=options.fit)
     profile = study.profile(options.profile, workers, fit=options.fit)

@@ -25,7 +25,8 @@ find. The promise holds in 80 % of nights. A pilot takes at least 2 blocks, bett
 examples:
   collect power pilot
   collect power pilot --half-width 0.02 --hours 12
-  collect power pilot --contrast transport --profile paper --json""",
+  collect power pilot --contrast transport --profile paper --json
+  collect power load --refine""",
     )
     add_run(parser)
     parser.add_argument(
@@ -47,6 +48,12 @@ examples:
         "--profile", help="plan this profile of the study (default: the pilot's own)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument(
+        "--refine",
+        action="store_true",
+        help="of a run whose study asks for a capacity: write finer rates around it into a "
+        "profile of the study file, for the next night",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -58,6 +65,11 @@ def run(options: argparse.Namespace) -> int:
     with open_given([options.run_name], options) as sources:
         run = only(sources).run
         (analysis,) = analyse_all([run])
+        if options.refine:
+            from collect.planning.refine import refine  # noqa: PLC0415 - slow to import
+
+            print(refine(analysis))
+            return FINDINGS if print_refused([analysis]) else GOOD
         wish = Wish(options.half_width, options.hours, options.contrast)
         outlook = plan_night(run, read_pilot(analysis), wish, options.profile)
     refused = print_refused([analysis])

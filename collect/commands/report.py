@@ -72,7 +72,8 @@ def run(options: argparse.Namespace) -> int:
         refused = print_refused(analyses)
     if answers is not None:
         print(answers)
-    print(output)
+    # A terminal opens a link; a script wants the path.
+    print(output.absolute().as_uri() if "link" in options else output)
     return FINDINGS if refused else GOOD
 
 

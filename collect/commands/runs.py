@@ -4,10 +4,13 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from collect.errors import InputError
 from collect.exchange.archive.sources import Source, open_sources
 from collect.progress import progress
+from collect.project import results
 from collect.run.directory import Run
 from collect.run.verify import KINDS, Finding
 
@@ -24,6 +27,20 @@ def open_given(names: Sequence[str], options: argparse.Namespace) -> Iterator[li
         for archive in dict.fromkeys(str(one.archive) for one in sources if one.archive):
             print(archive, file=sys.stderr)
         yield sources
+
+
+def newest_run() -> str:
+    """Return the run that was written to last; raises InputError where there is none."""
+    plans = list(results().glob("*/plan.jsonl"))
+    if not plans:
+        raise InputError(f"there is no run in {results()}; name one, such as sample-sort")
+    return str(max(plans, key=_last_change).parent)
+
+
+def _last_change(plan: Path) -> float:
+    """Return when a trial last arrived, or when the run was planned."""
+    trials = plan.parent / "trials"
+    return max(path.stat().st_mtime for path in (plan, trials) if path.exists())
 
 
 def analyse_all(runs: Sequence[Run]) -> list["Analysis"]:

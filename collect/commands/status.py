@@ -4,7 +4,7 @@ import argparse
 
 from collect.commands.arguments import Commands, add_run, command, positive
 from collect.commands.exits import GOOD
-from collect.commands.runs import open_given
+from collect.commands.runs import newest_run, open_given
 from collect.sweep.status import show_status
 
 
@@ -21,11 +21,11 @@ long the rest will take, estimated from the sealed trials; which trials wait for
 node; and the free disk space here and on the client.
 
 examples:
-  collect status night
+  collect status                 # of the run whose trials came last
   collect status night --watch
   collect status night --json""",
     )
-    add_run(parser)
+    add_run(parser, is_optional=True)
     parser.add_argument("--watch", action="store_true", help="show it again until the run ends")
     parser.add_argument("--json", action="store_true", help="print one JSON object each time")
     parser.add_argument(
@@ -36,7 +36,7 @@ examples:
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     every_s = options.every if options.watch else None
-    with open_given([options.run_name], options) as sources:
+    with open_given([options.run_name or newest_run()], options) as sources:
         for source in sources:
             ends = None if source.archive else every_s
             show_status(str(source.run.directory), ends, as_json=options.json)

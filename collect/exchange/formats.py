@@ -44,7 +44,7 @@ FORMATS: Mapping[str, Format] = {
     ),
     "cells": Format("CSV with a row for each cell, as cells.csv", ".cells.csv", "tables:write_csv"),
     "jtl": Format(
-        "measured calls of trials that count, for JMeter, in whole milliseconds",
+        "measured calls for JMeter, in whole ms; response times in an open loop",
         ".jtl",
         "calls:write_jtl",
     ),

@@ -17,8 +17,8 @@ from collect.exchange.labels import factors_of
 from collect.exchange.nested import nested_in
 from collect.files import flush
 from collect.printable import printable
+from collect.project import results
 from collect.run.cell import Cell, Level
-from collect.run.directory import RESULTS
 from collect.run.plan import SCHEMA as PLAN_SCHEMA
 from collect.run.plan import PlannedTrial, plan_bytes
 from collect.run.provenance import SCHEMA as RUN_SCHEMA
@@ -130,7 +130,7 @@ def _free(name: str) -> Path:
             f"the run {name!r} is not a valid name; "
             "use letters, digits, dots, hyphens and underscores"
         )
-    directory = RESULTS / name
+    directory = results() / name
     if directory.exists():
         raise InputError(f"{directory}: exists already; choose another run name")
     return directory

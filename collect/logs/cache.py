@@ -23,11 +23,11 @@ from collect.run.trials import Trial
 
 DIRECTORY = ".cache"
 # Raised whenever the format of the files, or what is computed from a log, changes.
-LAYOUT = 8
+LAYOUT = 9
 _DIGEST_BYTES = hashlib.sha256().digest_size
 # A file that was begun longer ago was left by a process that was killed.
 _LONGEST_WRITE_S = 3600
-_WHOLE = {"calls", "errors", "measured_from_ns", "measured_to_ns", "late"}
+_WHOLE = {"calls", "errors", "measured_from_ns", "measured_to_ns", "late", "waited"}
 _NUMBERS = {
     field.name: pa.int64() if field.name in _WHOLE else pa.float64()
     for field in (*fields(TrialSummary), *fields(FirstCalls))
@@ -42,6 +42,7 @@ _SCHEMA = pa.schema(
         ("course_ms", pa.list_(pa.float64())),
         ("times_ns", pa.list_(pa.int64())),
         ("course_at_ns", pa.list_(pa.int64())),
+        ("response_ns", pa.list_(pa.int64())),
     ],
     metadata={"layout": str(LAYOUT)},
 )
@@ -88,12 +89,12 @@ class Cache:
         row = _row(self._path(stamp.calls_sha256))
         if row is None or Stamp(**_values(row, Stamp)) != stamp:
             return None
-        names = ("course_ms", "times_ns", "course_at_ns")
+        names = ("course_ms", "times_ns", "course_at_ns", "response_ns")
         lists = (row.column(name).combine_chunks().flatten().to_numpy() for name in names)
-        course_ms, times_ns, course_at_ns = lists
+        course_ms, times_ns, course_at_ns, response_ns = lists
         summary = TrialSummary(**_values(row, TrialSummary))
         first = FirstCalls(**_values(row, FirstCalls))
-        return CountedCalls(summary, course_ms, times_ns, course_at_ns, first)
+        return CountedCalls(summary, course_ms, times_ns, course_at_ns, first, response_ns)
 
     def write(self, stamp: Stamp, counted: CountedCalls) -> None:
         """Hold what was counted of a log; `stamp` was taken before the log was read."""

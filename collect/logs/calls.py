@@ -51,6 +51,12 @@ class Calls:
         members = [self.counted[name] for name in trials]
         return pool(members) if members else None
 
+    def pooled_responses(self, trials: Iterable[str]) -> Pooled | None:
+        """Return their response times together; None without a trial of an open loop."""
+        responses = (self.counted[name].response for name in trials)
+        members = [one for one in responses if one is not None]
+        return pool(members) if members else None
+
 
 def read_calls(
     run: Run, trials: Sequence[Trial], progress: Progress = lambda done, total: None

@@ -17,7 +17,8 @@ class CellTrial:
 
     `course_ms` holds the measured times in the order of their starts as at most 200 means, and
     `course_at_ns` when the first call of each mean started; `spread_ms` the times in ascending
-    order, or 200 quantiles of them. `first` says how the measured phase begins.
+    order, or 200 quantiles of them. `first` says how the measured phase begins. `response` is the
+    same of the response times in an open loop, None in a closed one.
     """
 
     trial: Trial
@@ -26,10 +27,12 @@ class CellTrial:
     course_at_ns: NDArray[np.int64]
     spread_ms: NDArray[np.float64]
     first: FirstCalls
+    response: Self | None = None
 
     @classmethod
     def of(cls, trial: Trial, counted: CountedCalls) -> Self:
         """Return a trial with its log, without the time of each single call."""
+        response = counted.response
         return cls(
             trial,
             counted.summary,
@@ -37,6 +40,7 @@ class CellTrial:
             counted.course_at_ns,
             counted.spread_ms,
             counted.first,
+            cls.of(trial, response) if response else None,
         )
 
     @property

@@ -1,6 +1,6 @@
 """One trial's log reduced to what the cells need."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,17 @@ QUANTILES = (np.arange(200) + 0.5) / 200
 class TrialSummary:
     """The measured calls of one trial; times in ms over calls with status ok, None without any.
 
+    Times are service times, from the start of a call to its end.
     `calls_per_s` is the throughput of all threads together: of each thread its calls with status ok
     a second, from the start of its first measured call to the end of its last one, summed. So a
     thread that ends early lowers nothing, as the load is held until all have ended. The measured
     phase lasts from the start of the first measured call, ok or not, to the end of the last one.
-    `median_ms` is the median call. `log_mean` and `log_variance` are those of the natural logs of
+    `median_ms` is the median call and `p99_ms` the 99th percentile. `log_mean` and `log_variance` are those of the natural logs of
     times in ms, None where a time is zero.
+
+    In an open loop `offered_per_s` is the rate at which the measured calls were due and
+    `calls_per_s` that at which they ended, from when the first was due. `waited` of them found no
+    free thread when they were due. In a closed loop both are None.
     """
 
     calls: int
@@ -42,6 +47,9 @@ class TrialSummary:
     median_ms: float | None = None
     log_mean: float | None = None
     log_variance: float | None = None
+    p99_ms: float | None = None
+    offered_per_s: float | None = None
+    waited: int | None = None
 
     @property
     def moments(self) -> Moments | None:
@@ -64,7 +72,8 @@ class CountedCalls:
 
     `course_ms` holds the times in the order of their starts as at most 200 means, `course_at_ns`
     when the first call of each mean started; `times_ns` holds every time, int64, in the same order.
-    `first` says how the measured phase begins.
+    `first` says how the measured phase begins. `response_ns` are the response times in an open loop,
+    from when each call was due to its end, in the same order; empty in a closed one.
     """
 
     summary: TrialSummary
@@ -72,6 +81,20 @@ class CountedCalls:
     times_ns: NDArray[np.int64]
     course_at_ns: NDArray[np.int64]
     first: FirstCalls
+    response_ns: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+
+    @property
+    def response(self) -> "CountedCalls | None":
+        """The same calls with their response times; None in a closed loop."""
+        if not len(self.response_ns):
+            return None
+        return CountedCalls(
+            summary=replace(self.summary, **_of_times(self.response_ns)),
+            course_ms=_course(self.response_ns.astype(np.float64)),
+            times_ns=self.response_ns,
+            course_at_ns=self.course_at_ns,
+            first=self.first,
+        )
 
     @property
     def spread_ms(self) -> NDArray[np.float64]:
@@ -89,7 +112,36 @@ def count_calls(columns: Columns) -> CountedCalls:
     start = columns["start_ns"][rows]
     if (np.diff(start) <= 0).any():
         rows = rows[np.lexsort((columns["seq"][rows], start))]
-    times_ns = _times(columns, rows)
+    times_ns = columns["elapsed_ns"][rows]
+    calls = len(times_ns)
+    due = columns["intended_ns"][every]
+    is_open = bool(len(due)) and bool((due != MISSING).all())
+    rate = _completed if is_open else _throughput
+    summary = TrialSummary(
+        calls=calls,
+        errors=int(np.count_nonzero(measured & ~good)),
+        **_of_times(times_ns),
+        request_bytes=_mean_size(columns["request_bytes"][rows]),
+        response_bytes=_mean_size(columns["response_bytes"][rows]),
+        calls_per_s=rate(columns, every) if calls else None,
+        measured_from_ns=int(columns["start_ns"][every].min()) if len(every) else None,
+        measured_to_ns=int(_ends(columns, every).max()) if len(every) else None,
+        offered_per_s=_offered(due) if is_open else None,
+        waited=_waited(columns, rows) if is_open else None,
+    )
+    starts = columns["start_ns"][rows]
+    return CountedCalls(
+        summary,
+        _course(times_ns.astype(np.float64)),
+        times_ns,
+        starts[_bounds(calls)[:-1]],
+        first_calls(columns),
+        starts - columns["intended_ns"][rows] + times_ns if is_open else np.empty(0, np.int64),
+    )
+
+
+def _of_times(times_ns: NDArray[np.int64]) -> dict[str, Any]:
+    """Return what a summary says of times in ns."""
     times = times_ns.astype(np.float64)
     calls = len(times)
     mean = variance = log_mean = log_variance = None
@@ -101,30 +153,42 @@ def count_calls(columns: Columns) -> CountedCalls:
         logs = np.log(times / _NS_A_MS)
         log_mean = float(logs.mean())
         log_variance = float(logs.var(ddof=1)) if calls > 1 else None
-    summary = TrialSummary(
-        calls=calls,
-        errors=int(np.count_nonzero(measured & ~good)),
-        mean_ms=None if mean is None else mean / _NS_A_MS,
-        variance_ms2=None if variance is None else variance / _NS_A_MS**2,
-        request_bytes=_mean_size(columns["request_bytes"][rows]),
-        response_bytes=_mean_size(columns["response_bytes"][rows]),
-        calls_per_s=_throughput(columns, every) if calls else None,
-        measured_from_ns=int(columns["start_ns"][every].min()) if len(every) else None,
-        measured_to_ns=int(_ends(columns, every).max()) if len(every) else None,
-        median_ms=float(np.median(times)) / _NS_A_MS if calls else None,
-        log_mean=log_mean,
-        log_variance=log_variance,
-    )
-    at_ns = columns["start_ns"][rows][_bounds(calls)[:-1]]
-    return CountedCalls(summary, _course(times), times_ns, at_ns, first_calls(columns))
+    return {
+        "mean_ms": None if mean is None else mean / _NS_A_MS,
+        "variance_ms2": None if variance is None else variance / _NS_A_MS**2,
+        "median_ms": float(np.median(times)) / _NS_A_MS if calls else None,
+        "p99_ms": float(np.quantile(times, 0.99)) / _NS_A_MS if calls else None,
+        "log_mean": log_mean,
+        "log_variance": log_variance,
+    }
 
 
-def _times(columns: Columns, rows: NDArray[np.intp]) -> NDArray[np.int64]:
-    """Return the times from the intended start where there is one, so that waiting counts."""
-    intended = columns["intended_ns"][rows]
-    waited = np.where(intended == MISSING, 0, columns["start_ns"][rows] - intended)
-    times: NDArray[np.int64] = waited + columns["elapsed_ns"][rows]
-    return times
+def _offered(due_ns: NDArray[np.int64]) -> float | None:
+    """Return at which rate calls were due, a second; None of fewer than two."""
+    span = int(due_ns.max() - due_ns.min())
+    return (len(due_ns) - 1) / span * 1e9 if span else None
+
+
+def _completed(columns: Columns, rows: NDArray[np.intp]) -> float | None:
+    """Return how many calls ended well a second, from when the first one was due.
+
+    The gap that the first call stands for is counted as the others are, by their mean.
+    """
+    due, ends = columns["intended_ns"][rows], _ends(columns, rows)
+    gap = (due.max() - due.min()) / (len(rows) - 1) if len(rows) > 1 else 0.0
+    over = max(float(ends.max() - due.min()), float(due.max() - due.min()) + gap)
+    return float(np.count_nonzero(columns["status"][rows] == _OK)) / over * 1e9 if over else None
+
+
+def _waited(columns: Columns, rows: NDArray[np.intp]) -> int:
+    """Return how many calls were due before the thread that made them had ended its last one."""
+    order = np.lexsort((columns["start_ns"], columns["thread"]))
+    ends = _ends(columns, order)
+    is_first = np.diff(columns["thread"][order], prepend=-1) != 0
+    free_from = np.where(is_first, MISSING, np.roll(ends, 1))
+    waits = np.zeros(len(order), np.bool_)
+    waits[order] = free_from > columns["intended_ns"][order]
+    return int(np.count_nonzero(waits[rows]))
 
 
 def _throughput(columns: Columns, rows: NDArray[np.intp]) -> float | None:

@@ -10,6 +10,7 @@ from collect.replication.claims import Claim, Judgement, Verdict, judge
 from collect.replication.contrasts import systems_table
 from collect.replication.evidence import Measured
 from collect.replication.exhibits import Exhibit, Figure
+from collect.replication.load import load_exhibits
 from collect.replication.studies import StudyModule, find
 from collect.stats.spending import ERROR
 
@@ -38,6 +39,7 @@ class Replication:
 
     measured: Measured
     module: StudyModule | None
+    analysis: Analysis
 
     @cached_property
     def claims(self) -> Sequence[JudgedClaim]:
@@ -52,10 +54,12 @@ class Replication:
 
     @cached_property
     def exhibits(self) -> Sequence[Exhibit]:
-        """The exhibits in the order of the paper, and the systems in pairs."""
+        """Those of an open loop, then those of the paper in its order, and the systems in pairs."""
+        of_load = load_exhibits(self.analysis)
         if not self.module:
-            return ()
+            return of_load
         return [
+            *of_load,
             *self.module.exhibits(self.module.published(), self.measured),
             systems_table(self.measured, self.module.system, self.module.names),
         ]
@@ -93,4 +97,4 @@ def replicate(analysis: Analysis) -> Replication:
     module = find(analysis.run.study)
     fits = module is not None and module.factors == analysis.run.factors.keys()
     cells = {result.cell: result for result in analysis.cells}
-    return Replication(Measured(cells, error_of(analysis.run)), module if fits else None)
+    return Replication(Measured(cells, error_of(analysis.run)), module if fits else None, analysis)

@@ -175,8 +175,21 @@ def _loop(analysis: Analysis) -> str:
         f"{'one fresh JVM' if is_ours else 'one label of one log'}, "
         f"{span({n for t in plan for n in bounds_of(t.warmup)})} warm-up and "
         f"{span({t.calls for t in plan})} measured calls, client threads: "
-        f"{span({t.threads for t in plan})}; closed loop (service time)"
+        f"{span({t.threads for t in plan})}; {_arrivals(analysis)}"
     )
+
+
+def _arrivals(analysis: Analysis) -> str:
+    arrivals = [planned.arrival for planned in analysis.run.plan if planned.arrival]
+    if not arrivals:
+        return "closed loop (service time)"
+    rates = sorted({arrival.rate for arrival in arrivals})
+    spacing = " or ".join(sorted({arrival.spacing for arrival in arrivals}))
+    late = [t.trial.late_ns for cell in analysis.cells for t in cell.trials]
+    known = [value for value in late if value is not None]
+    kept = f"; free threads were up to {max(known) / 1e6:.2f} ms late (p99)" if known else ""
+    span = f"{rates[0]:g}" if len(rates) == 1 else f"{rates[0]:g} to {rates[-1]:g}"
+    return f"open loop, {span} calls a second over all threads ({spacing}){kept}"
 
 
 def _starts(analysis: Analysis) -> str:

@@ -6,14 +6,13 @@ from functools import cached_property
 from pathlib import Path
 
 from collect.errors import InputError
+from collect.project import results
 from collect.run.cell import Cell, Level, level_rank
 from collect.run.plan import PlannedTrial, in_order, read_plan
 from collect.run.provenance import NOTHING, Provenance, read_provenance
 from collect.run.stop import Decision, StopRule, read_decisions
 from collect.run.study import Study, parse_study
 from collect.run.upgrade import knows_order
-
-RESULTS = Path("results")
 
 
 @dataclass(frozen=True)
@@ -139,11 +138,12 @@ def open_run(name: str) -> Run:
     """Open a run by its directory or by its name under results/; raises InputError."""
     directory = Path(name)
     if not directory.is_dir():
-        directory = RESULTS / name
+        directory = results() / name
     if not directory.is_dir():
-        known = ", ".join(sorted(p.parent.name for p in RESULTS.glob("*/plan.jsonl")))
+        known = ", ".join(sorted(p.parent.name for p in results().glob("*/plan.jsonl")))
         raise InputError(
-            f"there is no run {name!r}; give a directory or one of {known or '(none)'} in {RESULTS}"
+            f"there is no run {name!r}; give a directory or one of {known or '(none)'} in "
+            f"{results()}"
         )
     if not (directory / "plan.jsonl").is_file():
         inside = sorted(directory.glob("runs/*/plan.jsonl"))

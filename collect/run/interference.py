@@ -31,6 +31,12 @@ RETRANSMITS = 20
 Linux waits at least 200 ms before it does so. A few are normal when connections open; the limit is
 our own choice.
 """
+DISCARDED_GIB = 1.0
+"""What the disks discarded during the trial.
+
+A trim discards all that was freed since the last one. File systems that are mounted with `discard`
+do so for each file that is removed; trials that are pulled leave far less.
+"""
 GC_PERCENT = 10.0
 """Share of the measured phase in collections of the trial's JVM.
 
@@ -75,6 +81,11 @@ def _of_node(seen: Readings) -> Iterator[tuple[str, str]]:
     if retransmits is not None and retransmits > RETRANSMITS:
         limit = f"over {RETRANSMITS} retransmitted segments"
         yield limit, f"{retransmits:g} segments retransmitted"
+    for work in seen.maintenance:
+        yield "maintenance of disks or packages", work
+    discarded_gib = (seen.discarded_bytes or 0) / 2**30
+    if discarded_gib > DISCARDED_GIB:
+        yield f"over {DISCARDED_GIB:g} GiB trimmed", f"{discarded_gib:.1f} GiB trimmed"
 
 
 def _of_collections(trial: Trial) -> Iterator[tuple[str, str]]:

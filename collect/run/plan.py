@@ -13,6 +13,7 @@ from typing import Any, Self, get_origin, get_type_hints
 
 from collect.errors import InputError, quoted
 from collect.files import write_bytes
+from collect.run.arrival import Arrival
 from collect.run.cell import Cell, level_text
 from collect.run.stop import StopRule
 from collect.run.study import Profile, Setting, Settings, two_alike
@@ -26,7 +27,7 @@ _ID = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _SLUG_LENGTH = 60
 DRAWING = 2
 """How data are drawn in new plans (`CallData.java`)."""
-_READ_APART = ("warmup", "stop")
+_READ_APART = ("warmup", "stop", "arrival")
 _SHOWN = 60
 
 
@@ -46,7 +47,8 @@ class PlannedTrial:
     profiler and `captured` of one whose packets are kept, each in blocks after all others: they
     never count. `drawing` is how clients draw the data of a call from the seed: 1 where calls send
     the same values shifted by one, 2 where the data of calls are independent. `least_ok` is the
-    share of the measured calls that must be ok; 0 where one such call is enough.
+    share of the measured calls that must be ok; 0 where one such call is enough. `arrival` is how
+    calls come in an open loop, None in a closed one.
     """
 
     schema: int
@@ -75,6 +77,7 @@ class PlannedTrial:
     captured: bool = False
     drawing: int = FIRST_DRAWING
     least_ok: float = 0.0
+    arrival: Arrival | None = None
 
     @property
     def counts(self) -> bool:
@@ -108,6 +111,8 @@ class PlannedTrial:
             record["warmup"] = self.warmup.record()
         if self.stop:
             record["stop"] = self.stop.record()
+        if self.arrival:
+            record["arrival"] = self.arrival.record()
         return {**record, "factors": dict(self.factors)}
 
     def line(self) -> bytes:
@@ -130,6 +135,7 @@ class PlannedTrial:
         known = {name: record[name] for name in kinds}
         known["warmup"] = _warmup(record["warmup"])
         known["stop"] = _stop(record["stop"]) if "stop" in stated else None
+        known["arrival"] = _arrival(record["arrival"]) if "arrival" in stated else None
         trial = cls(**{**known, "factors": Cell(record["factors"])})
         if not _ID.fullmatch(trial.id):
             raise ValueError(f"has the unusable id {trial.id!r}")
@@ -166,6 +172,13 @@ def _stop(value: Any) -> StopRule:
         return StopRule.parse_planned(value)
     except ValueError as error:
         raise ValueError(f"has the stop {quoted(value)[:_SHOWN]}, which {error}") from error
+
+
+def _arrival(value: Any) -> Arrival:
+    try:
+        return Arrival.parse(value)
+    except ValueError as error:
+        raise ValueError(f"has the arrival {quoted(value)[:_SHOWN]}, which {error}") from error
 
 
 @cache
@@ -215,7 +228,7 @@ def make_plan(
         captured = block > with_profiler
         profiled = block > profile.blocks and not captured
         kind = "c" if captured else "p" if profiled else "b"
-        one_call = {"calls": 1, "warmup": 1, "threads": 1} if captured else {}
+        one_call = {"calls": 1, "warmup": 1, "threads": 1, "arrival": None} if captured else {}
         for cell, settings in _shuffled(cells, f"{run_seed}/{block}"):
             position = len(trials) + 1
             prefix = f"{kind}{block:0{widths[0]}}-t{position:0{widths[1]}}"

@@ -12,7 +12,8 @@ class Readings:
     """What was read on one node at a trial, None where it could not be read.
 
     `load1` is the load of the minute before the trial; clock rate and temperature were read before
-    and after it, steal and retransmits are of the time between.
+    and after it, steal, retransmits and discarded bytes are of the time between. `maintenance` is
+    what worked on disks or packages before or after it.
     """
 
     cores: float | None
@@ -22,6 +23,8 @@ class Readings:
     cpu_mhz_after: float | None
     temperature_c_after: float | None
     retransmits: float | None
+    maintenance: tuple[str, ...]
+    discarded_bytes: float | None
 
     @classmethod
     def parse(cls, node: Fields) -> Self:
@@ -35,6 +38,8 @@ class Readings:
             cpu_mhz_after=next(reversed(clock), None),
             temperature_c_after=next(reversed(heat), None),
             retransmits=node.number("retransmits"),
+            maintenance=node.texts("maintenance"),
+            discarded_bytes=node.number("discarded_bytes"),
         )
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from collect.errors import InputError
 from collect.printable import as_printed, printable
+from collect.project import find_project
+from collect.run.arrival import LEAD_S, RATE, SPACINGS, Arrival, geometric_rates, is_rate
 from collect.run.cell import Cell, Level, level_text
 from collect.run.stop import StopRule
 from collect.run.warmup import Warmup
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 Setting = Level | Sequence[Level]
 
 STUDIES = Path("playbooks/studies")
+KIT_STUDIES = Path(__file__).parents[1] / "studies"
+"""The studies of the kit: a link to playbooks/studies in a checkout, copies in a wheel."""
 LEAST_OK = 0.9
 """The share of a trial's measured calls that must be ok, unless the study says otherwise."""
 CELL_COLUMNS = (
@@ -32,6 +36,13 @@ CELL_COLUMNS = (
     *("typical_ms", "typical_low_ms", "typical_high_ms", "arithmetic_mean_ms"),
 )
 """The columns of cells.csv after `study` and the factors."""
+OPEN_COLUMNS = (
+    *("offered_per_s", "response_mean_ms", "response_p50_ms", "response_p99_ms", "waited_share"),
+    *("response_low_ms", "response_high_ms"),
+)
+"""Those behind them in an open loop."""
+RESERVE_S = 5
+"""This much of a trial's timeout_s at most is kept to write its log."""
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "integer": (int,),
@@ -46,6 +57,7 @@ class Settings:
     """How the trials of one cell are run; `timeout_s` in seconds, `calls` and `warmup` a thread.
 
     `needs` are the services that must answer, on the broker or on the first `servers` workers.
+    Without an `arrival` the loop is closed.
     """
 
     client: str
@@ -57,6 +69,7 @@ class Settings:
     timeout_s: int
     needs: Sequence[str]
     servers: int
+    arrival: Arrival | None = None
 
 
 @dataclass(frozen=True)
@@ -68,6 +81,7 @@ class Profile:
     the services of its own, else `none`. `stop` is the rule by which it may end before its last
     block, None without one. `profile_forks` is how many further trials each cell has with a
     profiler. A trial fails whose measured calls are ok to a smaller share than `least_ok`.
+    `arrival` is as in the study file, its rate a number or the name of a factor.
     """
 
     study: str
@@ -91,6 +105,7 @@ class Profile:
     fitted_to: int = 0
     profile_forks: int = 0
     least_ok: float = LEAST_OK
+    arrival: Mapping[str, Any] | None = None
 
     @property
     def blocks(self) -> int:
@@ -105,6 +120,16 @@ class Profile:
             for levels in itertools.product(*grid.values())
         )
         return list(dict.fromkeys(combinations))
+
+    def _arrival(self, cell: Cell) -> Arrival | None:
+        if self.arrival is None:
+            return None
+        rate = self.arrival["rate"]
+        return Arrival(
+            rate=cell[rate] if isinstance(rate, str) else rate,  # type: ignore[arg-type]
+            spacing=self.arrival.get("spacing", SPACINGS[0]),
+            lead_s=self.arrival.get("lead_s", LEAD_S),
+        )
 
     def settings(self, cell: Cell) -> Settings:
         """Resolve what a cell runs with; of the `where` entries that match it the last wins."""
@@ -130,6 +155,7 @@ class Profile:
             threads=_number(self.threads, cell),
             needs=list(_of_level(self.needs, cell)),
             servers=_number(self.servers, cell),
+            arrival=self._arrival(cell),
             **plain,
         )
 
@@ -165,11 +191,14 @@ class Study:
 
 
 def find_study(name: str) -> Path:
-    """Return the path of a study: `name` is a file, or the name of one in playbooks/studies."""
+    """Return the path of a study: `name` is a file, or the name of one in playbooks/studies.
+
+    In a project directory, its own studies come first.
+    """
     path = Path(name)
     if path.suffix in {".yml", ".yaml"}:
         return path
-    folders = (STUDIES, Path(__file__).parents[2] / STUDIES)
+    folders = study_folders()
     for folder in folders:
         if (folder / f"{name}.yml").is_file():
             return folder / f"{name}.yml"
@@ -178,6 +207,12 @@ def find_study(name: str) -> Path:
         f"there is no study {name!r} in {STUDIES}; choose one of {', '.join(known) or '(none)'}, "
         "or give the path of a study file"
     )
+
+
+def study_folders() -> list[Path]:
+    """Return where studies are found by their names, the first one first."""
+    project = find_project()
+    return [*([project.studies] if project else []), STUDIES, KIT_STUDIES]
 
 
 def load_study(path: Path) -> Study:
@@ -304,7 +339,8 @@ class _Resolver:
     fit: bool
 
     def resolve(self) -> Profile:
-        grids = self._overridden_grids()
+        arrival = self._arrival()
+        grids = self._with_rates(self._overridden_grids(), arrival)
         self._check_same_factors([grid for _, grid in grids])
         self._check_levels_differ(grids)
         left_out: dict[str, dict[Level, None]] = {}
@@ -344,12 +380,14 @@ class _Resolver:
             stop=self._stop(),
             profile_forks=self._value("profile_forks", 0),
             least_ok=self._value("least_ok", LEAST_OK),
+            arrival=self._named(arrival),
             left_out={factor: tuple(levels) for factor, levels in left_out.items()},
             fitted_to=self.workers if left_out else 0,
             warmup=self._warmup(self._value("warmup"), self._place("warmup")),
             **{key: self._value(key) for key in ("replicates", "calls", "timeout_s")},
         )
         self._check_names(profile)
+        self._check_arrival(profile)
         self._check_times(profile)
         return profile
 
@@ -364,6 +402,37 @@ class _Resolver:
             return Warmup.parse(value) if isinstance(value, Mapping) else int(value)
         except ValueError as error:
             raise self._fail(f"{place} {error}; correct it") from error
+
+    def _arrival(self) -> Mapping[str, Any] | None:
+        value = self._value("arrival", "none")
+        return None if value == "none" else value
+
+    @staticmethod
+    def _named(arrival: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        """Return an arrival whose rate is a number or the name of a factor."""
+        if arrival is None or not isinstance(arrival["rate"], Mapping):
+            return arrival
+        return {**arrival, "rate": RATE}
+
+    def _with_rates(
+        self,
+        grids: list[tuple[Mapping[str, str], Mapping[str, list[Level]]]],
+        arrival: Mapping[str, Any] | None,
+    ) -> list[tuple[Mapping[str, str], Mapping[str, list[Level]]]]:
+        """Return the grids with the factor that an arrival with `{from, to, steps}` makes."""
+        if arrival is None or not isinstance(arrival["rate"], Mapping):
+            return grids
+        place = f"{self._place('arrival')}.rate"
+        if any(RATE in grid for _, grid in grids):
+            raise self._fail(
+                f"{place} has from, to and steps, which make the factor {RATE}, but there is one; "
+                f"write `rate: {RATE}`, or take that factor out"
+            )
+        try:
+            levels = geometric_rates(arrival["rate"])
+        except ValueError as error:
+            raise self._fail(f"{place} {error}") from error
+        return [({**o, RATE: place}, {**grid, RATE: levels}) for o, grid in grids]
 
     def _stop(self) -> StopRule | None:
         value, place = self._value("stop", "none"), self._place("stop")
@@ -424,7 +493,7 @@ class _Resolver:
                     f"{', '.join(first)}; give every grid the same factors in the same order"
                 )
         for factor in first:
-            if factor in ("study", *CELL_COLUMNS):
+            if factor in ("study", *CELL_COLUMNS, *OPEN_COLUMNS):
                 raise self._fail(
                     f"factors.{factor} has the name of a column of cells.csv; choose another name"
                 )
@@ -532,10 +601,37 @@ class _Resolver:
         self._check_choice(profile, "clients", profile.clients, "client", "CLIENT")
         self._check_choice(profile, "needs", profile.needs, "list", "[SERVICE, ...]")
 
+    def _check_arrival(self, profile: Profile) -> None:
+        """Check that each rate is one, and that there are rates where a capacity is asked for."""
+        rate = profile.arrival["rate"] if profile.arrival else None
+        factors = profile.grids[0]
+        if isinstance(rate, str) and rate not in factors:
+            raise self._fail(
+                f"{self._place('arrival')}.rate is {rate!r}, which is no factor; write a number "
+                f"of calls a second or one of {', '.join(factors)}"
+            )
+        if "capacity" in self.study.content and profile.arrival and not isinstance(rate, str):
+            raise self._fail(
+                f"capacity is read off the levels of a rate, but {self._place('arrival')}.rate is "
+                f"{rate}; make it a factor: rate: {{from: 10, to: 1000, steps: 7}}"
+            )
+        if "capacity" in self.study.content and not profile.arrival:
+            raise self._fail(
+                f"capacity needs calls that come at a rate, but the profile {self.name} has no "
+                "arrival; add one, or take capacity out"
+            )
+        for level in dict.fromkeys(lv for g in profile.grids for lv in g.get(str(rate), ())):
+            if not is_rate(level):
+                raise self._fail(
+                    f"factors.{rate} has the level {level!r}, which is no rate of calls a second; "
+                    "write numbers above 0"
+                )
+
     def _check_times(self, profile: Profile) -> None:
-        """Check that no warm-up alone lasts as long as its trial may."""
+        """Check that no warm-up alone lasts as long as its trial may, nor do calls at a rate."""
         for cell in profile.cells():
             settings = profile.settings(cell)
+            self._check_room(settings, cell)
             least_s = settings.warmup.least_s if isinstance(settings.warmup, Warmup) else None
             if least_s is not None and least_s >= settings.timeout_s:
                 levels = ", ".join(map(level_text, cell.levels))
@@ -543,6 +639,19 @@ class _Resolver:
                     f"{self._place('warmup')}.least_s is {least_s:g} for {levels}, but timeout_s "
                     f"ends its trials at {settings.timeout_s} s; lower least_s or raise timeout_s"
                 )
+
+    def _check_room(self, settings: Settings, cell: Cell) -> None:
+        arrival, calls = settings.arrival, settings.threads * settings.calls
+        if arrival is None:
+            return
+        room = settings.timeout_s - min(RESERVE_S, settings.timeout_s / 5)
+        if arrival.seconds(calls) >= room:
+            raise self._fail(
+                f"{calls} calls at {arrival.rate:g} a second take "
+                f"{arrival.seconds(calls):.0f} s for {', '.join(map(level_text, cell.levels))}, "
+                f"but timeout_s = {settings.timeout_s} leaves {room:.0f} s for them and the "
+                "warm-up; lower calls or raise timeout_s"
+            )
 
     def _check_choice(
         self, profile: Profile, key: str, choice: Any, what: str, example: str

@@ -95,7 +95,8 @@ class Trial:
     made their measured ones. `ran_with` are the settings that each `service on node` ran with.
     `parts` is None where no parts of calls were logged, `resources` where nothing was sampled;
     `machines` are the nodes that were to be. `phases` are what the client's JVM did in each.
-    `profiles` and `capture` are those of trials that never count.
+    `profiles` and `capture` are those of trials that never count. `late_ns` is by how much free
+    threads began the calls of an open loop late, at the 99th percentile.
     """
 
     directory: Path
@@ -134,6 +135,7 @@ class Trial:
     machines: Mapping[str, Machine] = field(default_factory=dict)
     phases: Mapping[str, Phase] = field(default_factory=dict)
     capture: CaptureSeal | None = None
+    late_ns: float | None = None
 
     @cached_property
     def log(self) -> Path:
@@ -202,6 +204,7 @@ class Trial:
             phases=phases_of(record),
             profiles=profile_seals_of(record),
             capture=capture_of(record),
+            late_ns=record.fields("arrival").number("late_p99_ns"),
         )
         if outcome not in OUTCOMES:
             raise ValueError(f"it has the unknown outcome {outcome!r}")

@@ -60,6 +60,7 @@ LEFT_OUT: Mapping[str, Any] = {
     "captured": False,
     "drawing": FIRST_DRAWING,
     "least_ok": 0.0,
+    "arrival": None,
 }
 """What a line of plan.jsonl means that lacks one of these keys; no line states such a value."""
 _LACKED_BY_PLANS: Mapping[str, Any] = {"needs": [], "servers": 1, **LEFT_OUT}

@@ -169,6 +169,8 @@ class Follower:
                 f"cd {source}/trials && find . -mindepth 1 -printf '%s %P\\n'"
             )
         ).decode()
+        # Another command may follow the same run, and what it pulls is here and no longer there.
+        self._take_stock()
         active, room, state, *files = [*answer.splitlines(), "", "", ""]
         try:
             free = int(room)
@@ -200,13 +202,18 @@ class Follower:
             self._set_aside(source, error)
         except TrialError as error:
             raise NodeSilentError(str(error)) from error
+        arrived = self._take_stock() & set(names)
+        self._proven |= arrived
+        self.pulled += len(arrived)
+
+    def _take_stock(self) -> set[str]:
+        """Count the trials that arrived here since the last time; return them."""
         arrived = self._sealed_here() - self.here
         if arrived:
             self._sealed = self.clock()
-        self.here |= arrived
-        self._proven |= arrived
-        self.pulled += len(arrived)
-        self.not_ok += sum(outcome != "ok" for outcome in self._watch.outcomes(arrived))
+            self.here |= arrived
+            self.not_ok += sum(outcome != "ok" for outcome in self._watch.outcomes(arrived))
+        return arrived
 
     def _set_aside(self, source: str, error: RefusedTrialsError) -> None:
         """Move trials that arrived torn twice aside on the client, so that they are open again."""
@@ -295,6 +302,7 @@ class Follower:
 
     def _demand_all(self) -> None:
         """Raise SweepStoppedError when trials are open and the runner did not say why."""
+        self._take_stock()
         word = self.state.state
         accounted = word == "deadline" or (word == "finished" and self.state.put_off)
         if not self.missing or accounted:
@@ -307,6 +315,9 @@ class Follower:
 
     def _last_words(self) -> str:
         """Return why the runner ended, by its own state or its journal."""
+        if self.state.state == "finished" and self.state.reason:
+            why = "by systemctl stop or because its node was shut down"
+            return f"the runner was {self.state.reason}, {why}"
         if self.state.state == "finished":
             return "the runner has finished all trials that it was given"
         if self.state.reason:

@@ -272,7 +272,7 @@ def lines_of(status: Status) -> list[tuple[str, str]]:
         factors = status.current.factors.items()
         levels = ", ".join(f"{name} {level_text(level)}" for name, level in factors)
         again = f", attempt {status.attempt}" if (status.attempt or 1) > 1 else ""
-        since = f", since {status.since:%H:%M:%S} UTC" if status.since else ""
+        since = f", since {_clock(status.since)}" if status.since else ""
         lines.append(("running", f"{status.current.id} ({levels}{again}{since})"))
     if status.thrown_away:
         lines.append(("repeated", f"{status.thrown_away} attempts that a fault of the lab spoilt"))
@@ -290,7 +290,7 @@ def lines_of(status: Status) -> list[tuple[str, str]]:
         lines.append(
             (
                 "followed",
-                f"not since {status.seen:%H:%M:%S} UTC; run the same sweep command to attach",
+                f"not since {_clock(status.seen)}; run the same sweep command to attach",
             )
         )
     return lines
@@ -329,7 +329,12 @@ def _health(node: NodeState) -> str:
 
 
 def _since(since: datetime | None) -> str:
-    return f" since {since:%Y-%m-%d %H:%M:%S} UTC" if since else ""
+    return f" since {since.astimezone():%Y-%m-%d %H:%M:%S %Z}" if since else ""
+
+
+def _clock(instant: datetime) -> str:
+    """Return a time of day as the clock of the reader's time zone shows it."""
+    return f"{instant.astimezone():%H:%M:%S %Z}"
 
 
 def _view(status: Status) -> Group:
@@ -342,7 +347,8 @@ def _view(status: Status) -> Group:
 def _time_left(left: timedelta | None) -> str:
     if left is None:
         return "unknown until a trial is sealed"
-    return f"{in_words(left.total_seconds())}, until {datetime.now(UTC) + left:%Y-%m-%d %H:%M} UTC"
+    end = datetime.now(UTC) + left
+    return f"{in_words(left.total_seconds())}, until {end.astimezone():%Y-%m-%d %H:%M %Z}"
 
 
 def _next_look(

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 EXAMPLES = r"""
 - name: Refuse an inventory that cannot be a bench
   ansible.builtin.fail:
-    msg: "{{ hostvars | ill_written(groups, inventory_dir) }}"
-  when: hostvars | ill_written(groups, inventory_dir) | length > 0
+    msg: "{{ hostvars | ill_written(groups) }}"
+  when: hostvars | ill_written(groups) | length > 0
 
 - name: Show which nodes are not ready, by the answers that they gave
   ansible.builtin.debug:
@@ -24,35 +23,18 @@ EXAMPLES = r"""
 """
 
 GROUPS = ("client", "broker", "workers")
-COPIES = ("group_vars/all/bench.yml", "group_vars/all/control.yml", "resolved.yml")
-"""Files of the kit that inventories held as copies before the kit kept them itself."""
-
 Values = Mapping[str, Any]
 
 
-def ill_written(
-    hostvars: Mapping[str, Values], groups: Mapping[str, Sequence[str]], directory: str = ""
-) -> list[str]:
-    """Return what is wrong with the inventory itself, told without asking any node.
-
-    `directory` is where the inventory lies; empty for one that is no directory.
-    """
+def ill_written(hostvars: Mapping[str, Values], groups: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return what is wrong with the inventory itself, told without asking any node."""
     names = groups.get("nodes", [])
     return [
-        *_copies(directory),
         *_empty_groups(groups),
+        *_double_groups(groups),
         *(text for name in names for text in _address(name, hostvars[name], len(names))),
         *_shared_addresses({name: str(hostvars[name]["node_address"]) for name in names}),
     ]
-
-
-def _copies(directory: str) -> Iterator[str]:
-    for copy in COPIES if directory else ():
-        if Path(directory, copy).is_file():
-            yield (
-                f"{directory}/{copy} is a copy of what the kit keeps itself now. Move the lines "
-                f"that you changed there to {directory}/group_vars/all/lab.yml and delete the file"
-            )
 
 
 def _empty_groups(groups: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -62,6 +44,16 @@ def _empty_groups(groups: Mapping[str, Sequence[str]]) -> Iterator[str]:
     strangers = {name for group in GROUPS for name in groups.get(group, [])}
     for name in sorted(strangers - set(groups.get("nodes", []))):
         yield f"{name} is not in the group nodes; make client, broker and workers its children"
+
+
+def _double_groups(groups: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for group in ("client", "broker"):
+        if len(members := groups.get(group, [])) > 1:
+            yield (
+                f"the group {group} has {' and '.join(members)}, and no study uses more than one "
+                f"{group}: two clients would run the same trials on the same workers, a second "
+                "broker would stand idle. Leave one of them there in hosts.yml"
+            )
 
 
 def _address(name: str, node: Values, nodes: int) -> Iterator[str]:
@@ -151,12 +143,7 @@ def _unfit(label: str, node: Values, answer: Values, free_mb: int) -> Iterator[s
     """Yield what a node that answered lacks; it answers one fact a line, `word value…`."""
     lines = str(answer.get("stdout", "")).splitlines()
     facts = dict(line.strip().partition(" ")[::2] for line in lines)
-    if "can-sudo" not in facts:
-        account = node.get("ansible_user", "the SSH user")
-        yield (
-            f"{label}: {account} may not use sudo without a password; give that account a NOPASSWD "
-            "rule there"
-        )
+    yield from _without_root(f"{label}: {node.get('ansible_user', 'the SSH user')}", node, facts)
     if "has-python" not in facts:
         yield f"{label} has no python3; apt-get install python3 there"
     free = facts.get("free-mb", "").strip()
@@ -171,6 +158,25 @@ def _unfit(label: str, node: Values, answer: Values, free_mb: int) -> Iterator[s
         yield (
             f"{label}: the bench would call it at {address}, which is none of its addresses: "
             f"{', '.join(held)}. Write the right one into hosts.yml: node_address: {held[0]}"
+        )
+
+
+def _without_root(account: str, node: Values, facts: Values) -> Iterator[str]:
+    """Yield why modules could not work as root on a node, and where they could not put files."""
+    becomes = str(node.get("ansible_become", True)).lower() not in ("false", "no", "0")
+    if becomes and "can-sudo" not in facts:
+        yield account + (
+            " needs no sudo, and the node has none; write ansible_become: false into hosts.yml"
+            if "is-root" in facts
+            else " may not use sudo without a password; give that account a NOPASSWD rule there"
+        )
+    elif not becomes and "is-root" not in facts:
+        yield f"{account} is not root; write ansible_become: true into hosts.yml"
+    elif "can-write" not in facts:
+        yield (
+            f"{account} and root must both be able to write to {facts.get('place', 'its home')} "
+            "(its path and file system), where Ansible copies files. Make a local directory there "
+            "that only this account may write, and write into hosts.yml: ansible_remote_tmp: PATH"
         )
 
 

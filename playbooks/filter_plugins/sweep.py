@@ -12,9 +12,7 @@ EXAMPLES = r"""
 
 - name: Show what is recorded of the nodes that could be read
   ansible.builtin.debug:
-    msg: "{{ hostvars | sweep_nodes(groups['nodes'] | reject('in', gone)) }}"
-  vars:
-    gone: "{{ hostvars | sweep_gone(groups['nodes']) }}"
+    msg: "{{ hostvars | sweep_nodes(groups['nodes']) }}"
 """
 
 OF_EVERY_NODE = ("nodes", "sweep_uses")
@@ -59,16 +57,9 @@ def nodes_of(hostvars: Mapping[str, Values], names: Sequence[str]) -> list[dict[
     ]
 
 
-def gone(hostvars: Mapping[str, Values], names: Sequence[str]) -> list[str]:
-    """Return the names of the nodes whose last fingerprint could not be taken."""
-    return [
-        name for name in names if "fingerprint" not in hostvars[name].get("fingerprint_taken", {})
-    ]
-
-
 class FilterModule:
     """The filters of this file."""
 
     def filters(self) -> dict[str, Any]:
         """Return the filters by the names that templates use."""
-        return {"sweep_runs": named, "sweep_nodes": nodes_of, "sweep_gone": gone}
+        return {"sweep_runs": named, "sweep_nodes": nodes_of}

@@ -1,4 +1,4 @@
-"""Mitogen's linear strategy, on whichever cores are free."""
+"""Mitogen's linear strategy, on whichever cores are free, and gone with its playbook."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ description:
   - Does what C(mitogen_linear) does, but binds no process to a core. Mitogen was tuned on a machine
     of 16 threads and keeps a core to itself; of two cores, one is left to fill the templates of all
     hosts, and to the programs that the control host runs.
+  - Its processes end with the playbook, also when that is killed.
 """
 
 EXAMPLES = r"""
@@ -18,9 +19,32 @@ EXAMPLES = r"""
   strategy: mitogen_all_cores
 """
 
+import ctypes
+import signal
+
 from ansible_mitogen import affinity
 from ansible_mitogen.plugins.strategy.mitogen_linear import StrategyModule
 
 __all__ = ["StrategyModule"]
 
-affinity.policy = affinity.Policy()
+PR_SET_PDEATHSIG = 1
+
+
+def end_with_parent() -> None:
+    """Have the kernel end this process when the one that forked it ends."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+class Unbound(affinity.Policy):
+    """Binds nothing; mitogen calls it in each process that the playbook forks."""
+
+    def assign_muxprocess(self, index: int) -> None:
+        """Let the process that holds the connections end with the playbook."""
+        end_with_parent()
+
+    def assign_worker(self) -> None:
+        """Let the process of a task end with the playbook, whatever it waits for."""
+        end_with_parent()
+
+
+affinity.policy = Unbound()

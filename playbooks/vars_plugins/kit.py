@@ -15,6 +15,8 @@ description:
   - Gives each of them C(ansible_ssh_private_key_file) and C(ansible_ssh_common_args) as plain text
     as well, if it has them; each task of each node would work them out anew.
   - Gives the group C(all) the numbers of servers that studies name, as C(study_servers).
+  - Where the inventory lies in a project directory of C(rackbench init), gives it as
+    C(rackbench_project); its studies count as well.
   - An C(ansible_host) that is a name is looked up as a program on the control host looks up names.
 options:
   stage:
@@ -25,13 +27,16 @@ options:
 """
 
 import ipaddress
+import os
 import socket
+import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleError
 from ansible.inventory.group import Group, InventoryObjectType
 from ansible.inventory.host import Host
@@ -55,8 +60,28 @@ Values = dict[str, Any]
 
 PLAYBOOKS = Path(__file__).resolve().parents[1]
 LOOKUPS_AT_ONCE = 32
+PROJECT_MARK = "rackbench.yml"
 OWN = ("ansible_host", "node_address")
 CONNECTION = ("ansible_ssh_private_key_file", "ansible_ssh_common_args")
+
+
+def demand_settings() -> None:
+    """End a playbook without ansible.cfg in words, before Ansible finds no role and no plug-in."""
+    root, here = PLAYBOOKS.parent, Path.cwd()
+    if "kit" in C.VARIABLE_PLUGINS_ENABLED or Path(sys.argv[0]).name != "ansible-playbook":
+        return
+    why = f"everybody may write to {root}; chmod o-w {root}"
+    if here != root:
+        why = f"it runs in {here}; start it in {root}"
+    if other := os.environ.get("ANSIBLE_CONFIG"):
+        why = f"ANSIBLE_CONFIG names {other}; unset it"
+    sys.exit(
+        f"Ansible does not read {root}/ansible.cfg, as {why}, or first: "
+        f"export ANSIBLE_CONFIG={root}/ansible.cfg"
+    )
+
+
+demand_settings()
 
 
 def is_address(text: str) -> bool:
@@ -98,6 +123,7 @@ class VarsModule(BaseVarsPlugin):
         """Begin with nothing read and nothing resolved."""
         super().__init__()
         self._kit: Values = {}
+        self._project: Path | None = None
         self._resolved: dict[str, tuple[Group, dict[str, Values]]] = {}
 
     def get_vars(self, loader: DataLoader, path: str, entities: Any) -> Values:
@@ -109,7 +135,7 @@ class VarsModule(BaseVarsPlugin):
                 found |= nodes.get(entity.name, {})
             elif entity.name == "all":
                 nodes = self._nodes(loader, path, entity)
-                kit = self._of_the_kit(loader)
+                kit = {**self._of_the_kit(loader), **self._of_the_project(path)}
                 if nodes:
                     bench, ssh = (
                         {name: values[key] for name, values in nodes.items()}
@@ -127,6 +153,16 @@ class VarsModule(BaseVarsPlugin):
             # Each task of each node would read all studies anew.
             self._kit["study_servers"] = lookup_loader.get("study_servers").run([])[0]
         return self._kit
+
+    def _of_the_project(self, path: str) -> Values:
+        """Return what a project directory around an inventory adds to the kit's variables."""
+        if (Path(path).parent / PROJECT_MARK).is_file():
+            self._project = Path(path).parent
+        if self._project is None:
+            return {}
+        own = lookup_loader.get("study_servers").run([str(self._project / "studies")])[0]
+        servers = sorted({*self._kit["study_servers"], *own})
+        return {"rackbench_project": plain(self._project), "study_servers": servers}
 
     def _nodes(self, loader: DataLoader, path: str, every: Group) -> dict[str, Values]:
         """Return what is worked out for each node.

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import costs
 import observers
+import open_loop
 import provisioning
 import reference_tools
 import restarts
@@ -34,6 +35,7 @@ SECTIONS: dict[str, Callable[[BenchLab], list[Row]]] = {
     "restarts": restarts.rows,
     "costs": costs.rows,
     "observers": observers.rows,
+    "open-loop": open_loop.rows,
     "rivals": rivals.rows,
     "reference": reference_tools.rows,
 }

@@ -54,9 +54,9 @@ class BenchLab:
 
 
 def settings() -> str:
-    """What the lab is, for Ansible; nodes have no way out, so wrk is laid into their image."""
+    """What the lab is, for Ansible; nodes have no way out, so tools are laid into their image."""
     inventory = yaml.safe_load((ROOT / "inventory/virtual/group_vars/all/lab.yml").read_text())
-    packages = [*inventory["virtual_lab_preload"], "wrk"]
+    packages = [*inventory["virtual_lab_preload"], "wrk", "vegeta"]
     lab = {"rackbench_lab": NAME, "virtual_lab_prefix": PREFIX, "virtual_lab_preload": packages}
     return json.dumps(lab)
 

@@ -101,7 +101,7 @@ def jvm_options() -> Sequence[str]:
         for task in tasks
         if "__sweep_command" in task.get("vars", {})
     )
-    return command[command.index("/usr/bin/java") + 1 : command.index("-cp")]
+    return command[command.index("/opt/rackbench/jdk/bin/java") + 1 : command.index("-cp")]
 
 
 def study(name: str, clients: str, **settings: Any) -> dict[str, Any]:

@@ -65,6 +65,16 @@ def _identity(lab: str, node: str) -> uuid.UUID:
     return uuid.uuid5(uuid.NAMESPACE_DNS, f"{node}.{lab}.rackbench")
 
 
+def at_console(lab: str, node: str, script: str) -> None:
+    """Run a script as root on a node, where SSH is of no use or would be in the way."""
+    within = ["nsenter", f"--target={first_process(lab, node)}"]
+    parts = ["--mount", "--uts", "--ipc", "--net", "--pid"]
+    done = subprocess.run(
+        [*within, *parts, "sh", "-eu"], input=script.encode(), capture_output=True, check=False
+    )
+    assert done.returncode == 0, f"{node}: {done.stderr.decode()}"
+
+
 def link(lab: str, node: str) -> str:
     """The name of this machine's end of a node's link."""
     return f"rb{str(_identity(lab, node))[:8]}"

@@ -100,13 +100,7 @@ def rack(no_lab: Lab) -> Iterator[Lab]:
 
 
 def at_console(rack: Lab, name: str, script: str) -> None:
-    """Run a script as root on a machine, where SSH is of no use or would be in the way."""
-    first = machine.first_process(rack.name, OWN_NAMES[name])
-    within = ["nsenter", f"--target={first}", "--mount", "--uts", "--ipc", "--net", "--pid"]
-    done = subprocess.run(
-        [*within, "sh", "-eu"], input=script.encode(), capture_output=True, check=False
-    )
-    assert done.returncode == 0, f"{name}: {done.stderr.decode()}"
+    machine.at_console(rack.name, OWN_NAMES[name], script)
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +112,7 @@ def inventory(rack: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "ansible_user": "debian",
         "ansible_ssh_private_key_file": str(rack.ssh_directory / "id_ed25519"),
         "ansible_ssh_common_args": f"-o UserKnownHostsFile={known} -o StrictHostKeyChecking=yes",
+        "rackbench_link_mbit": 100,  # as its links are shaped
     }
     hosts: dict[str, dict[str, Any]] = {
         name: {"ansible_host": address_of(name)} for name in OWN_NAMES

@@ -101,3 +101,66 @@ def _set_sysctl(lab: Lab, node: str, setting: str) -> None:
     network = f"rackbench-{lab.name}-{node}"
     command = ["ip", "netns", "exec", network, "sysctl", "--quiet", "--write", setting]
     subprocess.run(command, check=True)
+
+
+SETTINGS = "/etc/systemd/system/rackbench-tcp-server.service.d/zz.conf"
+FLAG = "-XX:TieredStopAtLevel=1"
+PASSWORD = "/etc/rackbench/broker.password"
+OTHER_JDK = "/usr/lib/jvm/other-jdk"
+ODD_SSHD = "/etc/ssh/sshd_config.d/00-aaa.conf"
+
+
+@pytest.fixture
+def otherwise(lab: Lab) -> Iterator[dict[str, str]]:
+    """Nodes that run otherwise than declared, most of them alike: item of each, and its nodes."""
+    sides = "[Service]\\nUnsetEnvironment=\\nEnvironment=JAVA_TOOL_OPTIONS="
+    for worker in lab.workers:
+        lab.output(worker, f'printf "{sides}{FLAG}\\n" >{SETTINGS} && {RESTART}')
+    link = "/opt/rackbench/jdk"
+    jdk = lab.output("worker2", f"readlink {link}")
+    lab.output("worker2", f"cp -al {jdk} {OTHER_JDK} && ln -sfn {OTHER_JDK} {link} && {RESTART}")
+    lab.output("worker2", f"ln -sfn {jdk} {link}")
+    lab.output("worker3", f"cp -p {PASSWORD} /root/kept && echo wrong >{PASSWORD}")
+    lab.output("worker3", "systemctl restart rackbench-sort-worker")
+    lab.output("broker1", "nft delete table inet rackbench")
+    lab.output("client1", f"echo PasswordAuthentication yes >{ODD_SSHD}")
+    try:
+        yield {
+            "jvms rackbench-tcp-server flags": ", ".join(lab.workers),
+            "jvms rackbench-tcp-server executable": "worker2",
+            "packet_filter": "broker1",
+            "sshd passwordauthentication": "client1",
+        }
+    finally:
+        # The JVMs still run with what they were started with.
+        for worker in lab.workers:
+            lab.output(worker, f"rm -f {SETTINGS} && systemctl daemon-reload")
+        lab.output("worker3", f"cp -p /root/kept {PASSWORD} && rm /root/kept")
+        lab.output("worker3", "systemctl restart rackbench-sort-worker")
+        lab.output("broker1", "systemctl reload packet-filter")
+        lab.output("client1", f"rm -f {ODD_SSHD}")
+
+
+def test_what_is_in_force_is_compared_with_what_was_declared(
+    lab: Lab, otherwise: dict[str, str]
+) -> None:
+    verified = lab.player.attempt("verify.yml")
+    extra = {"study": "sort", "profile": "one-server", "run": "otherwise"}
+    for outcome in verified, lab.player.attempt("sweep.yml", extra):
+        assert outcome.code != 0
+        for item, nodes in otherwise.items():
+            assert re.search(rf"{re.escape(item)} +{nodes} ", outcome.text), outcome.excerpt
+        assert FLAG in outcome.text
+        assert f"{OTHER_JDK}/bin/java" in outcome.text
+        assert ODD_SSHD in outcome.text
+    assert "worker3: sort-worker does not answer" in verified.flat
+    assert not (lab.player.project.results("otherwise") / "run.json").exists()
+
+
+def test_site_restarts_services_that_run_otherwise(lab: Lab) -> None:
+    """As the test above leaves them: their units are as before, their JVMs are not."""
+    changed = lab.play("site.yml").changed_tasks
+    assert set(changed) == set(lab.workers)
+    assert all(any("Restart the services" in task for task in changed[w]) for w in changed)
+    lab.output("worker2", f"rm -rf {OTHER_JDK}")
+    lab.play("verify.yml")

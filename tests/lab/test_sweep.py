@@ -250,6 +250,43 @@ def test_the_same_command_again_changes_nothing(sweep: Sweep) -> None:
     assert set(outcome.changed) <= {"localhost"}, outcome.changed_tasks
 
 
+# Several commands at once
+
+
+def test_the_same_run_started_twice_at_once_is_one_run_that_both_follow(lab: Lab) -> None:
+    twice = {"study": "sort", "profile": "tiny", "run": "twice"}
+    both = [lab.player.start("sweep.yml", twice) for _ in range(2)]
+    try:
+        codes = [process.wait(400) for process, _ in both]
+    finally:
+        for process, _ in both:
+            machine.kill_group(process)
+    assert codes == [0, 0], "\n".join(log.read_text()[-2000:] for _, log in both)
+    done = lab.player.project.collect("check", "twice")
+    assert f"{PLANNED} of {PLANNED} trials sealed and verified; no findings" in done.stdout
+
+
+def test_a_runner_that_somebody_stopped_is_told_from_one_that_ended(lab: Lab) -> None:
+    process, log = lab.player.start("sweep.yml", {**STUDY, "run": "stopped"})
+    try:
+        machine.wait_for(lambda: runner_pid(lab) > 0 or process.poll() is not None, "trials", 150)
+        lab.output("client1", f"systemctl stop {RUNNER}", timeout_s=300)
+        assert process.wait(120) == 2
+    finally:
+        machine.kill_group(process)
+    said = re.sub(r"\s+", " ", log.read_text())
+    assert "the runner was stopped before trial" in said
+
+
+def test_other_passwords_are_not_made_for_nodes_that_have_some(lab: Lab, tmp_path: Path) -> None:
+    extra = {"rackbench_secrets": str(tmp_path / "secrets")}
+    for playbook, more in (("site.yml", {}), ("sweep.yml", {**STUDY, "run": "elsewhere"})):
+        refused = lab.player.attempt(playbook, {**extra, **more}, "--limit=all")
+        assert refused.code == 2
+        assert f"broker1 has other passwords than {tmp_path}/secrets has here" in refused.flat
+        assert not (tmp_path / "secrets").exists()
+
+
 # Several studies, and levels that do not fit
 
 

@@ -40,7 +40,7 @@ def test_rotated_secrets_are_everywhere_and_the_old_ones_refused_even_after_a_ki
     secrets = lab.ssh_directory.parent / "secrets"
     old_admin = (secrets / "broker_admin").read_text()
     process, log = lab.player.start("rotate_secrets.yml")
-    machine.wait_for(lambda: "write its configuration" in log.read_text(), "the broker")
+    machine.wait_for(lambda: "Write the broker's accounts" in log.read_text(), "the broker")
     machine.kill_group(process)
     lab.play("rotate_secrets.yml")
     assert probe.password != old
@@ -116,6 +116,31 @@ def test_a_repair_limited_to_the_node_does_that_and_says_what_it_left_out(
     assert f"--limit leaves them out: {others}" in outcome.flat
 
 
+# As another program would that installs something.
+HOLD_APT = """
+import fcntl, time
+with open("/var/lib/dpkg/lock-frontend", "r+") as lock:
+    fcntl.lockf(lock, fcntl.LOCK_EX)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.long
+def test_where_apt_is_in_use_the_process_is_named(lab: Lab, new_machine: str) -> None:
+    lab.output(NODE, "dpkg --remove --force-depends unzip")
+    hold = f"systemd-run --quiet --collect --unit=odd-apt python3 -c '{HOLD_APT}'"
+    lab.ssh(NODE, "sudo sh -s", given=hold.encode())
+    try:
+        outcome = lab.player.attempt("site.yml", {"baseline_apt_wait_s": 2}, "--limit", NODE)
+        assert outcome.code != 0
+        assert "It is held by process" in outcome.flat
+        assert "wait for its end or stop it there" in outcome.flat
+    finally:
+        lab.output(NODE, "systemctl stop odd-apt")
+    lab.play("site.yml", None, "--limit", NODE)
+    assert lab.play("site.yml", None, "--limit", NODE).changed == {}
+
+
 @pytest.mark.long
 def test_its_packages_are_held_and_nothing_upgrades_them(lab: Lab, new_machine: str) -> None:
     held = lab.output(NODE, "apt-mark showhold").splitlines()
@@ -142,6 +167,28 @@ def test_a_node_that_is_taken_away_is_as_it_was_found(lab: Lab, new_machine: str
     assert lab.ssh(NODE, "cat /etc/hosts").stdout.decode() == OWN_HOSTS
     assert lab.play("reset.yml", {"node": NODE}).changed == {}
     assert {node: _pids(lab, node) for node in others} == others
+
+
+@pytest.mark.long
+def test_check_mode_works_on_a_bare_node_and_leaves_it_so(lab: Lab, new_machine: str) -> None:
+    outcome = lab.play("site.yml", None, "--check", "--diff", "--limit", NODE)
+    assert set(outcome.changed) == {NODE}
+    assert lab.output(NODE, "ls -d /opt/rackbench /etc/rackbench 2>/dev/null || true") == ""
+
+
+@pytest.mark.long
+def test_what_the_kit_did_not_make_is_refused_and_not_removed(lab: Lab, new_machine: str) -> None:
+    theirs = "/opt/rackbench/theirs"
+    lab.output(NODE, f"useradd --system --home-dir /var/lib/tomcat tomcat; mkdir -p {theirs}")
+    outcome = lab.player.attempt("site.yml", None, "--limit", NODE)
+    assert outcome.code != 0
+    assert f"{NODE} has an account tomcat with the home /var/lib/tomcat" in outcome.flat
+    assert "It has a directory /opt/rackbench, which the kit did not make" in outcome.flat
+    assert lab.play("reset.yml", {"node": NODE}).changed == {}
+    left = lab.output(NODE, f"getent passwd tomcat; ls -d {theirs}")
+    assert left.endswith(theirs)
+    assert left.startswith("tomcat:")
+    lab.output(NODE, f"userdel tomcat; rmdir {theirs} /opt/rackbench")
 
 
 def test_no_node_is_reset_unless_it_is_named(lab: Lab) -> None:

@@ -4,7 +4,12 @@ import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import ansible.module_utils
+
 ROOT = Path(__file__).parents[2]
+SHARED = [ROOT / "playbooks/module_utils", *ROOT.glob("roles/*/module_utils")]
+# Modules import what they share as on a node, where Ansible lays all of it into one package.
+ansible.module_utils.__path__ += map(str, SHARED)
 
 
 def load(path, name=None):

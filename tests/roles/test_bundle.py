@@ -85,7 +85,7 @@ def test_a_node_installs_nothing_of_a_bundle_that_is_not_the_one_that_was_sent(
     places = tmp_path / "places"
     places.mkdir()
     done = subprocess.run(
-        ["bash", INSTALL, bundle, wanted, "no-such-package"],
+        ["bash", INSTALL, bundle, wanted, "1", "no-such-package"],
         env={**os.environ, "TMPDIR": str(places)},
         capture_output=True,
         text=True,
@@ -94,3 +94,9 @@ def test_a_node_installs_nothing_of_a_bundle_that_is_not_the_one_that_was_sent(
     assert done.returncode == 1
     assert "nothing of it was installed" in done.stderr
     assert list(places.iterdir()) == []
+
+
+def test_where_all_of_it_is_installed_the_bundle_is_not_even_read(tmp_path):
+    command = ["bash", INSTALL, tmp_path / "no.tar", "", "1", "dpkg", "bash"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")

@@ -1,5 +1,6 @@
 """Time servers that answer or not, and the drop-in of whichever daemon is there."""
 
+import os
 import socket
 import threading
 
@@ -76,3 +77,13 @@ def test_a_chrony_that_reads_no_drop_in_is_told_with_the_line_to_write(clock, tm
     (tmp_path / "etc/chrony/chrony.conf").write_text("pool pool.lab iburst\n")
     with pytest.raises(OSError, match=r"write `sourcedir /etc/chrony/sources\.d`"):
         clock.configure(tmp_path, clock.DAEMONS[CHRONY], ["10.0.0.1"], check=False)
+
+
+def test_the_daemons_account_reads_a_drop_in_of_a_login_with_a_strict_umask(clock, tmp_path):
+    before = os.umask(0o077)
+    try:
+        clock.place(tmp_path / "etc/conf.d/rackbench.conf", "NTP=10.0.0.1\n")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "etc/conf.d").stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "etc/conf.d/rackbench.conf").stat().st_mode & 0o777 == 0o644

@@ -43,6 +43,24 @@ def test_a_deadline_is_given_in_utc(instant, text, expected):
     assert instant(text, EVENING) == expected
 
 
+@pytest.mark.parametrize("text", [1320, "1320"])
+def test_a_time_that_yaml_took_for_a_number_is_read_back(instant, text):
+    assert instant(text, EVENING) == instant("22:00", EVENING)
+
+
+@pytest.mark.parametrize(
+    ("evening", "text", "expected"),
+    [
+        (datetime(2026, 3, 28, 21, 0, tzinfo=UTC), "02:30", "2026-03-29T01:30:00Z"),  # skipped
+        (datetime(2026, 10, 24, 21, 0, tzinfo=UTC), "02:30", "2026-10-25T00:30:00Z"),  # the first
+    ],
+)
+def test_a_deadline_that_the_clock_skips_or_shows_twice_is_one_moment(
+    instant, evening, text, expected
+):
+    assert instant(text, evening) == expected
+
+
 def test_the_clock_may_be_set_for_summer_before_the_deadline(instant):
     assert instant("06:00", datetime(2026, 3, 28, 21, 0, tzinfo=UTC)) == "2026-03-29T04:00:00Z"
 

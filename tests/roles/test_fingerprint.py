@@ -1,5 +1,7 @@
 """Nodes laid beside one another: what differs, what is within tolerance, what was declared."""
 
+import json
+
 import pytest
 from ansible.errors import AnsibleFilterError
 from loading import load
@@ -17,26 +19,16 @@ kernel_words = load(f"{ROLE}/module_utils/kernel_words.py").kernel_words
 @pytest.fixture(scope="module")
 def taking():
     """The module that takes a node's fingerprint."""
+    load("playbooks/module_utils/host.py", "ansible.module_utils.host")
     for role, name in (
         ("probation", "ssh_session"),
         ("fingerprint", "kernel_words"),
         ("fingerprint", "lab_addresses"),
+        ("fingerprint", "running_jvms"),
+        ("fingerprint", "in_force"),
     ):
         load(f"roles/{role}/module_utils/{name}.py", f"ansible.module_utils.{name}")
     return load(f"{ROLE}/library/fingerprint.py", "taking")
-
-
-def test_a_jvm_is_known_by_its_command_line_and_its_environment(taking, tmp_path):
-    command = ["/usr/bin/java", "-Xmx64m", "-XX:+PerfDisableSharedMem", "-cp", "a:b", "Main", "-x"]
-    (tmp_path / "cmdline").write_text("\0".join([*command, ""]))
-    assert taking.flags_of(tmp_path) == ["-Xmx64m", "-XX:+PerfDisableSharedMem"]
-    given = ["_JAVA_OPTIONS=-Dlast=1", "PATH=/bin", "JAVA_TOOL_OPTIONS=-Da=b=c -Xint", ""]
-    (tmp_path / "environ").write_bytes("\0".join(given).encode() + b"ODD=\xff")
-    expected = ["-Da=b=c", "-Xint", "-Xmx64m", "-XX:+PerfDisableSharedMem", "-Dlast=1"]
-    assert taking.flags_of(tmp_path) == expected
-    (tmp_path / "cmdline").write_text("\0".join(["/usr/bin/python3", "-x"]))
-    assert taking.flags_of(tmp_path) == []
-    assert taking.flags_of(tmp_path / "gone") == []
 
 
 @pytest.fixture(scope="module")
@@ -490,3 +482,25 @@ def test_a_rate_below_what_the_link_allows_is_measured_again(
     monkeypatch.setattr(taking, "transfer_mbit", lambda peer: next(left))
     measured = taking.peer_link("192.0.2.1:9102", allowed)["link_measured_mbit"]
     assert (measured, len(rates) - len(list(left))) == expected
+
+
+# As iproute2 prints them, with fields that nobody reads left out.
+INTERFACES = [
+    {"ifname": "lo", "mtu": 65536, "addr_info": [{"family": "inet", "local": "127.0.0.1"}]},
+    {"ifname": "host0", "mtu": 1500, "addr_info": [{"family": "inet", "local": "10.77.0.11"}]},
+]
+PLAIN = {"kind": "fq_codel", "root": True, "options": {"limit": 10240}}
+# tc qdisc add dev host0 root tbf rate 100mbit burst 64kb latency 50ms
+SHAPED = {"kind": "tbf", "root": True, "options": {"rate": 12500000, "burst": 65536, "lat": 50000}}
+
+
+@pytest.mark.parametrize(
+    ("queues", "mbit"), [([SHAPED], 100.0), ([PLAIN], None), ([], None)], ids=["tbf", "other", "no"]
+)
+def test_the_rate_of_a_shaper_is_given_in_bits_though_tc_counts_bytes(
+    taking, monkeypatch, queues, mbit
+):
+    printed = {"ip": json.dumps(INTERFACES), "tc": json.dumps(queues)}
+    monkeypatch.setattr(taking, "output", lambda *argv: printed[argv[0]])
+    found = taking.link("10.77.0.11")
+    assert (found["link_device"], found["link_shaped_mbit"]) == ("host0", mbit)

@@ -32,6 +32,12 @@ class Sampler:
     def running(self):
         return ["rackbench-tomcat"]
 
+    def maintenance(self):
+        return ["check of md0"]
+
+    def discarded_bytes(self):
+        return 5
+
     def cpu_us(self, unit):
         return {"rackbench-tomcat": 1500}[unit]
 
@@ -56,6 +62,8 @@ def test_a_check_tells_processor_time_and_keeps_the_sampling_alive(health, ask):
     assert told["services"]["tomcat"]["cpu_us"] == 1500
     assert told["now_ns"] > 0
     assert told["machine"]["cores"] > 0
+    assert told["machine"]["maintenance"] == ["check of md0"]
+    assert told["machine"]["discarded_bytes"] == 5
     assert told["sampled_ns"] == 7
     assert health.Handler.sampler.looks == 1
 
@@ -67,3 +75,69 @@ def test_a_check_of_a_trial_without_observers_samples_nothing(health, ask):
     assert told["machine"] == {}
     assert told["sampled_ns"] is None
     assert health.Handler.sampler.looks == 0
+
+
+UNIT = "rackbench-tomcat"
+CLOSED = {"port": 9, "expect": "200"}  # nobody answers there
+
+
+@pytest.fixture
+def process(health, monkeypatch, tmp_path):
+    """A service that was started and is silent, and a maker of its processes in a /proc of ours."""
+    proc, invocations = tmp_path / "proc", tmp_path / "invocations"
+    proc.mkdir()
+    invocations.mkdir()
+    (invocations / f"invocation:{UNIT}.service").symlink_to("4f3c")
+    monkeypatch.setattr(health, "PROC", proc)
+    monkeypatch.setattr(health, "INVOCATIONS", invocations)
+    monkeypatch.setattr(health, "PROBE_PAUSE_S", 0.001)
+
+    def make(pid, states, unit=UNIT, ticks=0):
+        lines = [f"{pid} (a (java) b) {state} {'0 ' * 10}{ticks} 0 0\n" for state in states]
+        for place, line in enumerate(lines):
+            task = proc / str(pid) / "task" / str(pid + place)
+            task.mkdir(parents=True)
+            (task / "stat").write_text(line)
+        (proc / str(pid) / "stat").write_text(lines[0])
+        (proc / str(pid) / "cgroup").write_text(f"0::/system.slice/{unit}.service\n")
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("states", "verdict"),
+    [
+        ("S", ""),
+        ("SSI", ""),
+        ("SR", "it works"),
+        ("SD", "it works"),
+        ("D", "it works"),
+    ],
+)
+def test_a_service_hangs_unless_a_thread_runs_or_waits_for_a_disk(health, process, states, verdict):
+    process(100, states)
+    process(200, "RD", "rackbench-broker")
+    assert health.judge(UNIT, "127.0.0.1", CLOSED) == verdict
+
+
+def test_a_service_that_used_a_processor_works_however_its_threads_are_met(
+    health, process, monkeypatch
+):
+    process(100, "S")
+    used = iter([0, 10_000])
+    monkeypatch.setattr(health, "_ticks", lambda unit: next(used))
+    assert health.judge(UNIT, "127.0.0.1", CLOSED).endswith("of a processor")
+
+
+def test_a_program_without_a_probe_hangs_only_once_a_signal_stopped_it(health, process):
+    process(100, "S")
+    assert health.judge(UNIT, "127.0.0.1", None) == "it is not ready, but runs"
+    process(101, "T")
+    assert health.judge(UNIT, "127.0.0.1", None) == ""
+
+
+def test_nothing_is_judged_by_who_sees_no_process_of_the_service(health, process):
+    unseen = "none of its processes is to be seen in /proc"
+    assert health.judge(UNIT, "127.0.0.1", CLOSED).startswith(unseen)
+    process(1, "S", "rackbench-health")  # its own, which hidepid leaves
+    assert health.judge(UNIT, "127.0.0.1", CLOSED).startswith(unseen)

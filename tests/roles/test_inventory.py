@@ -1,10 +1,12 @@
 """Inventories: what the kit adds to them, and what is refused before any node is asked."""
 
 import json
+import os
 import shutil
 import subprocess
 
 import pytest
+import yaml
 from loading import ROOT, load
 
 EXAMPLE = ROOT / "inventory/example"
@@ -110,10 +112,10 @@ def test_the_virtual_labs_addresses_follow_its_prefix():
 GROUPS = {"client": ["a"], "broker": ["b"], "workers": ["b", "c"], "nodes": ["a", "b", "c"]}
 
 
-def refusals(groups=GROUPS, directory="", **addresses):
+def refusals(groups=GROUPS, **addresses):
     nodes = {"a": "10.0.0.1", "b": "10.0.0.2", "c": "10.0.0.3"} | addresses
     hostvars = {name: {"node_address": address} for name, address in nodes.items()}
-    return readiness.ill_written(hostvars, groups, directory)
+    return readiness.ill_written(hostvars, groups)
 
 
 def test_a_good_inventory_is_not_refused():
@@ -153,24 +155,28 @@ def test_an_empty_group_is_refused(group):
     assert f"the group {group} has no node; write one into it" in refusal
 
 
+@pytest.mark.parametrize("group", ["client", "broker"])
+def test_a_second_client_or_broker_is_refused_with_the_reason(group):
+    (refusal,) = refusals({**GROUPS, group: ["a", "b"]})
+    assert refusal.startswith(f"the group {group} has a and b, and no study uses more than one")
+    assert "Leave one of them there in hosts.yml" in refusal
+
+
 def test_a_node_outside_the_group_nodes_is_refused():
     (refusal,) = refusals({**GROUPS, "workers": ["c", "d"]})
     assert "d is not in the group nodes" in refusal
 
 
-def test_copies_of_the_kits_own_files_are_to_be_deleted(mine):
-    (mine / "group_vars/all/bench.yml").write_text("openmq_port: 1\n")
-    (refusal,) = refusals(directory=str(mine))
-    assert "bench.yml is a copy of what the kit keeps itself now" in refusal
-    assert "delete the file" in refusal
+FIT = (
+    "hello from .bashrc\n\ncan-sudo\nhas-python\ncan-write\nplace /home/me ext4\nfree-mb 9000\n"
+    "addresses 10.0.0.1 192.168.1.1\n"
+)
 
 
-FIT = "can-sudo\nhas-python\nfree-mb 9000\naddresses 10.0.0.1 192.168.1.1\n"
-
-
-def answered(answer, **options):
+def answered(answer, become=True, **options):
     node = {"ansible_host": "10.0.0.1", "node_address": "10.0.0.1", "ansible_user": "me"}
-    return readiness.not_ready({"a": node | {"validate_answer": answer}}, ["a"], **options)
+    node |= {"ansible_become": become, "validate_answer": answer}
+    return readiness.not_ready({"a": node}, ["a"], **options)
 
 
 def test_heaps_beyond_the_memory_are_told_with_what_they_take():
@@ -189,6 +195,14 @@ def test_a_node_that_answers_is_ready():
     ("stdout", "said"),
     [
         (FIT.replace("can-sudo", ""), "me may not use sudo without a password; give that account"),
+        (
+            FIT.replace("can-sudo", "is-root"),
+            "me needs no sudo, and the node has none; write",
+        ),
+        (
+            FIT.replace("can-write", "").replace("ext4", "nfs4"),
+            "me and root must both be able to write to /home/me nfs4 (its path and file system)",
+        ),
         (FIT.replace("has-python", ""), "has no python3; apt-get install python3 there"),
         (FIT.replace("9000", "12"), "has 12 MiB free on /, 1500 are needed; make room there"),
         (FIT.replace("9000", ""), "has an unknown number of MiB free"),
@@ -203,6 +217,32 @@ def test_a_node_that_is_not_ready_is_told_with_the_next_step(stdout, said):
     (problem,) = answered({"stdout": stdout})
     assert problem.startswith("a (10.0.0.1)")
     assert said in problem
+
+
+def test_root_by_key_needs_no_sudo_where_nothing_is_to_become_root():
+    assert answered({"stdout": FIT.replace("can-sudo", "is-root")}, become=False) == []
+    (problem,) = answered({"stdout": FIT}, become=False)
+    assert "me is not root; write ansible_become: true" in problem
+
+
+def question_of_validate():
+    """The shell text that asks a node whether it is ready."""
+    (ask, *_) = yaml.safe_load((ROOT / "playbooks/validate.yml").read_text())
+    (task,) = (task for task in ask["tasks"] if "ansible.builtin.raw" in task)
+    return task["ansible.builtin.raw"]
+
+
+def test_the_question_is_answered_by_this_machine_after_what_its_shell_prints(tmp_path):
+    text = question_of_validate().replace("{{ ansible_remote_tmp | default('~') }}", str(tmp_path))
+    said = subprocess.run(
+        ["sh", "-c", f"printf hello; {text}"], capture_output=True, text=True, check=False
+    ).stdout
+    lines = said.splitlines()
+    assert lines[0] == "hello"
+    assert "is-root" in lines or "can-sudo" in lines or os.geteuid()
+    assert "has-python" in lines
+    assert any(line.startswith(f"place {tmp_path} ") for line in lines)
+    assert ("can-write" in lines) == bool({"is-root", "can-sudo"} & set(lines))
 
 
 def test_a_sweep_may_go_on_without_a_node_that_is_no_client():

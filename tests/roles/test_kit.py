@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
 import yaml
 from loading import ROOT
 
@@ -37,3 +40,40 @@ def test_what_is_a_nodes_own_is_worked_out_once_however_many_nodes_there_are(
     assert {name: hosts[name]["ansible_ssh_private_key_file"] for name in NODES} == keys
     assert "ansible_ssh_common_args" not in hosts["rack01"]
     assert sorted(asked.read_text().split()) == NODES
+
+
+@pytest.mark.parametrize(
+    ("where", "mode", "said"),
+    [
+        (".", 0o777, "everybody may write to {root}; chmod o-w {root}"),
+        ("..", 0o755, "it runs in {above}; start it in {root}"),
+    ],
+)
+def test_a_playbook_without_the_settings_ends_in_one_sentence(
+    tmp_path: Path, where: str, mode: int, said: str
+) -> None:
+    """A world-writable checkout, or another working directory."""
+    root = tmp_path / "checkout"
+    for part in ("ansible.cfg", "playbooks", "roles", "inventory"):
+        (root / part).parent.mkdir(exist_ok=True)
+        copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+        copy(ROOT / part, root / part)
+    root.chmod(mode)
+    done = subprocess.run(
+        [ROOT / ".venv/bin/ansible-playbook", "--list-tasks", root / "playbooks/verify.yml"],
+        cwd=root / where,
+        env={k: v for k, v in os.environ.items() if not k.startswith("ANSIBLE_")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    why = said.format(root=root, above=tmp_path)
+    first = f"Ansible does not read {root}/ansible.cfg, as {why}, or first: export ANSIBLE_CONFIG="
+    assert done.returncode == 1
+    assert first in done.stderr
+    assert "was not found" not in done.stderr
+    with_config = os.environ | {"ANSIBLE_CONFIG": str(root / "ansible.cfg")}
+    again = subprocess.run(
+        done.args, cwd=root / where, env=with_config, capture_output=True, text=True, check=False
+    )
+    assert again.returncode == 0, again.stderr

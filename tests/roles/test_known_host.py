@@ -1,7 +1,10 @@
 """The words that an inventory gives ssh reach ssh, and nothing in them is run on the way."""
 
+import contextlib
 import json
 import os
+import pty
+import re
 import shlex
 import subprocess
 
@@ -61,3 +64,107 @@ def test_quotes_that_do_not_close_are_refused_with_the_line_to_correct(tmp_path)
     done = know(tmp_path, "-o 'User=a")
     assert done.returncode == 2
     assert "correct ansible_ssh_common_args in the inventory" in " ".join(done.stdout.split())
+
+
+FAKE_SSH = """#!/bin/bash
+known=$(printf '%s\\n' "$@" | sed -n 's/^UserKnownHostsFile=//p' | head -n 1)
+address=${@: -2:1}
+case "$*" in
+  -G*) echo "userknownhostsfile ${known:-$HOME/known}" ;;
+  *192.0.2.9*) echo "no route" >&2; exit 255 ;;
+  *) echo "$address $(cut -d' ' -f1,2 "$HOME/key.pub")" >"$known" ;;
+esac
+"""
+INVENTORY = """
+all:
+  children:
+    control: {hosts: {localhost: {ansible_connection: local}}}
+    nodes:
+      vars: {ansible_ssh_common_args: -o IdentitiesOnly=yes}
+      hosts: {rack01: {ansible_host: 192.0.2.1}, rack02: {ansible_host: 192.0.2.2}}
+"""
+
+
+@pytest.fixture
+def rack(tmp_path):
+    """Two nodes that show one key, of which no known_hosts has anything."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/ssh").write_text(FAKE_SSH)
+    (tmp_path / "bin/ssh").chmod(0o755)
+    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "key"]
+    subprocess.run(make, check=True)
+    (tmp_path / "hosts.yml").write_text(INVENTORY)
+    return tmp_path
+
+
+def fingerprint_of(rack):
+    said = subprocess.run(
+        ["ssh-keygen", "-l", "-f", rack / "key.pub"], capture_output=True, text=True, check=True
+    )
+    return said.stdout.split()[1]
+
+
+def trust(rack, answer):
+    """Run trust.yml at a terminal at which this is typed; its end and all that it showed."""
+    command = [ROOT / ".venv/bin/ansible-playbook", "-i", rack / "hosts.yml", "playbooks/trust.yml"]
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(ROOT)
+        own = {k: v for k, v in os.environ.items() if not k.startswith("ANSIBLE_")}
+        path = f"{rack / 'bin'}:{os.environ['PATH']}"
+        os.execve(command[0], [str(w) for w in command], own | {"HOME": str(rack), "PATH": path})  # noqa: S606
+    shown = b""
+    with contextlib.suppress(OSError):  # the terminal is gone at the end
+        while more := os.read(terminal, 4096):
+            shown += more
+            if answer and b"into known_hosts" in shown:
+                os.write(terminal, answer.encode() + b"\r")
+                answer = ""
+    os.close(terminal)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return code, " ".join(re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).split())
+
+
+def test_the_fingerprints_are_shown_and_written_after_a_yes(rack):
+    code, shown = trust(rack, "yes")
+    assert code == 0, shown
+    assert f"rack01 {fingerprint_of(rack)}" in shown
+    assert "ssh-keygen -l -f /etc/ssh/ssh_host_ed25519_key.pub" in shown
+    known = (rack / "known").read_text().splitlines()
+    assert [line.split()[0] for line in known] == ["192.0.2.1", "192.0.2.2"]
+    code, shown = trust(rack, "")
+    assert code == 0, shown
+    assert "Type yes" not in shown
+
+
+@pytest.mark.parametrize("answer", ["no", "y"])
+def test_nothing_is_written_without_a_yes(rack, answer):
+    code, shown = trust(rack, answer)
+    assert code == 2, shown
+    assert "Nothing was written into known_hosts" in shown
+    assert not (rack / "known").exists()
+
+
+def test_a_key_that_changed_is_refused_and_the_others_are_written(rack):
+    other = (rack / "key.pub").read_text().split()
+    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", rack / "new"]
+    subprocess.run(make, check=True)
+    before = f"192.0.2.1 {other[0]} {other[1]}\n"
+    (rack / "known").write_text(before)
+    (rack / "new.pub").rename(rack / "key.pub")
+    code, shown = trust(rack, "yes")
+    assert code == 2, shown
+    assert "rack01 shows another host key than known_hosts has" in shown
+    assert "replace_node.yml -e node=rack01" in shown
+    text = (rack / "known").read_text()
+    assert text.startswith(before)
+    assert text.splitlines()[1].startswith("192.0.2.2 ")
+
+
+def test_a_node_that_is_away_is_named(rack):
+    hosts = rack / "hosts.yml"
+    hosts.write_text(hosts.read_text().replace("192.0.2.2", "192.0.2.9"))
+    code, shown = trust(rack, "yes")
+    assert code == 2, shown
+    assert "rack02 (192.0.2.9) shows no ed25519 host key: no route" in shown
+    assert (rack / "known").read_text().startswith("192.0.2.1 ")

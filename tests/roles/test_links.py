@@ -1,16 +1,15 @@
 """Symbolic links that the trials' account plants: they lead root nowhere on the client node."""
 
-import json
 import os
 import pwd
 import shutil
 import subprocess
-import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import yaml
 from client_node import Client, archive, planned_of
 from synthetic import make_run, sort_times
 
@@ -19,16 +18,7 @@ from collect.sweep.pull import accept_trials
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be misled")
 
-MODULE = Path(__file__).parents[2] / "roles/tree/library/tree.py"
-CALL = """
-import json, os, runpy, sys
-from ansible.module_utils.testing import patch_module_args
-with patch_module_args(json.loads(sys.argv[2])):
-    try:
-        runpy.run_path(sys.argv[1], run_name="__main__")
-    finally:
-        print(os.geteuid(), os.getegid(), file=sys.stderr)
-"""
+VARIABLES = Path(__file__).parents[2] / "roles/sweep/vars/main.yml"
 ACCOUNT = "daemon"
 GROUP = "daemon"
 
@@ -124,15 +114,13 @@ def test_a_state_that_is_a_link_is_not_read(follower, client, victim):
 
 
 def hand_over(run):
-    """Lay down what role sweep does; the module's answer, and whom the process was after that."""
-    owner = {"owner": ACCOUNT, "group": GROUP}
-    wanted = {
-        "directories": [{"path": str(run), "mode": "0750", **owner}],
-        "files": [{"path": str(run / "plan.jsonl"), "content": "plan\n", "mode": "0640", **owner}],
-    }
-    argv = [sys.executable, "-c", CALL, str(MODULE), json.dumps(wanted)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    return json.loads(done.stdout), done.stderr.strip()
+    """Hand a plan over as role sweep does; what came of it."""
+    words = yaml.safe_load(VARIABLES.read_text())["__sweep_hand_over"]
+    given = {"{{ sweep_user }}": ACCOUNT, "{{ __sweep_source }}": str(run)}
+    for name, value in given.items():
+        words = [word.replace(name, value) for word in words]
+    command = [*words, "plan.jsonl"]
+    return subprocess.run(command, input=b"plan\n", capture_output=True, check=False)
 
 
 @pytest.fixture
@@ -143,27 +131,24 @@ def runs(place):
 
 
 def test_without_links_the_plan_is_the_account_s(runs):
-    answer, after = hand_over(runs / "night")
-    assert answer["changed"], answer
+    done = hand_over(runs / "night")
+    assert done.returncode == 0, done.stderr
+    assert (runs / "night/plan.jsonl").read_bytes() == b"plan\n"
     for path, mode in ((runs / "night", 0o750), (runs / "night/plan.jsonl", 0o640)):
         assert (path.owner(), path.group(), path.stat().st_mode & 0o777) == (ACCOUNT, GROUP, mode)
-    assert after == "0 0"
-    assert not hand_over(runs / "night")[0]["changed"]
+    assert [path.name for path in (runs / "night").iterdir()] == ["plan.jsonl"]
 
 
 def test_a_run_that_is_a_link_gives_nothing_away(runs, victim):
     (runs / "night").symlink_to(victim)
-    answer, _ = hand_over(runs / "night")
-    assert answer["failed"]
+    assert hand_over(runs / "night").returncode
     assert (victim.owner(), victim.stat().st_mode & 0o777) == ("root", 0o700)
     assert [path.name for path in victim.iterdir()] == ["file"]
 
 
 def test_runs_that_are_a_link_give_nothing_away(runs, victim, place):
     (runs / "all").symlink_to(victim)
-    answer, _ = hand_over(runs / "all/night")
-    assert answer["failed"]
-    assert "look for a symbolic link" in answer["msg"]
+    assert hand_over(runs / "all/night").returncode
     assert [path.name for path in victim.iterdir()] == ["file"]
 
 
@@ -171,7 +156,7 @@ def test_a_plan_that_is_a_link_leaves_its_target_alone(runs, victim):
     (runs / "night").mkdir(mode=0o750)
     (runs / "night/plan.jsonl").symlink_to(victim / "file")
     give(runs)
-    answer, _ = hand_over(runs / "night")
+    done = hand_over(runs / "night")
     assert (victim / "file").read_text() == "root's\n"
     assert (victim / "file").owner() == "root"
-    assert answer.get("failed") or not (runs / "night/plan.jsonl").is_symlink()
+    assert done.returncode or not (runs / "night/plan.jsonl").is_symlink()

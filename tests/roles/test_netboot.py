@@ -1,7 +1,6 @@
 """What the inventory may say of machines to install, and what is made of a machine's requests."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,8 @@ NETWORK, OWN = "192.168.1.0/24", "192.168.1.1"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHUnZ2bO4sGV3rZ0e9sJ6m1v6K3rG0m3d3w1T3o5nq1T me@control"
 
 
-archives = load(f"{ROLE}/filter_plugins/apt_archives.py")
 machines = load(f"{ROLE}/filter_plugins/machines.py")
-discover = load(f"{ROLE}/action_plugins/discover_machines.py")
 install = load(f"{ROLE}/action_plugins/install_machines.py")
-know = load(f"{ROLE}/action_plugins/know_machines.py")
 
 
 def machine(**items):
@@ -177,79 +173,6 @@ def test_a_value_of_a_wrong_type_is_refused_by_the_machines_name(items, says):
         machines.inventory_machines(["rack03"], {"rack03": {"netboot_mac": "x", **items}})
 
 
-def test_each_machine_has_a_token_of_its_own_that_lasts(tmp_path):
-    both = [machine(), machine(name="rack04")]
-    first = machines.with_tokens(both, str(tmp_path))
-    assert machines.with_tokens(both, str(tmp_path)) == first
-    tokens = {one["token"] for one in first}
-    assert len(tokens) == 2
-    assert all(re.fullmatch("[A-Za-z0-9]{40}", token) for token in tokens)
-    kept = tmp_path / "machines/rack03/token"
-    assert kept.stat().st_mode & 0o777 == 0o600
-    kept.unlink()
-    assert machines.with_tokens(both[:1], str(tmp_path))[0]["token"] not in tokens
-
-
-def test_what_is_served_grows_with_the_machines_and_no_faster():
-    owner = {"owner": "o", "group": "g"}
-    for count in (0, 1, 200):
-        several = [machine(name=f"rack{k}") for k in range(count)]
-        assert len(machines.served_directories(several, "/state", owner)) == 1 + count
-        files = machines.served_files(several, "/state", owner)
-        assert len(files) == 2 + 5 * count
-    assert files[-1] == {
-        "path": "/state/machines/rack199/finish",
-        "template": "finish.j2",
-        "mode": "0600",
-        "vars": {"machine": several[-1]},
-        **owner,
-    }
-
-
-def test_all_reported_keys_are_taken_at_once(tmp_path):
-    """Each program waits until all have begun."""
-    names = [f"rack{k}" for k in range(know.AT_ONCE)]
-    for name in names:
-        (tmp_path / "machines" / name).mkdir(parents=True)
-        (tmp_path / "machines" / name / "installed.json").write_text(f'{{"host_key": "{KEY}"}}')
-    program = tmp_path / "know_host"
-    program.write_text(
-        f"touch {tmp_path}/began.$1\n"
-        f"for turn in $(seq 600); do\n"
-        f"  set -- $1 {tmp_path}/began.*; [ $# -gt {know.AT_ONCE} ] && break; sleep 0.1\n"
-        "done\n"
-        f"[ $# -gt {know.AT_ONCE} ] && [ $1 != rack3 ] || {{ printf 'no\\033[m' >&2; exit 1; }}\n"
-    )
-    several = [{"name": n, "address": "a", "port": 22, "ssh_args": "-J 'x'"} for n in names]
-    assert know.know_all(several, str(program), tmp_path) == ["no?[m"]
-    known = {file.parent.name for file in tmp_path.glob("machines/*/known")}
-    assert known == set(names) - {"rack3"}
-
-
-def interface(name="enp3s0", despite="", network=None, routes='[{"dev":"enp2s0"}]\n[]'):
-    given = {"address": OWN} if network is None else network
-    return machines.interface_problems(name, given, despite, routes, ["lo", "enp3s0"])
-
-
-def test_only_an_interface_for_this_is_served():
-    assert interface() == []
-    assert "set netboot_interface to the machines' (enp3s0, lo)" in interface(name="")[0]
-    assert "is not there or has no IPv4 address" in interface(network={})[0]
-    for routes in ('[{"dev":"enp2s0"},{"dev":"enp3s0"}]\n[]', '[]\n[{"dev":"enp3s0"}]\n'):
-        assert "carries this machine's default route" in interface(routes=routes)[0]
-        assert interface(routes=routes, despite="enp2s0") != []
-        assert interface(routes=routes, despite="enp3s0") == []
-
-
-def test_the_table_says_what_is_erased():
-    kept = machine(name="rack04", disk={})
-    table = machines.machine_table([machine(), kept], ["rack03"]).splitlines()
-    assert "ERASE AND INSTALL" in table[1]
-    assert table[1].endswith("the only one from 200 GB to 600 GB")
-    assert "leave alone" in table[2]
-    assert table[2].endswith("(none named)")
-
-
 def test_machines_that_reported_are_remembered(tmp_path):
     for name, files in (("b", ["installed.json", "known"]), ("a", ["installed.json"]), ("c", [])):
         (tmp_path / "machines" / name).mkdir(parents=True)
@@ -258,51 +181,6 @@ def test_machines_that_reported_are_remembered(tmp_path):
     assert machines.installed_machines(str(tmp_path)) == ["a", "b"]
     assert machines.installed_machines(str(tmp_path), known=False) == ["a"]
     assert machines.installed_machines(str(tmp_path / "none")) == []
-
-
-def test_a_fingerprint_is_ssh_keygens(tmp_path):
-    key = tmp_path / "key"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
-    shown = subprocess.check_output(["ssh-keygen", "-l", "-f", f"{key}.pub"], text=True)
-    public = Path(f"{key}.pub").read_text()
-    assert know.fingerprint(public) == shown.split()[1]
-
-
-# As dnsmasq 2.90 writes them with log-dhcp.
-REQUESTS = """\
-dnsmasq-dhcp[7]: started, static leases only on 192.168.1.0
-dnsmasq-dhcp[7]: 211 available DHCP subnet: 192.168.1.0/255.255.255.0
-dnsmasq-dhcp[7]: 211 vendor class: PXEClient:Arch:00007:UNDI:003016
-dnsmasq-dhcp[7]: 211 DHCPDISCOVER(enp3s0) 3c:ec:ef:01:02:03 ignored
-dnsmasq-dhcp[7]: 212 vendor class: PXEClient:Arch:00007:UNDI:003016
-dnsmasq-dhcp[7]: 212 DHCPDISCOVER(enp3s0) 3c:ec:ef:01:02:03 ignored
-dnsmasq-dhcp[7]: 99 client provides name: printer
-dnsmasq-dhcp[7]: 99 DHCPREQUEST(enp3s0) 192.168.1.77 52:54:00:00:00:09 ignored
-dnsmasq-dhcp[7]: 213 vendor class: PXEClient:Arch:00000:UNDI:002001
-dnsmasq-dhcp[7]: 213 DHCPDISCOVER(enp3s0) 00:00:5e:01:02:04 ignored
-"""
-
-
-def test_each_machine_that_asked_is_listed_once(tmp_path):
-    file = tmp_path / "oui.txt"
-    file.write_text("3C-EC-EF   (hex)\t\tMade Up\n3CECEF     (base 16)\t\tMade Up\n\t\t\t\tCity\n")
-    told = []
-    clock = iter(["10:00:00", "10:00:01", "10:00:02", "10:00:03"])
-    seen = discover.seen_machines(
-        REQUESTS.splitlines(), discover.vendors_of(file), lambda: next(clock), told.append
-    )
-    assert told == seen
-    assert [(m.mac, m.vendor, m.architecture) for m in seen] == [
-        ("3c:ec:ef:01:02:03", "Made Up", "UEFI x86-64"),
-        ("52:54:00:00:00:09", "no vendor: an address made by software", "no network boot"),
-        ("00:00:5e:01:02:04", "unknown vendor", "BIOS x86"),
-    ]
-    lines = discover.inventory_lines(seen, {"00:00:5e:01:02:04": "rack04"})
-    assert 'netboot_mac: "3c:ec:ef:01:02:03"' in lines
-    assert lines.count("netboot_uefi: true") == 1
-    assert "netboot_install: false" in lines
-    assert "# rack04 is in the inventory already: 00:00:5e:01:02:04, BIOS x86" in lines
-    assert discover.vendors_of(tmp_path / "none") == {}
 
 
 def test_a_change_is_told_with_the_time_that_is_left(tmp_path):
@@ -318,40 +196,3 @@ def test_a_change_is_told_with_the_time_that_is_left(tmp_path):
     assert install.line_of(event, begun, usual).endswith("packages (about 2 min to go)")
     assert install.line_of(event, begun, None).endswith("rack03: installing, packages")
     assert install.usual_seconds(tmp_path / "none") is None
-
-
-APT = ["Debian http://deb.lab/debian/", "Debian-Security http://sec.lab/debian-security/"]
-
-
-def test_archives_are_served_from_where_apt_gets_them_or_from_the_mirrors_that_were_named():
-    debian, security = "http://deb.lab/debian/", ["http://sec.lab/debian-security/"]
-    assert archives.served(APT, []) == {"debian": [debian], "debian-security": security}
-    assert archives.served(APT[:1], []) == {"debian": [debian]}
-    mirrors = ["http://one.lab/debian", "http://two.lab/debian"]
-    assert archives.served(APT[1:], mirrors) == {"debian": mirrors, "debian-security": security}
-
-
-def test_a_machine_gets_the_sources_that_were_given_or_those_it_has_a_way_to():
-    assert archives.sources(APT, "trixie", "", None) == []
-    assert archives.sources(APT, "trixie", "10.0.0.1", None) == [
-        "deb http://deb.lab/debian/ trixie main",
-        "deb http://deb.lab/debian/ trixie-updates main",
-        "deb http://sec.lab/debian-security/ trixie-security main",
-    ]
-    assert len(archives.sources(APT[:1], "trixie", "10.0.0.1", None)) == 2
-    given = ["deb http://mine.lab/debian trixie main"]
-    assert archives.sources(APT, "trixie", "", given) == given
-    assert archives.sources(APT, "trixie", "10.0.0.1", []) == []
-
-
-def test_the_server_is_told_of_each_machine_by_its_card():
-    of = {"name": "rack03", "mac": "52:54:00:00:00:01", "address": "10.0.0.13", "port": 22}
-    assert machines.plan_of([{**of, "token": "t", "key": "k", "power": "secret"}], "/state") == {
-        "52:54:00:00:00:01": {
-            "name": "rack03",
-            "address": "10.0.0.13",
-            "port": 22,
-            "directory": "/state/machines/rack03",
-            "token": "t",
-        }
-    }

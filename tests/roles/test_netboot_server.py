@@ -36,11 +36,8 @@ class Served:
 
     def __init__(self, directory, *, more=(), **changes):
         self.directory = directory
-        self.machine = self._machine("rack03")
-        others = {
-            mac: {**other, "directory": str(self._machine(other["name"]))}
-            for mac, other in dict(more).items()
-        }
+        self.machine = directory / "machines/rack03"
+        others = {mac: {**other, **self._kept(other["name"])} for mac, other in dict(more).items()}
         for name in ("near", "far", "installer"):
             (directory / name).mkdir(exist_ok=True)
         self.port, self.log_port = free_ports()
@@ -63,8 +60,8 @@ class Served:
                     "name": "rack03",
                     "address": MACHINE,
                     "port": 1,
-                    "directory": str(self.machine),
                     "token": TOKEN,
+                    **self._kept("rack03"),
                 },
                 **others,
             },
@@ -79,12 +76,14 @@ class Served:
             text=True,
         )
 
-    def _machine(self, of):
+    def _kept(self, of):
         made = self.directory / "machines" / of
         made.mkdir(parents=True, exist_ok=True)
-        for name in ("preseed.cfg", "begin", "choose_disk", "finish", "boot.ipxe"):
-            (made / name).write_text(f"the {name} of {of}\n")
-        return made
+        names = ("preseed.cfg", "begin", "choose_disk", "finish", "boot.ipxe")
+        return {
+            "directory": str(made),
+            "files": {name: f"the {name} of {of}\n" for name in names},
+        }
 
     def get(self, path, data=None, source=MACHINE):
         """Status and text of an answer; waits for the server to begin."""

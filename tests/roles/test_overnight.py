@@ -1,24 +1,33 @@
-"""Nights: what overnight.yml writes, checked by systemd, and what a night then does."""
+"""Nights: what overnight.yml writes, checked by systemd, and what it refuses."""
 
 import json
 import os
 import re
 import shutil
-import signal
-import stat
 import subprocess
-import time
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from ansible.errors import AnsibleFilterError
-from loading import ROOT, load
+from loading import ROOT
 
-STUDIES = ["sort", "mtom"]
+HIDDEN = "it's a secret"
+UNITS = [
+    f"rackbench_overnight-virtual{end}" for end in ("-failed.service", ".service", ".timer")
+]
+SHUT = """\
+rack01 | UNREACHABLE! => {
+    "changed": false,
+    "msg": "Failed to connect to the host via ssh: Permission denied (\\"publickey\\").",
+    "unreachable": true
+}
+rack02 | CHANGED | rc=0 >>
+
+rack03 | FAILED | rc=1 >>
+sudo: a password is required
+"""
 
 
-def play(directory, *options, **variables):
+def play(directory, *options, inventory="inventory/virtual", environment=None, **variables):
     """Run overnight.yml with everything below `directory`."""
     for name in ("units", "state"):
         (directory / name).mkdir(exist_ok=True)
@@ -29,14 +38,20 @@ def play(directory, *options, **variables):
         "overnight_scheduler": "systemd",
         **variables,
     }
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("ANSIBLE_")}
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("ANSIBLE_")}
     return subprocess.run(
         [
             *(ROOT / ".venv/bin/ansible-playbook", "playbooks/overnight.yml"),
+            *(f"--inventory={inventory}" for _ in range(inventory is not None)),
             *("--extra-vars", json.dumps(given), *options),
         ],
         cwd=ROOT,
-        env={**environment, "ANSIBLE_NOCOLOR": "1", "XDG_STATE_HOME": str(directory / "xdg")},
+        env={
+            **inherited,
+            "ANSIBLE_NOCOLOR": "1",
+            "XDG_STATE_HOME": str(directory / "xdg"),
+            **(environment or {}),
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -44,7 +59,36 @@ def play(directory, *options, **variables):
 
 
 def changed(done):
-    return int(re.search(r"changed=(\d+)", done.stdout).group(1))
+    return max(map(int, re.findall(r"changed=(\d+)", done.stdout)))
+
+
+def flat(done):
+    return re.sub(r"\s+", " ", done.stdout)
+
+
+def units_in(directory):
+    return sorted(path.name for path in (directory / "units").iterdir())
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A checkout of stubs, and what makes nights of it without systemd."""
+    programs = tmp_path / "checkout/.venv/bin"
+    programs.mkdir(parents=True)
+    bodies = {
+        "ansible": 'env >seen; printf "%s\\n" "$@" >words; [ ! -e shut ] || { cat shut; exit 4; }',
+        "collect": '[ ! -e wrong ] || { cat wrong >&2; exit 2; }; echo "$@" >planned',
+    }
+    for name, body in bodies.items():
+        (programs / name).write_text(f"#!/bin/sh\n{body}\n")
+        (programs / name).chmod(0o755)
+    return tmp_path / "checkout"
+
+
+def nights(checkout, *options, **given):
+    return play(
+        checkout, *options, overnight_scheduler="cron", overnight_root=str(checkout), **given
+    )
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +97,7 @@ def night(tmp_path_factory):
     tmp_path = tmp_path_factory.mktemp("night")
     days = {"overnight_days": ["Mon", "Fri"]}
     checked = play(tmp_path, "--check", **days)
-    left = list((tmp_path / "units").iterdir())
+    left = units_in(tmp_path)
     return tmp_path, checked, left, play(tmp_path, **days), play(tmp_path, **days)
 
 
@@ -72,13 +116,9 @@ def test_a_second_time_changes_nothing(night):
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
 def test_systemd_takes_the_units(night):
-    units = sorted(map(str, (night[0] / "units").iterdir()))
-    assert [Path(unit).name for unit in units] == [
-        "rackbench_overnight.service",
-        "rackbench_overnight.timer",
-    ]
+    assert units_in(night[0]) == UNITS
     done = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", *units],
+        ["systemd-analyze", "verify", "--man=no", *(night[0] / "units" / unit for unit in UNITS)],
         capture_output=True,
         text=True,
         check=False,
@@ -87,34 +127,85 @@ def test_systemd_takes_the_units(night):
     assert "rackbench" not in done.stderr
 
 
+def test_whatever_way_a_night_fails_the_hook_is_called(night):
+    units = night[0] / "units"
+    program = f'/usr/bin/python3 "{night[0]}/state/a night/night.py" "{night[0]}/state/a night"'
+    assert f"OnFailure={UNITS[0]}\n" in (units / UNITS[1]).read_text()
+    assert f"ExecStart={program}\n" in (units / UNITS[1]).read_text()
+    assert f"ExecStart={program} failed\n" in (units / UNITS[0]).read_text()
+
+
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
 def test_days_and_time_are_a_calendar_of_systemd(night):
-    timer = (night[0] / "units/rackbench_overnight.timer").read_text()
+    timer = (night[0] / "units" / UNITS[2]).read_text()
     when = re.search(r"OnCalendar=(.*)", timer).group(1)
     assert when == "Mon,Fri *-*-* 22:00:00"
     assert not subprocess.run(["systemd-analyze", "calendar", when], check=False).returncode
 
 
-def test_without_systemd_the_line_for_cron_is_told(tmp_path):
-    done = play(tmp_path, overnight_scheduler="cron", overnight_begin="23:05")
+def test_each_inventory_has_a_timer_and_takes_the_place_of_the_former_one(night, tmp_path):
+    (tmp_path / "mylab").mkdir()
+    (tmp_path / "mylab/hosts.yml").write_text(
+        "control: {hosts: {localhost: {ansible_connection: local}}}\n"
+    )
+    shutil.copytree(night[0] / "units", tmp_path / "units")
+    (tmp_path / "units/rackbench_overnight.timer").write_text("[Timer]\nOnCalendar=22:00\n")
+    done = play(tmp_path, inventory=tmp_path / "mylab", rackbench_lab="mylab")
     assert done.returncode == 0, done.stdout
-    assert "5 23 * * * '" in done.stdout
-    assert "sweep-the-night' >> '" in done.stdout
-    assert list((tmp_path / "units").iterdir()) == []
+    own = [unit.replace("virtual", "mylab") for unit in UNITS]
+    assert units_in(tmp_path) == sorted(UNITS + own)
+    settings = json.loads((tmp_path / "state/a night/night.json").read_text())
+    assert settings["inventories"] == [str(tmp_path / "mylab")]
+    assert settings["environment"] == {"XDG_STATE_HOME": str(tmp_path / "xdg")}
+    again = play(tmp_path, inventory=tmp_path / "mylab/hosts.yml", rackbench_lab="mylab")
+    assert again.returncode == 0, again.stdout
+    assert units_in(tmp_path) == sorted(UNITS + own)
+
+
+def test_the_virtual_lab_is_swept_only_when_it_is_named(tmp_path):
+    done = play(tmp_path, inventory=None)
+    assert done.returncode == 2
+    assert "Without -i the nights would sweep the virtual lab" in flat(done)
+    assert units_in(tmp_path) == []
+
+
+def test_an_inventory_without_a_control_host_is_refused(tmp_path):
+    (tmp_path / "hosts.yml").write_text("nodes: {hosts: {rack01: {}}}\n")
+    done = play(tmp_path, inventory=tmp_path / "hosts.yml")
+    assert done.returncode == 2
+    assert "has 0 hosts in the group control" in flat(done)
+
+
+def test_without_systemd_the_line_for_cron_is_told(checkout):
+    done = nights(checkout, overnight_begin="23:05")
+    assert done.returncode == 0, done.stdout
+    assert "5 23 * * * { /usr/bin/python3 '" in flat(done)
+    assert f"'{checkout}/state/a night' failed; }} >> '" in flat(done)
+    assert units_in(checkout) == []
 
 
 @pytest.mark.parametrize(
     ("variables", "part"),
     [
         ({"overnight_begin": "25:00"}, "cannot be swept"),
-        ({"overnight_profile": "nowhere"}, "There is no profile nowhere of: sort"),
+        ({"overnight_begin": "1320"}, "HH:MM, put them in quotes"),
+        ({"overnight_begin": 390}, "A night from 06:30 to 06:30"),
     ],
 )
 def test_a_night_that_cannot_be_is_refused(tmp_path, variables, part):
     done = play(tmp_path, **variables)
     assert done.returncode == 2
-    assert part in re.sub(r"\s+", " ", done.stdout)
-    assert list((tmp_path / "units").iterdir()) == []
+    assert part in flat(done)
+    assert units_in(tmp_path) == []
+
+
+def test_a_time_without_quotes_is_read_back(tmp_path):
+    (tmp_path / "more.yml").write_text("overnight_begin: 22:15\novernight_end: 6:05\n")
+    done = play(tmp_path, "--extra-vars", f"@{tmp_path}/more.yml")
+    assert done.returncode == 0, done.stdout
+    assert "OnCalendar=*-*-* 22:15:00\n" in (tmp_path / "units" / UNITS[2]).read_text()
+    settings = json.loads((tmp_path / "state/a night/night.json").read_text())
+    assert (settings["begin"], settings["end"]) == ("22:15", "06:05")
 
 
 def test_nights_are_removed_whole(night, tmp_path):
@@ -122,136 +213,87 @@ def test_nights_are_removed_whole(night, tmp_path):
     shutil.copytree(night[0] / "state", tmp_path / "state")
     done = play(tmp_path, overnight_state="absent")
     assert done.returncode == 0, done.stdout
-    assert list((tmp_path / "units").iterdir()) == []
+    assert units_in(tmp_path) == []
     assert list((tmp_path / "state").iterdir()) == []
 
 
-# What a night does
-
-HIDDEN = "it's a secret"
-VARIABLES = {"sweep_hook": "a hook", "sweep_hook_environment": {"RACKBENCH_WEBHOOK_URL": HIDDEN}}
-SWEEP = """\
-echo "$@" >>swept
-for word; do case $word in @*) cp -p "${word#@}" given;; esac; done
-[ ! -e bad ] || exit 2
-[ ! -e slow ] || sleep 60"""
-
-
-@pytest.fixture(scope="module")
-def stubbed(tmp_path_factory):
-    """A repository of stubs with a night in it, and when that night ends."""
-    root = tmp_path_factory.mktemp("repository")
-    bodies = {
-        "ansible-playbook": SWEEP,
-        "collect": 'cat "results/$2/status"',
-    }
-    (root / ".venv/bin").mkdir(parents=True)
-    for name, body in bodies.items():
-        (root / ".venv/bin" / name).write_text(f"#!/bin/sh\n{body}\n")
-        (root / ".venv/bin" / name).chmod(0o755)
-    (root / "playbooks").mkdir()
-    (root / "playbooks/studies").symlink_to(ROOT / "playbooks/studies")
-    end = datetime.now() + timedelta(hours=2)
-    done = play(
-        root,
-        overnight_root=str(root),
-        overnight_studies=STUDIES,
-        overnight_begin=f"{end - timedelta(hours=4):%H:%M}",
-        overnight_end=f"{end:%H:%M}",
-        overnight_variables=VARIABLES,
-    )
-    assert done.returncode == 0, done.stdout
-    return root, end.replace(second=0, microsecond=0).astimezone(UTC)
-
-
-@pytest.fixture
-def repository(stubbed):
-    root, _ = stubbed
-    for path in (root / name for name in ("swept", "given", "bad", "slow")):
-        path.unlink(missing_ok=True)
-    shutil.rmtree(root / "results", ignore_errors=True)
-    return root
-
-
-def sweep_the_night(root):
-    script = root / "state/a night/sweep-the-night"
-    return subprocess.run([script], capture_output=True, text=True, check=False)
-
-
-def swept(root):
-    """The commands of a night's sweeps."""
-    return (root / "swept").read_text().splitlines() if (root / "swept").exists() else []
-
-
-def studies_of(root):
-    return [re.search(r"study=(\S+)", line).group(1) for line in swept(root)]
-
-
-def test_a_night_sweeps_in_order_with_one_deadline(repository, stubbed):
-    assert sweep_the_night(repository).returncode == 0
-    assert studies_of(repository) == STUDIES
-    assert all(f"deadline={stubbed[1]:%Y-%m-%dT%H:%M:%SZ}" in line for line in swept(repository))
-    assert all("profile=overnight" in line for line in swept(repository))
-
-
-def test_variables_are_given_in_a_file_and_on_no_command_line(repository):
-    assert sweep_the_night(repository).returncode == 0
-    given = repository / "given"
-    assert json.loads(given.read_text()) == VARIABLES
-    assert stat.S_IMODE(given.stat().st_mode) == 0o600
-    assert not any(HIDDEN in line for line in swept(repository))
-    assert HIDDEN not in (repository / "state/a night/sweep-the-night").read_text()
-
-
-def test_variables_are_not_shown_when_they_are_written(tmp_path):
-    done = play(tmp_path, "--diff", "-vvv", overnight_variables={"sweep_hook": HIDDEN})
+def test_variables_are_not_shown_when_they_are_written(checkout):
+    done = nights(checkout, "--diff", "-vvv", overnight_variables={"sweep_hook": HIDDEN})
     assert done.returncode == 0, done.stdout
     shown = done.stdout.replace(json.dumps({"sweep_hook": HIDDEN}), "")
     assert HIDDEN not in shown
 
 
-def test_a_sweep_that_fails_does_not_keep_the_next_from_its_turn(repository):
-    (repository / "bad").touch()
-    done = sweep_the_night(repository)
-    assert done.returncode == 1
-    assert studies_of(repository) == STUDIES
-    assert "did not end well: sort-overnight mtom-overnight" in done.stderr
+# The proof that a night can begin
 
 
-def test_a_finished_run_is_left_alone(repository):
-    for name, left in (("sort", 0), ("mtom", 10)):
-        results = repository / f"results/{name}-overnight"
-        results.mkdir(parents=True)
-        (results / "report.html").touch()
-        (results / "status").write_text(json.dumps({"remaining": left, "unusable": 0}))
-    done = sweep_the_night(repository)
-    assert done.returncode == 0
-    assert "sort-overnight is finished" in done.stdout
-    assert studies_of(repository) == ["mtom"]
+def test_a_night_is_tried_without_the_agent_and_the_connections_of_the_caller(checkout):
+    done = nights(
+        checkout,
+        environment={"SSH_AUTH_SOCK": "/run/agent"},
+        overnight_studies=["sort", "mtom"],
+        overnight_variables={"fit": True},
+    )
+    assert done.returncode == 0, done.stdout
+    seen = (checkout / "seen").read_text().splitlines()
+    assert not [line for line in seen if line.startswith("SSH_AUTH_SOCK=")]
+    assert "ANSIBLE_SSH_ARGS=-o ControlMaster=no -o ControlPath=none" in seen
+    assert f"XDG_STATE_HOME={checkout}/xdg" in seen
+    words = (checkout / "words").read_text().splitlines()
+    assert words[:3] == ["-i", str(ROOT / "inventory/virtual"), "nodes"]
+    planned = (checkout / "planned").read_text()
+    assert planned.startswith("plan sort mtom --profile=overnight --workers=5 --fit --output=")
 
 
-def test_two_nights_at_once_are_refused(repository):
-    (repository / "slow").touch()
-    script = repository / "state/a night/sweep-the-night"
-    with subprocess.Popen([script], stdout=subprocess.DEVNULL, start_new_session=True) as first:
-        until = time.monotonic() + 60
-        while not swept(repository) and time.monotonic() < until:
-            time.sleep(0.05)
-        second = sweep_the_night(repository)
-        os.killpg(first.pid, signal.SIGKILL)
-    assert second.returncode == 75
-    assert len(swept(repository)) == 1
+def test_each_node_that_a_night_cannot_reach_is_named_with_its_key_and_the_next_step(checkout):
+    (checkout / "shut").write_text(SHUT)
+    key = {"ansible_ssh_private_key_file": "/home/me/.ssh/nights"}
+    done = nights(checkout, overnight_variables=key)
+    assert done.returncode == 2
+    told = flat(done)
+    assert "rack01, with /home/me/.ssh/nights: Failed to connect" in told
+    assert "Permission denied" in told
+    assert "rack03, with /home/me/.ssh/nights: sudo: a password is required" in told
+    assert "rack02" not in told
+    assert "needs a key without a passphrase" in told
+    assert not (checkout / "state/a night/night.json").exists()
 
 
-def test_studies_without_a_file_or_without_the_profile_are_named_in_order(tmp_path):
-    studies = tmp_path / "playbooks/studies"
-    studies.mkdir(parents=True)
-    (studies / "sort.yml").write_text("profiles: {demo: {}, overnight: {}}\n")
-    (studies / "mtom.yml").write_text("profiles: {demo: {}}\n")
-    without = load("roles/overnight/filter_plugins/profiles.py").without_profile
-    named = ["soort", "sort", "mtom"]
-    assert without(named, "overnight", str(tmp_path)) == ["soort", "mtom"]
-    assert without(named, "demo", str(tmp_path)) == ["soort"]
-    (studies / "mtom.yml").write_text("title: no profiles\n")
-    with pytest.raises(AnsibleFilterError, match=r"mtom\.yml cannot be read as a study"):
-        without(named, "demo", str(tmp_path))
+def test_studies_that_cannot_be_planned_are_refused_with_what_collect_says(checkout):
+    (checkout / "wrong").write_text("playbooks/studies/sort.yml: line 3: 'servers' is given twice")
+    done = nights(checkout, overnight_studies=["sort"])
+    assert done.returncode == 2
+    assert "The studies sort cannot be planned: playbooks/studies/sort.yml: line 3" in flat(done)
+    assert not (checkout / "state/a night/night.json").exists()
+
+
+def test_a_node_that_nobody_answers_for_is_named_with_the_key_of_the_inventory(tmp_path):
+    """By the real programs."""
+    lab = tmp_path / "mylab"
+    lab.mkdir()
+    shutil.copytree(ROOT / "inventory/example/group_vars", lab / "group_vars")
+    node = {"ansible_host": "127.0.0.1", "ansible_port": 1, "ansible_user": "me"}
+    hosts = {
+        "control": {"hosts": {"localhost": {"ansible_connection": "local"}}},
+        "nodes": {
+            "vars": {"ansible_ssh_private_key_file": str(tmp_path / "no key")},
+            "children": {
+                group: {"hosts": {f"rack-{group}": node}}
+                for group in ("client", "broker", "workers")
+            },
+        },
+    }
+    (lab / "hosts.yml").write_text(json.dumps({"all": {"children": hosts}}))
+    given = {"overnight_studies": ["sort"], "overnight_profile": "demo"}
+    done = play(
+        tmp_path,
+        inventory=lab,
+        overnight_scheduler="cron",
+        overnight_variables={"fit": True},
+        **given,
+    )
+    assert done.returncode == 2
+    for group in ("client", "broker", "workers"):
+        assert f"rack-{group}, with {tmp_path}/no key: " in flat(done)
+    assert "refused" in flat(done)
+    assert not list(Path(tmp_path / "state").rglob("*.json"))

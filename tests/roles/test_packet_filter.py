@@ -3,31 +3,57 @@
 from __future__ import annotations
 
 import ipaddress
+import json
+import os
+import shutil
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from ansible.errors import AnsibleError
-from loading import load
+from ansible.parsing.dataloader import DataLoader
+from ansible.plugins.loader import init_plugin_loader
+from ansible.template import Templar, trust_as_template
+from loading import ROOT, load
 
-load("roles/probation/module_utils/probation.py", "ansible.module_utils.probation")
-load("roles/probation/module_utils/ssh_session.py", "ansible.module_utils.ssh_session")
 packets = load("roles/packet_filter/library/packet_filter.py")
-lookup = load("roles/packet_filter/lookup_plugins/snippets.py")
 
+ROLE = ROOT / "roles/packet_filter"
 LAB = ["10.0.0.2-10.0.0.9"]
-HERE = packets.Connection("10.0.0.1", 22)
+HERE = packets.Session("10.0.0.1", 22)
+TEMPLATE = "{{ lookup('ansible.builtin.template', template) }}"
 
 
-def rules(**given: Any) -> str:
-    asked = {"lab": LAB, "ports": [8080], "ssh_from": [], "more_ports": [], "snippets": {}}
-    return packets.rules_of({**asked, **given}, given.pop("ssh_ports", [22]))
+@pytest.fixture(scope="module", autouse=True)
+def plugins() -> None:
+    """Ansible's own plug-ins, which its templates need."""
+    init_plugin_loader()
+
+
+def rules(inventory: str = "", **given: Any) -> str:
+    """The role's template, with its defaults and variables, for one node."""
+    loader = DataLoader()
+    values: dict[str, Any] = {
+        "template": str(ROLE / "templates/packet-filter.nft.j2"),
+        "inventory_dir": inventory,
+    }
+    for file in ("defaults", "vars"):
+        path = str(ROLE / file / "main.yml")
+        values |= loader.load_from_file(path, trusted_as_template=True)
+    asked = {"lab": LAB, "ports": [8080]} | given
+    values |= {f"packet_filter_{name}": value for name, value in asked.items()}
+    found = Templar(loader=loader, variables=values).template(trust_as_template(TEMPLATE))
+    return str(found)
 
 
 def out(named: list[str], *peers: str, here: Any = HERE, ports: Any = (22,)) -> str:
-    others = [packets.Connection(peer, 22) for peer in peers]
-    return "\n".join(packets.shut_out({"ssh_from": named}, here, others, list(ports)))
+    others = [packets.Session(peer, 22) for peer in peers]
+    return "\n".join(packets.shut_out(named, here, others, list(ports)))
 
 
 @pytest.mark.parametrize(
@@ -66,13 +92,15 @@ def test_an_address_that_is_nobodys_is_refused(text: str) -> None:
 
 
 def test_without_a_name_ssh_stays_open_and_with_one_it_does_not() -> None:
-    assert "        tcp dport { 22 } accept\n" in rules()
-    assert "@ssh" not in rules()
+    to_all = "        tcp dport { @ssh_ports@ } accept\n"
+    assert to_all in rules()
+    assert "@ssh4" not in rules()
     named = rules(ssh_from=["10.0.0.1", "fd00::1"])
-    assert "        tcp dport { 22 } accept\n" not in named
-    assert "ip saddr @ssh4 tcp dport { 22 } accept" in named
-    assert "ip6 saddr @ssh6 tcp dport { 22 } accept" in named
-    assert "elements = { fd00::1 }" in named
+    assert to_all not in named
+    assert "ip saddr @ssh4 tcp dport { @ssh_ports@ } accept" in named
+    assert "ip6 saddr @ssh6 tcp dport { @ssh_ports@ } accept" in named
+    assert "auto-merge; elements = { fd00::1 } }" in named
+    assert "elements = { 10.0.0.1 }" in rules(ssh_from="10.0.0.1")
     assert "name your control and jump hosts" in packets.what_is_let_in(HERE, [22])
     assert 'rackbench_control: ["10.0.0.1"]' in packets.what_is_let_in(HERE, [22])
 
@@ -81,98 +109,329 @@ def test_who_is_there_is_told_who_would_not_get_in_again() -> None:
     assert out([], "10.0.0.7") == ""
     assert out(["10.0.0.1"], "10.0.0.1", "127.0.0.1") == ""
     assert 'add it: rackbench_control: ["10.0.0.3", "10.0.0.1"]' in out(["10.0.0.3"])
-    said = out(["10.0.0.1"], "10.0.0.7", "fd00::7", "10.0.0.7")
-    assert "there are SSH sessions from 10.0.0.7, fd00::7" in said
-    assert 'add them: rackbench_control: ["10.0.0.1", "10.0.0.7", "fd00::7"]' in said
+    said = out(["10.0.0.1"], "10.0.0.7", "10.0.0.8", "10.0.0.7")
+    assert "there are SSH sessions from 10.0.0.7, 10.0.0.8" in said
+    assert 'add them: rackbench_control: ["10.0.0.1", "10.0.0.7", "10.0.0.8"]' in said
+    assert "temporary" not in said
     assert out(["10.0.0.0/24"], "10.0.0.7") == ""
     assert "to port 22, and packet_filter_ssh_ports (2222) would shut it" in out([], ports=[2222])
     assert out(["10.0.0.3"], here=None) == ""
 
 
-def test_sessions_are_read_as_the_kernel_writes_them() -> None:
-    table = """\
-  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
-   0: 0B004D0A:0016 01004D0A:D2F0 01 00000000:00000000 00:00000000 00000000     0        0 1
-   1: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 2
-   2: 0000000000000000FFFF00000B004D0A:08AE 0000000000000000FFFF000007004D0A:D2F1 01 0:0 00:0 0 0
-   3: 000000FD000000000000000001000000:0016 000000FD000000000000000007000000:D2F1 01 0:0 00:0 0 0
+def test_a_line_to_write_names_no_address_that_may_be_gone_tomorrow() -> None:
+    temporary = "2001:db8:1:2:85a3:1d0c:4f2e:9b71"
+    network = '"2001:db8:1:2::/64"'
+    here = packets.Session(temporary, 22)
+    for said in (
+        out(["10.0.0.1"], here=here),
+        out(["10.0.0.1"], temporary, "2001:db8:1:2:9::7"),
+        packets.what_is_let_in(here, [22]),
+    ):
+        line = said.partition("rackbench_control: [")[2].partition("]")[0]
+        assert line.removeprefix('"10.0.0.1", ') == network
+        assert "an IPv6 address, which may be a temporary one" in said
+
+
+def test_sessions_are_read_as_ss_lists_them() -> None:
+    listed = """\
+0      0              10.77.0.11:22          10.77.0.1:53984
+0      36    [::ffff:10.77.0.11]:2222  [::ffff:10.77.0.7]:53985
+0      0               [fd00::1]:22          [fd00::7]:53986
+0      0      [fe80::1]%host0:22    [fe80::7%host0]:53987
 """
-    if sys.byteorder != "little":
-        pytest.skip("the table is written down as a little-endian machine has it")
-    found = [(one.peer, one.port) for one in packets.sessions(table)]
-    assert found == [("10.77.0.1", 22), ("10.77.0.7", 2222), ("fd00::7", 22)]
+    found = {(one.peer, one.port) for one in packets.sessions(listed)}
+    assert found == {("10.77.0.1", 22), ("10.77.0.7", 2222), ("fd00::7", 22), ("fe80::7", 22)}
 
 
 def test_further_ports_are_let_in_from_where_they_say() -> None:
     told = rules(more_ports=[{"port": 123, "protocol": "udp", "from": ["10.0.0.0/24", "fd00::1"]}])
-    assert "ip saddr { 10.0.0.0-10.0.0.255 } udp dport 123 accept" in told
-    assert "ip6 saddr { fd00::1 } udp dport 123 accept" in told
-    assert "{ 10.0.0.4 } tcp dport 9100 accept" in rules(
-        more_ports=[{"port": 9100, "from": ["10.0.0.4"]}]
-    )
+    assert "        ip saddr { 10.0.0.0/24 } udp dport 123 accept\n" in told
+    assert "        ip6 saddr { fd00::1 } udp dport 123 accept\n" in told
+    told = rules(more_ports=[{"port": 9100, "from": ["10.0.0.4"]}])
+    assert "{ 10.0.0.4 } tcp dport 9100 accept" in told
+    assert "ip6 saddr {" not in told
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"port": 0, "from": ["10.0.0.4"]}, "0 is no port"),
-        ({"port": 65536, "from": ["10.0.0.4"]}, "65536 is no port"),
-        ({"port": "ntp", "from": ["10.0.0.4"]}, "'ntp' is no port"),
-        ({"port": True, "from": ["10.0.0.4"]}, "True is no port"),
-        ({"port": 123, "from": []}, "lets nobody reach port 123"),
-        ({"port": 123}, "lets nobody reach port 123"),
-        ({"port": 123, "from": "10.0.0.4"}, "as a list"),
-        ({"port": 123, "from": ["rack01"]}, "'rack01' is no address"),
-        ({"port": 123, "from": [None]}, "'None' is no address"),
-        ({"port": 123, "protocol": "icmp", "from": ["10.0.0.4"]}, "'icmp' is not tcp or udp"),
-        ({"port": 123, "form": ["10.0.0.4"]}, "write it as {port: 123"),
-        ({"from": ["10.0.0.4"]}, "write it as {port: 123"),
-    ],
-)
-def test_a_further_port_that_is_none_is_refused(wrong: dict[str, Any], said: str) -> None:
-    with pytest.raises(packets.FilterError, match=said):
-        rules(more_ports=[wrong])
-
-
-def test_services_without_a_lab_and_ports_that_are_none_are_refused() -> None:
-    with pytest.raises(packets.FilterError, match="packet_filter_lab is empty"):
+def test_ports_that_let_nobody_in_are_refused() -> None:
+    with pytest.raises(AnsibleError, match="packet_filter_lab is empty"):
         rules(lab=[])
-    with pytest.raises(packets.FilterError, match="70000 is no port"):
-        rules(ports=[70000])
     assert "@lab4 tcp" not in rules(lab=[], ports=[])
+    with pytest.raises(AnsibleError, match="lets nobody reach port 123; write who may"):
+        rules(more_ports=[{"port": 123, "from": []}])
 
 
-def test_nodes_get_the_same_text_in_whatever_order_a_site_names_things() -> None:
-    one = rules(lab=["10.0.0.3", "10.0.0.2"], snippets={"b.nft": "accept", "a.nft": "drop\n\n"})
-    assert one == rules(lab=["10.0.0.2", "10.0.0.3"], snippets={"a.nft": "drop", "b.nft": "accept"})
+def snippets(place: Path, **texts: str) -> str:
+    place.mkdir(exist_ok=True)
+    for name, text in texts.items():
+        (place / f"{name}.nft").write_text(text)
+    return str(place)
+
+
+def test_nodes_get_the_same_text_in_whatever_order_a_site_names_things(tmp_path: Path) -> None:
+    here = snippets(tmp_path, b="accept", a="drop\n\n")
+    one = rules(lab=["10.0.0.3", "10.0.0.2"], snippets=here)
+    assert one == rules(lab=["10.0.0.2", "10.0.0.3", "10.0.0.2"], snippets=here)
+    assert "elements = { 10.0.0.2, 10.0.0.3 }" in one
     assert one.index("# from a.nft\ndrop\n") < one.index("# from b.nft\naccept\n")
-    assert one.index("established") < one.index("# from a.nft") < one.index("tcp dport { 22 }")
-
-
-def read(named: str, inventory: str) -> dict[str, str]:
-    found: dict[str, str] = lookup.LookupModule().run([named, inventory])[0]
-    return found
+    assert one.index("established") < one.index("# from a.nft") < one.index("tcp dport {")
 
 
 def test_the_sites_own_rules_are_found_beside_the_inventory(tmp_path: Path) -> None:
-    assert read("", "") == read("", str(tmp_path)) == {}
-    place = tmp_path / "nftables.d"
-    place.mkdir()
-    assert read("", str(tmp_path)) == {}
-    (place / "10-probe.nft").write_text("tcp dport 5666 accept\n")
-    (place / "notes.txt").write_text("not read")
-    found = {"10-probe.nft": "tcp dport 5666 accept\n"}
-    assert read("", str(tmp_path)) == read(str(place), "") == found
+    assert "# from" not in rules(inventory=str(tmp_path))
+    found = snippets(tmp_path / "nftables.d", probe="tcp dport 5666 accept\n")
+    (tmp_path / "nftables.d/notes.txt").write_text("not read")
+    told = rules(inventory=str(tmp_path))
+    assert "# from probe.nft\ntcp dport 5666 accept\n" in told
+    assert "not read" not in told
+    assert rules(snippets=found) == told
 
 
-def test_a_directory_that_was_named_and_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(AnsibleError, match="is no directory; name the one"):
-        read(str(tmp_path / "missing"), str(tmp_path))
-    with pytest.raises(AnsibleError, match=r"holds no \*.nft"):
-        read(str(tmp_path), str(tmp_path))
-    (tmp_path / "nftables.d").write_text("a file")
-    with pytest.raises(AnsibleError, match="is no directory"):
-        read("", str(tmp_path))
-    (tmp_path / "wrong.nft").write_bytes(b"\xff\xfe")
-    with pytest.raises(AnsibleError, match="make its files readable text"):
-        read(str(tmp_path), "")
+def test_a_directory_that_was_named_and_holds_no_rules_is_refused(tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(AnsibleError, match=r"holds no \*.nft; put the rules of the site there"):
+            rules(snippets=str(place))
+
+
+def test_what_nftables_says_of_a_sites_own_file_is_told_with_the_line_of_that_file(
+    tmp_path: Path,
+) -> None:
+    told = rules(snippets=snippets(tmp_path, bad="tcp dport 82 accept\ntpc oops\n"))
+    at = told.splitlines().index("tpc oops") + 1
+    said = packets.in_their_files(told, f"/dev/stdin:{at}:1-3: Error: syntax error")
+    assert said == "bad.nft:2:1-3: Error: syntax error"
+    ours = "/dev/stdin:12:1-3: Error"
+    assert packets.in_their_files(told, ours) == ours
+    after = f"/dev/stdin:{at + 3}:1-3: Error"
+    assert packets.in_their_files(told, after) == after
+
+
+def test_a_switch_that_snoops_keeps_the_way_to_a_nodes_ipv6_address() -> None:
+    listeners = "mld-listener-query, mld-listener-report, mld-listener-done, mld2-listener-report"
+    assert f"        icmpv6 type {{ {listeners} }} accept\n" in rules()
+
+
+@pytest.mark.parametrize("ports", [[], [7676, 7678]])
+def test_no_port_is_owned_unless_the_inventory_says_so(ports: list[int]) -> None:
+    owned = "tcp flags & syn == syn tcp sport { 7676, 7678 }"
+    told = rules(owned_ports=ports)
+    assert (f"{owned} meta skuid {{ 0, 100-999, 61184-65519 }} accept\n" in told) is bool(ports)
+    assert (f"        {owned} drop\n" in told) is bool(ports)
+    assert ("hook output" in told) is bool(ports)
+    assert "sport { 8080 } meta skuid" in rules()
+
+
+# In a network of its own: an account listens on an owned port, and a client there calls.
+ATTEMPT = """
+import os, socket, subprocess, sys
+given, place = sys.stdin.buffer.read(), (sys.argv[1], 8080)
+subprocess.run("ip link set lo up && nft --file -", shell=True, check=True, input=given)
+family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
+for account in map(int, sys.argv[2:]):
+    ready, told = os.pipe()
+    listener = os.fork()
+    if not listener:
+        os.setgid(account)
+        os.setuid(account)
+        server = socket.create_server(place, family=family)
+        os.write(told, b"x")
+        server.accept()[0].sendall(b"hello")
+    os.read(ready, 1)
+    try:
+        answer = socket.create_connection(place, 0.3).recv(5).decode()
+    except OSError:
+        answer = "nothing"
+    os.kill(listener, 9)
+    os.waitpid(listener, 0)
+    print(account, answer)
+"""
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("nft"), reason="needs root's networks and nftables"
+)
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_an_ordinary_account_gets_no_connection_on_a_services_port(address: str) -> None:
+    students, services = (33, 1000, 60001, 65534, 70000), (0, 100, 999, 61184)
+    done = subprocess.run(
+        [
+            *("unshare", "--net", sys.executable, "-c", ATTEMPT, address),
+            *map(str, (*students, *services)),
+        ],
+        input=rules().replace("@ssh_ports@", "22").encode(),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    answers = dict(line.split() for line in done.stdout.decode().splitlines())
+    assert {answers[str(account)] for account in students} == {"nothing"}
+    assert {answers[str(account)] for account in services} == {"hello"}
+
+
+BEFORE = "table inet rackbench {\n\tchain input {\n\t}\n}\n"
+
+
+class Probation:
+    """Stands in for systemd's timer: what takes the settings back, and when it was armed."""
+
+    def __init__(self, place: Path, steps: list[str]) -> None:
+        self.directory = place / "probation"
+        self.steps = steps
+
+    def clear(self) -> None:
+        self.directory.mkdir()
+
+    @contextmanager
+    def armed(self, seconds: int, undo: str) -> Iterator[None]:
+        self.steps.append(f"after {seconds} s: {undo}")
+        yield
+
+    def keep(self) -> None:
+        self.steps.append("kept")
+
+    def wait(self, seconds: int) -> None:
+        self.steps.append("waited")
+
+    def end(self) -> None:
+        self.steps.append("ended")
+
+
+class Node:
+    """A node whose commands are written down, and whose kernel holds `held`."""
+
+    def __init__(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.place, self.steps, self.held = place, list[str](), BEFORE
+        monkeypatch.setattr(packets, "RULES", place / "rules.nft")
+        monkeypatch.setattr(packets, "UNITS", place / "units")
+        (place / "units").mkdir()
+        monkeypatch.setattr(packets, "Probation", lambda kind: Probation(place, self.steps))
+        monkeypatch.setattr(packets, "held", lambda: self.held)
+        monkeypatch.setattr(packets, "enabled", lambda: True)
+        monkeypatch.setattr(packets, "sshd_ports", lambda: [2222])
+        monkeypatch.setattr(packets, "own_session", lambda: HERE)
+        monkeypatch.setattr(packets, "run", self.run)
+
+    def run(self, *argv: str, stdin: str = "") -> str:
+        if argv[0] == "unshare":
+            return f"listing of {stdin}"
+        self.steps.append(" ".join(argv))
+        return ""
+
+    def filter(self, **given: Any) -> Any:
+        asked = {"places": LAB, "ssh_from": ["10.0.0.1"], "ssh_ports": [], "shut_out": False}
+        units = {"packet-filter.service": "[Unit]\n", "nftables.service.d/ours.conf": "[Service]\n"}
+        fixed = {"rules": "dport { @ssh_ports@ }\n", "units": units, "seconds": 30}
+        params = {**asked, **fixed, **given}
+        return packets.Filter(SimpleNamespace(params=params, check_mode=given.get("check", False)))
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    return Node(tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("before", ["", BEFORE], ids=["no filter", "a filter"])
+def test_a_filter_on_probation_is_taken_back_whole_and_lies_where_no_boot_finds_it(
+    node: Node, before: str
+) -> None:
+    node.held = before
+    answer = node.filter().tried()
+    assert (answer["changed"], answer["pending"]) == (True, True)
+    back, tried = (node.place / "probation" / name for name in ("before.nft", "new.nft"))
+    # Without the second line the old rules would be added to those that let nobody in.
+    room = "table inet rackbench\ndelete table inet rackbench\n"
+    assert back.read_text() == room + before
+    assert tried.read_text() == "dport { 22, 2222 }\n"
+    assert node.steps[-2:] == [f"after 30 s: nft --file {back}", f"nft --file {tried}"]
+    assert not packets.RULES.exists()
+    assert list(packets.UNITS.iterdir()) == []
+    assert node.filter().undone() == {
+        "changed": False,
+        "before": "the filter before" if before else "no filter",
+    }
+    tried.write_text("dport { 22, 2222 }\n")
+    assert node.filter().kept() == {"changed": True}
+    assert packets.RULES.read_text() == "dport { 22, 2222 }\n"
+    assert (packets.UNITS / "nftables.service.d/ours.conf").read_text() == "[Service]\n"
+    assert node.steps[-2:] == ["systemctl reload-or-restart packet-filter.service", "ended"]
+
+
+def test_a_node_that_did_not_go_back_is_told(node: Node) -> None:
+    node.filter().tried()
+    node.held = "table inet rackbench {\n}\n"
+    with pytest.raises(packets.FilterError, match="neither the rules tried nor those before"):
+        node.filter().undone()
+
+
+def test_nothing_is_done_where_kernel_and_files_are_as_asked(node: Node) -> None:
+    node.filter(seconds=0).tried()
+    node.held = "listing of dport { 22, 2222 }\n"
+    node.steps.clear()
+    assert node.filter().tried()["changed"] is False
+    assert node.steps == []
+    (packets.UNITS / "nftables.service.d/ours.conf").unlink()
+    assert node.filter(check=True).tried()["changed"] is True
+    assert node.steps == []
+
+
+@pytest.mark.parametrize("given", [{"places": ["rack01"]}, {"ssh_from": ["rack01"]}])
+def test_a_name_where_an_address_should_be_is_refused_before_anything_is_loaded(
+    node: Node, given: dict[str, Any]
+) -> None:
+    with pytest.raises(packets.FilterError, match="'rack01' is no address"):
+        node.filter(**given).tried()
+    assert node.steps == []
+
+
+def test_rules_that_nftables_does_not_take_are_refused(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*argv: str, stdin: str) -> str:
+        raise packets.HostError("unshare … failed: /dev/stdin:1:1-5: Error: syntax error")
+
+    monkeypatch.setattr(packets, "run", refuse)
+    with pytest.raises(packets.FilterError, match="nothing was loaded; correct .*: /dev/stdin:1:"):
+        node.filter().tried()
+
+
+PREFLIGHT = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.import_role: {name: packet_filter, tasks_from: preflight}
+"""
+
+
+@pytest.mark.parametrize(
+    ("found", "beside", "said"),
+    [
+        ([], [], ""),
+        (["Welcome to rack01!"], [], ""),
+        (["ufw"], [], "Disable it (sudo ufw disable), or have it let in SSH and the table of"),
+        (["firewalld"], [], "systemctl disable --now firewalld"),
+        (["docker"], [], "opens the ports that containers publish past the bench's own filter"),
+        (["ufw", "docker"], [], 'packet_filter_beside: ["ufw", "docker"] for rack01 into'),
+        (["ufw", "docker"], ["docker"], 'packet_filter_beside: ["ufw"] for rack01 into'),
+        (["ufw"], ["ufw"], ""),
+    ],
+)
+def test_another_packet_filter_is_refused_with_the_next_step(
+    tmp_path: Path, found: list[str], beside: list[str], said: str
+) -> None:
+    (tmp_path / "play.yml").write_text(PREFLIGHT)
+    answer = {"__packet_filter_asked": {"stdout_lines": found}, "packet_filter_beside": beside}
+    done = subprocess.run(
+        [
+            *(Path(sys.executable).with_name("ansible-playbook"), "--inventory", "rack01,"),
+            *("--connection", "local", "-e", json.dumps(answer)),
+            tmp_path / "play.yml",
+        ],
+        env=os.environ
+        | {"ANSIBLE_ROLES_PATH": str(ROOT / "roles"), "ANSIBLE_PYTHON_INTERPRETER": sys.executable},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = " ".join(done.stdout.replace("\\", "").split())
+    assert done.returncode == (2 if said else 0), told
+    assert said in told

@@ -1,4 +1,4 @@
-"""Workers by their names: their queues, the pools that studies need, and what a sweep refuses."""
+"""Workers by their names: their queues, and the pools that studies need."""
 
 import json
 import os
@@ -15,10 +15,7 @@ from loading import ROOT, load
 
 bench = load("playbooks/filter_plugins/bench.py")
 pools = load("playbooks/lookup_plugins/study_servers.py")
-provisioned = load("roles/sweep/filter_plugins/provisioned.py")
 objects = load("roles/jms_client/filter_plugins/administered_objects.py")
-
-units = load("roles/worker_programs/filter_plugins/units.py")
 
 
 # Names
@@ -90,12 +87,6 @@ def test_the_kits_own_studies_need_five_pools():
 # What a node is given
 
 
-def test_each_program_has_its_unit():
-    one, other = units.units([{"name": "sort-worker"}, {"name": "tcp-server", "heap_mb": 48}])
-    assert one["path"] == "/etc/systemd/system/rackbench-sort-worker.service"
-    assert other["vars"] == {"program": {"name": "tcp-server", "heap_mb": 48}}
-
-
 OWN = ("jms_client_queues", "worker_programs_environment", "worker_programs_list")
 
 
@@ -137,54 +128,6 @@ def test_what_a_worker_is_given_does_not_depend_on_the_others(tmp_path):
     ]
     assert {"matrix.rack_2d04_2eb", "hello.rack05"} < set(after["rack01"][0])
     assert "matrix.rack04" not in after["rack01"][0]
-
-
-# Sweeps
-
-
-def trial(client, constants=None, **factors):
-    return json.dumps({"client": client, "factors": factors, "constants": constants or {}})
-
-
-def plans_of(*runs):
-    """The contents of each run's plan.jsonl."""
-    return ["".join(f"{line}\n" for line in lines) for lines in runs]
-
-
-LAB = {"workers": [{"name": "rack03"}, {"name": "rack04"}], "pools": [1, 3]}
-WORKERS = ["rack03", "rack04"]
-
-
-def test_a_sweep_is_told_the_pools_that_are_not_there():
-    lines = [
-        trial("sort-jms", servers=1),
-        trial("sort-jms", servers=7),
-        trial("sort-jms", {"servers": 4}),
-        trial("sort-soap", servers=8),
-        trial("mtom"),
-    ]
-    assert provisioned.not_provisioned(LAB, plans_of(lines[:2], lines[2:]), WORKERS) == [
-        "there is no queue for a pool of 4 servers",
-        "there is no queue for a pool of 7 servers",
-    ]
-    assert provisioned.not_provisioned(LAB, plans_of(lines[:1], lines[3:]), WORKERS) == []
-
-
-@pytest.mark.parametrize(
-    ("lab", "known"),
-    [(LAB, "rack03, rack04"), ({}, "(none)"), ({**LAB, "workers": LAB["workers"][:1]}, "rack03")],
-)
-def test_a_sweep_is_told_of_workers_that_the_client_does_not_know(lab, known):
-    (said,) = provisioned.not_provisioned(lab, [], ["rack04", "rack03"])
-    assert said == f"it knows the workers {known}, and the inventory has rack04, rack03"
-
-
-@pytest.mark.parametrize(("restart", "said"), [("block", 1), ("none", 0), (None, 0)])
-def test_a_sweep_is_told_that_no_password_for_restarts_is_there(restart, said):
-    line = json.dumps({**json.loads(trial("mtom")), "restart": restart})
-    assert len(provisioned.not_provisioned(LAB, plans_of([line]), WORKERS)) == said
-    able = {**LAB, "restart_password_file": "/etc/rackbench/restart.password"}
-    assert provisioned.not_provisioned(able, plans_of([line]), WORKERS) == []
 
 
 # Administered objects

@@ -62,7 +62,7 @@ class Settings:
         return {"changed": True, "notes": ["everybody is let in"]}
 
     def kept(self):
-        raise probation.ProbationError("the node had gone back already")
+        raise probation.HostError("the node had gone back already")
 
     def undone(self):
         raise PermissionError(13, "Permission denied", "/etc/ssh")

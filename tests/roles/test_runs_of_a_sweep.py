@@ -87,36 +87,6 @@ def test_a_heap_of_one_worker_program_is_told_from_that_of_all(plugin):
     assert plugin.worker_heaps({**node, "matrix_worker_heap_mb": 5}) == {"matrix-worker": 5}
 
 
-JVMS = {
-    "rackbench-tomcat heap": "-Xms512m -Xmx512m",
-    "rackbench-tomcat flags": "-XX:+UseParallelGC -XX:+AlwaysPreTouch -Da=b",
-    "rackbench-tcp-server heap": "-Xms512m -Xmx512m",
-    "rackbench-tcp-server flags": "-XX:+UseG1GC -XX:+AlwaysPreTouch",
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "heap", "options", "is_as_wanted"),
-    [
-        ("tomcat", 512, ["-XX:+UseParallelGC", "-XX:+AlwaysPreTouch"], True),
-        ("tomcat", 51, ["-XX:+UseParallelGC"], False),
-        ("tomcat", 512, ["-XX:+UseSerialGC"], False),
-        ("tcp-server", 512, ["-XX:+UseParallelGC"], False),
-        ("sort-worker", 512, [], False),  # it does not run
-    ],
-)
-def test_a_service_whose_running_jvm_is_as_wanted_is_left_alone(
-    plugin, name, heap, options, is_as_wanted
-):
-    found = plugin.not_running_with(JVMS, [{"name": name, "heap_mb": heap}], options)
-    assert found == ([] if is_as_wanted else [name])
-
-
-def test_a_worker_program_that_somebody_stopped_is_not_started_by_a_sweep(plugin):
-    wanted = [{"name": "sort-worker", "heap_mb": 512}, {"name": "tomcat", "heap_mb": 51}]
-    assert plugin.not_running_with(JVMS, wanted, [], stopped=False) == ["tomcat"]
-
-
 def test_what_is_put_off_is_told_with_the_run_if_there_are_several(plugin, runs, tmp_path):
     state = {"state": "finished", "put_off": ["a"], "reason": "worker3 is away"}
     (tmp_path / "results/demo-mtom/state.json").write_text(json.dumps(state))
@@ -148,8 +118,6 @@ HOSTVARS = {
         "group_names": ["broker", "nodes", "sweep_uses", "workers"],
         "fingerprint_taken": {"fingerprint": {"os": "Debian", "packages": {"a": "1"}}},
     },
-    "rack03": {"fingerprint_taken": {"unreachable": True}},
-    "rack04": {},
 }
 
 
@@ -157,7 +125,3 @@ def test_a_node_is_recorded_with_its_part_in_the_bench_and_without_its_long_list
     assert sweep.nodes_of(HOSTVARS, ["rack02"]) == [
         {"name": "rack02", "address": "10.0.0.2", "groups": ["broker", "workers"], "os": "Debian"}
     ]
-
-
-def test_a_node_without_a_fingerprint_is_gone():
-    assert sweep.gone(HOSTVARS, ["rack04", "rack02", "rack03"]) == ["rack04", "rack03"]

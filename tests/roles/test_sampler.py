@@ -237,3 +237,27 @@ def test_what_was_used_is_told_by_query_and_nonsense_refused(node):
     assert told["now_ns"] + told["took_ns"] >= told["series"][""][-1][0]
     with pytest.raises(ValueError, match="soon"):
         health.resources("since=soon", node.sampler)
+
+
+def test_a_check_of_an_array_and_a_trim_are_maintenance(node):
+    assert node.sampler.maintenance() == []
+    node.put("sys/block/md0/md/sync_action", "check\n")
+    node.put("sys/block/md1/md/sync_action", "idle\n")
+    node.put("sys/block/sda/stat", "1 2 3\n")
+    node.put(f"{SLICE}/fstrim.service/cgroup.procs", "77\n")
+    assert node.sampler.maintenance() == ["fstrim.service", "check of md0"]
+    node.put("sys/block/md0/md/sync_action", "frozen\n")
+    assert node.sampler.maintenance() == ["fstrim.service"]
+
+
+def test_what_disks_discard_is_counted_once(node):
+    """A device of the mapper or an array passes on what it discards to the disks below it."""
+    assert node.sampler.discarded_bytes() is None
+    stat = "9 0 80 4 9 0 80 4 0 8 8 3 0 {} 5 0 0\n"
+    for name, sectors in (("sda", 1000), ("sdb", 24), ("md0", 1000)):
+        node.put(f"sys/block/{name}/stat", stat.format(sectors))
+    for name in ("sda", "sdb"):
+        node.put(f"sys/block/{name}/device/model", "a disk\n")
+    node.put("sys/block/sdc/device/model", "an old kernel's\n")
+    node.put("sys/block/sdc/stat", "9 0 80 4 9 0 80 4 0 8 8\n")
+    assert node.sampler.discarded_bytes() == 1024 * 512

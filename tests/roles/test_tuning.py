@@ -29,9 +29,14 @@ PORTS = NOTHING | {"port_range": [10240, 65535], "tcp_tw_reuse": 1}
 LATENCIES = (0, 2, 40, 170)
 
 
+tuning_module = load(MODULE)
+steps = tuning_module.steps
+cpu_lists = tuning_module.cpu_lists
+
+
 @pytest.fixture(scope="module")
 def tuning():
-    return load(MODULE)
+    return tuning_module
 
 
 @pytest.fixture
@@ -78,16 +83,16 @@ def ports(root):
 
 
 @pytest.fixture
-def systemd(tuning, monkeypatch):
+def systemd(monkeypatch):
     """The commands that were called, and what systemctl lists."""
     listing = {"rackbench-*.service": "", "rackbench-runner.service": ""}
     called = []
 
-    def command(*argv, given=None):
+    def run(*argv, stdin=""):
         called.append(argv)
         return listing.get(argv[-1], "")
 
-    monkeypatch.setattr(tuning, "command", command)
+    monkeypatch.setattr(steps.host, "run", run)
     return called, listing
 
 
@@ -156,7 +161,7 @@ def test_reset_puts_back_what_was_found_first(tuning, machine):
 
 def test_a_kill_between_record_and_change_loses_nothing(tuning, machine, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(tuning, "write_all", kill)
+        patch.setattr(steps, "write_all", kill)
         with pytest.raises(KeyboardInterrupt):
             tuning.tune(machine, ASKED, check=False)
     tuning.tune(machine, ASKED, check=False)
@@ -199,6 +204,8 @@ def test_a_governor_that_the_driver_lacks_is_named_with_those_it_has(tuning, mac
 def test_a_container_sets_nothing_of_its_hosts_kernel(tuning, machine):
     write(machine, "run/systemd/container", "systemd-nspawn")
     write(machine, "proc/swaps", "Filename Type Size Used Priority\n/dev/sda2 partition 1 0 -2")
+    # A driver of the host that offers no list: nothing there is even read.
+    (machine / CPU / "cpu0/cpufreq/scaling_available_governors").unlink()
     before = values(machine)
     settings, left = tuning.tune(machine, ASKED | {"swap": False}, check=False)
     assert settings == []
@@ -211,7 +218,7 @@ def test_what_cannot_be_written_is_left_with_the_reason(tuning, machine, monkeyp
     def refuse(_):
         raise OSError("Operation not permitted")
 
-    monkeypatch.setattr(tuning, "write_all", refuse)
+    monkeypatch.setattr(steps, "write_all", refuse)
     settings, left = tuning.tune(machine, ASKED, check=False)
     assert settings == ["at boot"]
     assert left["turbo"] == "Operation not permitted"
@@ -260,7 +267,8 @@ def test_a_container_sets_the_ports_of_a_network_of_its_own(tuning, network):
 
 def test_a_container_that_may_not_set_its_ports_says_so(tuning, network, monkeypatch):
     write(network, "run/systemd/container", "lxc")
-    monkeypatch.setattr(tuning.os, "access", lambda path, _: "sys/net" not in str(path))
+    os = tuning_module.ports.os
+    monkeypatch.setattr(os, "access", lambda path, _: "sys/net" not in str(path))
     settings, left = tuning.tune(network, PORTS, check=False)
     assert settings == []
     assert set(left) == {"ip_local_port_range", "tcp_tw_reuse"}
@@ -344,13 +352,13 @@ def test_a_name_is_given_and_taken_back_byte_for_byte(tuning, machine, systemd):
         ({"max_cstate_us": -1}, "max_cstate_us: a time is not negative"),
     ],
 )
-def test_what_a_machine_does_not_have_is_refused(tuning, server, asked, words):
-    assert tuning.refusals(server, NOTHING | asked) == [words]
+def test_what_a_machine_does_not_have_is_refused(server, asked, words):
+    assert cpu_lists.refusals(server, NOTHING | asked) == [words]
 
 
-def test_what_a_machine_has_is_not_refused(tuning, server):
+def test_what_a_machine_has_is_not_refused(server):
     asked = {"irq_cpus": "0", "service_cpus": "0-1", "service_numa": "0", "max_cstate_us": 0}
-    assert tuning.refusals(server, NOTHING | asked) == []
+    assert cpu_lists.refusals(server, NOTHING | asked) == []
 
 
 def test_a_machine_without_idle_states_interrupts_and_numa_says_so(tuning, machine, systemd):
@@ -367,6 +375,85 @@ def test_a_machine_without_idle_states_interrupts_and_numa_says_so(tuning, machi
 @pytest.mark.parametrize(
     ("cpus", "digits"), [({0}, "00000001"), ({0, 33}, "00000002,00000001"), ({31}, "80000000")]
 )
-def test_a_mask_is_written_as_the_kernel_reads_it(tuning, cpus, digits):
-    assert tuning.mask(cpus) == digits
-    assert tuning.same_mask(digits, digits.lstrip("0"))
+def test_a_mask_is_written_as_the_kernel_reads_it(cpus, digits):
+    assert cpu_lists.mask(cpus) == digits
+    assert cpu_lists.same_mask(digits, digits.lstrip("0"))
+
+
+# As `dpkg-query` and `systemctl show` print them.
+PACKAGES = """\
+install installed jq
+install installed tar
+hold installed zip
+hold config-files old
+"""
+UNITS = """\
+Id=apt-daily.timer
+LoadState=loaded
+UnitFileState=enabled
+ActiveState=active
+
+Id=none.timer
+LoadState=not-found
+UnitFileState=
+ActiveState=inactive
+"""
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """The commands that were called, and what they were given; each answers what is recorded."""
+    called = []
+
+    def run(*argv, stdin=""):
+        called.append((*argv, stdin) if stdin else argv)
+        recorded = {"dpkg-query": PACKAGES, "systemctl": UNITS}
+        return recorded.get(argv[0], "")
+
+    monkeypatch.setattr(steps.host, "run", run)
+    return called
+
+
+def test_versions_are_held_and_released_by_what_the_record_says(tuning, machine, told):
+    assert tuning.tune(machine, NOTHING | {"hold": ["t*"]}, check=False) == (["hold"], {})
+    assert told[-1] == ("dpkg", "--set-selections", "tar hold\n")
+    record = machine / "etc/rackbench/found.json"
+    assert json.loads(record.read_text()) == {"packages": {"tar": "install"}}
+    record.write_text('{"packages": {"zip": "install", "old": "install", "tar": "install"}}')
+    assert tuning.reset(machine, check=False) == (["packages"], {})
+    assert told[-1] == ("dpkg", "--set-selections", "zip install\n")
+
+
+def test_units_are_disabled_and_come_back_as_they_were(tuning, machine, told):
+    asked = NOTHING | {"units_off": ["apt-daily.timer", "none.timer"]}
+    assert tuning.tune(machine, asked, check=False) == (["apt-daily.timer"], {})
+    assert told[-1] == ("systemctl", "disable", "--now", "--quiet", "apt-daily.timer")
+    assert tuning.reset(machine, check=False) == (["units"], {})
+    assert told[-2:] == [
+        ("systemctl", "enable", "--quiet", "apt-daily.timer"),
+        ("systemctl", "start", "apt-daily.timer"),
+    ]
+
+
+def test_the_record_of_an_older_node_is_restored(tuning, machine, told):
+    """Every kind that was ever recorded, as the module of one file wrote it."""
+    kernel_file = str(machine / HUGE_PAGES)
+    older = {
+        "at_boot": {},
+        "files": {kernel_file: "never"},
+        "hostname": {"called": "debian", "file": "debian\n"},
+        "interrupts": {str(machine / "proc/irq/9/smp_affinity_list"): "0-1"},
+        "packages": {"zip": "install"},
+        "placement": {},
+        "swap": {"/dev/sda2": "on"},
+        "units": {"apt-daily.timer": {"active": False, "enabled": True}},
+    }
+    write(machine, "etc/rackbench/found.json", json.dumps(older))
+    write(machine, "etc/tmpfiles.d/rackbench-tuning.conf", "")
+    write(machine, "etc/systemd/system/rackbench-.service.d/placement.conf", "")
+    assert tuning.reset(machine, check=True) == (list(older), {})
+    assert tuning.reset(machine, check=False) == (list(older), {})
+    assert (machine / HUGE_PAGES).read_text() == "never"
+    files = [path for path in (machine / "etc").rglob("*") if path.is_file()]
+    assert files == [machine / "etc/hostname"]
+    assert ("swapon", "--all") in told

@@ -1,14 +1,14 @@
 """The units of the services: what every JVM of the kit is started with."""
 
+import re
 from pathlib import Path
 
 import pytest
 from jinja2 import Environment
 
 ROLES = Path(__file__).parents[2] / "roles"
-JVMS = [
-    unit for unit in ROLES.glob("*/templates/*.service.j2") if "/usr/bin/java" in unit.read_text()
-]
+JAVA = "ExecStart=/opt/rackbench/jdk/bin/java "
+JVMS = [unit for unit in ROLES.glob("*/templates/*.service.j2") if JAVA in unit.read_text()]
 
 
 def test_the_units_of_jvms_are_found():
@@ -26,3 +26,10 @@ def test_a_service_ends_without_memory_and_shares_no_performance_data(unit):
     command = text[text.index("ExecStart=") :].partition("SuccessExitStatus")[0].split()
     for option in ("UseSerialGC", "ExitOnOutOfMemoryError", "PerfDisableSharedMem"):
         assert command.count(f"-XX:+{option}") == 1
+
+
+@pytest.mark.parametrize("variable", ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"])
+def test_no_jvm_takes_options_from_the_environment_of_the_system(variable):
+    """The drop-in holds for every unit of the kit, among them the runner, whose forks are timed."""
+    text = (ROLES / "baseline/templates/sandbox.conf.j2").read_text()
+    assert variable in re.findall(r"^UnsetEnvironment=(.*)$", text, re.M)[0].split()

@@ -1,4 +1,4 @@
-"""One of the project's modules on one node, as its role calls it."""
+"""One of the project's modules or roles on one node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROLES = ("packet_filter", "baseline", "probation")
 
 
 def ansible(lab: Lab, node: str, *words: str) -> tuple[int, dict[str, Any]]:
-    """Run one module on a node with the project's inventory; exit code and what it answered."""
+    """Run a module on a node with the project's inventory; exit code and what it answered last."""
     player, root = lab.player, lab.player.project.root
 
     def places(kind: str) -> str:
@@ -28,7 +28,7 @@ def ansible(lab: Lab, node: str, *words: str) -> tuple[int, dict[str, Any]]:
         env={
             **player.environment(stock=True),
             "ANSIBLE_LIBRARY": places("library"),
-            "ANSIBLE_MODULE_UTILS": places("module_utils"),
+            "ANSIBLE_MODULE_UTILS": f"{places('module_utils')}:{root}/playbooks/module_utils",
             "ANSIBLE_ACTION_PLUGINS": places("action_plugins"),
             "ANSIBLE_CALLBACK_RESULT_FORMAT": "json",
         },
@@ -39,21 +39,16 @@ def ansible(lab: Lab, node: str, *words: str) -> tuple[int, dict[str, Any]]:
         check=False,
         timeout=300,
     )
-    assert "=> {" in done.stdout, done.stdout + done.stderr
-    return done.returncode, json.loads(done.stdout.partition("=> ")[2])
-
-
-def filter_arguments(lab: Lab, **other: Any) -> dict[str, Any]:
-    """What the role gives the module packet_filter in this lab, but for what is given here."""
-    unit = (lab.player.project.root / "roles/packet_filter/files/packet-filter.service").read_text()
-    wanted = {"lab": "{{ packet_filter_lab }}", "ports": "{{ packet_filter_ports }}"}
-    return {**wanted, "ssh_from": "{{ packet_filter_ssh_from }}", "unit": unit, **other}
+    answers = [line for line in done.stdout.splitlines() if "=> {" in line]
+    assert answers, done.stdout + done.stderr
+    return done.returncode, json.loads(answers[-1].partition("=> ")[2])
 
 
 def packet_filter(lab: Lab, node: str, *options: str, **other: Any) -> tuple[int, dict[str, Any]]:
-    """Bring a node's filter to what the role says, with no probation."""
-    wanted = json.dumps(filter_arguments(lab, **other))
-    return ansible(lab, node, *options, "-m", "packet_filter", "-a", wanted)
+    """Run the role on a node, with other variables than the inventory's where they are given."""
+    variables = json.dumps({f"packet_filter_{name}": value for name, value in other.items()})
+    words = ("-m", "include_role", "-a", "name=packet_filter", "--extra-vars", variables)
+    return ansible(lab, node, *options, *words)
 
 
 def on_probation(

@@ -14,6 +14,7 @@ import pytest
 from labs import Lab
 from modules import ansible, packet_filter
 from ports import open_ports
+from services import BROKER, TCP_SERVER, TOMCAT
 
 SSH = 22
 UNLISTED = 8081  # in no row of the table
@@ -122,6 +123,99 @@ def test_a_hole_in_the_filter_is_found_by_the_scan_and_mended_by_the_role(lab: L
             assert not role(lab)[1]["changed"]
         finally:
             lab.output("worker1", "systemctl reload packet-filter.service")
+
+
+def test_the_filter_comes_back_after_all_rules_were_flushed(lab: Lab) -> None:
+    """As Debian's own rules do when they are loaded, and its unit when it stops."""
+    address, table = lab.nodes["worker1"], "nft --stateless list table inet rackbench"
+    rules = lab.output("worker1", table)
+    assert "flush ruleset" in lab.output("worker1", "cat /etc/nftables.conf")
+    with unlisted_service(lab, "worker1"):
+        for job in ("start", "reload", "restart", "stop"):
+            lab.output("worker1", f"systemctl {job} nftables.service")
+            assert lab.output("worker1", table) == rules, job
+            assert open_ports(address, range(UNLISTED - 3, UNLISTED + 3)) == set(), job
+    assert not role(lab, "--check")[1]["changed"]
+
+
+STUDENT = "student"
+# Tells who called, as one would who collects passwords.
+COLLECT = """
+import socket
+server = socket.create_server(("0.0.0.0", PORT))
+open("/tmp/STUDENT-listens", "w").close()
+while True:
+    caller, _ = server.accept()
+    caller.sendall(b"collected")
+"""
+
+
+@contextmanager
+def squatter(lab: Lab, node: str, account: str, port: int) -> Iterator[None]:
+    """A process of this account that listens on this port of every address of the node."""
+    text = COLLECT.replace("PORT", str(port)).replace("STUDENT", account)
+    start = f"systemd-run --quiet --collect --uid={account} --unit={UNIT}"
+    try:
+        lab.ssh(node, f'sudo {start} python3 -c "$(cat)"', given=text.encode())
+        ready = f"test -e /tmp/{account}-listens && echo ready || :"
+        machine.wait_for(lambda: lab.output(node, ready), "the process listens")
+        yield
+    finally:
+        lab.output(node, f"systemctl stop {UNIT}; rm -f /tmp/{account}-listens")
+
+
+def collected(lab: Lab, caller: str, address: str, port: int) -> bytes:
+    """What is said to a caller on one of the nodes; nothing where no connection comes about."""
+    try:
+        with (
+            inside.network(lab, caller),
+            socket.create_connection((address, port), timeout=3) as made,
+        ):
+            return made.recv(100)
+    except OSError:
+        return b""
+
+
+@pytest.mark.parametrize(
+    ("node", "unit", "port"),
+    [("worker1", TCP_SERVER, 9100), ("worker1", TOMCAT, 8080), ("broker1", BROKER, 7676)],
+)
+def test_a_student_who_takes_the_port_of_a_service_that_is_away_gets_no_connection(
+    lab: Lab, node: str, unit: str, port: int
+) -> None:
+    address = lab.nodes[node]
+    callers = [("client1", address), (node, address), (node, "127.0.0.1")]
+    lab.output(node, f"id {STUDENT} >/dev/null 2>&1 || useradd {STUDENT}; systemctl stop {unit}")
+    try:
+        with squatter(lab, node, STUDENT, port):
+            assert [collected(lab, *caller, port) for caller in callers] == [b"", b"", b""]
+        with squatter(lab, node, "root", port):
+            assert [collected(lab, *caller, port) for caller in callers] == [b"collected"] * 3
+    finally:
+        lab.output(node, f"systemctl start {unit}; userdel {STUDENT}")
+    with inside.network(lab, "client1"):
+        serves = machine.wait_for(lambda: open_ports(address, [port]), f"{unit} serves", 120)
+    assert serves == {port}
+
+
+UFW = "install -Dm755 /bin/true /usr/sbin/ufw; install -Dm644 /dev/null /etc/ufw/ufw.conf"
+
+
+def test_another_packet_filter_on_a_node_is_refused_by_its_name(lab: Lab) -> None:
+    words = ("-m", "include_role", "-a", "name=packet_filter tasks_from=preflight")
+    assert ansible(lab, "worker1", *words)[0] == 0
+    try:
+        lab.output("worker1", UFW)
+        assert ansible(lab, "worker1", *words)[0] == 0  # it is installed, and off
+        lab.output("worker1", "echo ENABLED=yes >/etc/ufw/ufw.conf")
+        lab.output("worker1", "ip link add docker0 type bridge")
+        code, answer = ansible(lab, "worker1", *words)
+        assert code == 2
+        assert "ufw is active" in answer["msg"]
+        assert "Docker is there" in answer["msg"]
+        assert 'packet_filter_beside: ["ufw", "docker"] for worker1' in answer["msg"]
+    finally:
+        lab.output("worker1", "rm -rf /usr/sbin/ufw /etc/ufw; ip link del docker0 || :")
 
 
 def role(lab: Lab, *options: str, **other: Any) -> tuple[int, dict[str, Any]]:

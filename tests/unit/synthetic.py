@@ -59,7 +59,8 @@ def seal(
 
     `lead_ms` are the times of calls that warm threads made before the measured ones, and `pause_ns`
     is the time after the last of them; `cooldown_ms` are the times of calls that failed after the
-    measured ones, by threads that had measured. `changes` are entries of trial.json, also such that
+    measured ones, by threads that had measured. In an open loop the calls are due at even gaps, and
+    each waits for the thread that is free first. `changes` are entries of trial.json, also such that
     no runner writes.
     """
     directory = trials / planned.id
@@ -68,6 +69,7 @@ def seal(
     least = [3 * time_ms for time_ms in times_ms[:1]] * planned.warmup_rows[0]
     warmup = [*least, *lead_ms]
     measured_ns = 0
+    free = [0] * planned.threads
     for seq, time_ms in enumerate([*warmup, *times_ms, *cooldown_ms]):
         elapsed = round(time_ms * 1e6)
         if seq == len(warmup):
@@ -78,8 +80,14 @@ def seal(
         if seq >= len(warmup) + len(times_ms):
             phase, status = "cooldown", "error"
         thread, taken = seq % planned.threads, f"{sizes[0]},{sizes[1]}"
-        lines.append(f"{seq},{thread},{phase},,{now},{elapsed},{taken},{status}")
-        now += elapsed + 1000
+        due, start = "", now
+        if planned.arrival and phase == "measure":
+            due = round(-measured_ns + (seq - len(warmup)) * 1e9 / planned.arrival.rate)
+            thread = free.index(min(free))
+            start = max(due, free[thread])
+            free[thread] = start + elapsed
+        lines.append(f"{seq},{thread},{phase},{due},{start},{elapsed},{taken},{status}")
+        now = max(now, start + elapsed + 1000)
     measured_ns += now
     content = ("\n".join(lines) + "\n").encode()
     (directory / "calls.csv").write_bytes(content)
@@ -108,6 +116,8 @@ def seal(
         "cooldown": {"calls": len(cooldown_ms), "rows": len(cooldown_ms)},
         "overhead": {"timer_ns": 25.0, "noop_call_ns_p50": 31.0},
     }
+    if planned.arrival and times_ms:
+        record["arrival"] = {"late_p99_ns": 60_000, "found_free": len(times_ms)}
     (directory / "trial.json").write_text(json.dumps({**in_layout(record), **changes}))
     return directory
 

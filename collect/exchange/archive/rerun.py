@@ -19,6 +19,7 @@ from rich.table import Table
 from collect.errors import InputError
 from collect.exchange.archive.manifest import kit_version
 from collect.files import write_text
+from collect.project import find_project
 from collect.report.compare.environment import Difference
 from collect.report.provenance import ABSENT
 from collect.run.directory import Run
@@ -37,7 +38,7 @@ from collect.run.study import Study, parse_study
 from collect.strict_json import parse_json
 
 ROOT = Path(__file__).parents[3]
-"""The repository, whose playbooks sweep."""
+"""The repository, whose playbooks sweep, unless a project directory names another."""
 PROGRAMS = Path(sys.executable).parent
 """Where Ansible's programs are: beside this Python."""
 _STUDIES = Path("playbooks/studies")
@@ -64,12 +65,12 @@ class Lab:
             path = Path(self.inventory)
             inventory = ["-i", str(path.resolve()) if path.exists() else self.inventory]
         extra = [part for one in self.extra for part in ("-e", one)]
-        return [str(PROGRAMS / program), *inventory, *arguments, *extra]
+        return [str(_programs() / program), *inventory, *arguments, *extra]
 
     def workers(self) -> int:
         """Return how many workers the inventory has; no node is asked. Raises InputError."""
         command = self.command("ansible-inventory", "--list")
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+        done = subprocess.run(command, cwd=_root(), capture_output=True, check=False)
         try:
             groups = Fields(parse_json(done.stdout))
         except ValueError:
@@ -90,7 +91,7 @@ class Lab:
             command = self.command(
                 "ansible-playbook", "playbooks/describe.yml", "-e", f"describe_to={path}"
             )
-            done = subprocess.run(command, cwd=ROOT, check=False)
+            done = subprocess.run(command, cwd=_root(), check=False)
             try:
                 return Fields(parse_json(path.read_bytes()))
             except (OSError, ValueError) as error:
@@ -134,13 +135,13 @@ class Rerun:
 
     def sweep(self, lab: Lab) -> Path:
         """Sweep, and return the directory of the run; raises InputError where it stopped."""
-        directory = ROOT / "results" / self.run
+        directory = _results() / self.run
         if self.text is not None:
-            write_text(ROOT / _STUDIES / f"{self.study}.yml", self.text)
+            write_text(_root() / _STUDIES / f"{self.study}.yml", self.text)
         if self.fitted or self.plan[0].drawing != DRAWING:
             # Else the sweep would draw other data, or add levels that a larger lab has room for.
             write_plan(directory / "plan.jsonl", self.plan)
-        code = subprocess.run(self.command(lab), cwd=ROOT, check=False).returncode
+        code = subprocess.run(self.command(lab), cwd=_root(), check=False).returncode
         if code:
             raise InputError(
                 f"the sweep of {self.run} stopped (ansible-playbook ended with {code}); correct "
@@ -231,13 +232,28 @@ def shown(command: Sequence[str]) -> str:
     return shlex.join([Path(command[0]).name, *command[1:]])
 
 
+def _root() -> Path:
+    project = find_project()
+    return project.checkout if project else ROOT
+
+
+def _programs() -> Path:
+    own = _root() / ".venv/bin"
+    return own if find_project() and (own / "ansible-playbook").is_file() else PROGRAMS
+
+
+def _results() -> Path:
+    project = find_project()
+    return (project.root if project else ROOT) / "results"
+
+
 def _study(study: Study, name: str, text: str) -> tuple[str, str | None, list[Difference]]:
     """Return the name to sweep the study by, and its text where it has to be written first."""
     digest = hashlib.sha256(text.encode()).hexdigest()
-    own = [*(ROOT / _STUDIES).glob("*.yml"), *(ROOT / _STUDIES / "teaching").glob("*.yml")]
+    own = [*(_root() / _STUDIES).glob("*.yml"), *(_root() / _STUDIES / "teaching").glob("*.yml")]
     for path in sorted(own):
         if path.stem == name and path.read_text(encoding="utf-8") == text:
-            return path.relative_to(ROOT / _STUDIES).with_suffix("").as_posix(), None, []
+            return path.relative_to(_root() / _STUDIES).with_suffix("").as_posix(), None, []
     changed = [path for path in own if path.stem == name]
     here = _sha(changed[0].read_bytes()) if changed else ABSENT
     note = Difference("study file (the archived one is swept)", (_sha(text.encode()), here))
@@ -327,9 +343,10 @@ def _commit(commit: str | None, *, is_dirty: bool) -> str | None:
 
 def _own_commit() -> str | None:
     """Return the commit of this source, as the sweep records it; None outside of git."""
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    as_any = ["git", "-c", "safe.directory=*"]  # git refuses a checkout of another account
+    command = [*as_any, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, text=True)
+        done = subprocess.run(command, cwd=_root(), capture_output=True, check=False, text=True)
     except FileNotFoundError:
         return None
     said = done.stdout.strip()

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from collect.errors import InputError
 from collect.exchange.archive.unpack import Opened, unpacked
-from collect.run.directory import RESULTS, Run, open_run
+from collect.project import results
+from collect.run.directory import Run, open_run
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 """The archives that come with the kit, one a study, each named after its one run."""
@@ -79,8 +80,8 @@ def beside(archive: Path, suffix: str) -> Path:
     """
     if archive.parent != SAMPLES:
         return archive.with_name(f"{archive.stem}{suffix}")
-    RESULTS.mkdir(exist_ok=True)
-    return RESULTS / f"{archive.stem}{suffix}"
+    results().mkdir(exist_ok=True)
+    return results() / f"{archive.stem}{suffix}"
 
 
 def _split(name: str) -> tuple[Path | None, str | None]:
@@ -97,4 +98,4 @@ def _split(name: str) -> tuple[Path | None, str | None]:
 
 
 def _is_run(name: Path) -> bool:
-    return name.is_dir() or (RESULTS / name).is_dir()
+    return name.is_dir() or (results() / name).is_dir()

@@ -34,12 +34,12 @@ daemon:
 
 import re
 import socket
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ansible.module_utils import host
 from ansible.module_utils.basic import AnsibleModule
 
 NTP_PORT = 123
@@ -68,27 +68,15 @@ def lines(servers: list[str]) -> str:
     return "".join(f"server {server} iburst prefer\n" for server in servers)
 
 
-def said(*argv: str) -> str:
-    """Return what a command prints; nothing when it fails."""
-    return subprocess.run(argv, capture_output=True, text=True, check=False).stdout.strip()
-
-
 def kernel_is_told() -> bool:
     """Return whether the daemon has told the kernel that the clock is right."""
-    return said("timedatectl", "show", "-p", "NTPSynchronized", "--value") == "yes"
-
-
-def chrony_is_right() -> bool:
-    """Return whether chrony follows a source."""
-    return (
-        subprocess.run(["chronyc", "waitsync", "1"], capture_output=True, check=False).returncode
-        == 0
-    )
+    told: str | None = host.output("timedatectl", "show", "-p", "NTPSynchronized", "--value")
+    return told == "yes"
 
 
 def timesyncd_is_right() -> bool:
     """Return whether timesyncd has heard a server since it was started, and set the clock."""
-    heard = said("timedatectl", "show-timesync", "-p", "NTPMessage", "--value")
+    heard = host.output("timedatectl", "show-timesync", "-p", "NTPMessage", "--value")
     return bool(heard) and kernel_is_told()
 
 
@@ -97,7 +85,7 @@ DAEMONS = (
         "chrony.service",
         "etc/chrony/sources.d/rackbench.sources",
         lambda servers: HEAD + lines(servers),
-        chrony_is_right,
+        lambda: host.succeeds("chronyc", "waitsync", "1"),
         ("chronyc", "-n", "sources"),
     ),
     Daemon(
@@ -122,7 +110,8 @@ def installed() -> tuple[Daemon | None, bool]:
     """Return the daemon that keeps time here, a running one before others, and whether it is on."""
     found = []
     for daemon in DAEMONS:
-        shown = said("systemctl", "show", "-p", "LoadState,UnitFileState,ActiveState", daemon.unit)
+        states = "LoadState,UnitFileState,ActiveState"
+        shown = host.output("systemctl", "show", "-p", states, daemon.unit) or ""
         state = dict(line.partition("=")[::2] for line in shown.splitlines())
         if state.get("LoadState") == "loaded":
             is_active = state["ActiveState"] in ("active", "activating")
@@ -175,15 +164,6 @@ def drop_in_of(root: Path, daemon: Daemon) -> Path:
     return root / daemon.drop_in
 
 
-def place(path: Path, text: str) -> None:
-    """Write a file whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(path.name + ".new")
-    beside.write_text(text)
-    beside.chmod(0o644)
-    beside.rename(path)
-
-
 def settle(wait_s: int, is_right: Callable[[], bool]) -> bool:
     """Return whether the clock is right before time is up."""
     end = time.monotonic() + wait_s
@@ -205,7 +185,7 @@ def configure(root: Path, daemon: Daemon, servers: list[str], *, check: bool) ->
         for one in stale:
             one.unlink()
         if path and differs:
-            place(path, wanted)
+            host.write(path, wanted)
     return differs or bool(stale)
 
 
@@ -238,25 +218,19 @@ def main() -> None:
         return
     try:
         differs = configure(Path("/"), daemon, servers, check=module.check_mode)
+        if not module.check_mode and (differs or not is_on):
+            host.run("systemctl", "--quiet", "enable", daemon.unit)
+            host.run("systemctl", "--quiet", "restart" if differs else "start", daemon.unit)
     except OSError as error:
         module.fail_json(msg=str(error))
-    if not module.check_mode and (differs or not is_on):
-        for words in ("enable", "restart") if differs else ("enable", "start"):
-            done = subprocess.run(
-                ["systemctl", "--quiet", words, daemon.unit],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.returncode:
-                module.fail_json(msg=f"{daemon.unit}: {done.stderr.strip()}")
     if module.check_mode:
         module.exit_json(changed=differs or not is_on, daemon=daemon.unit)
     right = settle(module.params["wait_s"] if servers else 0, daemon.is_right)
     if servers and not right:
+        status = host.output(*daemon.status) or "nothing"
         module.fail_json(
             msg=f"the clock was not set within {module.params['wait_s']} s by {', '.join(servers)}."
-            f" {daemon.unit} says: {said(*daemon.status) or 'nothing'}. Look at its journal there;"
+            f" {daemon.unit} says: {status}. Look at its journal there;"
             " baseline_time_wait_s is how long to wait"
         )
     if not right:

@@ -36,20 +36,14 @@ pending:
   returned: when tried
 """
 
-import subprocess
+import os
 import time
 from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.probation import (
-    OPTIONS,
-    Probation,
-    ProbationError,
-    exit_with,
-    run,
-    write,
-)
+from ansible.module_utils.host import HostError, run, write
+from ansible.module_utils.probation import OPTIONS, Probation, exit_with
 
 SETTINGS = Path("/etc/ssh/sshd_config.d/00-rackbench.conf")
 UNIT = "ssh.service"
@@ -84,14 +78,13 @@ def reload() -> None:
     deadline = time.monotonic() + RELOADED_S
     while before and program() in ("", before):
         if time.monotonic() > deadline:
-            raise ProbationError(f"{UNIT} did not begin anew within {RELOADED_S} s of its reload")
+            raise HostError(f"{UNIT} did not begin anew within {RELOADED_S} s of its reload")
         time.sleep(0.02)
 
 
 def bound() -> bool:
     """Return whether something is bound over the file."""
-    mounts = Path("/proc/self/mounts").read_text().splitlines()
-    return any(line.split()[1] == str(SETTINGS) for line in mounts)
+    return os.path.ismount(SETTINGS)
 
 
 class Settings:
@@ -115,7 +108,7 @@ class Settings:
         if not changed:
             return answer
         answer["diff"] = {"before": before, "after": text, "before_header": str(SETTINGS)}
-        self._prove(text)
+        run("/usr/sbin/sshd", "-t", "-f", "/dev/stdin", stdin=text)
         if self.check:
             return answer
         if self.params["seconds"]:
@@ -128,17 +121,6 @@ class Settings:
         write(SETTINGS, text)
         reload()
         return answer
-
-    def _prove(self, text: str) -> None:
-        done = subprocess.run(
-            ["/usr/sbin/sshd", "-t", "-f", "/dev/stdin"],
-            input=text,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise ProbationError(f"sshd does not take its new settings: {done.stderr.strip()}")
 
     def _bind(self, text: str) -> None:
         self.probation.clear()
@@ -165,7 +147,7 @@ class Settings:
         """Wait until the settings before are there again, and look whether they are."""
         self.probation.wait(self.params["seconds"])
         if bound() or text_of(SETTINGS) == text_of(self.new):
-            raise ProbationError(f"{SETTINGS} is not as it was before")
+            raise HostError(f"{SETTINGS} is not as it was before")
         self.probation.end()
         return {"changed": False, "before": "sshd's settings before"}
 

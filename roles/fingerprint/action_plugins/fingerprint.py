@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
+from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 ROUND_TRIPS = 5
@@ -30,6 +32,9 @@ class ActionModule(ActionBase):
     def _trip(self) -> tuple[float, float]:
         """Ask for the time once; half the round trip and the offset, in seconds."""
         sent = time.time()
-        answer = self._low_level_execute_command("date +%s.%N", sudoable=False)
+        answer = self._low_level_execute_command("date +now=%s.%N", sudoable=False)
         half = (time.time() - sent) / 2
-        return half, float(answer["stdout"].strip()) - sent - half
+        # Login shells print lines of their own.
+        if not (now := re.search(r"now=(\d+\.\d+)", answer["stdout"])):
+            raise AnsibleActionFail(f"asked for its time, the node said {answer['stdout'][:60]!r}")
+        return half, float(now[1]) - sent - half

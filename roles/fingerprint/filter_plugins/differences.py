@@ -1,7 +1,8 @@
-"""Compares the fingerprints of nodes that should be the same."""
+"""Compares nodes that should be the same with each other, and with what was declared for them."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict
@@ -10,6 +11,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
+from collect.run.contents import contents_off
 from collect.run.differences import Row, find_odd, gather
 from collect.run.fingerprint import OF_A_MACHINE, READINGS, flat, kind_of
 
@@ -19,6 +21,14 @@ EXAMPLES = r"""
     msg: "{{ taken | fingerprint_differences({}, tolerances) | as_table }}"
   vars:
     tolerances: {clock_ms: 50, memory: 0.01, link_share: 0.2, rtt_ms: 2}
+
+- name: Show what is in force on the nodes other than declared
+  ansible.builtin.debug:
+    msg: "{{ rows | as_table(['in force', 'declared']) }}"
+  vars:
+    rows: "{{ taken | fingerprint_undeclared(groups, archives, []) }}"
+    taken: {rack03: "{{ fingerprint_taken }}"}
+    archives: {workers: [{directory: /opt/rackbench/axis-ce78523f3f90, archive: dist/axis.war}]}
 
 - name: Show what each address counts as
   ansible.builtin.debug:
@@ -168,9 +178,32 @@ def fingerprint_differences(
     ]
 
 
-def as_table(rows: Sequence[Mapping[str, str]]) -> str:
+def fingerprint_undeclared(
+    taken: Mapping[str, Mapping[str, Any]],
+    groups: Mapping[str, Sequence[str]],
+    archives: Mapping[str, Sequence[Mapping[str, Any]]],
+    files_not: Sequence[str],
+    ignored: str = "",
+) -> list[dict[str, str]]:
+    """Return rows of item, node, what is in force and what was declared; none where all is so.
+
+    `taken` are the answers of the module `fingerprint` by node name. `archives` has for each of the
+    `groups` the archives that lie unpacked in a `directory` of its nodes, without the first `strip`
+    parts of their paths; files like `files_not` do not count. Items that begin as the regular
+    expression `ignored` are left out.
+    """
+    rows = [{"node": name, **row} for name, one in taken.items() for row in one["undeclared"]]
+    for group, unpacked in archives.items():
+        for name in sorted(taken.keys() & set(groups.get(group, ()))):
+            files = taken[name]["fingerprint"]["files"]
+            found = (contents_off(files, **archive, but=files_not) for archive in unpacked)
+            rows += [{"node": name, **row} for row in found if row]
+    return [row for row in rows if not (ignored and re.match(ignored, row["item"]))]
+
+
+def as_table(rows: Sequence[Mapping[str, str]], sides: Sequence[str] = ("value", "others")) -> str:
     """Lay differences out in columns, for a terminal: nothing is cut, what says the same is one."""
-    lines = [("item", "node", "value", "others")]
+    lines = [("item", "node", sides[0], sides[1])]
     for said in gather([Row(**row) for row in rows]):
         lines.append((said.item, ", ".join(said.nodes), said.value, said.others))
     widths = [max(min(WIDE, len(text)) for text in column) for column in zip(*lines, strict=True)]
@@ -187,6 +220,7 @@ class FilterModule:
         """Return the filters by the names that templates use."""
         return {
             "fingerprint_differences": fingerprint_differences,
+            "fingerprint_undeclared": fingerprint_undeclared,
             "fingerprint_roles": fingerprint_roles,
             "as_table": as_table,
         }

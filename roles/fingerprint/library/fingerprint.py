@@ -38,6 +38,10 @@ options:
     description: What the node's own addresses count as, where they stand alone, by address.
     type: dict
     default: {}
+  declared:
+    description: What should be in force on the node, as the role's README lists it.
+    type: dict
+    default: {}
 """
 
 EXAMPLES = r"""
@@ -54,6 +58,10 @@ fingerprint:
   description: The items, by name.
   type: dict
   returned: always
+undeclared:
+  description: What is in force other than declared, each with C(item), C(value) and C(others).
+  type: list
+  returned: always
 """
 
 import fnmatch
@@ -62,10 +70,8 @@ import json
 import os
 import platform
 import re
-import shutil
 import socket
 import struct
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -73,8 +79,11 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.host import output, read
+from ansible.module_utils.in_force import not_in_force
 from ansible.module_utils.kernel_words import kernel_words
 from ansible.module_utils.lab_addresses import CONTROL, Roles, plain
+from ansible.module_utils.running_jvms import JAVA, Jvm, running
 from ansible.module_utils.ssh_session import ssh_session
 
 CONNECTIONS = 5
@@ -84,26 +93,11 @@ CONNECT_S = 2.0
 ANSWER_S = 30.0
 """The first request starts the peer's health service, which takes seconds on a slow machine."""
 BLOCK_BYTES = 1 << 16
-VARIABLES_OF_JVMS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
-"""The first two are read before the command line, the last after it."""
 # The kernel's word for no wish at all.
 NO_LATENCY_US = 2_000_000_000
-
-
-def read(path: str) -> str | None:
-    """Return a small file's text, or None where it is not there or may not be read."""
-    try:
-        return Path(path).read_text().strip()
-    except OSError:
-        return None
-
-
-def output(*argv: str) -> str | None:
-    """Return what a command prints, or None where it is missing or fails."""
-    if not shutil.which(argv[0]):
-        return None
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    return (done.stdout + done.stderr).strip() if done.returncode == 0 else None
+NETWORK = Path("/sys/class/net")
+# What tells a processor of Arm's where there is no name of a model.
+ARM = ("CPU implementer", "CPU part", "CPU variant", "CPU revision")
 
 
 def several(paths: Iterable[Path]) -> str | None:
@@ -113,20 +107,25 @@ def several(paths: Iterable[Path]) -> str | None:
 
 def processor() -> dict[str, object]:
     """Model, cores, microcode, governor and turbo of the CPU."""
-    info = read("/proc/cpuinfo") or ""
-    fields = {
-        key.strip(): value.strip() for key, value in re.findall(r"^([^:\n]+):(.*)$", info, re.M)
-    }
+    blocks = re.split(r"\n\s*\n", read("/proc/cpuinfo") or "")
+    cores = [dict(re.findall(r"^(.*?)\s*: *(.*)$", block, re.M)) for block in blocks]
     base = "/sys/devices/system/cpu"
     return {
-        "cpu_model": fields.get("model name"),
+        "cpu_model": "; ".join(sorted({model for core in cores if (model := model_of(core))}))
+        or None,
         "cores": os.cpu_count(),
-        "microcode": fields.get("microcode"),
+        "microcode": cores[0].get("microcode"),
         "governor": several(Path(base).glob("cpu[0-9]*/cpufreq/scaling_governor")),
         "clock_source": read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         "no_turbo": read(f"{base}/intel_pstate/no_turbo"),
         "boost": read(f"{base}/cpufreq/boost"),
     }
+
+
+def model_of(core: Mapping[str, str]) -> str:
+    """Return what /proc/cpuinfo calls a core: the name of its model, or on Arm its numbers."""
+    numbers = [f"{name.removeprefix('CPU ')} {core[name]}" for name in ARM if name in core]
+    return core.get("model name") or ", ".join(numbers)
 
 
 def memory() -> dict[str, object]:
@@ -169,13 +168,13 @@ def idle_latency() -> int | None:
     return latency if latency < NO_LATENCY_US else None
 
 
-def interrupts(device: str | None) -> dict[str, object]:
-    """Return which processors serve interrupts: as a rule, and those of the card of the lab's link.
+def interrupts(cards: Iterable[str]) -> dict[str, object]:
+    """Return which processors serve interrupts: as a rule, and those of the lab's cards.
 
     Their numbers are each machine's own; how many go where is not. irqbalance moves them.
     """
-    card = Path(f"/sys/class/net/{device}/device")
-    numbers = [path.name for place in (card, card / "..") for path in place.glob("msi_irqs/*")]
+    places = [place for card in cards for place in (f"{card}/device", f"{card}/device/..")]
+    numbers = [path.name for place in places for path in (NETWORK / place).glob("msi_irqs/*")]
     served = Counter(read(f"/proc/irq/{number}/smp_affinity_list") for number in numbers)
     lists = ", ".join(f"{count} on {cpus}" for cpus, count in sorted(served.items(), key=str))
     moved = output("systemctl", "is-active", "irqbalance")
@@ -204,21 +203,37 @@ def link(address: str) -> dict[str, Any]:
     """Return the link of the lab's address: driver, speed, duplex, MTU and shaped rate."""
     for entry in json.loads(output("ip", "-json", "address", "show") or "[]"):
         if plain(address) in (plain(info["local"]) for info in entry["addr_info"]):
-            device = f"/sys/class/net/{entry['ifname']}"
-            driver = Path(device, "device/driver")
-            queues = json.loads(
-                output("tc", "-json", "qdisc", "show", "dev", entry["ifname"]) or "[]"
-            )
-            rates = [row["options"]["rate"] for row in queues if row["kind"] == "tbf"]
             return {
                 "link_device": entry["ifname"],
                 "link_mtu": entry["mtu"],
-                "link_driver": driver.resolve().name if driver.exists() else None,
-                "link_speed_mbit": read(f"{device}/speed"),
-                "link_duplex": read(f"{device}/duplex"),
-                "link_shaped_mbit": rates[0] * 8 / 1e6 if rates else None,
+                "link_duplex": read(f"{NETWORK}/{entry['ifname']}/duplex"),
+                "link_shaped_mbit": shaped_mbit(entry["ifname"]),
+                **hardware(cards_of(entry["ifname"])),
             }
     return {}
+
+
+def cards_of(device: str) -> list[str]:
+    """Return what a device of the network stands on: the cards of a bond or VLAN, or itself."""
+    lower = sorted(path.name.removeprefix("lower_") for path in (NETWORK / device).glob("lower_*"))
+    return [card for one in lower for card in cards_of(one)] or [device]
+
+
+def hardware(cards: list[str]) -> dict[str, object]:
+    """Return the drivers of cards and the speed of the slowest, as all may have to carry a call."""
+    drivers = [NETWORK / card / "device/driver" for card in cards]
+    speeds = [speed for card in cards if (speed := read(f"{NETWORK}/{card}/speed"))]
+    return {
+        "link_driver": ", ".join(sorted(d.resolve().name for d in drivers if d.exists())) or None,
+        "link_speed_mbit": min(speeds, key=int, default=None),
+    }
+
+
+def shaped_mbit(device: str) -> float | None:
+    """Return the rate of a device's shaper; tc's JSON has bytes a second, whatever was written."""
+    queues = json.loads(output("tc", "-json", "qdisc", "show", "dev", device) or "[]")
+    rates = [row["options"]["rate"] * 8 / 1e6 for row in queues if row["kind"] == "tbf"]
+    return rates[0] if rates else None
 
 
 def disk() -> dict[str, object]:
@@ -241,7 +256,7 @@ def disk() -> dict[str, object]:
 def allowed_mbit(carrier: Mapping[str, Any]) -> float:
     """Return the rate that the shaper or else the hardware of a link allows; 0 for none."""
     speed = carrier.get("link_speed_mbit") if carrier.get("link_driver") else None
-    return float(carrier.get("link_shaped_mbit") or speed or 0)
+    return max(0.0, float(carrier.get("link_shaped_mbit") or speed or 0))
 
 
 def peer_link(peer: str, allowed: float) -> dict[str, object]:
@@ -293,66 +308,17 @@ def transfer_mbit(peer: str) -> float:
         return received * 8 / 1e6 / (time.perf_counter() - began)
 
 
-def jvms(roles: Roles) -> dict[str, str]:
-    """Heap, flags and placement of each running JVM of the kit's own units."""
+def jvms(running: Mapping[str, Jvm], roles: Roles) -> dict[str, str]:
+    """Heap, flags, executable and placement of each running JVM of the kit's own units."""
     found = {}
-    for process in Path("/proc").glob("[0-9]*"):
-        unit = re.search(r"/(rackbench-[^/]+)\.service$", read(f"{process}/cgroup") or "", re.M)
-        if not unit or not Path(f"/etc/systemd/system/{unit[1]}.service").exists():
-            continue
-        if flags := flags_of(process):
-            heap = [flag for flag in flags if flag.startswith(("-Xmx", "-Xms"))]
-            others = [flag for flag in flags if flag not in heap]
-            found[f"{unit[1]} heap"] = " ".join(heap)
-            found[f"{unit[1]} flags"] = roles.neutral(" ".join(others))
-            found[f"{unit[1]} placement"] = placement(process)
+    for unit, jvm in running.items():
+        heap = [flag for flag in jvm.flags if flag.startswith(("-Xmx", "-Xms"))]
+        others = [flag for flag in jvm.flags if flag not in heap]
+        found[f"{unit} heap"] = " ".join(heap)
+        found[f"{unit} flags"] = roles.neutral(" ".join(others))
+        found[f"{unit} executable"] = jvm.executable
+        found[f"{unit} placement"] = jvm.placement
     return found
-
-
-def placement(process: Path) -> str:
-    """Return where a process may run and have its memory, and by which policy."""
-    status = dict(re.findall(r"^(\w+):\s*(.*)$", read(f"{process}/status") or "", re.M))
-    cpus, nodes = status.get("Cpus_allowed_list"), status.get("Mems_allowed_list")
-    try:
-        with (process / "numa_maps").open() as maps:
-            policy = maps.readline().split()[1]
-    except (OSError, IndexError):
-        policy = "default"
-    return f"CPUs {cpus}, memory of nodes {nodes}, policy {policy}"
-
-
-def flags_of(process: Path) -> list[str]:
-    """Return the flags that a JVM takes from its command line and from its environment.
-
-    The kit's JVMs write no performance data (`-XX:+PerfDisableSharedMem`), which would tell them.
-    """
-    command = texts_of(process / "cmdline")
-    if Path(command[0]).name != "java":
-        return []
-    given = dict(text.split("=", 1) for text in texts_of(process / "environ") if "=" in text)
-    first, second, last = (given.get(name, "").split() for name in VARIABLES_OF_JVMS)
-    return [*first, *second, *command_flags(command), *last]
-
-
-def texts_of(file: Path) -> list[str]:
-    """Return the texts of a file in /proc that NUL ends; an empty one if the process is gone."""
-    try:
-        return file.read_bytes().decode(errors="replace").split("\0")
-    except OSError:
-        return [""]
-
-
-def command_flags(command: list[str]) -> list[str]:
-    """Return the flags of a JVM's command line, up to its main class."""
-    flags, arguments = [], iter(command[1:])
-    for argument in arguments:
-        if argument in {"-cp", "-classpath", "--class-path"}:
-            next(arguments, None)
-        elif argument.startswith("-"):
-            flags.append(argument)
-        else:
-            break
-    return flags
 
 
 def packages() -> dict[str, object]:
@@ -405,11 +371,14 @@ def main() -> None:
             "address": {"type": "str", "required": True},
             "roles": {"type": "dict", "default": {}},
             "own": {"type": "dict", "default": {}},
+            "declared": {"type": "dict", "default": {}},
         },
         supports_check_mode=True,
     )
     roles = roles_from(module.params)
     carrier = link(module.params["address"])
+    cards = cards_of(carrier["link_device"]) if carrier else []
+    services = running()
     release = platform.freedesktop_os_release()
     items: dict[str, object] = {
         "os": release.get("PRETTY_NAME"),
@@ -419,7 +388,7 @@ def main() -> None:
         ),
         "architecture": platform.machine(),
         "time_zone": os.path.realpath("/etc/localtime").removeprefix("/usr/share/zoneinfo/"),
-        "jdk": output("java", "--version"),
+        "jdk": output(JAVA, "--version") or output("java", "--version"),
         "failed_units": output("systemctl", "--failed", "--plain", "--no-legend"),
         "sysctls": {
             name: value
@@ -427,20 +396,21 @@ def main() -> None:
             if (value := read("/proc/sys/" + name.replace(".", "/"))) is not None
         },
         "files": files(module.params["files"], module.params["files_not"], roles),
-        "jvms": jvms(roles),
+        "jvms": jvms(services, roles),
         "time_source": time_source(),
         **processor(),
         **idle(),
         **memory(),
         **disk(),
         **carrier,
-        **interrupts(carrier.get("link_device")),
+        **interrupts(cards),
         **peer_link(module.params["peer"], allowed_mbit(carrier)),
         **packages(),
     }
     module.exit_json(
         changed=False,
         fingerprint={name: value for name, value in items.items() if value is not None},
+        undeclared=not_in_force(module.params["declared"], services, allowed_mbit(carrier)),
     )
 
 

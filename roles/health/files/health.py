@@ -29,6 +29,7 @@ sys.path.append(str(Path(__file__).parent))  # which python3 -I leaves out
 from sampler import Sampler, retransmits
 
 SCHEMA = 1
+PROC = Path("/proc")
 UNITS = Path("/etc/systemd/system")
 INVOCATIONS = Path("/run/systemd/units")
 ENDS = Path("/run/rackbench-ends")
@@ -116,7 +117,7 @@ def judge(unit: str, address: str, probe: dict[str, Any] | None) -> str:
 
     It hangs when at every look it is silent and none of its threads runs, waits for a processor or
     for a disk, and it hardly used a processor. One that cannot be probed must be stopped as well:
-    without its ready file it waits for the broker.
+    without its ready file it waits for the broker. Who sees none of its processes cannot tell.
     """
     began, ticks, first = time.monotonic(), _ticks(unit), None
     for _ in range(PROBES):
@@ -128,6 +129,11 @@ def judge(unit: str, address: str, probe: dict[str, Any] | None) -> str:
             return "it is not ready, but runs"
         if found["invocation"] != (first or found)["invocation"]:
             return "it was started anew"
+        if not _processes(unit):
+            return (
+                "none of its processes is to be seen in /proc, so nobody can tell whether it hangs; "
+                "mount /proc without hidepid there, or restart it by hand if it does"
+            )
         if _is_busy(unit):
             return "it works"
         first = found
@@ -140,7 +146,7 @@ def _stopped() -> set[str]:
     """Return the units with a process that a signal has stopped."""
     return {
         unit
-        for stat in Path("/proc").glob("[0-9]*/stat")
+        for stat in PROC.glob("[0-9]*/stat")
         if _fields(stat)[:1] == ["T"]
         for unit in _units(stat)
     }
@@ -163,7 +169,7 @@ def _is_busy(unit: str) -> bool:
 
 
 def _processes(unit: str) -> list[Path]:
-    return [stat.parent for stat in Path("/proc").glob("[0-9]*/stat") if unit in _units(stat)]
+    return [stat.parent for stat in PROC.glob("[0-9]*/stat") if unit in _units(stat)]
 
 
 def _fields(stat: Path) -> list[str]:
@@ -251,10 +257,10 @@ def factory_settings(lines: list[str]) -> dict[str, Any]:
     return {name: named[name] for name in sorted(named) if re.match(FACTORY, name)}
 
 
-def machine() -> dict[str, Any]:
+def machine(sampler: Sampler) -> dict[str, Any]:
     """Return what may disturb a trial.
 
-    Ticks and retransmits count from boot, None is not readable.
+    Ticks, retransmits and discarded bytes count from boot, None is not readable.
     """
     ticks = [int(word) for word in (_lines(Path("/proc/stat")) or ["cpu"])[0].split()[1:9]]
     load = (_lines(Path("/proc/loadavg")) or [""])[0].split()
@@ -273,6 +279,8 @@ def machine() -> dict[str, Any]:
         "temperature_c": max(heats) if heats else None,
         "retransmits": retransmits(_text(Path("/proc/net/snmp"))),
         "energy_uj": _energy(),
+        "maintenance": sampler.maintenance(),
+        "discarded_bytes": sampler.discarded_bytes(),
     }
 
 
@@ -325,7 +333,7 @@ def report(
         "now_ns": now,
         "services": found,
         "disk_free_mb": room.f_bavail * room.f_frsize >> 20,
-        "machine": machine() if observed else {},
+        "machine": machine(sampler) if observed else {},
         "sampled_ns": sampler.sampled_ns if observed else None,
     }
 

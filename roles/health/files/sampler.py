@@ -30,6 +30,17 @@ READ_BYTES = 1 << 16
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PAUSE = re.compile(rb" Pause [^\n]* ([0-9.]+)ms$", re.MULTILINE)
+MAINTENANCE = frozenset(
+    f"{name}.service"
+    for name in (
+        *("fstrim", "e2scrub_all", "xfs_scrub_all", "mdcheck_start", "mdcheck_continue"),
+        *("apt-daily", "apt-daily-upgrade", "fwupd-refresh", "man-db", "plocate-updatedb"),
+    )
+)
+"""Units that work on disks or packages now and then, next to whatever a node is for."""
+IDLE = ("", "idle", "frozen")
+"""What `sync_action` of an array says that does nothing; no array says nothing."""
+SECTOR_BYTES = 512
 
 
 class Sample(NamedTuple):
@@ -347,6 +358,24 @@ class Sampler:
         limits = [int(whole[1]) * 1024] if whole else []
         cap = self._text(f"{self.node_group}/memory.max").strip()
         return min([*limits, *([int(cap)] if cap.isdecimal() else [])], default=None)
+
+    def maintenance(self) -> list[str]:
+        """Return what works on disks or packages now: units, and checks of arrays."""
+        units = MAINTENANCE.intersection(_names(self.root + self.units))
+        blocks = sorted(_names(f"{self.root}/sys/block"))
+        actions = {name: self._text(f"/sys/block/{name}/md/sync_action").strip() for name in blocks}
+        at_work = [f"{action} of {name}" for name, action in actions.items() if action not in IDLE]
+        return [*sorted(units), *at_work]
+
+    def discarded_bytes(self) -> int | None:
+        """Return what was discarded on the disks since boot, as a trim does; None without disks."""
+        disks = [
+            self._text(f"/sys/block/{name}/stat").split()
+            for name in _names(f"{self.root}/sys/block")
+            if Path(f"{self.root}/sys/block/{name}/device").exists()
+        ]
+        sectors = [int(words[13]) for words in disks if len(words) > 13]
+        return sum(sectors) * SECTOR_BYTES if sectors else None
 
     def boot(self) -> str | None:
         """Return an id of this boot of the kernel, the same for all nodes that share it.

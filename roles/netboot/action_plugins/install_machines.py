@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import statistics
 import subprocess
 import threading
@@ -48,9 +47,11 @@ EXAMPLES = r"""
 
 LOG_LINES = 12
 LOG_LETTERS = 300
-POWER_S = 40
+POWER_S = 60
 POWERED_AT_ONCE = 16
-ANSWER_BYTES = 65_536
+# In time, and in what it says: a tool that says more is ended when nobody reads on.
+BOUNDED = 'timeout --kill-after=1 "$0" "$@" 2>&1 | head --bytes=65536'
+KILLED_LATE = (124, 137)
 
 NEVER_LOADED = (
     "No installer was loaded: is it on, set to boot from the network first, on this cable, and is "
@@ -116,61 +117,29 @@ def start(machine: Mapping[str, Any], within_s: float = POWER_S) -> None:
     """
     for step in machine["power"]:
         said = [run(command, within_s) for command in step]
-        if all(one is not None for one in said):
+        if all(said):
             raise UnstartedError(
-                f"{step[-1]['argv'][0]} {said[-1]}; correct netboot_power, or leave it out and "
+                f"{step[-1]['name']} {said[-1]}; correct netboot_power, or leave it out and "
                 "switch the machine on by hand"
             )
 
 
-def run(command: Mapping[str, Any], within_s: float) -> str | None:
-    """Run one of the commands of `power`: None when it succeeds, or what it did instead."""
-    try:
-        process = subprocess.Popen(
-            command["argv"],
-            env={**os.environ, **command["environment"]},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except OSError as error:
-        return f"cannot be run: {error.strerror}"
-    late = threading.Event()
-
-    def end() -> None:
-        late.set()
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-
-    timer = threading.Timer(within_s, end)
-    timer.start()
-    with process:
-        assert process.stdin is not None and process.stdout is not None  # noqa: S101
-        with suppress(BrokenPipeError):
-            process.stdin.write(command["stdin"].encode())
-            process.stdin.close()
-        answer = process.stdout.read(ANSWER_BYTES)
-        timer.cancel()
-        if len(answer) == ANSWER_BYTES:
-            end()
-    if len(answer) == ANSWER_BYTES:
-        return "got an answer without end"
-    if late.is_set():
+def run(command: Mapping[str, Any], within_s: float) -> str:
+    """Run one of the commands of `power`: nothing when it succeeds, or what it did instead."""
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", BOUNDED, f"{within_s}", *command["argv"]],
+        env={**os.environ, **command["environment"]},
+        input=command["stdin"],
+        stdout=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if not done.returncode:
+        return ""
+    if done.returncode in KILLED_LATE:
         return f"got no answer within {within_s:.0f} s"
-    text = answer.decode(errors="replace")
-    if process.returncode:
-        return f"said {printable(text) or f'nothing and ended with {process.returncode}'}"
-    if command.get("json") and text.strip() and not _is_object(text):
-        return f"got an answer that is not Redfish's: {printable(text, 80)}"
-    return None
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except ValueError:
-        return False
+    return f"said {printable(done.stdout) or f'nothing and ended with {done.returncode}'}"
 
 
 def start_all(machines: Sequence[Mapping[str, Any]], tell: Callable[[str, str], None]) -> None:

@@ -13,7 +13,7 @@ class Machine:
     """One machine of the plan and how far it is; times are monotonic seconds.
 
     `offered` says that it was given its boot script, in this run or in one before, and `took` which
-    of its files it has asked for since.
+    of its files, texts by their names, it has asked for since.
     """
 
     name: str
@@ -21,6 +21,7 @@ class Machine:
     port: int
     directory: Path
     token: str
+    files: dict[str, str]
     mac: str = ""
     state: str = "waiting"
     detail: str = ""

@@ -77,7 +77,7 @@ class Handler(BaseHTTPRequestHandler):
         elif name == "clock":
             self._text(f"{time.time():.0f}\n" if self.machines.holds(first, address) else None)
         else:
-            self._file(self.machines.file(first, name, address))
+            self._text(self.machines.file(first, name, address))
 
     do_HEAD = do_GET  # noqa: N815
 

@@ -119,10 +119,10 @@ class Machines:
             offer_of(machine.directory).touch()
             self._logs[machine.name].begin()
             self._to(machine, "loading", "" if machine.attempts == 1 else "once more")
-        return (machine.directory / "boot.ipxe").read_text()
+        return machine.files["boot.ipxe"]
 
-    def file(self, token: str, name: str, address: str) -> Path | None:
-        """Return one of the files of the machine that holds this token, for that machine alone."""
+    def file(self, token: str, name: str, address: str) -> str | None:
+        """Return a file of the machine that holds this token, for that machine alone."""
         with self._lock:
             machine = self._installing(token, address)
             if machine is None or name not in MACHINE_FILES:
@@ -130,7 +130,7 @@ class Machines:
             machine.took.add(name)
             if name == "preseed.cfg":
                 self._to(machine, "installing", "preseed")
-            return machine.directory / name
+            return machine.files[name]
 
     def holds(self, token: str, address: str) -> bool:
         """Return whether a token is that of the machine at this address, which installs."""

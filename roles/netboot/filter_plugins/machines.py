@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 import re
-import secrets
 import shlex
-import string
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,28 +18,13 @@ EXAMPLES = r"""
   vars:
     machines: "{{ groups['nodes'] | netboot_machines(hostvars) }}"
     problems: >-
-      {{ interface | netboot_interface_problems(network, '', routes, ansible_facts['interfaces'])
-         + cable | netboot_network_problems([], '', [])
+      {{ cable | netboot_network_problems([], '', [])
          + machines | netboot_machine_problems(cable, '192.168.1.2') }}
   when: problems | length > 0
 
-- name: Show what would be installed where
+- name: Show which machines have reported
   ansible.builtin.debug:
-    msg: "{{ machines | netboot_table(['rack03']) }}"
-
-- name: Write what is served
-  tree:
-    directories: "{{ served | netboot_served_directories(directory, owner) }}"
-    files: "{{ served | netboot_served_files(directory, owner) }}"
-  vars:
-    served: "{{ machines | netboot_with_tokens(directory) }}"
-
-- name: Show what the server is told, which machines reported, and how SSH reaches all
-  ansible.builtin.debug:
-    msg:
-      - "{{ served | netboot_plan(directory) }}"
-      - "{{ directory | netboot_installed(known=false) }}"
-      - "{{ machines | netboot_places }}"
+    msg: "{{ directory | netboot_installed(known=false) }}"
 """
 
 Machine = Mapping[str, Any]
@@ -121,91 +103,6 @@ def _first_line(file: Path) -> str:
         return file.read_text().strip()
     except (OSError, ValueError):
         return ""
-
-
-def with_tokens(machines: Sequence[Machine], directory: str) -> list[dict[str, Any]]:
-    """Return the machines, each with a `token` that is made once and kept for one install."""
-    return [
-        {**machine, "token": _token(Path(directory) / "machines" / machine["name"] / "token")}
-        for machine in machines
-    ]
-
-
-def _token(file: Path) -> str:
-    if not file.exists():
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        letters = string.ascii_letters + string.digits
-        file.touch(mode=0o600)
-        file.write_text("".join(secrets.choice(letters) for _ in range(40)) + "\n")
-    return file.read_text().strip()
-
-
-def served_directories(
-    machines: Sequence[Machine], directory: str, owner: Mapping[str, str]
-) -> list[dict[str, str]]:
-    """Return the directories of the state, for the module tree."""
-    paths = [directory, *(f"{directory}/machines/{machine['name']}" for machine in machines)]
-    return [{"path": path, "mode": "0700", **owner} for path in paths]
-
-
-def served_files(
-    machines: Sequence[Machine], directory: str, owner: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    """Return the files that are served and the plan, for the module tree."""
-    none: Machine = {}
-    common = [(directory, name, none) for name in ("dnsmasq.conf", "plan.json")]
-    own = [
-        (f"{directory}/machines/{machine['name']}", name, {"machine": machine})
-        for machine in machines
-        for name in ("boot.ipxe", "preseed.cfg", "begin", "choose_disk", "finish")
-    ]
-    return [
-        {
-            "path": f"{place}/{name}",
-            "template": f"{name}.j2",
-            "mode": "0600",
-            "vars": variables,
-            **owner,
-        }
-        for place, name, variables in common + own
-    ]
-
-
-def plan_of(machines: Sequence[Machine], directory: str) -> dict[str, dict[str, Any]]:
-    """Return what the server knows of each machine, by its MAC address."""
-    return {
-        machine["mac"]: {
-            "directory": f"{directory}/machines/{machine['name']}",
-            **{key: machine[key] for key in ("name", "address", "port", "token")},
-        }
-        for machine in machines
-    }
-
-
-def interface_problems(
-    interface: str, network: Mapping[str, Any], despite: str, routes: str, interfaces: Sequence[str]
-) -> list[str]:
-    """Return why DHCP must not be served on an interface.
-
-    `network` is Ansible's fact of its IPv4 address, `despite` the interface that may carry the
-    default route, `routes` what `ip -json route show default` printed, a line for each family.
-    """
-    if not interface:
-        named = ", ".join(sorted(interfaces))
-        return [f"no interface is named; set netboot_interface to the machines' ({named})"]
-    if not network:
-        return [
-            f"the interface {interface} is not there or has no IPv4 address; give it one, or "
-            "correct netboot_interface"
-        ]
-    carry = {route.get("dev") for line in routes.splitlines() for route in json.loads(line or "[]")}
-    if interface in carry and despite != interface:
-        return [
-            f"{interface} carries this machine's default route, so other people's machines may be "
-            "on it; use another interface, or, if all machines there are yours, set "
-            f"netboot_despite_default_route: {interface} as well"
-        ]
-    return []
 
 
 def network_problems(
@@ -339,28 +236,6 @@ def _of_disk(disk: Any) -> Iterable[str]:
         yield f"netboot_disk wants at least {low} and at most {high} GB; correct one of them"
 
 
-def machine_table(machines: Sequence[Machine], chosen: Sequence[str]) -> str:
-    """Return what would be installed where, for a terminal."""
-    rows = [("machine", "", "MAC address", "address", "disk")]
-    for machine in machines:
-        what = "ERASE AND INSTALL" if machine["name"] in chosen else "leave alone"
-        rows.append(
-            (machine["name"], what, machine["mac"], machine["address"], _rule(machine["disk"]))
-        )
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
-
-
-def _rule(disk: Mapping[str, Any]) -> str:
-    """Return a disk's rule in words."""
-    low, high = disk.get("min_gb"), disk.get("max_gb")
-    bounds = [f"from {low} GB"] * (low is not None) + [f"to {high} GB"] * (high is not None)
-    return " ".join([str(disk.get("name") or "the only one"), *bounds]) if disk else "(none named)"
-
-
 def installed_machines(directory: str, *, known: bool = True) -> list[str]:
     """Return the names of machines that reported success, as the state's directory has them.
 
@@ -370,11 +245,6 @@ def installed_machines(directory: str, *, known: bool = True) -> list[str]:
     return sorted(of.name for of in reported if known or not (of / "known").exists())
 
 
-def places(machines: Sequence[Machine]) -> list[dict[str, Any]]:
-    """Return how SSH reaches machines: what may be shown of them."""
-    return [{key: of[key] for key in ("name", "address", "port", "ssh_args")} for of in machines]
-
-
 class FilterModule:
     """The filters of this role."""
 
@@ -382,14 +252,7 @@ class FilterModule:
         """Return the filters by the names that templates use."""
         return {
             "netboot_machines": inventory_machines,
-            "netboot_with_tokens": with_tokens,
-            "netboot_served_directories": served_directories,
-            "netboot_served_files": served_files,
-            "netboot_plan": plan_of,
-            "netboot_interface_problems": interface_problems,
             "netboot_network_problems": network_problems,
             "netboot_machine_problems": machine_problems,
             "netboot_installed": installed_machines,
-            "netboot_places": places,
-            "netboot_table": machine_table,
         }

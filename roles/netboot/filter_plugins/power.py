@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
@@ -28,8 +30,7 @@ Command = dict[str, Any]
 
 _URL = re.compile(r"https?://[^\s/]\S*")
 _PLACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:-]*")
-_BOOT = {"Boot": {"BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": "Pxe"}}
-
+_REDFISH = Path(__file__).parents[1] / "files/boot_by_redfish.py"
 
 _MUST_BE = (
     "must be wake, {ipmi: ADDRESS, user: …, password: …} or "
@@ -70,9 +71,9 @@ def power_commands(
 ) -> list[list[Command]]:
     """Return the steps that boot a machine from the network, with commands of which one must work.
 
-    Each is `argv`, `environment`, `stdin`, and `json` where the answer must be JSON or empty. All
-    of a step are run: what is off cannot be reset, what is on not switched on, and what was just
-    switched on is not always reset. A machine with UEFI is told by IPMI to boot that way.
+    Each is `name`, `argv`, `environment`, `stdin`. All of a step are run: what is off cannot be
+    reset, what is on not switched on, and what was just switched on is not always reset. A machine
+    with UEFI is told to boot that way.
 
     `power` is `wake`, or a mapping with `ipmi` (address of the management controller) or `redfish`
     (URL of the system), `user` and `password`; nothing means by hand. With `public_key`
@@ -95,26 +96,18 @@ def power_commands(
         tasks = (boot_by, ("power", "on"), ("power", "reset"))
         boot, *starts = [_command(*tool, "chassis", *task, environment=secret) for task in tasks]
         return [[boot], starts]
-    system = str(given["redfish"]).rstrip("/")
     config = f"user = {json.dumps(given['user'] + ':' + password)}\n"
     if key := given.get("public_key"):
         config += f"insecure\npinnedpubkey = {json.dumps(key)}\n"
-    restart = f"{system}/Actions/ComputerSystem.Reset"
-    return [
-        [_request("PATCH", system, _BOOT, config)],
-        [_request("POST", restart, {"ResetType": kind}, config) for kind in ("On", "ForceRestart")],
-    ]
+    system, mode = str(given["redfish"]).rstrip("/"), "UEFI" if uefi else "Legacy"
+    return [[_command(sys.executable, str(_REDFISH), system, mode, stdin=config, name="Redfish")]]
 
 
-def _command(*argv: str, environment: dict[str, str] | None = None, stdin: str = "") -> Command:
-    return {"argv": list(argv), "environment": environment or {}, "stdin": stdin}
-
-
-def _request(method: str, url: str, body: Mapping[str, Any], account: str) -> Command:
-    header = ("--header", "Content-Type: application/json")
-    told = ("--request", method, *header, "--data", json.dumps(body), url)
-    asks = ("curl", "--silent", "--show-error", "--fail", "--config", "-")
-    return {**_command(*asks, *told, stdin=account), "json": True}
+def _command(
+    *argv: str, environment: dict[str, str] | None = None, stdin: str = "", name: str = ""
+) -> Command:
+    given = {"environment": environment or {}, "stdin": stdin}
+    return {"name": name or argv[0], "argv": list(argv), **given}
 
 
 def machine_starts(machines: Sequence[Mapping[str, Any]], broadcast: str) -> list[dict[str, Any]]:

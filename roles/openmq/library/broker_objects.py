@@ -56,37 +56,24 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from ansible.module_utils import host
 from ansible.module_utils.basic import AnsibleModule
 
 SAMPLE = "sample"
 SETTING = re.compile(r"Max |Limit Behavior|Consumer Flow Limit|Use Dead|Validate XML|Is Local")
 # Each call is a JVM that lives for a second.
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -Xmx64m"
-
-
-class ToolError(Exception):
-    """A tool of OpenMQ failed; the text is what it said."""
+OF_TOOLS = {"IMQ_JAVAHOME": "/opt/rackbench/jdk", "JAVA_TOOL_OPTIONS": SHORT_LIVED}
 
 
 def run(home: str, tool: str, *arguments: str) -> str:
     """Return what a tool of OpenMQ prints."""
-    done = subprocess.run(
-        ["sh", f"{home}/bin/{tool}", *arguments],
-        env={**os.environ, "IMQ_JAVAHOME": "/usr", "JAVA_TOOL_OPTIONS": SHORT_LIVED},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise ToolError(f"{tool} {' '.join(arguments[:5])}: {done.stdout}{done.stderr}".strip())
-    return done.stdout
+    return str(host.run("sh", f"{home}/bin/{tool}", *arguments, environment=OF_TOOLS))
 
 
 def settings(given: dict[str, Any]) -> list[str]:
@@ -156,11 +143,8 @@ def recorded(record: Path, inputs: str) -> dict[str, dict[str, str]]:
 
 
 def write_record(record: Path, inputs: str, queues: dict[str, dict[str, str]]) -> None:
-    """Write what is known of the queues, beside and then into its place."""
-    beside = record.with_name(f".{record.name}.new")
-    beside.write_text(json.dumps({"inputs": inputs, "queues": queues}, indent=1) + "\n")
-    beside.chmod(0o644)
-    beside.replace(record)
+    """Write what is known of the queues."""
+    host.write(record, json.dumps({"inputs": inputs, "queues": queues}, indent=1) + "\n")
 
 
 def store_is_of(store: Path, inputs: str) -> bool:
@@ -234,7 +218,7 @@ def main() -> None:
                 write_record(record, set_to, {name: known[name] for name in sorted(known)})
             if stale:
                 write_store(wanted["home"], store, wanted["factory"], inputs)
-    except ToolError as error:
+    except host.HostError as error:
         module.fail_json(msg=f"{error}; look at the journal of rackbench-broker")
     module.exit_json(
         changed=bool(missing or unset) or stale,

@@ -18,10 +18,6 @@ description:
 options:
   module: {description: The module that makes the settings, type: str, required: true}
   arguments: {description: Its other arguments, type: dict, required: true}
-  unless:
-    description: A shell text for the node; where it succeeds, the settings are as wanted and the
-      module is not called.
-    type: str
   seconds: {description: Time for the new connection, 1 to 3600, type: int, default: 30}
 """
 
@@ -30,7 +26,7 @@ EXAMPLES = r"""
   probation:
     module: packet_filter
     seconds: 30
-    arguments: {lab: [10.0.0.2-10.0.0.9], ports: [8080], unit: "{{ unit }}"}
+    arguments: {rules: "{{ rules }}", units: {packet-filter.service: "{{ unit }}"}}
 """
 
 Values = dict[str, Any]
@@ -52,8 +48,6 @@ class ActionModule(ActionBase):
         super().run(tmp, task_vars)
         self._variables = task_vars or {}
         seconds = self._seconds()
-        if self._is_as_wanted():
-            return {"changed": False, "pending": False}
         by_ssh = self._connection.transport == "ssh"
         tried = self._module("tried", seconds if by_ssh else 0)
         if not tried.get("pending"):
@@ -66,10 +60,6 @@ class ActionModule(ActionBase):
             return self._lost(tried, seconds, why_not)
         kept = self._module("kept", seconds)
         return {**tried, **kept, **warnings_of(tried), "pending": False}
-
-    def _is_as_wanted(self) -> bool:
-        unless = self._task.args.get("unless")
-        return bool(unless) and self._low_level_execute_command(unless)["rc"] == 0
 
     def _seconds(self) -> int:
         given = self._task.args.get("seconds", 30)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.host import HostError, output, run, write
 
 # Gone after a boot, as the settings that are tried are.
 PLACE = Path("/run/rackbench-probation")
@@ -24,33 +23,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
 """The options that every module has whose settings are tried on probation."""
 
 Answer = dict[str, Any]
-
-
-class ProbationError(Exception):
-    """Settings cannot be tried or kept; the text names the thing, the reason and the next step."""
-
-
-def run(*argv: str, stdin: str | None = None) -> str:
-    """Run a command; its standard output, or a ProbationError with what it said."""
-    try:
-        done = subprocess.run(argv, input=stdin, capture_output=True, text=True, check=False)
-    except FileNotFoundError as error:
-        raise ProbationError(f"{argv[0]} is not installed there; install it") from error
-    if done.returncode:
-        raise ProbationError(f"{' '.join(argv)} failed: {(done.stderr or done.stdout).strip()}")
-    return done.stdout
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file so that a power cut leaves the old one or the new one."""
-    # A name that begins with a dot and ends otherwise: no service reads it.
-    beside = path.with_name(f".{path.name}.new")
-    with beside.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.chmod(0o644)
-    beside.rename(path)
 
 
 class OnProbation(Protocol):
@@ -71,7 +43,7 @@ def exit_with(module: AnsibleModule, settings: OnProbation) -> None:
     steps = {"tried": settings.tried, "kept": settings.kept, "undone": settings.undone}
     try:
         answer = steps[module.params["state"]]()
-    except (ProbationError, OSError) as error:
+    except OSError as error:
         module.fail_json(msg=str(error))
     for note in answer.get("notes", []):
         module.warn(note)
@@ -111,7 +83,7 @@ class Probation:
         self._arm(seconds, undo)
         try:
             yield
-        except (ProbationError, OSError):
+        except OSError:
             self.undo_now()
             raise
 
@@ -127,11 +99,11 @@ class Probation:
         self._open.touch()
 
     def keep(self) -> None:
-        """Decide that the settings stay; a ProbationError when they were taken back already."""
+        """Decide that the settings stay; a HostError when they were taken back already."""
         try:
             self._open.rename(self._kept)
         except FileNotFoundError as error:
-            raise ProbationError(
+            raise HostError(
                 "a new connection got through, but the node had gone back already; run site.yml "
                 "again, with more seconds if that is slow"
             ) from error
@@ -143,20 +115,18 @@ class Probation:
         self.wait(0)
 
     def wait(self, seconds: int) -> None:
-        """Wait until the settings are taken back; a ProbationError when that fails."""
+        """Wait until the settings are taken back; a HostError when that fails."""
         deadline = time.monotonic() + seconds + GRACE_S
         while self._open.exists() or self._undoing.exists():
             if time.monotonic() > deadline:
-                raise ProbationError(
+                raise HostError(
                     f"{self.unit}.service did not take the settings back; look at its console with "
                     f"journalctl -u {self.unit}"
                 )
             time.sleep(0.1)
 
     def _disarm(self) -> None:
-        subprocess.run(
-            ["systemctl", "stop", f"{self.unit}.timer"], capture_output=True, check=False
-        )
+        output("systemctl", "stop", f"{self.unit}.timer")
 
     def end(self) -> None:
         """Forget what was tried."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,10 @@ EXAMPLES = r"""
 """
 
 
+BEGIN, END = "rackbench-answer-begins", "rackbench-answer-ends"
+ANSWER = re.compile(rf"(?s)\n{BEGIN}\r?\n(.*){END}\s")
+
+
 class ActionModule(ActionBase):
     """`follow_run`: `results` (here), `hook`, `hook_directory`, `hook_environment` and Terms."""
 
@@ -98,9 +103,13 @@ class ActionModule(ActionBase):
 
     def _node(self, command: str) -> bytes:
         """Return what a command prints on the node."""
+        marked = f"echo; echo {BEGIN}; {{ {command}; }} 2>/dev/null; echo {END}"
         try:
-            answer = self._low_level_execute_command(f"{{ {command}; }} 2>/dev/null")
+            answer = self._low_level_execute_command(marked)
         except AnsibleConnectionFailure as error:
             raise NodeSilentError(str(error)) from error
-        text: str = answer["stdout"]
-        return text.encode()
+        # Login shells print lines of their own.
+        said = ANSWER.search(answer["stdout"])
+        if not said:
+            raise NodeSilentError(f"it said {(answer['stderr'] or answer['stdout'])[:60]!r}")
+        return said[1].encode()

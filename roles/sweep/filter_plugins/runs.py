@@ -20,14 +20,9 @@ EXAMPLES = r"""
   vars:
     runs: [{study: sort, run: monday-sort}, {study: mtom, run: monday-mtom}]
 
-- name: Show the heaps of single worker programs, and which services run with other ones
+- name: Show the heaps of single worker programs
   ansible.builtin.debug:
-    msg:
-      - "{{ {'tomcat_heap_mb': 512, 'matrix_worker_heap_mb': 512} | sweep_worker_heaps }}"
-      - "{{ jvms | sweep_not_running_with(wanted, ['-XX:+UseSerialGC']) }}"
-  vars:
-    wanted: [{name: tomcat, heap_mb: 512}]
-    jvms: "{{ fingerprint_taken.fingerprint.jvms }}"
+    msg: "{{ {'tomcat_heap_mb': 512, 'matrix_worker_heap_mb': 512} | sweep_worker_heaps }}"
 
 - name: Show what is to be run of a run that may stop after 10 blocks
   ansible.builtin.debug:
@@ -108,27 +103,6 @@ def worker_heaps(node: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def not_running_with(
-    jvms: Mapping[str, str],
-    services: Sequence[Mapping[str, Any]],
-    options: Sequence[str],
-    *,
-    stopped: bool = True,
-) -> list[str]:
-    """Return the names of the services whose JVM does not run with its heap and these options.
-
-    `jvms` are as fingerprint finds them, services have `name` and `heap_mb`. Without `stopped` a
-    service that does not run at all is not among them: the runner puts off what needs it.
-    """
-    found = []
-    for service in services:
-        unit = f"rackbench-{service['name']}"
-        runs = f"{jvms.get(f'{unit} heap', '')} {jvms.get(f'{unit} flags', '')}".split()
-        if (runs or stopped) and not {*options, f"-Xmx{service['heap_mb']}m"} <= set(runs):
-            found.append(str(service["name"]))
-    return found
-
-
 def put_off(runs: Sequence[Mapping[str, str]], root: str) -> list[str]:
     """Return why trials are put off, a text for each run with such; named if there are several."""
     reasons = {}
@@ -172,5 +146,4 @@ class FilterModule:
             "sweep_settings": settings,
             "sweep_put_off": put_off,
             "sweep_worker_heaps": worker_heaps,
-            "sweep_not_running_with": not_running_with,
         }

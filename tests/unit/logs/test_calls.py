@@ -73,11 +73,7 @@ def slow_reading(run):
         rows = [r for r in csv.DictReader(io.StringIO(path.read_text())) if r["phase"] == "measure"]
         rows.sort(key=lambda row: (int(row["start_ns"]), int(row["seq"])))
         good = [row for row in rows if row["status"] == "ok"]
-        times = [
-            int(r["elapsed_ns"])
-            + (int(r["start_ns"]) - int(r["intended_ns"]) if r["intended_ns"] else 0)
-            for r in good
-        ]
+        times = [int(row["elapsed_ns"]) for row in good]
         sizes = [int(r["request_bytes"]) for r in good if r["request_bytes"] not in {"", "-1"}]
         found[planned.id] = ([time / 1e6 for time in times], len(rows) - len(good), sizes)
     return found

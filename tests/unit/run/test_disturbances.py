@@ -19,6 +19,8 @@ CALM = {
     "cpu_mhz": [2600, 2590],
     "temperature_c": [60.0, 71.5],
     "retransmits": 3,
+    "maintenance": [],
+    "discarded_bytes": 2**20,
 }
 
 
@@ -59,6 +61,8 @@ def test_a_calm_trial_is_not_disturbed(sealed):
         ({"cpu_mhz": [2600, 1800]}, "clock rate from 2600 to 1800 MHz on worker2"),
         ({"temperature_c": [60.0, 91.0]}, "91 °C on worker2"),
         ({"retransmits": 21}, "21 segments retransmitted on worker2"),
+        ({"maintenance": ["check of md0"]}, "check of md0 on worker2"),
+        ({"discarded_bytes": 5 * 2**30}, "5.0 GiB trimmed on worker2"),
     ],
 )
 def test_each_disturbance_is_named_with_its_node(sealed, change, text):

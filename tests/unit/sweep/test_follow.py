@@ -241,6 +241,29 @@ def test_a_runner_that_left_no_reason_is_quoted_from_its_journal(follower_of, cl
         follow(follower_of())
 
 
+def test_a_runner_that_was_stopped_is_not_said_to_have_finished(follower_of, client):
+    shutil.rmtree(client.directory / "trials" / sorted(client.trials)[0])
+    client.end("finished", "stopped before trial 5")
+    with pytest.raises(SweepStoppedError, match=r"the runner was stopped before trial 5, by syst"):
+        follow(follower_of())
+
+
+def test_a_second_follower_counts_what_the_first_pulled_meanwhile(follower_of, client, here):
+    last = client.directory / "trials" / sorted(client.trials)[-1]
+    last.rename(client.directory / "later")
+    second = follower_of(stall_s=600)
+    second.step()
+    (client.directory / "later").rename(last)
+    client.end()
+    first = follower_of()
+    follow(first)
+    assert first.pulled == 1
+    second.clock.now = 599
+    follow(second)
+    assert second.pulled == 35
+    assert sealed(here) == set(planned_of(here))
+
+
 def test_the_deadline_is_no_failure(follower_of, client):
     shutil.rmtree(client.directory / "trials" / sorted(client.trials)[0])
     client.end("deadline", "no trial starts after 07:00")

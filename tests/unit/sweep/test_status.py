@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,6 +12,16 @@ from collect.cli import main
 from collect.run.directory import open_run
 from collect.sweep.status import Watch, as_text, read_status
 from collect.sweep.status_page import page_of, write_page
+
+
+@pytest.fixture(autouse=True)
+def zone(monkeypatch):
+    """The reader's time zone, which a test may change."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
 
 
 def state_of(run, **state):
@@ -106,6 +117,18 @@ def test_disk_space_of_both_sides_is_told(run_of):
     assert re.search(r"disk free: \d+ MiB here, 4321 MiB on the client", as_text(status))
     assert status.is_unheard
     assert "followed: not since 22:05:00 UTC" in as_text(status)
+
+
+def test_times_are_those_of_the_readers_zone(run_of, monkeypatch):
+    run = run_of(until=10)
+    (run.directory / "follow.json").write_text(
+        json.dumps({"schema": 1, "at": "2026-03-01T22:05:00+00:00", "client_free_mb": 4321})
+    )
+    monkeypatch.setenv("TZ", "XST-3")
+    time.tzset()
+    status = state_of(run, state="running")
+    assert "followed: not since 01:05:00 XST" in as_text(status)
+    assert status.as_json()["seen"] == "2026-03-01T22:05:00Z"
 
 
 def test_a_run_that_has_ended_need_not_be_followed(run_of):

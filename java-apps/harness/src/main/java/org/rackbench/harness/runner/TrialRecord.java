@@ -199,6 +199,9 @@ final class TrialRecord {
             "parts", Files.exists(attempt.resolve(Trial.PARTS)) ? sealed(Trial.PARTS) : null,
             "capture", trial.isCaptured() ? captured() : null,
             "imported", null);
+    if (result.containsKey("arrival")) {
+      record.put("arrival", result.get("arrival"));
+    }
     record.putAll(NOT_CONTRIBUTED);
     record.putAll(entries);
     Files.write(attempt.resolve("trial.json"), Json.bytes(record));

@@ -125,6 +125,11 @@ public final class CallLog {
     return measureFrom + (int) i * threads + of;
   }
 
+  /** Returns the slot of the i-th counted call of an open loop, whichever thread makes it. */
+  int arrived(int i) {
+    return measureFrom + i;
+  }
+
   /** Returns the slot of a thread's i-th cooldown call. */
   int cooldown(int of, long i) {
     return i < cooldowns ? cooldownFrom + (int) i * threads + of : keptTo + of;
@@ -150,9 +155,20 @@ public final class CallLog {
   void begin(int slot, int of, long now) {
     status.lazySet(slot, null);
     thread[slot] = of;
-    intended[slot] = Schedule.UNPLANNED;
+    intended[slot] = Arrivals.UNPLANNED;
     start[slot] = now;
     underWay.lazySet(of, slot + 1);
+  }
+
+  /** Notes when a call of an open loop is due, before it is. */
+  void planned(int slot, long due) {
+    intended[slot] = due;
+    start[slot] = due;
+  }
+
+  /** Notes that a thread does not make the call which it went to make. */
+  void leave(int of) {
+    underWay.lazySet(of, 0);
   }
 
   /**
@@ -174,12 +190,10 @@ public final class CallLog {
   /**
    * Stores the times of a call; nothing else is stored while the clock runs.
    *
-   * @param due when the call was due, or {@link Schedule#UNPLANNED}
    * @param before {@code System.nanoTime()} before the call
    * @param after {@code System.nanoTime()} after it
    */
-  void time(int slot, long due, long before, long after) {
-    intended[slot] = due;
+  void time(int slot, long before, long after) {
     start[slot] = before;
     elapsed[slot] = after - before;
   }
@@ -292,6 +306,17 @@ public final class CallLog {
     return measured[measured.length / 2];
   }
 
+  /** Returns the median of the nanoseconds from when the good measured calls were due, or 0. */
+  long medianResponseNanos() {
+    long[] sorted =
+        IntStream.range(measureFrom, cooldownFrom)
+            .filter(slot -> status.get(slot) == Status.OK)
+            .mapToLong(slot -> start[slot] + elapsed[slot] - intended[slot])
+            .sorted()
+            .toArray();
+    return sorted.length == 0 ? 0 : sorted[sorted.length / 2];
+  }
+
   /** Returns the nanoseconds of the longest measured call, good or bad. */
   long longestMeasuredNanos() {
     return Arrays.stream(elapsed, measureFrom, cooldownFrom).max().orElse(0);
@@ -331,7 +356,7 @@ public final class CallLog {
         row.setLength(0);
         row.append(seq++).append(',').append(thread[slot]).append(',');
         row.append(phase(slot)).append(',');
-        if (intended[slot] != Schedule.UNPLANNED) {
+        if (intended[slot] != Arrivals.UNPLANNED) {
           row.append(intended[slot] - origin);
         }
         row.append(',').append(start[slot] - origin).append(',').append(elapsed[slot]).append(',');

@@ -12,8 +12,8 @@ import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Client;
 
 /**
- * Runs the client threads of a trial: each makes the calls of its {@link Stride} when the {@link
- * Schedule} has one due, and times and checks them. Observers are told in the thread that runs the
+ * Runs the client threads of a trial: each makes the calls of its {@link Stride}, in an open
+ * loop when they are due, and times and checks them. Observers are told in the thread that runs the
  * loop, while the client threads go on calling.
  */
 final class MeasuringLoop {
@@ -29,9 +29,13 @@ final class MeasuringLoop {
 
   private static final long LEAST_PATIENCE_S = 5;
 
+  /** So long before the first counted call of an open loop the observers are told. */
+  private static final long OBSERVING_NANOS =
+      Math.round(Arrival.LEAST_LEAD_S * TimeUnit.SECONDS.toNanos(1));
+
   private final Client client;
   private final CallLog log;
-  private final Schedule schedule;
+  private final Arrivals arrivals; // null in a closed loop
   private final List<? extends Observer> observers;
   private final boolean isWarmedUp;
   private final WarmupPhase warming;
@@ -48,32 +52,33 @@ final class MeasuringLoop {
       Warmup warmup,
       int calls,
       List<? extends Observer> observers) {
-    this(client, log, Schedule.CLOSED, threads, warmup, calls, observers);
+    this(client, log, null, threads, warmup, calls, observers);
   }
 
   /**
+   * @param arrivals null for a closed loop
    * @param warmup of each thread
-   * @param calls measured calls of each thread
+   * @param calls measured calls of each thread; in an open loop, on average
    * @param observers in the order in which they are told before; afterwards it is the reverse
    */
   MeasuringLoop(
       Client client,
       CallLog log,
-      Schedule schedule,
+      Arrivals arrivals,
       int threads,
       Warmup warmup,
       int calls,
       List<? extends Observer> observers) {
     this.client = client;
     this.log = log;
-    this.schedule = schedule;
+    this.arrivals = arrivals;
     this.observers = observers;
     this.isWarmedUp = warmup.most() > 0;
     this.warming = new WarmupPhase(warmup, log, threads);
-    this.phases = new Phases(threads);
+    this.phases = new Phases(threads, arrivals == null ? threads : threads * calls);
     this.calling = new CountDownLatch(threads);
     for (int thread = 0; thread < threads; thread++) {
-      strides.add(new Stride(thread, threads, calls, warmup, warming, phases, log));
+      strides.add(new Stride(thread, threads, calls, warmup, warming, phases, log, arrivals));
     }
   }
 
@@ -128,9 +133,15 @@ final class MeasuringLoop {
         return false;
       }
     }
-    observers.forEach(Observer::before);
-    phases.measure();
-    phases.begin();
+    if (arrivals == null) {
+      observers.forEach(Observer::before);
+    }
+    goOn();
+    if (arrivals != null) {
+      // Counted calls are due when they are due: what observes them begins in time.
+      TimeUnit.NANOSECONDS.sleep(arrivals.countedFrom() - OBSERVING_NANOS - System.nanoTime());
+      observers.forEach(Observer::before);
+    }
     if (!phases.awaitMeasured(end - System.nanoTime())) {
       return false;
     }
@@ -138,6 +149,15 @@ final class MeasuringLoop {
       observers.get(i).after();
     }
     return true;
+  }
+
+  /** Begins the measured phase; in an open loop, the calls at its rate. */
+  private void goOn() {
+    if (arrivals != null) {
+      arrivals.begin(System.nanoTime());
+    }
+    phases.measure();
+    phases.begin();
   }
 
   private long patienceNanos() {
@@ -152,7 +172,7 @@ final class MeasuringLoop {
       phases.callerMade();
       Stride stride = strides.get(thread);
       while (stride.next()) {
-        call(caller, stride.number(), stride.slot(), thread);
+        call(caller, stride, thread);
       }
     } catch (Throwable e) {
       exitOnMemory(e);
@@ -201,20 +221,23 @@ final class MeasuringLoop {
     return strides.stream().mapToLong(calls).sum();
   }
 
-  private void call(Caller caller, long number, int slot, int thread) {
+  private void call(Caller caller, Stride stride, int thread) {
+    final int slot = stride.slot();
     long before = System.nanoTime();
     log.begin(slot, thread, before);
     long after = before;
     boolean returned = false;
-    long intended = Schedule.UNPLANNED;
     try {
-      caller.prepare(number);
-      intended = schedule.next();
+      caller.prepare(stride.number());
+      if (!stride.awaitDue()) {
+        return;
+      }
       before = System.nanoTime();
       caller.call();
       after = System.nanoTime();
-      log.time(slot, intended, before, after);
+      log.time(slot, before, after);
       returned = true;
+      stride.begun(before);
       if (after - before > bounds.callNanos()) {
         log.bad(slot, CallLog.Status.TIMEOUT, "answered, but later than its limit");
       } else {
@@ -225,7 +248,8 @@ final class MeasuringLoop {
     } catch (Throwable e) {
       if (!returned) {
         after = System.nanoTime();
-        log.time(slot, intended, before, after);
+        log.time(slot, before, after);
+        stride.begun(before);
       }
       exitOnMemory(e);
       if (log.keepsText(slot) && log.errorTexts() < TRACES) {

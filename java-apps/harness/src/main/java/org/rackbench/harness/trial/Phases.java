@@ -23,10 +23,14 @@ final class Phases {
   private volatile Phase now = Phase.UNCOUNTED;
   private volatile Throwable failure;
 
-  Phases(int threads) {
+  /**
+   * @param measuring threads that tell when they have made their measured calls; in an open loop,
+   *     where any thread may make any of them, the measured calls
+   */
+  Phases(int threads, int measuring) {
     made = new CountDownLatch(threads);
     warm = new CountDownLatch(threads);
-    measured = new CountDownLatch(threads);
+    measured = new CountDownLatch(measuring);
   }
 
   /** A thread has made its caller; returns when calls shall begin. */
@@ -50,7 +54,7 @@ final class Phases {
     warm.countDown();
   }
 
-  /** A thread has made its measured calls. */
+  /** A thread has made its measured calls; in an open loop, one of them. */
   void measured() {
     measured.countDown();
   }
@@ -69,7 +73,7 @@ final class Phases {
     return failure;
   }
 
-  /** Returns whether a thread that is warm shall begin to measure. */
+  /** Returns whether a thread that is warm shall begin to measure, or to claim arrivals. */
   boolean isMeasured() {
     return now == Phase.MEASURED;
   }

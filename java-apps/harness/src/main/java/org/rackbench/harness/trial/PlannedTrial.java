@@ -11,6 +11,7 @@ import java.util.regex.Pattern;
  * @param calls measured calls of each client thread
  * @param warmup warm-up calls of each client thread, or the rule that ends them
  * @param timeoutSeconds bound of the whole trial
+ * @param arrival how calls arrive in an open loop; null in a closed one
  */
 public record PlannedTrial(
     Map<String, Object> line,
@@ -20,7 +21,8 @@ public record PlannedTrial(
     Warmup warmup,
     int threads,
     int timeoutSeconds,
-    long seed) {
+    long seed,
+    Arrival arrival) {
 
   private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9.-]*");
   private static final int DEFAULT_HEAP_MB = 512;
@@ -49,7 +51,8 @@ public record PlannedTrial(
             Warmup.of(line.get("warmup"), where),
             (int) whole(line, "threads", where, 1),
             (int) whole(line, "timeout_s", where, 1),
-            whole(line, "seed", where, Long.MIN_VALUE));
+            whole(line, "seed", where, Long.MIN_VALUE),
+            Arrival.of(line.get("arrival"), where));
     for (String key : List.of("factors", "constants")) {
       if (!(line.get(key) instanceof Map)) {
         throw new BadInput("%s: '%s' is not an object".formatted(where, key));

@@ -10,17 +10,25 @@ package org.rackbench.harness.trial;
  * threads + thread}. The first measured call follows {@code warmup.most()} of them, however many
  * calls the warm-up took: trials of a block send the same data in the same measured call. Numbers
  * of lead calls begin at {@link #LEAD}.
+ *
+ * <p>In an open loop a warm thread leaves its lead as soon as all are warm: from then on it claims
+ * one {@link Arrivals arrival} after the other, of which the first do not count either. The number
+ * of a counted call follows its place among the arrivals.
  */
 final class Stride {
 
   /** Larger than the number of any other call. */
   private static final long LEAD = 1L << 40;
 
+  /** Numbers of uncounted arrivals end here. */
+  private static final long ARRIVALS = 1L << 42;
+
   private enum Stage {
     WARMUP,
     LEAD,
     MEASURE,
-    COOLDOWN
+    COOLDOWN,
+    OPEN
   }
 
   private final int thread;
@@ -30,11 +38,15 @@ final class Stride {
   private final WarmupPhase warming;
   private final Phases phases;
   private final CallLog log;
+  private final Arrivals arrivals; // null in a closed loop
   private final long[] made = new long[Stage.values().length]; // calls by stage
   private Stage stage = Stage.WARMUP;
   private long first;
   private long number;
   private int slot;
+  private long arrival;
+  private long claimed;
+  private boolean isCounted;
 
   Stride(
       int thread,
@@ -43,7 +55,8 @@ final class Stride {
       Warmup warmup,
       WarmupPhase warming,
       Phases phases,
-      CallLog log) {
+      CallLog log,
+      Arrivals arrivals) {
     this.thread = thread;
     this.threads = threads;
     this.calls = calls;
@@ -51,10 +64,15 @@ final class Stride {
     this.warming = warming;
     this.phases = phases;
     this.log = log;
+    this.arrivals = arrivals;
   }
 
   /** Goes to the thread's next call and returns whether there is one. */
   boolean next() {
+    if (isCounted) {
+      phases.measured();
+      isCounted = false;
+    }
     if (phases.isOver()) {
       return false;
     }
@@ -67,7 +85,11 @@ final class Stride {
       }
     }
     if (stage == Stage.LEAD && phases.isMeasured()) {
-      enter(Stage.MEASURE, warmup.most());
+      enter(arrivals == null ? Stage.MEASURE : Stage.OPEN, warmup.most());
+    }
+    if (stage == Stage.OPEN) {
+      claim();
+      return true;
     }
     if (stage == Stage.MEASURE && made(Stage.MEASURE) == calls) {
       phases.measured();
@@ -81,8 +103,46 @@ final class Stride {
           case LEAD -> log.lead(thread, i);
           case MEASURE -> log.measured(thread, i);
           case COOLDOWN -> log.cooldown(thread, i);
+          case OPEN -> throw new IllegalStateException("no call of a closed loop");
         };
     return true;
+  }
+
+  /** Claims the next arrival. */
+  private void claim() {
+    arrival = arrivals.claim();
+    claimed = System.nanoTime();
+    isCounted = arrivals.isCounted(arrival);
+    long its = arrivals.counted(arrival);
+    number = its < 0 ? ARRIVALS + its : first * threads + its;
+    if (isCounted) {
+      slot = log.arrived((int) its);
+    } else if (its < 0) {
+      slot = log.lead(thread, made[Stage.LEAD.ordinal()]++);
+    } else {
+      slot = log.cooldown(thread, made[Stage.COOLDOWN.ordinal()]++);
+    }
+  }
+
+  /** Waits until the call is due, in an open loop; returns whether it shall still be made. */
+  boolean awaitDue() {
+    if (stage != Stage.OPEN) {
+      return true;
+    }
+    log.planned(slot, arrivals.due(arrival));
+    if (arrivals.await(arrivals.due(arrival), phases::isOver)) {
+      return true;
+    }
+    isCounted = false;
+    log.leave(thread);
+    return false;
+  }
+
+  /** Tells when the call was begun. */
+  void begun(long now) {
+    if (isCounted) {
+      arrivals.begun(arrival, claimed, now);
+    }
   }
 
   private void enter(Stage next, long its) {

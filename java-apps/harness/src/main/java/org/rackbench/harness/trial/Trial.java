@@ -66,6 +66,7 @@ public final class Trial {
   private final PlannedTrial plan;
   private final Setting setting;
   private final CallLog log;
+  private final Arrivals arrivals; // null in a closed loop
   private MeasuringLoop loop;
   private boolean isWhole;
   private JvmCounters counters;
@@ -77,6 +78,8 @@ public final class Trial {
     this.setting = setting;
     boolean hasParts = setting.flag("parts", false);
     this.log = new CallLog(plan.threads(), plan.warmup(), plan.calls(), hasParts);
+    this.arrivals =
+        plan.arrival() == null ? null : new Arrivals(plan.arrival(), plan.seed(), planned());
   }
 
   /**
@@ -169,7 +172,13 @@ public final class Trial {
       client.open(setting);
       loop =
           new MeasuringLoop(
-              client, log, plan.threads(), plan.warmup(), plan.calls(), observers(work, given));
+              client,
+              log,
+              arrivals,
+              plan.threads(),
+              plan.warmup(),
+              plan.calls(),
+              observers(work, given));
       isWhole =
           loop.run(
               new Bounds(
@@ -229,7 +238,13 @@ public final class Trial {
     if (!isWhole) {
       return TIMEOUT;
     }
-    return isGood() ? OK : FAILED;
+    return isGood() && isInTime() ? OK : FAILED;
+  }
+
+  /** Returns whether free threads began the calls of an open loop when they were due. */
+  private boolean isInTime() {
+    return arrivals == null
+        || arrivals.lateNanos() <= Arrivals.allowedNanos(log.medianResponseNanos());
   }
 
   /** Returns whether so many measured calls were ok that their times stand for the trial. */
@@ -252,12 +267,22 @@ public final class Trial {
           planned(),
           reserveNanos() / 1e9);
     } else if (isGood()) {
-      return "";
+      return isInTime() ? "" : late();
     }
     return log.measuredOk() == 0
         ? "no measured call was ok"
         : "%d of %d measured calls were ok, fewer than least_ok = %s of them; none of them counts"
             .formatted(log.measuredOk(), planned(), plan.leastOk());
+  }
+
+  private String late() {
+    return String.format(
+        Locale.ROOT,
+        "the client could not keep the rate: free threads began their calls up to %.2f ms late"
+            + " (p99), and %.2f ms are allowed; leave the client's processors to it, or lower"
+            + " arrival.rate",
+        arrivals.lateNanos() / 1e6,
+        Arrivals.allowedNanos(log.medianResponseNanos()) / 1e6);
   }
 
   private static Map<String, Object> overhead() throws Exception {
@@ -279,6 +304,11 @@ public final class Trial {
             "steady",
             loop.isSteady()));
     result.put("cooldown", Json.of("calls", loop.cooldownCalls(), "rows", log.cooldownRows()));
+    if (isWhole && arrivals != null) {
+      result.put(
+          "arrival",
+          Json.of("late_p99_ns", arrivals.lateNanos(), "found_free", arrivals.foundFree()));
+    }
     result.put("request_header_bytes", log.meanRequestHeaderBytes());
     result.put("response_header_bytes", log.meanResponseHeaderBytes());
     if (isWhole && counters != null) {

@@ -27,5 +27,18 @@ class InterferenceTest {
     assertNull(found.get("steal_percent"));
     assertNull(found.get("retransmits"));
     assertNull(found.get("load1"));
+    assertNull(found.get("maintenance"));
+    assertNull(found.get("discarded_bytes"));
+  }
+
+  @Test
+  void maintenanceIsWhatWorkedBeforeOrAfter() {
+    Map<String, Object> found =
+        Interference.between(
+            Map.of("maintenance", List.of("check of md0"), "discarded_bytes", 4096),
+            Map.of(
+                "maintenance", List.of("fstrim.service", "check of md0"), "discarded_bytes", 9216));
+    assertEquals(List.of("check of md0", "fstrim.service"), found.get("maintenance"));
+    assertEquals(5120L, found.get("discarded_bytes"));
   }
 }

@@ -35,9 +35,9 @@ class CallLogTest {
   void onlyMeasuredCallsMakeTheMedian() {
     CallLog log = new CallLog(1, Warmup.fixed(3), 3);
     for (int i = 0; i < 3; i++) {
-      log.time(log.warmup(0, i), Schedule.UNPLANNED, 1000, 1900);
-      log.time(log.measured(0, i), Schedule.UNPLANNED, 1000, 1003 + i);
-      log.time(log.cooldown(0, i), Schedule.UNPLANNED, 1000, 1900);
+      log.time(log.warmup(0, i), 1000, 1900);
+      log.time(log.measured(0, i), 1000, 1003 + i);
+      log.time(log.cooldown(0, i), 1000, 1900);
     }
     assertEquals(4, log.medianNanos());
   }
@@ -74,7 +74,7 @@ class CallLogTest {
   @Test
   void timesCountFromTheStartOfTheTrial() throws IOException {
     CallLog log = new CallLog(1, Warmup.fixed(0), 1);
-    log.time(log.measured(0, 0), Schedule.UNPLANNED, 5_000_000_123L, 5_000_000_223L);
+    log.time(log.measured(0, 0), 5_000_000_123L, 5_000_000_223L);
     log.answer(log.measured(0, 0), RIGHT);
     Path file = directory.resolve("calls.csv");
     log.write(file, 5_000_000_000L);
@@ -180,7 +180,10 @@ class CallLogTest {
     CallLog log = new CallLog(1, Warmup.fixed(0), 2);
     for (int i = 0; i < 2; i++) {
       log.begin(log.measured(0, i), 0, 100);
-      log.time(log.measured(0, i), i == 0 ? 150 : Schedule.UNPLANNED, 200, 300);
+      if (i == 0) {
+        log.planned(log.measured(0, i), 150);
+      }
+      log.time(log.measured(0, i), 200, 300);
       log.answer(log.measured(0, i), RIGHT);
     }
     Path file = directory.resolve("calls.csv");
@@ -206,9 +209,32 @@ class CallLogTest {
     assertEquals(2, Files.readAllLines(file).size());
   }
 
+  @Test
+  void aCallThatIsNeverMadeLeavesNoRow() throws IOException {
+    CallLog log = new CallLog(1, Warmup.fixed(0), 2);
+    log.begin(log.arrived(0), 0, 100);
+    log.planned(log.arrived(0), 900);
+    log.leave(0);
+    log.cutOff(500);
+    assertEquals(0, log.measured());
+  }
+
+  @Test
+  void theResponseTimeCountsFromWhenACallWasDue() {
+    CallLog log = new CallLog(1, Warmup.fixed(0), 3);
+    for (int i = 0; i < 3; i++) {
+      log.begin(log.arrived(i), 0, 0);
+      log.planned(log.arrived(i), 100);
+      log.time(log.arrived(i), 100 + 10 * i, 107 + 10 * i);
+      log.answer(log.arrived(i), RIGHT);
+    }
+    assertEquals(17, log.medianResponseNanos());
+    assertEquals(7, log.medianNanos());
+  }
+
   private static void make(CallLog log, int thread, int slot, long start, Answer answer) {
     log.begin(slot, thread, start);
-    log.time(slot, Schedule.UNPLANNED, start, start + 7);
+    log.time(slot, start, start + 7);
     log.answer(slot, answer);
   }
 }

@@ -86,26 +86,6 @@ class MeasuringLoopTest {
   }
 
   @Test
-  void theWaitUntilACallIsDueIsInNoTimeAndItsInstantIsLogged() throws Exception {
-    Schedule slow =
-        () -> {
-          long due = System.nanoTime();
-          Thread.sleep(50);
-          return due;
-        };
-    CallLog log = new CallLog(1, Warmup.fixed(0), 5);
-    new MeasuringLoop(new Quiet(), log, slow, 1, Warmup.fixed(0), 5, List.of()).run(Bounds.NONE);
-    assertTrue(log.medianNanos() < TimeUnit.MILLISECONDS.toNanos(50), log.medianNanos() + " ns");
-    Path file = directory.resolve("calls.csv");
-    log.write(file, 0);
-    for (String row : Files.readAllLines(file).subList(1, 6)) {
-      String[] cells = row.split(",");
-      long waited = Long.parseLong(cells[4]) - Long.parseLong(cells[3]);
-      assertTrue(waited >= TimeUnit.MILLISECONDS.toNanos(50), row);
-    }
-  }
-
-  @Test
   void noThreadMeasuresBeforeAllAreWarm() throws Exception {
     Queue<Long> order = new ConcurrentLinkedQueue<>();
     Client oneSlow =

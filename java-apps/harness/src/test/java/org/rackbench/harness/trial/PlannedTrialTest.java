@@ -1,6 +1,7 @@
 package org.rackbench.harness.trial;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -39,6 +40,26 @@ class PlannedTrialTest {
       assertTrue(
           e.getMessage().startsWith("plan.jsonl:1: 'drawing' is %s, ".formatted(unknown)),
           e.getMessage());
+    }
+  }
+
+  @Test
+  void anArrivalIsReadAndWhatIsNoneIsRefused() {
+    Map<String, Object> said = Map.of("rate", 200, "spacing", "poisson", "lead_s", 2);
+    assertEquals(new Arrival(200, true, 2), Arrival.of(said, "plan.jsonl:1"));
+    assertNull(Arrival.of(null, "plan.jsonl:1"));
+    for (Object wrong :
+        new Object[] {
+          "200",
+          Map.of("rate", 200),
+          Map.of("rate", 0, "spacing", "even", "lead_s", 2),
+          Map.of("rate", "fast", "spacing", "even", "lead_s", 2),
+          Map.of("rate", 200, "spacing", "odd", "lead_s", 2),
+          Map.of("rate", 200, "spacing", "even", "lead_s", 0.1),
+          Map.of("rate", 200, "spacing", "even", "lead_s", 2, "burst", 3)
+        }) {
+      BadInput e = assertThrows(BadInput.class, () -> Arrival.of(wrong, "plan.jsonl:1"));
+      assertTrue(e.getMessage().startsWith("plan.jsonl:1: 'arrival' is "), e.getMessage());
     }
   }
 }

@@ -28,7 +28,7 @@ class SteadyRuleTest {
     WarmupPhase phase = new WarmupPhase(warmup, log, 1, System::nanoTime, () -> 0);
     int made = 0;
     while (phase.goesOn(made)) {
-      log.time(made, Schedule.UNPLANNED, 0, Math.round(times[made] * 1e6));
+      log.time(made, 0, Math.round(times[made] * 1e6));
       log.answer(made, new Answer(null, 0, 0, 0, 0));
       phase.made(++made);
     }
@@ -102,7 +102,7 @@ class SteadyRuleTest {
     WarmupPhase phase = new WarmupPhase(warmup, log, 1, System::nanoTime, () -> 0);
     int made = 0;
     while (phase.goesOn(made)) {
-      log.time(made, Schedule.UNPLANNED, 0, 1000);
+      log.time(made, 0, 1000);
       log.bad(made, CallLog.Status.ERROR, "refused");
       phase.made(++made);
     }
@@ -120,7 +120,7 @@ class SteadyRuleTest {
     int made = 0;
     while (phase.goesOn(made)) {
       clock.addAndGet(10_000_000);
-      log.time(made, Schedule.UNPLANNED, 0, 10_000_000 + made % 3);
+      log.time(made, 0, 10_000_000 + made % 3);
       log.answer(made, new Answer(null, 0, 0, 0, 0));
       phase.made(++made);
     }

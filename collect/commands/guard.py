@@ -1,0 +1,43 @@
+"""Runs what the command line asked for; what goes wrong is one message, and an exit code."""
+
+import argparse
+import os
+import sys
+
+from collect.commands.exits import BAD_INPUT, GOOD
+from collect.errors import InputError
+
+INTERRUPTED = 130
+
+
+def guarded(program: str, options: argparse.Namespace) -> int:
+    """Run one subcommand and return its exit code; bad input is one message, not a traceback."""
+    try:
+        code: int = options.run(options)
+        sys.stdout.flush()
+    except InputError as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return GOOD
+    except OSError as error:
+        print(
+            f"{program}: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr
+        )
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        duckdb = sys.modules.get("duckdb")
+        if duckdb is None or not isinstance(error, duckdb.Error):
+            raise
+        # For example a full disk, for which DuckDB does not raise an OSError.
+        reason = str(error).partition("\n")[0]
+        print(
+            f"{program}: the calls cannot be read or exported ({reason}); correct that and run the "
+            "same command again",
+            file=sys.stderr,
+        )
+        return BAD_INPUT
+    return code

@@ -1,0 +1,1 @@
+"""The program `rackbench`: one door to playbooks and analysis."""

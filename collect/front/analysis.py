@@ -1,0 +1,70 @@
+"""The commands of `collect` as those of `rackbench`: under its name, saying what runs behind."""
+
+import argparse
+import re
+import shlex
+import sys
+from collections.abc import Callable
+from types import ModuleType
+
+from collect.commands import (
+    anova,
+    archive,
+    check,
+    compare,
+    export,
+    import_log,
+    look,
+    plan,
+    power,
+    report,
+    rerun,
+    status,
+)
+from collect.commands.arguments import Commands
+from collect.front.kit import kit_of
+from collect.project import find_project
+
+FOLLOWING: tuple[ModuleType, ...] = (status, check, report, compare, power)
+KEEPING: tuple[ModuleType, ...] = (archive, rerun, export, import_log)
+FURTHER: tuple[ModuleType, ...] = (plan, anova, look)
+
+_COLLECT = re.compile(r"\bcollect (?=[a-z])")
+
+
+def add(commands: Commands, module: ModuleType) -> None:
+    """Add a command of `collect`."""
+    before = set(commands.choices)
+    module.add(commands)
+    (name,) = set(commands.choices) - before
+    parser: argparse.ArgumentParser = commands.choices[name]
+    parser.description = _COLLECT.sub("rackbench ", parser.description or "")
+    parser.epilog = _COLLECT.sub("rackbench ", parser.epilog or "")
+    parser.add_argument("--verbose", action="store_true", help="print the command that is run")
+    parser.set_defaults(run=_shown(parser.get_default("run")))
+    if module is report:
+        parser.set_defaults(link=True)
+    if module is rerun:
+        parser.set_defaults(run=_shown(_rerun))
+
+
+def _shown(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """Return what runs a command, after printing it where that is asked for."""
+
+    def shown(options: argparse.Namespace) -> int:
+        if options.verbose:
+            words = [word for word in sys.argv[1:] if word != "--verbose"]
+            print(shlex.join(["collect", *words]), file=sys.stderr)
+        return run(options)
+
+    return shown
+
+
+def _rerun(options: argparse.Namespace) -> int:
+    """Measure an archived run again: on the project's machines, where there is a project."""
+    given = [options.inventory] if options.inventory else None
+    asked = {"inventory": given, "settings": [], "more": []}
+    kit = kit_of(argparse.Namespace(**{**vars(options), **asked}))
+    if find_project() is not None:
+        options.inventory = kit.inventories[0]
+    return rerun.run(options)

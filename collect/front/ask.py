@@ -1,0 +1,44 @@
+"""Questions to the person at the terminal, and what a command needs of this machine."""
+
+import getpass
+import os
+import subprocess
+import sys
+
+from collect.errors import InputError
+
+
+def is_agreed(question: str, *, is_yes: bool) -> bool:
+    """Return whether the person agrees; raises InputError where nobody can be asked."""
+    if is_yes:
+        return True
+    if not sys.stdin.isatty():
+        raise InputError("nobody can be asked here; add --yes to agree beforehand")
+    try:
+        answer = input(f"{question} [y/N] ")
+    except EOFError:
+        answer = ""
+    if answer.strip().lower() in {"y", "yes"}:
+        return True
+    print("nothing was changed")
+    return False
+
+
+def has_root() -> bool:
+    """Return whether this account is root, or may use sudo without a password."""
+    if os.geteuid() == 0:
+        return True
+    try:
+        done = subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False)
+    except FileNotFoundError:
+        return False
+    return done.returncode == 0
+
+
+def demand_root(what: str) -> None:
+    """Raise InputError unless this account may act as root."""
+    if not has_root():
+        raise InputError(
+            f"{what} needs root on this machine; run it as root, or let {getpass.getuser()} use "
+            "sudo without a password"
+        )

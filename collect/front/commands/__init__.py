@@ -1,0 +1,1 @@
+"""The commands that `rackbench` adds to those of `collect`, one in each file."""

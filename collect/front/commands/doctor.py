@@ -1,0 +1,346 @@
+"""`rackbench doctor`: what is missing on this machine and on those of the inventory."""
+
+import argparse
+import getpass
+import platform
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from collect.commands.arguments import Commands, command
+from collect.commands.exits import FINDINGS, GOOD
+from collect.errors import InputError
+from collect.files import MIB, free_mb
+from collect.front import ports, ssh
+from collect.front.ask import has_root
+from collect.front.inventory import Inventory, Node, read_inventory
+from collect.front.kit import NO_CHECKOUT, Kit, add_kit, kit_of
+from collect.printable import printable
+
+_AT_ONCE = 10
+_EDITOR = "${EDITOR:-nano}"
+_MEMORY_FILE = Path("/proc/meminfo")
+_ANALYSIS_MB, _LAB_DISK_MB, _RESULTS_MB = 1500, 10_000, 1000
+_NODE_MEMORY_MB = 1800
+_CLOCKS_S = 2.0
+_ASKED = shlex.join(
+    [
+        "sh",
+        "-c",
+        "echo time $(date +%s.%N); sudo -n true 2>/dev/null && echo can-sudo; "
+        '[ "$(id -u)" = 0 ] && echo is-root; command -v python3 >/dev/null && echo has-python; '
+        "awk '/^MemTotal/ {print \"memory-mb\", int($2 / 1024)}' /proc/meminfo",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong, and the command that mends it."""
+
+    text: str
+    mend: str
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "doctor",
+        run,
+        "say what is missing before anything starts",
+        """\
+Look at this machine and at those of the inventory, and change nothing: Python, root, memory
+and disk, ports, clocks, names, keys. Each finding comes with the command that mends it.
+
+examples:
+  rackbench doctor
+  rackbench doctor -i inventory/mylab""",
+    )
+    add_kit(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    findings = list(examine(options))
+    for finding in findings:
+        print(f"- {finding.text}\n  mend: {finding.mend}")
+    number = len(findings) or "no"
+    print(f"{number} finding{'' if len(findings) == 1 else 's'}")
+    return FINDINGS if findings else GOOD
+
+
+def examine(options: argparse.Namespace) -> Iterator[Finding]:
+    """Yield what is wrong, and print what was looked at."""
+    print(f"this machine: Python {platform.python_version()}, {memory_mb()} MiB of memory")
+    yield from of_python(sys.version_info[:2])
+    try:
+        kit = kit_of(options)
+    except InputError as error:
+        yield Finding(str(error), _mend_checkout(str(error)))
+        return
+    yield from of_this_machine(kit)
+    try:
+        inventory = read_inventory(kit)
+        problems = inventory.problems()
+    except InputError as error:
+        yield Finding(str(error), f"{_EDITOR} {shlex.quote(_hosts_file(kit))}")
+        return
+    print(f"{inventory.name}: {inventory.machines()}", flush=True)
+    for problem in problems:
+        yield Finding(problem, f"{_EDITOR} {shlex.quote(_hosts_file(kit))}")
+    if inventory.is_virtual:
+        yield from of_virtual_lab(inventory, memory_mb("MemAvailable"))
+    elif not problems:
+        yield from of_clock(_is_synchronised())
+        yield from of_machines(inventory)
+
+
+def of_python(version: tuple[int, ...]) -> Iterator[Finding]:
+    """Yield a finding for a Python that is too old."""
+    if version < (3, 11):
+        found = ".".join(map(str, version))
+        yield Finding(f"this Python is {found}, 3.11 is needed", "apt-get install python3")
+
+
+def of_this_machine(kit: Kit) -> Iterator[Finding]:
+    """Yield what this machine lacks for any lab."""
+    if memory_mb() < _ANALYSIS_MB:
+        yield Finding(
+            f"this machine has {memory_mb()} MiB of memory, long reports take {_ANALYSIS_MB}",
+            "free -m   # use a machine with more for `rackbench report`",
+        )
+    if (free := free_mb(kit.root)) < _RESULTS_MB:
+        yield Finding(
+            f"{kit.root} has {free} MiB free, results need {_RESULTS_MB}",
+            f"du -xh --max-depth=2 {shlex.quote(str(kit.root))} | sort -h | tail",
+        )
+    for program, package in (("ssh", "openssh-client"), ("git", "git")):
+        if shutil.which(program) is None:
+            yield Finding(f"{program} is not installed", f"sudo apt-get install {package}")
+    if not (kit.checkout / "java-apps/dist/SHA256SUMS").is_file() and not has_root():
+        yield Finding(
+            "nothing is built yet, and building installs Maven, which needs root",
+            f"sudo make -C {shlex.quote(str(kit.checkout))} build",
+        )
+    try:
+        socket.gethostbyname(socket.gethostname())
+    except OSError:
+        name = socket.gethostname()
+        yield Finding(
+            f"this machine does not know its own name {name}",
+            f"echo 127.0.1.1 {name} | sudo tee -a /etc/hosts",
+        )
+
+
+def of_virtual_lab(inventory: Inventory, available_mb: int) -> Iterator[Finding]:
+    """Yield what this machine lacks for the virtual lab."""
+    values = inventory.hostvars[inventory.nodes[0].name]
+    addresses = {str(node.address) for node in inventory.nodes}
+    lab, prefix = str(values.get("rackbench_lab")), str(values.get("virtual_lab_prefix"))
+    if not has_root():
+        yield Finding("the virtual lab needs root", "sudo -v, or run rackbench as root")
+    bridges = _links(prefix)
+    if is_up := any(link.startswith(f"{lab}-") for link in bridges):
+        print(f"the virtual lab {lab} is up: rackbench lab down removes it")
+    elif bridges:
+        yield Finding(
+            f"the network {prefix}.0/24 is taken on this machine by {', '.join(bridges)}",
+            "rackbench lab up -e virtual_lab_prefix=10.99.0",
+        )
+    needed = len(addresses) * int(str(values.get("virtual_lab_memory_mb", 2048))) // 2
+    if available_mb < needed and not is_up:
+        yield Finding(
+            f"{available_mb} MiB of memory are available, {len(addresses)} virtual machines need "
+            f"{needed}",
+            f"{_EDITOR} {shlex.quote(_hosts_file(inventory.kit))}   # fewer workers",
+        )
+    if (free := free_mb(Path("/var/lib"))) < _LAB_DISK_MB and not is_up:
+        yield Finding(
+            f"/var/lib has {free} MiB free, the lab needs {_LAB_DISK_MB}",
+            "sudo du -xh --max-depth=2 /var | sort -h | tail",
+        )
+
+
+def of_clock(is_synchronised: bool | None) -> Iterator[Finding]:
+    """Yield a finding for a clock that no time server keeps; None is not known."""
+    if is_synchronised is False:
+        yield Finding("no time server keeps this machine's clock", "sudo timedatectl set-ntp true")
+
+
+def of_machines(inventory: Inventory) -> Iterator[Finding]:
+    """Yield what the machines of an inventory lack; all are asked at once."""
+    keys = {node.key for node in inventory.nodes if node.key}
+    for key in sorted(keys):
+        yield from of_key(Path(key).expanduser())
+    sockets = ports.wanted(inventory)
+
+    def examined(node: Node) -> list[Finding]:
+        return of_machine(inventory, node, sockets.get(node.name, {}))
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for found in pool.map(examined, inventory.nodes):
+            yield from found
+
+
+def of_key(key: Path) -> Iterator[Finding]:
+    """Yield what is wrong with a private key."""
+    if not key.is_file():
+        yield Finding(f"there is no key {key}", f"ssh-keygen -t ed25519 -f {shlex.quote(str(key))}")
+    elif key.stat().st_mode & 0o077:
+        mend = f"chmod 600 {shlex.quote(str(key))}"
+        yield Finding(f"others may read the key {key}, so ssh refuses it", mend)
+
+
+def of_machine(inventory: Inventory, node: Node, sockets: ports.Sockets) -> list[Finding]:
+    """Return what one machine lacks: name, port, host key, login, and what playbooks need."""
+    label = f"{node.name} ({ssh.known_as(node)})"
+    if "Proxy" not in node.arguments and (closed := _closed(node)):
+        return [Finding(f"{label}: {closed[0]}", closed[1])]
+    if not ssh.known_fingerprints(node):
+        return [Finding(f"{label}: its SSH host key is not in known_hosts", "rackbench trust")]
+    before = time.time()
+    done = ssh.answer(node, _ASKED)
+    after = time.time()
+    if done.returncode == 255:
+        reason = (done.stderr.strip().splitlines() or ["no reason"])[-1]
+        key = f"-i {shlex.quote(node.key)} " if node.key else ""
+        return [
+            Finding(
+                f"{label}: no login ({printable(reason)})",
+                f"ssh-copy-id {key}-p {node.port} {_target(node)}",
+            )
+        ]
+    found = list(of_answer(inventory.kit, node, done.stdout, (before, after)))
+    return found or list(of_ports(inventory.kit, node, sockets))
+
+
+def of_answer(
+    kit: Kit, node: Node, said: str, between: tuple[float, float]
+) -> Iterator[Finding]:
+    """Yield what a machine lacks by its own words; it was asked between two moments."""
+    label = f"{node.name} ({ssh.known_as(node)})"
+    facts = {words[0]: words[-1] for line in said.splitlines() if (words := line.split())}
+    yield from _of_root(kit, node, label, facts)
+    if "has-python" not in facts:
+        yield Finding(f"{label}: has no python3", f"{_reach(node)} sudo apt-get install python3")
+    memory = facts.get("memory-mb", "")
+    if memory.isdigit() and int(memory) < _NODE_MEMORY_MB:
+        yield Finding(
+            f"{label}: has {memory} MiB of memory, its services need {_NODE_MEMORY_MB}",
+            f"{_EDITOR} {shlex.quote(_lab_file(kit))}   # lower the heaps",
+        )
+    clock = facts.get("time", "")
+    seconds = float(clock) if clock.replace(".", "", 1).isdigit() else between[0]
+    off = max(between[0] - seconds, seconds - between[1], 0.0)
+    if off > _CLOCKS_S:
+        yield Finding(
+            f"{label}: its clock is {off:.0f} s off from this machine's",
+            f"{_reach(node)} sudo timedatectl set-ntp true",
+        )
+
+
+def _of_root(kit: Kit, node: Node, label: str, facts: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield why playbooks could not act as root on a machine."""
+    user = node.user or getpass.getuser()
+    edit = f"{_EDITOR} {shlex.quote(_hosts_file(kit))}   # ansible_become: "
+    if "is-root" in facts:
+        if node.becomes and "can-sudo" not in facts:
+            yield Finding(f"{label}: {user} needs no sudo, and sudo is not there", f"{edit}false")
+    elif not node.becomes:
+        yield Finding(f"{label}: {user} is not root", f"{edit}true")
+    elif "can-sudo" not in facts:
+        rule = f"echo '{user} ALL=(ALL) NOPASSWD: ALL' | sudo tee /etc/sudoers.d/{user}"
+        yield Finding(
+            f"{label}: {user} may not use sudo without a password",
+            f"{_reach(node)} {shlex.quote(rule)}",
+        )
+
+
+def of_ports(kit: Kit, node: Node, sockets: ports.Sockets) -> Iterator[Finding]:
+    """Yield what holds a port on a machine that a service of the kit needs."""
+    for one in ports.holders(kit, node, sockets) if sockets else ():
+        named = "no unit" if one.unit == "none" else one.unit
+        if one.unit.endswith((".service", ".socket")):
+            mend = f"{_reach(node)} sudo systemctl disable --now {shlex.quote(one.unit)}"
+        else:
+            mend = f"{_EDITOR} {shlex.quote(_lab_file(kit))}   # {one.variable}: another port"
+        yield Finding(
+            f"{node.name} ({ssh.known_as(node)}): port {one.port} is held by {one.process} "
+            f"({named}, account {one.account})",
+            mend,
+        )
+
+
+def _target(node: Node) -> str:
+    return f"{node.user}@{node.address}" if node.user else node.address
+
+
+def _reach(node: Node) -> str:
+    """Return the beginning of a command that runs something on a machine, and may ask there."""
+    key = f"-i {shlex.quote(node.key)} " if node.key else ""
+    return f"ssh {key}-p {node.port} -t {_target(node)}"
+
+
+def memory_mb(kind: str = "MemTotal") -> int:
+    """Return this machine's memory in MiB, all of it or what is available."""
+    for line in _MEMORY_FILE.read_text(encoding="utf-8").splitlines():
+        if line.startswith(f"{kind}:"):
+            return int(line.split()[1]) * 1024 // MIB
+    return 0
+
+
+def _closed(node: Node) -> tuple[str, str] | None:
+    """Return why no connection to a machine's SSH port can be made, and what helps; else None."""
+    try:
+        socket.create_connection((node.address, node.port), ssh.CONNECT_S).close()
+    except socket.gaierror:
+        line = f"echo ADDRESS {node.address}"
+        return "no name server here knows that name", f"{line} | sudo tee -a /etc/hosts"
+    except OSError as error:
+        reason = f"its port {node.port} cannot be reached ({error.strerror or error})"
+        return reason, f"ping -c 3 {shlex.quote(node.address)}   # is it on, and at this address?"
+    return None
+
+
+def _links(prefix: str) -> list[str]:
+    """Return the network links of this machine that have an address with this beginning."""
+    command = ["ip", "-o", "-4", "address", "show"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return []
+    rows = [line.split() for line in done.stdout.splitlines()]
+    return [row[1] for row in rows if len(row) > 3 and row[3].startswith(f"{prefix}.")]
+
+
+def _is_synchronised() -> bool | None:
+    """Return whether a time server keeps this clock; None where nothing tells."""
+    command = ["timedatectl", "show", "-p", "NTPSynchronized", "--value"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return None
+    return {"yes": True, "no": False}.get(done.stdout.strip())
+
+
+def _hosts_file(kit: Kit) -> str:
+    path = Path(kit.inventories[0])
+    return str(path / "hosts.yml" if path.is_dir() else path)
+
+
+def _lab_file(kit: Kit) -> str:
+    return str(Path(_hosts_file(kit)).parent / "group_vars/all/lab.yml")
+
+
+def _mend_checkout(text: str) -> str:
+    if text == NO_CHECKOUT:
+        return "use it for reports as it is, or run rackbench from a clone"
+    return text.rpartition(": ")[2] if "make -C" in text else "correct rackbench.yml"

@@ -1,0 +1,221 @@
+"""`rackbench init`: a project directory outside any checkout."""
+
+import argparse
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from collect.commands.arguments import Commands, command
+from collect.commands.exits import GOOD
+from collect.errors import InputError
+from collect.front.inventory import UNFILLED
+from collect.front.kit import NO_CHECKOUT, find_checkout, is_checkout
+from collect.project import MARK, find_project
+
+_NAME = re.compile(r"[a-z][a-z0-9-]*")
+_ADDRESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:-]*")
+_WORD = re.compile(r"[^\s'\"{}#]+")
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "init",
+        run,
+        "make a project directory",
+        """\
+Make a project directory outside any checkout: an inventory with hosts.yml and lab.yml,
+studies/ for studies of your own, and results/. It remembers the checkout whose playbooks
+it uses; commands that run inside it find all of these. On a terminal it asks for what no
+option gives; elsewhere hosts.yml says FILL-IN where an address belongs. One machine may be
+client, broker and worker at once.
+
+examples:
+  rackbench init mylab
+  rackbench init mylab --client 192.168.1.11 --broker 192.168.1.12 --worker 192.168.1.13 \\
+      --worker 192.168.1.14 --user debian --key ~/.ssh/id_ed25519
+  rackbench init trial --virtual        # the lab on this machine""",
+    )
+    parser.add_argument("directory", metavar="DIRECTORY", type=Path, help="does not exist yet")
+    parser.add_argument("--virtual", action="store_true", help="use the virtual lab")
+    parser.add_argument("--client", metavar="ADDRESS", help="the machine that makes the calls")
+    parser.add_argument("--broker", metavar="ADDRESS", help="the machine of the message broker")
+    parser.add_argument(
+        "--worker",
+        dest="workers",
+        metavar="ADDRESS",
+        action="append",
+        default=[],
+        help="a machine that serves; may be given again",
+    )
+    parser.add_argument("--user", help="an account that may use sudo without a password there")
+    parser.add_argument("--key", metavar="FILE", help="the private SSH key that it accepts")
+    parser.add_argument(
+        "--checkout", type=Path, help="the clone of rackbench to use (default: the one this is)"
+    )
+    parser.add_argument(
+        "--verbose", action="store_true", help="print each file that is written"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    target: Path = options.directory.absolute()
+    _demand_free(target)
+    checkout = _checkout(options.checkout)
+    if options.virtual:
+        hosts = (checkout / "inventory/virtual/hosts.yml").read_text(encoding="utf-8")
+        lab = (checkout / "inventory/virtual/group_vars/all/lab.yml").read_text(encoding="utf-8")
+    else:
+        hosts = _hosts(options)
+        lab = (checkout / "inventory/example/group_vars/all/lab.yml").read_text(encoding="utf-8")
+        lab = lab.replace("rackbench_lab: mylab", f"rackbench_lab: {target.name}")
+    files = {
+        MARK: f"# The clone of rackbench whose playbooks this project uses.\n"
+        f"checkout: {json.dumps(str(checkout))}\n",
+        "inventory/hosts.yml": hosts,
+        "inventory/group_vars/all/lab.yml": lab,
+    }
+    _write(target, files)
+    if options.verbose:
+        print("\n".join(str(target / name) for name in files))
+    _say_next(target, options, is_filled=UNFILLED not in hosts)
+    return GOOD
+
+
+def _demand_free(target: Path) -> None:
+    if target.exists() or target.is_symlink():
+        raise InputError(f"{target}: exists already; name a directory that does not")
+    if not _NAME.fullmatch(target.name):
+        raise InputError(
+            f"{target.name!r} cannot name a lab; begin with a letter and use small letters, digits "
+            "and hyphens"
+        )
+    for parent in target.parents:
+        if is_checkout(parent) or (parent / MARK).is_file():
+            raise InputError(
+                f"{target}: would lie in {parent}, which is a "
+                f"{'checkout' if is_checkout(parent) else 'project'} itself; name a directory "
+                "outside it"
+            )
+
+
+def _checkout(given: Path | None) -> Path:
+    found = given.absolute() if given else find_checkout(find_project())
+    if found is None:
+        raise InputError(f"{NO_CHECKOUT}, or name the clone with --checkout")
+    if not is_checkout(found):
+        raise InputError(f"{found}: is no clone of rackbench; name its directory with --checkout")
+    return found
+
+
+def _hosts(options: argparse.Namespace) -> str:
+    client = _answer(options.client, "Address or name of the client, which makes the calls")
+    usual = client if sys.stdin.isatty() else ""
+    broker = _answer(options.broker, "Address or name of the broker's machine", usual)
+    said = options.workers or _answer(None, "Addresses of the workers, with blanks between").split()
+    user = _answer(options.user, "Account with sudo on these machines", "debian", _WORD)
+    key = _answer(options.key, "Private SSH key that it accepts", "~/.ssh/id_ed25519", _WORD)
+    workers = said if UNFILLED not in said else [UNFILLED] * 3
+    for address in (client, broker, *workers):
+        if not _ADDRESS.fullmatch(address):
+            raise InputError(f"{address!r} is neither an address nor a name of a machine")
+    if len(set(workers)) < len(workers) and UNFILLED not in workers:
+        raise InputError(f"a worker is named twice in {' '.join(workers)}; name each once")
+    return hosts_text(client, broker, workers, user, key)
+
+
+def _answer(
+    given: str | None, question: str, usual: str = "", form: re.Pattern[str] | None = None
+) -> str:
+    """Return what an option gave, or what the person answers, or the usual; else FILL-IN."""
+    if given is None and sys.stdin.isatty():
+        given = _typed(f"{question}{f' [{usual}]' if usual else ''}: ")
+    answer = given or usual or UNFILLED
+    if form is not None and not form.fullmatch(answer):
+        raise InputError(f"{answer!r} has blanks, quotes or braces; give a plain word")
+    return answer
+
+
+def _typed(question: str) -> str:
+    try:
+        return input(question).strip()
+    except EOFError:
+        raise InputError("no answer came and nothing was made; run the command again") from None
+
+
+def hosts_text(client: str, broker: str, workers: Sequence[str], user: str, key: str) -> str:
+    """Return hosts.yml; a machine that has several parts has one name in several groups."""
+    names: dict[str, str] = {}
+
+    def group(role: str, addresses: Sequence[str]) -> str:
+        lines = [f"        {role}:", "          hosts:"]
+        for number, address in enumerate(addresses, 1):
+            part = f"worker{number}" if role == "workers" else f"{role}1"
+            name = part if address == UNFILLED else names.setdefault(address, part)
+            lines.append(f"            {name}:")
+            lines.append(f"              ansible_host: {json.dumps(address)}")
+        return "\n".join(lines)
+
+    return f"""\
+# The machines. Correct what differs, then run: rackbench doctor
+all:
+  children:
+    control:
+      hosts:
+        localhost:
+          ansible_connection: local
+          ansible_python_interpreter: "{{{{ ansible_playbook_python }}}}"
+    nodes:
+      vars:
+        # An account on every machine that may use sudo without a password, and the key it accepts.
+        ansible_user: {json.dumps(user)}
+        ansible_port: 22
+        ansible_ssh_private_key_file: {json.dumps(key)}
+        ansible_become: true
+        # Behind a jump host:
+        # ansible_ssh_common_args: -o ProxyJump=me@gateway.example.org
+      children:
+        # An address, or a name that this machine can look up. Where SSH goes over another network
+        # than the bench, add node_address: with the IPv4 address on the bench's network.
+{group("client", [client])}
+{group("broker", [broker])}
+        # Worker k of a study is the k-th one here.
+{group("workers", workers)}
+"""
+
+
+def _write(target: Path, files: dict[str, str]) -> None:
+    """Write the directory whole or not at all."""
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        for name, text in files.items():
+            path = part / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        for name in ("studies", "results"):
+            (part / name).mkdir()
+        part.rename(target)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+
+
+def _say_next(target: Path, options: argparse.Namespace, *, is_filled: bool) -> None:
+    print(f"{target} is a project directory now. Next:\n")
+    print(f"  cd {shlex.quote(str(options.directory))}")
+    if not is_filled:
+        print(f"  ${{EDITOR:-nano}} inventory/hosts.yml   # addresses, where it says {UNFILLED}")
+    print("  rackbench doctor                 # what is missing, before anything starts")
+    if options.virtual:
+        print("  rackbench lab up                 # boot the virtual machines")
+    else:
+        print("  rackbench trust                  # take in the machines' SSH host keys")
+    print("  rackbench site                   # provision the machines")
+    print("  rackbench run sort               # sweep the study sort in its profile demo")

@@ -1,0 +1,79 @@
+"""`rackbench night`: sweeps that run every night."""
+
+import argparse
+import re
+
+from collect.commands.arguments import Commands, command
+from collect.errors import InputError
+from collect.front.inventory import read_inventory
+from collect.front.kit import add_kit, kit_of
+from collect.front.play import Play, play
+from collect.run.study import find_study, load_study
+
+_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "night",
+        run,
+        "sweep studies every night",
+        """\
+From now on, sweep these studies every night, in order, each going on where it was; no trial
+starts after --until. It installs a systemd timer on this machine, or prints the line for
+cron where there is no systemd. `--stop` removes it; results stay.
+
+examples:
+  rackbench night sort overhead --from 22:00 --until 06:30
+  rackbench night sort --from 20:00 --until 07:00 --days Mon,Tue,Wed,Thu
+  rackbench night --stop""",
+    )
+    add_kit(parser)
+    parser.add_argument("studies", metavar="STUDY", nargs="*", help="studies, in their order")
+    parser.add_argument("--from", dest="begin", type=_time, default="22:00", metavar="HH:MM")
+    parser.add_argument("--until", dest="end", type=_time, default="06:30", metavar="HH:MM")
+    parser.add_argument("--profile", default="overnight", help="their profile (default: overnight)")
+    parser.add_argument("--days", type=_days, default=[], help="Mon,Fri, say (default: every day)")
+    parser.add_argument("--check", action="store_true", help="show what it would write")
+    parser.add_argument("--stop", action="store_true", help="stop sweeping at night")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    kit = kit_of(options)
+    shown = ("--check", "--diff") if options.check else ()
+    if options.stop:
+        stop = Play("overnight.yml", {"overnight_state": "absent"}, shown, guess_s=5)
+        return play(kit, [[stop]], options.again)
+    if not options.studies:
+        raise InputError("no study is named; name those to sweep, such as sort, or give --stop")
+    if options.begin == options.end:
+        raise InputError(f"a night from {options.begin} to {options.end} has no length; change one")
+    inventory = read_inventory(kit)
+    inventory.demand_bench()
+    for name in options.studies:
+        load_study(find_study(name)).profile(options.profile, len(inventory.groups["workers"]))
+    variables = {
+        "overnight_begin": options.begin,
+        "overnight_end": options.end,
+        "overnight_studies": options.studies,
+        "overnight_profile": options.profile,
+        "overnight_days": options.days,
+    }
+    return play(kit, [[Play("overnight.yml", variables, shown, guess_s=8)]], options.again)
+
+
+def _time(text: str) -> str:
+    if not _TIME.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no time of day; write it as 22:00")
+    return text
+
+
+def _days(text: str) -> list[str]:
+    days = text.split(",")
+    if unknown := [day for day in days if day not in _DAYS]:
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is no day; use {', '.join(_DAYS)}")
+    return days

@@ -1,0 +1,158 @@
+"""`rackbench run`: a sweep, attached to this terminal until Ctrl-C."""
+
+import argparse
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from collect.commands.arguments import Commands, add_fit, command, natural
+from collect.commands.exits import FINDINGS, GOOD
+from collect.commands.guard import INTERRUPTED
+from collect.commands.plan import planned
+from collect.errors import InputError
+from collect.front.estimates import Estimates
+from collect.front.inventory import Inventory, read_inventory
+from collect.front.kit import Kit, add_kit, kit_of
+from collect.front.play import Course, Play, begin, explain, follow
+from collect.front.process import remember, remembered
+from collect.front.screen import Screen
+from collect.front.sweeping import Sweeping
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d")
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "run",
+        run,
+        "sweep studies",
+        """\
+Sweep one or more studies on machines that `rackbench site` provisioned, and write the
+report. Ctrl-C detaches and the sweep goes on; the same command attaches again. A run that was
+stopped goes on where it was: sealed trials stay.
+
+examples:
+  rackbench run sort
+  rackbench run sort overhead --profile paper --run monday
+  rackbench run sort --profile paper --fit --deadline 06:30""",
+    )
+    add_kit(parser)
+    parser.add_argument("studies", metavar="STUDY", nargs="+", help="names of studies")
+    parser.add_argument("--profile", default="demo", help="their profile (default: demo)")
+    parser.add_argument("--run", dest="run_name", help="name of the run (default: STUDY-PROFILE)")
+    parser.add_argument("--seed", type=natural, help="seed of the plan (default: the study's)")
+    add_fit(parser)
+    parser.add_argument("--rotate", action="store_true", help="rotate workers between blocks")
+    parser.add_argument("--capture", action="store_true", help="keep packets of one further call")
+    parser.add_argument("--deadline", type=_deadline, help="start no trial after HH:MM")
+    parser.add_argument("--wait", action="store_true", help="wait for another sweep to end")
+    parser.add_argument(
+        "--without", metavar="MACHINES", help="go on without these, or without `unreachable` ones"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    kit = kit_of(options)
+    named = _runs(kit, options)
+    runs = [kit.root / "results" / one["run"] for one in named]
+    sweep = Play("sweep.yml", _variables(options), guess_s=300, progress=Sweeping(runs))
+    screen = Screen()
+    if process := remembered(runs):
+        screen.text(f"attached to the sweep that runs as process {process.pid}; log: {process.log}")
+        course = Course(sweep, process)
+    else:
+        inventory = read_inventory(kit)
+        inventory.demand_bench()
+        _demand_plans(options, inventory, named, runs)
+        course = begin(kit, sweep, screen)
+        remember(runs, course.process)
+        screen.text("Ctrl-C detaches; the sweep goes on, and the same command attaches again")
+    try:
+        follow([course], screen, Estimates([[sweep]], kit).left)
+    except KeyboardInterrupt:
+        screen.text(
+            f"detached; the sweep goes on as process {course.process.pid}\n"
+            f"attach again: {options.again}\nstop it:      kill -INT -{course.process.pid}\n"
+            f"log:          {course.process.log}"
+        )
+        return INTERRUPTED
+    if not course.is_good:
+        explain(course, screen, options.again)
+        return FINDINGS
+    several = kit.root / "results" / (options.run_name or options.profile)
+    page = (runs[0] if len(runs) == 1 else several) / "report.html"
+    screen.text(f"Report: {page.as_uri()}")
+    return GOOD
+
+
+def _runs(kit: Kit, options: argparse.Namespace) -> list[dict[str, str]]:
+    """Return study and run of each, as the sweep names them; raises InputError."""
+    if options.run_name is not None and not _NAME.fullmatch(options.run_name):
+        raise InputError(
+            f"the run {options.run_name!r} is not a valid name; use letters, digits, dots, hyphens "
+            "and underscores"
+        )
+    for name in options.studies:
+        if name.endswith((".yml", ".yaml")) or "," in name:
+            raise InputError(
+                f"{name!r} is no name of a study; copy a file into {kit.root / 'studies'} and give "
+                "its name without .yml"
+            )
+    rules = kit.plugin("filter_plugins/sweep.py")
+    found: list[dict[str, str]] = rules.named(
+        ",".join(options.studies), options.profile, options.run_name or ""
+    )
+    return found
+
+
+def _demand_plans(
+    options: argparse.Namespace,
+    inventory: Inventory,
+    named: Sequence[dict[str, str]],
+    runs: Sequence[Path],
+) -> None:
+    """Raise InputError where a run cannot be planned so, before any machine is asked."""
+    workers = len(inventory.groups["workers"])
+    asked = argparse.Namespace(**{**vars(options), "workers": workers})
+    for one, run in zip(named, runs, strict=True):
+        planned(asked, one["study"], run / "plan.jsonl")
+    away = set((options.without or "").split(",")) - {""}
+    may_go = {node.name for node in inventory.nodes if "client" not in node.groups}
+    may_go.add("unreachable")
+    if unknown := sorted(away - may_go):
+        raise InputError(
+            f"a sweep cannot go on without {', '.join(unknown)}; name some of "
+            f"{', '.join(sorted(may_go))}"
+        )
+
+
+def _variables(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what sweep.yml is told."""
+    told = {
+        "study": ",".join(options.studies),
+        "profile": options.profile,
+        "run": options.run_name,
+        "seed": None if options.seed is None else str(options.seed),
+        "deadline": options.deadline,
+        "without": options.without,
+    }
+    for name in ("fit", "rotate", "capture", "wait"):
+        told[name] = "true" if getattr(options, name) else None
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _deadline(text: str) -> str:
+    try:
+        if not _CLOCK.fullmatch(text):
+            datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no time; write HH:MM, or a date and time like 2026-03-02T06:00"
+        ) from None
+    return text

@@ -1,0 +1,63 @@
+"""`rackbench site`: provision the machines."""
+
+import argparse
+
+from collect.commands.arguments import Commands, command
+from collect.commands.exits import GOOD
+from collect.front.ask import is_agreed
+from collect.front.inventory import read_inventory
+from collect.front.kit import add_kit, kit_of
+from collect.front.play import Play, play
+
+_CHANGES = """\
+On each of them it
+  - installs Debian packages (a JDK, curl, nftables and others) and holds the installed versions
+  - adds accounts (rackbench, and those of its services), files below /opt/rackbench, /etc/rackbench
+    and /var/lib/rackbench, and services named rackbench-...
+  - closes every port but SSH and those of the bench, and lets SSH take keys only
+  - keeps the clock, writes the other machines' names into /etc/hosts, and sets governor, turbo,
+    swap, huge pages and kernel settings for steady times
+What is set already stays. `rackbench reset MACHINE` restores a machine, but keeps its packages.
+`--check` shows each change and makes none."""
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "site",
+        run,
+        "provision the machines",
+        """\
+Provision the machines of the inventory: build what is deployed, then install and start it.
+It says what changes and asks first. A second run changes nothing. A machine that fails is
+left out and named with its reason.
+
+examples:
+  rackbench site
+  rackbench site --check               # show each change, make none
+  rackbench site --limit worker3 --yes""",
+    )
+    add_kit(parser)
+    parser.add_argument("--limit", metavar="MACHINES", help="only these, with commas between")
+    parser.add_argument("--check", action="store_true", help="make no change, show each in the log")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    kit = kit_of(options)
+    inventory = read_inventory(kit)
+    inventory.demand_bench()
+    only = ("--limit", options.limit) if options.limit else ()
+    shown = ("--check", "--diff") if options.check else ()
+    if not options.check:
+        part = f", of which only {options.limit}" if options.limit else ""
+        print(f"{inventory.name} has {inventory.machines()}{part}.\n{_CHANGES}", flush=True)
+        if not is_agreed("Provision them?", is_yes=options.yes):
+            return GOOD
+    stages = [
+        [Play("build.yml", guess_s=150)],
+        [Play("site.yml", options=(*only, *shown), guess_s=180, counts=True)],
+    ]
+    return play(kit, stages, options.again)

@@ -1,0 +1,139 @@
+"""The machines of an inventory as Ansible reads it, and what is wrong with it."""
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from collect.errors import InputError
+from collect.front.kit import Kit
+from collect.printable import printable
+from collect.strict_json import parse_json
+
+UNFILLED = "FILL-IN"
+"""What stands in a new hosts.yml where an address belongs."""
+GROUPS = ("client", "broker", "workers")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One machine, and how SSH reaches it; `arguments` are further ones for ssh.
+
+    With `becomes`, Ansible uses sudo there.
+    """
+
+    name: str
+    address: str
+    port: int
+    user: str
+    key: str
+    arguments: str
+    groups: tuple[str, ...]
+    becomes: bool = True
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """What Ansible knows of the machines before it asks any of them."""
+
+    kit: Kit
+    groups: Mapping[str, Sequence[str]]
+    hostvars: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The machines of the bench, in the inventory's order."""
+        return [self._node(name) for name in self.groups.get("nodes", ())]
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether `rackbench lab up` makes its machines."""
+        return any(one.get("rackbench_lab_kind") == "virtual" for one in self.hostvars.values())
+
+    @property
+    def name(self) -> str:
+        """Where it is, for people."""
+        return ", ".join(self.kit.inventories)
+
+    def problems(self) -> list[str]:
+        """Return why this cannot be a bench, by the rules of playbooks/validate.yml."""
+        unfilled = [node.name for node in self.nodes if node.address in {"", UNFILLED}]
+        if unfilled:
+            return [
+                f"{self.name}: {', '.join(unfilled)} {'has' if len(unfilled) == 1 else 'have'} no "
+                "address yet; write ansible_host into hosts.yml"
+            ]
+        rules = self.kit.plugin("filter_plugins/readiness.py")
+        where = self.kit.inventories[0] if len(self.kit.inventories) == 1 else ""
+        found: list[str] = rules.ill_written(self.hostvars, self.groups, where)
+        return [f"{self.name}: {problem}" for problem in found]
+
+    def demand_bench(self) -> None:
+        """Raise InputError unless this can be a bench."""
+        if found := self.problems():
+            raise InputError("\n".join(found))
+
+    def machines(self) -> str:
+        """Return the machines with their groups as one line."""
+        named = [f"{node.name} ({', '.join(node.groups)})" for node in self.nodes]
+        return f"{len(named)} machine{'' if len(named) == 1 else 's'}: {', '.join(named)}"
+
+    def _node(self, name: str) -> Node:
+        values = self.hostvars.get(name, {})
+        return Node(
+            name=name,
+            address=str(values.get("ansible_host", name) or ""),
+            port=int(str(values.get("ansible_port") or 22)),
+            user=str(values.get("ansible_user") or ""),
+            key=str(values.get("ansible_ssh_private_key_file") or ""),
+            arguments=str(values.get("ansible_ssh_common_args") or ""),
+            groups=tuple(group for group in GROUPS if name in self.groups.get(group, ())),
+            becomes=str(values.get("ansible_become", True)).lower() not in {"false", "no", "0"},
+        )
+
+
+def read_inventory(kit: Kit) -> Inventory:
+    """Read the inventory of a kit; no machine is asked. Raises InputError."""
+    done = subprocess.run(
+        kit.command("ansible-inventory", "--list"),
+        cwd=kit.checkout,
+        env=kit.environment(),
+        capture_output=True,
+        check=False,
+    )
+    try:
+        content = parse_json(done.stdout)
+    except ValueError:
+        content = {}
+    where = ", ".join(kit.inventories)
+    if done.returncode or not isinstance(content, dict) or "_meta" not in content:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise InputError(
+            f"{where}: cannot be read as an inventory "
+            f"({printable(said[-1]) if said else 'nothing was said'}); correct it"
+        )
+    groups = {name: _hosts(content, name) for name in content if name != "_meta"}
+    if not groups.get("nodes"):
+        raise InputError(
+            f"{where}: has no machine in the group nodes; write client, broker and workers into "
+            "hosts.yml, as in inventory/example"
+        )
+    return Inventory(kit, groups, _bare(content["_meta"].get("hostvars", {})))
+
+
+def _hosts(content: Mapping[str, Any], name: str) -> list[str]:
+    """Return the hosts of a group and of those below it, in order."""
+    group = content.get(name, {})
+    below = [host for child in group.get("children", ()) for host in _hosts(content, child)]
+    return list(dict.fromkeys([*group.get("hosts", ()), *below]))
+
+
+def _bare(value: Any) -> Any:
+    """Return values without the marks that ansible-inventory puts on what a lookup gave."""
+    if isinstance(value, dict):
+        if set(value) == {"__ansible_unsafe"}:
+            return value["__ansible_unsafe"]
+        return {key: _bare(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_bare(one) for one in value]
+    return value

@@ -1,0 +1,175 @@
+"""What a command plays with: the checkout, its Ansible, the inventory and further settings."""
+
+import argparse
+import json
+import os
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from collect.errors import InputError
+from collect.project import MARK, Project, find_project
+
+_PLAIN = re.compile(r"[\w.,:/@+-]+")
+NO_CHECKOUT = (
+    "this installation analyses results; provisioning and sweeping need the playbooks of a clone "
+    "of rackbench: run `make .venv/ready` there, then its .venv/bin/rackbench"
+)
+
+
+@dataclass(frozen=True)
+class Kit:
+    """A checkout with its Ansible, and how its playbooks are to be run.
+
+    `settings` are further variables as `-e` takes them, `more` further arguments of
+    ansible-playbook.
+    """
+
+    checkout: Path
+    programs: Path
+    project: Project | None
+    inventories: tuple[str, ...]
+    settings: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+    is_verbose: bool = False
+
+    @property
+    def root(self) -> Path:
+        """The directory whose results/ and studies count: the project's, or the checkout."""
+        return self.project.root if self.project else self.checkout
+
+    def command(self, program: str, *arguments: str) -> list[str]:
+        """Return a command of Ansible for this inventory and these settings."""
+        inventories = [word for path in self.inventories for word in ("-i", path)]
+        settings = [word for one in self.settings for word in ("-e", one)]
+        return [str(self.programs / program), *inventories, *arguments, *settings]
+
+    def playbook(self, name: str, variables: Mapping[str, Any], *options: str) -> list[str]:
+        """Return the command that runs a playbook with variables of its own."""
+        words = [word for pair in variables.items() for word in ("-e", _setting(*pair))]
+        return self.command("ansible-playbook", f"playbooks/{name}", *words, *options, *self.more)
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment of Ansible: mitogen where it is installed, unless told otherwise.
+
+        No colours: the output goes into a log.
+        """
+        # Ansible takes no ansible.cfg from a directory that everybody may write to, unless named.
+        settings = {"ANSIBLE_CONFIG": str(self.checkout / "ansible.cfg")}
+        chosen = {"ANSIBLE_NOCOLOR": "1", **os.environ, **settings}
+        libraries = self.programs.parent / "lib"
+        if any(libraries.glob("python3*/site-packages/ansible_mitogen")):
+            chosen.setdefault("ANSIBLE_STRATEGY", "mitogen_all_cores")
+        if chosen.get("ANSIBLE_STRATEGY", "").startswith("mitogen"):
+            chosen.setdefault("ANSIBLE_DEPRECATION_WARNINGS", "false")
+        return chosen
+
+    def plugin(self, path: str) -> ModuleType:
+        """Return a plug-in of the playbooks as a module, so that its rules stand in one place."""
+        file = self.checkout / "playbooks" / path
+        spec = spec_from_file_location(f"rackbench_{file.stem}", file)
+        if spec is None or spec.loader is None:
+            raise InputError(f"{file}: cannot be loaded; update the checkout")
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+
+def add_kit(parser: argparse.ArgumentParser) -> None:
+    """Add the options of every command that runs playbooks."""
+    parser.set_defaults(takes_more=True)
+    parser.add_argument(
+        "-i",
+        "--inventory",
+        action="append",
+        metavar="PATH",
+        help="inventory (default: that of the project directory, or inventory/virtual)",
+    )
+    parser.add_argument(
+        "-e",
+        dest="settings",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a setting for the playbooks; may be given again",
+    )
+    parser.add_argument(
+        "--verbose", action="store_true", help="print each command that is run, and its log"
+    )
+
+
+def kit_of(options: argparse.Namespace) -> Kit:
+    """Return the kit for the options of a command; raises InputError where there is none."""
+    project = find_project()
+    checkout = find_checkout(project)
+    if checkout is None:
+        raise InputError(NO_CHECKOUT)
+    given = options.inventory or [
+        str(project.inventory if project else checkout / "inventory/virtual")
+    ]
+    return Kit(
+        checkout=checkout,
+        programs=_programs(checkout),
+        project=project,
+        inventories=tuple(_absolute(one) for one in given),
+        settings=tuple(options.settings),
+        more=tuple(options.more),
+        is_verbose=options.verbose,
+    )
+
+
+def find_checkout(project: Project | None) -> Path | None:
+    """Return the project's checkout, the one around this directory, or that of this package.
+
+    None where this package was installed from a wheel; raises InputError where a project names a
+    checkout that is not there.
+    """
+    if project is not None:
+        if not is_checkout(project.checkout):
+            raise InputError(
+                f"{project.root / MARK}: names the checkout {project.checkout}, which is not "
+                "there; write its new path into that file"
+            )
+        return project.checkout
+    here = Path.cwd()
+    places = (here, *here.parents, Path(__file__).parents[2])
+    return next((place for place in places if is_checkout(place)), None)
+
+
+def is_checkout(directory: Path) -> bool:
+    """Return whether a directory has the playbooks of rackbench."""
+    return all((directory / name).is_file() for name in ("ansible.cfg", "playbooks/site.yml"))
+
+
+def _programs(checkout: Path) -> Path:
+    """Return where Ansible is: in the checkout's .venv, or beside this Python."""
+    places = (checkout / ".venv/bin", Path(sys.executable).parent)
+    for place in places:
+        if (place / "ansible-playbook").is_file():
+            return place
+    raise InputError(
+        f"{checkout}/.venv has no Ansible; install it with: make -C {shlex.quote(str(checkout))} "
+        ".venv/ready"
+    )
+
+
+def _absolute(inventory: str) -> str:
+    path = Path(inventory)
+    if path.exists():
+        return str(path.absolute())
+    if "," in inventory:
+        return inventory
+    raise InputError(f"{inventory}: there is no such inventory; give a file or a directory to -i")
+
+
+def _setting(name: str, value: Any) -> str:
+    """Return a variable as `-e` takes it: NAME=VALUE where that is a plain word, else JSON."""
+    if isinstance(value, str) and _PLAIN.fullmatch(value):
+        return f"{name}={value}"
+    return json.dumps({name: value}, ensure_ascii=False)

@@ -1,0 +1,121 @@
+"""What an open loop shows: response times over the offered rate, answers, and the capacity."""
+
+from collections.abc import Iterator, Sequence
+
+from collect.cells.analysis import Analysis
+from collect.cells.cells import CellResult
+from collect.cells.notation import name_of, show
+from collect.planning.capacity import ACHIEVED, Demand, by_system, capacities, rate_factor
+from collect.replication import charts
+from collect.replication.exhibits import Entry, Exhibit, Figure, Table, headings
+from collect.replication.figures import Pair, paired_figure
+from collect.run.cell import Cell
+from collect.stats.estimates import Estimate, geometric_t
+
+
+def load_exhibits(analysis: Analysis) -> list[Exhibit]:
+    """Return the exhibits of a run with rates as a factor; none of any other run."""
+    factor = rate_factor(analysis.run)
+    if factor is None:
+        return []
+    systems = by_system(analysis.cells, factor)
+    demand = Demand.of(analysis.run)
+    found: list[Exhibit] = [_capacity_table(analysis, demand)] if demand else []
+    return [*found, _responses(systems, factor), _answers(systems, factor)]
+
+
+def parting(cells: Sequence[CellResult], factor: str) -> float | None:
+    """Return the lowest rate of which fewer than 95 % are answered, by the mean over trials."""
+    for cell in cells:
+        found = list(cell.achieved.values())
+        if found and sum(found) / len(found) < ACHIEVED:
+            return float(cell.cell[factor])
+    return None
+
+
+def _capacity_table(analysis: Analysis, demand: Demand) -> Table:
+    return Table(
+        id="capacity",
+        title="Capacity",
+        caption=f"The highest offered rate with {demand}, at it and at all lower rates. In each "
+        "block it lies between two levels; the interval is over blocks. A trial that failed "
+        "meets no demand.",
+        heads=[headings("system", "capacity, calls a second", "95 % interval", "blocks", "levels")],
+        rows=[
+            [
+                Entry(name_of(one.system) or "all"),
+                Entry(str(one), sort=one.low),
+                Entry(one.interval),
+                Entry(str(len(one.steps)), sort=len(one.steps)),
+                Entry(", ".join(f"{level:g}" for level in one.levels)),
+            ]
+            for one in capacities(analysis.run, analysis.cells, demand)
+        ],
+    )
+
+
+def _responses(systems: dict[Cell, list[CellResult]], factor: str) -> Figure:
+    return paired_figure(
+        id="load-response",
+        title="Response time over the offered rate",
+        caption="From the instant at which a call was due to its answer, over the calls of all "
+        "trials, p50 and p99. Time in which no thread was free counts. Both axes are logarithmic.",
+        quantity="response time in ms",
+        x_title="offered calls a second",
+        heads=("system", "percentile", "offered calls a second"),
+        pairs=list(_response_pairs(systems, factor)),
+    )
+
+
+def _response_pairs(systems: dict[Cell, list[CellResult]], factor: str) -> Iterator[Pair]:
+    for hue, (system, cells) in enumerate(systems.items()):
+        for mark, name in enumerate(("p50", "p99")):
+            series = charts.Series(f"{_name(system)} {name}".strip(), hue, mark)
+            for cell in cells:
+                pooled = cell.response.pooled if cell.response else None
+                value: Estimate | None = getattr(pooled, name) if pooled else None
+                yield _pair(series, [_name(system), name], cell, factor, value)
+
+
+def _answers(systems: dict[Cell, list[CellResult]], factor: str) -> Figure:
+    parts = []
+    for system, cells in systems.items():
+        rate = parting(cells, factor)
+        said = "at every rate" if rate is None else f"below {show(rate)}/s"
+        parts.append(f"{_name(system) or 'all'}: {said}")
+    return paired_figure(
+        id="load-answers",
+        title="Answered over offered calls",
+        caption="Calls that were answered a second, over those that were offered; the geometric "
+        f"mean over trials. {100 * ACHIEVED:g} % or more are answered: {'; '.join(parts)}.",
+        quantity="answered / offered",
+        x_title="offered calls a second",
+        heads=("system", "offered calls a second"),
+        pairs=[
+            _pair(
+                charts.Series(_name(system) or "all", hue, hue),
+                [_name(system)],
+                cell,
+                factor,
+                geometric_t(found) if (found := [a for a in cell.achieved.values() if a]) else None,
+            )
+            for hue, (system, cells) in enumerate(systems.items())
+            for cell in cells
+        ],
+    )
+
+
+def _pair(
+    series: charts.Series,
+    labels: Sequence[str],
+    cell: CellResult,
+    factor: str,
+    value: Estimate | None,
+) -> Pair:
+    rate = float(cell.cell[factor])
+    entries = [*(Entry(label) for label in labels), Entry(show(rate), sort=rate)]
+    return Pair(series, rate, entries, None, value, cell.cell)
+
+
+def _name(system: Cell) -> str:
+    return name_of(system)

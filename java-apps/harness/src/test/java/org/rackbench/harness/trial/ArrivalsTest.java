@@ -1,0 +1,291 @@
+package org.rackbench.harness.trial;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.rackbench.harness.api.Answer;
+import org.rackbench.harness.api.Caller;
+import org.rackbench.harness.api.Client;
+import org.rackbench.harness.api.Setting;
+
+/** The open loop: when calls come, what counts, and what a stall does to their times. */
+@Timeout(60)
+class ArrivalsTest {
+
+  private static final Answer RIGHT = new Answer(null, 0, 0, 0, 0);
+  private static final long MINUTE = TimeUnit.MINUTES.toNanos(1);
+  private static final long MILLISECOND = TimeUnit.MILLISECONDS.toNanos(1);
+  private static final long FIRST_LEAD_NUMBER = 1L << 40;
+
+  @TempDir Path directory;
+
+  private static Arrival even(double rate) {
+    return new Arrival(rate, false, 0.5);
+  }
+
+  private static Arrival poisson(double rate) {
+    return new Arrival(rate, true, 0.5);
+  }
+
+  private static long[] gaps(Arrivals arrivals, int count) {
+    return LongStream.range(0, count)
+        .map(i -> arrivals.due(i + 1) - arrivals.due(i))
+        .toArray();
+  }
+
+  @Test
+  void evenArrivalsAreAsFarApartAsTheRateSays() {
+    Arrivals arrivals = new Arrivals(even(200), 7, 10);
+    assertTrue(Arrays.stream(gaps(arrivals, 500)).allMatch(gap -> gap == 5 * MILLISECOND));
+    assertEquals(500 * MILLISECOND, arrivals.countedFrom() - arrivals.due(0));
+    assertEquals(100, LongStream.range(0, 1000).filter(i -> arrivals.counted(i) < 0).count());
+    assertEquals(10, LongStream.range(0, 1000).filter(arrivals::isCounted).count());
+  }
+
+  @Test
+  void poissonArrivalsHaveExponentialGapsThatTheSeedDecides() {
+    Arrivals arrivals = new Arrivals(poisson(1000), 7, 20_000);
+    double[] gaps = Arrays.stream(gaps(arrivals, 20_000)).mapToDouble(gap -> gap / 1e6).toArray();
+    double mean = Arrays.stream(gaps).average().orElseThrow();
+    double variance = Arrays.stream(gaps).map(gap -> (gap - mean) * (gap - mean)).sum() / 20_000;
+    // Five standard errors of an exponential distribution with the mean 1.
+    assertEquals(1, mean, 5 / Math.sqrt(20_000));
+    assertEquals(1, variance, 5 * Math.sqrt(8 / 20_000.0));
+    long[] again = gaps(new Arrivals(poisson(1000), 7, 20_000), 100);
+    assertEquals(Arrays.toString(gaps(arrivals, 100)), Arrays.toString(again));
+    long[] others = gaps(new Arrivals(poisson(1000), 8, 20_000), 100);
+    assertNotEquals(Arrays.toString(others), Arrays.toString(again));
+  }
+
+  @Test
+  void theRateIsKeptBeyondTheSequence() {
+    Arrivals arrivals = new Arrivals(poisson(1000), 7, 2000);
+    double seconds = (arrivals.due(50_000) - arrivals.due(0)) / 1e9;
+    assertEquals(50, seconds, 5);
+    assertTrue(Arrays.stream(gaps(arrivals, 50_000)).allMatch(gap -> gap >= 0));
+  }
+
+  /** A client that sleeps for a while in each call. */
+  private static class Sleeper implements Client, Caller {
+
+    final Queue<Long> numbers = new ConcurrentLinkedQueue<>();
+    private final long millis;
+
+    Sleeper(long millis) {
+      this.millis = millis;
+    }
+
+    @Override
+    public void open(Setting setting) {}
+
+    @Override
+    public Caller caller(int thread) {
+      return this;
+    }
+
+    @Override
+    public void prepare(long number) throws Exception {
+      numbers.add(number);
+    }
+
+    @Override
+    public void call() throws Exception {
+      Thread.sleep(millis);
+    }
+
+    @Override
+    public Answer verify() {
+      return RIGHT;
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  private List<String[]> measured(CallLog log) throws Exception {
+    Path file = directory.resolve("calls.csv");
+    log.write(file, 0);
+    return Files.readAllLines(file).stream()
+        .map(row -> row.split(","))
+        .filter(row -> row[2].equals("measure"))
+        .toList();
+  }
+
+  private static double[] sorted(List<String[]> rows, boolean isResponse) {
+    return rows.stream()
+        .mapToDouble(
+            row -> {
+              long waited =
+                  isResponse ? Long.parseLong(row[4]) - Long.parseLong(row[3]) : 0;
+              return (waited + Long.parseLong(row[5])) / 1e9;
+            })
+        .sorted()
+        .toArray();
+  }
+
+  private static double p99(double[] sorted) {
+    return sorted[(int) Math.ceil(0.99 * sorted.length) - 1];
+  }
+
+  @Test
+  void callsAreMadeWhenTheyAreDueByWhoeverIsFree() throws Exception {
+    Sleeper client = new Sleeper(20);
+    Warmup warmup = Warmup.fixed(3);
+    CallLog log = new CallLog(4, warmup, 10);
+    Arrivals arrivals = new Arrivals(even(50), 1, 40);
+    MeasuringLoop loop = new MeasuringLoop(client, log, arrivals, 4, warmup, 10, List.of());
+    assertTrue(loop.run(new Bounds(MINUTE, MINUTE, MINUTE)));
+    List<String[]> rows = measured(log);
+    assertEquals(40, rows.size());
+    for (int i = 0; i < 40; i++) {
+      assertEquals(arrivals.countedFrom() + i * 20 * MILLISECOND, Long.parseLong(rows.get(i)[3]));
+      assertTrue(Long.parseLong(rows.get(i)[4]) >= Long.parseLong(rows.get(i)[3]));
+    }
+    assertEquals(
+        LongStream.range(12, 52).boxed().toList(),
+        client.numbers.stream().filter(n -> n >= 12 && n < 52).sorted().toList(),
+        "the data of the counted calls follow those of the warm-up");
+    long lead = client.numbers.stream().filter(n -> n >= FIRST_LEAD_NUMBER).count();
+    assertTrue(lead >= 25, "half a second at 50 a second: " + lead);
+  }
+
+  @Test
+  void aCallThatFindsNoFreeThreadWaitsAndItsWaitCounts() throws Exception {
+    CallLog log = new CallLog(1, Warmup.fixed(0), 30);
+    Arrivals arrivals = new Arrivals(even(100), 1, 30);
+    MeasuringLoop loop =
+        new MeasuringLoop(
+            new Sleeper(20), log, arrivals, 1, Warmup.fixed(0), 30, List.of());
+    assertTrue(loop.run(new Bounds(MINUTE, MINUTE, MINUTE)));
+    List<String[]> rows = measured(log);
+    assertTrue(arrivals.foundFree() <= 1, arrivals.foundFree() + " found the thread free");
+    double[] response = sorted(rows, true);
+    double[] service = sorted(rows, false);
+    // The thread serves 50 a second of 100: each call waits 10 ms longer than the one before.
+    assertTrue(response[29] - response[0] > 0.25, Arrays.toString(response));
+    assertTrue(response[0] > 0.4, "the backlog of the lead: " + response[0]);
+    assertTrue(service[15] < 0.1, Arrays.toString(service));
+    assertEquals(0, arrivals.lateNanos(), "the sender was not late: no thread was free");
+  }
+
+  /** A client whose service stalls once. */
+  private static final class Stalling extends Sleeper {
+
+    private final long afterMillis;
+    private final long stallMillis;
+    private volatile long begun;
+
+    Stalling(long afterMillis, long stallMillis) {
+      super(1);
+      this.afterMillis = afterMillis;
+      this.stallMillis = stallMillis;
+    }
+
+    @Override
+    public void call() throws Exception {
+      long now = System.nanoTime();
+      if (begun == 0) {
+        begun = now;
+      }
+      long since = (now - begun) / MILLISECOND - afterMillis;
+      Thread.sleep(since >= 0 && since < stallMillis ? stallMillis - since : 1);
+    }
+  }
+
+  @Test
+  void aStallShowsInTheOpenLoopAndHidesInTheClosedOne() throws Exception {
+    CallLog open = new CallLog(2, Warmup.fixed(0), 200);
+    new MeasuringLoop(
+            new Stalling(1500, 400),
+            open,
+            new Arrivals(even(100), 1, 400),
+            2,
+            Warmup.fixed(0),
+            200,
+            List.of())
+        .run(new Bounds(MINUTE, MINUTE, MINUTE));
+    double seen = p99(sorted(measured(open), true));
+    assertTrue(seen > 0.3, "a stall of 0.4 s in 4 s: " + seen);
+    CallLog closed = new CallLog(2, Warmup.fixed(0), 1000);
+    new MeasuringLoop(new Stalling(500, 400), closed, 2, Warmup.fixed(0), 1000, List.of())
+        .run(new Bounds(MINUTE, MINUTE, MINUTE));
+    double hidden = p99(sorted(measured(closed), false));
+    assertTrue(hidden < 0.3, "two calls of 2000 met it: " + hidden);
+  }
+
+  @Test
+  void aSenderThatIsLateIsFound() throws Exception {
+    Sleeper late =
+        new Sleeper(1) {
+          @Override
+          public void prepare(long number) throws Exception {
+            Thread.sleep(45); // a thread that is free, and not ready when its call is due
+          }
+        };
+    assertTrue(lateness(late) > 3 * MILLISECOND, "the first call is due 40 ms after the last");
+    assertTrue(lateness(new Sleeper(1)) < 3 * MILLISECOND);
+    assertEquals(MILLISECOND, Arrivals.allowedNanos(MILLISECOND));
+    assertEquals(5 * MILLISECOND, Arrivals.allowedNanos(100 * MILLISECOND));
+  }
+
+  private static long lateness(Client client) throws Exception {
+    Arrivals arrivals = new Arrivals(even(25), 1, 5);
+    CallLog log = new CallLog(1, Warmup.fixed(0), 5);
+    new MeasuringLoop(client, log, arrivals, 1, Warmup.fixed(0), 5, List.of())
+        .run(new Bounds(MINUTE, MINUTE, MINUTE));
+    return arrivals.lateNanos();
+  }
+
+  @Test
+  void aThreadThatWaitsLeavesWhenTheTimeIsOver() throws Exception {
+    CallLog log = new CallLog(2, Warmup.fixed(0), 10);
+    Arrivals rare = new Arrivals(even(0.5), 1, 20);
+    MeasuringLoop loop =
+        new MeasuringLoop(new Sleeper(1), log, rare, 2, Warmup.fixed(0), 10, List.of());
+    long begun = System.nanoTime();
+    assertFalse(loop.run(new Bounds(TimeUnit.SECONDS.toNanos(1), MINUTE, MINUTE)));
+    assertTrue(System.nanoTime() - begun < TimeUnit.SECONDS.toNanos(10));
+    assertEquals(List.of(), log.errors(), "what was never sent is no error");
+  }
+
+  @Test
+  void theObserversAreToldBeforeTheFirstCountedCallIsDue() throws Exception {
+    CountDownLatch told = new CountDownLatch(1);
+    long[] at = new long[2];
+    Arrivals arrivals = new Arrivals(even(100), 1, 20);
+    Observer observer =
+        new Observer() {
+          @Override
+          public void before() {
+            at[0] = System.nanoTime();
+          }
+
+          @Override
+          public void after() {
+            at[1] = System.nanoTime();
+            told.countDown();
+          }
+        };
+    CallLog log = new CallLog(1, Warmup.fixed(0), 20);
+    new MeasuringLoop(
+            new Sleeper(1), log, arrivals, 1, Warmup.fixed(0), 20, List.of(observer))
+        .run(new Bounds(MINUTE, MINUTE, MINUTE));
+    assertEquals(0, told.getCount());
+    assertTrue(at[0] < arrivals.countedFrom());
+    assertTrue(at[1] > arrivals.countedFrom() + 190 * MILLISECOND);
+  }
+}

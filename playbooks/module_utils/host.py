@@ -1,0 +1,70 @@
+"""What modules do to the machine they run on: run commands, and write files whole."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+
+class HostError(OSError):
+    """Something failed on this machine; the text names the thing, the reason and the next step."""
+
+
+def run(*argv: str, stdin: str = "", environment: Mapping[str, str] | None = None) -> str:
+    """Return what a command prints, or raise a HostError with what it said.
+
+    `environment` is added to this process's own.
+    """
+    try:
+        done = subprocess.run(
+            argv,
+            input=stdin,
+            env={**os.environ, **(environment or {})},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise HostError(f"{argv[0]} is not installed; install it") from error
+    if done.returncode:
+        raise HostError(f"{' '.join(argv)} failed: {(done.stderr + done.stdout).strip()}")
+    return done.stdout
+
+
+def output(*argv: str) -> str | None:
+    """Return what a command prints, or None where it is missing or fails."""
+    try:
+        return run(*argv).strip()
+    except HostError:
+        return None
+
+
+def succeeds(*argv: str) -> bool:
+    """Return whether a command is there and succeeds."""
+    return output(*argv) is not None
+
+
+def read(path: str) -> str | None:
+    """Return a small file's text, or None where it is not there or may not be read."""
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return None
+
+
+def write(path: Path, text: str, mode: int = 0o644, owner: int = -1) -> None:
+    """Write a file so that a power cut leaves the old one or the new one; make its directory."""
+    os.umask(0o022)  # sudo keeps what the login set, and services read below
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A name that begins with a dot and ends otherwise: no service reads it.
+    beside = path.with_name(f".{path.name}.new")
+    with beside.open("w") as file:
+        os.fchmod(file.fileno(), mode)
+        os.fchown(file.fileno(), owner, owner)
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)

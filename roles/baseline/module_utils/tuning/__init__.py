@@ -1,0 +1,1 @@
+"""What the module tuning sets, a file a subject."""

@@ -1,0 +1,47 @@
+"""Packages whose version is held."""
+
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ansible.module_utils import host
+
+from .steps import Back, Step, Steps
+
+FORM = "${db:Status-Want} ${db:Status-Status} ${binary:Package}\n"
+
+
+def packages(*wanted: str) -> list[str]:
+    """Return the installed packages for which dpkg is told one of these."""
+    rows = [line.split() for line in host.run("dpkg-query", "-W", "-f", FORM).splitlines()]
+    return [name for want, status, name in rows if status == "installed" and want in wanted]
+
+
+def steps(_: Path, params: dict[str, Any]) -> Steps:
+    """Yield the installed packages that the patterns name and that are not held yet."""
+    if not params["hold"]:
+        return
+    loose = [
+        name
+        for name in packages("install")
+        if any(fnmatchcase(name.partition(":")[0], pattern) for pattern in params["hold"])
+    ]
+    if loose:
+        found = dict.fromkeys(loose, "install")
+        yield Step("hold", "packages", found, partial(select, dict.fromkeys(loose, "hold")))
+
+
+def select(selections: dict[str, str]) -> None:
+    """Hand selections to dpkg, which remembers them."""
+    lines = "".join(f"{name} {selection}\n" for name, selection in selections.items())
+    host.run("dpkg", "--set-selections", stdin=lines)
+
+
+def release(_: Path, found: dict[str, str]) -> None:
+    """Release what was held; what was removed since stays removed."""
+    held = set(packages("hold"))
+    select({name: was for name, was in found.items() if name in held})
+
+
+BACK: Back = {"packages": release}

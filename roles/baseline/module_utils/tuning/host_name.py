@@ -1,0 +1,33 @@
+"""What the node is called."""
+
+import socket
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ansible.module_utils import host
+
+from .steps import Back, Step, Steps
+
+FILE = "etc/hostname"
+
+
+def steps(root: Path, params: dict[str, Any]) -> Steps:
+    """Yield the name, where it is another."""
+    wanted, path = params["hostname"], root / FILE
+    was = path.read_text() if path.exists() else ""
+    if wanted and was.strip() != wanted:
+        found = {"file": was, "called": socket.gethostname()}
+        yield Step(
+            "hostname", "hostname", found, partial(host.run, "hostnamectl", "hostname", wanted)
+        )
+
+
+def restore(root: Path, found: dict[str, str]) -> None:
+    """Call the node as it was called, its file byte for byte."""
+    host.run("hostnamectl", "hostname", found["called"])
+    path = root / FILE
+    path.write_text(found["file"]) if found["file"] else path.unlink(missing_ok=True)
+
+
+BACK: Back = {"hostname": restore}

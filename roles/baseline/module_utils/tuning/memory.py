@@ -1,0 +1,47 @@
+"""Memory: transparent huge pages, and swap."""
+
+from pathlib import Path
+from typing import Any
+
+from ansible.module_utils import host
+
+from .steps import SHARED, Back, Files, Left, Sought, Step, Steps, in_container
+
+HUGE_PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
+SWAP = "swap.target"
+MASKED = "LoadState=masked\n"
+
+
+def files(root: Path, params: dict[str, Any]) -> Sought:
+    """Return the setting of transparent huge pages, if it is asked for."""
+    path, wanted = root / HUGE_PAGES, params["huge_pages"]
+    found: Files | Left = {path: wanted}
+    if in_container(root) or not path.exists():
+        found = Left("huge_pages", SHARED if in_container(root) else "this kernel has none")
+    return {"huge_pages": found} if wanted else {}
+
+
+def steps(root: Path, params: dict[str, Any]) -> Steps:
+    """No swap now, and none at boot."""
+    if params["swap"] is not False:
+        return
+    used = [line.split()[0] for line in (root / "proc/swaps").read_text().splitlines()[1:]]
+    if in_container(root):
+        yield Left("swap", SHARED)
+    elif used or host.run("systemctl", "show", "-p", "LoadState", SWAP) != MASKED:
+        yield Step("swap", "swap", dict.fromkeys(used, "on"), swap_off)
+
+
+def swap_off() -> None:
+    """Turn swap off and let no boot turn it on."""
+    host.run("swapoff", "--all")
+    host.run("systemctl", "mask", SWAP)
+
+
+def swap_on(_: Path, __: object) -> None:
+    """Turn on what the node turns on by itself."""
+    host.run("systemctl", "unmask", SWAP)
+    host.run("swapon", "--all")
+
+
+BACK: Back = {"swap": swap_on}

@@ -1,0 +1,39 @@
+"""Units that would work beside a trial."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ansible.module_utils import host
+
+from .steps import Back, Step, Steps
+
+SHOWN = "Id,LoadState,UnitFileState,ActiveState"
+
+
+def steps(_: Path, params: dict[str, Any]) -> Steps:
+    """Yield units that are installed and would run."""
+    if not params["units_off"]:
+        return
+    shown = host.run("systemctl", "show", "-p", SHOWN, *params["units_off"])
+    for block in shown.strip().split("\n\n"):
+        state = dict(line.partition("=")[::2] for line in block.splitlines())
+        is_enabled = state["UnitFileState"].startswith("enabled")
+        is_active = state["ActiveState"] in ("active", "activating", "reloading")
+        if state["LoadState"] == "loaded" and (is_enabled or is_active):
+            name = state["Id"]
+            found = {name: {"enabled": is_enabled, "active": is_active}}
+            off = partial(host.run, "systemctl", "disable", "--now", "--quiet", name)
+            yield Step(name, "units", found, off)
+
+
+def restore(_: Path, found: dict[str, dict[str, bool]]) -> None:
+    """Enable and start what was."""
+    for name, was in found.items():
+        if was["enabled"]:
+            host.run("systemctl", "enable", "--quiet", name)
+        if was["active"]:
+            host.run("systemctl", "start", name)
+
+
+BACK: Back = {"units": restore}

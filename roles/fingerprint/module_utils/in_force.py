@@ -1,0 +1,146 @@
+"""What is in force on a node beside what was declared for it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible.module_utils.host import output, read
+from ansible.module_utils.running_jvms import Jvm, java, release, unit_flags
+
+Row = dict[str, str]
+
+ABSENT = "(absent)"
+TABLE = "inet rackbench"
+LIST = f"nft --stateless list table {TABLE}"
+TUNING = re.compile(r"-(?:X(?!log:gc:file=/run/rackbench-)|agent|javaagent)")
+"""Flags that the inventory or a study declares; a unit's own file tells the others."""
+
+SSHD = "/usr/sbin/sshd"
+ALIASES = {"challengeresponseauthentication": "kbdinteractiveauthentication"}
+"""Older names of settings, which sshd takes and `sshd -T` does not print."""
+SSHD_CONFIG = "/etc/ssh/sshd_config"
+STRANGER = "user=nobody,host=stranger.invalid,addr=192.0.2.1,laddr=192.0.2.2,lport=22"
+
+
+def not_in_force(
+    declared: Mapping[str, Any], jvms: Mapping[str, Jvm], link_mbit: float
+) -> list[Row]:
+    """Return what is in force other than declared, each with `item`, `value` and `others`.
+
+    `declared` may name `jdk`, `jvms`, `links`, `sshd`, `packet_filter` and `link_mbit`, which is
+    compared where the hardware tells its rate, or where `link_is_shaped`.
+    """
+    rows: list[Row] = []
+    if "jdk" in declared and release().split(".")[0] != str(declared["jdk"]):
+        rows.append(row("jdk", release(), f"Java {declared['jdk']}"))
+    for service in declared.get("jvms", []):
+        rows += of_jvm(service, jvms.get(f"rackbench-{service['name']}"))
+    for link, target in declared.get("links", {}).items():
+        rows += one(f"links {link}", os.path.realpath(link) if Path(link).exists() else "", target)
+    if "sshd" in declared:
+        rows += of_sshd(declared["sshd"])
+    if "packet_filter" in declared:
+        rows += of_packet_filter(declared["packet_filter"])
+    wanted = float(declared.get("link_mbit") or 0)
+    if declared.get("link_is_shaped") or (wanted and link_mbit):
+        rows += one("link_mbit", f"{link_mbit:g}", f"{wanted:g}")
+    return rows
+
+
+def row(item: str, in_force: str, declared: str) -> Row:
+    """Return a row of the table; an empty text is something that is not there."""
+    return {"item": item, "value": in_force or ABSENT, "others": declared or ABSENT}
+
+
+def one(item: str, in_force: str, declared: str) -> Iterator[Row]:
+    """Yield a row where a text is another."""
+    if in_force != declared:
+        yield row(item, in_force, declared)
+
+
+def several(item: str, in_force: Iterable[str], declared: Iterable[str]) -> Iterator[Row]:
+    """Yield a row with those of several texts that only one side has."""
+    held, wanted = Counter(in_force), Counter(declared)
+    more, fewer = (sorted(found.elements()) for found in (held - wanted, wanted - held))
+    yield from one(item, " ".join(more), " ".join(fewer))
+
+
+def of_jvm(service: Mapping[str, Any], jvm: Jvm | None) -> Iterator[Row]:
+    """Yield how the JVM of a service runs otherwise."""
+    unit = f"rackbench-{service['name']}"
+    if jvm is None:
+        yield row(f"services {service['name']}", "does not run", "runs")
+        return
+    heap = int(service["heap_mb"])
+    own = (flag for flag in unit_flags(unit) if not TUNING.match(flag))
+    # One that is declared and stands in the unit as well counts once.
+    wanted = dict.fromkeys([f"-Xms{heap}m", f"-Xmx{heap}m", *service["options"], *own])
+    yield from several(f"jvms {unit} flags", jvm.flags, list(wanted))
+    yield from one(f"jvms {unit} executable", jvm.executable, java())
+    yield from several(f"jvms {unit} directories", jvm.directories, service["directories"])
+
+
+def of_packet_filter(file: str) -> Iterator[Row]:
+    """Yield how the kernel's rules differ from a file of rules, as an empty network lists it."""
+    wanted = output("unshare", "--net", "sh", "-c", f"nft --file {file} && {LIST}")
+    if wanted is None:
+        yield row("packet_filter", f"nftables does not take {file}", f"a table {TABLE}")
+        return
+    held, ruled = ((text or "").splitlines() for text in (output(*LIST.split()), wanted))
+    if not held:
+        yield row("packet_filter", f"no table {TABLE}", file)
+    elif held != ruled:
+        more = " / ".join(line.strip() for line in held if line not in ruled)
+        fewer = " / ".join(line.strip() for line in ruled if line not in held)
+        yield row("packet_filter", more, fewer or file)
+
+
+def of_sshd(file: str) -> Iterator[Row]:
+    """Yield each setting of a file that sshd does not go by, for whom, and where that is said.
+
+    sshd is asked how it treats a stranger. Whom a Match block holds for, it does not say: one that
+    sets another value is always told.
+    """
+    lines = list(sshd_lines(SSHD_CONFIG))
+    asked = {words[0]: alike(words[1]) for _, _, words in sshd_lines(file)}
+    answer = output(SSHD, "-T", "-C", STRANGER)
+    if answer is None or not asked:
+        yield row("sshd", f"{SSHD} -T -C {STRANGER} fails" if asked else "", file)
+        return
+    is_read = any(place.startswith(f"{file}:") for place, _, _ in lines)
+    missing = [] if is_read else [f"{SSHD_CONFIG} does not include {file}"]
+    in_force = dict(line.partition(" ")[::2] for line in answer.splitlines())
+    for keyword, wanted in asked.items():
+        others = [line for line in lines if line[2][0] == keyword and alike(line[2][1]) != wanted]
+        if (value := alike(in_force.get(keyword, ""))) != wanted:
+            places = [place for place, whom, _ in others if not whom]
+            where = ", ".join(places + missing) or "sshd's own default"
+            yield row(f"sshd {keyword}", f"{value}: {where}", wanted)
+        for place, whom, words in others:
+            if whom:
+                yield row(f"sshd {keyword}", f"{words[1]} for {whom}: {place}", wanted)
+
+
+def alike(value: str) -> str:
+    """Return a value of sshd's in small letters, and one of its two words for the same."""
+    return value.lower().replace("prohibit-password", "without-password")
+
+
+def sshd_lines(file: str, whom: str = "") -> Iterator[tuple[str, str, list[str]]]:
+    """Yield each line that sshd reads: where it stands, for whom it holds, and its words."""
+    for number, line in enumerate((read(file) or "").splitlines(), 1):
+        word, *values = re.split(r"[\s=]+", line.partition("#")[0].replace('"', "").strip())
+        keyword = ALIASES.get(word.lower(), word.lower())
+        if keyword == "match":
+            whom = " ".join(values)
+        elif keyword == "include":
+            for pattern in values:
+                for path in sorted(Path("/").glob(str(Path(SSHD_CONFIG).parent / pattern)[1:])):
+                    yield from sshd_lines(str(path), whom)
+        elif values:
+            yield f"{file}:{number}", whom, [keyword, *values]

@@ -1,0 +1,119 @@
+"""The JVMs of the kit's own units that run on a node, and what they were started with."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ansible.module_utils.host import read
+
+PROC = Path("/proc")
+UNITS = Path("/etc/systemd/system")
+KIT = "/opt/rackbench"
+JAVA = f"{KIT}/jdk/bin/java"
+VARIABLES_OF_JVMS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+"""A JVM reads the first two before its command line, the last after it."""
+
+
+@dataclass(frozen=True)
+class Jvm:
+    """A running JVM: its flags in order, its executable, and the kit's directories it runs from."""
+
+    flags: list[str]
+    executable: str
+    directories: list[str]
+    placement: str
+
+
+def running() -> dict[str, Jvm]:
+    """Return the running JVM of each of the kit's own units, by the unit's name."""
+    found = {}
+    for process in PROC.glob("[0-9]*"):
+        unit = re.search(r"/(rackbench-[^/]+)\.service$", read(f"{process}/cgroup") or "", re.M)
+        if not unit or not (UNITS / f"{unit[1]}.service").exists():
+            continue
+        command = texts_of(process / "cmdline")
+        if flags := flags_of(process, command):
+            found[unit[1]] = Jvm(
+                flags,
+                os.path.realpath(process / "exe"),
+                directories_of(command),
+                placement(process),
+            )
+    return found
+
+
+def flags_of(process: Path, command: list[str]) -> list[str]:
+    """Return the flags that a JVM takes from its command line and from its environment.
+
+    The kit's JVMs write no performance data (`-XX:+PerfDisableSharedMem`), which would tell them.
+    """
+    if Path(command[0]).name != "java":
+        return []
+    given = dict(text.split("=", 1) for text in texts_of(process / "environ") if "=" in text)
+    first, second, last = (given.get(name, "").split() for name in VARIABLES_OF_JVMS)
+    return [*first, *second, *command_flags(command[1:]), *last]
+
+
+def command_flags(arguments: Iterable[str]) -> list[str]:
+    """Return the flags of a JVM's arguments, up to its main class."""
+    flags, left = [], iter(arguments)
+    for argument in left:
+        if argument in {"-cp", "-classpath", "--class-path"}:
+            next(left, None)
+        elif argument.startswith("-"):
+            flags.append(argument)
+        else:
+            break
+    return flags
+
+
+def unit_flags(unit: str) -> list[str]:
+    """Return the flags that the kit's own file of a unit names, whatever drop-ins change."""
+    text = re.sub(r"\\\n(?:[#;].*\n)*", " ", read(f"{UNITS}/{unit}.service") or "")
+    command = re.search(r"^ExecStart=(.*)$", text, re.M)
+    return command_flags(shlex.split(command[1])[1:]) if command else []
+
+
+def directories_of(command: list[str]) -> list[str]:
+    """Return the kit's directories that a JVM runs from; Tomcat's applications are among them."""
+    text = " ".join(command[1:])
+    if base := re.search(r"-Dcatalina\.base=(\S+)", text):
+        text += read(f"{base[1]}/conf/server.xml") or ""
+    return sorted(set(re.findall(rf"{KIT}/[\w.-]+", text)))
+
+
+def java() -> str:
+    """Return the program that the kit's units start, without links."""
+    return os.path.realpath(JAVA)
+
+
+def release() -> str:
+    """Return the version of the JDK that the kit's units start; nothing where there is none."""
+    told = read(f"{Path(java()).parents[1]}/release") or ""
+    version = re.search(r'^JAVA_VERSION="(.*)"', told, re.M)
+    return version[1] if version else ""
+
+
+def placement(process: Path) -> str:
+    """Return where a process may run and have its memory, and by which policy."""
+    status = dict(re.findall(r"^(\w+):\s*(.*)$", read(f"{process}/status") or "", re.M))
+    cpus, nodes = status.get("Cpus_allowed_list"), status.get("Mems_allowed_list")
+    try:
+        with (process / "numa_maps").open() as maps:
+            policy = maps.readline().split()[1]
+    except (OSError, IndexError):
+        policy = "default"
+    return f"CPUs {cpus}, memory of nodes {nodes}, policy {policy}"
+
+
+def texts_of(file: Path) -> list[str]:
+    """Return the texts of a file in /proc that NUL ends; an empty one if the process is gone."""
+    try:
+        return file.read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return [""]

@@ -1,0 +1,1 @@
+"""The parts of the module virtual_lab, each with its subject."""

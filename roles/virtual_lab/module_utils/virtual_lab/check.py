@@ -1,0 +1,90 @@
+"""Refuses, before anything long starts, a lab that this machine cannot hold."""
+
+import ipaddress
+import json
+import re
+import shutil
+from pathlib import Path
+
+from ansible.module_utils import host
+
+from .bridge import bridge_of
+from .lab import MIB, Lab, Node
+
+
+def check(lab: Lab, nodes: list[Node], running: dict[str, int]) -> None:
+    """Refuse wrong names, addresses that are taken, another image, and too little room."""
+    check_names(lab)
+    check_nodes(lab, nodes)
+    bridge_of(lab)
+    check_network(lab)
+    check_room(lab, [node for node in nodes if node.name not in running])
+
+
+def check_names(lab: Lab) -> None:
+    """Refuse what cannot be a name."""
+    if not re.fullmatch(r"[a-z][a-z0-9-]{0,23}", lab.name):
+        raise host.HostError(
+            f"virtual_lab_name is {lab.name!r}; use at most 24 small letters, digits and dashes"
+        )
+    if len(lab.bridge) > 15:
+        raise host.HostError(
+            f"virtual_lab_bridge {lab.bridge} has {len(lab.bridge)} letters, a link's name at most "
+            "15; choose a shorter one"
+        )
+
+
+def check_nodes(lab: Lab, nodes: list[Node]) -> None:
+    """Refuse addresses that are no node's, or two nodes', and nodes of another image."""
+    seen: dict[str, str] = {}
+    for node in nodes:
+        if ipaddress.IPv4Address(node.address) not in lab.network or node.address == lab.gateway:
+            raise host.HostError(
+                f"node {node.name} has address {node.address}, which is not a node's address in "
+                f"{lab.network}; correct the inventory"
+            )
+        if (other := seen.setdefault(node.address, node.name)) != node.name:
+            raise host.HostError(
+                f"nodes {other} and {node.name} share the address {node.address}; "
+                "correct the inventory"
+            )
+        built_on = node.directory / "image"
+        if built_on.exists() and built_on.read_text() != str(lab.image):
+            raise host.HostError(
+                f"node {node.name} was made from {built_on.read_text()}, the lab's image is now "
+                f"{lab.image}; run make lab-down first (results already pulled stay)"
+            )
+
+
+def check_network(lab: Lab) -> None:
+    """Refuse a network that this machine reaches by another link."""
+    for route in json.loads(host.run("ip", "-json", "-4", "route", "show", "table", "all")):
+        target = route["dst"] if route["dst"] != "default" else "0.0.0.0/32"
+        taken = ipaddress.IPv4Network(target, strict=False).overlaps(lab.network)
+        if taken and route.get("dev") != lab.bridge:
+            raise host.HostError(
+                f"the lab's network {lab.network} is taken on this machine by {route['dst']} on "
+                f"{route.get('dev')}; set virtual_lab_prefix to a free range"
+            )
+
+
+def check_room(lab: Lab, missing: list[Node]) -> None:
+    """Refuse nodes that memory or disk have no room for."""
+    # The cap is for a study that asks for large heaps; half of it is what all nodes need at once.
+    need = len(missing) * lab.memory_mb // 2
+    shown = re.search(r"MemAvailable:\s+(\d+)", Path("/proc/meminfo").read_text())
+    available = int(shown[1]) // 1024  # type: ignore[index]
+    if need > available:
+        raise host.HostError(
+            f"the lab needs {need} MiB of memory (half of {lab.memory_mb} for each of "
+            f"{len(missing)} nodes), {available} MiB are available; use fewer workers or lower "
+            "virtual_lab_memory_mb"
+        )
+    place = next(path for path in (lab.root, *lab.root.parents) if path.exists())
+    fresh = [node for node in missing if not node.directory.exists()]
+    need, free = len(fresh) * lab.disk_mb, shutil.disk_usage(place).free // MIB
+    if need > free:
+        raise host.HostError(
+            f"the lab needs {need} MiB of disk below {lab.root}, {free} MiB are free; make room "
+            "or set virtual_lab_root to a larger file system"
+        )

@@ -1,0 +1,172 @@
+"""Whatever changes nodes asks first who is at work on them, and says whose passwords they have."""
+
+import os
+import subprocess
+
+import pytest
+from loading import ROOT
+from played_nodes import ME, Lab
+
+RUNNER = "rackbench-runner.service"
+HOLD = "rackbench_at_work.service"
+HERE = f"{ME}:{ROOT}"
+SWEEP = {"study": "sort", "run": "monday"}
+MINE = f"the sweep of monday for {HERE}, process"
+
+
+@pytest.fixture
+def lab(tmp_path):
+    return Lab(tmp_path)
+
+
+def ended():
+    """The number of a process that has ended."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+def test_a_free_lab_is_held_by_what_changes_it_and_not_by_what_looks(lab):
+    assert lab.play("at_work.yml")[0] == 0
+    assert lab.description("client1", HOLD) == ""
+    code, said = lab.play("at_work.yml", at_work_holds=True)
+    assert code == 0, said
+    held = lab.description("client1", HOLD)
+    assert held.startswith(f"site.yml for {HERE}, process ")
+    assert int(held.rpartition(" ")[2]) != os.getpid()
+    # That command has ended, so that the next one need not wait.
+    code, said = lab.play("at_work.yml", **SWEEP)
+    assert code == 0, said
+    assert lab.description("client1", HOLD).startswith(MINE)
+
+
+@pytest.mark.parametrize("options", [(), ("--limit=worker1",)])
+def test_a_sweep_that_runs_is_named_with_the_next_step_whatever_the_limit(lab, options):
+    lab.runs("client1", RUNNER, "rackbench run tuesday for ana@laptop:/home/ana/rackbench")
+    code, said = lab.play("at_work.yml", *options)
+    assert code == 2
+    assert (
+        "client1 is busy: rackbench run tuesday for ana@laptop:/home/ana/rackbench since Thu" in said
+    )
+    assert f"systemctl stop {RUNNER}" in said
+    assert "-e despite_sweep=true" in said
+    code, said = lab.play("at_work.yml", *options, despite_sweep=True)
+    assert code == 0, said
+
+
+def test_a_runner_on_a_node_that_is_no_client_any_more_is_found(lab):
+    lab.runs("worker2", RUNNER, "rackbench run monday")
+    for extra in {}, SWEEP:
+        code, said = lab.play("at_work.yml", **extra)
+        assert code == 2
+        assert "worker2 is busy: rackbench run monday since" in said
+
+
+@pytest.mark.parametrize(
+    ("description", "state", "code"),
+    [
+        ("rackbench run monday", "active", 0),  # as an earlier version described it
+        (f"rackbench run monday for {HERE}", "active", 0),
+        (f"rackbench run monday for {HERE}", "deactivating", 2),
+        ("rackbench run monday for ana@laptop:/home/ana/rackbench", "active", 2),
+        (f"rackbench run tuesday for {HERE}", "active", 2),
+    ],
+)
+def test_a_sweep_follows_its_own_runs_alone(lab, description, state, code):
+    lab.runs("client1", RUNNER, description, ActiveState=state)
+    assert lab.play("at_work.yml", **SWEEP)[0] == code
+
+
+def test_who_holds_the_lab_is_named_and_for_how_long_at_most(lab):
+    lab.runs("client1", HOLD, "site.yml for ana@laptop:/home/ana/rackbench, process 7")
+    for extra in {}, SWEEP:
+        code, said = lab.play("at_work.yml", **extra)
+        assert code == 2
+        assert (
+            "client1 is held by site.yml for ana@laptop:/home/ana/rackbench, process 7, since Thu"
+            in said
+        )
+        assert f"systemctl stop {HOLD}" in said
+        assert "after 60 minutes" in said
+
+
+def test_a_hold_whose_process_has_ended_is_replaced_and_one_that_is_at_work_is_not(lab):
+    lab.runs("client1", HOLD, f"site.yml for {ME}:/elsewhere, process {ended()}")
+    assert lab.play("at_work.yml", **SWEEP)[0] == 0
+    assert lab.description("client1", HOLD).startswith(MINE)
+    (lab.node("client1") / HOLD / "Description").write_text(
+        f"site.yml for {ME}:/elsewhere, process {os.getpid()}\n"
+    )
+    assert lab.play("at_work.yml", **SWEEP)[0] == 2
+
+
+def test_the_same_sweep_twice_at_once_is_one_sweep_and_the_first_goes_on_holding_the_lab(lab):
+    lab.runs("client1", HOLD, f"{MINE} {os.getpid()}")
+    code, said = lab.play("at_work.yml", **SWEEP)
+    assert code == 0, said
+    assert lab.description("client1", HOLD) == f"{MINE} {os.getpid()}"
+    assert lab.play("at_work.yml", at_work_holds=True)[0] == 2
+
+
+def test_a_node_that_does_not_answer_is_named_and_not_waited_for(lab):
+    lab.write(worker2={"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1})
+    code, said = lab.play("at_work.yml")
+    assert code == 0, said
+    assert "Nobody knows whether a sweep runs on worker2: no answer." in said
+
+
+def test_what_was_held_is_released_by_who_held_it(lab):
+    text = f"""
+- ansible.builtin.import_playbook: {ROOT}/playbooks/at_work.yml
+- hosts: control
+  gather_facts: false
+  tasks:
+    - ansible.builtin.import_tasks: {ROOT}/playbooks/tasks/hold.yml
+    - ansible.builtin.import_tasks: {ROOT}/playbooks/tasks/release.yml
+"""
+    code, said = lab.play(text, at_work_holds=True)
+    assert code == 0, said
+    assert lab.description("client1", HOLD) == ""
+    assert (lab.node("client1") / "stopped").read_text().split() == [HOLD, HOLD]
+
+
+# Passwords
+
+
+def secrets_of(lab, **contents):
+    secrets = lab.directory / "rackbench/played/secrets"
+    secrets.mkdir(parents=True)
+    for name, text in contents.items():
+        (secrets / name).write_text(f"{text}\n")
+    return secrets
+
+
+WHOLE = {"broker_user": "a", "broker_admin": "b", "restart": "c", "id": "mine"}
+
+
+def test_passwords_of_another_control_host_are_not_replaced_and_it_is_said_how_to_have_them(lab):
+    mark = lab.node("broker1") / "passwords-of"
+    mark.write_text("theirs of ana@laptop:/home/ana/.local/state/rackbench/played/secrets\n")
+    for secrets in {}, WHOLE:
+        if secrets:
+            secrets_of(lab, **secrets)
+        code, said = lab.play("at_work.yml", "--limit=worker1", at_work_holds=True)
+        assert code == 2
+        assert "broker1 has other passwords than" in said
+        assert "ana@laptop:/home/ana/.local/state/rackbench/played/secrets" in said
+        assert "mode 0600" in said
+        assert "playbooks/rotate_secrets.yml" in said
+        assert lab.description("client1", HOLD) == ""
+    assert lab.play("at_work.yml")[0] == 0, "what only looks needs no password"
+
+
+def test_passwords_that_are_here_are_taken_and_a_part_of_them_is_not(lab):
+    secrets = secrets_of(lab, **WHOLE)
+    mark = lab.node("broker1") / "passwords-of"
+    mark.write_text("mine of ana@laptop:/home/ana/secrets\n")
+    assert lab.play("at_work.yml", at_work_holds=True)[0] == 0
+    (secrets / "broker_admin").unlink()
+    code, said = lab.play("at_work.yml", at_work_holds=True)
+    assert code == 2
+    assert "where broker_admin is missing" in said
+    assert not (secrets / "broker_admin").exists()

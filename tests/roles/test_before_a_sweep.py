@@ -1,0 +1,120 @@
+"""What a sweep refuses before anything happens: two clients, another lab, terms that it cannot take."""
+
+import json
+
+import pytest
+from loading import ROOT
+from played_nodes import ADDRESSES, GROUPS, ME, Lab
+
+RUNNER = "rackbench-runner.service"
+HERE = f"{ME}:{ROOT}"
+
+
+@pytest.fixture
+def lab(tmp_path):
+    return Lab(tmp_path)
+
+
+@pytest.mark.parametrize("playbook", ["sweep.yml", "verify.yml"])
+@pytest.mark.parametrize("group", ["client", "broker"])
+def test_two_clients_or_brokers_are_refused_before_anything_happens(lab, playbook, group):
+    lab.write({**GROUPS, group: [*GROUPS[group], "worker2"], "workers": ["worker1"]})
+    code, said = lab.play(playbook, study="sort", sweep_root=str(lab.directory))
+    assert code == 2
+    assert f"the group {group} has {GROUPS[group][0]} and worker2" in said
+    assert "Leave one of them there in hosts.yml" in said
+    assert not (lab.directory / "results").exists()
+
+
+def begun(lab, **changes):
+    """A run of this lab with one server, but for changed nodes; its directory."""
+    directory = lab.directory / "results/monday"
+    directory.mkdir(parents=True)
+    nodes = [
+        {"name": name, "address": ADDRESSES[name], "groups": [group], **changes.get(name, {})}
+        for group, names in GROUPS.items()
+        for name in names
+    ]
+    record = {"lab": {"name": "other"}, "nodes": nodes}
+    (directory / "run.json").write_text(json.dumps(record))
+    return directory
+
+
+PLAN = f"""
+- hosts: control
+  gather_facts: false
+  tasks:
+    - ansible.builtin.include_role:
+        name: sweep
+        tasks_from: plan
+"""
+
+
+def planned(lab, **extra):
+    (lab.directory / ".venv").symlink_to(ROOT / ".venv")
+    extra = {"study": "sort", "run": "monday", "sweep_root": str(lab.directory), **extra}
+    return lab.play(PLAN, **{"sweep_fit": True, "sweep_free_mb": 1, **extra})
+
+
+@pytest.mark.parametrize(
+    ("changes", "stranger"),
+    [
+        ({"worker2": {"address": "198.51.100.4"}}, "worker2"),
+        ({"worker2": {"name": "rack04"}}, "rack04"),
+        ({"client1": {"groups": ["workers"]}, "worker1": {"groups": ["client"]}}, "worker1"),
+    ],
+)
+def test_a_run_of_another_lab_is_not_gone_on_with_and_both_labs_are_named(lab, changes, stranger):
+    directory = begun(lab, **changes)
+    code, said = planned(lab)
+    assert code == 2
+    assert f"monday was begun on the lab other, and {stranger} there" in said
+    assert "this inventory, the lab played" in said
+    assert "-e run=NAME" in said
+    assert not (directory / "plan.jsonl").exists()
+    (lab.directory / ".venv").unlink()
+    assert "was begun on" not in planned(lab, sweep_same_lab=True)[1]
+
+
+def test_a_run_of_this_lab_is_gone_on_with(lab):
+    begun(lab)
+    code, said = planned(lab)
+    assert code == 0, said
+
+
+def test_a_run_that_recorded_no_nodes_stays_usable(lab):
+    directory = begun(lab)
+    (directory / "run.json").write_text('{"nodes": [{"name": "worker1"}]}')
+    code, said = planned(lab)
+    assert code == 0, said
+
+
+FREE = f"""
+- hosts: client
+  gather_facts: false
+  tasks:
+    - ansible.builtin.include_role:
+        name: sweep
+        tasks_from: free
+"""
+ARGV = "{ path=/usr/bin/java ; argv[]=/usr/bin/java -cp x Runner --until 2026-11-27T05:30:00Z --without worker1 ; }"
+
+
+@pytest.mark.parametrize(
+    ("extra", "is_refused"),
+    [
+        ({}, False),
+        ({"deadline": "2026-11-27T05:30:00Z", "without": "worker1"}, False),
+        ({"without": "unreachable"}, False),
+        ({"deadline": "2026-11-27T06:30:00Z"}, True),
+        ({"without": "worker2"}, True),
+    ],
+)
+def test_a_running_sweep_takes_no_other_deadline_or_nodes(lab, extra, is_refused):
+    lab.runs("client1", RUNNER, f"rackbench run monday for {HERE}", ExecStart=ARGV)
+    given = {"study": "sort", "run": "monday", "sweep_root": str(lab.directory), **extra}
+    code, said = lab.play(FREE, **given)
+    assert code != 0, "what follows needs a lab"
+    refusal = "client1 runs monday already, until 2026-11-27T05:30:00Z and without worker1"
+    assert (refusal in said) == is_refused, said
+    assert (f"systemctl stop {RUNNER}" in said) == is_refused

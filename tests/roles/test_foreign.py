@@ -1,0 +1,127 @@
+"""Accounts and directories that the kit did not make: named at preflight, and never removed."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from loading import ROOT
+
+REMOVE = ROOT / "roles/baseline/files/remove_kit"
+FACTS = {
+    "distribution": "Debian",
+    "distribution_major_version": "13",
+    "distribution_version": "13.2",
+    "service_mgr": "systemd",
+    "virtualization_type": "container",
+    "nodename": "{{ inventory_hostname }}",
+}
+THERE = pwd.getpwnam("bin")
+ABSENT = "rackbench-of-no-node"
+NODES = {
+    "bare": {"directories": ["/no/such/place"]},
+    "provisioned": {
+        "baseline_account": THERE.pw_name,
+        "own_home": THERE.pw_dir,
+        "directories": ["/usr/share"],
+    },
+    "account": {"baseline_accounts": {THERE.pw_name: "/etc/rackbench/tomcat"}},
+    "directory": {"directories": ["/usr/share"]},
+}
+# What a role sets itself, facts override.
+OWN = {
+    "__baseline_directories": "{{ directories | default([]) }}",
+    "__baseline_own_home": "{{ own_home | default('/var/lib/rackbench') }}",
+}
+
+
+@pytest.fixture(scope="module")
+def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What the preflight says to each of these nodes: nothing, or why it is refused."""
+    place = tmp_path_factory.mktemp("foreign")
+    common = {
+        "ansible_connection": "local",
+        "ansible_python_interpreter": sys.executable,
+        "baseline_account": ABSENT,
+    }
+    hosts = {"all": {"hosts": NODES, "vars": common}}
+    (place / "hosts.yml").write_text(yaml.safe_dump(hosts))
+    said = "{{ ansible_failed_result.msg }}"
+    tasks = [
+        {"ansible.builtin.set_fact": {"cacheable": True, **FACTS}},
+        {"ansible.builtin.set_fact": OWN},
+        {"ansible.builtin.import_role": {"name": "baseline", "tasks_from": "preflight"}},
+    ]
+    write = {
+        "ansible.builtin.copy": {"content": "{{ told | to_json }}", "dest": str(place / "told")},
+        "vars": {"told": "{{ dict(ansible_play_hosts | zip(refusals)) }}"},
+        "run_once": True,
+    }
+    told = "{{ ansible_play_hosts | map('extract', hostvars) | map(attribute='refusal',"
+    block = {"block": tasks, "rescue": [{"ansible.builtin.set_fact": {"refusal": said}}]}
+    play = {
+        "hosts": "all",
+        "gather_facts": False,
+        "vars": {"refusals": told + " default='') | list }}"},
+        "tasks": [block, write],
+    }
+    (place / "play.yml").write_text(yaml.safe_dump([play]))
+    done = subprocess.run(
+        [ROOT / ".venv/bin/ansible-playbook", "-i", place / "hosts.yml", place / "play.yml"],
+        cwd=place,
+        env={**os.environ, "ANSIBLE_ROLES_PATH": str(ROOT / "roles")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    answers: dict[str, str] = json.loads((place / "told").read_text())
+    return answers
+
+
+@pytest.mark.parametrize("node", ["bare", "provisioned"])
+def test_nothing_there_or_all_by_the_kit_is_taken(refusals: dict[str, str], node: str) -> None:
+    assert refusals[node] == ""
+
+
+def test_an_account_of_somebody_else_is_named_with_the_next_step(refusals: dict[str, str]) -> None:
+    named = f"account has an account {THERE.pw_name} with the home {THERE.pw_dir}, which the kit"
+    assert refusals["account"].startswith(named)
+    assert "Remove it there (or the package that brought it)" in refusals["account"]
+
+
+def test_a_directory_of_somebody_else_is_named_with_the_next_step(
+    refusals: dict[str, str],
+) -> None:
+    assert refusals["directory"].startswith("directory has a directory /usr/share, which the kit")
+    assert "Move it away" in refusals["directory"]
+
+
+@pytest.mark.parametrize("home", ["", "/home/rackbench", "/var/lib/tomcat"])
+def test_reset_leaves_alone_what_the_kit_did_not_make(tmp_path: Path, home: str) -> None:
+    """Every program but the question for the account is a fake that notes its call."""
+    for name in ("systemctl", "find", "sed", "rm", "userdel", "nft", "ls", "rmdir", "dirname"):
+        fake(tmp_path / name, f'echo "$0 $*" >>{tmp_path}/calls')
+    fake(tmp_path / "getent", f"[ -z '{home}' ] || echo 'x:x:1:1::{home}:/bin/sh'")
+    (tmp_path / "cut").symlink_to("/usr/bin/cut")
+    done = subprocess.run(
+        ["/bin/bash", REMOVE, "rackbench"],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not (tmp_path / "calls").exists()
+
+
+def fake(path: Path, body: str) -> None:
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)

@@ -1,0 +1,659 @@
+"""What is in force on a node is compared with what was declared: recorded answers of a node."""
+
+import hashlib
+import json
+import tarfile
+import zipfile
+from io import BytesIO
+
+import pytest
+import yaml
+from loading import ROOT, load
+
+ROLE = "roles/fingerprint"
+
+
+@pytest.fixture(scope="module")
+def modules():
+    """The module that takes a fingerprint, and what it is made of, by their names."""
+    paths = {
+        "host": "playbooks/module_utils",
+        "ssh_session": "roles/probation/module_utils",
+        "kernel_words": f"{ROLE}/module_utils",
+        "lab_addresses": f"{ROLE}/module_utils",
+        "running_jvms": f"{ROLE}/module_utils",
+        "in_force": f"{ROLE}/module_utils",
+    }
+    found = {
+        name: load(f"{path}/{name}.py", f"ansible.module_utils.{name}")
+        for name, path in paths.items()
+    }
+    return found | {"fingerprint": load(f"{ROLE}/library/fingerprint.py", "taking")}
+
+
+@pytest.fixture
+def force(modules):
+    return modules["in_force"]
+
+
+@pytest.fixture
+def jvms(modules):
+    return modules["running_jvms"]
+
+
+@pytest.fixture
+def taking(modules):
+    return modules["fingerprint"]
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """Lets a module have these answers of commands, by the beginning of the command."""
+
+    def have(module, said):
+        def output(*argv):
+            command = " ".join(argv)
+            return next((text for words, text in said.items() if command.startswith(words)), None)
+
+        monkeypatch.setattr(module, "output", output)
+
+    return have
+
+
+def rows(found):
+    return [tuple(row.values()) for row in found]
+
+
+# JVMs
+
+UNIT = """\
+[Service]
+User=tomcat
+ExecStart=/opt/rackbench/jdk/bin/java -Xms192m -Xmx192m \\
+# a comment within
+  -XX:+UseParallelGC -XX:+ExitOnOutOfMemoryError \\
+  -Xlog:gc:file=/run/rackbench-tomcat/gc.log:uptime \\
+  --add-opens=java.base/java.io=ALL-UNNAMED -Dcatalina.base={base} \\
+  -cp /opt/rackbench/tomcat-ab/bin/bootstrap.jar Bootstrap start -Xnot-a-flag
+Restart=always
+"""
+SERVER = '<Context path="/axis" docBase="/opt/rackbench/axis-cd" reloadable="false"/>'
+DECLARED = {
+    "name": "tomcat",
+    "heap_mb": 192,
+    "options": ["-XX:+UseParallelGC", "-XX:+ExitOnOutOfMemoryError"],
+    "directories": ["/opt/rackbench/tomcat-ab", "/opt/rackbench/axis-cd"],
+}
+
+
+@pytest.fixture
+def node(jvms, tmp_path, monkeypatch):
+    """A node with Tomcat running from a JDK; returns how to have it run with other settings."""
+    for name in ("units", "proc/77", "base/conf", "jdk/bin", "jdk-25/bin"):
+        (tmp_path / name).mkdir(parents=True)
+    for version, place in (("21.0.9", "jdk"), ("25", "jdk-25")):
+        (tmp_path / place / "release").write_text(f'JAVA_VERSION="{version}"\n')
+        (tmp_path / place / "bin/java").touch()
+    base = tmp_path / "base"
+    (base / "conf/server.xml").write_text(SERVER)
+    unit = UNIT.format(base=base)
+    (tmp_path / "units/rackbench-tomcat.service").write_text(unit)
+    monkeypatch.setattr(jvms, "PROC", tmp_path / "proc")
+    monkeypatch.setattr(jvms, "UNITS", tmp_path / "units")
+    monkeypatch.setattr(jvms, "JAVA", str(tmp_path / "jdk/bin/java"))
+    command = unit.partition("ExecStart=")[2].partition("Restart")[0]
+    command = command.replace("\\\n# a comment within", "").replace("\\\n", " ")
+
+    def run(old="", new="", jdk="jdk", environment="", server=SERVER):
+        process = tmp_path / "proc/77"
+        (process / "cgroup").write_text("0::/system.slice/rackbench-tomcat.service\n")
+        (process / "cmdline").write_text("\0".join([*command.replace(old, new).split(), ""]))
+        (process / "environ").write_text(f"PATH=/bin\0{environment}\0")
+        (process / "status").write_text("Cpus_allowed_list:\t0-1\n")
+        (process / "exe").unlink(missing_ok=True)
+        (process / "exe").symlink_to(tmp_path / jdk / "bin/java")
+        (base / "conf/server.xml").write_text(server)
+        return jvms.running()
+
+    return run
+
+
+def of_jvm(force, running, **changes):
+    found = force.of_jvm(DECLARED | changes, running.get("rackbench-tomcat"))
+    return [(item.removeprefix("jvms rackbench-tomcat "), *rest) for item, *rest in rows(found)]
+
+
+def test_a_jvm_that_runs_as_its_unit_and_the_inventory_say_has_no_row(force, node):
+    assert of_jvm(force, node()) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        (
+            {"environment": "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1"},
+            ("flags", "-XX:TieredStopAtLevel=1", "(absent)"),
+        ),
+        ({"environment": "JDK_JAVA_OPTIONS=-Dx=y -Xint"}, ("flags", "-Dx=y -Xint", "(absent)")),
+        ({"environment": "_JAVA_OPTIONS=-Xmx192m"}, ("flags", "-Xmx192m", "(absent)")),
+        (
+            {"old": "UseParallelGC", "new": "UseSerialGC"},
+            ("flags", "-XX:+UseSerialGC", "-XX:+UseParallelGC"),
+        ),
+        ({"old": "-Xmx192m", "new": "-Xmx512m"}, ("flags", "-Xmx512m", "-Xmx192m")),
+        ({"old": "-Xms192m", "new": ""}, ("flags", "(absent)", "-Xms192m")),
+        (
+            {"old": "-Xlog", "new": "-agentpath:/tmp/a.so -Xlog"},
+            ("flags", "-agentpath:/tmp/a.so", "(absent)"),
+        ),
+        (
+            {"old": "--add-opens=java.base/java.io=ALL-UNNAMED", "new": ""},
+            ("flags", "(absent)", "--add-opens=java.base/java.io=ALL-UNNAMED"),
+        ),
+        (
+            {"server": SERVER.replace("axis-cd", "axis-ef")},
+            ("directories", "/opt/rackbench/axis-ef", "/opt/rackbench/axis-cd"),
+        ),
+        (
+            {"old": "tomcat-ab", "new": "tomcat-old"},
+            ("directories", "/opt/rackbench/tomcat-old", "/opt/rackbench/tomcat-ab"),
+        ),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_jvm_that_runs_otherwise_is_named_with_both_sides(force, node, told, expected):
+    assert of_jvm(force, node(**told)) == [expected]
+
+
+def test_another_jdk_is_named_by_its_program(force, node, jvms, tmp_path):
+    ((item, value, others),) = of_jvm(force, node(jdk="jdk-25"))
+    assert item == "executable"
+    assert (value, others) == (f"{tmp_path}/jdk-25/bin/java", f"{tmp_path}/jdk/bin/java")
+
+
+@pytest.mark.parametrize(
+    ("declared", "found"),
+    [
+        (21, []),
+        ("21", []),
+        (2, [("jdk", "21.0.9", "Java 2")]),
+        (25, [("jdk", "21.0.9", "Java 25")]),
+    ],
+)
+def test_the_release_of_the_jdk_is_compared(force, node, declared, found):
+    assert rows(force.not_in_force({"jdk": declared}, {}, 0)) == found
+
+
+def test_what_the_inventory_declares_is_compared_and_not_only_what_the_unit_says(force, node):
+    """A unit that somebody changed on all nodes is the same everywhere."""
+    running = node()
+    assert of_jvm(force, running, heap_mb=256) == [
+        ("flags", "-Xms192m -Xmx192m", "-Xms256m -Xmx256m")
+    ]
+    sync = "-Dimq.persist.file.sync.enabled=true"
+    found = of_jvm(force, running, options=[*DECLARED["options"], sync])
+    assert found == [("flags", "(absent)", sync)]
+
+
+def test_a_service_that_does_not_run_is_told_by_its_own_name(force):
+    assert rows(force.of_jvm(DECLARED, None)) == [("services tomcat", "does not run", "runs")]
+
+
+def test_a_program_that_is_no_jvm_and_a_process_that_is_gone_have_no_flags(jvms, tmp_path):
+    assert jvms.flags_of(tmp_path, ["/usr/bin/python3", "-x"]) == []
+    assert jvms.flags_of(tmp_path, jvms.texts_of(tmp_path / "gone")) == []
+
+
+def test_a_jvm_is_known_by_its_command_line_and_its_environment(jvms, tmp_path):
+    command = ["/usr/bin/java", "-Xmx64m", "-XX:+PerfDisableSharedMem", "-cp", "a:b", "Main", "-x"]
+    given = ["_JAVA_OPTIONS=-Dlast=1", "PATH=/bin", "JAVA_TOOL_OPTIONS=-Da=b=c -Xint", ""]
+    (tmp_path / "environ").write_bytes("\0".join(given).encode() + b"ODD=\xff")
+    expected = ["-Da=b=c", "-Xint", "-Xmx64m", "-XX:+PerfDisableSharedMem", "-Dlast=1"]
+    assert jvms.flags_of(tmp_path, command) == expected
+
+
+# Links and the rate
+
+
+def test_a_link_to_another_build_is_named(force, tmp_path):
+    for build in ("harness-old", "harness-new"):
+        (tmp_path / build).mkdir()
+    link, new = tmp_path / "harness", str(tmp_path / "harness-new")
+    declared = {"links": {str(link): new}}
+    assert rows(force.not_in_force(declared, {}, 0)) == [(f"links {link}", "(absent)", new)]
+    link.symlink_to(tmp_path / "harness-old")
+    old = str(tmp_path / "harness-old")
+    assert rows(force.not_in_force(declared, {}, 0)) == [(f"links {link}", old, new)]
+    link.unlink()
+    link.symlink_to(new)
+    assert rows(force.not_in_force(declared, {}, 0)) == []
+
+
+@pytest.mark.parametrize(
+    ("declared", "shaped", "in_force", "is_odd"),
+    [
+        (100, True, 100.0, False),
+        (100, True, 0, True),
+        (100, True, 10.0, True),
+        (0, True, 0, False),
+        (0, True, 100.0, True),
+        (1000, False, 1000.0, False),
+        (1000, False, 100.0, True),
+        (1000, False, 0, False),  # nobody tells the rate
+        (None, False, 100.0, False),
+    ],
+)
+def test_the_rate_of_the_link_is_compared(force, declared, shaped, in_force, is_odd):
+    found = force.not_in_force({"link_mbit": declared, "link_is_shaped": shaped}, {}, in_force)
+    expected = [("link_mbit", f"{in_force:g}", f"{declared or 0:g}")]
+    assert rows(found) == expected * is_odd
+
+
+def tbf(rate):
+    """What tc 6.15 answers for a device that a shaper limits, its rate in bytes a second."""
+    options = {"rate": rate, "burst": 32000, "lat": 100000}
+    return json.dumps([{"kind": "tbf", "handle": "8001:", "root": True, "options": options}])
+
+
+@pytest.mark.parametrize(
+    ("asked", "rate", "mbit"),
+    [
+        ("8bit", 1, 8e-6),
+        ("64kbit", 8_000, 0.064),
+        ("100mbit", 12_500_000, 100),
+        ("1gbit", 125_000_000, 1000),
+        ("12500kbps", 12_500_000, 100),
+        ("1mbps", 1_000_000, 8),
+        ("1gbps", 1_000_000_000, 8000),
+    ],
+)
+def test_a_rate_of_tc_is_in_bytes_whatever_unit_it_was_given_in(taking, answers, asked, rate, mbit):
+    answers(taking, {"tc -json qdisc show dev host0": tbf(rate)})
+    assert taking.shaped_mbit("host0") == pytest.approx(mbit), asked
+
+
+@pytest.mark.parametrize("said", [None, "[]", '[{"kind": "noqueue", "options": {}}]'])
+def test_a_link_without_a_shaper_has_no_shaped_rate(taking, answers, said):
+    answers(taking, {"tc": said})
+    assert taking.shaped_mbit("host0") is None
+
+
+# Hardware that has no words of its own
+
+
+@pytest.fixture
+def network(taking, tmp_path, monkeypatch):
+    """Devices of a network in /sys: cards by driver and speed, and devices upon others."""
+    monkeypatch.setattr(taking, "NETWORK", tmp_path)
+
+    def have(cards, upon=()):
+        for name, (driver, speed, *numbers) in cards.items():
+            (tmp_path / name / "device/msi_irqs").mkdir(parents=True)
+            (tmp_path / "drivers" / driver).mkdir(parents=True, exist_ok=True)
+            (tmp_path / name / "device/driver").symlink_to(tmp_path / "drivers" / driver)
+            (tmp_path / name / "speed").write_text(f"{speed}\n")
+            for number in numbers:
+                (tmp_path / name / "device/msi_irqs" / str(number)).touch()
+        for name, lower in upon:
+            (tmp_path / name).mkdir()
+            for one in lower:
+                (tmp_path / name / f"lower_{one}").symlink_to(tmp_path / one)
+
+    return have
+
+
+@pytest.mark.parametrize(
+    ("device", "cards", "expected"),
+    [
+        ("eno1", ["eno1"], ("ixgbe", "10000")),
+        ("bond0", ["eno1", "eno2"], ("igb, ixgbe", "1000")),
+        ("bond0.7", ["eno1", "eno2"], ("igb, ixgbe", "1000")),
+        ("eno2.7", ["eno2"], ("igb", "1000")),
+        ("veth", ["veth"], (None, None)),
+    ],
+)
+def test_a_bond_or_vlan_has_the_drivers_and_the_slowest_speed_of_its_cards(
+    taking, network, device, cards, expected
+):
+    network(
+        {"eno1": ("ixgbe", 10000), "eno2": ("igb", 1000)},
+        [("bond0", ["eno1", "eno2"]), ("bond0.7", ["bond0"]), ("eno2.7", ["eno2"]), ("veth", [])],
+    )
+    assert taking.cards_of(device) == cards
+    assert tuple(taking.hardware(cards).values()) == expected
+
+
+def test_a_card_without_a_carrier_allows_no_rate(taking, network):
+    network({"eno1": ("igb", -1), "eno2": ("igb", 1000)})
+    told = taking.hardware(["eno1", "eno2"])
+    assert told == {"link_driver": "igb, igb", "link_speed_mbit": "-1"}
+    assert taking.allowed_mbit(told) == 0
+
+
+def test_the_rate_of_a_link_is_its_shapers_or_else_its_hardwares(taking):
+    hardware = {"link_driver": "igb", "link_speed_mbit": "1000"}
+    assert taking.allowed_mbit(hardware) == 1000
+    assert taking.allowed_mbit(hardware | {"link_shaped_mbit": 10.0}) == 10
+    assert taking.allowed_mbit({"link_speed_mbit": "10000"}) == 0
+    assert taking.allowed_mbit({}) == 0
+
+
+def test_interrupts_are_those_of_all_cards_of_a_bond(taking, network, answers, monkeypatch):
+    network({"eno1": ("igb", 1000, 41, 42), "eno2": ("igb", 1000, 51)})
+    answers(taking, {})
+    served = {"41": "0", "42": "1", "51": "1"}
+    monkeypatch.setattr(taking, "read", lambda path: served.get(path.split("/")[3]))
+    told = taking.interrupts(["eno1", "eno2"])
+    assert told["link_irq_affinity"] == "1 on 0, 2 on 1"
+
+
+def test_the_link_of_an_address_on_a_vlan_is_found(taking, network, answers):
+    network({"eno1": ("ixgbe", 10000)}, [("lab", ["eno1"])])
+    entry = {"ifname": "lab", "mtu": 9000, "addr_info": [{"local": "10.0.0.3"}]}
+    other = {"ifname": "eno1", "mtu": 1500, "addr_info": [{"local": "192.168.1.3"}]}
+    answers(taking, {"ip -json": json.dumps([other, entry]), "tc": tbf(12_500_000)})
+    assert taking.link("10.0.0.3") == {
+        "link_device": "lab",
+        "link_mtu": 9000,
+        "link_duplex": None,
+        "link_shaped_mbit": 100.0,
+        "link_driver": "ixgbe",
+        "link_speed_mbit": "10000",
+    }
+    assert taking.link("10.0.0.4") == {}
+
+
+ARM = """\
+processor\t: {number}
+BogoMIPS\t: 243.75
+Features\t: fp asimd evtstrm
+CPU implementer\t: 0x41
+CPU architecture: 8
+CPU variant\t: {variant}
+CPU part\t: {part}
+CPU revision\t: 1
+"""
+INTEL = "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Xeon(R) E5\nmicrocode\t: 0x4\n"
+
+
+def arm(*cores):
+    blocks = [ARM.format(number=n, part=p, variant=v) for n, (p, v) in enumerate(cores)]
+    return "\n".join(blocks)
+
+
+N1, A72 = ("0xd0c", "0x3"), ("0xd08", "0x0")
+
+
+@pytest.mark.parametrize(
+    ("told", "model"),
+    [
+        (INTEL + "\n" + INTEL, "Xeon(R) E5"),
+        (arm(N1, N1), "implementer 0x41, part 0xd0c, variant 0x3, revision 1"),
+        (arm(("0xd0c", "0x4")), "implementer 0x41, part 0xd0c, variant 0x4, revision 1"),
+        (
+            arm(N1, A72) + "\n\nHardware\t: BCM2835\nRevision\t: a03111\n",
+            "implementer 0x41, part 0xd08, variant 0x0, revision 1; "
+            "implementer 0x41, part 0xd0c, variant 0x3, revision 1",
+        ),
+        (None, None),
+    ],
+    ids=["named", "arm", "another stepping", "two kinds", "nothing"],
+)
+def test_a_processor_without_a_name_is_told_by_its_numbers(taking, monkeypatch, told, model):
+    monkeypatch.setattr(taking, "read", {"/proc/cpuinfo": told}.get)
+    assert taking.processor()["cpu_model"] == model
+
+
+def test_the_microcode_is_told(taking, monkeypatch):
+    monkeypatch.setattr(taking, "read", {"/proc/cpuinfo": INTEL}.get)
+    assert taking.processor()["microcode"] == "0x4"
+
+
+# The packet filter
+
+RULES = """table inet rackbench {
+\tchain input {
+\t\ttype filter hook input priority filter; policy drop;
+\t\tiif "lo" accept
+\t\ttcp dport { 8080, 9100, 9102 } accept
+\t}
+}"""
+FILE = "/etc/rackbench/packet-filter.nft"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        (RULES, []),
+        (None, [("packet_filter", "no table inet rackbench", FILE)]),
+        (
+            RULES.replace("policy drop", "policy accept"),
+            [
+                (
+                    "packet_filter",
+                    "type filter hook input priority filter; policy accept;",
+                    "type filter hook input priority filter; policy drop;",
+                )
+            ],
+        ),
+        (
+            RULES.replace('\t\tiif "lo" accept\n', ""),
+            [("packet_filter", "(absent)", 'iif "lo" accept')],
+        ),
+    ],
+    ids=["as applied", "gone", "opened", "a rule less"],
+)
+def test_the_kernels_rules_are_those_of_the_file(force, answers, kernel, expected):
+    answers(force, {"unshare --net sh -c nft --file": RULES, "nft --stateless": kernel})
+    assert rows(force.of_packet_filter(FILE)) == expected
+
+
+def test_a_file_of_rules_that_is_gone_is_told(force, answers):
+    answers(force, {"nft --stateless": RULES})
+    ((item, value, _),) = rows(force.of_packet_filter(FILE))
+    assert (item, value) == ("packet_filter", f"nftables does not take {FILE}")
+
+
+# sshd
+
+KIT = "PasswordAuthentication no\nPermitRootLogin prohibit-password\n"
+SHUT = "port 22\npasswordauthentication no\npermitrootlogin without-password\n"
+OPEN = SHUT.replace("passwordauthentication no", "passwordauthentication yes")
+INCLUDE = "Include d/*.conf\n"
+
+
+@pytest.fixture
+def sshd(force, tmp_path, monkeypatch):
+    """Settings files of sshd; returns what is told of them when sshd answers so."""
+    monkeypatch.setattr(force, "SSHD_CONFIG", str(tmp_path / "sshd_config"))
+    (tmp_path / "d").mkdir()
+    kit = tmp_path / "d/00-rackbench.conf"
+
+    def told(answer, main=INCLUDE + "UsePAM yes\n", drop_in="", kit_text=KIT):
+        kit.write_text(kit_text)
+        (tmp_path / "sshd_config").write_text(main)
+        (tmp_path / "d/00-aaa.conf").write_text(drop_in)
+        asked = []
+        monkeypatch.setattr(force, "output", lambda *argv: asked.append(argv) or answer)
+        found = rows(force.of_sshd(str(kit)))
+        (command,) = asked
+        assert command[:3] == ("/usr/sbin/sshd", "-T", "-C")
+        return [tuple(text.replace(f"{tmp_path}/", "") for text in row) for row in found]
+
+    return told
+
+
+@pytest.mark.parametrize("word", ["without-password", "prohibit-password"])
+def test_an_sshd_that_goes_by_the_settings_has_no_row(sshd, word):
+    same = "# PasswordAuthentication yes\nMatch User a\nPasswordAuthentication no\n"
+    assert sshd(SHUT.replace("without-password", word), drop_in=same) == []
+
+
+def test_an_earlier_drop_in_is_named(sshd):
+    said = sshd(OPEN, drop_in='# mine\npasswordauthentication="Yes"\n')
+    assert said == [("sshd passwordauthentication", "yes: d/00-aaa.conf:2", "no")]
+
+
+def test_an_older_name_of_a_setting_is_understood(sshd):
+    kit = "KbdInteractiveAuthentication no\n"
+    answer = "kbdinteractiveauthentication yes\n"
+    said = sshd(answer, drop_in="ChallengeResponseAuthentication yes\n", kit_text=kit)
+    assert said == [("sshd kbdinteractiveauthentication", "yes: d/00-aaa.conf:1", "no")]
+
+
+def test_a_later_line_that_sshd_does_not_go_by_is_no_matter(sshd):
+    assert sshd(SHUT, main=INCLUDE + "PasswordAuthentication yes\n") == []
+
+
+def test_a_file_that_is_not_included_is_named(sshd):
+    said = sshd(OPEN, main="UsePAM yes\nPasswordAuthentication yes\n")
+    where = "sshd_config:2, sshd_config does not include d/00-rackbench.conf"
+    assert said == [("sshd passwordauthentication", f"yes: {where}", "no")]
+
+
+def test_a_setting_that_no_line_names_is_sshds_default(sshd):
+    said = sshd(OPEN, main="Match User a\n" + INCLUDE)
+    assert said == [("sshd passwordauthentication", "yes: sshd's own default", "no")]
+
+
+@pytest.mark.parametrize(
+    "match",
+    ["User student,tutor", "User !root,stud*", "Address 10.1.0.0/16", "Group students", "all"],
+)
+def test_a_match_block_is_told_for_whom_it_holds(sshd, match):
+    """sshd answers for a stranger as it should."""
+    block = f"Match {match}\n  PasswordAuthentication yes\n  PermitRootLogin no\n"
+    expected = [
+        ("sshd passwordauthentication", f"yes for {match}: PLACE:2", "no"),
+        ("sshd permitrootlogin", f"no for {match}: PLACE:3", "without-password"),
+    ]
+    for place, given in (
+        ("d/00-aaa.conf", {"drop_in": block}),
+        ("sshd_config", {"main": block + "Match all\n" + INCLUDE}),
+    ):
+        said = sshd(SHUT, **given)
+        assert said == [tuple(text.replace("PLACE", place) for text in row) for row in expected]
+
+
+def test_the_settings_of_a_file_within_a_match_block_hold_for_those_alone(sshd):
+    main = "Match User student\nInclude d/00-aaa.conf\nMatch all\n" + INCLUDE
+    said = sshd(SHUT, main=main, drop_in="PasswordAuthentication yes\n")
+    assert ("sshd passwordauthentication", "yes for User student: d/00-aaa.conf:1", "no") in said
+
+
+def test_an_sshd_that_refuses_its_settings_and_a_missing_file_are_told(
+    sshd, force, tmp_path, monkeypatch
+):
+    ((item, value, _),) = sshd(None)
+    assert item == "sshd"
+    assert value.startswith("/usr/sbin/sshd -T -C user=nobody,host=stranger.invalid,addr=192.0.2.1")
+    monkeypatch.setattr(force, "output", lambda *argv: SHUT)
+    gone = str(tmp_path / "gone.conf")
+    assert rows(force.of_sshd(gone)) == [("sshd", "(absent)", gone)]
+
+
+# Archives
+
+
+def digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.fixture(scope="module")
+def filters():
+    return load(f"{ROLE}/filter_plugins/differences.py")
+
+
+@pytest.fixture
+def archives(tmp_path):
+    """A tar archive below one directory of its own, and a ZIP archive."""
+    with tarfile.open(tmp_path / "tomcat.tar.gz", "w:gz") as tar:
+        for name in ("tomcat-9/lib/a.jar", "tomcat-9/webapps/ROOT/x.jsp"):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(name)
+            tar.addfile(entry, BytesIO(name.encode()))
+        tar.addfile(tarfile.TarInfo("tomcat-9/empty"))
+    with zipfile.ZipFile(tmp_path / "axis.war", "w") as war:
+        war.mkdir("WEB-INF")
+        war.writestr("WEB-INF/web.xml", "<web/>")
+    return {
+        "workers": [
+            {"directory": "/o/tomcat-1", "archive": str(tmp_path / "tomcat.tar.gz"), "strip": 1},
+            {"directory": "/o/axis-2", "archive": str(tmp_path / "axis.war")},
+        ]
+    }
+
+
+UNPACKED = {
+    "/o/tomcat-1/lib/a.jar": digest("tomcat-9/lib/a.jar"),
+    "/o/tomcat-1/empty": digest(""),
+    "/o/axis-2/WEB-INF/web.xml": digest("<web/>"),
+    "/o/axis-old/WEB-INF/web.xml": "the build before",
+}
+
+
+def undeclared(filters, archives, files=UNPACKED, ignored="", own=()):
+    node = {"fingerprint": {"files": files}, "undeclared": list(own)}
+    groups = {"workers": ["worker1"], "client": []}
+    return filters.fingerprint_undeclared(
+        {"worker1": node}, groups, archives, ["/o/*/webapps/*"], ignored
+    )
+
+
+def test_directories_that_hold_what_the_archives_hold_have_no_row(filters, archives):
+    assert undeclared(filters, archives) == []
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (
+            UNPACKED | {"/o/axis-2/WEB-INF/web.xml": digest("<other/>")},
+            "/o/axis-2/WEB-INF/web.xml differs; remove the directory",
+        ),
+        (
+            UNPACKED | {"/o/axis-2/WEB-INF/lib/b.jar": "y", "/o/axis-2/WEB-INF/web.xml": "z"},
+            "/o/axis-2/WEB-INF/lib/b.jar differs, with 1 more; remove the directory",
+        ),
+        (
+            {**UNPACKED, "/o/axis-2/WEB-INF/a": "a"} | {"/o/axis-2/WEB-INF/web.xml": None},
+            "/o/axis-2/WEB-INF/a differs, with 1 more; remove the directory",
+        ),
+        ({path: held for path, held in UNPACKED.items() if "axis-2" not in path}, "(absent)"),
+    ],
+    ids=["changed", "one too many", "partial", "another build"],
+)
+def test_other_contents_are_named_with_the_archive(filters, archives, files, expected):
+    (row,) = undeclared(filters, archives, {path: held for path, held in files.items() if held})
+    assert list(row.values()) == ["worker1", "contents /o/axis-2", expected, "those of axis.war"]
+
+
+def test_what_a_setting_may_still_change_is_left_out_where_that_is_asked_for(filters, archives):
+    items = ["jvms rackbench-tomcat flags", "jvms rackbench-tomcat executable", "services broker"]
+    own = [{"item": item, "value": "a", "others": "b"} for item in items]
+    found = undeclared(filters, archives, own=own)
+    assert [row["item"] for row in found] == items
+    found = undeclared(filters, archives, own=own, ignored=r"jvms \S+ flags$|services ")
+    assert [row["item"] for row in found] == ["jvms rackbench-tomcat executable"]
+
+
+def test_the_table_names_its_sides(filters, archives):
+    own = [{"item": "jdk", "value": "25.0.1", "others": "Java 21"}]
+    table = filters.as_table(undeclared(filters, archives, own=own), ["in force", "declared"])
+    assert table.splitlines() == [
+        "item  node     in force  declared",
+        "jdk   worker1  25.0.1    Java 21",
+    ]
+
+
+# The playbook
+
+
+def test_services_that_do_not_answer_are_named_also_where_nodes_differ():
+    """The comparison runs once for all nodes, so that its failure ends the playbook."""
+    plays = yaml.safe_load((ROOT / "playbooks/verify.yml").read_text())
+    names = [play["name"] for play in plays]
+    ask, compare = "Ask every node whether its services answer", "Compare the nodes"
+    assert names.index(ask) < names.index(compare)
+    (play,) = (play for play in plays if play["name"] == ask)
+    assert play["any_errors_fatal"] is False

@@ -1,0 +1,68 @@
+"""An inventory in a project directory: runs go there, and its studies count."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import yaml
+from loading import ROOT
+
+from collect.front.commands.init import hosts_text
+
+
+def variables_of(project: Path, *names: str) -> dict[str, object]:
+    """What a play on the control host has for these variables."""
+    play = [
+        {
+            "hosts": "control",
+            "gather_facts": False,
+            "tasks": [
+                {
+                    "name": "Write them",
+                    "ansible.builtin.copy": {
+                        "content": "{{ {"
+                        + ", ".join(f"'{name}': {name} | default('')" for name in names)
+                        + "} | to_json }}",
+                        "dest": str(project / "told.json"),
+                    },
+                }
+            ],
+        }
+    ]
+    (project / "play.yml").write_text(yaml.safe_dump(play))
+    subprocess.run(
+        [ROOT / ".venv/bin/ansible-playbook", "-i", project / "inventory", project / "play.yml"],
+        cwd=ROOT,
+        env={key: value for key, value in os.environ.items() if not key.startswith("ANSIBLE_")},
+        capture_output=True,
+        check=True,
+    )
+    told: dict[str, object] = json.loads((project / "told.json").read_text())
+    return told
+
+
+def make(project: Path) -> None:
+    (project / "inventory").mkdir(parents=True)
+    (project / "studies").mkdir()
+    hosts = hosts_text("192.0.2.1", "192.0.2.1", ["192.0.2.2", "192.0.2.3"], "me", "~/.ssh/key")
+    (project / "inventory/hosts.yml").write_text(hosts)
+    (project / "studies/own.yml").write_text("constants: {servers: 41}\n")
+
+
+def test_runs_go_to_the_project_around_the_inventory(tmp_path: Path) -> None:
+    make(tmp_path)
+    names = ("rackbench_project", "sweep_root", "sweep_kit", "study_servers")
+    told = variables_of(tmp_path, *names)
+    assert told["sweep_root"] == str(ROOT) == told["sweep_kit"]
+    assert told["rackbench_project"] == ""
+    assert isinstance(told["study_servers"], list)
+    assert 41 not in told["study_servers"]
+    (tmp_path / "rackbench.yml").write_text(f"checkout: {ROOT}\n")
+    told = variables_of(tmp_path, *names)
+    assert told["sweep_root"] == told["rackbench_project"] == str(tmp_path)
+    assert told["sweep_kit"] == str(ROOT)
+    assert isinstance(told["study_servers"], list)
+    assert {1, 41} <= set(told["study_servers"])

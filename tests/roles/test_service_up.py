@@ -1,0 +1,117 @@
+"""A service that does not come up is told with its journal and the next step."""
+
+import os
+import subprocess
+
+import pytest
+import yaml
+from loading import ROOT
+
+VARS = yaml.safe_load((ROOT / "roles/service_up/vars/main.yml").read_text())
+WAIT = VARS["__service_up_wait"].replace("{{ __service_up_restarts }}", "10")
+
+
+@pytest.fixture
+def programs(tmp_path):
+    """A systemctl that knows how often units were restarted, and a journalctl."""
+    systemctl = (
+        'case "$*" in\n'
+        '  is-failed*) grep -qs failed "$STATE" ;;\n'
+        '  *NRestarts*) cat "$STATE" ;;\n'
+        "  *ActiveState*) echo activating ;;\n"
+        "  *SubState*) echo auto-restart ;;\n"
+        "esac"
+    )
+    for name, text in {"systemctl": systemctl, "journalctl": "echo Address already in use"}.items():
+        (tmp_path / name).write_text(f"#!/bin/bash\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    return tmp_path
+
+
+def waited(programs, probe, state="0\n\n0\n", seconds=1):
+    (programs / "state").write_text(state)
+    return subprocess.run(
+        ["bash", "-c", WAIT, "wait", str(seconds), probe, "a.service", "b.service"],
+        env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "STATE": f"{programs}/state"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+
+
+def test_the_wait_ends_once_the_probe_succeeds(programs):
+    probe = f"[ -e {programs}/ready ] || {{ touch {programs}/ready; exit 1; }}"
+    assert waited(programs, probe).returncode == 0
+
+
+@pytest.mark.parametrize("state", ["failed\n", "0\n\n10\n"])
+def test_it_does_not_wait_for_what_failed_or_starts_again_and_again(programs, state):
+    done = waited(programs, "echo no answer; false", state, seconds=60)
+    assert (done.returncode, done.stdout) == (1, "no answer\n")
+
+
+def test_it_ends_with_what_the_probe_said_last(programs):
+    done = waited(programs, "echo 'connection refused' >&2; false")
+    assert (done.returncode, done.stdout) == (1, "connection refused\n")
+
+
+PLAY = """
+- hosts: rack03
+  connection: local
+  gather_facts: false
+  tasks:
+    - ansible.builtin.include_role: {name: service_up}
+      vars: {service_up_units: [no-such-unit.service]}
+"""
+
+
+def played(tmp_path, programs):
+    return subprocess.run(
+        [ROOT / ".venv/bin/ansible-playbook", "--inventory", "rack03,", tmp_path / "play.yml"],
+        cwd=tmp_path,
+        env={k: v for k, v in os.environ.items() if not k.startswith("ANSIBLE_")}
+        | {
+            "ANSIBLE_ROLES_PATH": str(ROOT / "roles"),
+            "ANSIBLE_NOCOLOR": "1",
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "STATE": str(programs / "state"),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_failure_has_unit_state_journal_and_next_step(tmp_path, programs):
+    (tmp_path / "play.yml").write_text(PLAY)
+    done = played(tmp_path, programs)
+    said = " ".join(done.stdout.replace("\\n", " ").split())
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "no-such-unit.service cannot be used: " in said
+    assert "no-such-unit.service is activating (auto-restart). The last lines" in said
+    assert "Address already in use" in said
+    assert "journalctl -u no-such-unit.service) and run the same playbook again" in said
+
+
+LOADED = """#!/bin/bash
+echo "$*" >>"$(dirname "$0")/calls"
+case "$*" in
+  *is-enabled*) echo enabled ;;
+  *show*old.service*) printf 'LoadState=loaded\\nActiveState=active\\nNeedDaemonReload=yes\\n' ;;
+  *show*) printf 'LoadState=loaded\\nActiveState=active\\nNeedDaemonReload=no\\n' ;;
+esac
+"""
+
+
+def test_a_unit_that_is_older_than_its_configuration_is_restarted(tmp_path, programs):
+    (programs / "systemctl").write_text(LOADED)
+    units = "[old.service, new.service]"
+    (tmp_path / "play.yml").write_text(PLAY.replace("[no-such-unit.service]", units))
+    done = played(tmp_path, programs)
+    assert done.returncode == 0, done.stdout + done.stderr
+    calls = (programs / "calls").read_text()
+    assert "daemon-reload" in calls
+    assert [line for line in calls.splitlines() if line.startswith("restart")] == [
+        "restart old.service"
+    ]

@@ -1,0 +1,83 @@
+"""Mitogen's processes, after a playbook that was killed in its middle."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+from loading import ROOT
+
+HOSTS = [f"node{number}" for number in range(5)]
+PLAY = """\
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.file: {path: "{{ begun }}/{{ inventory_hostname }}", state: touch, mode: "0600"}
+    - ansible.builtin.wait_for: {timeout: 300}
+"""
+
+
+def marked(mark):
+    """The processes that were started with a mark in their environment, by their command lines."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (process / "environ").read_bytes():
+                words = (process / "cmdline").read_bytes().split(b"\0")
+                found[int(process.name)] = b" ".join(words).decode(errors="replace")[:200]
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+def until(is_so, seconds):
+    end = time.monotonic() + seconds
+    while not (so := is_so()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return so
+
+
+@pytest.fixture
+def killed(tmp_path):
+    """The mark of a playbook that was killed while each node waited."""
+    hosts = {name: {"ansible_connection": "local"} for name in HOSTS}
+    (tmp_path / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts}}))
+    (tmp_path / "play.yml").write_text(PLAY)
+    (tmp_path / "begun").mkdir()
+    mark = f"RACKBENCH_TEST={uuid.uuid4().hex}"
+    name, _, value = mark.partition("=")
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("ANSIBLE_")}
+    playing = subprocess.Popen(
+        [
+            *(ROOT / ".venv/bin/ansible-playbook", "-i", tmp_path / "hosts.json"),
+            *(tmp_path / "play.yml", "-e", f"begun={tmp_path}/begun"),
+        ],
+        cwd=ROOT,
+        env={
+            **inherited,
+            name: value,
+            "ANSIBLE_STRATEGY": "mitogen_all_cores",
+            "ANSIBLE_DEPRECATION_WARNINGS": "false",
+        },
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    assert until(lambda: len(os.listdir(tmp_path / "begun")) == len(HOSTS), 60)
+    time.sleep(2)
+    during = marked(mark.encode())
+    playing.kill()
+    playing.wait()
+    yield mark.encode(), during
+    for process in marked(mark.encode()):
+        os.kill(process, signal.SIGKILL)
+
+
+def test_nothing_of_mitogen_outlives_a_playbook_that_is_killed(killed):
+    mark, during = killed
+    assert len(during) > len(HOSTS)
+    assert until(lambda: not marked(mark), 10), marked(mark)

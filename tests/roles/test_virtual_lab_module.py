@@ -1,0 +1,188 @@
+"""What the module virtual_lab refuses, and what it makes of the kernel's and the tools' answers."""
+
+import importlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+from loading import load
+
+module = load("roles/virtual_lab/library/virtual_lab.py")
+bridge, node, tree = module.bridge, module.node, module.tree
+host = bridge.host
+check = importlib.import_module("ansible.module_utils.virtual_lab.check")
+
+
+@pytest.fixture
+def lab(tmp_path):
+    return module.Lab(
+        name="two",
+        root=tmp_path / "lab",
+        image=Path("/images/one"),
+        bridge="two-0",
+        prefix="10.99.0",
+        user="rack",
+        authorized_key="ssh-ed25519 AAAA me",
+        link_mbit=100,
+        link_burst_bytes=3200,
+        memory_mb=2048,
+        disk_mb=500,
+        internet=False,
+        boot_timeout_s=1,
+    )
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """The commands that were called, and what those that are asked something answer."""
+    called, answers = [], {}
+
+    def run(*argv, stdin=""):
+        called.append((*argv, stdin) if stdin else argv)
+        return next((told for asked, told in answers.items() if asked in " ".join(argv)), "[]")
+
+    monkeypatch.setattr(host, "run", run)
+    return called, answers
+
+
+def with_(lab, **changes):
+    return module.Lab(**{**vars(lab), **changes})
+
+
+def nodes(lab, *addresses):
+    return [module.Node(lab, f"n{k}", address) for k, address in enumerate(addresses, 1)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"name": "Two"}, "virtual_lab_name is 'Two'; use at most 24"),
+        ({"bridge": "a-bridge-of-long-0"}, "has 18 letters, a link's name at most 15"),
+    ],
+)
+def test_wrong_names_are_refused(lab, changes, says):
+    check.check_names(lab)
+    with pytest.raises(host.HostError, match=says):
+        check.check_names(with_(lab, **changes))
+
+
+@pytest.mark.parametrize(
+    ("addresses", "says"),
+    [
+        (["10.98.0.2"], "n1 has address 10.98.0.2, which is not a node's address in 10.99.0.0"),
+        (["10.99.0.1"], "node n1 has address 10.99.0.1, which is not"),
+        (["10.99.0.2", "10.99.0.3", "10.99.0.2"], "nodes n1 and n3 share the address 10.99.0.2"),
+    ],
+)
+def test_wrong_addresses_are_refused(lab, addresses, says):
+    check.check_nodes(lab, nodes(lab, "10.99.0.2", "10.99.0.3"))
+    with pytest.raises(host.HostError, match=says):
+        check.check_nodes(lab, nodes(lab, *addresses))
+
+
+def test_nodes_of_another_image_are_refused(lab):
+    (one,) = nodes(lab, "10.99.0.2")
+    one.directory.mkdir(parents=True)
+    (one.directory / "image").write_text("/images/other")
+    with pytest.raises(host.HostError, match=r"n1 was made from /images/other.* make lab-down"):
+        check.check_nodes(lab, [one])
+
+
+def test_a_network_that_is_taken_is_refused(lab, told):
+    routes = [{"dst": "default", "dev": "eth0"}, {"dst": "10.99.0.0/24", "dev": "two-0"}]
+    told[1]["route show"] = json.dumps(routes)
+    check.check_network(lab)
+    told[1]["route show"] = json.dumps([*routes, {"dst": "10.99.0.128/25", "dev": "eth1"}])
+    says = r"by 10\.99\.0\.128/25 on eth1; set virtual_lab_prefix"
+    with pytest.raises(host.HostError, match=says):
+        check.check_network(lab)
+
+
+def test_too_little_room_is_refused(lab):
+    check.check_room(lab, [])
+    says = r"MiB of memory \(half of 999999999 for each of 1 nodes"
+    with pytest.raises(host.HostError, match=says):
+        check.check_room(with_(lab, memory_mb=999999999), nodes(lab, "10.99.0.2"))
+    with pytest.raises(host.HostError, match="MiB of disk below"):
+        check.check_room(with_(lab, memory_mb=1, disk_mb=999999999), nodes(lab, "10.99.0.2"))
+
+
+def test_a_link_of_another_kind_is_not_touched(lab, told):
+    told[1]["address show"] = json.dumps([{"ifname": "two-0", "ifalias": "rackbench lab two"}])
+    assert not bridge.make_bridge(lab)
+    told[1]["address show"] = json.dumps([{"ifname": "two-0"}])
+    with pytest.raises(host.HostError, match="is not a bridge of the lab two"):
+        bridge.make_bridge(lab)
+
+
+# As `tc -json qdisc show dev host0` prints them: the rate in bytes a second.
+SHAPED = [{"kind": "tbf", "handle": "8001:", "root": True, "options": {"rate": 12_500_000}}]
+LOOSE = [{"kind": "noqueue", "handle": "0:", "root": True, "options": {}}]
+
+
+@pytest.mark.parametrize(
+    ("listing", "mbit", "is_shaped"),
+    [(SHAPED, 100, True), (SHAPED, 10, False), (LOOSE, 100, False), (LOOSE, 0, True)]
+    + [(SHAPED, 0, False), ([], 0, True)],
+)
+def test_a_rate_is_in_bytes_a_second(lab, told, listing, mbit, is_shaped):
+    called, answers = told
+    answers["qdisc show"] = json.dumps(listing) if listing else ""
+    (one,) = nodes(with_(lab, link_mbit=mbit), "10.99.0.2")
+    assert bridge.shape(one) != is_shaped
+    set_to = [argv for argv in called if "show" not in argv]
+    assert len(set_to) == (0 if is_shaped else 2)
+    assert all(("del" in argv) != bool(mbit) for argv in set_to)
+
+
+def test_the_way_out_is_opened_and_closed_with_forwarding(lab, told, monkeypatch, tmp_path):
+    called, answers = told
+    forward = tmp_path / "ip_forward"
+    forward.write_text("0\n")
+    monkeypatch.setattr(bridge.kernel, "IP_FORWARD", forward)
+    monkeypatch.setattr(bridge.shutil, "which", lambda _: "/usr/sbin/nft")
+    answers["list tables ip"] = '{"nftables": []}'
+    opened = with_(lab, internet=True)
+    assert bridge.set_internet(opened)
+    assert forward.read_text() == "1\n"
+    assert 'oifname != "two-0" masquerade' in called[-1][-1]
+    answers["list tables ip"] = '{"nftables": [{"table": {"name": "rackbench_two"}}]}'
+    assert not bridge.set_internet(opened)
+    assert bridge.set_internet(lab)
+    assert forward.read_text() == "0\n"
+    assert called[-1] == ("nft", "delete", "table", "ip", "rackbench_two")
+
+
+def test_a_node_has_its_name_address_and_keys_before_it_boots(lab, told, monkeypatch):
+    monkeypatch.setattr(host.os, "fchown", lambda *_: None)
+    monkeypatch.setattr(tree.os, "chown", lambda *_: None)
+    (one,) = nodes(lab, "10.99.0.2")
+    (one.tree / "etc").mkdir(parents=True)
+    (one.tree / "etc/passwd").write_text("root:x:0:0::/root:/bin/sh\nrack:x:1000:1000::/:/bin/sh\n")
+    for name in ("ssh_host_ed25519_key", "ssh_host_ed25519_key.pub"):
+        (one.directory / name).write_text(name)
+    tree.configure(one)
+    etc = one.tree / "etc"
+    network = (etc / "systemd/network/10-host0.network").read_text()
+    assert "\nAddress=10.99.0.2/24\nLinkLocalAddressing=no\n" in network
+    assert (etc / "hostname").read_text() == "n1\n"
+    assert (etc / "ssh/ssh_host_ed25519_key").stat().st_mode & 0o777 == 0o600
+    keys = one.tree / "home/rack/.ssh"
+    assert (keys / "authorized_keys").read_text() == "ssh-ed25519 AAAA me\n"
+    assert (keys.stat().st_mode & 0o777, (one.directory / "booted").exists()) == (0o700, True)
+    (etc / "hosts").write_text("of the node itself")
+    tree.configure(one)
+    assert (etc / "hosts").read_text() == "of the node itself"
+
+
+def test_a_node_that_does_not_come_up_shows_its_console(lab, monkeypatch):
+    monkeypatch.setattr(node, "answers", lambda _: False)
+    monkeypatch.setattr(node, "supervisors_of", lambda _: [os.getpid()])
+    (one,) = nodes(lab, "10.99.0.2")
+    with pytest.raises(host.HostError, match=r"within 1 s; its console says:\n\(no console"):
+        node.await_boot(one)
+    one.directory.mkdir(parents=True)
+    (one.directory / "console.log").write_text("\n" * 20 + "\x1b[31mFailed to mount\x1b[0m\n")
+    with pytest.raises(host.HostError, match=r"\nFailed to mount$"):
+        node.await_boot(one)

@@ -1,0 +1,165 @@
+"""`rackbench doctor` and `rackbench trust`: what is missing, and which keys become known."""
+
+import dataclasses
+import subprocess
+import time
+
+import pytest
+from stand_in import end, failed, play
+
+from collect.front import ssh
+from collect.front.cli import main
+from collect.front.commands import doctor
+from collect.front.inventory import Node, read_inventory
+from collect.front.kit import Kit
+
+
+def node(name="worker1", address="192.0.2.7", port=22, arguments=""):
+    return Node(name, address, port, "me", "", arguments, ("workers",))
+
+
+def test_a_half_filled_inventory_is_a_finding_with_what_mends_it(checkout, capsys):
+    checkout.have(client1="FILL-IN")
+    assert main(["doctor"]) == 1
+    said = capsys.readouterr().out
+    assert "client1 has no address yet" in said
+    assert "mend: ${EDITOR:-nano}" in said
+
+
+def test_every_machine_is_asked_and_each_finding_has_its_mend(checkout, capsys, monkeypatch):
+    checkout.have()
+
+    def answered(late_s=0):
+        return f"time {time.time() - late_s:.3f}\ncan-sudo\nhas-python\nmemory-mb 4000"
+
+    held = "held 8080 nginx nginx.service www-data\nheld 8080 java none me"
+    said = {
+        "client1": f"Welcome to this machine\n{answered()}",
+        "broker1": answered(late_s=90),
+        "worker1": f"time {time.time():.3f}\nmemory-mb 900",
+        "worker2": "",
+        "worker3": f"{answered()}\n{held}",
+    }
+
+    def answer(asked, command):
+        code = 0 if said[asked.name] else 255
+        return subprocess.CompletedProcess([], code, said[asked.name], "Permission denied")
+
+    monkeypatch.setattr(doctor, "_closed", lambda asked: None)
+    monkeypatch.setattr(doctor, "_is_synchronised", lambda: False)
+    monkeypatch.setattr(ssh, "known_fingerprints", lambda asked: {"SHA256:x"})
+    monkeypatch.setattr(ssh, "answer", answer)
+    monkeypatch.setattr("getpass.getuser", lambda: "me")
+    assert main(["doctor"]) == 1
+    text = capsys.readouterr().out
+    for words in (
+        "no time server keeps this machine's clock",
+        "broker1 (192.0.2.2): its clock is 90 s off",
+        "worker1 (192.0.2.3): me may not use sudo without a password",
+        "worker1 (192.0.2.3): has no python3",
+        "worker1 (192.0.2.3): has 900 MiB of memory",
+        "worker2 (192.0.2.4): no login (Permission denied)",
+        "worker3 (192.0.2.5): port 8080 is held by nginx (nginx.service, account www-data)",
+        "mend: ssh -p 22 -t 192.0.2.5 sudo systemctl disable --now nginx.service",
+        "worker3 (192.0.2.5): port 8080 is held by java (no unit, account me)",
+        "# tomcat_port: another port",
+    ):
+        assert words in text
+    assert "client1 (192" not in text
+    assert text.count("\n- ") == text.count("\n  mend: ")
+
+
+def test_a_machine_that_is_off_and_one_that_is_not_trusted(checkout, monkeypatch):
+    inventory = read_inventory(Kit(checkout.root, checkout.root / ".venv/bin", None, ("x",)))
+    monkeypatch.setattr(doctor, "_closed", lambda asked: ("its port 22 cannot be reached", "ping"))
+    (off,) = doctor.of_machine(inventory, node(), {})
+    assert "port 22" in off.text
+    monkeypatch.setattr(doctor, "_closed", lambda asked: None)
+    monkeypatch.setattr(ssh, "known_fingerprints", lambda asked: set())
+    (strange,) = doctor.of_machine(inventory, node(), {})
+    assert strange.mend == "rackbench trust"
+
+
+@pytest.mark.parametrize(
+    ("facts", "becomes", "text"),
+    [
+        ("can-sudo", True, ""),
+        ("is-root", False, ""),
+        ("is-root", True, "ansible_become: false"),
+        ("", False, "ansible_become: true"),
+        ("", True, "NOPASSWD"),
+    ],
+)
+def test_root_there_is_sudo_or_the_account_itself(checkout, facts, becomes, text):
+    kit = Kit(checkout.root, checkout.root / ".venv/bin", None, ("inventory/virtual",))
+    asked = dataclasses.replace(node(), becomes=becomes)
+    said = f"{facts}\nhas-python"
+    found = list(doctor.of_answer(kit, asked, said, (time.time(), time.time())))
+    assert [text in finding.mend for finding in found] == [True] * bool(text)
+
+
+def test_keys_that_are_missing_or_open_to_others(tmp_path):
+    key = tmp_path / "key"
+    assert "ssh-keygen" in next(doctor.of_key(key)).mend
+    key.touch(mode=0o644)
+    key.chmod(0o644)
+    assert next(doctor.of_key(key)).mend == f"chmod 600 {key}"
+    key.chmod(0o600)
+    assert list(doctor.of_key(key)) == []
+
+
+def test_the_virtual_lab_needs_root_memory_and_its_network(checkout, monkeypatch):
+    checkout.have(kind="virtual")
+    kit = Kit(checkout.root, checkout.root / ".venv/bin", None, ("inventory/virtual",))
+    inventory = read_inventory(kit)
+    monkeypatch.setattr(doctor, "has_root", lambda: False)
+    monkeypatch.setattr(doctor, "_links", lambda prefix: ["eth7"])
+    found = " ".join(finding.text for finding in doctor.of_virtual_lab(inventory, 100))
+    assert "needs root" in found
+    assert "is taken on this machine by eth7" in found
+    assert "5 virtual machines need 5120" in found
+
+
+@pytest.mark.parametrize("version", [(3, 9), (3, 10)])
+def test_an_old_python(version):
+    assert "3.11" in next(doctor.of_python(version)).text
+    assert list(doctor.of_python((3, 13))) == []
+
+
+def test_a_name_that_nobody_knows():
+    reason, mend = doctor._closed(node(address="no-such-machine.invalid"))
+    assert "no name server" in reason
+    assert "/etc/hosts" in mend
+
+
+def test_trust_runs_the_playbook_that_asks_at_the_terminal(checkout, capfd):
+    checkout.tell(trust=[play("Take the nodes' host keys"), end()])
+    assert main(["trust", "-e", "node=worker1"]) == 0
+    assert checkout.called[0][-3:] == ["playbooks/trust.yml", "-e", "node=worker1"]
+    said = capfd.readouterr().out
+    assert "the output of trust" in said
+    assert said.endswith("known_hosts has the host keys of these machines\n")
+
+
+def test_a_key_that_changed_is_explained_with_the_log(checkout, capfd):
+    reason = "worker1 shows another host key than known_hosts has"
+    checkout.tell(trust=[play("Take the nodes' host keys"), failed("localhost", reason), end(ok=False)])
+    assert main(["trust"]) == 1
+    said = capfd.readouterr().out
+    assert f"reason: {reason}" in said
+    assert "rackbench trust" in said
+    assert "-trust-" in said.rpartition("log:")[2]
+
+
+def test_the_virtual_lab_is_trusted_already(checkout, capsys):
+    checkout.have(kind="virtual")
+    assert main(["trust"]) == 0
+    assert "before it boots" in capsys.readouterr().out
+    assert checkout.called == []
+
+
+def test_ssh_says_where_the_keys_of_a_machine_are(tmp_path):
+    asked = node(arguments=f"-o UserKnownHostsFile={tmp_path}/known", port=2222)
+    assert ssh.known_hosts(asked) == tmp_path / "known"
+    assert ssh.known_as(asked) == "[192.0.2.7]:2222"
+    assert ssh.known_fingerprints(asked) == set()

@@ -1,0 +1,119 @@
+"""Project directories: made whole or not at all, and found from inside."""
+
+import pytest
+import yaml
+from synthetic import make_run, sort_times
+
+from collect.front.cli import main
+from collect.project import find_project, results
+from collect.run.study import find_study
+
+
+@pytest.fixture
+def mylab(checkout, tmp_path):
+    """A project with one machine that has two parts, and two others."""
+    command = "init ../mylab --client 10.0.0.1 --broker 10.0.0.1 --worker 10.0.0.2 --worker rack3"
+    assert main(command.split()) == 0
+    return tmp_path / "mylab"
+
+
+def test_a_project_holds_what_it_was_told(mylab, checkout, capsys):
+    hosts = yaml.safe_load((mylab / "inventory/hosts.yml").read_text())
+    groups = hosts["all"]["children"]["nodes"]["children"]
+    assert groups["client"]["hosts"] == {"client1": {"ansible_host": "10.0.0.1"}}
+    assert groups["broker"]["hosts"] == {"client1": {"ansible_host": "10.0.0.1"}}
+    assert [*groups["workers"]["hosts"]] == ["worker1", "worker2"]
+    lab = yaml.safe_load((mylab / "inventory/group_vars/all/lab.yml").read_text())
+    assert lab["rackbench_lab"] == "mylab"
+    assert yaml.safe_load((mylab / "rackbench.yml").read_text()) == {"checkout": str(checkout.root)}
+    assert (mylab / "studies").is_dir()
+    assert (mylab / "results").is_dir()
+    said = capsys.readouterr().out
+    assert "rackbench trust" in said
+    assert "FILL-IN" not in said
+
+
+def test_without_a_terminal_addresses_are_left_to_fill_in(checkout, tmp_path, capsys):
+    assert main(["init", "../mylab"]) == 0
+    text = (tmp_path / "mylab/inventory/hosts.yml").read_text()
+    assert text.count('"FILL-IN"') == 5
+    assert "inventory/hosts.yml" in capsys.readouterr().out
+
+
+def test_on_a_terminal_it_asks(checkout, tmp_path, monkeypatch):
+    answers = iter(["10.0.0.1", "", "10.0.0.2 10.0.0.3", "me", "~/.ssh/lab"])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda question: next(answers))
+    assert main(["init", "../mylab"]) == 0
+    nodes = yaml.safe_load((tmp_path / "mylab/inventory/hosts.yml").read_text())["all"]["children"]["nodes"]
+    assert nodes["vars"]["ansible_user"] == "me"
+    assert nodes["vars"]["ansible_ssh_private_key_file"] == "~/.ssh/lab"
+    assert [*nodes["children"]["broker"]["hosts"]] == ["client1"]
+
+
+@pytest.mark.parametrize(("interruption", "code"), [(KeyboardInterrupt, 130), (EOFError, 2)])
+def test_ctrl_c_or_ctrl_d_at_a_question_leaves_nothing(
+    checkout, tmp_path, monkeypatch, interruption, code
+):
+    def interrupted(question):
+        raise interruption
+
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", interrupted)
+    assert main(["init", "../mylab"]) == code
+    assert [path.name for path in tmp_path.iterdir()] == ["kit"]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("../kit", "exists already"),
+        ("inside", "outside it"),
+        ("../Bad_Name", "cannot name a lab"),
+        ("../mylab --client a;b", "neither an address nor a name"),
+        ("../mylab --client a --worker b --worker b", "named twice"),
+        ("../mylab --checkout ..", "no clone of rackbench"),
+    ],
+)
+def test_what_cannot_be_made_is_one_message_and_leaves_nothing(checkout, tmp_path, words, reason, capsys):
+    assert main(["init", *words.split()]) == 2
+    assert reason in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kit"]
+
+
+def test_a_virtual_project_has_the_virtual_lab(checkout, tmp_path):
+    assert main(["init", "../trial", "--virtual"]) == 0
+    lab = yaml.safe_load((tmp_path / "trial/inventory/group_vars/all/lab.yml").read_text())
+    assert lab["rackbench_lab_kind"] == "virtual"
+
+
+def test_commands_inside_find_results_studies_and_inventory(mylab, checkout, monkeypatch, capsys):
+    make_run(mylab / "results/monday", sort_times)
+    (mylab / "studies/own.yml").write_text((checkout.root / "playbooks/studies/sort.yml").read_text())
+    monkeypatch.chdir(mylab / "studies")
+    assert results() == mylab / "results"
+    assert find_study("own") == mylab / "studies/own.yml"
+    assert find_study("sort").is_file()
+    assert main(["check", "monday"]) == 0
+    assert main(["verify"]) == 0
+    assert checkout.called[0][:2] == ["-i", str(mylab / "inventory")]
+    capsys.readouterr()
+
+
+def test_a_checkout_that_is_gone_is_named(mylab, checkout, monkeypatch, capsys):
+    monkeypatch.chdir(mylab)
+    checkout.root.rename(checkout.root.with_name("moved"))
+    assert main(["verify"]) == 2
+    said = capsys.readouterr().err
+    assert "rackbench.yml" in said
+    assert "not there" in said
+
+
+@pytest.mark.parametrize("text", ["", "checkout: [1]\n", "checkout: a: b\n"])
+def test_a_broken_mark_is_one_message(mylab, text, monkeypatch, capsys):
+    monkeypatch.chdir(mylab)
+    (mylab / "rackbench.yml").write_text(text)
+    assert main(["status", "monday"]) == 2
+    assert "rackbench.yml" in capsys.readouterr().err
+    (mylab / "rackbench.yml").unlink()
+    assert find_project() is None

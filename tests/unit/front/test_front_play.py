@@ -1,0 +1,174 @@
+"""Playbooks behind rackbench: their steps, failures, questions and interruptions."""
+
+import io
+import re
+import signal
+import time
+
+import pytest
+import yaml
+from rich.console import Console
+from stand_in import ROOT, end, failed, play
+
+from collect.front.cli import main
+from collect.front.commands import demo, lab
+from collect.front.screen import Screen, clock
+
+SITE = [
+    play("Prepare every node", at=100.0),
+    {"event": "task", "name": "baseline : Install | Get it"},
+    play("Provision the broker", at=141.4),
+    {**end(ok=True, client1=2, broker1=1), "at": 142.0},
+]
+
+
+def wait_for(holds, what, seconds=20):
+    end_at = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end_at, what
+        time.sleep(0.05)
+
+
+def test_steps_are_shown_with_their_times_and_output_is_in_the_log(checkout, capsys):
+    checkout.tell(site=SITE)
+    assert main(["site", "--yes"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"^done +0:41  Prepare every node$", said, re.M)
+    assert "Provision the broker" not in said  # took less than a second
+    assert "3 changes on 2 machines" in said
+    assert "the output of site" not in said
+    (log,) = (checkout.root / "state/rackbench/logs").glob("*-site-*.log")
+    assert "the output of site" in log.read_text()
+    assert checkout.played == ["build.yml", "site.yml"]
+
+
+def test_it_says_what_changes_and_asks(checkout, capsys, monkeypatch):
+    for words in ("site", "reset worker1"):
+        assert main(words.split()) == 2
+        said = capsys.readouterr()
+        assert "worker1" in said.out
+        assert "add --yes" in said.err
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda question: "n")
+    assert main(["site"]) == 0
+    assert "nothing was changed" in capsys.readouterr().out
+    assert checkout.called == []
+    assert main(["site", "--check"]) == 0
+    assert "--check" in checkout.called[1]
+
+
+def test_a_failure_has_task_node_reason_next_step_and_log_each_once(checkout, capsys):
+    reason = "No package 'jdk' is available"
+    checkout.tell(
+        site=[
+            play("Prepare every node"),
+            failed("worker3", reason),
+            failed("worker3", f"worker3: Get it: {reason}", "Leave the node out"),
+            play("Name the nodes that are not ready"),
+            failed("localhost", f"worker3: Get it: {reason}", "Name the nodes"),
+            end(ok=False),
+        ]
+    )
+    assert main(["site", "--yes"]) == 1
+    said = capsys.readouterr().out
+    assert said.count(reason) == 1
+    for line in ("task:   role : Install | Get it", "node:   worker3", "next: ", "log: "):
+        assert said.count(f"\n{line}") == 1
+    assert "again: rackbench site --yes" in said
+    assert re.search(r"^failed .*Prepare every node$", said, re.M)
+
+
+def test_a_playbook_that_ends_before_its_first_task_shows_its_last_words(checkout, capsys):
+    checkout.tell(verify=[{"event": "end", "ok": False, "changed": {}}])
+    assert main(["verify"]) == 1
+    assert "ended with 2: the output of verify" in capsys.readouterr().out
+
+
+def test_verbose_prints_the_command_behind(checkout, capsys):
+    assert main(["reset", "worker1", "--yes", "--verbose"]) == 0
+    said = capsys.readouterr().out
+    assert "ansible-playbook" in said
+    assert "playbooks/reset.yml -e node=worker1" in said
+    assert main(["reset", "nobody", "--yes"]) == 2
+    assert "one of client1, broker1" in capsys.readouterr().err
+
+
+def test_what_stands_after_two_hyphens_goes_to_ansible(checkout):
+    assert main(["verify", "-e", "a=1", "--", "--limit", "worker1"]) == 0
+    assert checkout.called[0][2:] == ["playbooks/verify.yml", "--limit", "worker1", "-e", "a=1"]
+
+
+def test_without_sudo_the_lab_is_refused_in_one_sentence(checkout, capsys, monkeypatch):
+    checkout.have(kind="virtual")
+    monkeypatch.setattr("collect.front.ask.has_root", lambda: False)
+    for words in ("lab up", "demo"):
+        assert main(words.split()) == 2
+        assert capsys.readouterr().err.count("needs root on this machine") == 1
+    assert checkout.called == []
+
+
+def test_a_lab_is_made_of_virtual_machines_only(checkout, capsys, monkeypatch):
+    monkeypatch.setattr(lab, "demand_root", lambda what: None)
+    monkeypatch.setattr(demo, "demand_root", lambda what: None)
+    for words in ("lab up", "demo"):
+        assert main(words.split()) == 2
+        assert "machines of its own" in capsys.readouterr().err
+    checkout.have(kind="virtual")
+    assert main(["lab", "up"]) == 0
+    assert main(["lab", "down"]) == 0
+    assert checkout.played == ["lab.yml", "lab_down.yml"]
+
+
+def test_the_demo_shows_few_lines_and_the_path_of_the_report_last(checkout, capsys, monkeypatch):
+    monkeypatch.setattr(demo, "demand_root", lambda what: None)
+    checkout.have(kind="virtual")
+    checkout.tell(
+        site=SITE, demo=[play("Sweep", at=0.0), {"event": "said", "text": "a message"}, end()]
+    )
+    assert main(["demo"]) == 0
+    assert sorted(checkout.played[:2]) == ["build.yml", "lab.yml"]
+    assert checkout.played[2:] == ["site.yml", "demo.yml"]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == f"Report: {checkout.root}/results/demo/report.html"
+    assert "a message" in lines
+    assert len(lines) < 20
+
+
+def test_the_demo_counts_the_trials_of_the_studies_that_its_playbook_sweeps():
+    (playbook,) = yaml.safe_load((ROOT / "playbooks/demo.yml").read_text())
+    assert playbook["vars"]["study"].split(",") == [*demo._STUDIES]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_ctrl_c_stops_the_playbook_and_says_how_to_go_on(checkout, number):
+    checkout.tell(site=[play("Prepare every node"), end()])
+    (checkout.root / "hold").touch()
+    running = checkout.start("site", "--yes")
+    wait_for(lambda: "site.yml" in checkout.played, "site.yml begins")
+    time.sleep(0.5)
+    running.send_signal(number)
+    said, _ = running.communicate(timeout=20)
+    assert running.returncode == 130, said
+    assert "stopped in: Prepare every node" in said
+    assert "continue with: rackbench site --yes" in said
+    assert (checkout.root / "stopped").exists()
+
+
+def test_a_terminal_of_60_columns_and_no_colour(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=True, width=60, highlight=False, markup=False)
+    with Screen(console) as screen:
+        screen.now(["x" * 200, "about 3 min to go"])
+        screen.step("Prepare every node", 41, is_good=True)
+        screen.text("a line that is not cut: " + "/long" * 30 + "\x1b[31m")
+    written = file.getvalue()
+    assert "/long" * 30 in written
+    assert "x" * 60 not in written
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", written)
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (61, "1:01"), (3723, "1:02:03")])
+def test_durations(seconds, text):
+    assert clock(seconds) == text

@@ -1,0 +1,140 @@
+"""`rackbench run` and `rackbench night`: refusals in one sentence, detaching and attaching."""
+
+import json
+import os
+import signal
+
+import pytest
+from stand_in import end, failed, play
+from synthetic import make_run, sort_times
+from test_front_play import wait_for
+
+from collect.front.cli import main
+from collect.front.sweeping import Sweeping
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("run soort", "no study 'soort'"),
+        ("run sort --profile nowhere", "no profile 'nowhere'"),
+        ("run sort --profile paper", "3 workers"),
+        ("run sort.yml", "no name of a study"),
+        ("run sort --profile sample --run a/b", "not a valid name"),
+        ("run sort --profile sample --without client1", "cannot go on without client1"),
+        ("night soort", "no study 'soort'"),
+        ("night sort --profile nowhere", "no profile 'nowhere'"),
+        ("night", "no study is named"),
+        ("night sort --from 22:00 --until 22:00", "has no length"),
+    ],
+)
+def test_what_cannot_be_swept_is_refused_in_one_sentence(checkout, words, reason, capsys):
+    assert main(words.split()) == 2
+    said = capsys.readouterr().err
+    assert reason in said
+    assert len(said.splitlines()) == 1
+    assert checkout.called == []
+
+
+@pytest.mark.parametrize("words", ["run sort", "site --yes", "verify", "night sort", "trust"])
+def test_an_inventory_half_filled_in_is_refused_in_one_sentence(checkout, words, capsys):
+    checkout.have(worker2="FILL-IN", worker3="FILL-IN")
+    assert main(words.split()) == 2
+    said = capsys.readouterr().err
+    assert "worker2, worker3 have no address yet" in said
+    assert len(said.splitlines()) == 1
+    assert checkout.called == []
+
+
+def test_two_machines_of_one_address_are_refused_before_any_is_asked(checkout, capsys):
+    checkout.have(worker2="192.0.2.1")
+    assert main(["run", "sort", "--fit"]) == 2
+    assert "client1 and worker2 have the same address" in capsys.readouterr().err
+
+
+def test_another_plan_of_the_same_run_is_refused(checkout, capsys):
+    make_run(checkout.root / "results/sort-sample", sort_times, profile="sample")
+    assert main(["run", "sort", "--profile", "sample", "--seed", "7", "--fit"]) == 2
+    assert "choose another run name" in capsys.readouterr().err
+    assert checkout.called == []
+
+
+def test_a_sweep_gets_its_settings_and_ends_with_a_link(checkout, capsys):
+    checkout.have(workers=5)
+    words = "run sort overhead --profile demo --run monday --fit --deadline 06:30"
+    assert main(words.split()) == 0
+    (arguments,) = checkout.called
+    settings = {"study=sort,overhead", "profile=demo", "run=monday", "deadline=06:30", "fit=true"}
+    assert settings <= set(arguments)
+    assert capsys.readouterr().out.endswith(
+        f"Report: file://{checkout.root}/results/monday/report.html\n"
+    )
+
+
+def test_ctrl_c_detaches_and_the_same_command_attaches_again(checkout):
+    checkout.have(workers=5)
+    checkout.tell(sweep=[play("Sweep"), end()])
+    (checkout.root / "hold").touch()
+    first = checkout.start("run", "sort", "--profile", "demo")
+    wait_for(lambda: checkout.called, "the sweep begins")
+    first.send_signal(signal.SIGINT)
+    said, _ = first.communicate(timeout=20)
+    assert first.returncode == 130, said
+    assert "the sweep goes on" in said
+    assert "attach again: rackbench run sort --profile demo" in said
+    second = checkout.start("run", "sort", "--profile", "demo")
+    (checkout.root / "hold").unlink()
+    said, _ = second.communicate(timeout=20)
+    assert second.returncode == 0, said
+    assert said.startswith("attached to the sweep")
+    assert len(checkout.called) == 1
+    assert not (checkout.root / "stopped").exists()
+
+
+def test_a_sweep_that_failed_while_nobody_watched_is_explained(checkout):
+    checkout.have(workers=5)
+    checkout.tell(sweep=[play("Sweep"), failed("client1", "the disk is full"), end(ok=False)])
+    (checkout.root / "hold").touch()
+    first = checkout.start("run", "sort", "--profile", "demo")
+    wait_for(lambda: checkout.called, "the sweep begins")
+    first.send_signal(signal.SIGINT)
+    first.communicate(timeout=20)
+    second = checkout.start("run", "sort", "--profile", "demo")
+    os.set_blocking(second.stdout.fileno(), True)
+    line = second.stdout.readline()
+    assert line.startswith("attached")
+    (checkout.root / "hold").unlink()
+    said, _ = second.communicate(timeout=20)
+    assert second.returncode == 1, said
+    assert "the disk is full" in said
+
+
+def test_progress_is_that_of_the_sealed_trials(tmp_path):
+    make_run(tmp_path / "one", sort_times, until=9)
+    assert Sweeping([tmp_path / "one", tmp_path / "two"])() is None
+    told = Sweeping([tmp_path / "one"])()
+    assert told.text.startswith("9 of 36 trials")
+    assert told.left_s > 0
+
+
+def test_a_night_is_what_overnight_yml_is_told(checkout, capsys):
+    checkout.have(workers=5)
+    line = "0 22 * * * sweep-the-night"
+    checkout.tell(overnight=[play("Sweep at night"), {"event": "said", "text": line}, end()])
+    assert main("night sort overhead --from 21:00 --until 06:00 --days Mon,Fri".split()) == 0
+    (arguments,) = checkout.called
+    told = {}
+    for word, value in zip(arguments, arguments[1:], strict=False):
+        if word == "-e":
+            name, _, plain = value.partition("=")
+            told |= json.loads(value) if value.startswith("{") else {name: plain}
+    assert told == {
+        "overnight_begin": "21:00",
+        "overnight_end": "06:00",
+        "overnight_studies": ["sort", "overhead"],
+        "overnight_profile": "overnight",
+        "overnight_days": ["Mon", "Fri"],
+    }
+    assert line in capsys.readouterr().out
+    assert main(["night", "--stop"]) == 0
+    assert "overnight_state=absent" in checkout.called[1]

@@ -1,0 +1,132 @@
+"""Capacity, read off rates that were planned, from runs whose truth is known."""
+
+import math
+
+import pytest
+import yaml
+from open_loops import load_study, service_ms
+from synthetic import make_run
+
+from collect.cells.analysis import analyse
+from collect.errors import InputError
+from collect.planning.capacity import Demand, capacities, rate_factor
+from collect.planning.refine import refine
+from collect.replication.load import load_exhibits, parting
+from collect.run.directory import open_run
+from collect.run.study import load_study as read_study
+
+RATES = (50, 100, 190, 250, 400, 800)
+
+
+@pytest.fixture
+def night(tmp_path):
+    def make(times=service_ms, **changes):
+        directory = tmp_path / "results/night"
+        options = {"rates": RATES, "capacity": {"p99_ms": 50}, **changes}
+        make_run(directory, times, study=load_study(**options))
+        return analyse(open_run(str(directory)))
+
+    return make
+
+
+def capacity_of(analysis, transport="soap"):
+    found = capacities(analysis.run, analysis.cells, Demand.of(analysis.run))
+    return next(one for one in found if one.system["transport"] == transport)
+
+
+def test_the_capacity_lies_between_the_levels_around_the_truth(night):
+    # Calls of 5 ms in one thread: 200 a second; of 2 ms: 500.
+    analysis = night()
+    soap, jms = capacity_of(analysis), capacity_of(analysis, "jms")
+    assert (soap.low, soap.high) == (190, 250)
+    assert (jms.low, jms.high) == (400, 800)
+    assert (soap.low_end, soap.high_end) == pytest.approx((190, 250))
+    assert str(soap) == "190 to 250/s"
+
+
+def test_blocks_that_differ_widen_the_interval(night):
+    def times(planned, rng):
+        slow = planned.factors["transport"] == "soap" and planned.block == 2
+        return [15.0] * 100 if slow else service_ms(planned, rng)
+
+    soap = capacity_of(night(times))
+    assert soap.steps == {1: (190, 250), 2: (50, 100), 3: (190, 250)}
+    assert soap.low == pytest.approx((190 * 50 * 190) ** (1 / 3))
+    assert soap.low_end < 50
+    assert soap.high_end > 250
+
+
+def test_a_limit_that_the_lowest_level_misses_is_said(night):
+    soap = capacity_of(night(capacity={"p99_ms": 1}))
+    assert str(soap) == "below 50/s"
+    assert (soap.low, soap.low_end) == (0, None)
+
+
+def test_a_limit_that_every_level_meets_is_said(night):
+    jms = capacity_of(night(rates=(50, 100)), "jms")
+    assert str(jms) == "100/s or more"
+    assert math.isinf(jms.high)
+
+
+def test_a_higher_level_that_meets_it_again_does_not_count(night):
+    def times(planned, rng):
+        bad = planned.factors["rate"] == 100
+        return [60.0] * 100 if bad else service_ms(planned, rng)
+
+    assert capacity_of(night(times)).steps[1] == (50, 100)
+
+
+def test_answers_count_beside_the_percentile(night):
+    # With 100 calls, p99 stays below a second also where half of the calls are left behind.
+    soap = capacity_of(night(capacity={"p99_ms": 1000, "achieved": 0.95}))
+    assert (soap.low, soap.high) == (190, 250)
+    soap = capacity_of(night(capacity={"p99_ms": 1000, "achieved": 0.4}))
+    assert (soap.low, soap.high) == (400, 800)
+
+
+def test_a_failed_trial_meets_no_demand_and_an_open_block_is_left_out(night):
+    def times(planned, rng):
+        failed = planned.factors == {"transport": "soap", "rate": 100} and planned.block == 1
+        return "failed" if failed else service_ms(planned, rng)
+
+    assert capacity_of(night(times)).steps == {1: (50, 100), 2: (190, 250), 3: (190, 250)}
+
+
+def test_the_rate_is_found_by_its_levels(night, run_of):
+    assert rate_factor(night().run) == "rate"
+    closed = run_of()
+    assert rate_factor(closed) is None
+    assert load_exhibits(analyse(closed)) == []
+
+
+def test_the_report_shows_capacity_responses_and_where_answers_part(night):
+    analysis = night()
+    table, responses, answers = load_exhibits(analysis)
+    assert [row[1].text for row in table.rows] == ["190 to 250/s", "400 to 800/s"]
+    assert len(responses.panels) == 1
+    soap = [cell for cell in analysis.cells if cell.cell["transport"] == "soap"]
+    assert parting(soap, "rate") == 250
+    assert "soap: below 250/s" in answers.caption
+
+
+def test_finer_rates_go_into_a_profile_of_the_study(night, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    analysis = night()
+    file = tmp_path / "playbooks/studies/load.yml"
+    file.parent.mkdir(parents=True)
+    file.write_text("# kept\n" + load_study(rates=RATES, capacity={"p99_ms": 50}))
+    # YAML is written in the order of its keys here, so that profiles is not the last.
+    with pytest.raises(InputError, match="profiles is not its last key"):
+        refine(analysis)
+    content = yaml.safe_load(file.read_text())
+    profiles = content.pop("profiles")
+    text = yaml.safe_dump(content) + yaml.safe_dump({"profiles": profiles})
+    file.write_text("# kept\n" + text)
+    assert "the profile refined has 5 rates around each capacity" in refine(analysis)
+    assert file.read_text().startswith("# kept\n")
+    grids = read_study(file).profile("refined", 5).grids
+    assert [dict(grid) for grid in grids] == [
+        {"transport": ("soap",), "rate": (190, 203, 218, 233, 250)},
+        {"transport": ("jms",), "rate": (400, 476, 566, 673, 800)},
+    ]
+    assert "the profile refined-2 has" in refine(analysis)
