@@ -103,12 +103,14 @@ def sweep_options(known: Mapping[str, Any]) -> dict[str, tuple[str, str, str]]:
     """Return each short option of a sweep with its row, found in what the playbook reads."""
     text = SWEEP_VARIABLES.read_text() + (ROOT / "playbooks/sweep.yml").read_text()
     found = dict(re.findall(r"\b([a-z]+) \| default\(([^)]*?)(?:, true)?\)", text))
+    comments = dict(re.findall(r"^# (.+)\nsweep_([a-z]+):", SWEEP_VARIABLES.read_text(), re.M))
+    said = {name: {"description": comment} for comment, name in comments.items()}
     runs = known["sweep_runs"]["options"]
     meanings = {**{name: runs[name] for name in ("study", "run")}, "without": known["sweep_without"]}
     rows = {}
     first = ("study", "profile", "run")
     for name in (*first, *sorted(found.keys() - first)):
-        option = meanings.get(name) or known.get(f"sweep_{name}")
+        option = meanings.get(name) or known.get(f"sweep_{name}") or said.get(name)
         if option:
             default = _NAMES_OF_RUNS if name == "run" else found[name].strip("'")
             rows[name] = (f"`{name}`", f"`{default}`" if default else "", _sentence(option))

@@ -80,6 +80,15 @@ def test_readme_has_the_verdicts_of_the_replication():
         assert said == expected
 
 
+def test_the_licences_name_every_file_that_the_build_contains():
+    lines = (ROOT / "java-apps/artefacts.sha256").read_text().splitlines()
+    files = {line.split()[1] for line in lines if not line.startswith("#")}
+    page = (ROOT / "docs/project/licences.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([^`]+)` \| `[^`]+` \| ([^|]+) \| `[^|]+ \|$", page, re.M)
+    assert {name for name, _ in rows} == files
+    assert all(licence.strip() for _, licence in rows)
+
+
 def test_the_navigation_has_every_page_once():
     text = (ROOT / "mkdocs.yml").read_text()
     navigation = yaml.safe_load(text)["nav"]
