@@ -121,7 +121,7 @@ lint: .venv/ready
 
 # The pages as a site, in an environment of its own; the second target alone writes docs/reference again.
 docs: .venv/docs/ready reference
-	.venv/docs/bin/mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --quiet --strict
 	@echo "Pages: file://$(CURDIR)/dist/docs/index.html"
 
 reference: .venv/ready

@@ -9,7 +9,7 @@ from collect.run.plan import PlannedTrial
 from collect.run.study import CELL_COLUMNS, load_study
 from collect.run.trials import CALLS_HEADER, Trial
 
-GLOSSARY = Path("docs/glossary.md")
+GLOSSARY = Path("docs/reference/glossary.md")
 STUDY_KEYS = json.loads(Path("collect/run/study.schema.json").read_text())["properties"]
 STUDIES = [load_study(path) for path in Path("playbooks/studies").glob("*.yml")]
 IN_FILES = {
