@@ -3,13 +3,15 @@
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import course_lab
 import pytest
 import yaml
+from course_lab import CLIENT, STANDS_FOR, some_times
 from synthetic import make_run
 
 from collect.cli import main
@@ -19,8 +21,9 @@ from collect.run.study import load_study, parse_study
 ROOT = Path(__file__).parents[2]
 COURSE = next(ROOT.glob("docs/**/course.md")).read_text(encoding="utf-8")
 SHELL = re.compile(r"(?:^    .*\n(?:\n(?=    ))?)+", re.MULTILINE)
-PARTS = re.split(r"(?s)```python\n(.*?)```", COURSE)
-"""Text and programs in turn."""
+PROGRAM = re.compile(r"(?s)```python\n(.*?)```")
+WITHOUT_LAB = ("## Without a lab", "### 4.", "### 5.", "### 10.", "### 11.", "### 12.")
+"""How the headings of what needs no lab begin."""
 UNITS = {
     *re.findall(r"rackbench-[a-z-]+", (ROOT / "playbooks/vars/bench.yml").read_text()),
     "rackbench-tomcat",
@@ -29,25 +32,10 @@ UNITS = {
 MAY_FIND = {"check", "report", "compare"}
 """Commands whose exit code 1 means findings: of a torn log, of a run that is not complete."""
 
-# What stands for the lab. Each logs how it was called; a call that would not work there is a fault.
-STANDS_FOR = {
-    "ansible-playbook": 'exec "$PYTHON" "$TESTS/test_course.py" sweep "$@"',
-    "make": 'for t in "$@"; do grep -q "^$t:" "$ROOT/Makefile" || echo "make $t" >> "$FAULTS"; done',
-    "collect": """
-words=(); for w in "$@"; do [ "$w" = --watch ] || words+=("$w"); done
-"$PYTHON" -m collect "${words[@]}"; code=$?; echo "$code $*" >> "$CODES"; exit $code""",
-    "python": 'exec "$PYTHON" "$@"',
-    "python3": 'exec "$PYTHON" "$@"',
-    "pip": '[ "$1" = install ] || echo "pip $*" >> "$FAULTS"',
-    "sleep": '[ "$1" != 1 ]',  # an endless loop ends at once
-    "ssh": 'echo "$*" >> "$REMOTE"; echo "sort.pool1 1 2 3 4 5 20"',
-    "systemctl": 'echo "here $*" >> "$REMOTE"',
-}
 
-
-def blocks():
+def blocks(course=COURSE):
     """Yield each block of commands, and each program as the command that runs it, in order."""
-    for number, part in enumerate(PARTS):
+    for number, part in enumerate(PROGRAM.split(course)):
         if number % 2:
             yield f"cat > block.py <<'END'\n{part}\nEND\npython block.py\n"
             continue
@@ -65,66 +53,70 @@ def own_profile():
     return study
 
 
-def some_times(planned, rng):
-    """Times of a fork with a level of its own."""
-    level = rng.lognormal(0, 0.1)
-    return (level * rng.lognormal(0, 0.1, planned.calls * planned.threads)).tolist()
-
-
-def pretended_sweep(playbook, *options):
-    """Leave what a sweep would: a run made up; refuse what the playbook would refuse."""
-    given = dict(word.split("=", 1) for word in options if word != "-e")
-    assert (ROOT / playbook).is_file(), playbook
-    assert set(given) == {"study", "profile", "run"}, given
-    study = Path("playbooks/studies", given["study"] + ".yml")
-    shutil.rmtree(Path("results", given["run"]), ignore_errors=True)  # a sample of that name
-    make_run(Path("results", given["run"]), some_times, study=study.read_text(), profile=given["profile"])
-
-
 @pytest.fixture(scope="module")
 def walk(tmp_path_factory):
-    """Walk through the course: return its output, and the files in which calls were logged."""
-    place = tmp_path_factory.mktemp("course")
+    """Walk through the course: return how it ended, and what was logged of its calls."""
+    return walked(tmp_path_factory.mktemp("course"), "\n".join(blocks()))
+
+
+def walked(place, commands):
     logs = {name: place / name.lower() for name in ("FAULTS", "CODES", "REMOTE")}
     for log in logs.values():
         log.touch()
-    programs = place / "programs"
-    programs.mkdir()
-    for name, text in STANDS_FOR.items():
-        (programs / name).write_text(f"#!/bin/bash\n{text}\n")
-        (programs / name).chmod(0o755)
     work = place / "work"
-    (work / ".venv/bin").mkdir(parents=True)
-    (work / ".venv/bin/activate").touch()
-    (work / ".venv/bin/collect").symlink_to(programs / "collect")
-    (work / "playbooks").mkdir()
-    (work / "playbooks/studies").mkdir()
-    for path in (ROOT / "playbooks/studies").rglob("*.yml"):
-        copy = work / path.relative_to(ROOT)
-        copy.parent.mkdir(exist_ok=True)
-        copy.write_text(path.read_text())
-    (work / "playbooks/studies/sort.yml").write_text(yaml.safe_dump(own_profile(), sort_keys=False))
-    make_run(work / "results/demo-sort", some_times, study="sort")
-    text = "\n".join(blocks())
     environment = {
         **os.environ,
         **{name: str(path) for name, path in logs.items()},
-        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PATH": f"{stand_ins(place, work)}:{os.environ['PATH']}",
         "PYTHON": sys.executable,
         "PYTHONPATH": f"{ROOT}:{ROOT / 'tests/unit'}",
-        "TESTS": str(ROOT / "tests/unit"),
+        "LAB": str(place / "client.py"),
+        "SERVER": str(place / "server"),
         "ROOT": str(ROOT),
     }
-    done = subprocess.run(
-        ["bash", "-u", "-c", text],
-        cwd=work,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
+    server = subprocess.Popen([sys.executable, course_lab.__file__, place / "server"], env=environment)
+    try:
+        wait_for(place / "server")
+        done = subprocess.run(
+            ["bash", "-u", "-c", commands],
+            cwd=work,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=900,
+            check=False,
+        )
+    finally:
+        server.kill()
+        server.wait()
     return done, {name: path.read_text() for name, path in logs.items()}
+
+
+def stand_ins(place, work):
+    """Make the programs and what a student's directory has; return where the programs are."""
+    programs = place / "programs"
+    programs.mkdir()
+    (place / "client.py").write_text(CLIENT)
+    for name, text in STANDS_FOR.items():
+        (programs / name).write_text(f"#!/bin/bash\n{text}\n")
+        (programs / name).chmod(0o755)
+    (work / ".venv/bin").mkdir(parents=True)
+    (work / ".venv/bin/activate").touch()
+    (work / ".venv/bin/collect").symlink_to(programs / "collect")
+    for path in (ROOT / "playbooks/studies").rglob("*.yml"):
+        copy = work / path.relative_to(ROOT)
+        copy.parent.mkdir(exist_ok=True, parents=True)
+        copy.write_text(path.read_text())
+    (work / "playbooks/studies/sort.yml").write_text(yaml.safe_dump(own_profile(), sort_keys=False))
+    make_run(work / "results/demo-sort", some_times, study="sort")
+    return programs
+
+
+def wait_for(path):
+    end = time.monotonic() + 120
+    while not path.exists():
+        assert time.monotonic() < end, f"{path} does not come"
+        time.sleep(0.05)
 
 
 def test_every_command_is_known(walk):
@@ -137,12 +129,28 @@ def test_every_command_is_known(walk):
 def test_every_collect_command_works(walk):
     done, logs = walk
     codes = [line.split() for line in logs["CODES"].splitlines()]
-    assert len(codes) > 25
+    assert len(codes) > 17
     bad = [words for words in codes if words[0] not in ("0", "1")]
     assert not bad, (bad, done.stderr[-3000:])
     assert {words[1] for words in codes if words[0] == "1"} <= MAY_FIND
     assert ["1", "check", "torn"] in codes
-    assert ["0", "check", "monday"] in [words[:3] for words in codes] or "check monday" in COURSE
+    assert ["1", "report", "torn"] in codes
+
+
+def test_the_analysis_half_works_from_sample_runs(tmp_path):
+    sections = re.split(r"^(?=##+ )", COURSE, flags=re.M)
+    chosen = "".join(part for part in sections if part.startswith(WITHOUT_LAB))
+    commands = "\n".join(blocks(re.sub(r"^    ansible-playbook .*\n", "", chosen, flags=re.M)))
+    done, logs = walked(tmp_path, commands)
+    codes = [line.split() for line in logs["CODES"].splitlines()]
+    assert [words[1] for words in codes if words[0] != "0"] == ["check", "report"], done.stderr
+    assert {words[1] for words in codes} == {"report", "check", "power", "export"}
+    assert "No such file" not in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "pairs:" in done.stdout
+    assert "under_way" in done.stdout
+    report = (tmp_path / "work/results/monday/report.html").read_text()
+    assert "run sample-sort" in report or "monday" in report
 
 
 def test_what_is_done_on_nodes_names_their_units(walk):
@@ -172,6 +180,11 @@ def test_every_quoted_command_has_these_options(tmp_path, monkeypatch, capsys):
         assert code == 0 or re.match(r"collect: .*(no|cannot be) .*", streams.err), (command, streams)
 
 
+def cells_of(profile):
+    """Return the cells of a profile, each as its levels."""
+    return {tuple(dict(trial.factors).items()) for trial in make_plan(profile)}
+
+
 def test_a_session_takes_two_hours():
     sessions = re.split(r"^## Session ", COURSE, flags=re.M)[1:]
     assert len(sessions) == 4
@@ -182,20 +195,17 @@ def test_a_session_takes_two_hours():
 
 def test_the_numbers_of_cells_and_intervals_are_those_of_the_studies():
     study = parse_study(yaml.safe_dump(own_profile()), "studies/sort.yml")
-    slow, demo = ({trial.cell for trial in make_plan(study.profile(name, 5))} for name in ("slow", "demo"))
+    slow, demo = (cells_of(study.profile(name, 5)) for name in ("slow", "demo"))
     assert slow < demo
     assert f"its {len(slow)} cells are among the {len(demo)} of `demo`" in COURSE
     overhead = load_study(ROOT / "playbooks/studies/overhead.yml").profile("demo", 5)
-    cells = len({trial.cell for trial in make_plan(overhead)})
+    cells = len(cells_of(overhead))
     assert f"in {cells} cells. How many of these {3 * cells} intervals" in COURSE
 
 
 def test_what_students_predict_is_measured_in_the_demo():
     study = load_study(ROOT / "playbooks/studies/sort.yml").profile("demo", 5)
-    cells = {
-        (levels["servers"], levels["integers"])
-        for levels in (dict(trial.factors) for trial in make_plan(study))
-    }
+    cells = {(levels["servers"], levels["integers"]) for levels in map(dict, cells_of(study))}
     assert {(1, 500), (1, 5000), (5, 5000)} <= cells
     assert (5, 500) not in cells, "then students may predict it too"
 
@@ -225,7 +235,7 @@ EXPORTS = {
 @pytest.mark.parametrize("program", EXPORTS)
 def test_a_program_of_the_course_runs(program, tmp_path, monkeypatch, capsys):
     run, study, options = EXPORTS[program]
-    (text,) = [text for text in PARTS[1::2] if program in text and f"results/{run}/" in text]
+    (text,) = [text for text in PROGRAM.findall(COURSE) if program in text and f"results/{run}/" in text]
     plan = make_run(tmp_path / "results" / run, some_times, study=study)
     monkeypatch.chdir(tmp_path)
     assert f"collect export {run} {options}" in COURSE
@@ -247,6 +257,3 @@ def test_a_program_of_the_course_runs(program, tmp_path, monkeypatch, capsys):
         assert [main(words) for words in tables] == [0, 0]
         assert "Interaction" in capsys.readouterr().out
 
-
-if __name__ == "__main__":
-    pretended_sweep(*sys.argv[2:])
