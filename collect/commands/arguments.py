@@ -54,9 +54,7 @@ def command(
 
 def add_run(parser: argparse.ArgumentParser, *, is_optional: bool = False) -> None:
     """Add the run that a command is about, which may be in an archive."""
-    parser.add_argument(
-        "run_name", metavar="RUN", help=ONE_RUN, nargs="?" if is_optional else None
-    )
+    parser.add_argument("run_name", metavar="RUN", help=ONE_RUN, nargs="?" if is_optional else None)
     add_signers(parser)
 
 

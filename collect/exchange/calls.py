@@ -66,9 +66,9 @@ def write_csv(analysis: Analysis, path: Path) -> None:
 def write_jtl(analysis: Analysis, path: Path) -> None:
     """Write the measured calls of trials that count as JMeter does: JTL_COLUMNS, in whole ms.
 
-    `timeStamp` is the start, from the wall-clock anchor of the trial. In an open loop it is when the
-    call was due, and `elapsed` is the response time. `bytes` and `sentBytes` are
-    those of the bodies, 0 where unknown. `collect import` reads the cell from the label.
+    `timeStamp` is the start, from the wall-clock anchor of the trial. In an open loop it is when
+    the call was due, and `elapsed` is the response time. `bytes` and `sentBytes` are those of the
+    bodies, 0 where unknown. `collect import` reads the cell from the label.
     """
     with calls_of(analysis, path.parent) as database:
         _copy(

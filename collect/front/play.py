@@ -13,7 +13,7 @@ from collect.front.kit import Kit
 from collect.front.process import Events, Process, converse, last_words, start
 from collect.front.screen import Screen, clock
 from collect.printable import printable
-from collect.time_left import in_words, of_steps
+from collect.time_left import in_words
 
 _POLL_S = 0.25
 _SHORT_S = 1.0

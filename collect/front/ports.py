@@ -54,7 +54,10 @@ def holders(kit: Kit, node: Node, sockets: Sockets) -> list[Holder]:
     variables = {place.rpartition(":")[2]: name for name, place in sockets.items()}
     held = dict.fromkeys(line for line in said.splitlines() if line.startswith("held "))
     found = [words for line in held if len(words := line.split()) == _WORDS]
-    return [Holder(*words[1:], variables.get(words[1], "")) for words in found]
+    return [
+        Holder(port, process, unit, account, variables.get(port, ""))
+        for _, port, process, unit, account in found
+    ]
 
 
 def _sockets(file: Path) -> Sockets:

@@ -27,8 +27,8 @@ class TrialSummary:
     a second, from the start of its first measured call to the end of its last one, summed. So a
     thread that ends early lowers nothing, as the load is held until all have ended. The measured
     phase lasts from the start of the first measured call, ok or not, to the end of the last one.
-    `median_ms` is the median call and `p99_ms` the 99th percentile. `log_mean` and `log_variance` are those of the natural logs of
-    times in ms, None where a time is zero.
+    `median_ms` is the median call and `p99_ms` the 99th percentile. `log_mean` and `log_variance`
+    are those of the natural logs of times in ms, None where a time is zero.
 
     In an open loop `offered_per_s` is the rate at which the measured calls were due and
     `calls_per_s` that at which they ended, from when the first was due. `waited` of them found no
@@ -72,8 +72,8 @@ class CountedCalls:
 
     `course_ms` holds the times in the order of their starts as at most 200 means, `course_at_ns`
     when the first call of each mean started; `times_ns` holds every time, int64, in the same order.
-    `first` says how the measured phase begins. `response_ns` are the response times in an open loop,
-    from when each call was due to its end, in the same order; empty in a closed one.
+    `first` says how the measured phase begins. `response_ns` are the response times in an open
+    loop, from when each call was due to its end, in the same order; empty in a closed one.
     """
 
     summary: TrialSummary

@@ -80,7 +80,9 @@ def rate_factor(run: Run) -> str | None:
     """Return the factor whose levels are the rates of an open loop; None without one."""
     open_trials = [trial for trial in run.plan if trial.arrival]
     for factor in run.factors if open_trials else ():
-        rates = (trial.arrival.rate == trial.factors[factor] for trial in open_trials if trial.arrival)
+        rates = (
+            trial.arrival.rate == trial.factors[factor] for trial in open_trials if trial.arrival
+        )
         if all(rates) and len(open_trials) == len(run.plan):
             return factor
     return None

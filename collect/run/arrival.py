@@ -57,7 +57,7 @@ def is_rate(value: Any) -> bool:
     return is_number and 0 < value < math.inf
 
 
-def geometric_rates(steps: Mapping[str, Any]) -> list[int | float]:
+def geometric_rates(steps: Mapping[str, Any]) -> list[bool | int | float | str]:
     """Return the levels of `{from, to, steps}`: each as many times the one before.
 
     They are rounded to three digits. Raises ValueError that says what is wrong.

@@ -53,7 +53,9 @@ def closed(lab: BenchLab) -> float:
 def lateness(lab: BenchLab) -> list[Row]:
     """A client that does nothing, at 1 000 calls a second."""
     run = planned(lab, "bench-late", "noop", [NOOP_RATE])
-    late = [trial.record["arrival"]["late_p99_ns"] / 1e9 for trial in ran(run, range(1, ROUNDS + 1))]
+    late = [
+        trial.record["arrival"]["late_p99_ns"] / 1e9 for trial in ran(run, range(1, ROUNDS + 1))
+    ]
     what = f"open loop, `noop` at {NOOP_RATE} /s on {THREADS} threads: p99 of the lateness"
     return [Row(what, statistics.median(late), "what a trial may have", 1e-3, "< 1")]
 
@@ -130,9 +132,7 @@ def ran(run: HandRun, blocks: range) -> list[Trial]:
 
 def own(run: HandRun, block: int, offered: int) -> tuple[Sent, Sent]:
     """Run our trial of this block and rate; its service and its response times."""
-    (name,) = (
-        i for i in run.ids if i.startswith(f"b{block:02d}-") and i.endswith(f"-{offered}")
-    )
+    (name,) = (i for i in run.ids if i.startswith(f"b{block:02d}-") and i.endswith(f"-{offered}"))
     run.run([name])
     (sealed,) = run.trials([name])
     calls = [

@@ -105,7 +105,7 @@ def _set_sysctl(lab: Lab, node: str, setting: str) -> None:
 
 SETTINGS = "/etc/systemd/system/rackbench-tcp-server.service.d/zz.conf"
 FLAG = "-XX:TieredStopAtLevel=1"
-PASSWORD = "/etc/rackbench/broker.password"
+KEPT_LOGIN = "/etc/rackbench/broker.password"
 OTHER_JDK = "/usr/lib/jvm/other-jdk"
 ODD_SSHD = "/etc/ssh/sshd_config.d/00-aaa.conf"
 
@@ -120,7 +120,7 @@ def otherwise(lab: Lab) -> Iterator[dict[str, str]]:
     jdk = lab.output("worker2", f"readlink {link}")
     lab.output("worker2", f"cp -al {jdk} {OTHER_JDK} && ln -sfn {OTHER_JDK} {link} && {RESTART}")
     lab.output("worker2", f"ln -sfn {jdk} {link}")
-    lab.output("worker3", f"cp -p {PASSWORD} /root/kept && echo wrong >{PASSWORD}")
+    lab.output("worker3", f"cp -p {KEPT_LOGIN} /root/kept && echo wrong >{KEPT_LOGIN}")
     lab.output("worker3", "systemctl restart rackbench-sort-worker")
     lab.output("broker1", "nft delete table inet rackbench")
     lab.output("client1", f"echo PasswordAuthentication yes >{ODD_SSHD}")
@@ -135,7 +135,7 @@ def otherwise(lab: Lab) -> Iterator[dict[str, str]]:
         # The JVMs still run with what they were started with.
         for worker in lab.workers:
             lab.output(worker, f"rm -f {SETTINGS} && systemctl daemon-reload")
-        lab.output("worker3", f"cp -p /root/kept {PASSWORD} && rm /root/kept")
+        lab.output("worker3", f"cp -p /root/kept {KEPT_LOGIN} && rm /root/kept")
         lab.output("worker3", "systemctl restart rackbench-sort-worker")
         lab.output("broker1", "systemctl reload packet-filter")
         lab.output("client1", f"rm -f {ODD_SSHD}")

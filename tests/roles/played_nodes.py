@@ -1,6 +1,6 @@
 """Nodes that a directory and a few stubs of commands play, for playbooks that need no lab.
 
-Each is this machine by a shell of its own, in which `systemctl` knows the units that lie as
+Each is this machine by an `ssh` of its own, behind which `systemctl` knows the units that lie as
 directories of properties in the node's directory; nothing else is changed.
 """
 
@@ -11,20 +11,21 @@ import platform
 import re
 import subprocess
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from loading import ROOT
 
 GROUPS = {"client": ["client1"], "broker": ["broker1"], "workers": ["worker1", "worker2"]}
 ADDRESSES = {
-    name: f"192.0.2.{place}"
-    for place, name in enumerate(sum(GROUPS.values(), start=[]), start=1)
+    name: f"192.0.2.{place}" for place, name in enumerate(chain(*GROUPS.values()), start=1)
 }
 ME = f"{getpass.getuser()}@{platform.node()}"
 
-SHELL = """#!/bin/sh
+SSH = """#!/bin/sh
 export NODE={node} PATH={stubs}:$PATH
-exec /bin/sh "$@"
+for command; do :; done
+exec /bin/sh -c "$command"
 """
 SYSTEMCTL = """#!/bin/sh
 case "$1 $2" in
@@ -35,7 +36,10 @@ case "$1 $2" in
   elif [ "$3" = Description ]; then echo "$4"; fi ;;
 show\\ *)
   unit=$NODE/$2
-  [ -d "$unit" ] || { printf 'LoadState=not-found\\nActiveState=inactive\\nDescription=%s\\n' "$2"; exit; }
+  [ -d "$unit" ] || {
+    printf 'LoadState=not-found\\nActiveState=inactive\\nDescription=%s\\n' "$2"
+    exit
+  }
   echo LoadState=loaded
   for file in "$unit"/*; do echo "${file##*/}=$(cat "$file")"; done ;;
 stop\\ *) rm -r "$NODE/$2"; echo "$2" >>"$NODE/stopped" ;;
@@ -74,8 +78,8 @@ class Lab:
             self._program(stubs / name, text)
         for name in ADDRESSES:
             self.node(name).mkdir()
-            text = SHELL.format(node=self.node(name), stubs=stubs)
-            self._program(self.node(name) / "shell", text)
+            text = SSH.format(node=self.node(name), stubs=stubs)
+            self._program(self.node(name) / "ssh", text)
         self.write()
 
     def _program(self, path, text):
@@ -93,7 +97,7 @@ class Lab:
                 "hosts": {
                     name: {
                         "ansible_host": ADDRESSES[name],
-                        "ansible_shell_executable": str(self.node(name) / "shell"),
+                        "ansible_ssh_executable": str(self.node(name) / "ssh"),
                         **hosts.get(name, {}),
                     }
                     for name in names
@@ -109,11 +113,11 @@ class Lab:
                     "rackbench_network": "192.0.2.0/24",
                     "rackbench_control": "",
                     "rackbench_link_mbit": 1000,
-                    "ansible_connection": "local",
+                    "ansible_python_interpreter": "{{ ansible_playbook_python }}",
                     "at_work_mark": "$NODE/passwords-of",
                 },
                 "children": {
-                    "control": {"hosts": {"localhost": {}}},
+                    "control": {"hosts": {"localhost": {"ansible_connection": "local"}}},
                     "nodes": {"children": children},
                 },
             }

@@ -45,9 +45,8 @@ def test_a_sweep_that_runs_is_named_with_the_next_step_whatever_the_limit(lab, o
     lab.runs("client1", RUNNER, "rackbench run tuesday for ana@laptop:/home/ana/rackbench")
     code, said = lab.play("at_work.yml", *options)
     assert code == 2
-    assert (
-        "client1 is busy: rackbench run tuesday for ana@laptop:/home/ana/rackbench since Thu" in said
-    )
+    tuesday = "rackbench run tuesday for ana@laptop:/home/ana/rackbench"
+    assert f"client1 is busy: {tuesday} since Thu" in said
     assert f"systemctl stop {RUNNER}" in said
     assert "-e despite_sweep=true" in said
     code, said = lab.play("at_work.yml", *options, despite_sweep=True)
@@ -109,7 +108,7 @@ def test_the_same_sweep_twice_at_once_is_one_sweep_and_the_first_goes_on_holding
 
 
 def test_a_node_that_does_not_answer_is_named_and_not_waited_for(lab):
-    lab.write(worker2={"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1})
+    lab.write(worker2={"ansible_ssh_executable": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1})
     code, said = lab.play("at_work.yml")
     assert code == 0, said
     assert "Nobody knows whether a sweep runs on worker2: no answer." in said

@@ -1,4 +1,4 @@
-"""What a sweep refuses before anything happens: two clients, another lab, terms that it cannot take."""
+"""What a sweep refuses before anything happens: two clients, another lab, other terms."""
 
 import json
 
@@ -40,7 +40,7 @@ def begun(lab, **changes):
     return directory
 
 
-PLAN = f"""
+PLAN = """
 - hosts: control
   gather_facts: false
   tasks:
@@ -89,7 +89,7 @@ def test_a_run_that_recorded_no_nodes_stays_usable(lab):
     assert code == 0, said
 
 
-FREE = f"""
+FREE = """
 - hosts: client
   gather_facts: false
   tasks:
@@ -97,17 +97,18 @@ FREE = f"""
         name: sweep
         tasks_from: free
 """
-ARGV = "{ path=/usr/bin/java ; argv[]=/usr/bin/java -cp x Runner --until 2026-11-27T05:30:00Z --without worker1 ; }"
+TERMS = "--until 2026-11-27T05:30:00Z --without worker1"
+ARGV = f"{{ path=/usr/bin/java ; argv[]=/usr/bin/java -cp x Runner {TERMS} ; }}"
 
 
 @pytest.mark.parametrize(
     ("extra", "is_refused"),
     [
         ({}, False),
-        ({"deadline": "2026-11-27T05:30:00Z", "without": "worker1"}, False),
-        ({"without": "unreachable"}, False),
+        ({"deadline": "2026-11-27T05:30:00Z", "sweep_without": ["worker1"]}, False),
+        ({"sweep_without": []}, False),
         ({"deadline": "2026-11-27T06:30:00Z"}, True),
-        ({"without": "worker2"}, True),
+        ({"sweep_without": ["worker1", "worker2"]}, True),
     ],
 )
 def test_a_running_sweep_takes_no_other_deadline_or_nodes(lab, extra, is_refused):

@@ -5,6 +5,7 @@ import json
 import pytest
 from ansible.errors import AnsibleFilterError
 from loading import load
+from rendering import Role
 
 ROLE = "roles/fingerprint"
 TOLERANCES = {"clock_ms": 50, "memory": 0.01, "link_share": 0.2, "rtt_ms": 2}
@@ -504,3 +505,13 @@ def test_the_rate_of_a_shaper_is_given_in_bits_though_tc_counts_bytes(
     monkeypatch.setattr(taking, "output", lambda *argv: printed[argv[0]])
     found = taking.link("10.77.0.11")
     assert (found["link_device"], found["link_shaped_mbit"]) == ("host0", mbit)
+
+
+def test_a_comparison_that_finds_nothing_has_a_message_nevertheless():
+    """Ansible fills it in before it looks whether the task fails, and refuses an empty one."""
+    node = {"fingerprint": fingerprint(), "undeclared": []}
+    known = {"nodes": {"worker1": node}, "groups": {"workers": ["worker1"]}, "archives": {}}
+    known["with_each_other"] = False
+    role = Role("fingerprint", **{f"fingerprint_{name}": value for name, value in known.items()})
+    task = role.of_task("compare", "with each other")
+    assert role.render(task["ansible.builtin.assert"]["fail_msg"])

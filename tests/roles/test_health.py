@@ -137,7 +137,7 @@ def test_a_program_without_a_probe_hangs_only_once_a_signal_stopped_it(health, p
 
 
 def test_nothing_is_judged_by_who_sees_no_process_of_the_service(health, process):
-    unseen = "none of its processes is to be seen in /proc"
+    unseen = "none of its processes is visible in /proc"
     assert health.judge(UNIT, "127.0.0.1", CLOSED).startswith(unseen)
     process(1, "S", "rackbench-health")  # its own, which hidepid leaves
     assert health.judge(UNIT, "127.0.0.1", CLOSED).startswith(unseen)

@@ -11,9 +11,7 @@ import pytest
 from loading import ROOT
 
 HIDDEN = "it's a secret"
-UNITS = [
-    f"rackbench_overnight-virtual{end}" for end in ("-failed.service", ".service", ".timer")
-]
+UNITS = [f"rackbench_overnight-virtual{end}" for end in ("-failed.service", ".service", ".timer")]
 SHUT = """\
 rack01 | UNREACHABLE! => {
     "changed": false,

@@ -389,7 +389,7 @@ def test_rules_that_nftables_does_not_take_are_refused(
         raise packets.HostError("unshare … failed: /dev/stdin:1:1-5: Error: syntax error")
 
     monkeypatch.setattr(packets, "run", refuse)
-    with pytest.raises(packets.FilterError, match="nothing was loaded; correct .*: /dev/stdin:1:"):
+    with pytest.raises(packets.FilterError, match=r"nothing was loaded; correct .*: /dev/stdin:1:"):
         node.filter().tried()
 
 
@@ -409,7 +409,7 @@ PREFLIGHT = """
         (["ufw"], [], "Disable it (sudo ufw disable), or have it let in SSH and the table of"),
         (["firewalld"], [], "systemctl disable --now firewalld"),
         (["docker"], [], "opens the ports that containers publish past the bench's own filter"),
-        (["ufw", "docker"], [], 'packet_filter_beside: ["ufw", "docker"] for rack01 into'),
+        (["ufw", "docker"], [], 'packet_filter_beside: ["docker", "ufw"] for rack01 into'),
         (["ufw", "docker"], ["docker"], 'packet_filter_beside: ["ufw"] for rack01 into'),
         (["ufw"], ["ufw"], ""),
     ],

@@ -84,15 +84,6 @@ def test_a_module_ends_with_the_answer_of_its_state_or_with_the_reason(state, en
     assert module.warnings == warnings
 
 
-def test_a_file_is_written_whole_and_nothing_is_left_beside_it(tmp_path):
-    file = tmp_path / "rules.nft"
-    file.write_text("before\n")
-    probation.write(file, "after\n")
-    assert file.read_text() == "after\n"
-    assert file.stat().st_mode & 0o777 == 0o644
-    assert list(tmp_path.iterdir()) == [file]
-
-
 class Attempts(plugin.ActionModule):
     """New connections that end in turn as given, the last one again and again."""
 

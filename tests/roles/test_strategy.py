@@ -16,7 +16,10 @@ PLAY = """\
 - hosts: all
   gather_facts: false
   tasks:
-    - ansible.builtin.file: {path: "{{ begun }}/{{ inventory_hostname }}", state: touch, mode: "0600"}
+    - ansible.builtin.file:
+        path: "{{ begun }}/{{ inventory_hostname }}"
+        state: touch
+        mode: "0600"
     - ansible.builtin.wait_for: {timeout: 300}
 """
 
@@ -67,7 +70,7 @@ def killed(tmp_path):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    assert until(lambda: len(os.listdir(tmp_path / "begun")) == len(HOSTS), 60)
+    assert until(lambda: len(list((tmp_path / "begun").iterdir())) == len(HOSTS), 60)
     time.sleep(2)
     during = marked(mark.encode())
     playing.kill()

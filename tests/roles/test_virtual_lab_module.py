@@ -123,8 +123,14 @@ LOOSE = [{"kind": "noqueue", "handle": "0:", "root": True, "options": {}}]
 
 @pytest.mark.parametrize(
     ("listing", "mbit", "is_shaped"),
-    [(SHAPED, 100, True), (SHAPED, 10, False), (LOOSE, 100, False), (LOOSE, 0, True)]
-    + [(SHAPED, 0, False), ([], 0, True)],
+    [
+        (SHAPED, 100, True),
+        (SHAPED, 10, False),
+        (LOOSE, 100, False),
+        (LOOSE, 0, True),
+        (SHAPED, 0, False),
+        ([], 0, True),
+    ],
 )
 def test_a_rate_is_in_bytes_a_second(lab, told, listing, mbit, is_shaped):
     called, answers = told

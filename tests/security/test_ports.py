@@ -213,7 +213,7 @@ def test_another_packet_filter_on_a_node_is_refused_by_its_name(lab: Lab) -> Non
         assert code == 2
         assert "ufw is active" in answer["msg"]
         assert "Docker is there" in answer["msg"]
-        assert 'packet_filter_beside: ["ufw", "docker"] for worker1' in answer["msg"]
+        assert 'packet_filter_beside: ["docker", "ufw"] for worker1' in answer["msg"]
     finally:
         lab.output("worker1", "rm -rf /usr/sbin/ufw /etc/ufw; ip link del docker0 || :")
 

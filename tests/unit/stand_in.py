@@ -42,7 +42,8 @@ ANSIBLE = """\
 # Writes what `ansible nodes -m debug -a var=baseline_sockets --tree DIRECTORY` does.
 import json, sys
 from pathlib import Path
-for name in json.loads((Path(__file__).resolve().parents[2] / "inventory.json").read_text())["_meta"]["hostvars"]:
+inventory = Path(__file__).resolve().parents[2] / "inventory.json"
+for name in json.loads(inventory.read_text())["_meta"]["hostvars"]:
     sockets = {{"tomcat_port": "192.0.2.9:8080"}}
     (Path(sys.argv[-1]) / name).write_text(json.dumps({{"baseline_sockets": sockets}}))
 """
@@ -67,7 +68,11 @@ class StandIn:
     def __init__(self, root: Path) -> None:
         self.root = root
         (root / ".venv/bin").mkdir(parents=True)
-        programs = {"ansible-playbook": PLAYBOOK, "ansible-inventory": INVENTORY, "ansible": ANSIBLE}
+        programs = {
+            "ansible-playbook": PLAYBOOK,
+            "ansible-inventory": INVENTORY,
+            "ansible": ANSIBLE,
+        }
         for name, text in programs.items():
             program = root / ".venv/bin" / name
             program.write_text(text.format(python=sys.executable))

@@ -59,9 +59,9 @@ def seal(
 
     `lead_ms` are the times of calls that warm threads made before the measured ones, and `pause_ns`
     is the time after the last of them; `cooldown_ms` are the times of calls that failed after the
-    measured ones, by threads that had measured. In an open loop the calls are due at even gaps, and
-    each waits for the thread that is free first. `changes` are entries of trial.json, also such that
-    no runner writes.
+    measured ones, by threads that had measured. In an open loop the calls are due at even gaps,
+    and each waits for the thread that is free first. `changes` are entries of trial.json, also
+    such that no runner writes.
     """
     directory = trials / planned.id
     directory.mkdir(parents=True)

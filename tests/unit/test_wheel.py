@@ -31,8 +31,20 @@ def installed(tmp_path_factory):
         path.chmod(0o755)  # for another user
     source = directory / "source"
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "collect", "playbooks/studies", "LICENSE", "README.md", "pyproject.toml"],
-        cwd=ROOT, capture_output=True, check=True, text=True,
+        [
+            "git",
+            "ls-files",
+            "-z",
+            "collect",
+            "playbooks/studies",
+            "LICENSE",
+            "README.md",
+            "pyproject.toml",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        text=True,
     ).stdout.split("\0")
     for name in filter(None, listed):
         (source / name).parent.mkdir(parents=True, exist_ok=True)
@@ -103,8 +115,11 @@ def test_what_is_imported_is_declared():
         for file in (ROOT / "collect").rglob("*.py")
         for node in ast.walk(ast.parse(file.read_text()))
         for name in (
-            [node.module or ""] if isinstance(node, ast.ImportFrom)
-            else [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else []
         )
     }
     known = packages_distributions()

@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         "samples": " ".join(sorted(path.stem for path in SAMPLES.glob("*.zip"))),
         "studies": " ".join(sorted({p.stem for f in study_folders() for p in f.glob("*.yml")})),
     }
-    preamble = {"bash": _BASH.format(**names), "zsh": _ZSH.format(**names)}
+    preamble = {"bash": _BASH, "zsh": _ZSH}[options.shell].format(**names)
     whole: argparse.ArgumentParser = options.whole
     print(shtab.complete(whole, options.shell, preamble=preamble))
     return GOOD

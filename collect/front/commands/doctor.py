@@ -222,9 +222,7 @@ def of_machine(inventory: Inventory, node: Node, sockets: ports.Sockets) -> list
     return found or list(of_ports(inventory.kit, node, sockets))
 
 
-def of_answer(
-    kit: Kit, node: Node, said: str, between: tuple[float, float]
-) -> Iterator[Finding]:
+def of_answer(kit: Kit, node: Node, said: str, between: tuple[float, float]) -> Iterator[Finding]:
     """Yield what a machine lacks by its own words; it was asked between two moments."""
     label = f"{node.name} ({ssh.known_as(node)})"
     facts = {words[0]: words[-1] for line in said.splitlines() if (words := line.split())}

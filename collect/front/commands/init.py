@@ -59,9 +59,7 @@ examples:
     parser.add_argument(
         "--checkout", type=Path, help="the clone of rackbench to use (default: the one this is)"
     )
-    parser.add_argument(
-        "--verbose", action="store_true", help="print each file that is written"
-    )
+    parser.add_argument("--verbose", action="store_true", help="print each file that is written")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -53,6 +53,11 @@ def run(options: argparse.Namespace) -> int:
     if options.begin == options.end:
         raise InputError(f"a night from {options.begin} to {options.end} has no length; change one")
     inventory = read_inventory(kit)
+    if inventory.is_virtual and kit.project is None and not options.inventory:
+        raise InputError(
+            f"nights without -i would sweep the virtual lab; name it with -i {inventory.name}, or "
+            "the inventory of your machines"
+        )
     inventory.demand_bench()
     for name in options.studies:
         load_study(find_study(name)).profile(options.profile, len(inventory.groups["workers"]))

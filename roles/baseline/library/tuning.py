@@ -83,6 +83,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+
 # All of its parts: mitogen hands over only what somebody imports by its whole name.
 from ansible.module_utils.tuning import (
     cpu_lists,

@@ -131,7 +131,7 @@ def judge(unit: str, address: str, probe: dict[str, Any] | None) -> str:
             return "it was started anew"
         if not _processes(unit):
             return (
-                "none of its processes is to be seen in /proc, so nobody can tell whether it hangs; "
+                "none of its processes is visible in /proc, so nobody can tell whether it hangs; "
                 "mount /proc without hidepid there, or restart it by hand if it does"
             )
         if _is_busy(unit):

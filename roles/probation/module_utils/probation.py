@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.host import HostError, output, run, write
+from ansible.module_utils.host import HostError, output, run
 
 # Gone after a boot, as the settings that are tried are.
 PLACE = Path("/run/rackbench-probation")

@@ -12,6 +12,7 @@ from collect.cells.cells import cells_csv
 from collect.run.directory import open_run
 from collect.run.study import CELL_COLUMNS, OPEN_COLUMNS
 
+
 @pytest.fixture
 def loaded(tmp_path):
     def make(times=service_ms, **changes):

@@ -43,7 +43,10 @@ def test_a_wide_terminal_keeps_the_lines_of_help(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     with pytest.raises(SystemExit):
         main(["run", "--help"])
-    assert "Ctrl-C detaches and the sweep goes on; the same command attaches again." in capsys.readouterr().out
+    assert (
+        "Ctrl-C detaches and the sweep goes on; the same command attaches again."
+        in capsys.readouterr().out
+    )
 
 
 def test_a_command_is_repeated_as_the_shell_finds_it(tmp_path, monkeypatch):
@@ -64,7 +67,9 @@ def test_the_commands_are_those_of_the_design():
     assert all(f"    {command} " in text for command in (*OWN, *OF_COLLECT))
 
 
-@pytest.mark.parametrize("words", [[], ["nothing"], ["lab"], ["reset"], ["run"], ["night", "--from", "25:00"]])
+@pytest.mark.parametrize(
+    "words", [[], ["nothing"], ["lab"], ["reset"], ["run"], ["night", "--from", "25:00"]]
+)
 def test_bad_usage_ends_with_2(words, capsys):
     with pytest.raises(SystemExit) as ended:
         main(words)
@@ -72,7 +77,9 @@ def test_bad_usage_ends_with_2(words, capsys):
 
 
 @pytest.mark.parametrize("words", PLAYING)
-def test_without_a_clone_a_command_says_in_one_sentence_where_to_get_one(words, monkeypatch, tmp_path, capsys):
+def test_without_a_clone_a_command_says_in_one_sentence_where_to_get_one(
+    words, monkeypatch, tmp_path, capsys
+):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("collect.front.kit.find_checkout", lambda project: None)
     code = main(words.split())

@@ -143,7 +143,9 @@ def test_trust_runs_the_playbook_that_asks_at_the_terminal(checkout, capfd):
 
 def test_a_key_that_changed_is_explained_with_the_log(checkout, capfd):
     reason = "worker1 shows another host key than known_hosts has"
-    checkout.tell(trust=[play("Take the nodes' host keys"), failed("localhost", reason), end(ok=False)])
+    checkout.tell(
+        trust=[play("Take the nodes' host keys"), failed("localhost", reason), end(ok=False)]
+    )
     assert main(["trust"]) == 1
     said = capfd.readouterr().out
     assert f"reason: {reason}" in said

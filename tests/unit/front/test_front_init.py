@@ -45,7 +45,9 @@ def test_on_a_terminal_it_asks(checkout, tmp_path, monkeypatch):
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("builtins.input", lambda question: next(answers))
     assert main(["init", "../mylab"]) == 0
-    nodes = yaml.safe_load((tmp_path / "mylab/inventory/hosts.yml").read_text())["all"]["children"]["nodes"]
+    nodes = yaml.safe_load((tmp_path / "mylab/inventory/hosts.yml").read_text())["all"]["children"][
+        "nodes"
+    ]
     assert nodes["vars"]["ansible_user"] == "me"
     assert nodes["vars"]["ansible_ssh_private_key_file"] == "~/.ssh/lab"
     assert [*nodes["children"]["broker"]["hosts"]] == ["client1"]
@@ -75,7 +77,9 @@ def test_ctrl_c_or_ctrl_d_at_a_question_leaves_nothing(
         ("../mylab --checkout ..", "no clone of rackbench"),
     ],
 )
-def test_what_cannot_be_made_is_one_message_and_leaves_nothing(checkout, tmp_path, words, reason, capsys):
+def test_what_cannot_be_made_is_one_message_and_leaves_nothing(
+    checkout, tmp_path, words, reason, capsys
+):
     assert main(["init", *words.split()]) == 2
     assert reason in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kit"]
@@ -89,7 +93,9 @@ def test_a_virtual_project_has_the_virtual_lab(checkout, tmp_path):
 
 def test_commands_inside_find_results_studies_and_inventory(mylab, checkout, monkeypatch, capsys):
     make_run(mylab / "results/monday", sort_times)
-    (mylab / "studies/own.yml").write_text((checkout.root / "playbooks/studies/sort.yml").read_text())
+    (mylab / "studies/own.yml").write_text(
+        (checkout.root / "playbooks/studies/sort.yml").read_text()
+    )
     monkeypatch.chdir(mylab / "studies")
     assert results() == mylab / "results"
     assert find_study("own") == mylab / "studies/own.yml"

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from itertools import pairwise
 
 import pytest
 from stand_in import end, failed, play
@@ -117,14 +118,22 @@ def test_progress_is_that_of_the_sealed_trials(tmp_path):
     assert told.left_s > 0
 
 
+def test_nights_sweep_the_virtual_lab_only_where_it_is_named(checkout, capsys):
+    checkout.have(workers=5, kind="virtual")
+    assert main(["night", "sort"]) == 2
+    assert "-i " in capsys.readouterr().err
+    assert main(["night", "sort", "-i", "inventory/virtual"]) == 0
+
+
 def test_a_night_is_what_overnight_yml_is_told(checkout, capsys):
     checkout.have(workers=5)
     line = "0 22 * * * sweep-the-night"
     checkout.tell(overnight=[play("Sweep at night"), {"event": "said", "text": line}, end()])
-    assert main("night sort overhead --from 21:00 --until 06:00 --days Mon,Fri".split()) == 0
+    night = ["night", "sort", "overhead", "--from", "21:00", "--until", "06:00"]
+    assert main([*night, "--days", "Mon,Fri"]) == 0
     (arguments,) = checkout.called
     told = {}
-    for word, value in zip(arguments, arguments[1:], strict=False):
+    for word, value in pairwise(arguments):
         if word == "-e":
             name, _, plain = value.partition("=")
             told |= json.loads(value) if value.startswith("{") else {name: plain}

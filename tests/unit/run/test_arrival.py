@@ -88,13 +88,20 @@ def test_a_profile_may_close_the_loop():
             {"factors": {**LOAD["factors"], "rate": [10, 0]}, "arrival": {"rate": "rate"}},
             "factors.rate has the level 0, which is no rate",
         ),
-        ({"arrival": {"rate": 50}}, "capacity is read off the levels of a rate, but arrival.rate is"),
-        ({"arrival": None}, "capacity needs calls that come at a rate, but the profile paper has no"),
+        (
+            {"arrival": {"rate": 50}},
+            "capacity is read off the levels of a rate, but arrival.rate is",
+        ),
+        (
+            {"arrival": None},
+            "capacity needs calls that come at a rate, but the profile paper has no",
+        ),
         ({"capacity": {"achieved": 0.9}}, "p99_ms is missing in capacity"),
         ({"capacity": {"p99_ms": 0}}, "capacity.p99_ms: 0 is less than or equal to"),
         (
             {"calls": 10_000},
-            "80000 calls at 25 a second take 3202 s for soap, 1, 500, 25, but timeout_s = 180 leaves",
+            "80000 calls at 25 a second take 3202 s for soap, 1, 500, 25, but timeout_s = 180"
+            " leaves",
         ),
         (
             {"factors": {**LOAD["factors"], "response_p99_ms": [1]}},

@@ -121,9 +121,7 @@ def shape(node: Node) -> bool:
             host.run(*tc, "qdisc", "del", "dev", device, "root")
             continue
         rate = ("rate", f"{lab.link_mbit}mbit", "burst", str(lab.link_burst_bytes))
-        host.run(
-            *tc, "qdisc", "replace", "dev", device, "root", "tbf", *rate, "latency", "100ms"
-        )
+        host.run(*tc, "qdisc", "replace", "dev", device, "root", "tbf", *rate, "latency", "100ms")
     return changed
 
 

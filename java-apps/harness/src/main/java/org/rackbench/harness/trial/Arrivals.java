@@ -129,8 +129,7 @@ final class Arrivals {
 
   /** Returns the nanoseconds by which free threads began late: the 99th percentile of them. */
   long lateNanos() {
-    long[] sorted =
-        Arrays.stream(late).filter(nanos -> nanos != NO_THREAD_FREE).sorted().toArray();
+    long[] sorted = Arrays.stream(late).filter(nanos -> nanos != NO_THREAD_FREE).sorted().toArray();
     return sorted.length == 0 ? 0 : sorted[(int) Math.ceil(0.99 * sorted.length) - 1];
   }
 

@@ -12,8 +12,8 @@ import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Client;
 
 /**
- * Runs the client threads of a trial: each makes the calls of its {@link Stride}, in an open
- * loop when they are due, and times and checks them. Observers are told in the thread that runs the
+ * Runs the client threads of a trial: each makes the calls of its {@link Stride}, in an open loop
+ * when they are due, and times and checks them. Observers are told in the thread that runs the
  * loop, while the client threads go on calling.
  */
 final class MeasuringLoop {

@@ -42,9 +42,7 @@ class ArrivalsTest {
   }
 
   private static long[] gaps(Arrivals arrivals, int count) {
-    return LongStream.range(0, count)
-        .map(i -> arrivals.due(i + 1) - arrivals.due(i))
-        .toArray();
+    return LongStream.range(0, count).map(i -> arrivals.due(i + 1) - arrivals.due(i)).toArray();
   }
 
   @Test
@@ -129,8 +127,7 @@ class ArrivalsTest {
     return rows.stream()
         .mapToDouble(
             row -> {
-              long waited =
-                  isResponse ? Long.parseLong(row[4]) - Long.parseLong(row[3]) : 0;
+              long waited = isResponse ? Long.parseLong(row[4]) - Long.parseLong(row[3]) : 0;
               return (waited + Long.parseLong(row[5])) / 1e9;
             })
         .sorted()
@@ -168,8 +165,7 @@ class ArrivalsTest {
     CallLog log = new CallLog(1, Warmup.fixed(0), 30);
     Arrivals arrivals = new Arrivals(even(100), 1, 30);
     MeasuringLoop loop =
-        new MeasuringLoop(
-            new Sleeper(20), log, arrivals, 1, Warmup.fixed(0), 30, List.of());
+        new MeasuringLoop(new Sleeper(20), log, arrivals, 1, Warmup.fixed(0), 30, List.of());
     assertTrue(loop.run(new Bounds(MINUTE, MINUTE, MINUTE)));
     List<String[]> rows = measured(log);
     assertTrue(arrivals.foundFree() <= 1, arrivals.foundFree() + " found the thread free");
@@ -281,8 +277,7 @@ class ArrivalsTest {
           }
         };
     CallLog log = new CallLog(1, Warmup.fixed(0), 20);
-    new MeasuringLoop(
-            new Sleeper(1), log, arrivals, 1, Warmup.fixed(0), 20, List.of(observer))
+    new MeasuringLoop(new Sleeper(1), log, arrivals, 1, Warmup.fixed(0), 20, List.of(observer))
         .run(new Bounds(MINUTE, MINUTE, MINUTE));
     assertEquals(0, told.getCount());
     assertTrue(at[0] < arrivals.countedFrom());
