@@ -21,6 +21,19 @@ BENCH_VARIABLES = ROOT / "playbooks/vars/bench.yml"
 _NOTE = "<!-- Written by docs/tooling/make_reference.py; change its source instead. -->"
 _LONGEST_DEFAULT = 60
 _KINDS = {"anyOf", "oneOf"}
+_TABLES = (
+    (
+        "cells.csv",
+        "cells.csv",
+        "A row for each cell; the factors of the study are columns after `study`.",
+    ),
+    (
+        "cells.csv of an open loop",
+        "cells.csv of an open loop",
+        "Studies with `arrival` have these columns too.",
+    ),
+    ("calls.csv", "trials/ID/calls.csv", "A row for each call. Columns are in this order."),
+)
 _NAMES_OF_RUNS = "STUDY-PROFILE"
 
 
@@ -54,8 +67,9 @@ def study_page() -> str:
     kinds = schema["$defs"]
     in_profiles = schema["properties"]["profiles"]["additionalProperties"]["properties"]
     lines = [
-        "A study is one YAML file: `playbooks/studies/NAME.yml`, or `studies/NAME.yml` in a project",
-        "directory. A misspelt key is refused. *Profile* says whether a profile may override the key.",
+        "A study is one YAML file: `playbooks/studies/NAME.yml`, or `studies/NAME.yml` in a",
+        "project directory. A misspelt key is refused. *Profile* says whether a profile may",
+        "override the key.",
         "[sort.yml](../../playbooks/studies/sort.yml) explains the keys where they are used.",
     ]
     for key, own in schema["properties"].items():
@@ -106,7 +120,10 @@ def sweep_options(known: Mapping[str, Any]) -> dict[str, tuple[str, str, str]]:
     comments = dict(re.findall(r"^# (.+)\nsweep_([a-z]+):", SWEEP_VARIABLES.read_text(), re.M))
     said = {name: {"description": comment} for comment, name in comments.items()}
     runs = known["sweep_runs"]["options"]
-    meanings = {**{name: runs[name] for name in ("study", "run")}, "without": known["sweep_without"]}
+    meanings = {
+        **{name: runs[name] for name in ("study", "run")},
+        "without": known["sweep_without"],
+    }
     rows = {}
     first = ("study", "profile", "run")
     for name in (*first, *sorted(found.keys() - first)):
@@ -121,7 +138,7 @@ def inventory_page() -> str:
     """The variables that an inventory may set, from argument specs and defaults."""
     bench = yaml.safe_load(BENCH_VARIABLES.read_text())
     lines = [
-        "An inventory is two files: `hosts.yml` with the machines and `lab.yml` with what the lab is.",
+        "An inventory is two files: `hosts.yml` names the machines, `lab.yml` describes the lab.",
         "Everything below has a default; write only what you change into `lab.yml`. A default that",
         "is computed from other variables is shown as *computed*.",
         "",
@@ -133,13 +150,19 @@ def inventory_page() -> str:
         "",
         *_fenced((ROOT / "inventory/example/group_vars/all/lab.yml").read_text(), "yaml"),
     ]
-    for role in sorted(path.parents[1].name for path in ROOT.glob("roles/*/meta/argument_specs.yml")):
+    for role in sorted(
+        path.parents[1].name for path in ROOT.glob("roles/*/meta/argument_specs.yml")
+    ):
         if role == "sweep":
             continue
-        defaults = {**_role_defaults(role)}
+        defaults = _role_defaults(role)
         rows = [
-            (f"`{name}`", option.get("type", "str"), _default(bench.get(name, defaults[name])))
-            + (_sentence(option),)
+            (
+                f"`{name}`",
+                option.get("type", "str"),
+                _default(bench.get(name, defaults[name])),
+                _sentence(option),
+            )
             for name, option in sorted(_options_of(role).items())
             if name in defaults
         ]
@@ -157,20 +180,21 @@ def files_page() -> str:
     for name, schema in (("trials/ID/trial.json", trial), ("run.json", run)):
         lines += ["", f"## {name}", "", schema["description"], ""]
         lines += _table(("key", "kind", "meaning"), _keys(schema["properties"]))
-    for name, place in (("cells.csv", "cells.csv"), ("calls.csv", "trials/ID/calls.csv")):
-        after = " The factors of the study are columns after `study`." * (name == "cells.csv")
-        lines += ["", f"## {place}", "", f"Columns, in this order.{after}", ""]
-        lines += _table(("column", "meaning"), ((f"`{key}`", says) for key, says in columns[name].items()))
+    for name, title, says in _TABLES:
+        lines += ["", f"## {title}", "", says, ""]
+        rows = ((f"`{column}`", meaning) for column, meaning in columns[name].items())
+        lines += _table(("column", "meaning"), rows)
     return _page("Files of a run", lines)
 
 
 def commands_page() -> str:
     """What --help says of each command."""
     sys.path.insert(0, str(ROOT))
-    from collect.cli import _parser  # noqa: PLC0415, PLC2701 - reads the libraries of the analysis
+    from collect.cli import make_parser as of_collect  # noqa: PLC0415 - loads the analysis
+    from collect.front.cli import make_parser as of_rackbench  # noqa: PLC0415
 
     lines = ["The exit code is 0 when all is well, 1 with findings, 2 for bad usage or bad input."]
-    for parser in (_parser(),):
+    for parser in (of_rackbench(), of_collect()):
         lines += _program(parser)
     return _page("Commands", lines)
 
@@ -197,7 +221,9 @@ def _arguments(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 def _call(action: argparse.Action) -> str:
     choices = "{" + ",".join(map(str, action.choices)) + "}" if action.choices else ""
-    value = str(action.metavar or choices or (action.dest.upper() if action.option_strings else action.dest))
+    value = str(
+        action.metavar or choices or (action.dest.upper() if action.option_strings else action.dest)
+    )
     if action.nargs in ("*", "+"):
         value += " …"
     if not action.option_strings:
@@ -299,7 +325,12 @@ def _default(value: Any) -> str:
 def _yaml(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return yaml.safe_dump(value, default_flow_style=True, width=10**6).strip().removesuffix("...").strip()
+    return (
+        yaml.safe_dump(value, default_flow_style=True, width=10**6)
+        .strip()
+        .removesuffix("...")
+        .strip()
+    )
 
 
 def _sentence(option: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "docs/project/benchmarks.csv"
 PAGE = TABLE.with_suffix(".md")
+TEMPLATE = Path(__file__).with_name("benchmarks.md.tmpl")
 SHOWN = (
     ("site.yml, 7 fresh nodes", "`ansible -m ping`"),
     ("site.yml again, 7 nodes", "`ansible -m ping`"),
@@ -107,45 +108,9 @@ def render(rows: Sequence[Line]) -> str:
     missed = sum("missed" in line.target for line in rows)
     aims = sum(bool(line.target) for line in rows)
     lines = "\n".join(line.markdown() for line in shown)
-    return f"""# Benchmarks of rackbench itself
-
-`make bench` writes this page and [benchmarks.csv](benchmarks.csv), which has all {len(rows)} rows. Compare the ratios: the times
-are those of one machine.
-
-- Measured: {when}
-- Machine: {machines}
-- {aims} rows have a target; {missed} of the comparisons with other load generators miss it, or likely miss it.
-
-| what | measured | compared with | measured | ratio | target |
-|---|---|---|---|---|---|
-{lines}
-
-## How to read it
-
-**Provisioning and trials.** The cost of a trial outside its JVM is the wall time of the runner minus that of the JVMs, divided by
-the number of trials. The other tools run `true` on the node instead.
-
-**`http`.** Only the time counts during which all threads make calls. wrk uses one thread for each connection, as the others do.
-A p50 far below the mean shows that some calls wait much longer than others for one of the cores that client and server share here.
-
-**JMS and SOAP.** rackbench's clients, JMeter and Gatling's JMS protocol use the same broker, queue, worker and number of bytes,
-or the same envelope, and the same heap and collector. Runs alternate; values are medians of the runs.
-
-- Over 100 Mbit/s, the papers' link, calls wait for the cores, which the tool shares here with broker and servers. Over 10 Mbit/s
-  they wait for the link, so the rows show what the tools' clocks and messages add.
-- *JMeter* is its own samplers. JMS Point-to-Point sends a text and uses the broker's older library. The HTTP sampler posts a
-  ready envelope and parses nothing, as our *ready text* does.
-- *JMeter, our call* is its Java sampler around the same call as ours, in JMeter's threads, loop and clock.
-- *Gatling* has a connection for each user. Its default is one for all users: *Gatling, one connection*. Its clock stops when a
-  reply arrives, and the next request does not wait for the acknowledgement. Compare it with *acknowledged some at a time*.
-- *threads / rate* is the time of a call and of what a tool does until the next call, wherever its clock stops.
-- The other tools measure whole milliseconds, so medians are compared in whole milliseconds. Below 2 ms compare the means. The
-  median of many threads over JMS jumps from run to run, even of one tool.
-
-**Intervals.** A ratio with an interval is the geometric mean of the ratios inside pairs or rounds, with its 95 % interval. A target is
-*likely* met or missed where a bound of it lies inside the interval. *With samples* and *with marks* are pairs of trials, one with
-and one without; the first one alternates.
-"""
+    return TEMPLATE.read_text(encoding="utf-8").format(
+        count=len(rows), when=when, machines=machines, aims=aims, missed=missed, lines=lines
+    )
 
 
 def main() -> int:

@@ -18,7 +18,8 @@ from collect.cli import main
 ROOT = Path(__file__).parents[2]
 STANDS_FOR = {
     "ansible-playbook": 'exec "$PYTHON" -S "$LAB" sweep "$@"',
-    "make": 'for t in "$@"; do grep -q "^$t:" "$ROOT/Makefile" || echo "make $t" >> "$FAULTS"; done',
+    "make": """
+for t in "$@"; do grep -q "^$t:" "$ROOT/Makefile" || echo "make $t" >> "$FAULTS"; done""",
     "collect": """
 words=(); for w in "$@"; do [ "$w" = --watch ] || words+=("$w"); done
 "$PYTHON" -S "$LAB" collect "${words[@]}"; code=$?; echo "$code $*" >> "$CODES"; exit $code""",

@@ -74,7 +74,9 @@ def walked(place, commands):
         "SERVER": str(place / "server"),
         "ROOT": str(ROOT),
     }
-    server = subprocess.Popen([sys.executable, course_lab.__file__, place / "server"], env=environment)
+    server = subprocess.Popen(
+        [sys.executable, course_lab.__file__, place / "server"], env=environment
+    )
     try:
         wait_for(place / "server")
         done = subprocess.run(
@@ -158,7 +160,18 @@ def test_what_is_done_on_nodes_names_their_units(walk):
     named = set(re.findall(r"rackbench-[a-z][a-z-]*[a-z]", logs["REMOTE"]))
     assert {"rackbench-tomcat", "rackbench-broker", "rackbench-sort-worker"} <= named
     roles = subprocess.run(
-        ["git", "-C", ROOT, "grep", "-hoE", r"rackbench-[a-z-]+", "--", "roles", "playbooks", "java-apps"],
+        [
+            "git",
+            "-C",
+            ROOT,
+            "grep",
+            "-hoE",
+            r"rackbench-[a-z-]+",
+            "--",
+            "roles",
+            "playbooks",
+            "java-apps",
+        ],
         capture_output=True,
         text=True,
         check=True,
@@ -177,7 +190,10 @@ def test_every_quoted_command_has_these_options(tmp_path, monkeypatch, capsys):
     for command in quoted:
         code = main(shlex.split(command.replace("…", "x")))
         streams = capsys.readouterr()
-        assert code == 0 or re.match(r"collect: .*(no|cannot be) .*", streams.err), (command, streams)
+        assert code == 0 or re.match(r"collect: .*(no|cannot be) .*", streams.err), (
+            command,
+            streams,
+        )
 
 
 def cells_of(profile):
@@ -235,7 +251,9 @@ EXPORTS = {
 @pytest.mark.parametrize("program", EXPORTS)
 def test_a_program_of_the_course_runs(program, tmp_path, monkeypatch, capsys):
     run, study, options = EXPORTS[program]
-    (text,) = [text for text in PROGRAM.findall(COURSE) if program in text and f"results/{run}/" in text]
+    (text,) = [
+        text for text in PROGRAM.findall(COURSE) if program in text and f"results/{run}/" in text
+    ]
     plan = make_run(tmp_path / "results" / run, some_times, study=study)
     monkeypatch.chdir(tmp_path)
     assert f"collect export {run} {options}" in COURSE
@@ -250,10 +268,8 @@ def test_a_program_of_the_course_runs(program, tmp_path, monkeypatch, capsys):
         assert pairs == len(plan), "three blocks are three pairs of forks a cell"
     if program == "signs":
         tables = [
-            shlex.split(line)
-            for line in re.findall(r"^    collect (anova .*)$", COURSE, re.M)
+            shlex.split(line) for line in re.findall(r"^    collect (anova .*)$", COURSE, re.M)
         ]
         assert len(tables) == 2
         assert [main(words) for words in tables] == [0, 0]
         assert "Interaction" in capsys.readouterr().out
-

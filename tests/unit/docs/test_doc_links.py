@@ -48,7 +48,16 @@ def test_every_link_of_a_page_leads_to_a_file_and_a_heading(page):
 
 def test_every_path_of_a_page_that_code_names_exists():
     names = subprocess.run(
-        ["git", "-C", ROOT, "grep", "-hoIE", r"\bdocs/[a-z/-]+\.(md|svg)", "--", ":!tests/unit/docs"],
+        [
+            "git",
+            "-C",
+            ROOT,
+            "grep",
+            "-hoIE",
+            r"\bdocs/[a-z/-]+\.(md|svg)",
+            "--",
+            ":!tests/unit/docs",
+        ],
         capture_output=True,
         check=True,
         text=True,
@@ -96,7 +105,9 @@ def test_the_navigation_has_every_page_once():
     def files(part):
         if isinstance(part, str):
             yield part
-        for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        for inner in (
+            part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+        ):
             yield from files(inner)
 
     named = [name for name in files(navigation) if name != "index.md"]

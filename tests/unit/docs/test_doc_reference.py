@@ -10,7 +10,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from synthetic import make_run, sort_times
 
-from collect.run.study import CELL_COLUMNS, load_study
+from collect.run.study import CELL_COLUMNS, OPEN_COLUMNS, load_study
 from collect.run.trials import CALLS_HEADER
 
 ROOT = Path(__file__).parents[3]
@@ -58,6 +58,7 @@ def test_every_example_of_a_key_is_valid():
 
 def test_every_column_is_described_in_its_order():
     assert tuple(COLUMNS["cells.csv"]) == ("study", *CELL_COLUMNS)
+    assert tuple(COLUMNS["cells.csv of an open loop"]) == OPEN_COLUMNS
     assert ",".join(COLUMNS["calls.csv"]) == CALLS_HEADER
 
 
