@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath
 
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
@@ -16,12 +17,16 @@ ROOT = Path(__file__).resolve().parents[2]
 OUTSIDE = "repository"
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
 _CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+WORKER = "assets/javascripts/frame-worker.js"
+_SHIM = re.compile(r'src="https:[^"]*/iframe-worker/shim"')
+_FROM_OUTSIDE = re.compile(r'<(?:script|link|img|iframe)\b[^>]*(?:src|href)="(?:https?:)?//[^"]*"')
 _REMOTE = ("http:", "https:", "mailto:", "#", "/")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add README.md as the first page, and each file outside docs/ that a page links to."""
     _add(files, config, "index.md", ROOT / "README.md")
+    _add(files, config, WORKER, Path(__file__).with_name("frame-worker.js"))
     waiting = [file for file in files if file.src_uri.endswith(".md")]
     while waiting:
         page = waiting.pop()
@@ -105,3 +110,12 @@ def _on_site(target: str) -> str | None:
     if (ROOT / target).is_dir():
         return None
     return target.removeprefix("docs/") if target.startswith("docs/") else f"{OUTSIDE}/{target}"
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Load the theme's one script of another host from the site; refuse any other such file."""
+    own = relpath(WORKER, str(PurePosixPath(page.file.dest_uri).parent))
+    output = _SHIM.sub(f'src="{own}"', output)
+    if found := _FROM_OUTSIDE.search(output):
+        raise PluginError(f"{page.file.src_uri}: {found[0]} comes from another host; remove it")
+    return output

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import tomllib
 from collections import Counter
 from pathlib import Path
 from urllib.parse import unquote
@@ -87,6 +88,15 @@ def test_readme_has_the_verdicts_of_the_replication():
             said[verdict] = int(number)
         expected = {names.get(v, v) if n > 1 else v: n for v, n in counts.items()}
         assert said == expected
+
+
+def test_version_changelog_and_citation_agree():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert project["version"] == citation["version"] == newest[1]
+    assert citation["cff-version"] == "1.2.0"
+    assert {"message", "title", "authors", "license", "type"} <= citation.keys()
 
 
 def test_the_licences_name_every_file_that_the_build_contains():
