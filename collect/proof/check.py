@@ -90,7 +90,7 @@ def _with_reasons(run: Run, findings: Sequence[Finding]) -> Iterator[Finding]:
     put_off = read_status(run).put_off
     for finding in findings:
         why = put_off.get(finding.subject) if finding.kind == "missing" else None
-        yield replace(finding, text=f"{finding.text} (put off: {why})") if why else finding
+        yield replace(finding, text=f"{finding.text} (deferred: {why})") if why else finding
 
 
 def _of_plan(run: Run) -> Iterator[Finding]:

@@ -206,10 +206,10 @@ def _starts(analysis: Analysis) -> str:
     if not starts.serves(plan):
         return ABSENT
     if not starts.is_restarted(plan):
-        return "one under all blocks: none was started anew between them"
+        return "one under all blocks: none was restarted between them"
     cost = starts.cost([t.trial for cell in analysis.cells for t in cell.trials])
     text = (
-        "each block had its own: the services were started anew before it while nothing else ran, "
+        "each block had its own: the services were restarted before it while nothing else ran, "
         "and warmed by calls that are not counted"
     )
     if cost is None:

@@ -7,6 +7,8 @@ from typing import Any, Self
 
 from collect.run.fields import Fields, leaves
 
+_NOT_SAID = "trial.json does not say whether packets were captured"
+
 
 @dataclass(frozen=True)
 class Readings:
@@ -98,7 +100,7 @@ def phases_of(record: Fields) -> Mapping[str, Phase]:
 
 @dataclass(frozen=True)
 class BlockStart:
-    """Services that were started anew, and warmed, for a block: how long both took, in seconds."""
+    """Services that were restarted, and warmed, for a block: how long both took, in seconds."""
 
     seconds: float
 
@@ -146,7 +148,7 @@ def capture_of(record: Fields) -> CaptureSeal | None:
         return None
     missing = capture.text("missing")
     return CaptureSeal(
-        missing="it says not whether there are packets" if missing is None else missing,
+        missing=_NOT_SAID if missing is None else missing,
         packets=capture.whole("packets"),
         seen=capture.whole("seen"),
         dropped=capture.whole("dropped"),

@@ -1,4 +1,4 @@
-"""The worked example of docs/add-a-client.md: put into a copy of the tree, built and run."""
+"""The worked example of docs/guides/add-a-client.md: put into a copy of the tree, built and run."""
 
 import json
 import os
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("mvn"), reason="Maven is not in
 @pytest.fixture(scope="module")
 def blocks():
     """The blocks as pairs of place and text."""
-    document = (ROOT / "docs/add-a-client.md").read_text()
+    document = (ROOT / "docs/guides/add-a-client.md").read_text()
     return [(block["where"], block["text"]) for block in BLOCK.finditer(document)]
 
 

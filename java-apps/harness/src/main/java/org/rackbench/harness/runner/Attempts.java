@@ -209,7 +209,7 @@ final class Attempts {
               + " want of memory (the node has %s); look for oom-kill in the node's journal")
           .formatted(signal, fork.exitStatus(), memory());
     }
-    return ("%s ended the client's JVM (status %d): somebody did, or the kernel for want of memory"
+    return ("%s ended the client's JVM (status %d): by hand, or by the kernel out of memory"
             + " (heap %d MiB, the node has %s); look for oom-kill in the node's journal")
         .formatted(signal, fork.exitStatus(), trial.heapMegabytes(), memory());
   }

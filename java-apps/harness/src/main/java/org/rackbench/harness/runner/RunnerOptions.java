@@ -21,8 +21,8 @@ import org.rackbench.harness.trial.PlannedTrial;
  * @param group file that lists the ids to run, or null for all of them
  * @param retries how often a trial that a fault of the lab spoilt is repeated
  * @param lookSeconds time between two looks at the servers while a trial runs
- * @param recoverSeconds how long to wait for what does not answer before going on without it
- * @param without names of nodes that are not used; trials that need them are put off
+ * @param recoverSeconds how long to wait for what does not answer before skipping it
+ * @param without names of nodes that are not used; trials that need them are deferred
  * @param until no trial starts after it; null: no limit
  * @param freeMegabytes room that this node and the servers must have before a trial, in MiB
  */
@@ -58,13 +58,13 @@ record RunnerOptions(
         --look     seconds between two looks at the servers while a trial runs; each look may
                    disturb the calls a little (default 30)
         --recover  how long to wait for a node or service that does not answer before the
-                   trials that need it are put off (default 600)
+                   trials that need it are deferred (default 600)
         --without  nodes to leave out, their names joined by commas; the trials that need them
-                   are put off
+                   are deferred
         --until    no trial starts after it, UTC, as 2026-03-02T06:00:00Z (default: no limit)
         --free-mb  MiB that must be free here and on the servers before a trial (default 0)
       exit status: 0 all is sealed, or stopped by SIGTERM; 2 bad input; 3 a fault of this node;
-        4 some trials are put off; 5 --until came first. The same command goes on.""";
+        4 some trials are deferred; 5 --until came first. The same command goes on.""";
 
   private static final Set<String> NAMES =
       Set.of(
