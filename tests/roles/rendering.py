@@ -2,9 +2,12 @@
 
 import yaml
 from ansible.parsing.dataloader import DataLoader
-from ansible.plugins.loader import filter_loader
+from ansible.plugins.loader import filter_loader, init_plugin_loader
 from ansible.template import Templar, trust_as_template
 from loading import ROOT
+
+# Finds lookups by their whole names.
+init_plugin_loader()
 
 
 class Role:
@@ -48,4 +51,6 @@ class Role:
 
 def trusted(value):
     """Return a value whose templates are filled, as those of a task are."""
+    if isinstance(value, dict):
+        return {key: trusted(inner) for key, inner in value.items()}
     return trust_as_template(value) if isinstance(value, str) else value

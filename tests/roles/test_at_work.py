@@ -53,6 +53,13 @@ def test_a_sweep_that_runs_is_named_with_the_next_step_whatever_the_limit(lab, o
     assert code == 0, said
 
 
+def test_a_node_is_not_installed_again_while_a_sweep_runs(lab):
+    lab.runs("client1", RUNNER, "rackbench run tuesday")
+    code, said = lab.play("netboot.yml", again="worker1")
+    assert code == 2
+    assert "client1 is busy: rackbench run tuesday since" in said
+
+
 def test_a_runner_on_a_node_that_is_no_client_any_more_is_found(lab):
     lab.runs("worker2", RUNNER, "rackbench run monday")
     for extra in {}, SWEEP:
@@ -107,11 +114,13 @@ def test_the_same_sweep_twice_at_once_is_one_sweep_and_the_first_goes_on_holding
     assert lab.play("at_work.yml", at_work_holds=True)[0] == 2
 
 
-def test_a_node_that_does_not_answer_is_named_and_not_waited_for(lab):
-    lab.write(worker2={"ansible_ssh_executable": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1})
-    code, said = lab.play("at_work.yml")
+@pytest.mark.parametrize(("node", "limit"), [("worker2", "nodes"), ("broker1", "worker1")])
+def test_a_node_that_does_not_answer_is_named_and_not_waited_for(lab, node, limit):
+    dead = {"ansible_ssh_executable": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
+    lab.write(**{node: dead})
+    code, said = lab.play("at_work.yml", "--limit", limit)
     assert code == 0, said
-    assert "Nobody knows whether a sweep runs on worker2: no answer." in said
+    assert f"Nobody knows whether a sweep runs on {node}: no answer." in said
 
 
 def test_what_was_held_is_released_by_who_held_it(lab):

@@ -20,11 +20,11 @@ def busy():
         yield server.getsockname()[1]
 
 
-def holders(*sockets, programs=None, proc="/proc"):
+def holders(*sockets, programs=None):
     path = os.environ["PATH"]
     done = subprocess.run(
         ["sh", "-c", SCRIPT, "port_holders", *sockets],
-        env=os.environ | {"PATH": f"{programs}:{path}" if programs else path, "PROC": str(proc)},
+        env=os.environ | {"PATH": f"{programs}:{path}" if programs else path},
         capture_output=True,
         text=True,
         check=True,
@@ -82,23 +82,22 @@ def test_each_kind_of_listener_is_read_as_ss_prints_it(tmp_path, unit, socket_li
 
 
 @pytest.mark.parametrize(
-    ("cgroup", "unit"),
+    ("group", "told"),
     [
-        ("0::/system.slice/node_exporter.service", "node_exporter.service"),
-        ("0::/system.slice/docker.service/payload/7", "docker.service"),
-        ("0::/user.slice/user-1000.slice/session-3.scope", "session-3.scope"),
-        ("12:cpu:/system.slice/old.service\n0::/", "old.service"),
-        ("0::/", "none"),
-        ("0::/system.slice/rackbench-tomcat.service", None),
+        ("rackbench-tomcat.service", []),
+        ("rackbench-broker.service/child", []),
+        ("node-exporter.service", ["held 7678 java node-exporter.service"]),
+        ("", ["held 7678 java none"]),
     ],
 )
-def test_the_unit_of_a_holder_is_read_from_its_control_group(tmp_path, cgroup, unit):
-    (tmp_path / "7").mkdir()
-    (tmp_path / "7/cgroup").write_text(f"{cgroup}\n")
-    listed = 'LISTEN 0 1 0.0.0.0:8080 0.0.0.0:* users:(("java",pid=7,fd=3))'
-    programs = programs_of(tmp_path, ss=listed)
-    found = holders("10.0.0.1:8080", programs=programs, proc=tmp_path)
-    assert found == ([f"held 8080 java {unit} {ME}"] if unit else [])
+def test_services_of_the_kit_hold_their_ports_rightly(tmp_path, monkeypatch, group, told):
+    monkeypatch.setenv("PROC", str(tmp_path / "proc"))
+    (tmp_path / f"proc/{os.getpid()}").mkdir(parents=True)
+    groups = f"8:pids:/\n0::/system.slice/{group}\n"
+    (tmp_path / f"proc/{os.getpid()}/cgroup").write_text(groups)
+    programs = programs_of(tmp_path, ss=LISTED)
+    found = holders("127.0.0.1:7678", programs=programs)
+    assert [line.rpartition(" ")[0] for line in found] == told
 
 
 PLAY = """

@@ -40,7 +40,7 @@ def test_the_paper_profile_is_the_grid_of_the_document():
 def test_more_servers_than_workers_names_the_exact_level():
     assert message_of(SORT.read_text(), workers=4) == (
         "studies/sort.yml: factors.servers[2] is 5, but the inventory has 4 workers; "
-        "add workers, lower the level, or leave it out with -e fit=true (collect plan --fit)"
+        "add workers, lower the level, or leave it out with --fit (playbooks: -e fit=true)"
     )
 
 
@@ -111,7 +111,10 @@ def test_a_level_outside_its_domain_is_refused(levels, part):
         ({"factors": {"servers": []}}, "factors.servers: [] should be non-empty"),
         ({"factors": {"servers": [1, 1]}}, "factors.servers: [1, 1] has non-unique elements"),
         ({"replicate": 3}, "'replicate' was unexpected"),
-        ({"constants": {"delivery": "persistent"}}, "client_heap_mb is missing in constants"),
+        (
+            {"constants": {"client_heap_mb": 4}},
+            "constants.client_heap_mb: 4 is less than the minimum of 8",
+        ),
         ({"constants": {"client_heap_mb": 8, "persistence": "often"}}, "constants.persistence is"),
         ({"threads": "concurrency"}, "threads is 'concurrency', which is no factor"),
         ({"clients": {"factor": "protocol", "a": "b"}}, "clients.factor is 'protocol'"),

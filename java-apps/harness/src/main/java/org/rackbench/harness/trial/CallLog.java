@@ -95,6 +95,7 @@ public final class CallLog {
     int slots = Math.addExact(keptTo, threads);
     this.thread = new int[slots];
     this.intended = new long[slots];
+    Arrays.fill(intended, Arrivals.UNPLANNED);
     this.start = new long[slots];
     this.elapsed = new long[slots];
     this.requestBytes = new long[slots];
