@@ -280,7 +280,7 @@ def _notes(pilot: Pilot, *, restarted: bool, forks: Mapping[Cell, int | None]) -
     notes = []
     if not pilot.is_restarted:
         notes.append(
-            "The pilot does not say that its services were started anew before each block: how "
+            "The pilot does not say that its services were restarted before each block: how "
             "much starts vary is unknown, and counted only as far as blocks share it"
             + ("; what a start costs is unknown and counted as 0 s" if restarted else "")
             + ". Sweep a pilot with restart: block to know."

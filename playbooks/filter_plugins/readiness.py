@@ -99,7 +99,7 @@ def not_ready(
 ) -> list[str]:
     """Return what the nodes' answers (`validate_answer`) say against a run.
 
-    A sweep can go on without the nodes of `may_go`; `left_out` says without which it does, by name
+    A sweep can skip the nodes of `may_go`; `left_out` says without which it does, by name
     or with the word `unreachable`. `free_mb` is the room in MiB that a node needs on its root file
     system.
     """
@@ -135,7 +135,7 @@ def _unreachable(name: str, label: str, answer: Values, *, way_out: bool) -> str
     return (
         f"{label} cannot be reached: {reason}; look whether it is on, at its address, port, user "
         "and key in the inventory and its host key in known_hosts"
-        + (f", or go on without it: -e without={name}" if way_out else "")
+        + (f", or skip it: -e without={name}" if way_out else "")
     )
 
 

@@ -96,7 +96,7 @@ class Lab:
                 return Fields(parse_json(path.read_bytes()))
             except (OSError, ValueError) as error:
                 raise InputError(
-                    f"the nodes could not be looked at (ansible-playbook ended with "
+                    f"the nodes could not be checked (ansible-playbook ended with "
                     f"{done.returncode}); correct what it says above: site.yml provisions a lab"
                 ) from error
 

@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def examine(options: argparse.Namespace) -> Iterator[Finding]:
-    """Yield what is wrong, and print what was looked at."""
+    """Yield what is wrong, and print what was checked."""
     print(f"this machine: Python {platform.python_version()}, {memory_mb()} MiB of memory")
     yield from of_python(sys.version_info[:2])
     try:

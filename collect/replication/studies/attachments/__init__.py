@@ -167,7 +167,7 @@ CLAIMS = (
         note="A number of the paper's own machine: the bound is a factor of 1.5 either way.",
     ),
     Claim(
-        sentence="Standard SOAP cannot do 500² for want of memory; attachments do 1000².",
+        sentence="Standard SOAP runs out of memory at 500²; attachments do 1000².",
         where="section 3.2",
         statistic="share of trials with that outcome",
         bound=Bound(low=1),
