@@ -64,8 +64,7 @@ class Inventory:
                 "address yet; write ansible_host into hosts.yml"
             ]
         rules = self.kit.plugin("filter_plugins/readiness.py")
-        where = self.kit.inventories[0] if len(self.kit.inventories) == 1 else ""
-        found: list[str] = rules.ill_written(self.hostvars, self.groups, where)
+        found: list[str] = rules.ill_written(self.hostvars, self.groups)
         return [f"{self.name}: {problem}" for problem in found]
 
     def demand_bench(self) -> None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from collect.cells.cells import CellResult
-from collect.cells.notation import show
 from collect.run.cell import Cell
 from collect.run.directory import Run
 from collect.stats.estimates import Estimate, geometric_t
@@ -61,19 +60,24 @@ class Capacity:
         if math.isinf(self.low) or not self.steps:
             return "not known"
         if self.low == 0:
-            return f"below {show(self.high)}/s" if not math.isinf(self.high) else "not known"
+            return f"below {_show(self.high)}/s" if not math.isinf(self.high) else "not known"
         if math.isinf(self.high):
-            return f"{show(self.low)}/s or more"
-        return f"{show(self.low)} to {show(self.high)}/s"
+            return f"{_show(self.low)}/s or more"
+        return f"{_show(self.low)} to {_show(self.high)}/s"
 
     @property
     def interval(self) -> str:
         """The 95 % interval as the report writes it."""
         if self.low_end is None or self.high_end is None:
             return "too few blocks for an interval"
-        low = show(self.low_end) if self.low_end else "0"
-        high = "∞" if math.isinf(self.high_end) else show(self.high_end)
+        low = _show(self.low_end)
+        high = "∞" if math.isinf(self.high_end) else _show(self.high_end)
         return f"{low} … {high}"
+
+
+def _show(rate: float) -> str:
+    """Return a rate with at most three digits that tell something."""
+    return f"{float(f'{rate:.3g}'):.12g}"
 
 
 def rate_factor(run: Run) -> str | None:

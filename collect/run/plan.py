@@ -303,7 +303,7 @@ def workers_to_fit(path: Path | None, workers: int, *, fit: bool) -> int:
     left_out = f"run {_run(path)} leaves out what did not fit {fitted_to} workers"
     if not fit:
         raise InputError(
-            f"{left_out}; go on with it by -e fit=true (collect plan --fit), or choose another "
+            f"{left_out}; go on with it by --fit (playbooks: -e fit=true), or choose another "
             "run name for the whole profile"
         )
     if fitted_to > workers:

@@ -553,7 +553,7 @@ class _Resolver:
     def _too_few(self, where: str, level: Level) -> InputError:
         return self._fail(
             f"{where} is {level}, but the inventory has {self._workers()}; "
-            "add workers, lower the level, or leave it out with -e fit=true (collect plan --fit)"
+            "add workers, lower the level, or leave it out with --fit (playbooks: -e fit=true)"
         )
 
     def _workers(self) -> str:

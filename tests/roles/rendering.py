@@ -2,9 +2,12 @@
 
 import yaml
 from ansible.parsing.dataloader import DataLoader
-from ansible.plugins.loader import filter_loader
+from ansible.plugins.loader import filter_loader, init_plugin_loader
 from ansible.template import Templar, trust_as_template
 from loading import ROOT
+
+# Finds lookups by their whole names.
+init_plugin_loader()
 
 
 class Role:

@@ -107,11 +107,13 @@ def test_the_same_sweep_twice_at_once_is_one_sweep_and_the_first_goes_on_holding
     assert lab.play("at_work.yml", at_work_holds=True)[0] == 2
 
 
-def test_a_node_that_does_not_answer_is_named_and_not_waited_for(lab):
-    lab.write(worker2={"ansible_ssh_executable": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1})
-    code, said = lab.play("at_work.yml")
+@pytest.mark.parametrize(("node", "limit"), [("worker2", "nodes"), ("broker1", "worker1")])
+def test_a_node_that_does_not_answer_is_named_and_not_waited_for(lab, node, limit):
+    dead = {"ansible_ssh_executable": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
+    lab.write(**{node: dead})
+    code, said = lab.play("at_work.yml", "--limit", limit)
     assert code == 0, said
-    assert "Nobody knows whether a sweep runs on worker2: no answer." in said
+    assert f"Nobody knows whether a sweep runs on {node}: no answer." in said
 
 
 def test_what_was_held_is_released_by_who_held_it(lab):

@@ -15,7 +15,7 @@ def lab(tmp_path):
     return Lab(tmp_path)
 
 
-@pytest.mark.parametrize("playbook", ["sweep.yml", "verify.yml"])
+@pytest.mark.parametrize("playbook", ["sweep.yml", "validate.yml"])
 @pytest.mark.parametrize("group", ["client", "broker"])
 def test_two_clients_or_brokers_are_refused_before_anything_happens(lab, playbook, group):
     lab.write({**GROUPS, group: [*GROUPS[group], "worker2"], "workers": ["worker1"]})

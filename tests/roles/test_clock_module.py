@@ -82,7 +82,7 @@ def test_a_chrony_that_reads_no_drop_in_is_told_with_the_line_to_write(clock, tm
 def test_the_daemons_account_reads_a_drop_in_of_a_login_with_a_strict_umask(clock, tmp_path):
     before = os.umask(0o077)
     try:
-        clock.place(tmp_path / "etc/conf.d/rackbench.conf", "NTP=10.0.0.1\n")
+        clock.host.write(tmp_path / "etc/conf.d/rackbench.conf", "NTP=10.0.0.1\n")
     finally:
         os.umask(before)
     assert (tmp_path / "etc/conf.d").stat().st_mode & 0o777 == 0o755

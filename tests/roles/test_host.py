@@ -46,8 +46,10 @@ from ansible.module_utils import host
 from ansible.module_utils.basic import AnsibleModule
 
 module = AnsibleModule(argument_spec={})
-module.exit_json(changed=False, said=host.run("echo", "shared"))
+module.exit_json(changed=False, said=host.run("echo", "shared").strip())
 """
+
+PYTHON = ("-e", "ansible_python_interpreter={{ ansible_playbook_python }}")
 
 
 @pytest.mark.parametrize("strategy", ["linear", "mitogen_all_cores"])
@@ -62,7 +64,15 @@ def test_a_module_of_any_role_finds_it_from_any_directory(tmp_path, strategy):
     (tmp_path / "play.yml").write_text(yaml.safe_dump([play]))
     environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     done = subprocess.run(
-        [ROOT / ".venv/bin/ansible-playbook", "-i", "localhost,", "-c", "local", "play.yml"],
+        [
+            ROOT / ".venv/bin/ansible-playbook",
+            "-i",
+            "localhost,",
+            "-c",
+            "local",
+            *PYTHON,
+            "play.yml",
+        ],
         cwd=tmp_path,
         env=environment
         | {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_ROLES_PATH": "roles"}

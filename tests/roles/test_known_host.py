@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import select
 import shlex
 import subprocess
 
@@ -63,7 +64,8 @@ def test_words_reach_ssh_as_they_were_quoted(tmp_path):
 def test_quotes_that_do_not_close_are_refused_with_the_line_to_correct(tmp_path):
     done = know(tmp_path, "-o 'User=a")
     assert done.returncode == 2
-    assert "correct ansible_ssh_common_args in the inventory" in " ".join(done.stdout.split())
+    said = " ".join(done.stdout.split())
+    assert "the quotes of -o 'User=a do not close; correct ansible_ssh_common_args of" in said
 
 
 FAKE_SSH = """#!/bin/bash
@@ -104,6 +106,12 @@ def fingerprint_of(rack):
     return said.stdout.split()[1]
 
 
+def next_of(terminal):
+    """Return what a terminal shows next; a blank where it shows nothing for a while."""
+    ready, _, _ = select.select([terminal], [], [], 1)
+    return os.read(terminal, 4096) if ready else b" "
+
+
 def trust(rack, answer):
     """Run trust.yml at a terminal at which this is typed; its end and all that it showed."""
     command = [ROOT / ".venv/bin/ansible-playbook", "-i", rack / "hosts.yml", "playbooks/trust.yml"]
@@ -115,11 +123,11 @@ def trust(rack, answer):
         os.execve(command[0], [str(w) for w in command], own | {"HOME": str(rack), "PATH": path})  # noqa: S606
     shown = b""
     with contextlib.suppress(OSError):  # the terminal is gone at the end
-        while more := os.read(terminal, 4096):
+        while more := next_of(terminal):
             shown += more
-            if answer and b"into known_hosts" in shown:
+            # Ansible throws away what was typed before it reads, so that it is typed again.
+            if answer and more == b" " and b"into known_hosts" in shown:
                 os.write(terminal, answer.encode() + b"\r")
-                answer = ""
     os.close(terminal)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     return code, " ".join(re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).split())

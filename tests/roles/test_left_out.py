@@ -71,12 +71,13 @@ LOST = f"""
 """
 
 
-def test_a_node_whose_connection_ended_is_named_at_the_end_with_its_reason(lab):
-    lab.write(worker2=DEAD)
+@pytest.mark.parametrize("node", ["client1", "worker2"])
+def test_a_node_whose_connection_ended_is_named_at_the_end_with_its_reason(lab, node):
+    lab.write(**{node: DEAD})
     code, said = lab.play(LOST)
     summary = said.partition("TASK [Name the nodes that are not ready]")[2]
     assert code != 0
-    assert "worker2: its connection ended during this playbook (" in summary
+    assert f"{node}: its connection ended during this playbook (" in summary
     assert "Connection refused" in summary
     assert "worker1" not in summary.partition("PLAY RECAP")[0]
 

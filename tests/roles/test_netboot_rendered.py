@@ -22,16 +22,16 @@ APT = ["Debian http://deb.lab/debian/", "Debian-Security http://sec.lab/debian-s
 
 
 def described(number, **items):
-    return machine(
-        name=f"rack{number:02}",
-        mac=f"3c:ec:ef:01:02:{number:02x}",
-        address=f"192.168.1.{number}",
-        port=22,
-        ssh_args="",
-        uefi=False,
-        power={"ipmi": "10.0.0.1", "user": "u", "password": "hush"},
-        **items,
-    )
+    own = {
+        "name": f"rack{number:02}",
+        "mac": f"3c:ec:ef:01:02:{number:02x}",
+        "address": f"192.168.1.{number}",
+        "port": 22,
+        "ssh_args": "",
+        "uefi": False,
+        "power": {"ipmi": "10.0.0.1", "user": "u", "password": "hush"},
+    }
+    return machine(**own | items)
 
 
 def netboot(machines=(), **variables):
@@ -226,7 +226,7 @@ def test_each_machine_that_asked_is_listed_once():
         "  netboot_disk: {min_gb: , max_gb: }",
         "  netboot_install: false",
     ]
-    assert netboot(__netboot_heard="", __netboot_vendors="").template("discovered.j2") == ""
+    assert not netboot(__netboot_heard="", __netboot_vendors="").template("discovered.j2")
 
 
 @pytest.mark.parametrize(("server", "lasts"), [("echo heard; cat", True), ("echo bad", False)])

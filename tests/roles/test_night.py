@@ -121,6 +121,7 @@ class Repository:
         self.settings = {
             "unit": "rackbench_overnight-mylab",
             "root": str(root),
+            "project": str(root),
             "inventories": ["/labs/my lab"],
             "begin": f"{self.begun:%H:%M}",
             "end": f"{self.begun + timedelta(hours=4):%H:%M}",
@@ -234,6 +235,18 @@ def test_a_finished_run_is_left_alone(repository):
     done = repository.sweep()
     assert done.returncode == 0
     assert f"{names(repository)[0]} is finished" in done.stdout
+    assert [line.split("study=")[1].split()[0] for line in repository.swept()] == STUDIES[1:]
+
+
+def test_the_results_of_a_project_directory_are_its_own(repository):
+    project = repository.root / "my project"
+    repository.set(project=str(project))
+    for run, left in zip(names(repository), (0, 10), strict=True):
+        results = project / "results" / run
+        results.mkdir(parents=True)
+        (results / "report.html").touch()
+        (results / "status").write_text(json.dumps({"remaining": left, "unusable": 0}))
+    assert repository.sweep().returncode == 0
     assert [line.split("study=")[1].split()[0] for line in repository.swept()] == STUDIES[1:]
 
 

@@ -5,12 +5,14 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from loading import ROOT
 
 HIDDEN = "it's a secret"
+LOCAL = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
 UNITS = [f"rackbench_overnight-virtual{end}" for end in ("-failed.service", ".service", ".timer")]
 SHUT = """\
 rack01 | UNREACHABLE! => {
@@ -143,9 +145,8 @@ def test_days_and_time_are_a_calendar_of_systemd(night):
 
 def test_each_inventory_has_a_timer_and_takes_the_place_of_the_former_one(night, tmp_path):
     (tmp_path / "mylab").mkdir()
-    (tmp_path / "mylab/hosts.yml").write_text(
-        "control: {hosts: {localhost: {ansible_connection: local}}}\n"
-    )
+    inventory = {"control": {"hosts": {"localhost": LOCAL}}}
+    (tmp_path / "mylab/hosts.yml").write_text(json.dumps(inventory))
     shutil.copytree(night[0] / "units", tmp_path / "units")
     (tmp_path / "units/rackbench_overnight.timer").write_text("[Timer]\nOnCalendar=22:00\n")
     done = play(tmp_path, inventory=tmp_path / "mylab", rackbench_lab="mylab")
@@ -158,6 +159,18 @@ def test_each_inventory_has_a_timer_and_takes_the_place_of_the_former_one(night,
     again = play(tmp_path, inventory=tmp_path / "mylab/hosts.yml", rackbench_lab="mylab")
     assert again.returncode == 0, again.stdout
     assert units_in(tmp_path) == sorted(UNITS + own)
+
+
+def test_a_project_directory_has_its_results_and_a_timer_by_its_name(tmp_path):
+    (tmp_path / "thesis/inventory").mkdir(parents=True)
+    (tmp_path / "thesis/rackbench.yml").write_text(f"checkout: {ROOT}\n")
+    inventory = {"control": {"hosts": {"localhost": LOCAL}}}
+    (tmp_path / "thesis/inventory/hosts.yml").write_text(json.dumps(inventory))
+    done = play(tmp_path, inventory=tmp_path / "thesis/inventory", rackbench_lab="thesis")
+    assert done.returncode == 0, done.stdout
+    assert units_in(tmp_path) == [unit.replace("virtual", "thesis") for unit in UNITS]
+    settings = json.loads((tmp_path / "state/a night/night.json").read_text())
+    assert (settings["root"], settings["project"]) == (str(ROOT), str(tmp_path / "thesis"))
 
 
 def test_the_virtual_lab_is_swept_only_when_it_is_named(tmp_path):
@@ -272,7 +285,7 @@ def test_a_node_that_nobody_answers_for_is_named_with_the_key_of_the_inventory(t
     shutil.copytree(ROOT / "inventory/example/group_vars", lab / "group_vars")
     node = {"ansible_host": "127.0.0.1", "ansible_port": 1, "ansible_user": "me"}
     hosts = {
-        "control": {"hosts": {"localhost": {"ansible_connection": "local"}}},
+        "control": {"hosts": {"localhost": LOCAL}},
         "nodes": {
             "vars": {"ansible_ssh_private_key_file": str(tmp_path / "no key")},
             "children": {

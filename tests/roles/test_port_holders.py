@@ -85,6 +85,7 @@ PLAY = """
 - hosts: rack03
   connection: local
   gather_facts: false
+  vars: {ansible_python_interpreter: "{{ ansible_playbook_python }}"}
   tasks:
     - ansible.builtin.import_role: {name: baseline, tasks_from: ports}
       vars:

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 
 import pytest
 import yaml
@@ -60,10 +61,12 @@ PLAY = """
 - hosts: rack03
   connection: local
   gather_facts: false
+  vars: {ansible_python_interpreter: PYTHON}
   tasks:
     - ansible.builtin.include_role: {name: service_up}
       vars: {service_up_units: [no-such-unit.service]}
 """
+PLAY = PLAY.replace("PYTHON", sys.executable)
 
 
 def played(tmp_path, programs):

@@ -32,26 +32,36 @@ def speaks(tasks):
     return any(module_of(task)[0] == "fail" and module_of(task)[1].get("msg") for task in tasks)
 
 
+def refuses(task):
+    """Return whether this task is a refusal, or a play or block that holds one."""
+    parts = (one for part in LISTS for one in task.get(part, []))
+    return module_of(task)[0] in ("fail", "assert") or any(map(refuses, parts))
+
+
 def is_told_later(task, later):
     """Return whether this task never fails itself, and a later one refuses what it registered."""
     name = task.get("register", "\0")
-    refusals = [one for one in later if module_of(one)[0] in ("fail", "assert")]
-    return task.get("failed_when") is False and any(name in str(one) for one in refusals)
+    told = any(name in str(one) for one in later if refuses(one))
+    return task.get("failed_when") is False and told
 
 
-def wordless(tasks, rescued=False):
-    """Yield the tasks of a list, and of the lists in it, that may fail without words."""
+def wordless(tasks, rescued=False, beyond=()):
+    """Yield the tasks of a list, and of the lists in it, that may fail without words.
+
+    `beyond` are the plays and tasks that follow the list.
+    """
     for place, task in enumerate(tasks):
+        later = [*tasks[place + 1 :], *beyond]
         module, arguments = module_of(task)
         waits = "until" in task or (module in PROGRAMS and WAITS.search(str(arguments)))
         judges = task.get("failed_when", False) is not False
         if module in WORDS_OF and not arguments.get(WORDS_OF[module]):
             yield f"{task['name']}: {module} without {WORDS_OF[module]}"
-        if (waits or judges) and not rescued and not is_told_later(task, tasks[place + 1 :]):
+        if (waits or judges) and not rescued and not is_told_later(task, later):
             yield f"{task['name']}: {'waits' if waits else 'failed_when'} without words"
         covered = rescued or speaks(task.get("rescue", []))
         for part in LISTS:
-            yield from wordless(task.get(part, []), covered and part == "block")
+            yield from wordless(task.get(part, []), covered and part == "block", later)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
@@ -75,6 +85,12 @@ WITH_WORDS = """
 - {name: wait, ansible.builtin.wait_for: {port: 1, msg: nobody listens}}
 - {name: poll, command: {cmd: df}, register: room, until: room.rc == 0, failed_when: false}
 - {name: tell, ansible.builtin.fail: {msg: no room}, when: room.rc != 0}
+- name: a play
+  tasks:
+    - {name: poll, command: {cmd: df}, register: hall, until: hall.rc == 0, failed_when: false}
+- name: another play
+  tasks:
+    - {name: tell, ansible.builtin.fail: {msg: no room}, when: hall.rc != 0}
 - name: told
   block:
     - {name: sleep, ansible.builtin.shell: {cmd: timeout 9 true}}

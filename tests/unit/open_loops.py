@@ -20,7 +20,8 @@ def load_study(threads=1, calls=100, rates=(50, 100, 200, 400), replicates=3, **
             "replicates": replicates,
             "profiles": {"demo": {}},
             **changes,
-        }
+        },
+        sort_keys=False,
     )
 
 

@@ -64,7 +64,7 @@ examples:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
-    target: Path = options.directory.absolute()
+    target: Path = options.directory.parent.resolve() / options.directory.name
     _demand_free(target)
     checkout = _checkout(options.checkout)
     if options.virtual:

@@ -22,8 +22,8 @@ def add(commands: Commands) -> None:
         run,
         "sweep studies every night",
         """\
-From now on, sweep these studies every night, in order, each going on where it was; no trial
-starts after --until. It installs a systemd timer on this machine, or prints the line for
+From now on, sweep these studies every night, in order, in runs named by the night's date; no
+trial starts after --until. It installs a systemd timer on this machine, or prints the line for
 cron where there is no systemd. `--stop` removes it; results stay.
 
 examples:

@@ -19,6 +19,7 @@ from collect.front.play import Course, Play, begin, explain, follow
 from collect.front.process import remember, remembered
 from collect.front.screen import Screen
 from collect.front.sweeping import Sweeping
+from collect.run.plan import is_planned
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d")
@@ -121,7 +122,8 @@ def _demand_plans(
     workers = len(inventory.groups["workers"])
     asked = argparse.Namespace(**{**vars(options), "workers": workers})
     for one, run in zip(named, runs, strict=True):
-        planned(asked, one["study"], run / "plan.jsonl")
+        plan = run / "plan.jsonl"
+        is_planned(plan, planned(asked, one["study"], plan))
     away = set((options.without or "").split(",")) - {""}
     may_go = {node.name for node in inventory.nodes if "client" not in node.groups}
     may_go.add("unreachable")

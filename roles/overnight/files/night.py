@@ -96,7 +96,7 @@ def in_turn(settings: Settings, tonight: str) -> list[str]:
 
     A night that begins again keeps its order: its own runs do not count.
     """
-    results = Path(settings["root"]) / "results"
+    results = Path(settings["project"]) / "results"
 
     def reached(study: str) -> str:
         before = run_of(settings, study, "")
@@ -114,7 +114,9 @@ def inventories(settings: Settings) -> list[str]:
 
 def environment(settings: Settings) -> dict[str, str]:
     """Return the environment of what a night runs: the state directory is that of the installer."""
-    return {**os.environ, **settings["environment"]}
+    # Ansible takes no ansible.cfg from a directory that everybody may write to, unless named.
+    configuration = {"ANSIBLE_CONFIG": f"{settings['root']}/ansible.cfg"}
+    return {**os.environ, **configuration, **settings["environment"]}
 
 
 def one_line(text: str) -> str:
@@ -147,7 +149,7 @@ def sweep(directory: Path) -> int:
 
 def failures(settings: Settings, directory: Path, night: Night) -> Iterator[tuple[str, str]]:
     """Sweep the studies in order; yield each run that did not end well, with the reason."""
-    results = Path(settings["root"]) / "results"
+    results = Path(settings["project"]) / "results"
     for study in in_turn(settings, night.date):
         run = run_of(settings, study, night.date)
         if (results / run / "report.html").exists() and remaining(settings, run) == 0:
@@ -167,11 +169,10 @@ def failures(settings: Settings, directory: Path, night: Night) -> Iterator[tupl
 
 def remaining(settings: Settings, run: str) -> int | None:
     """Return how many trials of a run are open, None when nobody can say."""
-    root = settings["root"]
     with suppress(OSError, ValueError, KeyError):
         told = subprocess.run(
-            [f"{root}/.venv/bin/collect", "status", run, "--json"],
-            cwd=root,
+            [f"{settings['root']}/.venv/bin/collect", "status", run, "--json"],
+            cwd=settings["project"],
             capture_output=True,
             check=False,
         )
@@ -263,6 +264,7 @@ def unplanned(settings: Settings, place: Path) -> Iterator[str]:
     studies, variables = settings["studies"], settings["variables"]
     said = output_of(
         settings,
+        settings["project"],
         [".venv/bin/collect", "plan", *studies, f"--profile={settings['profile']}"],
         f"--workers={settings['workers']}",
         *(["--fit"] if variables.get("fit") in (True, "true", "yes") else []),
@@ -278,13 +280,13 @@ def shut_out(settings: Settings, place: Path) -> Iterator[str]:
     variables.touch(0o600)
     variables.write_text(json.dumps(settings["variables"]))
     words = ["nodes", "-m", "ansible.builtin.raw", "-a", "true", "-e", f"@{variables}"]
-    said = output_of(settings, [".venv/bin/ansible", *inventories(settings), *words])
-    marks = [*ANSWER.finditer(said.stdout)]
-    ends = [mark.start() for mark in marks[1:]] + [len(said.stdout)]
+    command = [".venv/bin/ansible", *inventories(settings), *words]
+    said = output_of(settings, settings["root"], command)
+    answers = ANSWER.split(said.stdout)[1:]
     failed = [
-        (mark[1], said.stdout[mark.end() : end])
-        for mark, end in zip(marks, ends, strict=True)
-        if mark[2] in ("FAILED", "UNREACHABLE")
+        (node, answer)
+        for node, state, answer in zip(*(answers[n::3] for n in range(3)), strict=True)
+        if state in ("FAILED", "UNREACHABLE")
     ]
     of_nights = settings["variables"].get("ansible_ssh_private_key_file")
     for node, answer in failed:
@@ -299,13 +301,13 @@ def shut_out(settings: Settings, place: Path) -> Iterator[str]:
 
 
 def output_of(
-    settings: Settings, command: Sequence[str], *more: str
+    settings: Settings, place: str, command: Sequence[str], *more: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program of the checkout as a night will, without the connections of the caller."""
+    """Run a program of the checkout in a place, without the connections of the caller."""
     try:
         return subprocess.run(
             [f"{settings['root']}/{command[0]}", *command[1:], *more],
-            cwd=settings["root"],
+            cwd=place,
             env={**environment(settings), **OWN_CONNECTION, **READABLE},
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -39,7 +39,8 @@ def instant(text: str | int, now: datetime | None = None) -> str:
             f"deadline is {text!r}, which is no time ({error}); write HH:MM, or a date and time "
             "like 2026-03-02T06:00"
         ) from None
-    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    # Not astimezone, which makes an hour that summer time skips earlier instead of later.
+    return datetime.fromtimestamp(when.timestamp(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class FilterModule:

@@ -62,7 +62,7 @@ def test_the_table_has_the_new_columns_last_and_only_in_an_open_loop(loaded, run
     assert soap["response_mean_ms"] == "128.75"
     assert float(soap["response_low_ms"]) == pytest.approx(128.75)
     assert soap["waited_share"] == "0.99"
-    closed = run_of()
+    closed = run_of(name="closed")
     header = cells_csv(closed, analyse(closed).cells).splitlines()[0]
     assert header.endswith(",".join(CELL_COLUMNS))
 

@@ -136,7 +136,7 @@ def test_completion_knows_runs_and_studies(tmp_path, monkeypatch, capsys):
     (tmp_path / "script").write_text(script)
 
     def completed(function, word):
-        asked = f"source script; {function} {word}"
+        asked = f"source ./script; {function} {word}"
         done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=False)
         return done.stdout.split()
 

@@ -17,7 +17,7 @@ def mylab(checkout, tmp_path):
     return tmp_path / "mylab"
 
 
-def test_a_project_holds_what_it_was_told(mylab, checkout, capsys):
+def test_a_project_holds_what_it_was_told(capsys, mylab, checkout):
     hosts = yaml.safe_load((mylab / "inventory/hosts.yml").read_text())
     groups = hosts["all"]["children"]["nodes"]["children"]
     assert groups["client"]["hosts"] == {"client1": {"ansible_host": "10.0.0.1"}}

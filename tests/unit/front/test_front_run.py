@@ -1,7 +1,6 @@
 """`rackbench run` and `rackbench night`: refusals in one sentence, detaching and attaching."""
 
 import json
-import os
 import signal
 from itertools import pairwise
 
@@ -22,7 +21,7 @@ from collect.front.sweeping import Sweeping
         ("run sort --profile paper", "3 workers"),
         ("run sort.yml", "no name of a study"),
         ("run sort --profile sample --run a/b", "not a valid name"),
-        ("run sort --profile sample --without client1", "cannot go on without client1"),
+        ("run sort --profile sample --fit --without client1", "cannot go on without client1"),
         ("night soort", "no study 'soort'"),
         ("night sort --profile nowhere", "no profile 'nowhere'"),
         ("night", "no study is named"),
@@ -84,10 +83,10 @@ def test_ctrl_c_detaches_and_the_same_command_attaches_again(checkout):
     assert "the sweep goes on" in said
     assert "attach again: rackbench run sort --profile demo" in said
     second = checkout.start("run", "sort", "--profile", "demo")
+    assert second.stdout.readline().startswith("attached to the sweep")
     (checkout.root / "hold").unlink()
     said, _ = second.communicate(timeout=20)
     assert second.returncode == 0, said
-    assert said.startswith("attached to the sweep")
     assert len(checkout.called) == 1
     assert not (checkout.root / "stopped").exists()
 
@@ -101,9 +100,7 @@ def test_a_sweep_that_failed_while_nobody_watched_is_explained(checkout):
     first.send_signal(signal.SIGINT)
     first.communicate(timeout=20)
     second = checkout.start("run", "sort", "--profile", "demo")
-    os.set_blocking(second.stdout.fileno(), True)
-    line = second.stdout.readline()
-    assert line.startswith("attached")
+    assert second.stdout.readline().startswith("attached")
     (checkout.root / "hold").unlink()
     said, _ = second.communicate(timeout=20)
     assert second.returncode == 1, said

@@ -1,5 +1,6 @@
 """Capacity, read off rates that were planned, from runs whose truth is known."""
 
+import itertools
 import math
 
 import pytest
@@ -20,8 +21,10 @@ RATES = (50, 100, 190, 250, 400, 800)
 
 @pytest.fixture
 def night(tmp_path):
+    numbers = itertools.count()
+
     def make(times=service_ms, **changes):
-        directory = tmp_path / "results/night"
+        directory = tmp_path / f"open/{next(numbers)}/results/night"
         options = {"rates": RATES, "capacity": {"p99_ms": 50}, **changes}
         make_run(directory, times, study=load_study(**options))
         return analyse(open_run(str(directory)))
@@ -94,7 +97,7 @@ def test_a_failed_trial_meets_no_demand_and_an_open_block_is_left_out(night):
 
 def test_the_rate_is_found_by_its_levels(night, run_of):
     assert rate_factor(night().run) == "rate"
-    closed = run_of()
+    closed = run_of(name="closed")
     assert rate_factor(closed) is None
     assert load_exhibits(analyse(closed)) == []
 
@@ -114,13 +117,10 @@ def test_finer_rates_go_into_a_profile_of_the_study(night, tmp_path, monkeypatch
     analysis = night()
     file = tmp_path / "playbooks/studies/load.yml"
     file.parent.mkdir(parents=True)
-    file.write_text("# kept\n" + load_study(rates=RATES, capacity={"p99_ms": 50}))
-    # YAML is written in the order of its keys here, so that profiles is not the last.
+    text = load_study(rates=RATES, capacity={"p99_ms": 50})
+    file.write_text("# kept\n" + yaml.safe_dump(yaml.safe_load(text)))  # sorts the keys
     with pytest.raises(InputError, match="profiles is not its last key"):
         refine(analysis)
-    content = yaml.safe_load(file.read_text())
-    profiles = content.pop("profiles")
-    text = yaml.safe_dump(content) + yaml.safe_dump({"profiles": profiles})
     file.write_text("# kept\n" + text)
     assert "the profile refined has 5 rates around each capacity" in refine(analysis)
     assert file.read_text().startswith("# kept\n")

@@ -16,7 +16,8 @@ LOAD = yaml.safe_load((STUDIES / "load.yml").read_text())
 
 def study(**changes):
     content = {**LOAD, "profiles": {"paper": {}}, **changes}
-    return parse_study(yaml.safe_dump({k: v for k, v in content.items() if v is not None}), "x.yml")
+    given = {key: value for key, value in content.items() if value is not None}
+    return parse_study(yaml.safe_dump(given, sort_keys=False), "x.yml")
 
 
 def message_of(**changes):

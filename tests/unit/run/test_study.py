@@ -40,7 +40,7 @@ def test_the_paper_profile_is_the_grid_of_the_document():
 def test_more_servers_than_workers_names_the_exact_level():
     assert message_of(SORT.read_text(), workers=4) == (
         "studies/sort.yml: factors.servers[2] is 5, but the inventory has 4 workers; "
-        "add workers, lower the level, or leave it out with -e fit=true (collect plan --fit)"
+        "add workers, lower the level, or leave it out with --fit (playbooks: -e fit=true)"
     )
 
 
