@@ -40,7 +40,6 @@ _raw:
 import gzip
 import hashlib
 import io
-import os
 import re
 import tarfile
 import tempfile
@@ -98,7 +97,7 @@ def write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as beside:
         beside.write(content)
-    os.replace(beside.name, path)
+    Path(beside.name).replace(path)
 
 
 def pack(clients: Path, place: Path) -> dict[str, Any]:
