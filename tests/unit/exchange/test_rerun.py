@@ -12,8 +12,8 @@ from made_up_studies import changed
 from synthetic import make_run
 
 from collect.cli import main
-from collect.exchange.archive.manifest import kit_version
 from collect.exchange.archive import rerun
+from collect.exchange.archive.manifest import kit_version
 from collect.run.plan import plan_bytes
 
 STUDY = changed(

@@ -25,7 +25,7 @@ _TOO_LONG = 0.5
 
 
 def speed_up(published: Published, measured: Measured) -> Table:
-    """Lay the speed-up by more servers beside the printed one."""
+    """Lay the speed-up by more servers next to the printed one."""
     servers = [count for count in levels_of("servers", published, measured) if count > 1]
     rows = []
     for transport in TRANSPORTS:
