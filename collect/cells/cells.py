@@ -160,7 +160,7 @@ class CellResult:
     def waited_share(self) -> float | None:
         """The share of the calls of an open loop that found no free thread; None otherwise."""
         waited = [t.calls.waited for t in self.counted if t.calls.waited is not None]
-        return sum(waited) / self.calls if waited else None
+        return sum(waited) / self.calls if waited and len(waited) == len(self.counted) else None
 
     @property
     def achieved(self) -> dict[int, float]:
@@ -185,8 +185,10 @@ class CellResult:
 
     @property
     def variance(self) -> VarianceSplit | None:
-        """How the variance splits between forks and calls."""
+        """How the variance splits between forks and calls; None without single calls."""
         parts = [trial.calls for trial in self.counted]
+        if not all(part.is_single for part in parts):
+            return None
         return split_variance(
             [part.calls for part in parts],
             list(self.samples.values()),
@@ -322,12 +324,14 @@ def _row(cell: CellResult, with_every_percentile: bool) -> list[str]:
     times: list[float | None] = [None] * 5
     pooled, typical, arithmetic = cell.pooled, cell.typical, cell.arithmetic_mean
     further: list[float | None] = [None] * 4
-    if mean is not None and pooled is not None:
-        p50 = pooled.p50_ms if with_every_percentile or pooled.p50 else None
-        p99 = pooled.p99_ms if with_every_percentile or pooled.p99 else None
+    if mean is not None:
+        p50 = pooled.p50_ms if pooled and (with_every_percentile or pooled.p50) else None
+        p99 = pooled.p99_ms if pooled and (with_every_percentile or pooled.p99) else None
         times = [mean.value, mean.low, mean.high, p50, p99]
-    if typical is not None and arithmetic is not None:
-        further = [typical.value, typical.low, typical.high, arithmetic.value]
+    if typical is not None:
+        further[:3] = [typical.value, typical.low, typical.high]
+    if arithmetic is not None:
+        further[3] = arithmetic.value
     sizes = [cell.bytes_of("request_bytes"), cell.bytes_of("response_bytes")]
     numbers = map(_number, [*times, *sizes])
     rate = cell.throughput

@@ -143,12 +143,13 @@ def _of_nodes(run: Run) -> Iterator[Finding]:
 
 
 def _of_clients(trials: Sequence[Trial]) -> Iterator[Finding]:
-    for what, of_trial in (("client", _host), ("JDK of the client", _jdk)):
-        seen = Counter(map(of_trial, trials))
+    in_jvm = [trial for trial in trials if trial.program is None]
+    for what, of_trial, those in (("client", _host, trials), ("JDK of the client", _jdk, in_jvm)):
+        seen = Counter(map(of_trial, those))
         if len(seen) > 1:
             (usual, _), *others = seen.most_common()
             for other, number in others:
-                first = next(trial.id for trial in trials if of_trial(trial) == other)
+                first = next(trial.id for trial in those if of_trial(trial) == other)
                 yield Finding(
                     "nodes",
                     first,

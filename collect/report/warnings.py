@@ -25,11 +25,21 @@ from collect.run.nodes import (
     read_snapshots,
 )
 from collect.run.provenance import Provenance
+from collect.run.recorded import Program
 
 OF_ONE_NODE = {"name", "address", "groups", *OF_A_MACHINE, *READINGS}
 """The items of a node in run.json in which any two nodes differ."""
 _ROLES = {"client": "client", "broker": "broker", "workers": "worker"}
 _LISTED = 8
+_SAID = {
+    "jtl": "single calls, in whole milliseconds",
+    "vegeta": "single calls; in an open loop, when they were due follows from the rate",
+}
+"""What a program says of single calls, by its form."""
+_SAID_IN_ALL = {
+    "wrk": "a mean of all calls as wrk prints it, corrected for coordinated omission, so no "
+    "percentiles of ours",
+}
 
 
 @dataclass(frozen=True)
@@ -58,6 +68,7 @@ def find_warnings(analysis: Analysis) -> list[ReportWarning]:
         *_of_exceptions(provenance),
         *_of_changes(snapshots, provenance),
         *_of_unseen(snapshots),
+        *_of_programs(analysis.cells),
         *_of_warmups(analysis.cells),
         *_of_drift(analysis.cells),
         *_of_disturbances(analysis.cells),
@@ -279,6 +290,31 @@ def _of_drift(cells: Sequence[CellResult]) -> list[ReportWarning]:
         f"{_count(len(drifting), 'cell')} drifted while measured: the warm-up was too short there."
     )
     return [ReportWarning(text, _first(drifting), is_grave=False)]
+
+
+def _of_programs(cells: Sequence[CellResult]) -> list[ReportWarning]:
+    """Return which cells programs called, with what is theirs alone to decide and to say."""
+    details = []
+    for cell in cells:
+        told = {
+            f"{t.trial.asked.get('client')}: {_said_by(t.trial.program)}"
+            for t in cell.counted
+            if t.trial.program
+        }
+        details += [f"{name_of(cell.cell)}: {'; '.join(sorted(told))}"] if told else []
+    if not details:
+        return []
+    text = (
+        f"{_count(len(details), 'cell')} called by programs: how they warm up is their own affair, "
+        "and all that they say of their calls counts."
+    )
+    return [ReportWarning(text, _first(details), is_grave=False)]
+
+
+def _said_by(program: Program) -> str:
+    if program.summary is None:
+        return _SAID.get(program.reads, "single calls")
+    return _SAID_IN_ALL.get(program.reads, "a mean of all calls, so no percentiles of ours")
 
 
 def _of_warmups(cells: Sequence[CellResult]) -> list[ReportWarning]:

@@ -81,6 +81,25 @@ def test_each_kind_of_listener_is_read_as_ss_prints_it(tmp_path, unit, socket_li
     ]
 
 
+@pytest.mark.parametrize(
+    ("group", "told"),
+    [
+        ("rackbench-tomcat.service", []),
+        ("rackbench-broker.service/child", []),
+        ("node-exporter.service", ["held 7678 java node-exporter.service"]),
+        ("", ["held 7678 java none"]),
+    ],
+)
+def test_services_of_the_kit_hold_their_ports_rightly(tmp_path, monkeypatch, group, told):
+    monkeypatch.setenv("PROC", str(tmp_path / "proc"))
+    (tmp_path / f"proc/{os.getpid()}").mkdir(parents=True)
+    groups = f"8:pids:/\n0::/system.slice/{group}\n"
+    (tmp_path / f"proc/{os.getpid()}/cgroup").write_text(groups)
+    programs = programs_of(tmp_path, ss=LISTED)
+    found = holders("127.0.0.1:7678", programs=programs)
+    assert [line.rpartition(" ")[0] for line in found] == told
+
+
 PLAY = """
 - hosts: rack03
   connection: local

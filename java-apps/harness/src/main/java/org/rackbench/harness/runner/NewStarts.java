@@ -15,6 +15,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.rackbench.harness.program.Manifest;
 import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.PlannedTrial;
 import org.rackbench.harness.trial.Utc;
@@ -346,7 +347,8 @@ final class NewStarts {
         look.invocations().keySet().stream().filter(look::isWell).collect(Collectors.toSet());
     Map<List<Object>, List<PlannedTrial>> programs = new LinkedHashMap<>();
     for (PlannedTrial trial : cellsOfBlock) {
-      if (!isServed(trial, look)) {
+      boolean isProgram = Manifest.isIn(options.client(trial));
+      if (isProgram || !isServed(trial, look)) { // how to warm up is a program's own affair
         warmed.not().add(trial.id());
       } else {
         programs
@@ -403,7 +405,7 @@ final class NewStarts {
             Warming.class,
             first,
             directory,
-            options.clients(),
+            options.client(first),
             options.lab(),
             Integer.toString(millis));
     area.note(directory, fork.handle());

@@ -2,7 +2,6 @@ package org.rackbench.harness.runner;
 
 import java.io.IOException;
 import java.nio.file.FileSystemException;
-import java.nio.file.Files;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
@@ -52,16 +51,15 @@ public final class Runner {
         options.group() == null
             ? plan.between(options.first(), options.last())
             : plan.group(options.group());
-    ServingNodes nodes = new ServingNodes(LabFile.read(options.lab()));
+    LabFile lab = LabFile.read(options.lab());
+    ServingNodes nodes = new ServingNodes(lab);
+    Programs programs = new Programs(options, lab);
     for (PlannedTrial trial : trials) {
-      if (!Files.isDirectory(options.clients().resolve(trial.client()))) {
-        throw new BadInput(
-            "%s: no such client directory (trial %s); deploy the clients to this node"
-                .formatted(options.clients().resolve(trial.client()), trial.id()));
-      }
+      options.client(trial); // refuses what is not deployed
       if (nodes.healthPort() != 0) {
         nodes.of(trial); // refuses what no node serves
       }
+      programs.check(trial);
     }
     // Counted on from here by a clock that nobody sets.
     this.nanosToDeadline =

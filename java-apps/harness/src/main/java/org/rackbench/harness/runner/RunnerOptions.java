@@ -1,5 +1,6 @@
 package org.rackbench.harness.runner;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
@@ -7,11 +8,14 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.rackbench.harness.trial.BadInput;
+import org.rackbench.harness.trial.PlannedTrial;
 
 /**
  * The runner's command line.
  *
+ * @param clients where the directories of clients are looked for
  * @param first id of the first trial to run, or null for the plan's first
  * @param last id of the last one, or null
  * @param group file that lists the ids to run, or null for all of them
@@ -25,7 +29,7 @@ import org.rackbench.harness.trial.BadInput;
 record RunnerOptions(
     Path run,
     Path lab,
-    Path clients,
+    List<Path> clients,
     Path lock,
     String first,
     String last,
@@ -39,13 +43,14 @@ record RunnerOptions(
 
   private static final String USAGE =
       """
-      usage: java -cp 'HARNESS/*' org.rackbench.harness.runner.Runner --run DIR --lab FILE --clients DIR
+      usage: java -cp 'HARNESS/*' org.rackbench.harness.runner.Runner --run DIR --lab FILE --clients DIRS
                   [--lock FILE] [--first ID] [--last ID] | [--group FILE]
                   [--retries N] [--look SECONDS] [--recover SECONDS] [--without NAMES]
                   [--until INSTANT] [--free-mb N]
         --run      directory of the run, with plan.jsonl in it
         --lab      lab.json, handed to the clients
-        --clients  directory with one directory of jars for each client
+        --clients  directories, joined by colons, with one directory for each client: of jars, or
+                   with a manifest
         --lock     lock file of this node (default /run/rackbench/runner.lock)
         --first, --last  only the trials from one id to the other, in plan order
         --group    only the trials whose ids the file lists, one a line
@@ -99,7 +104,7 @@ record RunnerOptions(
     return new RunnerOptions(
         path(given.get("--run")),
         path(given.get("--lab")),
-        path(given.get("--clients")),
+        Stream.of(given.get("--clients").split(":")).map(RunnerOptions::path).toList(),
         path(given.getOrDefault("--lock", "/run/rackbench/runner.lock")),
         given.get("--first"),
         given.get("--last"),
@@ -110,6 +115,25 @@ record RunnerOptions(
         Set.copyOf(List.of(given.getOrDefault("--without", "").split(","))),
         instant(given.get("--until")),
         whole(given, "--free-mb", 0));
+  }
+
+  /** Returns the directory of a client; throws {@link BadInput} without one, or with two. */
+  Path client(PlannedTrial trial) {
+    List<Path> found =
+        clients.stream()
+            .map(place -> place.resolve(trial.client()))
+            .filter(Files::isDirectory)
+            .toList();
+    if (found.isEmpty()) {
+      throw new BadInput(
+          "%s: no such client directory (trial %s); deploy the clients to this node"
+              .formatted(clients.get(0).resolve(trial.client()), trial.id()));
+    } else if (found.size() > 1) {
+      throw new BadInput(
+          "%s and %s are clients of the same name; give the program another one"
+              .formatted(found.get(0), found.get(1)));
+    }
+    return found.get(0);
   }
 
   private static Path path(String text) {

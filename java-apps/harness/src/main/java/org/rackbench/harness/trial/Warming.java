@@ -35,7 +35,7 @@ public final class Warming {
    * would still be busy. Ends with another status than 0 at the first call that fails.
    */
   public static void main(String[] args) {
-    RunnerWatch.start();
+    RunnerWatch.start(() -> {});
     Path work = Path.of(args[0]);
     long nanos = TimeUnit.MILLISECONDS.toNanos(Long.parseLong(args[2]));
     int status = 0;
