@@ -156,7 +156,7 @@ def crossings(published: Published, measured: Measured) -> Table:
         caption="The number of integers from which SOAP is the faster, if its advantage grows with "
         "them (isotonic regression of the logarithm of JMS over SOAP, cut at zero). Measured: with "
         "the sizes at which blocks do not tell whose advantage it is (95 %, t). On paper that of "
-        "five servers hangs on the cell that is likely a slip of the pen.",
+        "five servers depends on the cell that is likely a slip of the pen.",
         heads=[headings("servers", "paper, integers", "measured, integers")],
         rows=rows,
     )
