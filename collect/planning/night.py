@@ -298,7 +298,7 @@ def _notes(pilot: Pilot, *, restarted: bool, forks: Mapping[Cell, int | None]) -
         )
     if pilot.blocks < 5:
         notes.append(
-            f"The pilot has {pilot.blocks} blocks, which know the variances badly; part of the "
-            "planned blocks pays for that, and a longer pilot would need fewer."
+            f"The pilot has {pilot.blocks} blocks, too few to know the variances well; part of the "
+            "planned blocks covers that. A longer pilot would need fewer."
         )
     return notes

@@ -185,7 +185,7 @@ def _of_duplicates(trials: Sequence[Trial]) -> Iterator[Finding]:
 def _of_file(
     kind: str, prove_file: Callable[[Trial], None], trials: Sequence[Trial]
 ) -> Iterator[Finding]:
-    """Find the trials whose file beside the calls is not what was sealed."""
+    """Find the trials whose file next to the calls is not what was sealed."""
     for trial in trials:
         try:
             prove_file(trial)

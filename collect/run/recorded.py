@@ -1,4 +1,4 @@
-"""What a runner records in trial.json beside the calls; no time rests on it."""
+"""What a runner records in trial.json next to the calls; no time rests on it."""
 
 import math
 from collections.abc import Mapping

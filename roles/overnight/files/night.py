@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One night of sweeps, by what night.json beside it says.
+"""One night of sweeps, by what night.json next to it says.
 
 night.py DIRECTORY         sweeps the studies in order until the night ends
 night.py DIRECTORY failed  calls the hook with the reason why a night failed

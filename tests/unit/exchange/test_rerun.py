@@ -172,7 +172,7 @@ def test_what_cannot_be_run_again_is_one_message(archive, lab, tmp_path, capsys)
     assert main(["rerun", str(archive), "--yes", "--run", "../up"]) == 2
     assert "not a valid name" in capsys.readouterr().err
     assert main(["rerun", str(archive), "--yes"]) == 2
-    assert "could not be looked at" in capsys.readouterr().err
+    assert "could not be checked" in capsys.readouterr().err
     assert "playbooks/sweep.yml" not in log.read_text()
     lab(workers=0)
     assert main(["rerun", str(archive), "--yes"]) == 2

@@ -233,7 +233,7 @@ def _exhibits(published: Published, measured: Measured) -> Sequence[Exhibit]:
     return [
         _table(
             "Table 1: round trip",
-            "Time of one call there and back in ms, printed beside measured, with 95 % intervals. "
+            "Time of one call there and back in ms, printed next to measured, with 95 % intervals. "
             "Making the matrix is not timed, serialising it is. Columns marked ours were published "
             "by nobody.",
             "time_ms",

@@ -77,7 +77,7 @@ final class TrialRecord {
       case Trial.EXIT_MEMORY -> {
         String reason =
             fork.isProgram()
-                ? "what the command left could not be read for want of memory"
+                ? "what the command left could not be read: the runner ran out of memory"
                 : "the client's JVM ran out of memory (heap %d MiB)"
                     .formatted(trial.heapMegabytes());
         String named = ServerOutOfMemory.reason(fork.lastLine(), reason);
