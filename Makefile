@@ -16,7 +16,7 @@ PLAY = $(ANSIBLE_ENV) .venv/bin/ansible-playbook -i $(INVENTORY) $(EXTRA)
 ANSIBLE_ENV = ANSIBLE_CONFIG='$(CURDIR)/ansible.cfg' $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) ANSIBLE_DEPRECATION_WARNINGS=false)
 
 .PHONY: help demo test test-long test-beside test-java test-unit test-lab test-lab-long test-security test-faults test-netboot test-rack test-packages lint \
-  bench bench-alike bench-collect bench-jtl bench-scale build bundle dist lab-up lab-down site verify clean
+  bench bench-alike bench-collect bench-jtl bench-scale build bundle dist docs reference lab-up lab-down site verify clean
 
 help:
 	@echo 'make demo       make the virtual lab, provision it, run the demo profiles, write the report'
@@ -26,6 +26,7 @@ help:
 	@echo 'make site       provision INVENTORY           make verify     compare its nodes'
 	@echo 'make bundle     pack the Debian packages for nodes without Internet'
 	@echo 'make build      build what is deployed        make lint       check the style of everything'
+	@echo 'make docs       build the pages as a site     make reference  write docs/reference from its sources'
 	@echo 'make dist       build a wheel of the analysis, for machines without a clone'
 	@echo 'make test-lab-long  labs killed, workers replaced, machines with a history, for an hour'
 	@echo 'make test-faults  kill, cut and fill what a sweep needs, for half an hour'
@@ -115,6 +116,16 @@ lint: .venv/ready
 	.venv/bin/mypy
 	.venv/bin/yamllint --strict .
 	.venv/bin/ansible-lint --offline --strict
+	.venv/bin/python docs/tooling/words.py
+	.venv/bin/python docs/tooling/make_reference.py --check
+
+# The pages as a site, in an environment of its own; the second target alone writes docs/reference again.
+docs: .venv/docs/ready reference
+	@NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --quiet --strict
+	@echo "Pages: file://$(CURDIR)/dist/docs/index.html"
+
+reference: .venv/ready
+	.venv/bin/python docs/tooling/make_reference.py
 
 bench: .venv/ready
 	.venv/bin/python tests/bench/page.py
@@ -157,6 +168,11 @@ bundle: .venv/ready
 clean:
 	rm -rf .venv java-apps/dist
 	find java-apps -name target -type d -prune -exec rm -rf {} +
+
+.venv/docs/ready: docs/requirements.txt .venv/ready
+	@rm -rf .venv/docs && $(PYTHON) -m venv .venv/docs
+	@.venv/docs/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r docs/requirements.txt
+	@touch $@
 
 # Everything else is installed by the playbooks; this is what it takes to run them.
 .venv/ready: requirements.txt pyproject.toml

@@ -39,10 +39,11 @@ COMMANDS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand and return its exit code."""
-    return guarded("collect", _parser().parse_args(arguments))
+    return guarded("collect", make_parser().parse_args(arguments))
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands, in the order of the help."""
     parser = argparse.ArgumentParser(
         prog="collect", description="Plan sweeps and analyse their results.", epilog=EXIT_CODES
     )

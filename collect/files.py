@@ -22,7 +22,7 @@ class NoRoomError(InputError):
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`, which is renamed to `path` when the block succeeds.
+    """Yield a temporary path next to `path`, which is renamed to `path` when the block succeeds.
 
     When the block raises, `path` stays as it was and the temporary file is removed. Raises
     InputError for a device or a pipe: root would put a file in its place, even of /dev/null.

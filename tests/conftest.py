@@ -39,6 +39,7 @@ ORDER = [
     "refusals",
     "site",
     "sweep",
+    "programs",
     "bad_trials",
     "hostile_soap",
     "crowds_and_noise",

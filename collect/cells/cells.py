@@ -102,7 +102,7 @@ class CellResult:
 
     @property
     def failed_trials(self) -> int:
-        """How many sealed trials are in no average."""
+        """How many sealed trials are excluded from all averages."""
         return len(self.trials) - len(self.counted)
 
     @property
@@ -160,7 +160,7 @@ class CellResult:
     def waited_share(self) -> float | None:
         """The share of the calls of an open loop that found no free thread; None otherwise."""
         waited = [t.calls.waited for t in self.counted if t.calls.waited is not None]
-        return sum(waited) / self.calls if waited else None
+        return sum(waited) / self.calls if waited and len(waited) == len(self.counted) else None
 
     @property
     def achieved(self) -> dict[int, float]:
@@ -185,8 +185,10 @@ class CellResult:
 
     @property
     def variance(self) -> VarianceSplit | None:
-        """How the variance splits between forks and calls."""
+        """How the variance splits between forks and calls; None without single calls."""
         parts = [trial.calls for trial in self.counted]
+        if not all(part.is_single for part in parts):
+            return None
         return split_variance(
             [part.calls for part in parts],
             list(self.samples.values()),
@@ -289,10 +291,11 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResu
 def cells_csv(run: Run, cells: Sequence[CellResult], *, with_every_percentile: bool = False) -> str:
     """Return cells.csv: one row a cell, times in ms to the nanosecond, empty where there is none.
 
-    `trials` counts those with the outcome of the row, `failed_trials` the sealed ones that are in
-    no average, `calls` the calls in the averages; `mean_ms` is the geometric mean of the trial
-    means and the interval that of Student's t over their logs; `calls_per_s` is the throughput over
-    all threads, with its interval; `limited_by` is what limits the calls, see collect.costs.limits;
+    `trials` counts those with the outcome of the row, `failed_trials` the sealed ones that
+    are excluded from all averages, `calls` the calls in the averages; `mean_ms` is the geometric
+    mean of the trial means and the interval that of Student's t over their logs; `calls_per_s` is
+    the throughput over all threads, with its interval; `limited_by` is what limits the calls, see
+    collect.costs.limits;
     `typical_ms` is the geometric mean over trials of the median call, with the same kind of
     interval, and `arithmetic_mean_ms` the arithmetic mean of the trial means. These are service
     times; in an open loop the last columns have the response times, made in the same way, and the
@@ -321,12 +324,14 @@ def _row(cell: CellResult, with_every_percentile: bool) -> list[str]:
     times: list[float | None] = [None] * 5
     pooled, typical, arithmetic = cell.pooled, cell.typical, cell.arithmetic_mean
     further: list[float | None] = [None] * 4
-    if mean is not None and pooled is not None:
-        p50 = pooled.p50_ms if with_every_percentile or pooled.p50 else None
-        p99 = pooled.p99_ms if with_every_percentile or pooled.p99 else None
+    if mean is not None:
+        p50 = pooled.p50_ms if pooled and (with_every_percentile or pooled.p50) else None
+        p99 = pooled.p99_ms if pooled and (with_every_percentile or pooled.p99) else None
         times = [mean.value, mean.low, mean.high, p50, p99]
-    if typical is not None and arithmetic is not None:
-        further = [typical.value, typical.low, typical.high, arithmetic.value]
+    if typical is not None:
+        further[:3] = [typical.value, typical.low, typical.high]
+    if arithmetic is not None:
+        further[3] = arithmetic.value
     sizes = [cell.bytes_of("request_bytes"), cell.bytes_of("response_bytes")]
     numbers = map(_number, [*times, *sizes])
     rate = cell.throughput

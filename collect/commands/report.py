@@ -37,7 +37,7 @@ examples:
         "-o",
         "--output",
         type=Path,
-        help="the HTML file (default: report.html in the run, or beside the runs if several)",
+        help="the HTML file (default: report.html in the run, or next to the runs if several)",
     )
     parser.add_argument(
         "--each", action="store_true", help="write report.html in each run's directory as well"

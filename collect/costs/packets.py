@@ -1,4 +1,4 @@
-"""What one call sent over the wire: the headers of its packets that a trial seals beside its calls.
+"""What one call sent over the wire: headers of packets, which a trial seals next to its calls.
 
 The file is a pcap (draft-ietf-opsawg-pcap) of link type RAW, in nanoseconds, each packet from its
 IPv4 header to the end of its TCP header (RFC 791, RFC 9293).

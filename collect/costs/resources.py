@@ -1,4 +1,4 @@
-"""What was busy during a trial: the samples that it seals beside its calls.
+"""What was busy during a trial: the samples that it seals next to its calls.
 
 No time rests on them. A trial that was not sampled has none.
 """

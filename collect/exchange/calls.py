@@ -77,7 +77,7 @@ def write_jtl(analysis: Analysis, path: Path) -> None:
             SELECT (anchor_ns::HUGEINT + begun_ns) // 1000000 AS "timeStamp",
                    round(time_ns / 1e6)::BIGINT AS elapsed, label,
                    status AS "responseCode", coalesce(text, '') AS "responseMessage",
-                   trial || ' ' || thread AS "threadName", 'text' AS "dataType",
+                   trial || ' ' || coalesce(thread, 0) AS "threadName", 'text' AS "dataType",
                    CASE status WHEN 'ok' THEN 'true' ELSE 'false' END AS success,
                    CASE status WHEN 'wrong' THEN coalesce(text, 'wrong') ELSE '' END
                        AS "failureMessage",

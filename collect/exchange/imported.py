@@ -254,7 +254,7 @@ def _nesting(chosen: Sequence[_Chosen]) -> str:
     return (
         f"{inside} of {count} samples lie within another sample of their thread, such as "
         f"{printable(found[0].inner, 60)} within {printable(found[0].outer, 60)}: transaction "
-        "controllers stand beside their children, or users share the name of a thread. Do not add "
+        "controllers stand next to their children, or users share the name of a thread. Do not add "
         "up such times; --label imports one label alone."
     )
 

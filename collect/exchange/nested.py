@@ -25,7 +25,7 @@ class Nested:
 def nested_in(samples: Mapping[str, Samples]) -> Nested | None:
     """Return the samples of one log that lie within others of their thread; None if there are none.
 
-    A thread makes one call at a time, so that only a transaction controller, written beside its
+    A thread makes one call at a time, so that only a transaction controller, written next to its
     children, contains other samples. `samples` are those of one log by label. Threads without a
     name and samples of 0 ms are left out.
     """

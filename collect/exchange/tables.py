@@ -146,15 +146,15 @@ def _table(analysis: Analysis, escape: Callable[[str], str]) -> tuple[list[str],
 
 def _numbers(cell: CellResult) -> Sequence[str]:
     failed = f"{cell.errors}" if cell.trials else ""
-    if cell.mean is None or cell.pooled is None:
+    if cell.mean is None:
         return str(len(cell.trials)), cell.outcome, "", "", "", failed
     low, high = cell.mean.low, cell.mean.high
     return (
         str(len(cell.counted)),
         f"{show(cell.mean.value)}{f' ({show_lost(cell.mean)})' if cell.mean.lost else ''}",
         "no interval" if low is None or high is None else f"{show(low)} to {show(high)}",
-        show(cell.pooled.p50_ms) if cell.pooled.p50 else "",
-        show(cell.pooled.p99_ms) if cell.pooled.p99 else "",
+        show(cell.pooled.p50_ms) if cell.pooled and cell.pooled.p50 else "",
+        show(cell.pooled.p99_ms) if cell.pooled and cell.pooled.p99 else "",
         failed,
     )
 

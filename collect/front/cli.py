@@ -35,6 +35,7 @@ your own machines:
   rackbench init mylab; cd mylab; rackbench doctor
 
 `rackbench COMMAND --help` has examples. What stands after -- goes to ansible-playbook.
+
 {EXIT_CODES}"""
 
 

@@ -148,7 +148,7 @@ def is_checkout(directory: Path) -> bool:
 
 
 def _programs(checkout: Path) -> Path:
-    """Return where Ansible is: in the checkout's .venv, or beside this Python."""
+    """Return where Ansible is: in the checkout's .venv, or next to this Python."""
     places = (checkout / ".venv/bin", Path(sys.executable).parent)
     for place in places:
         if (place / "ansible-playbook").is_file():

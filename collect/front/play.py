@@ -236,7 +236,7 @@ def _interrupted(courses: Sequence[Course], screen: Screen, again: str) -> None:
 def _distinct(failures: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return failures without those that only repeat the reasons of earlier ones.
 
-    A playbook that goes on without a node repeats at its end why.
+    A playbook that skips a node repeats the reason at its end.
     """
     found: list[Mapping[str, Any]] = []
     for failure in failures:

@@ -14,9 +14,9 @@ from collect.logs.cache import Cache, Stamp
 from collect.logs.cell_trial import CellTrial
 from collect.logs.columns import read_log
 from collect.logs.pooled import Pooled, pool
-from collect.logs.summaries import CountedCalls, count_calls
+from collect.logs.summaries import CountedCalls, count_calls, of_summary
 from collect.run.directory import Run
-from collect.run.trials import Trial, TrialError
+from collect.run.trials import Trial, TrialError, prove_summary
 from collect.run.verify import Finding
 
 FEWEST_FOR_PROCESSES = 2000
@@ -47,9 +47,9 @@ class Calls:
         return CellTrial.of(trial, self.counted[trial.id])
 
     def pooled(self, trials: Iterable[str]) -> Pooled | None:
-        """Return the calls of some trials together; None without a trial."""
+        """Return the calls of some trials together; None without one or without single calls."""
         members = [self.counted[name] for name in trials]
-        return pool(members) if members else None
+        return pool(members) if members and all(m.summary.is_single for m in members) else None
 
     def pooled_responses(self, trials: Iterable[str]) -> Pooled | None:
         """Return their response times together; None without a trial of an open loop."""
@@ -121,8 +121,13 @@ def _counted(
 
 
 def _count(trial: Trial) -> CountedCalls | TrialError:
+    said = trial.program.summary if trial.program else None
     try:
-        return count_calls(read_log(trial.seal))
+        columns = read_log(trial.seal)
+        if said is not None and not trial.calls_rows:
+            prove_summary(trial)
+            return of_summary(said)
+        return count_calls(columns)
     except TrialError as error:
         return error
 

@@ -20,7 +20,7 @@ APART = 1.2
 """A mean call this many times the median call, or that by it, is made by few of the calls."""
 _DRAWS = 999
 _PLACES = np.unique(np.concatenate([np.linspace(0, 1, 1001), np.linspace(0.95, 1, 1001)]))
-"""Quantiles between which resampled calls are not told apart."""
+"""Quantiles between which resampled calls are not distinguished."""
 _NS_A_MS = 1e6
 
 

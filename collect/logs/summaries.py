@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from collect.logs.columns import MISSING, Columns
 from collect.logs.first_calls import FirstCalls, first_calls
+from collect.run.recorded import Summary
 from collect.run.trials import PHASES, STATUSES
 from collect.stats.estimates import Moments
 
@@ -52,11 +53,16 @@ class TrialSummary:
     waited: int | None = None
 
     @property
+    def is_single(self) -> bool:
+        """Whether it is of single calls; else a program said their mean and number alone."""
+        return self.mean_ms is None or self.median_ms is not None
+
+    @property
     def moments(self) -> Moments | None:
-        """Count, mean and variance of the times."""
-        return (
-            None if self.mean_ms is None else Moments(self.calls, self.mean_ms, self.variance_ms2)
-        )
+        """Count, mean and variance of the times; None where there are no single ones."""
+        if self.mean_ms is None or not self.is_single:
+            return None
+        return Moments(self.calls, self.mean_ms, self.variance_ms2)
 
     @property
     def log_moments(self) -> Moments | None:
@@ -102,6 +108,23 @@ class CountedCalls:
         if len(self.times_ns) <= len(QUANTILES):
             return np.sort(self.times_ns) / _NS_A_MS
         return np.quantile(self.times_ns, QUANTILES) / _NS_A_MS
+
+
+def of_summary(said: Summary) -> CountedCalls:
+    """Return what a program says of its calls together, without a time of any."""
+    no_times, no_starts = np.empty(0, np.float64), np.empty(0, np.int64)
+    summary = TrialSummary(
+        calls=said.calls,
+        errors=0,
+        mean_ms=said.mean_ms,
+        variance_ms2=None,
+        request_bytes=None,
+        response_bytes=None,
+        calls_per_s=said.calls_per_s,
+        measured_from_ns=said.from_ns,
+        measured_to_ns=said.to_ns,
+    )
+    return CountedCalls(summary, no_times, no_starts, no_starts, FirstCalls())
 
 
 def count_calls(columns: Columns) -> CountedCalls:
@@ -180,8 +203,13 @@ def _completed(columns: Columns, rows: NDArray[np.intp]) -> float | None:
     return float(np.count_nonzero(columns["status"][rows] == _OK)) / over * 1e9 if over else None
 
 
-def _waited(columns: Columns, rows: NDArray[np.intp]) -> int:
-    """Return how many calls were due before the thread that made them had ended its last one."""
+def _waited(columns: Columns, rows: NDArray[np.intp]) -> int | None:
+    """Return how many calls were due before the thread that made them had ended its last one.
+
+    None where the log does not say which thread made a call.
+    """
+    if (columns["thread"] == MISSING).any():
+        return None
     order = np.lexsort((columns["start_ns"], columns["thread"]))
     ends = _ends(columns, order)
     is_first = np.diff(columns["thread"][order], prepend=-1) != 0

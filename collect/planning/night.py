@@ -280,7 +280,7 @@ def _notes(pilot: Pilot, *, restarted: bool, forks: Mapping[Cell, int | None]) -
     notes = []
     if not pilot.is_restarted:
         notes.append(
-            "The pilot does not say that its services were started anew before each block: how "
+            "The pilot does not say that its services were restarted before each block: how "
             "much starts vary is unknown, and counted only as far as blocks share it"
             + ("; what a start costs is unknown and counted as 0 s" if restarted else "")
             + ". Sweep a pilot with restart: block to know."
@@ -298,7 +298,7 @@ def _notes(pilot: Pilot, *, restarted: bool, forks: Mapping[Cell, int | None]) -
         )
     if pilot.blocks < 5:
         notes.append(
-            f"The pilot has {pilot.blocks} blocks, which know the variances badly; part of the "
-            "planned blocks pays for that, and a longer pilot would need fewer."
+            f"The pilot has {pilot.blocks} blocks, too few to know the variances well; part of the "
+            "planned blocks covers that. A longer pilot would need fewer."
         )
     return notes

@@ -90,7 +90,7 @@ def _with_reasons(run: Run, findings: Sequence[Finding]) -> Iterator[Finding]:
     put_off = read_status(run).put_off
     for finding in findings:
         why = put_off.get(finding.subject) if finding.kind == "missing" else None
-        yield replace(finding, text=f"{finding.text} (put off: {why})") if why else finding
+        yield replace(finding, text=f"{finding.text} (deferred: {why})") if why else finding
 
 
 def _of_plan(run: Run) -> Iterator[Finding]:
@@ -143,12 +143,13 @@ def _of_nodes(run: Run) -> Iterator[Finding]:
 
 
 def _of_clients(trials: Sequence[Trial]) -> Iterator[Finding]:
-    for what, of_trial in (("client", _host), ("JDK of the client", _jdk)):
-        seen = Counter(map(of_trial, trials))
+    in_jvm = [trial for trial in trials if trial.program is None]
+    for what, of_trial, those in (("client", _host, trials), ("JDK of the client", _jdk, in_jvm)):
+        seen = Counter(map(of_trial, those))
         if len(seen) > 1:
             (usual, _), *others = seen.most_common()
             for other, number in others:
-                first = next(trial.id for trial in trials if of_trial(trial) == other)
+                first = next(trial.id for trial in those if of_trial(trial) == other)
                 yield Finding(
                     "nodes",
                     first,
@@ -184,7 +185,7 @@ def _of_duplicates(trials: Sequence[Trial]) -> Iterator[Finding]:
 def _of_file(
     kind: str, prove_file: Callable[[Trial], None], trials: Sequence[Trial]
 ) -> Iterator[Finding]:
-    """Find the trials whose file beside the calls is not what was sealed."""
+    """Find the trials whose file next to the calls is not what was sealed."""
     for trial in trials:
         try:
             prove_file(trial)

@@ -1,1 +1,1 @@
-"""A paper beside a run: evidence, claims and exhibits."""
+"""A paper next to a run: evidence, claims and exhibits."""

@@ -92,7 +92,7 @@ class Axis:
 def lines(points: Sequence[Point], series: Sequence[Series], x: Axis, y: Axis) -> alt.LayerChart:
     """Draw each series as a line with its points and intervals, both axes logarithmic.
 
-    `series` fixes styles and order, so that panels beside each other agree. Colours are CSS
+    `series` fixes styles and order, so that panels next to each other agree. Colours are CSS
     variables of the page; `save` puts those of the light theme in their place.
     """
     names = [one.name for one in series]

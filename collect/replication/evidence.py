@@ -277,7 +277,7 @@ class Measured:
         return self.cells[cell].arithmetic_mean if cell in self.cells else None
 
     def lost(self, cells: Sequence[Cell]) -> int:
-        """Return in how many blocks a sealed trial of one of the cells is in no average."""
+        """Return in how many blocks a sealed trial of one of the cells is excluded."""
         trials = (trial for cell in cells for trial in self.cells[cell].trials)
         return len({trial.trial.block for trial in trials if not trial.counts})
 

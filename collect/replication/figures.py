@@ -1,4 +1,4 @@
-"""Figures of lines: what is printed beside what is measured, on the same axes."""
+"""Figures of lines: what is printed next to what is measured, on the same axes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

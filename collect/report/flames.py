@@ -79,7 +79,7 @@ class Flame:
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph of all its programs, one beside the other."""
+        """The graph of all its programs, one next to the other."""
         return draw(tree_of([self.profile.stacks]))
 
 

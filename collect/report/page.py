@@ -253,7 +253,7 @@ def write_report(
 ) -> Path | None:
     """Write cells.csv and the charts of each run, then the page over all of them.
 
-    A lesson has questions in the page; the answers are in a file beside it, whose path is returned.
+    A lesson has questions in the page; the answers are in a file next to it; returns its path.
     The page has no links to the files of the runs named in `unlinked`, which get no charts either.
     """
     sections, bench = [], find_bench(analyses)

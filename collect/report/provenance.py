@@ -172,11 +172,20 @@ def _loop(analysis: Analysis) -> str:
 
     is_ours = not analysis.run.provenance.is_imported
     return (
-        f"{'one fresh JVM' if is_ours else 'one label of one log'}, "
+        f"{'one fresh JVM' if is_ours else 'one label of one log'}{_programs(analysis)}, "
         f"{span({n for t in plan for n in bounds_of(t.warmup)})} warm-up and "
         f"{span({t.calls for t in plan})} measured calls, client threads: "
         f"{span({t.threads for t in plan})}; {_arrivals(analysis)}"
     )
+
+
+def _programs(analysis: Analysis) -> str:
+    """Say which trials a program ran, which decides itself how many calls it makes."""
+    trials = [t.trial for cell in analysis.cells for t in cell.trials]
+    clients = sorted({str(t.asked.get("client")) for t in trials if t.program})
+    if not clients:
+        return ""
+    return f" (of {', '.join(clients)} one run of a program, which is told these numbers)"
 
 
 def _arrivals(analysis: Analysis) -> str:
@@ -197,10 +206,10 @@ def _starts(analysis: Analysis) -> str:
     if not starts.serves(plan):
         return ABSENT
     if not starts.is_restarted(plan):
-        return "one under all blocks: none was started anew between them"
+        return "one under all blocks: none was restarted between them"
     cost = starts.cost([t.trial for cell in analysis.cells for t in cell.trials])
     text = (
-        "each block had its own: the services were started anew before it while nothing else ran, "
+        "each block had its own: the services were restarted before it while nothing else ran, "
         "and warmed by calls that are not counted"
     )
     if cost is None:

@@ -25,11 +25,21 @@ from collect.run.nodes import (
     read_snapshots,
 )
 from collect.run.provenance import Provenance
+from collect.run.recorded import Program
 
 OF_ONE_NODE = {"name", "address", "groups", *OF_A_MACHINE, *READINGS}
 """The items of a node in run.json in which any two nodes differ."""
 _ROLES = {"client": "client", "broker": "broker", "workers": "worker"}
 _LISTED = 8
+_SAID = {
+    "jtl": "single calls, in whole milliseconds",
+    "vegeta": "single calls; in an open loop, when they were due follows from the rate",
+}
+"""What a program says of single calls, by its form."""
+_SAID_IN_ALL = {
+    "wrk": "a mean of all calls as wrk prints it, corrected for coordinated omission, so no "
+    "percentiles of ours",
+}
 
 
 @dataclass(frozen=True)
@@ -58,6 +68,7 @@ def find_warnings(analysis: Analysis) -> list[ReportWarning]:
         *_of_exceptions(provenance),
         *_of_changes(snapshots, provenance),
         *_of_unseen(snapshots),
+        *_of_programs(analysis.cells),
         *_of_warmups(analysis.cells),
         *_of_drift(analysis.cells),
         *_of_disturbances(analysis.cells),
@@ -131,7 +142,8 @@ def _of_calls(cells: Sequence[CellResult]) -> list[ReportWarning]:
     total = sum(cell.errors for cell in cells)
     return [
         ReportWarning(
-            f"{_count(total, 'measured call')} failed; none is in an average.", _first(details)
+            f"{_count(total, 'measured call')} failed; all averages exclude failed calls.",
+            _first(details),
         )
     ]
 
@@ -147,11 +159,11 @@ def _of_limits(cells: Sequence[CellResult]) -> list[ReportWarning]:
     text = (
         f"{len(limited)} of {_count(len(cells), 'cell')} {'was' if len(limited) == 1 else 'were'} "
         "limited by the bench itself: "
-        f"{', '.join(f'{number} by {name}' for name, number in by.items())}. Such times say how "
-        "fast this bench is, not how fast a system is that has machines to itself, so a verdict "
-        "that hangs on them may be another one there. What can still be compared: the CPU time of "
-        "a call, by client, service and broker, also as a ratio of two systems (under “What limits "
-        "the cells”); bytes; and outcomes."
+        f"{', '.join(f'{number} by {name}' for name, number in by.items())}. Such times show how "
+        "fast this bench is. A verdict that depends on them may differ where each system has its "
+        "own machines. You can still compare the CPU time of a call, by client, service and "
+        "broker, also as a ratio of two systems (under “What limits the cells”); bytes; and "
+        "outcomes."
     )
     details = [f"{name_of(cell.cell)}: {cell.limit.text}" for cell in limited]
     return [ReportWarning(text, _first(details))]
@@ -167,7 +179,7 @@ def _of_observers(run: Run) -> list[ReportWarning]:
     who = "The run was" if all(of.values()) else f"{_count(len(details), 'cell')} {were}"
     text = (
         f"{who} measured without observers (observe: none): nodes and JVMs were not sampled, so "
-        "what limited the calls and what the compiler did was not observed."
+        "it is unknown what limited the calls and what the compiler did."
     )
     return [ReportWarning(text, () if all(of.values()) else _first(details), is_grave=False)]
 
@@ -209,7 +221,7 @@ def _of_fit(run: Run) -> list[ReportWarning]:
         left_out = {}
     levels = "; ".join(f"{name} {', '.join(map(level_text, lv))}" for name, lv in left_out.items())
     text = (
-        f"Left out on request (fit=true), as the inventory had {_count(workers, 'worker')}: "
+        f"Skipped on request (fit=true), because the inventory had {_count(workers, 'worker')}: "
         f"{levels or 'levels that need more'}. "
         "Claims that need these levels are not tested, or fail on the levels that were run."
     )
@@ -223,7 +235,7 @@ def _of_starts(analysis: Analysis) -> list[ReportWarning]:
         return []
     trials = [trial.trial for cell in analysis.cells for trial in cell.trials]
     texts = _first([finding.text for finding in starts.find(plan, trials)])
-    text = "Not each block had a start of each server of its own, as the plan says."
+    text = "Some blocks shared a start of a server, although the plan gives each block its own."
     return [ReportWarning(text, texts)] if texts else []
 
 
@@ -266,7 +278,7 @@ def _of_changes(snapshots: Sequence[Snapshot], provenance: Provenance) -> list[R
 
 def _of_unseen(snapshots: Sequence[Snapshot]) -> list[ReportWarning]:
     gone = not_seen_again(snapshots)
-    text = f"Did not answer at the end, so may have changed during the run: {', '.join(gone)}."
+    text = f"Did not answer at the end and may have changed during the run: {', '.join(gone)}."
     return [ReportWarning(text)] if gone else []
 
 
@@ -278,6 +290,31 @@ def _of_drift(cells: Sequence[CellResult]) -> list[ReportWarning]:
         f"{_count(len(drifting), 'cell')} drifted while measured: the warm-up was too short there."
     )
     return [ReportWarning(text, _first(drifting), is_grave=False)]
+
+
+def _of_programs(cells: Sequence[CellResult]) -> list[ReportWarning]:
+    """Return which cells programs called, with what is theirs alone to decide and to say."""
+    details = []
+    for cell in cells:
+        told = {
+            f"{t.trial.asked.get('client')}: {_said_by(t.trial.program)}"
+            for t in cell.counted
+            if t.trial.program
+        }
+        details += [f"{name_of(cell.cell)}: {'; '.join(sorted(told))}"] if told else []
+    if not details:
+        return []
+    text = (
+        f"{_count(len(details), 'cell')} called by programs: how they warm up is their own affair, "
+        "and all that they say of their calls counts."
+    )
+    return [ReportWarning(text, _first(details), is_grave=False)]
+
+
+def _said_by(program: Program) -> str:
+    if program.summary is None:
+        return _SAID.get(program.reads, "single calls")
+    return _SAID_IN_ALL.get(program.reads, "a mean of all calls, so no percentiles of ours")
 
 
 def _of_warmups(cells: Sequence[CellResult]) -> list[ReportWarning]:
@@ -331,7 +368,7 @@ def _of_attempts(cells: Sequence[CellResult]) -> list[ReportWarning]:
 
 def _of_source(provenance: Provenance) -> list[ReportWarning]:
     if provenance.is_dirty:
-        return [ReportWarning("The source had changes that were not committed.", is_grave=False)]
+        return [ReportWarning("The source had uncommitted changes.", is_grave=False)]
     return []
 
 

@@ -1,7 +1,7 @@
 """The fields of a JSON object, each read as the kind of value that it must have.
 
 What a number rests on is required; of the rest, a field of another kind is as good as absent, since
-a run must stay readable whatever an older or newer version recorded beside it.
+a run must stay readable whatever an older or newer version recorded next to it.
 """
 
 from collections.abc import Iterator, Mapping

@@ -42,7 +42,7 @@ class Node:
 class Snapshot:
     """A snapshot of the nodes; `at` as recorded, in UTC.
 
-    `without` are the nodes that the sweep went on without.
+    `without` are the nodes that the sweep skipped.
     """
 
     at: str
@@ -98,7 +98,7 @@ def read_snapshots(run: Path, first: Snapshot) -> list[Snapshot]:
 def changes_between(snapshots: Sequence[Snapshot], tolerance: float) -> list[Change]:
     """Return what differs from the first snapshot: each item of a node once, when it did.
 
-    A node that a sweep went on without is not reported as absent; it is compared from its own first
+    A node that a sweep skipped is not reported as absent; it is compared from its own first
     snapshot. Memory that differs by at most `tolerance`, a part of it, counts as equal.
     """
     changes: dict[tuple[str, str], Change] = {}

@@ -39,7 +39,7 @@ class PlannedTrial:
     same for all trials of a block. `needs` are the services that must answer, on the broker or on
     the first `servers` workers. `calls_in_all` is how many calls all threads make together where an
     imported trial's made not as many each, else 0. `fitted_to` is the number of workers that levels
-    were left out for, 0 when none were. `restart` is `block` when the services are started anew
+    were left out for, 0 when none were. `restart` is `block` when the services are restarted
     before each block, `none` when they are not, and empty when that is not known. `stop` is the
     rule by which the run may end before its last block, None without one. `shift` is how many
     places the list of workers is shifted for the block, so that the first `servers` are others; 0

@@ -1,10 +1,13 @@
-"""What a runner records in trial.json beside the calls; no time rests on it."""
+"""What a runner records in trial.json next to the calls; no time rests on it."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from collect.run.fields import Fields, leaves
+
+_NOT_SAID = "trial.json does not say whether packets were captured"
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ def phases_of(record: Fields) -> Mapping[str, Phase]:
 
 @dataclass(frozen=True)
 class BlockStart:
-    """Services that were started anew, and warmed, for a block: how long both took, in seconds."""
+    """Services that were restarted, and warmed, for a block: how long both took, in seconds."""
 
     seconds: float
 
@@ -145,7 +148,7 @@ def capture_of(record: Fields) -> CaptureSeal | None:
         return None
     missing = capture.text("missing")
     return CaptureSeal(
-        missing="it says not whether there are packets" if missing is None else missing,
+        missing=_NOT_SAID if missing is None else missing,
         packets=capture.whole("packets"),
         seen=capture.whole("seen"),
         dropped=capture.whole("dropped"),
@@ -228,6 +231,56 @@ def machines_of(record: Fields) -> Mapping[str, Machine]:
     """Return the nodes that were sampled, or should have been, by name."""
     nodes = record.fields("resources").by_name("nodes")
     return {name: Machine.parse(node) for name, node in nodes.items()}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a program says of all calls of a trial together.
+
+    The command ran from `from_ns` to `to_ns`, on the clock of calls.csv. `sha256` is that of the
+    file that the program left.
+    """
+
+    calls: int
+    mean_ms: float
+    calls_per_s: float
+    from_ns: int
+    to_ns: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Program:
+    """The command of a client that is a program; it logged single calls if it has no `summary`."""
+
+    reads: str
+    summary: Summary | None
+
+
+def program_of(record: Fields) -> Program | None:
+    """Return the program; None of a Java client. Raises ValueError where counting relies on it."""
+    program = record.fields("program")
+    if not program.all:
+        return None
+    said = program.fields("summary")
+    summary = None
+    if said.all:
+        summary = Summary(
+            calls=said.required("calls", int),
+            mean_ms=_above_zero(said, "mean_ms"),
+            calls_per_s=_above_zero(said, "calls_per_s"),
+            from_ns=said.required("from_ns", int),
+            to_ns=said.required("to_ns", int),
+            sha256=said.required("sha256", str),
+        )
+    return Program(program.required("reads", str), summary)
+
+
+def _above_zero(said: Fields, name: str) -> float:
+    number = said.number(name)
+    if number is None or not 0 < number < math.inf:
+        raise ValueError(f"{name} is {said.all.get(name)}")
+    return number
 
 
 def restarts_of(record: Fields) -> tuple[Restart, ...]:

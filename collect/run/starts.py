@@ -32,7 +32,7 @@ def is_restarted(plan: Sequence[PlannedTrial]) -> bool:
 
 
 def cost(trials: Sequence[Trial]) -> Cost | None:
-    """Return what it cost a block in the mean; None when nothing was started anew."""
+    """Return what it cost a block in the mean; None when nothing was restarted."""
     began = {trial.block for trial in trials if trial.block_starts}
     spent = sum(start.seconds for trial in trials for start in trial.block_starts)
     measured = sum(trial.seconds for trial in trials if trial.block in began)
@@ -61,7 +61,7 @@ def find(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> Iterator[Find
 def met_the_profiler(trials: Sequence[Trial], profiled: Sequence[Trial]) -> Iterator[Finding]:
     """Find trials that count and were served by a start of a service that had been profiled.
 
-    The profiler stays loaded in a JVM until it ends, so its services are started anew before any
+    The profiler stays loaded in a JVM until it ends, so its services are restarted before any
     trial that counts.
     """
     met: dict[tuple[str, str], Trial] = {}

@@ -24,6 +24,7 @@ from collect.run.recorded import (
     PartsSeal,
     Phase,
     ProfileSeal,
+    Program,
     Readings,
     ResourcesSeal,
     Restart,
@@ -35,6 +36,7 @@ from collect.run.recorded import (
     parts_of,
     phases_of,
     profile_seals_of,
+    program_of,
     ran_with,
     resources_of,
     restarts_of,
@@ -63,6 +65,8 @@ PLANNED_KEYS = (
     *("client", "factors", "constants", "node", "seed", "shift"),
 )
 """The keys that trial.json takes from its line of plan.jsonl."""
+SUMMARY = "summary.txt"
+"""What a program left of which the trial has no single calls."""
 _CHUNK = 1 << 20
 _END = ord("\n")
 YEARS = range(1971, 2262)
@@ -96,7 +100,8 @@ class Trial:
     `parts` is None where no parts of calls were logged, `resources` where nothing was sampled;
     `machines` are the nodes that were to be. `phases` are what the client's JVM did in each.
     `profiles` and `capture` are those of trials that never count. `late_ns` is by how much free
-    threads began the calls of an open loop late, at the 99th percentile.
+    threads began the calls of an open loop late, at the 99th percentile. `program` is the command
+    of a client that is no Java class.
     """
 
     directory: Path
@@ -136,6 +141,7 @@ class Trial:
     phases: Mapping[str, Phase] = field(default_factory=dict)
     capture: CaptureSeal | None = None
     late_ns: float | None = None
+    program: Program | None = None
 
     @cached_property
     def log(self) -> Path:
@@ -205,6 +211,7 @@ class Trial:
             profiles=profile_seals_of(record),
             capture=capture_of(record),
             late_ns=record.fields("arrival").number("late_p99_ns"),
+            program=program_of(record),
         )
         if outcome not in OUTCOMES:
             raise ValueError(f"it has the unknown outcome {outcome!r}")
@@ -243,6 +250,7 @@ def verify_trial(directory: Path, planned: PlannedTrial | None = None) -> Trial:
     trial = verify_seal(directory, planned)
     _prove(trial.seal, lambda chunk: None)
     proven_parts(trial)
+    prove_summary(trial)
     return trial
 
 
@@ -272,7 +280,12 @@ def verify_seal(directory: Path, planned: PlannedTrial | None = None) -> Trial:
 
 
 def _calls_due(trial: Trial, planned: PlannedTrial) -> str:
-    """Return how many calls an ok trial should have logged; nothing when it has."""
+    """Return how many calls an ok trial should have logged; nothing when it has.
+
+    How many calls a program makes is its own affair.
+    """
+    if trial.program is not None:
+        return ""
     measured, (least, most) = planned.measured_rows, planned.warmup_rows
     lead_calls = (trial.warmup and trial.warmup.lead_calls) or 0
     most += min(lead_calls, planned.threads * LEAD_ROWS)
@@ -316,6 +329,25 @@ def proven_parts(trial: Trial) -> bytes | None:
         said = f"trial.json says {trial.parts.sha256[:12]}…"
         raise refused_parts(trial, f"has the SHA-256 {found[:12]}…, {said}; changed after sealing")
     return content
+
+
+def prove_summary(trial: Trial) -> None:
+    """Check that what a program left is what its summary was read from; raises TrialError."""
+    summary = trial.program.summary if trial.program else None
+    path = trial.directory / SUMMARY
+    if summary is None:
+        return
+    try:
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise TrialError(
+            f"{trial.id}: {path.name} cannot be read ({error}); set it aside and sweep again"
+        ) from error
+    if found != summary.sha256.lower():
+        raise TrialError(
+            f"{trial.id}: {path.name} has the SHA-256 {found[:12]}…, trial.json says "
+            f"{summary.sha256[:12]}…; changed after sealing: set it aside and sweep again"
+        )
 
 
 def refused_parts(trial: Trial, reason: str) -> TrialError:

@@ -42,12 +42,15 @@ NOT_RECORDED: Mapping[str, Any] = {
     "profiles": [],
     "capture": None,
     "imported": None,
+    "program": None,
 }
 """What trial.json says of that which is not known; one of schema 1 may lack any of these keys."""
 _ADDED_WITHIN: Mapping[str, Mapping[str, Any]] = {
     "warmup": {"lead_calls": None},
     "gc": {"measured_ns": None},
 }
+_ADDED_SINCE: Mapping[str, Any] = {"program": None}
+"""What the first runners that wrote today's layout did not know of."""
 FIRST_DRAWING = 1
 """How data are drawn in plans that do not say it (`CallData.java`)."""
 LEFT_OUT: Mapping[str, Any] = {
@@ -86,7 +89,7 @@ def lift_trial(value: Any) -> dict[str, Any]:
             f"{TRIAL_SCHEMA}"
         )
     if schema == TRIAL_SCHEMA:
-        return record
+        return record if _ADDED_SINCE.keys() <= record.keys() else {**_ADDED_SINCE, **record}
     lifted = {**NOT_RECORDED, **record, "schema": TRIAL_SCHEMA}
     for name, added in _ADDED_WITHIN.items():
         if isinstance(lifted[name], dict):

@@ -30,7 +30,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verified:
-    """The trials of a run whose seals are good, in plan order, and what was found beside them.
+    """The trials of a run whose seals are good, in plan order, and what was found next to them.
 
     `profiled` are those with a profiler and `captured` those whose packets were kept; they never
     count and are not in `trials`.

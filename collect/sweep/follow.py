@@ -40,7 +40,7 @@ class NodeSilentError(Exception):
 
 
 class SweepStoppedError(Exception):
-    """The run cannot go on without help; the message says why and what to do."""
+    """The run cannot continue without help; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Terms:
     removed as that account only; empty for the account that commands run as. `silence_s` is how
     long the node may not answer, or this disk may stay full, before the sweep gives up; `stall_s`
     how long no trial may be sealed before the hook is told; `reserve_mb` what stays free on this
-    disk. `look` is the number of blocks that the runner was given, after which the intervals are
-    looked at; 0 when it was given all.
+    disk. `look` is the number of blocks that the runner was given, before the next interim
+    analysis; 0 when it was given all.
     """
 
     source: str
@@ -100,7 +100,7 @@ class Follower:
         """Follow until the runner has ended and everything it sealed is here; tell the hook.
 
         Raises SweepStoppedError when trials are open, unless the runner gives the reason: the
-        deadline came, or the trials are put off.
+        deadline came, or the trials are deferred.
         """
         try:
             while self.step():
@@ -111,7 +111,7 @@ class Follower:
             raise
         if not self.missing and self._goes_on():
             return
-        why = "the deadline came" if self.state.state == "deadline" else "some are put off"
+        why = "the deadline came" if self.state.state == "deadline" else "some are deferred"
         open_ones = f"{why}, {self.missing} trials are open" if self.missing else ""
         self._end("ended", open_ones or self._stopped)
 

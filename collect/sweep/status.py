@@ -279,7 +279,7 @@ def lines_of(status: Status) -> list[tuple[str, str]]:
     if status.put_off:
         reasons = Counter(status.put_off.values())
         text = "; ".join(f"{count} trials: {reason}" for reason, count in reasons.most_common())
-        lines.append(("put off", text))
+        lines.append(("deferred", text))
     lines += _analyses(status)
     if status.remaining:
         lines.append(("time left", _time_left(status.eta)))

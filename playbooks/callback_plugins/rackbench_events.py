@@ -91,7 +91,7 @@ class CallbackModule(CallbackBase):
             self._failed(result)
 
     def v2_runner_on_unreachable(self, result: CallbackTaskResult) -> None:
-        """Tell that a node cannot be reached, unless the task goes on without it."""
+        """Tell that a node cannot be reached, unless the task skips it."""
         if not result.task.ignore_unreachable:
             self._failed(result)
 

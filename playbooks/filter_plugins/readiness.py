@@ -63,13 +63,13 @@ def _address(name: str, node: Values, nodes: int) -> Iterator[str]:
     except ValueError:
         yield (
             f"{name}: no name server here knows the name {address}. Correct it, or write the "
-            "node's own address on the bench's network beside it: node_address: 192.168.1.11"
+            "node's own address on the bench's network next to it: node_address: 192.168.1.11"
         )
         return
     if parsed.version == 6:
         yield (
             f"{name}: the services need an IPv4 address, and {address} is none. SSH may go over "
-            "IPv6; write beside it node_address: 192.168.1.11, the node's IPv4 address"
+            "IPv6; write next to it node_address: 192.168.1.11, the node's IPv4 address"
         )
     elif parsed.is_unspecified or parsed.is_multicast or (parsed.is_loopback and nodes > 1):
         yield (
@@ -99,7 +99,7 @@ def not_ready(
 ) -> list[str]:
     """Return what the nodes' answers (`validate_answer`) say against a run.
 
-    A sweep can go on without the nodes of `may_go`; `left_out` says without which it does, by name
+    A sweep can skip the nodes of `may_go`; `left_out` says without which it does, by name
     or with the word `unreachable`. `free_mb` is the room in MiB that a node needs on its root file
     system.
     """
@@ -135,7 +135,7 @@ def _unreachable(name: str, label: str, answer: Values, *, way_out: bool) -> str
     return (
         f"{label} cannot be reached: {reason}; look whether it is on, at its address, port, user "
         "and key in the inventory and its host key in known_hosts"
-        + (f", or go on without it: -e without={name}" if way_out else "")
+        + (f", or skip it: -e without={name}" if way_out else "")
     )
 
 
@@ -183,7 +183,7 @@ def _without_root(account: str, node: Values, facts: Values) -> Iterator[str]:
 def beyond_memory(heaps_mb: Sequence[int], memory_mb: int | str, beside_mb: int | str) -> str:
     """Return why these heaps, all in MiB, do not fit into a node's memory; nothing if they do.
 
-    Each JVM takes `beside_mb` beside its heap.
+    Each JVM takes `beside_mb` in addition to its heap.
     """
     needed = sum(heaps_mb) + len(heaps_mb) * int(beside_mb)
     if needed <= int(memory_mb):

@@ -215,7 +215,7 @@ class VarsModule(BaseVarsPlugin):
 
 
 def files_of(loader: DataLoader, path: str, entities: list[Any]) -> Values:
-    """Return what group_vars and host_vars beside an inventory hold."""
+    """Return what group_vars and host_vars next to an inventory hold."""
     values: Values = vars_loader.get("host_group_vars").get_vars(loader, path, entities)
     return values
 

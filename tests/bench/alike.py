@@ -1,8 +1,8 @@
 """Measures what the two sides of a study do not share, one by one, on loopback: A/A and A/B.
 
 Each subject has a pair of variants that are the same, which shows what the bench can tell apart,
-and a pair that differ in one thing. docs/fairness.md has the results. Run it after `make build`,
-on an otherwise idle machine: `.venv/bin/python tests/bench/alike.py guard`.
+and a pair that differ in one thing. docs/explain/fairness.md has the results. Run it after `make
+build`, on an otherwise idle machine: `.venv/bin/python tests/bench/alike.py guard`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
 from row import seconds
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,10 +54,8 @@ class BenchLab:
 
 def settings() -> str:
     """What the lab is, for Ansible; nodes have no way out, so tools are laid into their image."""
-    inventory = yaml.safe_load((ROOT / "inventory/virtual/group_vars/all/lab.yml").read_text())
-    packages = [*inventory["virtual_lab_preload"], "wrk", "vegeta"]
-    lab = {"rackbench_lab": NAME, "virtual_lab_prefix": PREFIX, "virtual_lab_preload": packages}
-    return json.dumps(lab)
+    tools = {"bench_client_packages": ["wrk"]}
+    return json.dumps({"rackbench_lab": NAME, "virtual_lab_prefix": PREFIX, **tools})
 
 
 @contextmanager

@@ -89,7 +89,8 @@ class HandRun:
         return (
             f"java {' '.join(jvm_options())} -cp '/opt/rackbench/harness/*' "
             f"org.rackbench.harness.runner.Runner --run {self.path} --lab {lab_file} "
-            f"--clients /opt/rackbench/clients --lock {self.path}/lock --group {self.path}/open"
+            f"--clients /opt/rackbench/clients:/opt/rackbench/programs --lock {self.path}/lock "
+            f"--group {self.path}/open"
         )
 
 
@@ -104,7 +105,7 @@ def jvm_options() -> Sequence[str]:
     return command[command.index("/opt/rackbench/jdk/bin/java") + 1 : command.index("-cp")]
 
 
-def study(name: str, clients: str, **settings: Any) -> dict[str, Any]:
+def study(name: str, clients: str | Mapping[str, str], **settings: Any) -> dict[str, Any]:
     """A study file with one factor, `concurrency`; `settings` complete or replace its keys."""
     return {
         "schema": 1,

@@ -27,13 +27,16 @@ class Sample:
     is_ok: bool
 
 
-def install(lab: BenchLab) -> None:
-    """Put JMeter and its test plans on the client."""
+def install(lab: BenchLab, java: Sequence[str] = ()) -> None:
+    """Put JMeter and its test plans on the client, and a start script with options of its JVM."""
     home = jmeter_home(lab.state)
     for plan in PLANS.glob("*.jmx"):
         shutil.copy(plan, home)
     unpack = f"sudo mkdir -p {JMETER} && sudo tar -xf - -C {JMETER}"
     said([*lab.ssh(CLIENT), unpack], said(["tar", "-cf", "-", "-C", str(home), "."]))
+    script = f'#!/bin/sh\nexec java {shlex.join(java)} -jar {JMETER}/bin/ApacheJMeter.jar "$@"\n'
+    place = "sudo tee /usr/local/bin/jmeter >/dev/null && sudo chmod 0755 /usr/local/bin/jmeter"
+    said([*lab.ssh(CLIENT), place], script.encode())
 
 
 def samples(

@@ -1,4 +1,4 @@
-"""What it costs a block that its services are started anew and warmed before it."""
+"""What it costs a block that its services are restarted and warmed before it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _row(lab: BenchLab, study: str) -> Row:
     trials = run.trials(run.ids)
     spent = [start for trial in trials for start in trial.record["block_starts"]]
     if len(spent) < BLOCKS:
-        raise SystemExit(f"{study}: {len(spent)} of {BLOCKS} blocks were started anew")
+        raise SystemExit(f"{study}: {len(spent)} of {BLOCKS} blocks were restarted")
     restart, warm = (sum(one[key] for one in spent) / 1e3 / BLOCKS for key in _PARTS)
     what = f"a block of {study}: services anew ({restart:.1f} s) and warm ({warm:.1f} s)"
     return Row(

@@ -10,24 +10,20 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 import jmeter_run
-from bench_lab import PREFIX, BenchLab, said
-from by_hand import CLIENT, HandRun, study
+from bench_lab import BenchLab
+from by_hand import HandRun, Trial, study
 from row import Row, rate, share
 
 CONCURRENCY = (1, 30, 100)
 ROUNDS = 3
 SECONDS = 4
-RESOURCE = f"http://{PREFIX}.21:8080/axis/byte"  # of worker1
-
-_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
+JMETER_OPTIONS = ["-Xms512m", "-Xmx512m"]
 
 
 @dataclass(frozen=True)
@@ -50,22 +46,24 @@ class OwnLoad(Load):
 
 
 def rows(lab: BenchLab) -> list[Row]:
-    """Alternate the tools; medians over the rounds."""
+    """Alternate the tools, each a client of the kit; medians over the rounds."""
     install(lab)
-    expected = {c: wrk(lab, c).calls_per_s for c in CONCURRENCY}  # warms the server up, too
+    others = planned_others(lab)
+    # The first round warms the server up, and says how many calls last so long.
+    expected = {c: of_wrk(trial_of(others, 1, "wrk", c)).calls_per_s for c in CONCURRENCY}
     run = planned(lab, expected)
+    found: dict[tuple[str, int], list[Load]] = defaultdict(list)
     ours: dict[int, list[OwnLoad]] = defaultdict(list)
-    others: dict[tuple[str, int], list[Load]] = defaultdict(list)
     for i in range(ROUNDS):
         for c in CONCURRENCY:
             print(f"http at {c} threads, round {i + 1} of {ROUNDS} …", flush=True)
             ours[c].append(harness(run, i + 1, c))
-            others["wrk", c].append(wrk(lab, c))
-            others["jmeter", c].append(jmeter(lab, c))
+            found["wrk", c].append(of_wrk(trial_of(others, i + 2, "wrk", c)))
+            found["jmeter", c].append(of_jmeter(trial_of(others, i + 2, "jmeter", c)))
     return [
         row
         for c in CONCURRENCY
-        for row in compared(c, ours[c], others["wrk", c], others["jmeter", c])
+        for row in compared(c, ours[c], found["wrk", c], found["jmeter", c])
     ]
 
 
@@ -96,10 +94,31 @@ def compared(
 
 
 def install(lab: BenchLab) -> None:
-    """Put wrk, from the packages in the image, and JMeter on the client."""
-    apt = ["-m", "ansible.builtin.apt", "-a", "name=wrk install_recommends=false"]
-    lab.clocked([".venv/bin/ansible", CLIENT, "--become", *apt])
-    jmeter_run.install(lab)
+    """Put JMeter on the client; wrk is there."""
+    jmeter_run.install(lab, JMETER_OPTIONS)
+
+
+def planned_others(lab: BenchLab) -> HandRun:
+    """A trial a round, concurrency and tool, with a round more to warm up."""
+    plan = study(
+        "bench-http-others",
+        {"factor": "tool", "wrk": "wrk", "jmeter": "jmeter-http"},
+        factors={"tool": ["wrk", "jmeter"], "concurrency": list(CONCURRENCY)},
+        constants={"path": "/byte", "port": 8080, "seconds": SECONDS, "warm_seconds": SECONDS},
+        replicates=ROUNDS + 1,
+    )
+    return HandRun.planned(lab, "bench-http-others", plan)
+
+
+def trial_of(run: HandRun, block: int, tool: str, threads: int) -> Trial:
+    """Run the trial of this block, tool and concurrency."""
+    end = f"-{tool}-{threads}"
+    (trial,) = (i for i in run.ids if i.startswith(f"b{block:02d}-") and i.endswith(end))
+    run.run([trial])
+    (sealed,) = run.trials([trial])
+    if sealed.record["outcome"] != "ok":
+        raise SystemExit(f"{trial} {sealed.record['outcome']}: {sealed.record['reason']}")
+    return sealed
 
 
 def planned(lab: BenchLab, expected: dict[int, float]) -> HandRun:
@@ -109,24 +128,24 @@ def planned(lab: BenchLab, expected: dict[int, float]) -> HandRun:
         for c, speed in expected.items()
         for calls in [max(1, round(speed * SECONDS / c))]
     ]
-    levels = {"concurrency": list(CONCURRENCY)}
+    levels = {"tool": ["http"], "concurrency": list(CONCURRENCY)}
     plan = study("bench-http", "http", factors=levels, replicates=ROUNDS, where=where)
     return HandRun.planned(lab, "bench-http", plan)
 
 
 def harness(run: HandRun, block: int, threads: int) -> OwnLoad:
     """Run our trial of this block at this concurrency."""
-    (trial,) = (i for i in run.ids if i.startswith(f"b{block:02d}-") and i.endswith(f"-{threads}"))
-    run.run([trial])
-    (sealed,) = run.trials([trial])
-    if sealed.record["outcome"] != "ok":
-        raise SystemExit(f"{trial} of bench-http {sealed.record['outcome']}: {sealed.record}")
     calls = [
         (int(call["thread"]), int(call["start_ns"]), int(call["elapsed_ns"]))
-        for call in csv.DictReader(io.StringIO(sealed.calls.decode()))
-        if call["phase"] == "measure"
+        for call in measured_calls(trial_of(run, block, "http", threads))
     ]
     return own_load(calls, threads)
+
+
+def measured_calls(trial: Trial) -> list[dict[str, str]]:
+    """The rows of the calls that count."""
+    rows = csv.DictReader(io.StringIO(trial.calls.decode()))
+    return [row for row in rows if (row["phase"], row["status"]) == ("measure", "ok")]
 
 
 def own_load(calls: list[tuple[int, int, int]], threads: int) -> OwnLoad:
@@ -174,37 +193,13 @@ def percentiles(counts: Counter[int]) -> dict[int, int]:
     return found
 
 
-def wrk(lab: BenchLab, threads: int) -> Load:
-    """Run wrk with a connection a thread."""
-    options = f"-t {threads} -c {threads} -d {SECONDS}s --timeout 20s --latency"
-    printed = said([*lab.ssh(CLIENT), f"wrk {options} {RESOURCE}"]).decode()
-    p50, p99 = (
-        float(number) * _UNITS[unit]
-        for number, unit in re.findall(r"^ +(?:50|99)% +([0-9.]+)([a-z]+)$", printed, re.MULTILINE)
-    )
-    speed = re.search(r"^Requests/sec: +([0-9.]+)$", printed, re.MULTILINE)
-    if speed is None or "Non-2xx" in printed or "Socket errors" in printed:
-        raise SystemExit(f"wrk did not measure what it should:\n{printed}")
-    return Load(float(speed[1]), p50, p99)
+def of_wrk(trial: Trial) -> Load:
+    """What wrk said."""
+    said = trial.record["program"]["summary"]
+    return Load(said["calls_per_s"], said["p50_ms"] / 1e3, said["p99_ms"] / 1e3)
 
 
-def jmeter(lab: BenchLab, threads: int) -> Load:
-    """Run JMeter for as long, after as long a warm-up."""
-    url = urlsplit(RESOURCE)
-    options = {
-        "host": url.hostname,
-        "port": url.port,
-        "path": url.path,
-        "threads": threads,
-        "seconds": 2 * SECONDS,
-    }
-    java = ["-Xms512m", "-Xmx512m"]
-    calls = [
-        (call.start, call.elapsed)
-        for call in jmeter_run.samples(lab, "http.jmx", options, java)
-        if call.is_ok
-    ]
-    end = max(start + elapsed for start, elapsed in calls)
-    inside = sorted(ms for start, ms in calls if end - SECONDS * 1000 <= start)
-    p50, p99 = inside[len(inside) // 2], inside[len(inside) * 99 // 100]
-    return Load(len(inside) / SECONDS, p50 / 1e3, p99 / 1e3)
+def of_jmeter(trial: Trial) -> Load:
+    """What the calls of JMeter say."""
+    times = sorted(int(call["elapsed_ns"]) / 1e9 for call in measured_calls(trial))
+    return Load(len(times) / SECONDS, times[len(times) // 2], times[len(times) * 99 // 100])

@@ -75,11 +75,18 @@ class Row:
     paired: Ratio | None = None
     digits: int = 2
 
+    def cells(self) -> tuple[str, str, str, str, str, str]:
+        """The row as it is shown, cell by cell."""
+        quotient = f"{self.value / self.yardstick_value:.2f}" if self.yardstick_value else "-"
+        return (
+            self.what,
+            self.show(self.value),
+            self.yardstick,
+            self.show(self.yardstick_value),
+            self.paired.show(self.digits) if self.paired else quotient,
+            self.target,
+        )
+
     def line(self) -> str:
         """The row as Markdown."""
-        quotient = f"{self.value / self.yardstick_value:.2f}" if self.yardstick_value else "-"
-        ratio = self.paired.show(self.digits) if self.paired else quotient
-        return (
-            f"| {self.what} | {self.show(self.value)} | {self.yardstick} | "
-            f"{self.show(self.yardstick_value)} | {ratio} | {self.target} |"
-        )
+        return f"| {' | '.join(self.cells())} |"

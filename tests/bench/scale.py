@@ -1,4 +1,4 @@
-"""How the kit grows with the rack: `make bench-scale`, which prints tables for docs/scale.md.
+"""How rackbench grows with the rack: `make bench-scale` prints tables for docs/guides/scale.md.
 
     scale.py                     inventories of 10 to 200 nodes, without any node, then 10 real ones
     scale.py --alone 50 200      these inventories        scale.py --real 10 25   these virtual labs

@@ -1,4 +1,4 @@
-"""A sweep that begins while a node is away: what does not need it runs, the rest is put off."""
+"""A sweep that begins while a node is away: what does not need it runs, the rest is deferred."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def test_a_sweep_begins_without_a_node_that_is_away(lab: Lab) -> None:
             refused = lab.player.attempt("sweep.yml", sweep.words())
             assert refused.code == 2
             assert "worker3" in refused.flat
-            assert "or go on without it: -e without=worker3" in refused.flat
+            assert "or skip it: -e without=worker3" in refused.flat
             assert sweep.sealed == 0
 
             begun = lab.player.attempt("sweep.yml", sweep.words(without="unreachable"))
         assert begun.code == 2
-        assert "1 of 2 trials are put off" in begun.flat
+        assert "1 of 2 trials are deferred" in begun.flat
         assert "worker3 is left out of this sweep" in begun.flat
         assert [record["factors"]["servers"] for record in sweep.records] == [1]
         before = sweep.hashes
@@ -51,7 +51,7 @@ def test_a_node_that_goes_away_during_a_sweep_is_told_in_the_report(lab: Lab) ->
             machine.wait_for(lambda: not sweep.running(), "the sweep ends", 240)
         (ended,) = sweep.ended
         assert ended.code == 2, ended.excerpt
-        assert "worker3 could not be looked at again after the trials" in ended.flat
+        assert "worker3 did not answer after the trials" in ended.flat
         page = (sweep.results / "report.html").read_text()
         assert "so may have changed during the run: worker3" in page
         lab.hang_up()
@@ -66,5 +66,5 @@ def test_what_cannot_be_left_out_is_refused(lab: Lab) -> None:
     sweep = InterruptedRun(lab, "without-nothing", "without")
     refused = lab.player.attempt("sweep.yml", sweep.words(without="client1,worker9"))
     assert refused.code == 2
-    assert "A sweep cannot go on without client1, worker9" in refused.flat
+    assert "A sweep cannot skip client1, worker9" in refused.flat
     assert not sweep.results.exists()

@@ -58,7 +58,7 @@ def listening(lab: Lab, node: str) -> set[str]:
 
 @on_each_service
 def test_a_service_logs_no_error_while_starting(lab: Lab, node: str, unit: str) -> None:
-    # Of its present start: one before it may have lost the broker, which a test started anew.
+    # Of its present start: one before it may have lost the broker, which a test restarted.
     start = lab.output(node, f"systemctl show --property=InvocationID --value {unit}")
     journal = lab.output(node, f"journalctl _SYSTEMD_INVOCATION_ID={start} -o cat")
     assert journal

@@ -87,7 +87,7 @@ def run(lab: Lab, *trials: Planned, store: tuple[str, str] = ("^", "")) -> list[
         f"chmod -R a+rX {PLACE}; "
         "runuser -u rackbench -- java -Xmx64m -cp '/opt/rackbench/harness/*' "
         f"org.rackbench.harness.runner.Runner --run {PLACE} --lab {PLACE}/lab.json "
-        f"--clients /opt/rackbench/clients --lock {PLACE}/lock"
+        f"--clients /opt/rackbench/clients:/opt/rackbench/programs --lock {PLACE}/lock"
     )
     lab.output("client1", command, timeout_s=60 + sum(trial.timeout_s for trial in trials))
     return [_sealed(lab, f"t{position}") for position, _ in enumerate(trials, 1)]

@@ -238,7 +238,7 @@ def test_a_worker_whose_power_is_cut_is_missed_and_comes_back(provisioned: Rack)
 
 
 def test_a_machine_that_has_chrony_keeps_it_and_follows_the_time_server(provisioned: Rack) -> None:
-    # As docs/nodes.md says of packages that are held.
+    # As docs/guides/nodes.md says of packages that are held.
     free = "sudo apt-mark unhold systemd-timesyncd"
     install = "sudo apt-get install --yes --quiet --no-download chrony"
     installed = provisioned.ssh("rack04", f"{free} && {install}")

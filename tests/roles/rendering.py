@@ -51,4 +51,6 @@ class Role:
 
 def trusted(value):
     """Return a value whose templates are filled, as those of a task are."""
+    if isinstance(value, dict):
+        return {key: trusted(inner) for key, inner in value.items()}
     return trust_as_template(value) if isinstance(value, str) else value

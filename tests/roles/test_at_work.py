@@ -53,6 +53,13 @@ def test_a_sweep_that_runs_is_named_with_the_next_step_whatever_the_limit(lab, o
     assert code == 0, said
 
 
+def test_a_node_is_not_installed_again_while_a_sweep_runs(lab):
+    lab.runs("client1", RUNNER, "rackbench run tuesday")
+    code, said = lab.play("netboot.yml", again="worker1")
+    assert code == 2
+    assert "client1 is busy: rackbench run tuesday since" in said
+
+
 def test_a_runner_on_a_node_that_is_no_client_any_more_is_found(lab):
     lab.runs("worker2", RUNNER, "rackbench run monday")
     for extra in {}, SWEEP:

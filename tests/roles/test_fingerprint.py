@@ -515,3 +515,30 @@ def test_a_comparison_that_finds_nothing_has_a_message_nevertheless():
     role = Role("fingerprint", **{f"fingerprint_{name}": value for name, value in known.items()})
     task = role.of_task("compare", "with each other")
     assert role.render(task["ansible.builtin.assert"]["fail_msg"])
+
+
+LAB_FILE = "/etc/rackbench/lab.json"
+UNIT = "/etc/systemd/system/rackbench-x.service"
+RESET = "What worker2 alone has may be left from another group that it was in: run "
+RESET += "playbooks/reset.yml -e node=worker2, then playbooks/site.yml."
+SITE = "Run playbooks/site.yml, which puts the same files on all."
+DECLARE = "Make the nodes alike, or declare a difference with its reason in "
+DECLARE += "fingerprint_exceptions of the inventory."
+
+
+@pytest.mark.parametrize(
+    ("odd", "others", "advice"),
+    [
+        ({"kernel": "6.12.9"}, {}, DECLARE),
+        ({"files": {"/opt/rackbench/a.jar": "cd", UNIT: "ab"}}, {}, RESET),
+        ({"files": {}}, {}, SITE),
+        ({"files": {LAB_FILE: "ab"}}, {"files": {LAB_FILE: "cd"}}, SITE),
+        ({"files": {UNIT: "ab"}, "kernel": "6.12.9"}, {"files": {}}, f"{RESET} {DECLARE}"),
+    ],
+)
+def test_an_exception_is_recommended_only_where_it_is_sensible(odd, others, advice):
+    taken = {name: {"fingerprint": fingerprint(**others)} for name in GROUPS["workers"]}
+    taken["worker2"] = {"fingerprint": fingerprint(**odd)}
+    role = Role("fingerprint", fingerprint_nodes=taken, fingerprint_groups=GROUPS)
+    role.of_task("compare", "with each other")
+    assert " ".join(role.render("{{ __fingerprint_next }}").split()) == advice

@@ -14,7 +14,7 @@ RECORDED = Path(__file__).parent / "recorded"
 
 @pytest.fixture
 def inventory(tmp_path):
-    """The inventory that docs/scale.md has people copy together."""
+    """The inventory that docs/guides/scale.md has people copy together."""
     shutil.copytree(ROOT / "inventory/example", tmp_path / "mylab")
     for file in (ROOT / "inventory/maas").iterdir():
         shutil.copy(file, tmp_path / "mylab")

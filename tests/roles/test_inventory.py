@@ -248,7 +248,7 @@ def test_the_question_is_answered_by_this_machine_after_what_its_shell_prints(tm
 def test_a_sweep_may_go_on_without_a_node_that_is_no_client():
     away = {"unreachable": True, "msg": "Task failed: no route"}
     assert "cannot be reached: no route; look" in answered(away)[0]
-    assert "or go on without it: -e without=a" in answered(away, may_go=["a"])[0]
+    assert "or skip it: -e without=a" in answered(away, may_go=["a"])[0]
     for word in ("unreachable", "a"):
         assert answered(away, may_go=["a"], left_out=[word]) == []
         assert "without=" not in answered(away, left_out=[word])[0]

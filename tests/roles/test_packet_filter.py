@@ -132,15 +132,40 @@ def test_a_line_to_write_names_no_address_that_may_be_gone_tomorrow() -> None:
         assert "an IPv6 address, which may be a temporary one" in said
 
 
-def test_sessions_are_read_as_ss_lists_them() -> None:
-    listed = """\
+LISTED = """\
 0      0              10.77.0.11:22          10.77.0.1:53984
 0      36    [::ffff:10.77.0.11]:2222  [::ffff:10.77.0.7]:53985
 0      0               [fd00::1]:22          [fd00::7]:53986
 0      0      [fe80::1]%host0:22    [fe80::7%host0]:53987
+0      0              10.77.0.11:8080        10.77.0.9:53988
 """
-    found = {(one.peer, one.port) for one in packets.sessions(listed)}
-    assert found == {("10.77.0.1", 22), ("10.77.0.7", 2222), ("fd00::7", 22), ("fe80::7", 22)}
+
+
+def test_sessions_are_read_as_ss_lists_them() -> None:
+    assert {(one.peer, one.port) for one in packets.sessions(LISTED)} == {
+        ("10.77.0.1", 22),
+        ("10.77.0.7", 2222),
+        ("fd00::7", 22),
+        ("fe80::7", 22),
+        ("10.77.0.9", 8080),
+    }
+
+
+@pytest.mark.parametrize(
+    ("table", "peers"),
+    [
+        ("", {"10.77.0.1", "fd00::7", "fe80::7"}),
+        ("tcp dport 22 accept", {"10.77.0.1", "fd00::7", "fe80::7"}),
+        ("ip saddr @ssh4 tcp dport 22 accept", {"10.77.0.1"}),
+    ],
+    ids=["no filter", "open to all", "narrowed"],
+)
+def test_only_sessions_that_could_begin_again_now_count(
+    monkeypatch: pytest.MonkeyPatch, table: str, peers: set[str]
+) -> None:
+    monkeypatch.setattr(packets, "run", lambda *argv: LISTED)
+    monkeypatch.setattr(packets, "is_member", lambda peer: peer == "10.77.0.1")
+    assert {one.peer for one in packets.let_in_now(table, [22])} == peers
 
 
 def test_further_ports_are_let_in_from_where_they_say() -> None:
@@ -408,7 +433,11 @@ PREFLIGHT = """
         (["Welcome to rack01!"], [], ""),
         (["ufw"], [], "Disable it (sudo ufw disable), or have it let in SSH and the table of"),
         (["firewalld"], [], "systemctl disable --now firewalld"),
-        (["docker"], [], "opens the ports that containers publish past the bench's own filter"),
+        (
+            ["docker"],
+            [],
+            "opens the ports that containers publish, which the bench's own filter does",
+        ),
         (["ufw", "docker"], [], 'packet_filter_beside: ["docker", "ufw"] for rack01 into'),
         (["ufw", "docker"], ["docker"], 'packet_filter_beside: ["ufw"] for rack01 into'),
         (["ufw"], ["ufw"], ""),

@@ -52,6 +52,15 @@ def make(project: Path) -> None:
     (project / "studies/own.yml").write_text("constants: {servers: 41}\n")
 
 
+def test_a_deadline_without_quotes_is_a_text(tmp_path: Path) -> None:
+    """YAML 1.1 reads 22:00 as 1320."""
+    make(tmp_path)
+    lab = tmp_path / "inventory/group_vars/all/lab.yml"
+    lab.parent.mkdir(parents=True, exist_ok=True)
+    lab.write_text("deadline: 22:00\n")
+    assert variables_of(tmp_path, "sweep_deadline") == {"sweep_deadline": "1320"}
+
+
 def test_runs_go_to_the_project_around_the_inventory(tmp_path: Path) -> None:
     make(tmp_path)
     names = ("rackbench_project", "sweep_root", "sweep_kit", "study_servers")

@@ -126,7 +126,7 @@ def test_the_build_before_is_set_aside_and_older_ones_are_removed(play: Play, no
     assert names(node) == ["before", f"workers-{NEW}"]
     assert names(node / "before") == [f"workers-{MIDDLE}"]
     assert "changed=0" in play(NEW)[1]
-    # And taken back, without its archive.
+    # And restored, without its archive.
     code, said = play(MIDDLE, b"not an archive")
     assert code == 0, said
     assert names(node) == ["before", f"workers-{MIDDLE}"]

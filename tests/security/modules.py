@@ -44,7 +44,9 @@ def ansible(lab: Lab, node: str, *words: str) -> tuple[int, dict[str, Any]]:
     return done.returncode, json.loads(answers[-1].partition("=> ")[2])
 
 
-def packet_filter(lab: Lab, node: str, *options: str, **other: Any) -> tuple[int, dict[str, Any]]:
+def packet_filter(
+    lab: Lab, node: str, /, *options: str, **other: Any
+) -> tuple[int, dict[str, Any]]:
     """Run the role on a node, with other variables than the inventory's where they are given."""
     variables = json.dumps({f"packet_filter_{name}": value for name, value in other.items()})
     words = ("-m", "include_role", "-a", "name=packet_filter", "--extra-vars", variables)

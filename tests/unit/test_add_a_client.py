@@ -1,4 +1,4 @@
-"""The worked example of docs/add-a-client.md: put into a copy of the tree, built and run."""
+"""The worked example of docs/guides/add-a-client.md: put into a copy of the tree, built and run."""
 
 import json
 import os
@@ -6,7 +6,10 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -27,7 +30,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("mvn"), reason="Maven is not in
 @pytest.fixture(scope="module")
 def blocks():
     """The blocks as pairs of place and text."""
-    document = (ROOT / "docs/add-a-client.md").read_text()
+    document = (ROOT / "docs/guides/add-a-client.md").read_text()
     return [(block["where"], block["text"]) for block in BLOCK.finditer(document)]
 
 
@@ -86,18 +89,63 @@ def run(tree, lists):
     )
     try:
         until(ready.exists)
-        runner = ["java", "-cp", f"{tree / STAGE.format('harness')}/*"]
-        options = {"run": place, "lab": lab, "clients": tree / "clients", "lock": tree / "lock"}
-        subprocess.run(
-            [*runner, "org.rackbench.harness.runner.Runner"]
-            + [word for name, value in options.items() for word in (f"--{name}", str(value))],
-            check=True,
-        )
+        run_trials(tree, place, lab, tree / "clients")
     finally:
         service.terminate()
         service.wait()
     assert not ready.exists(), "the service left its ready file"
     return place
+
+
+@pytest.fixture(scope="module")
+def of_script(tree):
+    """A run of the example's script, against a server of Python's own."""
+    place = tree / "results/get-demo"
+    plan = place / "plan.jsonl"
+    collect(tree, "plan", "get", "--profile=demo", "--workers=1", f"--output={plan}")
+    with serving(tree) as (lab, _):
+        run_trials(tree, place, lab, tree / "playbooks/clients")
+    return place
+
+
+@contextmanager
+def serving(tree):
+    """A server of Python's own; gives the file that tells clients of it."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), OneByte)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    worker = {"name": "here", "address": "127.0.0.1", "axis_url": url, "services": ["tomcat"]}
+    lab = tree / "served.json"
+    lab.write_text(json.dumps({"schema": 1, "workers": [worker]}))
+    try:
+        yield lab, server.server_port
+    finally:
+        server.shutdown()
+
+
+class OneByte(BaseHTTPRequestHandler):
+    """Answers one byte, as the kit's own resource does."""
+
+    def do_GET(self):
+        self.send_response(200 if self.path == "/byte" else 404)
+        self.send_header("Content-Length", "1")
+        self.end_headers()
+        self.wfile.write(b"x")
+
+    def log_message(self, *said):
+        """Say nothing."""
+
+
+def run_trials(tree, place, lab, clients, path=""):
+    """Have the runner of the copy run all trials of a plan; `path` holds programs of its own."""
+    runner = ["java", "-cp", f"{tree / STAGE.format('harness')}/*"]
+    options = {"run": place, "lab": lab, "clients": clients, "lock": tree / "lock"}
+    subprocess.run(
+        [*runner, "org.rackbench.harness.runner.Runner"]
+        + [word for name, value in options.items() for word in (f"--{name}", str(value))],
+        env={**os.environ, "PATH": f"{path}:{os.environ['PATH']}"},
+        check=True,
+    )
 
 
 def collect(tree, *command):
@@ -141,6 +189,67 @@ def test_the_report_judges_the_claim_of_the_example(tree, run):
     page = (run / "report.html").read_text()
     assert "A call on a connection of its own takes longer than one on a kept connection." in page
     assert "not in this profile" not in page, "the claim is about cells of the study"
+
+
+def test_the_script_of_the_example_makes_its_calls(of_script):
+    trials = sorted((of_script / "trials").iterdir())
+    assert len(trials) == 3
+    for trial in trials:
+        record = json.loads((trial / "trial.json").read_text())
+        assert (record["outcome"], record["reason"]) == ("ok", "")
+        assert record["program"]["reads"] == "csv"
+        rows = [row.split(",") for row in (trial / "calls.csv").read_text().splitlines()[1:]]
+        assert [row[2] for row in rows] == ["warmup"] * 10 + ["measure"] * 20
+        assert {tuple(row[-2:]) for row in rows} == {("1", "ok")}
+
+
+def test_the_script_of_the_example_is_short(blocks):
+    script = dict(blocks)["playbooks/clients/get-python/get.py"]
+    assert len([line for line in script.splitlines() if line]) <= 20
+
+
+@pytest.mark.parametrize(
+    ("client", "program", "reads"),
+    [("wrk", "wrk", "wrk"), ("vegeta", "vegeta", "vegeta"), ("jmeter-http", "jmeter", "jtl")],
+)
+def test_an_example_of_a_program_can_be_run(tree, tmp_path, client, program, reads):
+    """With the program itself where it is installed, else with what prints like it."""
+    if not shutil.which(program):
+        shutil.copy(Path(__file__).with_name("program_stand_in.py"), tmp_path / program)
+        (tmp_path / program).chmod(0o755)
+    with serving(tree) as (lab, port):
+        study = {
+            **{"schema": 1, "study": "example", "title": "An example", "clients": client},
+            **{"factors": {"concurrency": [2]}, "threads": "concurrency", "seed": 1},
+            "constants": {"path": "/byte", "port": port, "seconds": 1, "warm_seconds": 1},
+            **{"replicates": 1, "calls": 10, "warmup": 0, "timeout_s": 60},
+            "profiles": {"demo": {}},
+        }
+        if client == "vegeta":
+            study["arrival"] = {"rate": 40, "spacing": "even", "lead_s": 1}
+        file = tmp_path / "example.yml"
+        file.write_text(yaml.safe_dump(study))
+        place = tmp_path / "run"
+        plan = f"--output={place / 'plan.jsonl'}"
+        collect(tree, "plan", str(file), "--profile=demo", "--workers=1", plan)
+        run_trials(tree, place, lab, tree / "playbooks/clients", tmp_path)
+    (trial,) = (place / "trials").iterdir()
+    record = json.loads((trial / "trial.json").read_text())
+    assert (record["outcome"], record["reason"]) == ("ok", ""), record
+    assert record["program"]["reads"] == reads
+    assert (record["program"]["summary"] is not None) == (reads == "wrk")
+    assert (record["calls_rows"] == 0) == (reads == "wrk")
+    assert client != "vegeta" or record["calls_rows"] == 20
+
+
+def test_the_report_says_that_the_script_warms_up_by_itself(tree, of_script):
+    plan = open_run(str(of_script)).plan
+    study = (tree / "playbooks/studies/get.yml").read_text()
+    record = synthetic.provenance(of_script.name, plan[0], study)
+    (of_script / "run.json").write_text(json.dumps(record))
+    collect(tree, "report", str(of_script))
+    page = (of_script / "report.html").read_text()
+    assert "1 cell called by programs: how they warm up is their own affair" in page
 
 
 def test_needs_port_and_unit_of_the_example_agree(tree, lists):

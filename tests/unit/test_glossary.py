@@ -6,16 +6,19 @@ from dataclasses import fields
 from pathlib import Path
 
 from collect.run.plan import PlannedTrial
-from collect.run.study import CELL_COLUMNS, load_study
+from collect.run.study import CELL_COLUMNS, OPEN_COLUMNS, load_study
 from collect.run.trials import CALLS_HEADER, Trial
 
-GLOSSARY = Path("docs/glossary.md")
+GLOSSARY = Path("docs/reference/glossary.md")
 STUDY_KEYS = json.loads(Path("collect/run/study.schema.json").read_text())["properties"]
+TRIAL_KEYS = re.findall(r'"(\w+)": \{', Path("collect/run/trial.schema.json").read_text())
 STUDIES = [load_study(path) for path in Path("playbooks/studies").glob("*.yml")]
 IN_FILES = {
     *(field.name for kind in (PlannedTrial, Trial) for field in fields(kind)),
     *CALLS_HEADER.split(","),
     *CELL_COLUMNS,
+    *OPEN_COLUMNS,
+    *TRIAL_KEYS,
     *STUDY_KEYS,
     *(name for study in STUDIES for name in study.content.get("constants", ())),
 }

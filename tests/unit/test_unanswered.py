@@ -1,7 +1,7 @@
 """OpenMQ's client loses an answer when a connection is started while its session is made.
 
-docs/upstream.md describes it, and the kit's JMS transport avoids it. This fails when a release of
-the client has mended it: then the page and the order in ``ClientConnector`` can go.
+docs/explain/upstream.md describes it, and the kit's JMS transport avoids it. This fails when a
+release of the client has mended it: then the page and the order in ``ClientConnector`` can go.
 """
 
 import re

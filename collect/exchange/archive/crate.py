@@ -44,7 +44,7 @@ _OF_A_RUN = {
     "study.yml": "What was to be measured: factors, levels, calls",
     "plan.jsonl": "Every trial in its order, planned before the first one ran",
     "run.json": "What it was measured with: versions, checksums, nodes, seed",
-    "nodes.jsonl": "What the nodes were each time they were looked at",
+    "nodes.jsonl": "The nodes at each snapshot",
     "looks.json": "What the rule to stop decided",
     "state.json": "How the runner was when it was heard last",
     "cells.csv": "A row for each cell: mean, interval, percentiles, bytes",

@@ -40,7 +40,7 @@ from collect.strict_json import parse_json
 ROOT = Path(__file__).parents[3]
 """The repository, whose playbooks sweep, unless a project directory names another."""
 PROGRAMS = Path(sys.executable).parent
-"""Where Ansible's programs are: beside this Python."""
+"""Where Ansible's programs are: next to this Python."""
 _STUDIES = Path("playbooks/studies")
 _ARCHIVED = "archived"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -96,7 +96,7 @@ class Lab:
                 return Fields(parse_json(path.read_bytes()))
             except (OSError, ValueError) as error:
                 raise InputError(
-                    f"the nodes could not be looked at (ansible-playbook ended with "
+                    f"the nodes could not be checked (ansible-playbook ended with "
                     f"{done.returncode}); correct what it says above: site.yml provisions a lab"
                 ) from error
 

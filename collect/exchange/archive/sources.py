@@ -76,7 +76,7 @@ def only(sources: Sequence[Source]) -> Source:
 def beside(archive: Path, suffix: str) -> Path:
     """Return where a command writes what it makes of an archive when nothing else is said.
 
-    That is beside it, but of a sample run in results/, which is made if need be.
+    That is next to it, but of a sample run in results/, which is made if need be.
     """
     if archive.parent != SAMPLES:
         return archive.with_name(f"{archive.stem}{suffix}")

@@ -53,7 +53,7 @@ examples:
     parser.add_argument("--deadline", type=_deadline, help="start no trial after HH:MM")
     parser.add_argument("--wait", action="store_true", help="wait for another sweep to end")
     parser.add_argument(
-        "--without", metavar="MACHINES", help="go on without these, or without `unreachable` ones"
+        "--without", metavar="MACHINES", help="skip these machines, or `unreachable` ones"
     )
 
 
@@ -129,8 +129,7 @@ def _demand_plans(
     may_go.add("unreachable")
     if unknown := sorted(away - may_go):
         raise InputError(
-            f"a sweep cannot go on without {', '.join(unknown)}; name some of "
-            f"{', '.join(sorted(may_go))}"
+            f"a sweep cannot skip {', '.join(unknown)}; name some of {', '.join(sorted(may_go))}"
         )
 
 

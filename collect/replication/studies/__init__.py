@@ -1,6 +1,6 @@
 """A module for each study: its claims, its exhibits in the layout of the paper, its summary.
 
-The report knows nothing else of a study. To add a module, make a folder beside this file with the
+The report knows nothing else of a study. To add a module, make a folder next to this file with the
 name of the study, whose `__init__.py` has a `StudyModule` named `STUDY`; lessons and published
 numbers stand in the same folder. A study without a module is reported with its cells and statistics
 alone.

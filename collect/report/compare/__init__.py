@@ -1,1 +1,1 @@
-"""Two or more runs beside each other: what got faster or slower, and what else differs."""
+"""Two or more runs next to each other: what got faster or slower, and what else differs."""

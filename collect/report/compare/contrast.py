@@ -96,7 +96,7 @@ def _between(
     The variance is pooled over both sides and the noise runs, as in Student's test: where nothing
     differs, all of them vary alike. Runs of fewer trials vary more than that; what they add is
     computed from the variance of trials. The degrees of freedom remain those of the runs, which is
-    on the safe side: simulated, 1 to 4 % false alarms with 3 trials a run beside runs of 10.
+    on the safe side: simulated, 1 to 4 % false alarms with 3 trials a run next to runs of 10.
     """
     groups = [group for group in (after, before, noise) if len(group) > 1]
     squares = sum(float(((m - m.mean()) ** 2).sum()) for m in map(_means, groups))

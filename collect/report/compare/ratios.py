@@ -209,7 +209,7 @@ def _compared(
 
 
 def _alone(comparison: Comparison) -> Comparison:
-    """Return a comparison of one run a side beside others of several, with that said."""
+    """Return a comparison of one run a side next to others of several, with that said."""
     reasons = ["no two runs of the same thing have this cell", comparison.reason]
     return replace(comparison, reason="; ".join(filter(None, reasons)))
 

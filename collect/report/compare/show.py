@@ -35,22 +35,21 @@ _RATIO = (
     "with its 95 % interval. "
 )
 _OF_RUNS = (
-    "Runs are the samples: the interval rests on how much runs of the same thing differ "
-    "({groups}), by Student's t over the logs of their means. Faster and slower are said at 5 % "
-    "over all cells together (Holm's correction), and so is what exceeds its budget."
+    "Runs are the samples: the interval depends on how much runs of the same thing differ "
+    "({groups}), by Student's t over the logs of their means. The verdicts faster, slower and over "
+    "budget hold at 5 % over all cells together (Holm's correction)."
 )
 _OF_TRIALS = (
-    "There is one run on each side, so nobody can tell nights from systems: runs of the same thing "
-    "differ too, by how much is not known, and no cell is called faster or slower. The interval "
-    "(Welch's, of the logs of trial means) is that of these two runs alone, and so is what exceeds "
-    "its budget. Name several runs on each side (--against), or runs of one and the same thing "
-    "(--noise)."
+    "Each side has one run, so the comparison cannot separate systems from nights: runs of the "
+    "same thing differ too, by an unknown amount. It calls no cell faster or slower. The interval "
+    "(Welch's, on the logs of trial means) and the cells over budget apply to these two runs only. "
+    "Name several runs on each side (--against), or runs of one and the same thing (--noise)."
 )
 _OF_INTERIM = (
     " Interim analyses could end a run early (stop), so each interval is corrected for them."
 )
 _NIGHTS = (
-    "nobody can tell nights from systems by one run on each side: name runs of the same thing "
+    "one run on each side cannot separate systems from nights: name runs of the same thing "
     "(--noise), or several on each side (--against)"
 )
 _MOST_LIMITS = 3

@@ -79,7 +79,9 @@ def _timeline(cell: CellResult) -> Timeline | None:
     low, high = min([first, *times]), max([last, *times])
     axis = Axis((low - first) / _NS_A_S, (high - first) / _NS_A_S, is_log=False)
     scene = _Scene(low, high, first, last)
-    strips = [_calls(cell, place, scene), *_nodes(usage, series, scene)]
+    has_times = len(cell.counted[place].course_ms) > 0
+    of_calls = [_calls(cell, place, scene)] if has_times else []
+    strips = [*of_calls, *_nodes(usage, series, scene)]
     drawn = {node for node, _ in _busiest(usage)}
     idle = [name for name in usage.machines if name not in drawn]
     beside = f"Below {100 * _IDLE:.0f} %: {', '.join(idle)}." if idle else ""

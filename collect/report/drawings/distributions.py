@@ -71,7 +71,7 @@ def settings_of(
 
     Without a system, as in a study without a module, each cell stands alone.
     """
-    timed = [cell for cell in cells if cell.counted]
+    timed = [cell for cell in cells if cell.pooled]
     most = max(3, min(20, _THIN_LINES // max(len(timed), 1)))
     found = []
     for name, members in by_setting(timed, system):

@@ -178,7 +178,7 @@ class Sequenced:
 
 
 def _starts_of(trials: Sequence[Trial]) -> dict[datetime, str]:
-    """Return the services started anew before a trial, by its start, in the order of time."""
+    """Return the services restarted before a trial, by its start, in the order of time."""
     last: dict[str, str] = {}
     found: dict[datetime, list[str]] = {}
     for trial in trials:
@@ -188,4 +188,4 @@ def _starts_of(trials: Sequence[Trial]) -> dict[datetime, str]:
             last[service] = start
         for restart in trial.restarts:
             found.setdefault(trial.started_at, []).append(f"{restart.service}, which hung")
-    return {at: f"started anew: {', '.join(names)}" for at, names in found.items()}
+    return {at: f"restarted: {', '.join(names)}" for at, names in found.items()}

@@ -14,7 +14,7 @@ options:
   content: {description: The settings, type: str, required: true}
   seconds: {description: Time for a new connection; 0 keeps at once, type: int, default: 0}
   state:
-    description: Try settings, keep those that were tried, or wait until they are taken back.
+    description: Try settings, keep those that were tried, or wait until they are rolled back.
     choices: [tried, kept, undone]
     default: tried
 """
@@ -31,7 +31,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 pending:
-  description: Whether the settings are taken back unless they are kept.
+  description: Whether the settings are rolled back unless they are kept.
   type: bool
   returned: when tried
 """
@@ -59,7 +59,7 @@ def text_of(path: Path) -> str:
 
 
 def program() -> str:
-    """Return what is other each time that sshd's first process begins anew.
+    """Return what is other each time that sshd's first process restarts.
 
     Nothing when it is away.
     """
@@ -72,13 +72,13 @@ def program() -> str:
 
 
 def reload() -> None:
-    """Have sshd read its settings, and wait until it has begun anew by them."""
+    """Have sshd read its settings, and wait until it has restarted by them."""
     before = program()
     run(*RELOAD.split())
     deadline = time.monotonic() + RELOADED_S
     while before and program() in ("", before):
         if time.monotonic() > deadline:
-            raise HostError(f"{UNIT} did not begin anew within {RELOADED_S} s of its reload")
+            raise HostError(f"{UNIT} did not restart within {RELOADED_S} s of its reload")
         time.sleep(0.02)
 
 
@@ -91,7 +91,7 @@ class Settings:
     """The node's sshd on its way from the settings before to those asked for."""
 
     def __init__(self, module: AnsibleModule) -> None:
-        """Nothing is looked at yet."""
+        """Keep the parameters; read nothing yet."""
         self.params = module.params
         self.check = module.check_mode
         self.probation = Probation("sshd")

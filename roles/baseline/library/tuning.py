@@ -8,7 +8,7 @@ module: tuning
 short_description: Sets what makes a node steady, and puts it back as it was found
 description:
   - Frequency governor, turbo, idle states, swap, huge pages, interrupts, the ports of clients, the
-    processors and memory of the kit's services, units that would work beside a trial, versions of
+    processors and memory of the kit's services, units that would work during a trial, versions of
     packages, and the node's name. A setting that is not given is left as it is.
   - What was found is recorded on the node before it is first changed; C(state=reset) puts it back.
   - What cannot be set is left and told with its reason. A container shares its host's kernel, so

@@ -1,4 +1,4 @@
-"""What is in force on a node beside what was declared for it."""
+"""What is in force on a node next to what was declared for it."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def judge(unit: str, address: str, probe: dict[str, Any] | None) -> str:
         if probe is None and not stopped:
             return "it is not ready, but runs"
         if found["invocation"] != (first or found)["invocation"]:
-            return "it was started anew"
+            return "it was restarted"
         if not _processes(unit):
             return (
                 "none of its processes is visible in /proc, so nobody can tell whether it hangs; "
@@ -425,7 +425,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Have the services of a signed request restarted, or that of /restart/NAME if it hangs.
 
-        Answers 202 at once; those that hang are looked at one at a time. Or have the profiler
+        Answers 202 at once; it checks those that hang one at a time. Or have the profiler
         started or stopped in services, and answer with what it says.
         """
         if self.path == "/restart":
@@ -472,7 +472,7 @@ class Handler(BaseHTTPRequestHandler):
     def _starts(self, what: str) -> dict[str, str]:
         """Return the units that a signed request names, each with the id of its present start.
 
-        So the same request does nothing once they are started anew, whoever sends it again. Says
+        So the same request does nothing once they are restarted, whoever sends it again. Says
         why not, and returns none, when it is not to be done.
         """
         length = self.headers.get("Content-Length", "")

@@ -42,7 +42,7 @@ class RefusedError(Exception):
 
 
 def main() -> None:
-    """Do what ASKED says and leave the answer beside the marks of the JVMs that had a profiler."""
+    """Do what ASKED says and leave the answer next to the marks of the JVMs that had a profiler."""
     wish, said = json.loads(ASKED.read_text()), ROOM / "answer"
     if said.exists() and json.loads(said.read_text())["id"] == wish["id"]:
         return  # systemd may start this twice for one change

@@ -20,7 +20,7 @@ class KeptLog:
         self._lock = threading.Lock()
 
     def begin(self) -> None:
-        """Begin anew."""
+        """Start over."""
         with self._lock:
             self.path.unlink(missing_ok=True)
             self._before.unlink(missing_ok=True)

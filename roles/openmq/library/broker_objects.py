@@ -156,7 +156,7 @@ def store_is_of(store: Path, inputs: str) -> bool:
 
 
 def write_store(home: str, store: Path, factory: dict[str, Any], inputs: str) -> None:
-    """Write the store beside and move it into its place."""
+    """Write the store next to its place and move it there."""
     store.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=store.parent, prefix=f".{store.name}.") as scratch:
         place = Path(scratch, "store")

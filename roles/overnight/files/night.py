@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One night of sweeps, by what night.json beside it says.
+"""One night of sweeps, by what night.json next to it says.
 
 night.py DIRECTORY         sweeps the studies in order until the night ends
 night.py DIRECTORY failed  calls the hook with the reason why a night failed
@@ -47,9 +47,9 @@ READABLE = {"ANSIBLE_CALLBACK_RESULT_FORMAT": "json", "ANSIBLE_NOCOLOR": "1"}
 ANSWER = re.compile(r"^(\S+) \| (SUCCESS|CHANGED|FAILED|UNREACHABLE)\b", re.MULTILINE)
 MESSAGE = re.compile(r'"msg": ("(?:[^"\\]|\\.)*")')
 NEXT_STEP = (
-    "A night has no terminal and no agent, so it needs a key without a passphrase. Name one in "
-    "ansible_ssh_private_key_file, in the inventory or in overnight_variables, have each node "
-    "accept it (ssh-copy-id -i KEY), and run this again"
+    "Switch on each node that does not answer. A night has no terminal and no agent, so it needs a "
+    "key without a passphrase: name one in ansible_ssh_private_key_file, in the inventory or in "
+    "overnight_variables, have each node accept it (ssh-copy-id -i KEY), and run this again"
 )
 
 
@@ -293,7 +293,8 @@ def shut_out(settings: Settings, place: Path) -> Iterator[str]:
         key = of_nights or settings["keys"].get(node)
         message = MESSAGE.search(answer)
         why = json.loads(message[1]) if message else answer.partition("\n")[2]
-        yield f"{node}, with {key or 'a default key of SSH'}: {one_line(why)}"
+        told = one_line(why.removeprefix("Task failed: "))
+        yield f"{node}, with {key or 'a default key of SSH'}: {told}"
     if failed:
         yield f"{NEXT_STEP}."
     elif said.returncode:

@@ -36,7 +36,7 @@ options:
     required: true
   seconds: {description: Time for a new connection; 0 keeps at once, type: int, default: 0}
   state:
-    description: Try rules, keep those that were tried, or wait until they are taken back.
+    description: Try rules, keep those that were tried, or wait until they are rolled back.
     choices: [tried, kept, undone]
     default: tried
 """
@@ -250,7 +250,7 @@ class Filter:
     """The node's filter on its way from the rules before to the rules asked for."""
 
     def __init__(self, module: AnsibleModule) -> None:
-        """Nothing is looked at yet."""
+        """Keep the parameters; read nothing yet."""
         self.params = module.params
         self.check = module.check_mode
         self.units = {UNITS / name: text for name, text in module.params["units"].items()}

@@ -133,7 +133,7 @@ class ActionModule(ActionBase):
         if undone.get("failed") or undone.get("unreachable"):
             state = f"Whether the node went back could not be seen: {undone.get('msg', '')}"
         else:
-            state = f"The node went back to {undone['before']}, which was looked at"
+            state = f"The node went back to {undone['before']}, which was checked"
         target = tried.get("what", self._task.args["module"])
         return {
             "failed": True,

@@ -1,4 +1,4 @@
-"""Settings of a node that are kept only once somebody got in by them, and else taken back."""
+"""Settings of a node that are kept only once somebody got in by them, and else rolled back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class OnProbation(Protocol):
     """Settings of a node, with a method for each state."""
 
     def tried(self) -> Answer:
-        """Bring new settings into effect until they are kept or taken back."""
+        """Bring new settings into effect until they are kept or rolled back."""
 
     def kept(self) -> Answer:
         """Write down what was tried, so that a boot finds it."""
@@ -78,7 +78,7 @@ class Probation:
     def armed(self, seconds: int, undo: str) -> Iterator[None]:
         """Let systemd run `undo`, a shell text, after so many seconds unless settings are kept.
 
-        The block brings the settings into effect; where it fails they are taken back at once.
+        The block brings the settings into effect; where it fails they are rolled back at once.
         """
         self._arm(seconds, undo)
         try:
@@ -99,7 +99,7 @@ class Probation:
         self._open.touch()
 
     def keep(self) -> None:
-        """Decide that the settings stay; a HostError when they were taken back already."""
+        """Decide that the settings stay; a HostError when they were rolled back already."""
         try:
             self._open.rename(self._kept)
         except FileNotFoundError as error:
@@ -115,7 +115,7 @@ class Probation:
         self.wait(0)
 
     def wait(self, seconds: int) -> None:
-        """Wait until the settings are taken back; a HostError when that fails."""
+        """Wait until the settings are rolled back; a HostError when that fails."""
         deadline = time.monotonic() + seconds + GRACE_S
         while self._open.exists() or self._undoing.exists():
             if time.monotonic() > deadline:

@@ -35,7 +35,7 @@ options:
   stall_s: {description: Seconds without a trial that are a stall, type: float, required: true}
   reserve_mb: {description: Free space here below which pulling waits, type: int, required: true}
   compress: {description: Whether logs are kept as calls.csv.gz, type: bool, required: true}
-  look: {description: Blocks after which the run is looked at or 0, type: int, required: true}
+  look: {description: Blocks before the next interim analysis or 0, type: int, required: true}
   hook: {description: Command that learns of its end, or empty, type: str, required: true}
   hook_directory: {description: Directory that it runs in, type: path, required: true}
   hook_environment: {description: Its further environment variables, type: dict, required: true}

@@ -1,4 +1,4 @@
-"""The runs of a sweep: what they ask of the nodes, and what of them is put off."""
+"""The runs of a sweep: what they ask of the nodes, and what of them is deferred."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EXAMPLES = r"""
     msg: "{{ 'results/monday' | sweep_open(10) }}"
   when: 10 in 'results/monday' | sweep_looks
 
-- name: Stop if trials are put off
+- name: Stop if trials are deferred
   ansible.builtin.fail:
     msg: "{{ runs | sweep_put_off('/home/me/rackbench') }}"
   when: runs | sweep_put_off('/home/me/rackbench') | length > 0
@@ -104,7 +104,7 @@ def worker_heaps(node: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def put_off(runs: Sequence[Mapping[str, str]], root: str) -> list[str]:
-    """Return why trials are put off, a text for each run with such; named if there are several."""
+    """Return why trials are deferred, a text for each run with such; named if there are several."""
     reasons = {}
     for run in runs:
         try:
@@ -120,7 +120,7 @@ def put_off(runs: Sequence[Mapping[str, str]], root: str) -> list[str]:
 
 
 def looks(results: str) -> list[int]:
-    """Return the numbers of blocks after which a run is looked at; 0 alone when it is not."""
+    """Return the numbers of blocks of the interim analyses of a run; 0 alone without any."""
     try:
         return analyses_of(Path(results))
     except InputError as error:

@@ -21,7 +21,7 @@ import javax.jms.TemporaryQueue;
 
 /**
  * Calls over JMS, each on a connection of its own, whose answers OpenMQ's client may never deliver
- * (docs/upstream.md). For OpenMQ 6, replace javax.jms by jakarta.jms in the imports.
+ * (docs/explain/upstream.md). For OpenMQ 6, replace javax.jms by jakarta.jms in the imports.
  */
 public final class Unanswered {
 

@@ -383,7 +383,7 @@ def test_samples_that_lie_within_others_of_their_thread_are_said(capsys):
     sentence = "6 of 9 samples lie within another sample of their thread"
     said = capsys.readouterr().err
     assert sentence in said
-    assert "within Buy: transaction controllers stand beside their children" in said
+    assert "within Buy: transaction controllers stand next to their children" in said
     assert sentence in Path("results/jm/run.json").read_text()
     assert main(["report", "jm"]) == 0
     assert sentence in Path("results/jm/report.html").read_text()

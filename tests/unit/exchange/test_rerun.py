@@ -13,6 +13,7 @@ from synthetic import make_run
 
 from collect.cli import main
 from collect.exchange.archive import rerun
+from collect.exchange.archive.manifest import kit_version
 from collect.run.plan import plan_bytes
 
 STUDY = changed(
@@ -102,7 +103,7 @@ def test_a_dry_run_says_what_differs_and_sweeps_nothing(archive, lab, capsys):
     assert told["nodes: kernel"] == ("6.12.0", "6.13.0")
     assert "nodes: memory_mb" not in told  # within the tolerance
     assert "nodes: clock_offset_ms" not in told
-    assert told["rackbench"] == ("not recorded", "0.1.0")
+    assert told["rackbench"] == ("not recorded", kit_version())
     assert told["source"][0] == "0123456789ab"
     assert "plan" not in told
     assert "12 trials as night-again: ansible-playbook" in printed
@@ -171,7 +172,7 @@ def test_what_cannot_be_run_again_is_one_message(archive, lab, tmp_path, capsys)
     assert main(["rerun", str(archive), "--yes", "--run", "../up"]) == 2
     assert "not a valid name" in capsys.readouterr().err
     assert main(["rerun", str(archive), "--yes"]) == 2
-    assert "could not be looked at" in capsys.readouterr().err
+    assert "could not be checked" in capsys.readouterr().err
     assert "playbooks/sweep.yml" not in log.read_text()
     lab(workers=0)
     assert main(["rerun", str(archive), "--yes"]) == 2

@@ -21,7 +21,7 @@ from collect.front.sweeping import Sweeping
         ("run sort --profile paper", "3 workers"),
         ("run sort.yml", "no name of a study"),
         ("run sort --profile sample --run a/b", "not a valid name"),
-        ("run sort --profile sample --fit --without client1", "cannot go on without client1"),
+        ("run sort --profile sample --fit --without client1", "cannot skip client1"),
         ("night soort", "no study 'soort'"),
         ("night sort --profile nowhere", "no profile 'nowhere'"),
         ("night", "no study is named"),

@@ -104,7 +104,7 @@ def test_a_trial_that_was_put_off_is_accounted_for(run_of):
     (run.directory / "state.json").write_text(json.dumps({"state": "failed", "put_off": put_off}))
     kind, subject, text = only(run)
     assert (kind, subject) == ("missing", last)
-    assert text.endswith("sweep again to run it (put off: worker5 does not answer)")
+    assert text.endswith("sweep again to run it (deferred: worker5 does not answer)")
 
 
 @pytest.mark.parametrize(

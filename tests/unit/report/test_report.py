@@ -306,7 +306,7 @@ def without_usual(warnings):
 def test_what_was_left_out_to_fit_is_said_at_the_head(run_of):
     run = run_of(workers=2, fit=True)
     (warning,) = without_usual(find_warnings(analyse(run)))
-    assert "as the inventory had 2 workers: servers 3, 5. Claims that need" in warning.text
+    assert "because the inventory had 2 workers: servers 3, 5. Claims that need" in warning.text
     verdicts = {judged.measured.verdict for judged in replicate(analyse(run)).claims}
     assert Verdict.HOLDS not in verdicts
     assert Verdict.NOT_TESTED in verdicts

@@ -111,7 +111,10 @@ def test_a_level_outside_its_domain_is_refused(levels, part):
         ({"factors": {"servers": []}}, "factors.servers: [] should be non-empty"),
         ({"factors": {"servers": [1, 1]}}, "factors.servers: [1, 1] has non-unique elements"),
         ({"replicate": 3}, "'replicate' was unexpected"),
-        ({"constants": {"delivery": "persistent"}}, "client_heap_mb is missing in constants"),
+        (
+            {"constants": {"client_heap_mb": 4}},
+            "constants.client_heap_mb: 4 is less than the minimum of 8",
+        ),
         ({"constants": {"client_heap_mb": 8, "persistence": "often"}}, "constants.persistence is"),
         ({"threads": "concurrency"}, "threads is 'concurrency', which is no factor"),
         ({"clients": {"factor": "protocol", "a": "b"}}, "clients.factor is 'protocol'"),

@@ -279,7 +279,7 @@ def test_trials_that_are_put_off_are_accounted_for(follower_of, client):
     client.state(state="finished", reason="", put_off=[{"id": last, "reason": "worker5 is away"}])
     follower = follower_of()
     follow(follower)
-    assert follower.said[-1] == "some are put off, 1 trials are open"
+    assert follower.said[-1] == "some are deferred, 1 trials are open"
 
 
 def test_a_follower_without_its_playbook_ends(follower_of, monkeypatch):

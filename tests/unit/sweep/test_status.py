@@ -104,7 +104,7 @@ def test_what_waits_for_a_node_is_told_with_its_reason(run_of):
     waiting = [{"id": t.id, "reason": "worker3 does not answer"} for t in run.plan[9:12]]
     status = state_of(run, state="paused", reason="worker3", put_off=waiting, thrown_away=2)
     # The first of them was sealed in the meantime.
-    assert "put off: 2 trials: worker3 does not answer" in as_text(status)
+    assert "deferred: 2 trials: worker3 does not answer" in as_text(status)
     assert "repeated: 2 attempts" in as_text(status)
 
 

@@ -167,7 +167,7 @@ CLAIMS = (
         note="A number of the paper's own machine: the bound is a factor of 1.5 either way.",
     ),
     Claim(
-        sentence="Standard SOAP cannot do 500² for want of memory; attachments do 1000².",
+        sentence="Standard SOAP runs out of memory at 500²; attachments do 1000².",
         where="section 3.2",
         statistic="share of trials with that outcome",
         bound=Bound(low=1),
@@ -233,7 +233,7 @@ def _exhibits(published: Published, measured: Measured) -> Sequence[Exhibit]:
     return [
         _table(
             "Table 1: round trip",
-            "Time of one call there and back in ms, printed beside measured, with 95 % intervals. "
+            "Time of one call there and back in ms, printed next to measured, with 95 % intervals. "
             "Making the matrix is not timed, serialising it is. Columns marked ours were published "
             "by nobody.",
             "time_ms",

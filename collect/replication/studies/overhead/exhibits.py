@@ -203,8 +203,8 @@ def _overheads(published: Published, measured: Measured) -> Table:
         id="overhead-of-m-and-p",
         title="Overhead O(m, p)",
         caption="Equation 3: what SOAP adds to a reply of m bytes in p elements. With no time at "
-        "the server it is the SOAP time less the TCP time of as many bytes, in ms; beside it their "
-        "quotient. Measured: a difference and a quotient a block, with their 95 % intervals.",
+        "the server it is the SOAP time less the TCP time of as many bytes, in ms; next to it "
+        "their quotient. Measured: a difference and a quotient a block, with their 95 % intervals.",
         heads=[
             [Header("", 2), Header("paper", 2), Header("measured", 2)],
             headings("m, bytes", "p, elements", *("O, ms", "SOAP / TCP") * 2),

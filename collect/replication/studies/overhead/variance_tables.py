@@ -21,7 +21,7 @@ from collect.stats.anova import BLOCK, Source, standing_for
 
 
 def variance_table(experiment: Experiment, published: Published, measured: Measured) -> Table:
-    """Lay the printed table beside those computed from the printed and the measured numbers."""
+    """Lay the printed table next to those computed from the printed and the measured numbers."""
     kinds = "One-way" if len(experiment.factors) == 1 else "Two-way"
     tables: dict[str, Sequence[Source] | Untested] = {
         "paper": published.tables[experiment.name],

@@ -28,7 +28,7 @@ from collect.stats.estimates import Estimate
 
 
 def figure_7(published: Published, measured: Measured) -> Table:
-    """Lay the printed times beside the measured ones."""
+    """Lay the printed times next to the measured ones."""
     servers = levels_of("servers", published, measured)
     columns = [(transport, count) for count in servers for transport in TRANSPORTS]
     rows = []
@@ -44,9 +44,9 @@ def figure_7(published: Published, measured: Measured) -> Table:
     return Table(
         id="sort-figure-7",
         title="Figure 7: execution times for JMS and SOAP",
-        caption="Time of one whole job in milliseconds, printed beside measured. Measured: mean of "
-        "the trial means, with its 95 % interval, and below it measured over paper, of which both "
-        "are arithmetic means.",
+        caption="Time of one whole job in milliseconds, printed next to measured. Measured: mean "
+        "of the trial means, with its 95 % interval, and below it measured over paper, of which "
+        "both are arithmetic means.",
         heads=[
             [Header(""), *(Header(servers_text(count), 4) for count in servers)],
             [Header(""), *(Header(NAMES[transport], 2) for transport, _ in columns)],
@@ -114,7 +114,7 @@ def _figure(  # noqa: PLR0913 - named everywhere it is called
     pairs: Mapping[Cell, tuple[Estimate | None, Estimate | None, Estimate | None]],
     x_title: str,
 ) -> Figure:
-    """Draw what is printed beside what is measured, a line for each transport and servers.
+    """Draw what is printed next to what is measured, a line for each transport and servers.
 
     `pairs` have the printed number, the measured one, and that of the same kind as the printed one.
     """

@@ -25,7 +25,7 @@ _TOO_LONG = 0.5
 
 
 def speed_up(published: Published, measured: Measured) -> Table:
-    """Lay the speed-up by more servers beside the printed one."""
+    """Lay the speed-up by more servers next to the printed one."""
     servers = [count for count in levels_of("servers", published, measured) if count > 1]
     rows = []
     for transport in TRANSPORTS:
@@ -156,7 +156,7 @@ def crossings(published: Published, measured: Measured) -> Table:
         caption="The number of integers from which SOAP is the faster, if its advantage grows with "
         "them (isotonic regression of the logarithm of JMS over SOAP, cut at zero). Measured: with "
         "the sizes at which blocks do not tell whose advantage it is (95 %, t). On paper that of "
-        "five servers hangs on the cell that is likely a slip of the pen.",
+        "five servers depends on the cell that is likely a slip of the pen.",
         heads=[headings("servers", "paper, integers", "measured, integers")],
         rows=rows,
     )

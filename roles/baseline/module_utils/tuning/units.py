@@ -1,4 +1,4 @@
-"""Units that would work beside a trial."""
+"""Units that would work during a trial."""
 
 from functools import partial
 from pathlib import Path

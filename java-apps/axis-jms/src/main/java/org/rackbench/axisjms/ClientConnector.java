@@ -48,7 +48,8 @@ final class ClientConnector extends QueueConnector {
 
   /**
    * Starts a connection before Axis's thread makes the session. Axis would start it meanwhile, and
-   * OpenMQ's client may then miss the session: it never delivers an answer (docs/upstream.md).
+   * OpenMQ's client may then miss the session: it never delivers an answer. See
+   * docs/explain/upstream.md.
    */
   private static void start(Connection connection) throws JMSException {
     try {

@@ -12,15 +12,16 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Which package of the harness may know which: {@code runner} knows {@code trial}, and never the
- * other way round. What a client knows of both is a module of its own.
+ * Which package of the harness may know which: {@code runner} knows the others, {@code program}
+ * knows {@code trial}, and never the other way round. What a client knows of them is a module of
+ * its own.
  */
 class PackagesTest {
 
   private static final Path SOURCES = Path.of("src/main/java/org/rackbench/harness");
 
   @ParameterizedTest
-  @CsvSource({"trial, runner"})
+  @CsvSource({"trial, runner", "trial, program", "program, runner"})
   void doesNotKnow(String one, String other) throws IOException {
     List<Path> files;
     try (Stream<Path> walk = Files.walk(SOURCES.resolve(one))) {

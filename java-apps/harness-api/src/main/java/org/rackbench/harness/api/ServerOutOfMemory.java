@@ -29,7 +29,7 @@ public final class ServerOutOfMemory extends OutOfMemoryError {
   }
 
   /**
-   * Returns the reason of a trial that ended for want of memory.
+   * Returns the reason of a trial that ran out of memory.
    *
    * @param lastLine the last line of its log
    * @param otherwise the reason if no server is named there

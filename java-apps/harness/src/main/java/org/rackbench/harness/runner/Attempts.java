@@ -76,7 +76,7 @@ final class Attempts {
     Files.write(attempt.resolve(Trial.PLAN), Json.bytes(trial.line()));
     Observation seen = new Observation(trial, attempt, before);
     observers.before(seen);
-    Fork fork = Fork.start(trial, attempt, options.clients(), options.lab(), seen.arguments());
+    Fork fork = Fork.start(trial, attempt, options.client(trial), options.lab(), seen.arguments());
     seen.started(fork);
     area.note(attempt, fork.handle());
     state.started(trial.id(), number); // while the JVM starts, so it costs the trial nothing
@@ -204,8 +204,12 @@ final class Attempts {
     String signal = fork.killer();
     if (signal.isEmpty()) {
       return "";
+    } else if (fork.isProgram()) {
+      return ("%s ended the client's command or its JVM (status %d): somebody did, or the kernel for"
+              + " want of memory (the node has %s); look for oom-kill in the node's journal")
+          .formatted(signal, fork.exitStatus(), memory());
     }
-    return ("%s ended the client's JVM (status %d): somebody did, or the kernel for want of memory"
+    return ("%s ended the client's JVM (status %d): by hand, or by the kernel out of memory"
             + " (heap %d MiB, the node has %s); look for oom-kill in the node's journal")
         .formatted(signal, fork.exitStatus(), trial.heapMegabytes(), memory());
   }

@@ -43,8 +43,8 @@ final class BlockStarts {
   }
 
   /**
-   * Returns whether the service must be started anew for the block. One that the block has used
-   * already is not, if it has begun anew by itself: that start is the block's alone as well.
+   * Returns whether the service must be restarted for the block. One that the block has used
+   * already is not, if it has restarted by itself: that start is the block's alone as well.
    */
   boolean isDue(int block, String service, Object id) {
     return !isReady(block, service, id)

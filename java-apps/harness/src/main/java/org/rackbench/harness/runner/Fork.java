@@ -15,10 +15,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import org.rackbench.harness.program.Leftovers;
+import org.rackbench.harness.program.Manifest;
+import org.rackbench.harness.program.ProgramTrial;
 import org.rackbench.harness.trial.PlannedTrial;
 import org.rackbench.harness.trial.Trial;
 
-/** The JVM of one attempt, from its start to its end. */
+/**
+ * The JVM of one attempt, from its start to its end. That of a Java client makes the calls; that of
+ * a client that is a program runs its command.
+ */
 final class Fork {
 
   /** File with what the JVM printed; it is sealed with the trial unless it is empty. */
@@ -54,19 +60,44 @@ final class Fork {
 
   static final int TAIL_BYTES = 192 << 10;
 
+  /**
+   * The JVM that runs a command. It sleeps meanwhile, and reads a log of any length in little
+   * memory.
+   */
+  private static final List<String> OPTIONS_BESIDE_A_PROGRAM =
+      List.of(
+          "-Xms16m",
+          "-Xmx128m",
+          "-XX:+UseSerialGC",
+          "-XX:TieredStopAtLevel=1",
+          "-XX:+ExitOnOutOfMemoryError",
+          "-XX:+PerfDisableSharedMem");
+
   private final Path attempt;
   private final List<String> options;
   private final Process process;
+  private final boolean isProgram;
 
-  private Fork(Path attempt, List<String> options, Process process) {
+  private Fork(Path attempt, List<String> options, Process process, boolean isProgram) {
     this.attempt = attempt;
     this.options = options;
     this.process = process;
+    this.isProgram = isProgram;
   }
 
-  static Fork start(PlannedTrial trial, Path attempt, Path clients, Path lab, String... more)
+  static Fork start(PlannedTrial trial, Path attempt, Path client, Path lab, String... more)
       throws IOException {
-    return start(Trial.class, trial, attempt, clients, lab, more);
+    if (!Manifest.isIn(client)) {
+      return start(Trial.class, trial, attempt, client, lab, more);
+    }
+    List<String> arguments = new ArrayList<>(List.of(lab.toString(), client.toString()));
+    arguments.addAll(List.of(more));
+    return start(
+        ProgramTrial.class,
+        attempt,
+        OPTIONS_BESIDE_A_PROGRAM,
+        System.getProperty("java.class.path"),
+        arguments);
   }
 
   /**
@@ -75,25 +106,35 @@ final class Fork {
    * @param more arguments of it after the directory and the lab file
    */
   static Fork start(
-      Class<?> program, PlannedTrial trial, Path attempt, Path clients, Path lab, String... more)
+      Class<?> program, PlannedTrial trial, Path attempt, Path client, Path lab, String... more)
       throws IOException {
-    List<String> options = optionsOf(trial);
+    List<String> arguments = new ArrayList<>(List.of(lab.toString()));
+    arguments.addAll(List.of(more));
+    return start(program, attempt, optionsOf(trial), client + "/*", arguments);
+  }
+
+  private static Fork start(
+      Class<?> program,
+      Path attempt,
+      List<String> options,
+      String classPath,
+      List<String> arguments)
+      throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(options);
     command.add(Trial.TEMPORARY_OPTION + Files.createDirectory(attempt.resolve(TEMPORARY)));
     command.add("-cp");
-    command.add(clients.resolve(trial.client()) + "/*");
+    command.add(classPath);
     command.add(program.getName());
     command.add(attempt.toString());
-    command.add(lab.toString());
-    command.addAll(List.of(more));
-    Process process =
+    command.addAll(arguments);
+    ProcessBuilder builder =
         new ProcessBuilder(command)
             .redirectErrorStream(true)
-            .redirectOutput(Redirect.to(attempt.resolve(LOG).toFile()))
-            .start();
-    return new Fork(attempt, options, process);
+            .redirectOutput(Redirect.to(attempt.resolve(LOG).toFile()));
+    builder.environment().put(Leftovers.MARK, attempt.toString());
+    return new Fork(attempt, options, builder.start(), program == ProgramTrial.class);
   }
 
   /** Returns the options of the JVM of {@code trial}. */
@@ -124,6 +165,11 @@ final class Fork {
     return options;
   }
 
+  /** Returns whether the client is a program, which this JVM only runs. */
+  boolean isProgram() {
+    return isProgram;
+  }
+
   /**
    * Waits for the end of the JVM. Kills it and its descendants when the bound is reached or when
    * the trial is spoilt.
@@ -139,13 +185,18 @@ final class Fork {
       if (process.waitFor(left, TimeUnit.NANOSECONDS)) {
         return End.ENDED;
       } else if (System.nanoTime() >= end) {
-        WorkArea.endTree(process.toHandle());
+        kill();
         return End.BOUND;
       } else if (isSpoilt.getAsBoolean()) {
-        WorkArea.endTree(process.toHandle());
+        kill();
         return End.DISTURBED;
       }
     }
+  }
+
+  private void kill() {
+    WorkArea.endTree(process.toHandle());
+    Leftovers.kill(attempt);
   }
 
   /** Returns by which signal from outside a JVM that has ended was killed, or "". */

@@ -283,7 +283,7 @@ final class Health {
     URI uri = URI.create("http://%s:%d%s".formatted(address, nodes.healthPort(), path));
     HttpURLConnection connection = (HttpURLConnection) uri.toURL().openConnection();
     connection.setConnectTimeout(CONNECT_MS);
-    // A kept connection would be closed by its timeout, and wake both ends, in the midst of a
+    // A kept connection would be closed by its timeout, and wake both ends, in the middle of a
     // trial.
     connection.setRequestProperty("Connection", "close");
     connection.setReadTimeout(READ_MS);

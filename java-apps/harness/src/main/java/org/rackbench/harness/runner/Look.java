@@ -17,7 +17,7 @@ final class Look {
 
   /**
    * How a JVM ends under ExitOnOutOfMemoryError. {@code oom-kill} is the result when the kernel
-   * ends a process for want of memory.
+   * ends a process because memory ran out.
    */
   private static final String MEMORY_STATUS = "exited 3";
 

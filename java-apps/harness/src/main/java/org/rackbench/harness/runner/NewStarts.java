@@ -15,16 +15,17 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.rackbench.harness.program.Manifest;
 import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.PlannedTrial;
 import org.rackbench.harness.trial.Utc;
 import org.rackbench.harness.trial.Warming;
 
 /**
- * Sees to it, where the plan says {@code restart: block}, that the services of a block were started
- * anew for it, and warmed by calls that are not counted, before its first trial. The trials with a
- * profiler are a block of that kind in every plan, and no other trial meets a service that has had
- * one.
+ * Sees to it, where the plan says {@code restart: block}, that the services of a block were
+ * restarted for it, and warmed by calls that are not counted, before its first trial. The trials
+ * with a profiler are a block of that kind in every plan, and no other trial meets a service that
+ * has had one.
  */
 final class NewStarts {
 
@@ -42,7 +43,7 @@ final class NewStarts {
   /** A client may notice the end of a service before systemd has recorded it. */
   private static final int SETTLE_MS = 1000;
 
-  /** So often are services warmed that began anew while they were. */
+  /** So often are services warmed that restarted while they were. */
   private static final int ROUNDS = 3;
 
   private final RunnerOptions options;
@@ -126,7 +127,7 @@ final class NewStarts {
   }
 
   /**
-   * Starts the services anew that have had a profiler, if {@code look} shows any.
+   * Restarts the services that have had a profiler, if {@code look} shows any.
    *
    * @return {@code look}, or a look after that; if it has a problem, that could not be done
    */
@@ -212,11 +213,11 @@ final class NewStarts {
     return taken;
   }
 
-  /** Returns a look with the problem if a service could not be started anew, else null. */
+  /** Returns a look with the problem if a service could not be restarted, else null. */
   private Look makeReady(int block) throws IOException, InterruptedException {
     PlannedTrial whole = together(blocks.get(block));
     Look look = watch.whenWell(whole);
-    state.become("paused", "the services of block %d are started anew and warmed".formatted(block));
+    state.become("paused", "the services of block %d are restarted and warmed".formatted(block));
     final String at = Utc.now();
     final long begin = System.nanoTime();
     Map<String, Object> old = look.invocations();
@@ -286,8 +287,7 @@ final class NewStarts {
           String what = String.join(", ", one.getValue().keySet());
           String name = one.getKey().name();
           Look failed = watch.look(whole);
-          failed.problem(
-              name, "%s cannot start %s anew: %s%s".formatted(name, what, refused, late));
+          failed.problem(name, "%s cannot restart %s: %s%s".formatted(name, what, refused, late));
           return failed;
         }
       }
@@ -347,7 +347,8 @@ final class NewStarts {
         look.invocations().keySet().stream().filter(look::isWell).collect(Collectors.toSet());
     Map<List<Object>, List<PlannedTrial>> programs = new LinkedHashMap<>();
     for (PlannedTrial trial : cellsOfBlock) {
-      if (!isServed(trial, look)) {
+      boolean isProgram = Manifest.isIn(options.client(trial));
+      if (isProgram || !isServed(trial, look)) { // how to warm up is a program's own affair
         warmed.not().add(trial.id());
       } else {
         programs
@@ -404,7 +405,7 @@ final class NewStarts {
             Warming.class,
             first,
             directory,
-            options.clients(),
+            options.client(first),
             options.lab(),
             Integer.toString(millis));
     area.note(directory, fork.handle());

@@ -2,7 +2,6 @@ package org.rackbench.harness.runner;
 
 import java.io.IOException;
 import java.nio.file.FileSystemException;
-import java.nio.file.Files;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
@@ -17,10 +16,10 @@ import org.rackbench.harness.trial.PlannedTrial;
 
 /**
  * Runs the trials of a plan that are not sealed yet, each in a fresh JVM, and seals them. A trial
- * that a fault of the lab spoilt is repeated; one whose servers stay away is put off.
+ * that a fault of the lab spoilt is repeated; one whose servers stay away is deferred.
  *
  * <p>Exit status: 0 all trials are sealed, or SIGTERM stopped the runner; 2 bad input; 3 a fault of
- * this node (no space, no permission, no memory) or of the runner; 4 some trials are put off; 5
+ * this node (no space, no permission, no memory) or of the runner; 4 some trials are deferred; 5
  * {@code --until} has come. The same command continues where it stopped.
  */
 public final class Runner {
@@ -52,16 +51,15 @@ public final class Runner {
         options.group() == null
             ? plan.between(options.first(), options.last())
             : plan.group(options.group());
-    ServingNodes nodes = new ServingNodes(LabFile.read(options.lab()));
+    LabFile lab = LabFile.read(options.lab());
+    ServingNodes nodes = new ServingNodes(lab);
+    Programs programs = new Programs(options, lab);
     for (PlannedTrial trial : trials) {
-      if (!Files.isDirectory(options.clients().resolve(trial.client()))) {
-        throw new BadInput(
-            "%s: no such client directory (trial %s); deploy the clients to this node"
-                .formatted(options.clients().resolve(trial.client()), trial.id()));
-      }
+      options.client(trial); // refuses what is not deployed
       if (nodes.healthPort() != 0) {
         nodes.of(trial); // refuses what no node serves
       }
+      programs.check(trial);
     }
     // Counted on from here by a clock that nobody sets.
     this.nanosToDeadline =
@@ -116,7 +114,7 @@ public final class Runner {
       int open = open().size();
       System.out.printf("%d of %d trials to run%n", open, state.total());
       runThrough(PlannedTrial::isCounted, open);
-      // After all that count, also after those that were put off.
+      // After all that count, also after those that were deferred.
       runThrough(PlannedTrial::isCaptured, open);
       runThrough(PlannedTrial::isProfiled, open);
       endProfiling();
@@ -131,7 +129,7 @@ public final class Runner {
     return trials.stream().filter(trial -> !area.isSealed(trial.id())).toList();
   }
 
-  /** Runs the open trials of one kind; what is put off is tried twice. */
+  /** Runs the open trials of one kind; what is deferred is tried twice. */
   private void runThrough(Predicate<PlannedTrial> kind, int all)
       throws IOException, InterruptedException {
     for (int round = 1; round <= 2; round++) {
@@ -147,8 +145,8 @@ public final class Runner {
   }
 
   /**
-   * Starts the services anew that have had a profiler. When that fails, or somebody kills the
-   * runner before it, whichever runner next meets such a service does so.
+   * Restarts the services that have had a profiler. When that fails, or somebody kills the runner
+   * before it, whichever runner next meets such a service does so.
    */
   private void endProfiling() throws IOException, InterruptedException {
     for (PlannedTrial trial : trials) {
@@ -161,7 +159,7 @@ public final class Runner {
     }
   }
 
-  /** Makes attempts at a trial until it is sealed, is put off, or no trial may start any more. */
+  /** Makes attempts at a trial until it is sealed, is deferred, or no trial may start any more. */
   private void run(PlannedTrial trial, int all) throws IOException, InterruptedException {
     for (int spoilt = 0; spoilt <= options.retries(); spoilt++) {
       final long turn = System.nanoTime();
@@ -188,7 +186,7 @@ public final class Runner {
 
   private void putOff(PlannedTrial trial, String reason) throws IOException {
     if (!reason.equals(putOff.put(trial.id(), reason))) {
-      System.out.printf("%s put off: %s%n", trial.id(), reason);
+      System.out.printf("%s deferred: %s%n", trial.id(), reason);
       state.putOff(putOff);
     }
   }
@@ -218,7 +216,7 @@ public final class Runner {
     }
     state.become(
         "finished",
-        "%d of %d trials are put off, the first, %s: %s"
+        "%d of %d trials are deferred, the first, %s: %s"
             .formatted(open.size(), state.total(), open.get(0).id(), putOff.get(open.get(0).id())));
     return PUT_OFF;
   }

@@ -1,5 +1,6 @@
 package org.rackbench.harness.runner;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
@@ -7,25 +8,28 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.rackbench.harness.trial.BadInput;
+import org.rackbench.harness.trial.PlannedTrial;
 
 /**
  * The runner's command line.
  *
+ * @param clients where the directories of clients are looked for
  * @param first id of the first trial to run, or null for the plan's first
  * @param last id of the last one, or null
  * @param group file that lists the ids to run, or null for all of them
  * @param retries how often a trial that a fault of the lab spoilt is repeated
  * @param lookSeconds time between two looks at the servers while a trial runs
- * @param recoverSeconds how long to wait for what does not answer before going on without it
- * @param without names of nodes that are not used; trials that need them are put off
+ * @param recoverSeconds how long to wait for what does not answer before skipping it
+ * @param without names of nodes that are not used; trials that need them are deferred
  * @param until no trial starts after it; null: no limit
  * @param freeMegabytes room that this node and the servers must have before a trial, in MiB
  */
 record RunnerOptions(
     Path run,
     Path lab,
-    Path clients,
+    List<Path> clients,
     Path lock,
     String first,
     String last,
@@ -39,13 +43,14 @@ record RunnerOptions(
 
   private static final String USAGE =
       """
-      usage: java -cp 'HARNESS/*' org.rackbench.harness.runner.Runner --run DIR --lab FILE --clients DIR
+      usage: java -cp 'HARNESS/*' org.rackbench.harness.runner.Runner --run DIR --lab FILE --clients DIRS
                   [--lock FILE] [--first ID] [--last ID] | [--group FILE]
                   [--retries N] [--look SECONDS] [--recover SECONDS] [--without NAMES]
                   [--until INSTANT] [--free-mb N]
         --run      directory of the run, with plan.jsonl in it
         --lab      lab.json, handed to the clients
-        --clients  directory with one directory of jars for each client
+        --clients  directories, joined by colons, with one directory for each client: of jars, or
+                   with a manifest
         --lock     lock file of this node (default /run/rackbench/runner.lock)
         --first, --last  only the trials from one id to the other, in plan order
         --group    only the trials whose ids the file lists, one a line
@@ -53,13 +58,13 @@ record RunnerOptions(
         --look     seconds between two looks at the servers while a trial runs; each look may
                    disturb the calls a little (default 30)
         --recover  how long to wait for a node or service that does not answer before the
-                   trials that need it are put off (default 600)
+                   trials that need it are deferred (default 600)
         --without  nodes to leave out, their names joined by commas; the trials that need them
-                   are put off
+                   are deferred
         --until    no trial starts after it, UTC, as 2026-03-02T06:00:00Z (default: no limit)
         --free-mb  MiB that must be free here and on the servers before a trial (default 0)
       exit status: 0 all is sealed, or stopped by SIGTERM; 2 bad input; 3 a fault of this node;
-        4 some trials are put off; 5 --until came first. The same command goes on.""";
+        4 some trials are deferred; 5 --until came first. The same command goes on.""";
 
   private static final Set<String> NAMES =
       Set.of(
@@ -99,7 +104,7 @@ record RunnerOptions(
     return new RunnerOptions(
         path(given.get("--run")),
         path(given.get("--lab")),
-        path(given.get("--clients")),
+        Stream.of(given.get("--clients").split(":")).map(RunnerOptions::path).toList(),
         path(given.getOrDefault("--lock", "/run/rackbench/runner.lock")),
         given.get("--first"),
         given.get("--last"),
@@ -110,6 +115,25 @@ record RunnerOptions(
         Set.copyOf(List.of(given.getOrDefault("--without", "").split(","))),
         instant(given.get("--until")),
         whole(given, "--free-mb", 0));
+  }
+
+  /** Returns the directory of a client; throws {@link BadInput} without one, or with two. */
+  Path client(PlannedTrial trial) {
+    List<Path> found =
+        clients.stream()
+            .map(place -> place.resolve(trial.client()))
+            .filter(Files::isDirectory)
+            .toList();
+    if (found.isEmpty()) {
+      throw new BadInput(
+          "%s: no such client directory (trial %s); deploy the clients to this node"
+              .formatted(clients.get(0).resolve(trial.client()), trial.id()));
+    } else if (found.size() > 1) {
+      throw new BadInput(
+          "%s and %s are clients of the same name; give the program another one"
+              .formatted(found.get(0), found.get(1)));
+    }
+    return found.get(0);
   }
 
   private static Path path(String text) {

@@ -10,7 +10,7 @@ import org.rackbench.harness.trial.Json;
 
 /**
  * What the services of trials run with, as their nodes read it from the running parts. A node is
- * asked after a trial, and again only when one of its services was started anew since.
+ * asked after a trial, and again only when one of its services was restarted since.
  */
 final class ServiceSettings implements Observer {
 

@@ -4,9 +4,12 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.rackbench.harness.api.ServerOutOfMemory;
+import org.rackbench.harness.program.ProgramTrial;
+import org.rackbench.harness.trial.BadInput;
 import org.rackbench.harness.trial.CallLog;
 import org.rackbench.harness.trial.Capture;
 import org.rackbench.harness.trial.Json;
@@ -64,26 +67,46 @@ final class TrialRecord {
     }
     switch (fork.exitStatus()) {
       case 0 -> {
-        Map<String, Object> result = Json.read(attempt.resolve(Trial.RESULT));
-        String outcome = (String) result.get("outcome");
-        return new TrialRecord(trial, attempt, result, outcome, (String) result.get("reason"));
+        Map<String, Object> result = result(attempt);
+        if (result.get("outcome") instanceof String outcome
+            && result.get("reason") instanceof String reason) {
+          return new TrialRecord(trial, attempt, result, outcome, reason);
+        }
+        return withoutResult(trial, attempt, fork);
       }
       case Trial.EXIT_MEMORY -> {
         String reason =
-            "the client's JVM ran out of memory (heap %d MiB)".formatted(trial.heapMegabytes());
+            fork.isProgram()
+                ? "what the command left could not be read: the runner ran out of memory"
+                : "the client's JVM ran out of memory (heap %d MiB)"
+                    .formatted(trial.heapMegabytes());
         String named = ServerOutOfMemory.reason(fork.lastLine(), reason);
         return new TrialRecord(trial, attempt, none, "oom", named);
       }
       case Trial.EXIT_IO ->
           throw new IOException("the trial's JVM could not write its log: " + fork.lastLine());
       default -> {
-        String words = fork.lastLine();
-        String reason =
-            "the JVM ended with status %d before it left a result%s"
-                .formatted(fork.exitStatus(), words.isEmpty() ? ", without a word" : ": " + words);
-        return new TrialRecord(trial, attempt, none, Trial.FAILED, reason);
+        return withoutResult(trial, attempt, fork);
       }
     }
+  }
+
+  /** Returns what the JVM left, or nothing: a client may end its JVM, or overwrite the file. */
+  private static Map<String, Object> result(Path attempt) throws IOException {
+    try {
+      return Json.read(attempt.resolve(Trial.RESULT));
+    } catch (BadInput e) {
+      return Map.of();
+    }
+  }
+
+  private static TrialRecord withoutResult(PlannedTrial trial, Path attempt, Fork fork)
+      throws IOException {
+    String words = fork.lastLine();
+    String reason =
+        "the JVM ended with status %d before it left a result%s"
+            .formatted(fork.exitStatus(), words.isEmpty() ? ", without a word" : ": " + words);
+    return new TrialRecord(trial, attempt, Map.of(), Trial.FAILED, reason);
   }
 
   /**
@@ -198,7 +221,8 @@ final class TrialRecord {
             "captured", trial.isCaptured(),
             "parts", Files.exists(attempt.resolve(Trial.PARTS)) ? sealed(Trial.PARTS) : null,
             "capture", trial.isCaptured() ? captured() : null,
-            "imported", null);
+            "imported", null,
+            "program", result.get("program") instanceof Map<?, ?> said ? program(said) : null);
     if (result.containsKey("arrival")) {
       record.put("arrival", result.get("arrival"));
     }
@@ -221,6 +245,21 @@ final class TrialRecord {
     return capture;
   }
 
+  /** Returns what is known of the command of a program, with the seal of its summary. */
+  private Map<String, Object> program(Map<?, ?> said) throws IOException {
+    Map<String, Object> program = new LinkedHashMap<>();
+    said.forEach((key, value) -> program.put(key.toString(), value));
+    Path file = attempt.resolve(ProgramTrial.SUMMARY);
+    if (said.get("summary") instanceof Map<?, ?> numbers && Files.exists(file)) {
+      Map<String, Object> summary = new LinkedHashMap<>();
+      numbers.forEach((key, value) -> summary.put(key.toString(), value));
+      summary.put("file", ProgramTrial.SUMMARY);
+      summary.put("sha256", FileSeal.of(file).sha256());
+      program.put("summary", summary);
+    }
+    return program;
+  }
+
   /** Returns what a file of rows under a header line is proven against. */
   private Map<String, Object> sealed(String name) throws IOException {
     FileSeal seal = FileSeal.of(attempt.resolve(name));
@@ -237,6 +276,9 @@ final class TrialRecord {
 
   /** Returns what is known of a JVM that left no result: it is of the same JDK as the runner. */
   private Map<String, Object> ownJvm(Fork fork) {
+    if (fork.isProgram()) {
+      return Map.of();
+    }
     return Json.of(
         "version", System.getProperty("java.runtime.version"),
         "vendor", System.getProperty("java.vendor"),

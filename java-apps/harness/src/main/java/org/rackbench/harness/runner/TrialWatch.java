@@ -42,7 +42,7 @@ final class TrialWatch {
 
   /** Looks once and returns whether the trial is spoilt. */
   boolean isSpoilt() {
-    Look look; // without a server too: a node samples what is used only while it is looked at
+    Look look; // without a server too: a node samples what is used only while it is polled
     try {
       look = lab.look(trial);
     } catch (IOException e) {

@@ -20,6 +20,7 @@ import java.util.concurrent.Executors;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.rackbench.harness.program.Leftovers;
 import org.rackbench.harness.trial.Durable;
 import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.RunnerWatch;
@@ -198,6 +199,7 @@ final class WorkArea {
   private void clear(Path stale) throws IOException {
     Matcher name = ATTEMPT.matcher(stale.getFileName().toString());
     endJvm(stale);
+    Leftovers.kill(stale);
     if (!name.matches() || isSealed(name.group(1))) {
       Durable.remove(stale);
       return;

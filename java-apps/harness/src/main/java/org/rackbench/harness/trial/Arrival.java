@@ -40,7 +40,6 @@ public record Arrival(double rate, boolean isPoisson, double leadSeconds) {
       return new Arrival(
           rate.doubleValue(), "poisson".equals(said.get("spacing")), lead.doubleValue());
     }
-    throw new BadInput(
-        "%s: 'arrival' is %s, not %s; make the plan anew".formatted(where, value, HOW));
+    throw new BadInput("%s: 'arrival' is %s, not %s; make a new plan".formatted(where, value, HOW));
   }
 }

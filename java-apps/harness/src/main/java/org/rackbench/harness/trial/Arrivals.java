@@ -58,7 +58,7 @@ final class Arrivals {
       }
       offset += arrival.isPoisson() ? -Math.log1p(-random.nextDouble()) * gap : gap;
     }
-    drawn.add(Math.round(offset)); // where the sequence begins anew
+    drawn.add(Math.round(offset)); // where the sequence restarts
     this.offsets = drawn.build().toArray();
     this.lead = before;
     this.late = new long[counted];

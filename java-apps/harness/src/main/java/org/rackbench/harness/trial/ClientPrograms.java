@@ -27,7 +27,7 @@ final class ClientPrograms {
     }
     if (!classes.containsKey(name)) {
       throw new IllegalStateException(
-          "no jar of the client names '%s' in %s, only %s; name the class there and build anew"
+          "no jar of the client names '%s' in %s, only %s; name the class there and build again"
               .formatted(name, FILE, new TreeSet<>(classes.stringPropertyNames())));
     }
     return Class.forName(classes.getProperty(name))

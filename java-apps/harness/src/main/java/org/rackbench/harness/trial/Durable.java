@@ -5,9 +5,11 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.stream.Stream;
 
 /**
@@ -75,9 +77,15 @@ public final class Durable {
     }
   }
 
-  /** Removes a directory and all that is in it; no error when it is not there. */
+  /**
+   * Removes a directory and all that is in it; no error when it is not there. A link in it is
+   * removed, and what it leads to stays. What a program made unwritable goes too.
+   */
   public static void remove(Path directory) throws IOException {
-    if (Files.isDirectory(directory)) {
+    if (isDirectory(directory)) {
+      if (!Files.isWritable(directory) || !Files.isExecutable(directory)) {
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwx------"));
+      }
       empty(directory);
       Files.delete(directory);
     }
@@ -87,12 +95,16 @@ public final class Durable {
   public static void empty(Path directory) throws IOException {
     try (Stream<Path> entries = Files.list(directory)) {
       for (Path entry : entries.toList()) {
-        if (Files.isDirectory(entry)) {
+        if (isDirectory(entry)) {
           remove(entry);
         } else {
           Files.delete(entry);
         }
       }
     }
+  }
+
+  private static boolean isDirectory(Path path) {
+    return Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS);
   }
 }

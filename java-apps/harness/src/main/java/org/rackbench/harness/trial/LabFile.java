@@ -59,6 +59,47 @@ public final class LabFile implements Lab {
     return text(root.get("broker"), "broker.", key);
   }
 
+  /** Returns what is known of each node that serves, by its name. */
+  public Map<String, Object> endpoints() {
+    Map<String, Object> endpoints = new LinkedHashMap<>();
+    if (root.get("endpoints") instanceof Map<?, ?> said) {
+      said.forEach((name, endpoint) -> endpoints.put(name.toString(), endpoint));
+    } else {
+      addEndpoint(endpoints, root.get("broker"));
+      if (root.get("workers") instanceof List<?> workers) {
+        workers.forEach(worker -> addEndpoint(endpoints, worker));
+      }
+    }
+    return endpoints;
+  }
+
+  private static void addEndpoint(Map<String, Object> endpoints, Object node) {
+    if (node instanceof Map<?, ?> map && map.get("name") != null) {
+      endpoints.put(map.get("name").toString(), endpoint(map));
+    }
+  }
+
+  private static Map<String, Object> endpoint(Map<?, ?> node) {
+    Map<String, Object> endpoint = new LinkedHashMap<>();
+    node.forEach((key, value) -> endpoint.put(key.toString(), value));
+    endpoint.remove("services");
+    if (endpoint.get("axis_url") != null) {
+      endpoint.putIfAbsent("url", endpoint.get("axis_url"));
+    }
+    return endpoint;
+  }
+
+  /** Returns what is known of the first {@code count} workers, or of as many as there are. */
+  public List<Object> workerEndpoints(int count) {
+    List<Object> endpoints = new ArrayList<>();
+    for (Object worker : root.get("workers") instanceof List<?> list ? list : List.of()) {
+      if (endpoints.size() < count && worker instanceof Map<?, ?> map) {
+        endpoints.add(endpoint(map));
+      }
+    }
+    return endpoints;
+  }
+
   /** Returns the first {@code count} workers; throws {@link BadInput} when there are fewer. */
   public List<?> workers(int count) {
     List<?> workers = root.get("workers") instanceof List<?> list ? list : List.of();

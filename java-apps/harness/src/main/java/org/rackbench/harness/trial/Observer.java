@@ -5,7 +5,7 @@ package org.rackbench.harness.trial;
  * own while all client threads go on with uncounted calls, so it may take its time and no thread
  * waits for it.
  */
-interface Observer {
+public interface Observer {
 
   /** All threads are warm; none has begun to measure. */
   default void before() {}

@@ -40,7 +40,7 @@ public record PlannedTrial(
    */
   public static PlannedTrial of(Map<String, Object> line, String where) {
     if (whole(line, "schema", where, 1) != 1) {
-      throw new BadInput(where + ": schema is not 1; make the plan anew with this version");
+      throw new BadInput(where + ": schema is not 1; make a new plan with this version");
     }
     PlannedTrial trial =
         new PlannedTrial(
@@ -71,11 +71,11 @@ public record PlannedTrial(
       throw new BadInput(
           where
               + ": 'needs' must be a list of services and 'servers' a whole number > 0;"
-              + " make the plan anew");
+              + " make a new plan");
     }
     if (trial.leastOk() < 0 || trial.leastOk() > 1) {
       throw new BadInput(
-          "%s: 'least_ok' is %s, not a share of 0 to 1; make the plan anew"
+          "%s: 'least_ok' is %s, not a share of 0 to 1; make a new plan"
               .formatted(where, line.get("least_ok")));
     }
     if (trial.drawing() < 1 || trial.drawing() > NEWEST_DRAWING) {
@@ -84,7 +84,7 @@ public record PlannedTrial(
               .formatted(where, line.get("drawing"), NEWEST_DRAWING));
     }
     if (trial.shift() < 0) {
-      throw new BadInput(where + ": 'shift' is not a whole number >= 0; make the plan anew");
+      throw new BadInput(where + ": 'shift' is not a whole number >= 0; make a new plan");
     }
     return trial;
   }
@@ -119,7 +119,7 @@ public record PlannedTrial(
     return line.get("block") instanceof Integer block ? block : 0;
   }
 
-  /** Returns whether the services are started anew for the trial's block. */
+  /** Returns whether the services are restarted for the trial's block. */
   public boolean isRestartedForBlock() {
     return isProfiled() || "block".equals(line.get("restart")) && !isCaptured();
   }
@@ -195,7 +195,7 @@ public record PlannedTrial(
       return text;
     }
     throw new BadInput(
-        "%s: '%s' is %s, not a name of [a-z0-9.-]; make the plan anew"
+        "%s: '%s' is %s, not a name of [a-z0-9.-]; make a new plan"
             .formatted(where, key, line.get(key)));
   }
 
@@ -207,7 +207,7 @@ public record PlannedTrial(
       return ((Number) value).longValue();
     }
     throw new BadInput(
-        "%s: '%s' is %s, not a whole number >= %d; make the plan anew"
+        "%s: '%s' is %s, not a whole number >= %d; make a new plan"
             .formatted(where, key, value, minimum));
   }
 }

@@ -33,11 +33,19 @@ public final class RunnerWatch {
   private final Map<Integer, CountDownLatch> samples =
       Map.of(BEGIN, new CountDownLatch(1), END, new CountDownLatch(1));
 
-  private RunnerWatch() {}
+  private final Runnable last;
 
-  /** Ends this JVM when the runner has died: only then is the end of standard input reached. */
-  static RunnerWatch start() {
-    RunnerWatch watch = new RunnerWatch();
+  private RunnerWatch(Runnable last) {
+    this.last = last;
+  }
+
+  /**
+   * Ends this JVM when the runner has died: only then is the end of standard input reached.
+   *
+   * @param last what is done before that
+   */
+  public static RunnerWatch start(Runnable last) {
+    RunnerWatch watch = new RunnerWatch(last);
     Thread thread = new Thread(watch::read, "runner-watch");
     thread.setDaemon(true);
     thread.start();
@@ -54,11 +62,30 @@ public final class RunnerWatch {
     } catch (IOException e) {
       // as good as its end
     }
+    last.run();
     Runtime.getRuntime().halt(EXIT_RUNNER_GONE);
   }
 
+  /**
+   * Ignores SIGTERM. A runner that is asked to stop lets the running trial end, and a signal to the
+   * whole process group reaches this JVM too.
+   */
+  public static void outliveSigterm() {
+    CountDownLatch never = new CountDownLatch(1);
+    Runtime.getRuntime()
+        .addShutdownHook(
+            new Thread(
+                () -> {
+                  try {
+                    never.await();
+                  } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                  }
+                }));
+  }
+
   /** Who tells the runner of the measured phase, from the trial's work directory. */
-  Observer teller(Path work) {
+  public Observer teller(Path work) {
     Path file = work.resolve(MEASURING);
     return new Observer() {
       @Override

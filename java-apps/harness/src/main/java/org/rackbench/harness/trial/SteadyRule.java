@@ -6,7 +6,7 @@ import java.util.Arrays;
  * Whether the times of warm-up calls have become steady: an equivalence test of the median of the
  * last third of the calls so far against that of the third before it. They are steady when the
  * interval of the ratio of the two medians lies within {@code 1 / (1 + steady)} and {@code 1 +
- * steady}, so <em>steady</em> is never said for want of calls: noise widens the interval.
+ * steady}, so <em>steady</em> never follows from too few calls: noise widens the interval.
  *
  * <p>Interim analyses are made after {@code least} calls of each thread, then after half as many
  * again each time, at last after {@code most}. The interval reaches 2.7 standard errors to each

@@ -10,7 +10,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.rackbench.harness.api.Client;
 import org.rackbench.harness.api.Setting;
@@ -88,8 +87,8 @@ public final class Trial {
    * open while it lives.
    */
   public static void main(String[] args) {
-    RunnerWatch runner = RunnerWatch.start();
-    finishDespiteSigterm();
+    RunnerWatch runner = RunnerWatch.start(() -> {});
+    RunnerWatch.outliveSigterm();
     int status;
     try {
       Path work = Path.of(args[0]);
@@ -231,7 +230,14 @@ public final class Trial {
   }
 
   private long reserveNanos() {
-    return Math.min(boundNanos() / RESERVES_IN_BOUND, TimeUnit.SECONDS.toNanos(MOST_RESERVE_S));
+    return reserveNanos(plan.timeoutSeconds());
+  }
+
+  /** Returns how many nanoseconds of a trial's bound are kept for writing its log. */
+  public static long reserveNanos(int boundSeconds) {
+    return Math.min(
+        TimeUnit.SECONDS.toNanos(boundSeconds) / RESERVES_IN_BOUND,
+        TimeUnit.SECONDS.toNanos(MOST_RESERVE_S));
   }
 
   private String outcome() {
@@ -351,23 +357,5 @@ public final class Trial {
             ManagementFactory.getGarbageCollectorMXBeans().stream()
                 .map(GarbageCollectorMXBean::getName)
                 .toList());
-  }
-
-  /**
-   * Ignores SIGTERM. A runner that is asked to stop lets the running trial end, and a signal to the
-   * whole process group reaches this JVM too.
-   */
-  private static void finishDespiteSigterm() {
-    CountDownLatch never = new CountDownLatch(1);
-    Runtime.getRuntime()
-        .addShutdownHook(
-            new Thread(
-                () -> {
-                  try {
-                    never.await();
-                  } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt();
-                  }
-                }));
   }
 }

@@ -31,11 +31,11 @@ public final class Warming {
 
   /**
    * Takes the work directory, the lab file and the milliseconds for which the threads of each trial
-   * call as arguments. A longer call is waited for, as a server that is left in the midst of it
+   * call as arguments. A longer call is waited for, as a server that is left in the middle of it
    * would still be busy. Ends with another status than 0 at the first call that fails.
    */
   public static void main(String[] args) {
-    RunnerWatch.start();
+    RunnerWatch.start(() -> {});
     Path work = Path.of(args[0]);
     long nanos = TimeUnit.MILLISECONDS.toNanos(Long.parseLong(args[2]));
     int status = 0;

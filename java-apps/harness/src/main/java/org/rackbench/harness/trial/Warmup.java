@@ -55,8 +55,7 @@ public record Warmup(int least, int most, double steady, double leastSeconds) {
         && leastSeconds(rule) >= 0) {
       return new Warmup(least, most, steady.doubleValue(), leastSeconds(rule));
     }
-    throw new BadInput(
-        "%s: 'warmup' is %s, not %s; make the plan anew".formatted(where, value, HOW));
+    throw new BadInput("%s: 'warmup' is %s, not %s; make a new plan".formatted(where, value, HOW));
   }
 
   /** Returns the least seconds of a rule, 0 without them, or -1 when they are no such number. */

@@ -165,7 +165,7 @@ final class Nodes implements AutoCloseable {
     flapping = true;
   }
 
-  /** Tomcat of {@code node} ends and begins anew right before the node is asked that often. */
+  /** Tomcat of {@code node} ends and restarts right before the node is asked that often. */
   synchronized void restartBeforeRequest(String node, int request) {
     requestsLeft.put(node, request);
   }
@@ -212,7 +212,7 @@ final class Nodes implements AutoCloseable {
     services.get(service).put("profiled", true);
   }
 
-  /** Returns each {@code service on node} that was started anew by a signed request. */
+  /** Returns each {@code service on node} that was restarted by a signed request. */
   synchronized List<String> newStarts() {
     return List.copyOf(newStarts);
   }

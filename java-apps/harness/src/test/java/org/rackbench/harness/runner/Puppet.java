@@ -44,6 +44,7 @@ public final class Puppet implements Client, Caller {
             "hang-at-close",
             "killed",
             "crash",
+            "end",
             "late",
             "flood",
             "one-late",
@@ -86,6 +87,7 @@ public final class Puppet implements Client, Caller {
       case "mixed" -> failAt3And4();
       case "killed" -> signalSelf("KILL");
       case "crash" -> signalSelf("ABRT");
+      case "end" -> Runtime.getRuntime().halt(0);
       case "late" -> beLate();
       case "flood" -> flood();
       case "one-late" -> {

@@ -151,7 +151,7 @@ class RunnerHealthTest extends RunnerInLab {
     assertEquals("ok", bench.trial("t2").get("outcome"));
     assertEquals("ok", bench.trial("t4").get("outcome"));
     String reason = bench.state().get("reason").toString();
-    assertTrue(reason.startsWith("2 of 4 trials are put off, the first, t1: worker2"), reason);
+    assertTrue(reason.startsWith("2 of 4 trials are deferred, the first, t1: worker2"), reason);
     List<?> putOff = (List<?>) bench.state().get("put_off");
     assertEquals(2, putOff.size());
     assertTrue(putOff.get(1).toString().contains("id=t3"), putOff.toString());

@@ -248,6 +248,16 @@ class RunnerOutcomeTest {
   }
 
   @Test
+  void aClientThatEndsItsJvmWithoutAResultIsAFailedTrial() throws Exception {
+    bench.plan("t1", "end");
+    bench.plan("t2", "ok");
+    Bench.Ended runner = bench.runner();
+    assertEquals(0, runner.status(), runner.output());
+    assertOutcome("t1", "failed", "the JVM ended with status 0 before it left a result");
+    assertOutcome("t2", "ok", "");
+  }
+
+  @Test
   void aClientThatHangsWhenItIsClosedLosesNoCall() throws Exception {
     bench.plan("t1", "hang-at-close", Map.of("timeout_s", 15));
     assertEquals(0, bench.runner().status());

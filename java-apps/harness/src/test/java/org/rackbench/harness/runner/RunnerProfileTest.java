@@ -65,7 +65,7 @@ class RunnerProfileTest extends RunnerInLab {
     plan("p1-t1", 1, true);
     Files.writeString(root.resolve("restart.password"), "another");
     Bench.Ended ended = bench.runner();
-    assertEquals(4, ended.status(), "it cannot start the service anew either");
+    assertEquals(4, ended.status(), "it cannot restart the service either");
     Files.writeString(root.resolve("restart.password"), "a password");
     run();
     Map<?, ?> client = (Map<?, ?>) ((List<?>) bench.trial("p1-t1").get("profiles")).get(0);

@@ -79,7 +79,7 @@ class RunnerResourcesTest extends RunnerInLab {
         List.of(
             sample(begin, "a", 100, 10, 5000),
             sample(begin + 2 * SECOND, "a", 500_100, 11, 7250),
-            sample(begin + 3 * SECOND, "b", 600_000, 12, 7250), // started anew
+            sample(begin + 3 * SECOND, "b", 600_000, 12, 7250), // restarted
             sample(begin + 4 * SECOND, "b", 10, 13, 7250), // the counter went back
             sample(begin + 5 * SECOND, "b", 20, 14, null));
     nodes.use("worker1", told(begin, "one", Json.of("tomcat", tomcat, "", node)));

@@ -44,8 +44,8 @@ class TrialRecordTest {
     Map<String, Object> result = Json.of("outcome", "ok", "reason", "", "errors", List.of());
     result.putAll(more);
     Files.write(attempt.resolve(Trial.RESULT), Json.bytes(result));
-    Path clients = root.resolve("clients");
-    Fork fork = Fork.start(Program.class, trial, attempt, clients, root.resolve("lab.json"));
+    Path client = root.resolve("clients/" + Bench.CLIENT);
+    Fork fork = Fork.start(Program.class, trial, attempt, client, root.resolve("lab.json"));
     assertEquals(Fork.End.ENDED, fork.await(60, 60, () -> false));
     write(TrialRecord.of(trial, attempt, fork, false), fork);
     TrialSchema.check(attempt.resolve("trial.json"));
@@ -78,7 +78,7 @@ class TrialRecordTest {
     Map<String, Object> record = written(Map.of());
     assertEquals(2, record.get("schema"));
     assertEquals("", record.get("restart")); // the plan of an earlier version does not say
-    for (String key : List.of("phases", "parts", "resources", "capture", "left_work")) {
+    for (String key : List.of("phases", "parts", "resources", "capture", "left_work", "program")) {
       assertTrue(record.containsKey(key), key);
       assertNull(record.get(key), key);
     }

@@ -68,7 +68,7 @@ final class HelloHttpCaller implements Caller {
       parts.begin(Part.REST);
       return said;
     } catch (IOException | RuntimeException e) {
-      connection.close(); // the next prepare opens it anew
+      connection.close(); // the next prepare opens it again
       throw e;
     }
   }

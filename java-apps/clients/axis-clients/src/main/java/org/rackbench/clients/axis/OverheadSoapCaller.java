@@ -63,7 +63,7 @@ final class OverheadSoapCaller implements Caller {
       connection.finish();
       parts.begin(Part.REST);
     } catch (IOException | RuntimeException e) {
-      connection.close(); // the next prepare opens it anew
+      connection.close(); // the next prepare opens it again
       throw e;
     }
   }

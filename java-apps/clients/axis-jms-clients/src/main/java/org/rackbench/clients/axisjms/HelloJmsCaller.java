@@ -86,7 +86,7 @@ final class HelloJmsCaller implements Caller {
       return said;
     } catch (AxisFault e) {
       boolean lost = transport.isLost();
-      transport.close(); // the next prepare opens it anew
+      transport.close(); // the next prepare opens it again
       if (lost) {
         throw new IOException("lost the broker; look at its journal", e);
       }

@@ -71,7 +71,7 @@ final class HttpCaller implements Caller {
       socket.getOutputStream().write(request);
       readResponse(socket.getInputStream());
     } catch (IOException e) {
-      socket.close(); // the next prepare connects anew
+      socket.close(); // the next prepare connects again
       throw e;
     }
   }

@@ -75,7 +75,7 @@ final class OverheadTcpCaller implements Caller {
       socket.close();
       throw new IOException(server + " closed the connection within a reply", e);
     } catch (IOException e) {
-      socket.close(); // the next prepare connects anew
+      socket.close(); // the next prepare connects again
       throw e;
     }
   }

@@ -45,7 +45,7 @@ final class Conversation {
       OutputStream out = socket.getOutputStream();
       while (in.read() >= 0) {
         lastMove = System.nanoTime();
-        // made anew each time, as the SOAP service makes its reply
+        // made again for each request, as the SOAP service makes its reply
         out.write(frame(ReplyText.bytes(size)));
         lastMove = System.nanoTime();
       }

@@ -7,7 +7,7 @@ import java.util.Locale;
  * The bytes of one HTTP exchange as they pass the socket. The frames of chunked transfer count as
  * header, so that a body is as long as its message, however it is sent. Used by one thread at a
  * time. The beginning of a message is kept and told apart when somebody asks, after the timed call;
- * of a longer one only the head and the frames are looked at while it passes.
+ * of a longer one it reads only the head and the frames while it passes.
  */
 public final class WireBytes {
 

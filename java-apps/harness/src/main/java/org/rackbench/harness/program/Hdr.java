@@ -1,0 +1,85 @@
+package org.rackbench.harness.program;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.Base64;
+import java.util.concurrent.TimeUnit;
+import java.util.zip.DataFormatException;
+import org.HdrHistogram.Histogram;
+
+/**
+ * The form {@code hdr}: a log of HdrHistogram, format 1.2 or 1.3. Its values are nanoseconds, so
+ * that the largest value of an interval is a million times the {@code Interval_Max} beside it.
+ */
+final class Hdr implements Form.Reader {
+
+  private static final int COLUMNS = 4;
+  private static final int DIGITS = 3;
+  private static final double NANOS_A_MILLI = 1e6;
+
+  /** Interval_Max has three digits behind the point, and the largest value that of its bucket. */
+  private static final double RATIO_SHARE = 0.02;
+
+  private static final double SHORTEST_MILLIS = 0.1;
+
+  /**
+   * A line of the log.
+   *
+   * @param begin in seconds, of whatever clock
+   * @param seconds its length
+   */
+  private record Interval(double begin, double seconds, Histogram values) {}
+
+  @Override
+  public Summary read(Path output, CallFile calls) throws IOException, UnreadableOutput {
+    Histogram all = new Histogram(DIGITS);
+    double from = Double.POSITIVE_INFINITY;
+    double to = Double.NEGATIVE_INFINITY;
+    try (Lines lines = new Lines(output)) {
+      for (String line = lines.next(); line != null; line = lines.next()) {
+        if (!line.isBlank() && !line.startsWith("#") && !line.startsWith("\"StartTimestamp\"")) {
+          Interval interval = interval(lines.where(), line);
+          all.add(interval.values());
+          from = Math.min(from, interval.begin());
+          to = Math.max(to, interval.begin() + interval.seconds());
+        }
+      }
+    }
+    if (all.getTotalCount() == 0 || to <= from) {
+      throw new UnreadableOutput("it has no value");
+    } else if (all.getMaxValue() > calls.nanos() + TimeUnit.SECONDS.toNanos(1)) {
+      throw new UnreadableOutput(
+          "its largest value is %d, and the command ran for %d ns; values must be nanoseconds"
+              .formatted(all.getMaxValue(), calls.nanos()));
+    }
+    return new Summary(
+        all.getTotalCount(),
+        all.getMean() / NANOS_A_MILLI,
+        all.getValueAtPercentile(50) / NANOS_A_MILLI,
+        all.getValueAtPercentile(99) / NANOS_A_MILLI,
+        all.getMaxValue() / NANOS_A_MILLI,
+        all.getTotalCount() / (to - from));
+  }
+
+  private static Interval interval(String where, String line) throws UnreadableOutput {
+    String[] columns = line.replaceFirst("^Tag=[^,]*,", "").split(",");
+    if (columns.length != COLUMNS) {
+      throw new UnreadableOutput(where + " is no interval of a log of HdrHistogram");
+    }
+    try {
+      byte[] packed = Base64.getDecoder().decode(columns[3].strip());
+      Histogram values = Histogram.decodeFromCompressedByteBuffer(ByteBuffer.wrap(packed), 0);
+      double longest = Double.parseDouble(columns[2]);
+      double unit = values.getMaxValue() / longest / NANOS_A_MILLI;
+      if (longest >= SHORTEST_MILLIS && Math.abs(unit - 1) > RATIO_SHARE) {
+        throw new UnreadableOutput(
+            "%s: the largest value is %d, and Interval_Max says %s ms; values must be nanoseconds"
+                .formatted(where, values.getMaxValue(), columns[2]));
+      }
+      return new Interval(Double.parseDouble(columns[0]), Double.parseDouble(columns[1]), values);
+    } catch (RuntimeException | DataFormatException e) { // of all kinds, for other bytes
+      throw new UnreadableOutput("%s has no histogram (%s)".formatted(where, e));
+    }
+  }
+}

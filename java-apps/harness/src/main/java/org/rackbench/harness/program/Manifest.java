@@ -1,0 +1,172 @@
+package org.rackbench.harness.program;
+
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.rackbench.harness.trial.BadInput;
+import org.snakeyaml.engine.v2.api.Load;
+import org.snakeyaml.engine.v2.api.LoadSettings;
+import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
+
+/**
+ * {@code client.yml}, which makes a directory a client.
+ *
+ * @param directory where the manifest lies, and the command runs
+ * @param command the program and its arguments, as they are written
+ * @param form how the command says what it measured
+ */
+public record Manifest(Path directory, List<String> command, Form form) {
+
+  private static final String FILE = "client.yml";
+
+  private static final String HOW = "{command: [PROGRAM, ARGUMENT, ...], reads: FORM}";
+
+  /** In the directory of each client that is a Java class. */
+  private static final String JAR_OF_THE_KIT = "harness-api-*.jar";
+
+  /** An argument may name files of the system here: they are not data. */
+  private static final List<Path> OF_THE_KERNEL = List.of(Path.of("/dev"), Path.of("/proc"));
+
+  /** Returns whether a client's directory has a manifest. */
+  public static boolean isIn(Path directory) {
+    return Files.exists(directory.resolve(FILE));
+  }
+
+  /** Reads the manifest of a directory; throws {@link BadInput} when nothing can be run by it. */
+  public static Manifest read(Path directory) throws IOException {
+    Path file = directory.resolve(FILE);
+    try (DirectoryStream<Path> jars = Files.newDirectoryStream(directory, JAR_OF_THE_KIT)) {
+      if (jars.iterator().hasNext()) {
+        throw new BadInput(
+            "%s: a Java client of the kit has this name too; give the program another one"
+                .formatted(file));
+      }
+    }
+    Object content;
+    try {
+      content = new Load(LoadSettings.builder().build()).loadFromString(Files.readString(file));
+    } catch (YamlEngineException e) {
+      throw new BadInput(
+          "%s: cannot be read (%s); write %s"
+              .formatted(file, String.valueOf(e.getMessage()).lines().findFirst().orElse(""), HOW));
+    }
+    if (!(content instanceof Map<?, ?> keys) || !keys.keySet().equals(Set.of("command", "reads"))) {
+      throw new BadInput("%s: is %s; write %s".formatted(file, content, HOW));
+    }
+    Manifest manifest =
+        new Manifest(
+            directory.toRealPath(),
+            words(file, keys.get("command")),
+            form(file, keys.get("reads")));
+    manifest.checkProgram(file);
+    for (int i = 1; i < manifest.command.size(); i++) {
+      manifest.checkArgument(file, i);
+    }
+    return manifest;
+  }
+
+  private static List<String> words(Path file, Object command) {
+    List<String> words = new ArrayList<>();
+    for (Object word : command instanceof List<?> list ? list : List.of()) {
+      if (word instanceof String || word instanceof Integer || word instanceof Long) {
+        words.add(word.toString());
+      } else {
+        throw new BadInput("%s: command has %s; write it in quotes".formatted(file, word));
+      }
+    }
+    if (words.isEmpty() || words.get(0).isBlank()) {
+      throw new BadInput(
+          "%s: command is %s, not a list of a program and its arguments; write %s"
+              .formatted(file, command, HOW));
+    }
+    return List.copyOf(words);
+  }
+
+  private static Form form(Path file, Object word) {
+    for (Form form : Form.values()) {
+      if (form.word().equals(word)) {
+        return form;
+      }
+    }
+    throw new BadInput(
+        "%s: reads is %s; write one of %s".formatted(file, word, String.join(", ", Form.words())));
+  }
+
+  /** Checks that the program is there: in the client's directory, or on the node's path. */
+  private void checkProgram(Path file) throws IOException {
+    String program = command.get(0);
+    if (program.contains("/")) {
+      Path there = path(file, 0);
+      if (there.isAbsolute() || isOutside(there)) {
+        throw outside(file, 0, "write the bare name of a program of the system");
+      } else if (!Files.isExecutable(directory.resolve(there))) {
+        throw new BadInput(
+            "%s: command[0] is '%s', and there is no such file that may be executed"
+                .formatted(file, program));
+      }
+      checkLink(file, 0, there);
+      return;
+    }
+    for (String place : System.getenv().getOrDefault("PATH", "").split(":")) {
+      if (!place.isEmpty() && Files.isExecutable(Path.of(place, program))) {
+        return;
+      }
+    }
+    throw new BadInput(
+        "%s: command[0] is '%s', which is not installed on this node; add its package to"
+                .formatted(file, program)
+            + " bench_client_packages and run site.yml, or write ./%s if it lies beside the manifest"
+                .formatted(program));
+  }
+
+  /** Checks that neither an argument nor the value of an option leads out of the directory. */
+  private void checkArgument(Path file, int place) throws IOException {
+    String word = command.get(place);
+    Path there = path(file, place);
+    Path value = Path.of(word.substring(word.indexOf('=') + 1));
+    if (isOutside(there) || isOutside(value)) {
+      throw outside(file, place, "put the file into the client's directory");
+    }
+    for (Path one : List.of(there, value)) {
+      if (one.isAbsolute()) {
+        boolean isOfTheKernel = OF_THE_KERNEL.stream().anyMatch(one::startsWith);
+        if (Files.isRegularFile(one) && !isOfTheKernel && !one.startsWith(directory)) {
+          throw outside(file, place, "put the file into the client's directory");
+        }
+      } else {
+        checkLink(file, place, one);
+      }
+    }
+  }
+
+  private Path path(Path file, int place) {
+    try {
+      return Path.of(command.get(place));
+    } catch (InvalidPathException e) {
+      throw new BadInput("%s: command[%d] %s".formatted(file, place, e.getMessage()));
+    }
+  }
+
+  private static boolean isOutside(Path path) {
+    return !path.isAbsolute() && path.normalize().startsWith("..");
+  }
+
+  private void checkLink(Path file, int place, Path path) throws IOException {
+    Path there = directory.resolve(path);
+    if (Files.exists(there) && !there.toRealPath().startsWith(directory)) {
+      throw outside(file, place, "put the file itself into the client's directory");
+    }
+  }
+
+  private BadInput outside(Path file, int place, String instead) {
+    return new BadInput(
+        "%s: command[%d] is '%s', a path out of the client's directory; %s"
+            .formatted(file, place, command.get(place), instead));
+  }
+}

@@ -1,0 +1,148 @@
+package org.rackbench.harness.program;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.rackbench.harness.trial.BadInput;
+import org.rackbench.harness.trial.Json;
+import org.rackbench.harness.trial.LabFile;
+import org.rackbench.harness.trial.PlannedTrial;
+
+/**
+ * What a program is told of its trial: a JSON object, which it finds in a file, and of which the
+ * words of its command may name values.
+ */
+public final class ProgramPlan {
+
+  private static final int SCHEMA = 1;
+
+  /** {@code {name}} stands for a value of the plan, {@code {{name}}} for these letters. */
+  private static final Pattern VALUE =
+      Pattern.compile("\\{\\{([a-z][A-Za-z0-9_.-]*)\\}\\}|\\{([a-z][A-Za-z0-9_.-]*)\\}");
+
+  /** Where a name without a dot is looked for first. */
+  private static final List<String> FIRST = List.of("factors", "constants");
+
+  private final PlannedTrial trial;
+  private final Map<String, Object> plan;
+  private final Path file;
+
+  /**
+   * @param scratch a directory of the trial's own, which is removed after it
+   */
+  public ProgramPlan(PlannedTrial trial, LabFile lab, Path scratch) {
+    this.trial = trial;
+    this.file = scratch.resolve("plan.json");
+    Map<String, Object> line = trial.line();
+    LabFile shifted = lab.shifted(trial.shift());
+    this.plan =
+        Json.of(
+            "schema", SCHEMA,
+            "id", trial.id(),
+            "study", line.get("study"),
+            "block", trial.block(),
+            "factors", trial.object("factors"),
+            "constants", trial.object("constants"),
+            "seed", trial.seed(),
+            "threads", trial.threads(),
+            "calls", trial.calls(),
+            "warmup", line.get("warmup"),
+            "timeout_s", trial.timeoutSeconds(),
+            "arrival", line.get("arrival"),
+            "endpoints", shifted.endpoints(),
+            "workers", shifted.workerEndpoints(trial.servers()),
+            "directory", scratch.resolve("work").toString(),
+            "output", scratch.resolve("work/output").toString(),
+            "plan", file.toString());
+  }
+
+  /** Returns the whole plan, as it stands in its file. */
+  Map<String, Object> json() {
+    return plan;
+  }
+
+  /** Returns where the program finds the plan. */
+  Path file() {
+    return file;
+  }
+
+  /** Returns the directory that the program may write to. */
+  Path directory() {
+    return Path.of(plan.get("directory").toString());
+  }
+
+  /** Returns the file whose content, if it is there, is what the program measured. */
+  Path output() {
+    return Path.of(plan.get("output").toString());
+  }
+
+  /**
+   * Returns the words of a command with the values that they name. Where no word names one, the
+   * path of the plan is the last argument. Throws {@link BadInput} for what the plan does not have.
+   */
+  public List<String> fill(Manifest manifest) {
+    List<String> words = new ArrayList<>();
+    boolean hasNone = true;
+    for (String word : manifest.command()) {
+      hasNone &= !VALUE.matcher(word).find();
+      words.add(fill(manifest, word));
+    }
+    if (hasNone) {
+      words.add(file.toString());
+    }
+    return words;
+  }
+
+  private String fill(Manifest manifest, String word) {
+    Matcher names = VALUE.matcher(word);
+    StringBuilder filled = new StringBuilder();
+    while (names.find()) {
+      String text =
+          names.group(1) != null ? "{" + names.group(1) + "}" : value(manifest, names.group(2));
+      names.appendReplacement(filled, Matcher.quoteReplacement(text));
+    }
+    return names.appendTail(filled).toString();
+  }
+
+  private String value(Manifest manifest, String name) {
+    Object value = null;
+    for (String holder : FIRST) {
+      value = value == null ? ((Map<?, ?>) plan.get(holder)).get(name) : value;
+    }
+    value = value == null ? find(plan, name) : value;
+    if (value instanceof Map || value instanceof List || value == null) {
+      throw new BadInput(
+          "%s/client.yml: the command names {%s}, %s; name a factor, a constant or a value of the"
+                  .formatted(
+                      manifest.directory(),
+                      name,
+                      value == null
+                          ? "which trial " + trial.id() + " does not have"
+                          : "which is more than one value")
+              + " plan, or write {{%s}} for these letters".formatted(name));
+    }
+    return value.toString();
+  }
+
+  /** Returns a value by its path; names in it may hold dots themselves. */
+  private static Object find(Object in, String path) {
+    if (in instanceof List<?> list) {
+      int end = path.indexOf('.') < 0 ? path.length() : path.indexOf('.');
+      String place = path.substring(0, end);
+      boolean isThere = place.matches("[0-9]{1,4}") && Integer.parseInt(place) < list.size();
+      Object one = isThere ? list.get(Integer.parseInt(place)) : null;
+      return end == path.length() ? one : find(one, path.substring(end + 1));
+    }
+    if (!(in instanceof Map<?, ?> map)) {
+      return null;
+    }
+    Object found = map.get(path);
+    for (int dot = path.indexOf('.'); found == null && dot >= 0; dot = path.indexOf('.', dot + 1)) {
+      found = find(map.get(path.substring(0, dot)), path.substring(dot + 1));
+    }
+    return found;
+  }
+}

@@ -1,0 +1,53 @@
+package org.rackbench.harness.program;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * A record whose columns have names.
+ *
+ * @param where where it stands in the output, as messages begin
+ * @param places the place of each column
+ */
+record Row(String where, Map<String, Integer> places, List<String> values) {
+
+  /** Returns the text of a column, "" where the output has no such column. */
+  String text(String column) {
+    Integer place = places.get(column);
+    return place == null ? "" : values.get(place).strip();
+  }
+
+  /** Returns a whole number that must be there. */
+  long whole(String column) throws UnreadableOutput {
+    String text = text(column);
+    if (!text.matches("[0-9]{1,19}")) {
+      throw new UnreadableOutput(
+          "%s has the %s '%s', not a whole number".formatted(where, column, text));
+    }
+    try {
+      return Long.parseLong(text);
+    } catch (NumberFormatException e) {
+      throw new UnreadableOutput("%s has the %s %s, too large".formatted(where, column, text));
+    }
+  }
+
+  /** Returns a whole number, or {@link Call#NONE} where there is none. */
+  long wholeOrNone(String column) throws UnreadableOutput {
+    String text = text(column);
+    return text.isEmpty() || text.equals("-1") ? Call.NONE : whole(column);
+  }
+
+  /** Returns which of these words a column has, {@code otherwise} where it is empty. */
+  String word(String column, List<String> words, String otherwise) throws UnreadableOutput {
+    String text = text(column).toLowerCase(Locale.ROOT);
+    if (text.isEmpty() && otherwise != null) {
+      return otherwise;
+    } else if (!words.contains(text)) {
+      throw new UnreadableOutput(
+          "%s has the %s '%s', not one of %s"
+              .formatted(where, column, text, String.join(", ", words)));
+    }
+    return text;
+  }
+}

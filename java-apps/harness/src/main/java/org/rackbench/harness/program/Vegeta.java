@@ -1,0 +1,154 @@
+package org.rackbench.harness.program;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.DateTimeException;
+import java.time.OffsetDateTime;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.rackbench.harness.trial.BadInput;
+import org.rackbench.harness.trial.Json;
+
+/**
+ * The form {@code vegeta}: what {@code vegeta encode} writes, JSON or CSV, a result a line. vegeta
+ * says when it sent a call. In an open loop, call number n was due n gaps after the first one, and
+ * the beginning of that schedule is the latest at which no call was sent before it was due.
+ */
+final class Vegeta implements Form.Reader {
+
+  /** A result as vegeta has it. */
+  private record Hit(
+      String where,
+      long seq,
+      long start,
+      long latency,
+      long bytesOut,
+      long bytesIn,
+      int code,
+      String error) {}
+
+  /** Somebody who is told of each result. */
+  private interface Taker {
+    void take(Hit hit) throws IOException, UnreadableOutput;
+  }
+
+  private static final int COLUMNS = 12;
+  private static final int FIRST_BAD = 400;
+  private static final int NO_ANSWER = 0;
+
+  @Override
+  public Summary read(Path output, CallFile calls) throws IOException, UnreadableOutput {
+    if (calls.arrival() == null) {
+      each(output, hit -> calls.add(hit.where(), call(hit, Call.NONE)));
+      return null;
+    }
+    double gap = TimeUnit.SECONDS.toNanos(1) / calls.arrival().rate();
+    long[] begun = {Long.MAX_VALUE};
+    each(output, hit -> begun[0] = Math.min(begun[0], hit.start() - offset(hit, gap)));
+    each(output, hit -> calls.add(hit.where(), call(hit, begun[0] + offset(hit, gap))));
+    return null;
+  }
+
+  private static long offset(Hit hit, double gap) {
+    return Math.round(hit.seq() * gap);
+  }
+
+  private static Call call(Hit hit, long due) {
+    boolean isOk = hit.error().isEmpty() && hit.code() < FIRST_BAD && hit.code() != NO_ANSWER;
+    String said = hit.error().toLowerCase(Locale.ROOT);
+    boolean isLate =
+        said.contains("timeout") || said.contains("timed out") || said.contains("deadline");
+    String text = hit.error().isEmpty() ? "status " + hit.code() : hit.error();
+    return new Call(
+        false,
+        Call.NONE,
+        due,
+        hit.start(),
+        hit.latency(),
+        hit.bytesOut(),
+        hit.bytesIn(),
+        isOk ? Call.OK : isLate ? "timeout" : "error",
+        text);
+  }
+
+  private static void each(Path output, Taker taker) throws IOException, UnreadableOutput {
+    boolean isJson;
+    try (Lines lines = new Lines(output)) {
+      String first = lines.next();
+      isJson = first != null && first.startsWith("{");
+    }
+    try (Lines lines = new Lines(output)) {
+      if (isJson) {
+        for (String line = lines.next(); line != null; line = lines.next()) {
+          taker.take(ofJson(lines.where(), line));
+        }
+        return;
+      }
+      CsvRecords records = new CsvRecords(lines);
+      for (List<String> one = records.next(); one != null; one = records.next()) {
+        taker.take(ofCsv(lines.where(), one));
+      }
+    }
+  }
+
+  private static Hit ofJson(String where, String line) throws UnreadableOutput {
+    Map<String, Object> said;
+    try {
+      said = Json.parse(line, where);
+    } catch (BadInput e) {
+      throw other(where);
+    }
+    if (!(said.get("timestamp") instanceof String time)) {
+      throw other(where);
+    }
+    try {
+      OffsetDateTime at = OffsetDateTime.parse(time);
+      return new Hit(
+          where,
+          whole(where, said, "seq"),
+          Math.addExact(TimeUnit.SECONDS.toNanos(at.toEpochSecond()), at.getNano()),
+          whole(where, said, "latency"),
+          whole(where, said, "bytes_out"),
+          whole(where, said, "bytes_in"),
+          (int) whole(where, said, "code"),
+          said.get("error") instanceof String error ? error : "");
+    } catch (DateTimeException | ArithmeticException e) {
+      throw new UnreadableOutput("%s has the timestamp '%s', no time".formatted(where, time));
+    }
+  }
+
+  private static long whole(String where, Map<String, Object> said, String key)
+      throws UnreadableOutput {
+    Object value = said.get(key);
+    if (value instanceof Integer || value instanceof Long) {
+      return ((Number) value).longValue();
+    }
+    throw new UnreadableOutput("%s has the %s %s, not a whole number".formatted(where, key, value));
+  }
+
+  private static Hit ofCsv(String where, List<String> values) throws UnreadableOutput {
+    if (values.size() != COLUMNS) {
+      throw other(where);
+    }
+    try {
+      return new Hit(
+          where,
+          Long.parseLong(values.get(8)),
+          Long.parseLong(values.get(0)),
+          Long.parseLong(values.get(2)),
+          Long.parseLong(values.get(3)),
+          Long.parseLong(values.get(4)),
+          Integer.parseInt(values.get(1)),
+          values.get(5));
+    } catch (NumberFormatException e) {
+      throw other(where);
+    }
+  }
+
+  private static UnreadableOutput other(String where) {
+    return new UnreadableOutput(
+        where + " is no result of vegeta; write what `vegeta encode` makes of them, JSON or CSV");
+  }
+}

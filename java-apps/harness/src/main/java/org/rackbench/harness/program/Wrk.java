@@ -1,0 +1,77 @@
+package org.rackbench.harness.program;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The form {@code wrk}: what wrk prints. Its times hold failed calls too, so there must be none.
+ * They are as wrk prints them, which corrects them for coordinated omission.
+ */
+final class Wrk implements Form.Reader {
+
+  private static final int MOST_BYTES = 1 << 20;
+
+  private static final String TIME = "([0-9]+(?:\\.[0-9]+)?)(us|ms|s|m|h)";
+
+  private static final Pattern LATENCY =
+      Pattern.compile("(?m)^ +Latency +" + TIME + " +" + TIME + " +" + TIME + " ");
+
+  private static final Pattern PERCENTILE =
+      Pattern.compile("(?m)^ +(50|99)(?:\\.000)?% +" + TIME + "$");
+
+  private static final Pattern REQUESTS = Pattern.compile("(?m)^ +([0-9]+) requests in ");
+  private static final Pattern RATE = Pattern.compile("(?m)^Requests/sec: +([0-9.]+)$");
+
+  private static final Pattern BAD =
+      Pattern.compile("(?m)^ +(Socket errors: .*[1-9].*|Non-2xx or 3xx responses: [0-9]+)$");
+
+  private static final Map<String, Double> MILLIS =
+      Map.of("us", 1e-3, "ms", 1.0, "s", 1e3, "m", 6e4, "h", 3.6e6);
+
+  @Override
+  public Summary read(Path output, CallFile calls) throws IOException, UnreadableOutput {
+    if (Files.size(output) > MOST_BYTES) {
+      throw new UnreadableOutput("there are more than %d bytes of it".formatted(MOST_BYTES));
+    }
+    String printed = new String(Files.readAllBytes(output), StandardCharsets.ISO_8859_1);
+    Matcher bad = BAD.matcher(printed);
+    if (bad.find()) {
+      throw new UnreadableOutput(
+          "it says '%s', and the times of wrk hold failed calls too".formatted(bad.group(1)));
+    }
+    Matcher latency = found(LATENCY, printed, "Thread Stats");
+    long requests = Long.parseLong(found(REQUESTS, printed, "requests in").group(1));
+    double rate = Double.parseDouble(found(RATE, printed, "Requests/sec").group(1));
+    double mean = millis(latency.group(1), latency.group(2));
+    if (requests == 0 || rate <= 0 || mean <= 0) {
+      throw new UnreadableOutput("no request was answered");
+    }
+    Double p50 = null;
+    Double p99 = null;
+    for (Matcher one = PERCENTILE.matcher(printed); one.find(); ) {
+      double millis = millis(one.group(2), one.group(3));
+      p50 = one.group(1).equals("50") ? Double.valueOf(millis) : p50;
+      p99 = one.group(1).equals("99") ? Double.valueOf(millis) : p99;
+    }
+    double longest = millis(latency.group(5), latency.group(6));
+    return new Summary(requests, mean, p50, p99, longest, rate);
+  }
+
+  private static Matcher found(Pattern pattern, String printed, String what)
+      throws UnreadableOutput {
+    Matcher matcher = pattern.matcher(printed);
+    if (!matcher.find()) {
+      throw new UnreadableOutput("it has no line of wrk with '%s'".formatted(what));
+    }
+    return matcher;
+  }
+
+  private static double millis(String number, String unit) {
+    return Double.parseDouble(number) * MILLIS.get(unit);
+  }
+}

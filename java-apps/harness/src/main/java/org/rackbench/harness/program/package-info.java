@@ -1,0 +1,6 @@
+/**
+ * A client that is any program: a directory with a manifest, {@code client.yml}. {@link
+ * org.rackbench.harness.program.ProgramTrial} is the main class of the JVM that runs the command of
+ * one trial, in the place of {@link org.rackbench.harness.trial.Trial}, and reads what it left.
+ */
+package org.rackbench.harness.program;

@@ -1,0 +1,229 @@
+package org.rackbench.harness.program;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.HdrHistogram.Histogram;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.rackbench.harness.trial.Arrival;
+
+/** Outputs of programs in each form, good and bad. */
+class FormTest {
+
+  /** 2026-03-01T22:00:00Z. */
+  private static final long BEGIN_MS = 1_772_402_400_000L;
+
+  private static final long BEGIN = TimeUnit.MILLISECONDS.toNanos(BEGIN_MS);
+  private static final long END = BEGIN + TimeUnit.SECONDS.toNanos(20);
+
+  private static final String JTL_HEADER =
+      "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,"
+          + "failureMessage,bytes,sentBytes,grpThreads,allThreads\n";
+
+  @TempDir Path root;
+  private CallFile calls;
+  private Summary summary;
+
+  private List<String> read(Form form, Arrival arrival, String output) throws Exception {
+    Path file = Files.writeString(root.resolve("output"), output);
+    Path log = root.resolve("calls.csv");
+    try (CallFile open = new CallFile(log, BEGIN, BEGIN, END, arrival)) {
+      calls = open;
+      summary = form.reader().read(file, open);
+    }
+    List<String> lines = Files.readAllLines(log);
+    return lines.subList(1, lines.size());
+  }
+
+  private String refusal(Form form, String output) {
+    return assertThrows(UnreadableOutput.class, () -> read(form, null, output)).getMessage();
+  }
+
+  private static String jtl(long millis, String rest) {
+    return BEGIN_MS + millis + "," + rest + "\n";
+  }
+
+  @Test
+  void theLogOfJmeterIsReadWithItsQuotesAndItsFailures() throws Exception {
+    String output =
+        JTL_HEADER
+            + jtl(5, "12,byte,200,OK,Users 1-1,text,true,,200,120,2,2")
+            + jtl(6, "13,byte,200,\"a, \"\"b\"\"\nc\",Users 1-2,text,false,not it,200,120,2,2")
+            + jtl(
+                7,
+                "14,byte,Non HTTP response code: java.net.SocketTimeoutException,"
+                    + "Non HTTP response message: Read timed out,Users 1-1,text,false,,0,0,2,2")
+            + jtl(8, "15,byte,500,Error,Users 1-1,text,false,,200,120,2,2");
+    List<String> rows = read(Form.JTL, null, output);
+    assertEquals(
+        List.of(
+            "0,0,measure,,5000000,12000000,120,200,ok",
+            "1,1,measure,,6000000,13000000,120,200,wrong",
+            "2,0,measure,,7000000,14000000,0,0,timeout",
+            "3,0,measure,,8000000,15000000,120,200,error"),
+        rows);
+    assertNull(summary);
+    assertEquals(4, calls.measured());
+    assertEquals(1, calls.good());
+    assertEquals("not it", calls.errors().get(0).get("text"));
+  }
+
+  @Test
+  void aLogOfJmeterThatDoesNotHaveTheTimeOfEachCallIsRefused() {
+    assertTrue(refusal(Form.JTL, "<?xml version=\"1.0\"?>\n").contains("no column timeStamp"));
+    assertTrue(refusal(Form.JTL, "timeStamp,elapsed\n1,2\n").contains("no column success"));
+    String transaction =
+        jtl(
+            5,
+            "12,all,200,\"Number of samples in transaction : 2, number of failing samples : 0\","
+                + "U 1-1,,true,,1,1,1,1");
+    String sample = jtl(5, "12,byte,200,OK,Users 1-1,text,true,,200,120,2,2");
+    assertTrue(
+        refusal(Form.JTL, JTL_HEADER + sample + transaction).contains("times are there twice"));
+    assertTrue(refusal(Form.JTL, JTL_HEADER + "5,12,byte\n").contains("line 2 has 3 columns"));
+    String early = jtl(-2000, "12,byte,200,OK,Users 1-1,text,true,,200,120,2,2");
+    assertTrue(refusal(Form.JTL, JTL_HEADER + early).contains("the call began -2.000 s after"));
+    String late = jtl(19_000, "12000,byte,200,OK,Users 1-1,text,true,,200,120,2,2");
+    assertTrue(refusal(Form.JTL, JTL_HEADER + late).contains("the call began 19.000 s after"));
+    String seconds = BEGIN_MS / 1000 + ",12,byte,200,OK,Users 1-1,text,true,,200,120,2,2\n";
+    assertTrue(refusal(Form.JTL, JTL_HEADER + seconds).contains("of this node's clock"));
+  }
+
+  @Test
+  void columnsOfTheKitsOwnLogMayComeInAnyOrder() throws Exception {
+    String output =
+        "elapsed_ns,start_ns,phase,status,thread\n"
+            + "7,%d,warmup,ok,0\n".formatted(BEGIN + 1)
+            + "8,%d,measure,timeout,1\n".formatted(BEGIN + 2)
+            + "9,%d,,,1\n".formatted(BEGIN + 3);
+    assertEquals(
+        List.of(
+            "0,0,warmup,,1,7,-1,-1,ok",
+            "1,1,measure,,2,8,-1,-1,timeout",
+            "2,1,measure,,3,9,-1,-1,ok"),
+        read(Form.CSV, null, output));
+    assertEquals(2, calls.measured());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "JSON, even",
+    "CSV, even",
+    "JSON, none",
+  })
+  void whatVegetaEncodesIsReadAsItIs(String encoding, String spacing) throws Exception {
+    // Call 2 was sent 3 ms late, and ended first.
+    long[][] hits = {
+      {2, 203_000_000L, 1_000_000L}, {0, 0, 5_000_000L}, {1, 100_000_000L, 200_000_000L}
+    };
+    StringBuilder output = new StringBuilder();
+    for (long[] hit : hits) {
+      output.append(
+          encoding.equals("JSON")
+              ? """
+                {"attack":"","seq":%d,"code":200,"timestamp":"2026-03-01T23:00:00.%09d+01:00",\
+                "latency":%d,"bytes_out":3,"bytes_in":1,"error":"","body":"YQ==","method":"GET",\
+                "url":"http://192.0.2.1/","headers":{"Date":["now"]}}
+                """
+                  .formatted(hit[0], hit[1], hit[2])
+              : "%d,200,%d,3,1,,YQ==,,%d,GET,http://192.0.2.1/,\n"
+                  .formatted(BEGIN + hit[1], hit[2], hit[0]));
+    }
+    Arrival arrival = spacing.equals("none") ? null : new Arrival(10, false, 1);
+    List<String> due =
+        arrival == null ? List.of("", "", "") : List.of("200000000", "0", "100000000");
+    assertEquals(
+        List.of(
+            "0,,measure," + due.get(0) + ",203000000,1000000,3,1,ok",
+            "1,,measure," + due.get(1) + ",0,5000000,3,1,ok",
+            "2,,measure," + due.get(2) + ",100000000,200000000,3,1,ok"),
+        read(Form.VEGETA, arrival, output.toString()));
+    assertEquals("", calls.otherRate(true));
+  }
+
+  @Test
+  void failedCallsOfVegetaAreNotOk() throws Exception {
+    String output =
+        "%d,500,10,3,1,,,,0,GET,u,\n".formatted(BEGIN)
+            + "%d,0,10,3,1,\"Get u: dial, refused\",,,1,GET,u,\n".formatted(BEGIN)
+            + "%d,0,10,3,1,context deadline exceeded,,,2,GET,u,\n".formatted(BEGIN);
+    List<String> rows = read(Form.VEGETA, null, output);
+    assertTrue(rows.get(0).endsWith(",error") && rows.get(1).endsWith(",error"), rows.toString());
+    assertTrue(rows.get(2).endsWith(",timeout"), rows.toString());
+    assertEquals("Get u: dial, refused", calls.errors().get(1).get("text"));
+    assertTrue(refusal(Form.VEGETA, "Requests [total] 100\n").contains("no result of vegeta"));
+    assertTrue(refusal(Form.VEGETA, "{\"latencies\":{}}\n").contains("no result of vegeta"));
+  }
+
+  @Test
+  void whatWrkPrintsIsASummaryUnlessCallsFailed() throws Exception {
+    String output =
+        """
+        Running 2s test @ http://127.0.0.1:8080/
+          1 threads and 3 connections
+          Thread Stats   Avg      Stdev     Max   +/- Stdev
+            Latency     1.05ms  800.11us  20.05ms   97.09%
+            Req/Sec     3.04k   310.60     3.36k    80.00%
+          6060 requests in 2.00s, 1.11MB read
+        Requests/sec:   3029.28
+        Transfer/sec:    568.30KB
+        """;
+    assertEquals(List.of(), read(Form.WRK, null, output));
+    assertEquals(new Summary(6060, 1.05, null, null, 20.05, 3029.28), summary);
+    String failed = "  Non-2xx or 3xx responses: 12\nRequests/sec:";
+    assertTrue(
+        refusal(Form.WRK, output.replace("Requests/sec:", failed)).contains("hold failed calls"));
+    String timeouts = "  Socket errors: connect 0, read 0, write 0, timeout 4\nRequests/sec:";
+    assertTrue(
+        refusal(Form.WRK, output.replace("Requests/sec:", timeouts)).contains("hold failed calls"));
+    String none = "  Socket errors: connect 0, read 0, write 0, timeout 0\nRequests/sec:";
+    read(Form.WRK, null, output.replace("Requests/sec:", none));
+    assertTrue(refusal(Form.WRK, "unable to connect\n").contains("no line of wrk"));
+  }
+
+  private static String hdr(double begin, long unit, long... micros) {
+    Histogram histogram = new Histogram(3);
+    Arrays.stream(micros).forEach(value -> histogram.recordValue(value * unit));
+    ByteBuffer packed = ByteBuffer.allocate(histogram.getNeededByteBufferCapacity());
+    byte[] bytes = new byte[histogram.encodeIntoCompressedByteBuffer(packed)];
+    packed.rewind();
+    packed.get(bytes);
+    double longest = Arrays.stream(micros).max().orElseThrow() / 1e3;
+    return "Tag=a,%.3f,1.000,%.3f,%s\n"
+        .formatted(begin, longest, Base64.getEncoder().encodeToString(bytes));
+  }
+
+  @Test
+  void aLogOfHistogramsIsASummaryOfAllItsIntervals() throws Exception {
+    String head = "#[Histogram log format version 1.3]\n\"StartTimestamp\",\"Interval_Length\"\n";
+    String output = head + hdr(0, 1000, 1000, 1000, 3000) + hdr(1, 1000, 3000);
+    assertEquals(List.of(), read(Form.HDR, null, output));
+    assertEquals(4, summary.calls());
+    assertEquals(2.0, summary.meanMillis(), 0.01);
+    assertEquals(3.0, summary.maxMillis(), 0.01);
+    assertEquals(2.0, summary.callsPerSecond(), 1e-9);
+    assertTrue(refusal(Form.HDR, head + hdr(0, 1, 1000)).contains("must be nanoseconds"));
+    assertTrue(refusal(Form.HDR, head + hdr(0, 1000, 60_000_000)).contains("the command ran for"));
+    assertTrue(refusal(Form.HDR, head).contains("no value"));
+    assertTrue(refusal(Form.HDR, "0.0,1.0,3.0,SGlzdA==\n").contains("no histogram"));
+    assertTrue(refusal(Form.HDR, "words\n").contains("no interval"));
+  }
+
+  @Test
+  void aLineWithoutEndIsRefused() {
+    String line = "x".repeat(5 << 20);
+    assertTrue(refusal(Form.CSV, line).contains("line 1 is longer than"));
+  }
+}

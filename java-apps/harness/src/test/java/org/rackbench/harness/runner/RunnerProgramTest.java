@@ -1,0 +1,352 @@
+package org.rackbench.harness.runner;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.rackbench.harness.trial.Json;
+
+/**
+ * What becomes of a trial whose client is a program, by real runner processes and shell scripts.
+ */
+class RunnerProgramTest {
+
+  private static final String PROGRAM = "program";
+
+  /** Prints so many calls as its argument says; the second one failed. */
+  private static final String CALLS =
+      """
+      echo thread,start_ns,elapsed_ns,status
+      i=0
+      while [ $i -lt $1 ]; do
+        [ $i = 1 ] && status=error || status=ok
+        echo "$i,$(date +%s%N),1000,$status"
+        i=$((i + 1))
+      done
+      """;
+
+  private static final String WRK =
+      """
+      cat <<'END'
+      Running 1s test @ http://192.0.2.1:8080/byte
+        2 threads and 4 connections
+        Thread Stats   Avg      Stdev     Max   +/- Stdev
+          Latency   635.00us  120.00us   2.50ms   93.69%
+          Req/Sec     3.10k   100.00     3.30k    70.00%
+        Latency Distribution
+           50%  600.00us
+           75%  650.00us
+           90%  700.00us
+           99%    1.20ms
+        6300 requests in 1.00s, 1.20MB read
+      Requests/sec:   6299.50
+      Transfer/sec:      1.20MB
+      END
+      """;
+
+  @TempDir Path root;
+  private Bench bench;
+
+  @BeforeEach
+  void makeBench() throws Exception {
+    bench = new Bench(root);
+  }
+
+  private Path client() throws Exception {
+    return Files.createDirectories(root.resolve("clients/" + PROGRAM));
+  }
+
+  private void program(String manifest, String script) throws Exception {
+    Files.writeString(client().resolve("client.yml"), manifest);
+    Files.writeString(client().resolve("run.sh"), script);
+  }
+
+  private void plan(String id, Map<String, Object> more) throws Exception {
+    Map<String, Object> all = new TreeMap<>(more);
+    all.put("client", PROGRAM);
+    all.putIfAbsent("constants", Map.of());
+    bench.plan(id, "any", all);
+  }
+
+  private void plan(String id) throws Exception {
+    plan(id, Map.of());
+  }
+
+  private void assertOutcome(String id, String outcome, String reason) throws Exception {
+    assertEquals(outcome, bench.trial(id).get("outcome"), bench.trial(id).toString());
+    String found = bench.trial(id).get("reason").toString();
+    assertTrue(found.contains(reason), found);
+  }
+
+  @Test
+  void callsThatAProgramPrintsAreSealed() throws Exception {
+    program("{command: [sh, run.sh, '{calls}'], reads: csv}", CALLS);
+    plan("t1");
+    plan("t2", Map.of("least_ok", 0.9));
+    Bench.Ended runner = bench.runner();
+    assertEquals(0, runner.status(), runner.output());
+    assertOutcome("t1", "ok", "");
+    List<String> calls = bench.calls("t1");
+    assertEquals(5, bench.measured("t1").size());
+    assertTrue(calls.get(1).matches("0,0,measure,,[0-9]+,1000,-1,-1,ok"), calls.get(1));
+    assertTrue(calls.get(2).endsWith(",error"), calls.get(2));
+    Map<String, Object> trial = bench.trial("t1");
+    assertEquals(Map.of(), trial.get("jvm"));
+    assertNull(trial.get("warmup"));
+    assertEquals(1, ((List<?>) trial.get("errors")).size());
+    Map<?, ?> program = (Map<?, ?>) trial.get("program");
+    assertEquals(List.of("sh", "run.sh", "5"), program.get("command"));
+    assertEquals("csv", program.get("reads"));
+    assertNull(program.get("summary"));
+    try (var files = Files.list(bench.sealed("t1"))) {
+      assertEquals(2, files.count(), "calls.csv and trial.json alone");
+    }
+    assertOutcome("t2", "failed", "4 of 5 measured calls were ok, fewer than least_ok = 0.9");
+  }
+
+  @Test
+  void theProgramIsToldOfItsTrialInAFile() throws Exception {
+    String lab =
+        """
+        {"schema": 1, "broker": {"name": "broker1", "address": "192.0.2.9"}, "workers": [
+         {"name": "worker1", "address": "192.0.2.1", "axis_url": "http://192.0.2.1:8080/axis"},
+         {"name": "worker2", "address": "192.0.2.2", "axis_url": "http://192.0.2.2:8080/axis"}]}""";
+    Files.writeString(root.resolve("lab.json"), lab);
+    program("{command: [sh, run.sh], reads: csv}", "cat \"$1\" >&2\ncat \"$RACKBENCH_PLAN\" >&2\n");
+    plan("t1", Map.of("shift", 1, "constants", Map.of("path", "/byte")));
+    assertEquals(0, bench.runner().status());
+    assertOutcome("t1", "failed", "the command left nothing");
+    List<String> log = Files.readAllLines(bench.sealed("t1").resolve("trial.log"));
+    assertEquals(log.get(0), log.get(1));
+    Map<String, Object> told = Json.parse(log.get(0), "plan");
+    assertEquals(Map.of("part", "any"), told.get("factors"));
+    assertEquals(Map.of("path", "/byte"), told.get("constants"));
+    assertEquals(5, told.get("calls"));
+    assertEquals(60, told.get("timeout_s"));
+    Map<?, ?> endpoints = (Map<?, ?>) told.get("endpoints");
+    assertEquals("http://192.0.2.1:8080/axis", ((Map<?, ?>) endpoints.get("worker1")).get("url"));
+    assertEquals("192.0.2.9", ((Map<?, ?>) endpoints.get("broker1")).get("address"));
+    Map<?, ?> first = (Map<?, ?>) ((List<?>) told.get("workers")).get(0);
+    assertEquals("worker2", first.get("name"), "the list of workers is shifted");
+    assertFalse(Files.exists(Path.of(told.get("directory").toString())));
+  }
+
+  @Test
+  void aSummaryIsSealedWithWhatItWasReadFrom() throws Exception {
+    program("{command: [sh, run.sh], reads: wrk}", WRK);
+    plan("t1");
+    assertEquals(0, bench.runner().status());
+    assertOutcome("t1", "ok", "");
+    assertEquals(0, bench.trial("t1").get("calls_rows"));
+    Map<?, ?> summary = (Map<?, ?>) ((Map<?, ?>) bench.trial("t1").get("program")).get("summary");
+    assertEquals(6300, summary.get("calls"));
+    assertEquals(0.635, ((Number) summary.get("mean_ms")).doubleValue(), 1e-9);
+    assertEquals(1.2, ((Number) summary.get("p99_ms")).doubleValue(), 1e-9);
+    assertEquals(6299.5, ((Number) summary.get("calls_per_s")).doubleValue(), 1e-9);
+    String text = Files.readString(bench.sealed("t1").resolve("summary.txt"));
+    assertTrue(text.startsWith("Running 1s test"), text);
+  }
+
+  @Test
+  void theFileThatTheCommandWroteComesBeforeWhatItPrinted() throws Exception {
+    program(
+        "{command: [sh, run.sh, '{calls}', '{output}'], reads: csv}",
+        "echo said in passing\n{ " + CALLS + "} > \"$2\"\n");
+    plan("t1");
+    assertEquals(0, bench.runner().status());
+    assertOutcome("t1", "ok", "");
+    String log = Files.readString(bench.sealed("t1").resolve("trial.log"));
+    assertEquals("said in passing\n", log);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "true, the command left nothing",
+    "echo words, its output cannot be read as csv: line 1 has no column start_ns",
+    "'echo start_ns,elapsed_ns', the command made no call that counts",
+    "'echo start_ns,elapsed_ns; echo 5,1000', line 2: the call began",
+    "'echo start_ns,elapsed_ns; echo $(date +%s%N)', line 2 has 1 columns",
+    "'echo start_ns,elapsed_ns; echo $(date +%s%N),soon', elapsed_ns 'soon'",
+    "'echo start_ns,elapsed_ns,time; echo 1,2,3', the column time",
+    "exit 3, the command ended with status 3",
+    "'sleep 1000 & echo start_ns,elapsed_ns', left processes behind",
+    "'setsid sleep 1000 & echo start_ns,elapsed_ns', left processes behind",
+    "'mkdir $3; ln -s / $3/root; chmod 0 $3', the command left nothing",
+  })
+  void whatAProgramDoesWrongIsAnOutcome(String script, String reason) throws Exception {
+    program(
+        "{command: [sh, run.sh, '{calls}', '{output}', '{directory}/locked'], reads: csv}", script);
+    plan("t1");
+    Bench.Ended runner = bench.runner();
+    assertEquals(0, runner.status(), runner.output());
+    assertOutcome("t1", "failed", reason);
+    assertEquals(0, bench.trial("t1").get("calls_rows"));
+    assertEquals(1, bench.trial("t1").get("attempt"));
+    assertNothingRuns("t1");
+  }
+
+  @Test
+  void aProgramThatHangsIsKilledWithItsChildren() throws Exception {
+    program("{command: [sh, run.sh], reads: csv}", "setsid sleep 1000 &\nsleep 1000\n");
+    plan("t1", Map.of("timeout_s", 3));
+    long begin = System.nanoTime();
+    assertEquals(0, bench.runner().status());
+    assertTrue(System.nanoTime() - begin < 15e9, "the bound was not kept");
+    assertOutcome("t1", "timeout", "not done within timeout_s = 3 s");
+    assertNothingRuns("t1");
+  }
+
+  @Test
+  void aRunnerThatWasKilledGoesOnAndLeavesNothingRunning() throws Exception {
+    program(
+        "{command: [sh, run.sh, '{calls}'], reads: csv}",
+        "[ -e ../../go ] || { touch ../../begun; sleep 1000; }\n" + CALLS);
+    plan("t1");
+    Process runner = bench.start();
+    Bench.await(() -> Files.exists(root.resolve("begun")));
+    runner.destroyForcibly().waitFor();
+    Files.createFile(root.resolve("go"));
+    assertEquals(0, bench.runner().status());
+    assertOutcome("t1", "ok", "");
+    assertEquals(2, bench.trial("t1").get("attempt"));
+    assertNothingRuns("t1");
+  }
+
+  @Test
+  void aProgramThatIsKilledFromOutsideIsRepeated() throws Exception {
+    program(
+        "{command: [sh, run.sh, '{calls}'], reads: csv}",
+        "[ -e ../../go ] || { touch ../../go; kill -9 $$; }\n" + CALLS);
+    plan("t1");
+    assertEquals(0, bench.runner().status());
+    assertOutcome("t1", "ok", "");
+    assertEquals(2, bench.trial("t1").get("attempt"));
+  }
+
+  @Test
+  void callsAtAnotherRateThanThePlansAreNoNumber() throws Exception {
+    program(
+        "{command: [sh, run.sh], reads: csv}",
+        """
+        now=$(date +%s%N)
+        echo start_ns,elapsed_ns,intended_ns
+        for i in 0 1 2 3; do due=$((now + i * 10000000)); echo "$due,1000,$due"; done
+        """);
+    Map<String, Object> arrival = Map.of("rate", 100, "spacing", "even", "lead_s", 1);
+    plan("t1", Map.of("arrival", arrival));
+    plan("t2", Map.of("arrival", Map.of("rate", 50, "spacing", "even", "lead_s", 1)));
+    assertEquals(0, bench.runner().status());
+    assertOutcome("t1", "ok", "");
+    assertTrue(bench.calls("t1").get(2).matches("1,,measure,[0-9]+,[0-9]+,1000,-1,-1,ok"));
+    assertOutcome("t2", "failed", "calls came at 100.0 /s on average, and the plan says 50.00 /s");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "[]|is []; write {command:",
+        "{command: [sh], reads: csv|cannot be read",
+        "{command: [sh], reads: csv, also: 1}|write {command:",
+        "{command: sh, reads: csv}|command is sh, not a list",
+        "{command: [], reads: csv}|command is [], not a list",
+        "{command: [sh, true], reads: csv}|command has true; write it in quotes",
+        "{command: [sh], reads: xml}|reads is xml; write one of jtl, csv, hdr, wrk, vegeta",
+        "{command: [../run.sh], reads: csv}|command[0] is '../run.sh', a path out of",
+        "{command: [/bin/sh, run.sh], reads: csv}|command[0] is '/bin/sh', a path out of",
+        "{command: [./no.sh], reads: csv}|no such file that may be executed",
+        "{command: [no-such-program], reads: csv}|which is not installed on this node",
+        "{command: [sh, ../../lab.json], reads: csv}|command[1] is '../../lab.json', a path out of",
+        "{command: [sh, a/../../x], reads: csv}|command[1] is 'a/../../x', a path out of",
+        "{command: [sh, --file=../x], reads: csv}|command[1] is '--file=../x', a path out of",
+        "{command: [sh, /etc/passwd], reads: csv}|command[1] is '/etc/passwd', a path out of",
+        "{command: [sh, link], reads: csv}|command[1] is 'link', a path out of",
+        "{command: [sh, '{no_such}'], reads: csv}|names {no_such}, which trial t1 does not have",
+        "{command: [sh, '{factors}'], reads: csv}|names {factors}, which is more than one value",
+      })
+  void whatNoTrialCanRunIsSaidBeforeTheFirst(String manifest, String message) throws Exception {
+    program(manifest, "");
+    Files.createSymbolicLink(client().resolve("link"), root.resolve("lab.json"));
+    plan("t1");
+    Bench.Ended runner = bench.runner();
+    assertEquals(2, runner.status(), runner.output());
+    assertTrue(runner.output().contains(message), runner.output());
+    assertFalse(Files.exists(bench.sealed("t1")));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"wrk, it has no single calls", "jtl, not when it was due", "vegeta, spacing: even"})
+  void aFormThatCannotSayWhenCallsWereDueIsRefusedInAnOpenLoop(String form, String message)
+      throws Exception {
+    program("{command: [sh, run.sh], reads: %s}".formatted(form), "");
+    plan("t1", Map.of("arrival", Map.of("rate", 50, "spacing", "poisson", "lead_s", 1)));
+    Bench.Ended runner = bench.runner();
+    assertEquals(2, runner.status(), runner.output());
+    assertTrue(runner.output().contains(message), runner.output());
+  }
+
+  @Test
+  void aProgramWithTheNameOfAJavaClientIsRefused() throws Exception {
+    program("{command: [sh], reads: csv}", "");
+    Files.createFile(client().resolve("harness-api-0.1.0.jar"));
+    plan("t1");
+    Bench.Ended runner = bench.runner();
+    assertEquals(2, runner.status(), runner.output());
+    assertTrue(runner.output().contains("a Java client of the kit has this name"), runner.output());
+  }
+
+  @Test
+  void clientsAreLookedForInSeveralDirectoriesAndMayNotBeInTwo() throws Exception {
+    program("{command: [sh, run.sh, '{calls}'], reads: csv}", CALLS);
+    Path programs = Files.createDirectory(root.resolve("programs"));
+    Files.move(client(), programs.resolve(PROGRAM));
+    plan("t1");
+    bench.plan("t2", "ok");
+    String both = root.resolve("clients") + ":" + programs;
+    Bench.Ended runner = bench.runner("--clients", both);
+    assertEquals(0, runner.status(), runner.output());
+    assertOutcome("t1", "ok", "");
+    assertOutcome("t2", "ok", "");
+    Files.createDirectory(programs.resolve(Bench.CLIENT));
+    runner = bench.runner("--clients", both);
+    assertEquals(2, runner.status(), runner.output());
+    assertTrue(runner.output().contains("are clients of the same name"), runner.output());
+  }
+
+  @Test
+  void ofATrialThatKeepsPacketsTheReasonIsSealed() throws Exception {
+    program("{command: [sh, run.sh, '{calls}'], reads: csv}", CALLS);
+    plan("t1", Map.of("captured", true));
+    assertEquals(0, bench.runner().status());
+    assertOutcome("t1", "failed", "the client is a program");
+    Map<?, ?> capture = (Map<?, ?>) bench.trial("t1").get("capture");
+    assertTrue(capture.get("missing").toString().contains("the client is a program"));
+  }
+
+  /** No process has the mark of an attempt in its environment. */
+  private void assertNothingRuns(String id) throws Exception {
+    String mark = "RACKBENCH_ATTEMPT=" + bench.run.resolve("work/" + id);
+    try (var all = Files.newDirectoryStream(Path.of("/proc"), "[0-9]*")) {
+      for (Path process : all) {
+        String environment;
+        try {
+          environment = new String(Files.readAllBytes(process.resolve("environ")));
+        } catch (java.io.IOException e) {
+          continue; // it has ended
+        }
+        assertFalse(environment.contains(mark), process + " still runs");
+      }
+    }
+  }
+}

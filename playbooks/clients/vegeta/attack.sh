@@ -1,0 +1,7 @@
+# Arguments: the URL, calls a second, threads, calls of each, a directory to write to, the file for the results.
+set -eu
+PATH=$PATH:$PWD  # vegeta may lie beside the manifest
+seconds=$(awk -v rate="$2" -v threads="$3" -v calls="$4" 'BEGIN {printf "%.6f", threads * calls / rate}')
+echo "GET $1" > "$5/target"
+vegeta attack -targets "$5/target" -rate "$2" -duration "${seconds}s" -workers "$3" -output "$5/results"
+vegeta encode -to csv -output "$6" "$5/results"

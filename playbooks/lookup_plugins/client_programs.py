@@ -1,0 +1,126 @@
+"""The clients that are programs, packed for the node that drives."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: client_programs
+short_description: Packs every client that is a program
+description:
+  - Looks below a directory for directories with a manifest, C(client.yml), and packs all files in
+    each of them. The same files give the same bytes.
+  - A client's name is that of its directory. One that no study could name, or with a link that
+    leads out of its directory, is refused.
+options:
+  _terms:
+    description: The directory that the archive is written to, as C(programs.tar.gz).
+    type: list
+    elements: path
+    required: true
+  clients:
+    description: The directory of such clients.
+    type: path
+    default: C(playbooks/clients)
+"""
+
+EXAMPLES = r"""
+- name: Show what is packed
+  ansible.builtin.debug:
+    msg: "{{ lookup('client_programs', '/tmp').files }}"
+"""
+
+RETURN = r"""
+_raw:
+  description: >-
+    For each directory a dictionary: the path of the C(archive), its C(sha256), and the SHA-256 of
+    each of the C(files) by its name.
+  type: list
+  elements: dict
+"""
+
+import gzip
+import hashlib
+import io
+import re
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleLookupError
+from ansible.plugins.lookup import LookupBase
+
+CLIENTS = Path(__file__).resolve().parents[1] / "clients"
+MANIFEST = "client.yml"
+ARCHIVE = "programs.tar.gz"
+_NAME = re.compile(r"[a-z][a-z0-9-]*")
+_LEFT_OUT = {"__pycache__", ".git"}
+
+
+def files_of_programs(clients: Path) -> Iterator[tuple[str, Path]]:
+    """Yield each file of each client, with its name there; raises AnsibleLookupError."""
+    for manifest in sorted(clients.glob(f"*/{MANIFEST}")):
+        client = manifest.parent
+        if not _NAME.fullmatch(client.name):
+            raise AnsibleLookupError(
+                f"{client} is not the name of a client; use small letters, digits and hyphens"
+            )
+        for file in sorted(client.rglob("*")):
+            if not file.resolve().is_relative_to(client.resolve()):
+                raise AnsibleLookupError(
+                    f"{file} is a link out of the client's directory; put the file itself there"
+                )
+            if file.is_file() and _LEFT_OUT.isdisjoint(file.relative_to(client).parts):
+                yield str(file.relative_to(clients)), file
+
+
+def packed(files: Mapping[str, Path]) -> bytes:
+    """Return an archive whose bytes depend on names, contents and permissions alone."""
+    archive = io.BytesIO()
+    with (
+        gzip.GzipFile(fileobj=archive, mode="wb", filename="", mtime=0) as compressed,
+        tarfile.open(fileobj=compressed, mode="w", format=tarfile.USTAR_FORMAT) as tar,
+    ):
+        for name, file in files.items():
+            content = file.read_bytes()
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            entry.mode = 0o755 if file.stat().st_mode & 0o100 else 0o644
+            tar.addfile(entry, io.BytesIO(content))
+    return archive.getvalue()
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file whole, unless it is as it should be."""
+    if path.is_file() and path.read_bytes() == content:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as beside:
+        beside.write(content)
+    Path(beside.name).replace(path)
+
+
+def pack(clients: Path, place: Path) -> dict[str, Any]:
+    """Pack the clients below a directory into an archive in another."""
+    files = dict(files_of_programs(clients))
+    content = packed(files)
+    write(place / ARCHIVE, content)
+    return {
+        "archive": str(place / ARCHIVE),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "files": {
+            f"clients/{name}": hashlib.sha256(file.read_bytes()).hexdigest()
+            for name, file in files.items()
+        },
+    }
+
+
+class LookupModule(LookupBase):
+    """The lookup `client_programs`."""
+
+    def run(
+        self, terms: list[str], variables: dict[str, Any] | None = None, **options: Any
+    ) -> list[dict[str, Any]]:
+        """Return what was packed into each directory."""
+        clients = Path(options.get("clients", CLIENTS))
+        return [pack(clients, Path(term).expanduser()) for term in terms]

@@ -1,0 +1,131 @@
+"""Links of the repository's pages lead somewhere, and README says what the other pages say."""
+
+import re
+import subprocess
+import tomllib
+from collections import Counter
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[3]
+PAGES = [
+    ROOT / name
+    for name in subprocess.run(
+        ["git", "-C", ROOT, "ls-files", "*.md"], capture_output=True, check=True, text=True
+    ).stdout.splitlines()
+]
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"^```.*?^```|^ {4}[^\n]*$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+STUDIES = ("sort", "binding", "mtom", "overhead", "attachments")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def anchors(page):
+    """Return the anchors of a page's headings, as they are made from their text."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    heads = re.findall(r"^#+ (.+)$", text, re.M)
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)|`", r"\1", head) for head in heads]
+    return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in plain}
+
+
+def links(page):
+    return LINK.findall(CODE.sub("", page.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_of_a_page_leads_to_a_file_and_a_heading(page):
+    for link in links(page):
+        if link.startswith(("http:", "https:", "mailto:")):
+            continue
+        place, _, anchor = unquote(link).partition("#")
+        target = page.parent / place if place else page
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target), link
+
+
+def test_every_path_of_a_page_that_code_names_exists():
+    names = subprocess.run(
+        [
+            "git",
+            "-C",
+            ROOT,
+            "grep",
+            "-hoIE",
+            r"\bdocs/[a-z/-]+\.(md|svg)",
+            "--",
+            ":!tests/unit/docs",
+        ],
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout.split()
+    assert len(names) > 20
+    assert [name for name in sorted(set(names)) if not (ROOT / name).is_file()] == []
+
+
+def test_readme_is_short():
+    assert README.count("\n") <= 120
+
+
+def test_readme_has_the_verdicts_of_the_replication():
+    rows = re.findall(
+        r"^\| (\w+) \|.*\| ([a-z ]+)[^|]*\|$",
+        (ROOT / "docs/replication/README.md").read_text(encoding="utf-8"),
+        re.M,
+    )
+    names = {"holds": "hold", "fails": "fail"}
+    for study in STUDIES:
+        counts = Counter(verdict.strip() for name, verdict in rows if name == study)
+        assert counts
+        (cell,) = re.findall(rf"^\| \[`{study}`\].*\| ([^|]+) \|$", README, re.M)
+        said = {}
+        for part in cell.split(", "):
+            number, _, verdict = part.partition(" ")
+            said[verdict] = int(number)
+        expected = {names.get(v, v) if n > 1 else v: n for v, n in counts.items()}
+        assert said == expected
+
+
+def test_version_changelog_and_citation_agree():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert project["version"] == citation["version"] == newest[1]
+    assert citation["cff-version"] == "1.2.0"
+    assert {"message", "title", "authors", "license", "type"} <= citation.keys()
+
+
+def test_the_licences_name_every_file_that_the_build_contains():
+    lines = (ROOT / "java-apps/artefacts.sha256").read_text().splitlines()
+    files = {line.split()[1] for line in lines if not line.startswith("#")}
+    page = (ROOT / "docs/project/licences.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([^`]+)` \| `[^`]+` \| ([^|]+) \| `[^|]+ \|$", page, re.M)
+    assert files <= {name for name, _ in rows}
+    assert all(licence.strip() for _, licence in rows)
+
+
+def test_the_navigation_has_every_page_once():
+    text = (ROOT / "mkdocs.yml").read_text()
+    navigation = yaml.safe_load(text)["nav"]
+
+    def files(part):
+        if isinstance(part, str):
+            yield part
+        for inner in (
+            part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+        ):
+            yield from files(inner)
+
+    named = [name for name in files(navigation) if name != "index.md"]
+    there = {
+        str(page.relative_to(ROOT / "docs"))
+        for page in PAGES
+        if page.is_relative_to(ROOT / "docs") and not page.name.startswith("paper-")
+        if not any(part.startswith("paper-") for part in page.parts)
+    }
+    assert len(named) == len(set(named))
+    assert set(named) == there
