@@ -54,7 +54,7 @@ class BenchLab:
 
 def settings() -> str:
     """What the lab is, for Ansible; nodes have no way out, so tools are laid into their image."""
-    tools = {"bench_client_packages": ["wrk", "vegeta"]}
+    tools = {"bench_client_packages": ["wrk"]}
     return json.dumps({"rackbench_lab": NAME, "virtual_lab_prefix": PREFIX, **tools})
 
 

@@ -1,20 +1,22 @@
 """The open loop: how late the sender is, and its rate and times beside vegeta's.
 
-Both send to the same one-byte resource over as many connections at the same even rate, in
-alternating rounds. vegeta's latency begins when a request is sent; so it is compared with our
-service time, and our response time stands beside it.
+Both are clients of the kit that call the same one-byte resource at the same even rate, in
+alternating rounds: ours over as many connections as it has threads, vegeta over as many as it
+needs. Of vegeta the calls of the first seconds are left out, as our lead is.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import json
+import os
 import statistics
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from bench_lab import PREFIX, BenchLab, said
+from bench_lab import BenchLab, said
 from by_hand import CLIENT, HandRun, Trial, study
 from row import Ratio, Row, rate, seconds
 
@@ -23,7 +25,9 @@ ROUNDS = 5
 SECONDS = 5
 SHARES = (0.2, 0.5, 0.8)
 NOOP_RATE = 1000
-RESOURCE = f"http://{PREFIX}.21:8080/axis/byte"  # of worker1
+LEAD_S = 2
+OURS, VEGETA = "http", "vegeta"
+PINNED = Path(__file__).parent / "vegeta"
 
 
 @dataclass(frozen=True)
@@ -37,17 +41,28 @@ class Sent:
 
 def rows(lab: BenchLab) -> list[Row]:
     """The sender's lateness, then pairs at each share of what the service can do."""
-    apt = ["-m", "ansible.builtin.apt", "-a", "name=wrk,vegeta install_recommends=false"]
-    lab.clocked([".venv/bin/ansible", CLIENT, "--become", *apt])
+    install(lab)
     capacity = closed(lab)
     return [*lateness(lab), *beside_vegeta(lab, [round(share * capacity) for share in SHARES])]
 
 
+def install(lab: BenchLab) -> None:
+    """Build vegeta, which Debian does not have, and put it on the client; wrk is there."""
+    program = lab.state / "vegeta"
+    build = ["go", "build", "-C", str(PINNED), "-mod=readonly", "-o", str(program)]
+    environment = {**os.environ, "CGO_ENABLED": "0"}
+    said([*build, "github.com/tsenart/vegeta/v12"], environment=environment)
+    place = "sudo install -m 0755 /dev/stdin /usr/local/bin/vegeta"
+    said([*lab.ssh(CLIENT), place], program.read_bytes())
+
+
 def closed(lab: BenchLab) -> float:
     """How many calls a second wrk makes with as many threads."""
-    command = f"wrk --threads {THREADS} --connections {THREADS} --duration {SECONDS}s {RESOURCE}"
-    lines = said([*lab.ssh(CLIENT), command]).decode().splitlines()
-    return next(float(line.split()[1]) for line in lines if line.startswith("Requests/sec:"))
+    constants = {"path": "/byte", "seconds": SECONDS}
+    plan = study("bench-closed", "wrk", constants=constants, factors={"concurrency": [THREADS]})
+    (trial,) = ran(HandRun.planned(lab, "bench-closed", plan), range(1, 2))
+    said_by_wrk: Mapping[str, float] = trial.record["program"]["summary"]
+    return said_by_wrk["calls_per_s"]
 
 
 def lateness(lab: BenchLab) -> list[Row]:
@@ -62,59 +77,60 @@ def lateness(lab: BenchLab) -> list[Row]:
 
 def beside_vegeta(lab: BenchLab, rates: list[int]) -> list[Row]:
     """Rate, p50 and p99 of both tools, in pairs."""
-    run = planned(lab, "bench-open", "http", rates)
-    ours: dict[int, list[Sent]] = defaultdict(list)
-    waited: dict[int, list[Sent]] = defaultdict(list)
-    theirs: dict[int, list[Sent]] = defaultdict(list)
+    run = planned(lab, "bench-open", {"factor": "tool", OURS: "http", VEGETA: "vegeta"}, rates)
+    found: dict[tuple[str, int], list[tuple[Sent, Sent]]] = defaultdict(list)
     for block in range(1, ROUNDS + 1):
         for offered in rates:
             print(f"http at {offered} /s, round {block} of {ROUNDS} …", flush=True)
-            first, second = (own, vegeta) if block % 2 else (vegeta, own)
-            for tool in (first, second):
-                if tool is vegeta:
-                    theirs[offered].append(vegeta(lab, offered))
-                else:
-                    service, response = own(run, block, offered)
-                    ours[offered].append(service)
-                    waited[offered].append(response)
+            for tool in (OURS, VEGETA) if block % 2 else (VEGETA, OURS):
+                found[tool, offered].append(sent(run, block, tool, offered))
     return [
         row
         for share, offered in zip(SHARES, rates, strict=True)
-        for row in compared(share, offered, ours[offered], waited[offered], theirs[offered])
+        for row in compared(share, offered, found[OURS, offered], found[VEGETA, offered])
     ]
 
 
 def compared(
-    share: float, offered: int, ours: list[Sent], waited: list[Sent], theirs: list[Sent]
+    share: float,
+    offered: int,
+    ours: list[tuple[Sent, Sent]],
+    theirs: list[tuple[Sent, Sent]],
 ) -> list[Row]:
-    """The rows of one rate."""
+    """The rows of one rate, from the service and response times of each round."""
     what = f"open loop, `http` at {100 * share:.0f} % of capacity ({offered} /s)"
     found = []
-    for name, label, show in (
-        ("calls_per_s", "rate", rate),
-        ("p50", "p50 of the service time", seconds),
-        ("p99", "p99 of the service time", seconds),
+    for kind, name, label, show in (
+        (0, "calls_per_s", "rate", rate),
+        (0, "p50", "p50 of the service time", seconds),
+        (0, "p99", "p99 of the service time", seconds),
+        (1, "p99", "p99 of the response time", seconds),
     ):
-        one, other = ([getattr(sent, name) for sent in tool] for tool in (ours, theirs))
+        one, other = ([getattr(times[kind], name) for times in tool] for tool in (ours, theirs))
         pair = Ratio.of_pairs(one, other)
         medians = statistics.median(one), statistics.median(other)
         found.append(Row(f"{what}: {label}", medians[0], "vegeta", medians[1], "", show, pair))
-    response = statistics.median(sent.p99 for sent in waited)
-    service = statistics.median(sent.p99 for sent in ours)
-    return [*found, Row(f"{what}: p99 of the response time", response, "service time", service)]
+    return found
 
 
-def planned(lab: BenchLab, name: str, client: str, rates: list[int]) -> HandRun:
-    """A trial a round and rate, each of SECONDS."""
+def planned(
+    lab: BenchLab, name: str, clients: str | Mapping[str, str], rates: list[int]
+) -> HandRun:
+    """A trial a round, tool and rate, each of SECONDS; vegeta's lead is among its calls."""
+    tools = [OURS] if isinstance(clients, str) else [OURS, VEGETA]
     where = [
-        {"cells": {"rate": each}, "calls": max(1, each * SECONDS // THREADS)} for each in rates
+        {"cells": {"tool": tool, "rate": each}, "calls": max(1, each * long // THREADS)}
+        for tool in tools
+        for each in rates
+        for long in [SECONDS + (LEAD_S if tool == VEGETA else 0)]
     ]
     plan = study(
         name,
-        client,
-        factors={"rate": rates},
+        clients,
+        factors={"tool": tools, "rate": rates},
         domains={},
-        arrival={"rate": "rate", "spacing": "even"},
+        constants={"client_heap_mb": 256, "path": "/byte"},
+        arrival={"rate": "rate", "spacing": "even", "lead_s": LEAD_S},
         threads=THREADS,
         warmup=500,
         replicates=ROUNDS,
@@ -130,9 +146,10 @@ def ran(run: HandRun, blocks: range) -> list[Trial]:
     return run.trials(ids)
 
 
-def own(run: HandRun, block: int, offered: int) -> tuple[Sent, Sent]:
-    """Run our trial of this block and rate; its service and its response times."""
-    (name,) = (i for i in run.ids if i.startswith(f"b{block:02d}-") and i.endswith(f"-{offered}"))
+def sent(run: HandRun, block: int, tool: str, offered: int) -> tuple[Sent, Sent]:
+    """Run the trial of this block, tool and rate; its service and its response times."""
+    end = f"-{tool}-{offered}"
+    (name,) = (i for i in run.ids if i.startswith(f"b{block:02d}-") and i.endswith(end))
     run.run([name])
     (sealed,) = run.trials([name])
     calls = [
@@ -140,27 +157,16 @@ def own(run: HandRun, block: int, offered: int) -> tuple[Sent, Sent]:
         for row in csv.DictReader(io.StringIO(sealed.calls.decode()))
         if row["phase"] == "measure" and row["status"] == "ok"
     ]
-    span = max(start + took for _, start, took in calls) - min(due for due, _, _ in calls)
-    answered = len(calls) / span * 1e9
-    return tuple(  # type: ignore[return-value]
-        Sent(answered, times[len(times) // 2] / 1e9, times[len(times) * 99 // 100] / 1e9)
-        for times in (
-            sorted(took for _, _, took in calls),
-            sorted(start + took - due for due, start, took in calls),
-        )
+    if not calls:
+        raise SystemExit(f"{name} {sealed.record['outcome']}: {sealed.record['reason']}")
+    begin = min(due for due, _, _ in calls) + (LEAD_S * 10**9 if tool == VEGETA else 0)
+    counted = [(due, start, took) for due, start, took in calls if due >= begin]
+    span = max(start + took for _, start, took in counted) - begin
+    service = sorted(took for _, _, took in counted)
+    response = sorted(start + took - due for due, start, took in counted)
+    answered = len(counted) / span * 1e9
+    p50, p99 = len(counted) // 2, len(counted) * 99 // 100
+    return (
+        Sent(answered, service[p50] / 1e9, service[p99] / 1e9),
+        Sent(answered, response[p50] / 1e9, response[p99] / 1e9),
     )
-
-
-def vegeta(lab: BenchLab, offered: int) -> Sent:
-    """Run vegeta for as long as our trial lasts, with as many connections and its lead before."""
-    attack = (
-        f"vegeta attack -rate {offered} -workers {THREADS} -max-workers {THREADS} "
-        f"-connections {THREADS} -duration"
-    )
-    script = (
-        f"echo GET {RESOURCE} > target; {attack} 2s < target > lead; "
-        f"{attack} {SECONDS}s < target | vegeta report -type json"
-    )
-    said_json = json.loads(said([*lab.ssh(CLIENT), script]))
-    times = said_json["latencies"]
-    return Sent(said_json["throughput"], times["50th"] / 1e9, times["99th"] / 1e9)

@@ -260,20 +260,27 @@ def test_the_same_run_started_twice_at_once_is_one_run_that_both_follow(lab: Lab
         codes = [process.wait(400) for process, _ in both]
     finally:
         for process, _ in both:
-            machine.kill_group(process)
+            if process.poll() is None:
+                machine.kill_group(process)
     assert codes == [0, 0], "\n".join(log.read_text()[-2000:] for _, log in both)
     done = lab.player.project.collect("check", "twice")
     assert f"{PLANNED} of {PLANNED} trials sealed and verified; no findings" in done.stdout
 
 
+def runs_a_trial(state: Path) -> bool:
+    return state.is_file() and json.loads(state.read_text())["running"] is not None
+
+
 def test_a_runner_that_somebody_stopped_is_told_from_one_that_ended(lab: Lab) -> None:
     process, log = lab.player.start("sweep.yml", {**STUDY, "run": "stopped"})
     try:
-        machine.wait_for(lambda: runner_pid(lab) > 0 or process.poll() is not None, "trials", 150)
+        state = lab.player.project.results("stopped") / "state.json"
+        machine.wait_for(lambda: runs_a_trial(state) or process.poll() is not None, "a trial", 150)
         lab.output("client1", f"systemctl stop {RUNNER}", timeout_s=300)
         assert process.wait(120) == 2
     finally:
-        machine.kill_group(process)
+        if process.poll() is None:
+            machine.kill_group(process)
     said = re.sub(r"\s+", " ", log.read_text())
     assert "the runner was stopped before trial" in said
 

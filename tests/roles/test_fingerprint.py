@@ -517,7 +517,7 @@ def test_a_comparison_that_finds_nothing_has_a_message_nevertheless():
     assert role.render(task["ansible.builtin.assert"]["fail_msg"])
 
 
-LAB = "/etc/rackbench/lab.json"
+LAB_FILE = "/etc/rackbench/lab.json"
 UNIT = "/etc/systemd/system/rackbench-x.service"
 RESET = "What worker2 alone has may be left from another group that it was in: run "
 RESET += "playbooks/reset.yml -e node=worker2, then playbooks/site.yml."
@@ -532,7 +532,7 @@ DECLARE += "fingerprint_exceptions of the inventory."
         ({"kernel": "6.12.9"}, {}, DECLARE),
         ({"files": {"/opt/rackbench/a.jar": "cd", UNIT: "ab"}}, {}, RESET),
         ({"files": {}}, {}, SITE),
-        ({"files": {LAB: "ab"}}, {"files": {LAB: "cd"}}, SITE),
+        ({"files": {LAB_FILE: "ab"}}, {"files": {LAB_FILE: "cd"}}, SITE),
         ({"files": {UNIT: "ab"}, "kernel": "6.12.9"}, {"files": {}}, f"{RESET} {DECLARE}"),
     ],
 )

@@ -207,19 +207,6 @@ def test_all_nights_may_go_on_with_one_run(repository):
     ]
 
 
-def test_results_are_those_of_the_project_that_the_night_is_for(repository, tmp_path):
-    for name in names(repository):
-        run = tmp_path / "mylab/results" / name
-        run.mkdir(parents=True)
-        (run / "report.html").touch()
-        (run / "status").write_text('{"remaining": 0}')
-    repository.set(home=str(tmp_path / "mylab"))
-    done = repository.sweep()
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("is finished") == 2
-    assert repository.swept() == []
-
-
 def test_variables_are_given_in_a_file_and_on_no_command_line(repository):
     assert repository.sweep().returncode == 0
     given = repository.root / "given"

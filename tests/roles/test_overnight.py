@@ -180,18 +180,6 @@ def test_the_virtual_lab_is_swept_only_when_it_is_named(tmp_path):
     assert units_in(tmp_path) == []
 
 
-def test_nights_of_a_project_have_its_name_and_its_results(tmp_path):
-    project = tmp_path / "mylab"
-    shutil.copytree(ROOT / "inventory/virtual", project / "inventory")
-    (project / "studies").mkdir()
-    (project / "rackbench.yml").write_text(f"checkout: {ROOT}\n")
-    done = play(tmp_path, inventory=project / "inventory", rackbench_lab="mylab")
-    assert done.returncode == 0, done.stdout
-    assert "rackbench_overnight-mylab.timer" in units_in(tmp_path)
-    settings = json.loads((tmp_path / "state/a night/night.json").read_text())
-    assert (settings["home"], settings["root"]) == (str(project), str(ROOT))
-
-
 def test_an_inventory_without_a_control_host_is_refused(tmp_path):
     (tmp_path / "hosts.yml").write_text("nodes: {hosts: {rack01: {}}}\n")
     done = play(tmp_path, inventory=tmp_path / "hosts.yml")

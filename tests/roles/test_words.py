@@ -11,7 +11,7 @@ FILES = sorted(
     path
     for pattern in ("roles/*/tasks/*.yml", "roles/*/handlers/*.yml", "playbooks/**/*.yml")
     for path in ROOT.glob(pattern)
-    if not {"studies", "vars"} & set(path.parts)
+    if not {"clients", "studies", "vars"} & set(path.parts)
 )
 LISTS = ("pre_tasks", "tasks", "post_tasks", "handlers", "block", "rescue", "always")
 WORDS_OF = {"assert": "fail_msg", "fail": "msg", "wait_for": "msg", "wait_for_connection": "msg"}

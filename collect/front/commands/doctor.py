@@ -153,7 +153,8 @@ def of_virtual_lab(inventory: Inventory, available_mb: int) -> Iterator[Finding]
     elif bridges:
         yield Finding(
             f"the network {prefix}.0/24 is taken on this machine by {', '.join(bridges)}",
-            "rackbench lab up -e virtual_lab_prefix=10.99.0",
+            "sed -i 's/^virtual_lab_prefix: .*/virtual_lab_prefix: 10.99.0/' "
+            + shlex.quote(_lab_file(inventory.kit)),
         )
     needed = len(addresses) * int(str(values.get("virtual_lab_memory_mb", 2048))) // 2
     if available_mb < needed and not is_up:

@@ -73,7 +73,8 @@ def run(options: argparse.Namespace) -> int:
     else:
         hosts = _hosts(options)
         lab = (checkout / "inventory/example/group_vars/all/lab.yml").read_text(encoding="utf-8")
-        lab = lab.replace("rackbench_lab: mylab", f"rackbench_lab: {target.name}")
+    # The name keeps its secrets, keys and machines apart from those of other labs.
+    lab = re.sub(r"^rackbench_lab: .*$", f"rackbench_lab: {target.name}", lab, flags=re.MULTILINE)
     files = {
         MARK: f"# The clone of rackbench whose playbooks this project uses.\n"
         f"checkout: {json.dumps(str(checkout))}\n",

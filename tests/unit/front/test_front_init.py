@@ -88,7 +88,7 @@ def test_what_cannot_be_made_is_one_message_and_leaves_nothing(
 def test_a_virtual_project_has_the_virtual_lab(checkout, tmp_path):
     assert main(["init", "../trial", "--virtual"]) == 0
     lab = yaml.safe_load((tmp_path / "trial/inventory/group_vars/all/lab.yml").read_text())
-    assert lab["rackbench_lab_kind"] == "virtual"
+    assert (lab["rackbench_lab_kind"], lab["rackbench_lab"]) == ("virtual", "trial")
 
 
 def test_commands_inside_find_results_studies_and_inventory(mylab, checkout, monkeypatch, capsys):
