@@ -75,10 +75,10 @@ def study_page() -> str:
     for key, own in schema["properties"].items():
         whole = _resolved(own, kinds)
         needed = key in schema["required"]
-        default = _yaml(whole["default"]) if "default" in whole else "none"
+        default = f"`{_yaml(whole['default'])}`" if "default" in whole else "no such key"
         lines += ["", f"## `{key}`", "", whole["description"], ""]
         lines += [f"- Value: {_value(whole, kinds)}"]
-        lines += ["- Required" if needed else f"- Default: `{default}`"]
+        lines += ["- Required" if needed else f"- Default: {default}"]
         lines += [f"- Profile: {'yes' if key in in_profiles else 'no'}"]
         example = next(iter(whole.get("examples", ())), whole.get("const"))
         lines += ["", *_fenced(yaml.safe_dump({key: example}, sort_keys=False, width=88), "yaml")]
