@@ -205,8 +205,8 @@ final class Attempts {
     if (signal.isEmpty()) {
       return "";
     } else if (fork.isProgram()) {
-      return ("%s ended the client's command or its JVM (status %d): somebody did, or the kernel for"
-              + " want of memory (the node has %s); look for oom-kill in the node's journal")
+      return ("%s ended the client's command or its JVM (status %d): by hand, or by the kernel"
+              + " out of memory (the node has %s); look for oom-kill in the node's journal")
           .formatted(signal, fork.exitStatus(), memory());
     }
     return ("%s ended the client's JVM (status %d): by hand, or by the kernel out of memory"
