@@ -43,13 +43,14 @@ NOT_RECORDED: Mapping[str, Any] = {
     "capture": None,
     "imported": None,
     "program": None,
+    "arrival": None,
 }
 """What trial.json says of that which is not known; one of schema 1 may lack any of these keys."""
 _ADDED_WITHIN: Mapping[str, Mapping[str, Any]] = {
     "warmup": {"lead_calls": None},
     "gc": {"measured_ns": None},
 }
-_ADDED_SINCE: Mapping[str, Any] = {"program": None}
+_ADDED_SINCE: Mapping[str, Any] = {"program": None, "arrival": None}
 """What the first runners that wrote today's layout did not know of."""
 FIRST_DRAWING = 1
 """How data are drawn in plans that do not say it (`CallData.java`)."""

@@ -222,10 +222,8 @@ final class TrialRecord {
             "parts", Files.exists(attempt.resolve(Trial.PARTS)) ? sealed(Trial.PARTS) : null,
             "capture", trial.isCaptured() ? captured() : null,
             "imported", null,
+            "arrival", result.get("arrival"),
             "program", result.get("program") instanceof Map<?, ?> said ? program(said) : null);
-    if (result.containsKey("arrival")) {
-      record.put("arrival", result.get("arrival"));
-    }
     record.putAll(NOT_CONTRIBUTED);
     record.putAll(entries);
     Files.write(attempt.resolve("trial.json"), Json.bytes(record));
