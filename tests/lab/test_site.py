@@ -103,7 +103,7 @@ def _set_sysctl(lab: Lab, node: str, setting: str) -> None:
     subprocess.run(command, check=True)
 
 
-SETTINGS = "/etc/systemd/system/rackbench-tcp-server.service.d/zz.conf"
+SETTINGS = f"{UNIT}.d"
 FLAG = "-XX:TieredStopAtLevel=1"
 KEPT_LOGIN = "/etc/rackbench/broker.password"
 OTHER_JDK = "/usr/lib/jvm/other-jdk"
@@ -115,7 +115,8 @@ def otherwise(lab: Lab) -> Iterator[dict[str, str]]:
     """Nodes that run otherwise than declared, most of them alike: item of each, and its nodes."""
     sides = "[Service]\\nUnsetEnvironment=\\nEnvironment=JAVA_TOOL_OPTIONS="
     for worker in lab.workers:
-        lab.output(worker, f'printf "{sides}{FLAG}\\n" >{SETTINGS} && {RESTART}')
+        write = f'mkdir -p {SETTINGS} && printf "{sides}{FLAG}\\n" >{SETTINGS}/zz.conf'
+        lab.output(worker, f"{write} && {RESTART}")
     link = "/opt/rackbench/jdk"
     jdk = lab.output("worker2", f"readlink {link}")
     lab.output("worker2", f"cp -al {jdk} {OTHER_JDK} && ln -sfn {OTHER_JDK} {link} && {RESTART}")
@@ -134,7 +135,7 @@ def otherwise(lab: Lab) -> Iterator[dict[str, str]]:
     finally:
         # The JVMs still run with what they were started with.
         for worker in lab.workers:
-            lab.output(worker, f"rm -f {SETTINGS} && systemctl daemon-reload")
+            lab.output(worker, f"rm -rf {SETTINGS} && systemctl daemon-reload")
         lab.output("worker3", f"cp -p /root/kept {KEPT_LOGIN} && rm /root/kept")
         lab.output("worker3", "systemctl restart rackbench-sort-worker")
         lab.output("broker1", "systemctl reload packet-filter")
