@@ -192,7 +192,7 @@ def fingerprint_undeclared(
     parts of their paths; files like `files_not` do not count. Items that begin as the regular
     expression `ignored` are left out.
     """
-    rows = [{"node": name, **row} for name, one in taken.items() for row in one["undeclared"]]
+    rows = [{"node": name, **row} for name in sorted(taken) for row in taken[name]["undeclared"]]
     for group, unpacked in archives.items():
         for name in sorted(taken.keys() & set(groups.get(group, ()))):
             files = taken[name]["fingerprint"]["files"]
