@@ -16,7 +16,7 @@ RECORDED = Path(__file__).parent / "recorded"
 def inventory(tmp_path):
     """The inventory that docs/guides/scale.md has people copy together."""
     shutil.copytree(ROOT / "inventory/example", tmp_path / "mylab")
-    for file in (ROOT / "inventory/maas").iterdir():
+    for file in (ROOT / "inventory/maas").glob("*.*"):
         shutil.copy(file, tmp_path / "mylab")
     return tmp_path / "mylab"
 

@@ -19,6 +19,8 @@ SYSTEMS = {
     "forty": ("Fedora", "40", "40", "systemd"),
     "sysv": ("Debian", "13", "13.2", "sysvinit"),
 }
+# Nodes of a lab may live on this machine, below a directory that it has then.
+NO_LAB_HERE = ["--extra-vars", json.dumps({"__baseline_directories": []})]
 # A container keeps no clock of its own.
 OF_ALL = {"virtualization_type": "container", "nodename": "{{ inventory_hostname }}"}
 NAMES = ("distribution", "distribution_major_version", "distribution_version", "service_mgr")
@@ -51,7 +53,7 @@ def answers(tmp_path_factory):
     (place / "play.yml").write_text(yaml.safe_dump([play | {"connection": "local"}]))
     command = [Path(sys.executable).with_name("ansible-playbook"), "--forks", "1"]
     done = subprocess.run(
-        [*command, "--inventory", f"{','.join(SYSTEMS)},", place / "play.yml"],
+        [*command, "--inventory", f"{','.join(SYSTEMS)},", *NO_LAB_HERE, place / "play.yml"],
         env=os.environ
         | {"ANSIBLE_ROLES_PATH": str(ROOT / "roles"), "ANSIBLE_PYTHON_INTERPRETER": sys.executable},
         cwd=place,

@@ -109,24 +109,24 @@ def test_60_times_is_not_4_85_times(run_of):
 
 
 def test_the_outcome_holds_on_paper():
-    assert on(PUBLISHED, "want of memory").verdict == Verdict.HOLDS
+    assert on(PUBLISHED, "out of memory").verdict == Verdict.HOLDS
 
 
 def test_out_of_memory_in_the_heap_of_the_paper_is_what_the_claim_says(memory):
-    judgement = on(memory.measured, "want of memory")
+    judgement = on(memory.measured, "out of memory")
     assert judgement.verdict == Verdict.HOLDS
     assert values(judgement) == [1, 1, 1]
 
 
 def test_another_heap_does_not_test_the_claim_on_memory(paper):
-    judgement = on(paper.measured, "want of memory")
+    judgement = on(paper.measured, "out of memory")
     assert judgement.verdict == Verdict.NOT_TESTED
     assert "512 and 512 MB" in judgement.results[0].estimate.reason
 
 
 def test_memory_that_sufficed_fails_the_claim(run_of):
     run = run_of(lambda p, rng: [1.0] * p.calls, study="attachments", profile="paper-memory")
-    judgement = on(replicate(analyse(run)).measured, "want of memory")
+    judgement = on(replicate(analyse(run)).measured, "out of memory")
     assert judgement.verdict == Verdict.FAILS
     assert [r.verdict for r in judgement.results] == [Verdict.FAILS, Verdict.HOLDS, Verdict.HOLDS]
 
@@ -137,7 +137,7 @@ def test_memory_that_sufficed_at_times_has_only_the_direction(run_of):
         return "oom" if broken else [1.0] * planned.calls
 
     run = run_of(times, study="attachments", profile="paper-memory")
-    result = on(replicate(analyse(run)).measured, "want of memory").results[0]
+    result = on(replicate(analyse(run)).measured, "out of memory").results[0]
     assert result.estimate.value == pytest.approx(0.8)
     assert result.verdict == Verdict.DIRECTION_ONLY
 
@@ -192,7 +192,7 @@ def test_the_demo_leaves_untested_what_it_has_no_cells_for(shared_run):
     measured = replicate(analyse(shared_run("attachments", "demo"))).measured
     assert on(measured, "4.85").verdict != Verdict.NOT_TESTED
     assert on(measured, "several times larger").verdict == Verdict.HOLDS
-    results = on(measured, "want of memory").results
+    results = on(measured, "out of memory").results
     assert any(isinstance(result.estimate, Untested) for result in results)
 
 
