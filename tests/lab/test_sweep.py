@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import itertools
 import json
 import re
@@ -218,6 +219,10 @@ def test_a_run_knows_where_it_was_made(sweep: Sweep) -> None:
     assert all(abs(node["clock_offset_ms"]) < 1000 for node in record["nodes"])
     sums = (project.root / "java-apps/dist/SHA256SUMS").read_text().splitlines()
     manifest = {name: digest for digest, name in (line.split() for line in sums)}
+    clients = project.root / "playbooks/clients"
+    for file in (path for path in clients.rglob("*") if path.is_file()):
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        manifest[f"clients/{file.relative_to(clients)}"] = digest
     assert record["artefacts"] == manifest
     assert record["study_file"] == (project.root / "playbooks/studies/sort.yml").read_text()
 
@@ -315,7 +320,7 @@ def test_several_studies_are_a_run_each_with_their_own_settings_and_one_report(l
     assert looks == {"sort": 2, "harness": 2}
     page = project.results("both") / "report.html"
     head = page.read_text().split("In a minute")[0]
-    assert "as the inventory had 3 workers: servers 9" in head
+    assert "because the inventory had 3 workers: servers 9" in head
     assert [run for run in ("both-sort", "both-harness") if run not in head] == []
     assert str(page) in outcome.text
 

@@ -101,20 +101,28 @@ LOADED = """#!/bin/bash
 echo "$*" >>"$(dirname "$0")/calls"
 case "$*" in
   *is-enabled*) echo enabled ;;
-  *show*old.service*) printf 'LoadState=loaded\\nActiveState=active\\nNeedDaemonReload=yes\\n' ;;
-  *show*) printf 'LoadState=loaded\\nActiveState=active\\nNeedDaemonReload=no\\n' ;;
+  *show*) printf 'LoadState=loaded\\nActiveState=active\\nActiveEnterTimestamp=@2000\\n'
+    case "$*" in
+      *reload.service*) echo NeedDaemonReload=yes ;;
+      *old.service*) printf 'NeedDaemonReload=no\\nSourcePath=%s\\n' "$(dirname "$0")/newer" ;;
+      *new.service*) printf 'NeedDaemonReload=no\\nSourcePath=%s\\n' "$(dirname "$0")/older" ;;
+    esac ;;
 esac
 """
 
 
 def test_a_unit_that_is_older_than_its_configuration_is_restarted(tmp_path, programs):
     (programs / "systemctl").write_text(LOADED)
-    units = "[old.service, new.service]"
+    for name, written in {"newer": 2001, "older": 1999}.items():
+        (programs / name).touch()
+        os.utime(programs / name, (written, written))
+    units = "[old.service, new.service, reload.service]"
     (tmp_path / "play.yml").write_text(PLAY.replace("[no-such-unit.service]", units))
     done = played(tmp_path, programs)
     assert done.returncode == 0, done.stdout + done.stderr
     calls = (programs / "calls").read_text()
     assert "daemon-reload" in calls
     assert [line for line in calls.splitlines() if line.startswith("restart")] == [
-        "restart old.service"
+        "restart old.service",
+        "restart reload.service",
     ]
