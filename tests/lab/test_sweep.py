@@ -323,6 +323,7 @@ def test_several_studies_are_a_run_each_with_their_own_settings_and_one_report(l
     assert "because the inventory had 3 workers: servers 9" in head
     assert [run for run in ("both-sort", "both-harness") if run not in head] == []
     assert str(page) in outcome.text
+    lab.play("verify.yml")  # another rate of the links than the inventory's is the sweep's affair
 
 
 # What is wrong with a run is told
