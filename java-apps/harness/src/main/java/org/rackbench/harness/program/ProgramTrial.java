@@ -113,17 +113,7 @@ public final class ProgramTrial {
         return signalled;
       }
     }
-    result.put(
-        "clock",
-        Json.of(
-            Trial.ORIGIN,
-            origin,
-            "anchor_start_utc",
-            anchorStart,
-            "anchor_end_utc",
-            Utc.now(),
-            "elapsed_ns",
-            System.nanoTime() - origin));
+    result.put("clock", Trial.clock(origin, anchorStart));
     Durable.replace(attempt.resolve(Trial.RESULT), Json.bytes(result));
     return 0;
   }

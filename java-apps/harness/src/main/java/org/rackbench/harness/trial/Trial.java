@@ -147,18 +147,27 @@ public final class Trial {
         result.put("capture", trial.capture.record());
       }
     }
-    result.put(
-        "clock",
-        Json.of(
-            ORIGIN,
-            origin,
-            "anchor_start_utc",
-            anchorStart,
-            "anchor_end_utc",
-            Utc.now(),
-            "elapsed_ns",
-            System.nanoTime() - origin));
+    result.put("clock", clock(origin, anchorStart));
     Durable.replace(work.resolve(RESULT), Json.bytes(result));
+  }
+
+  /**
+   * Returns the clock of a trial that ends now: it joins times of {@code System.nanoTime()} with
+   * the wall clock.
+   *
+   * @param origin {@code System.nanoTime()} from which the times of calls count
+   * @param anchorStart the wall clock at about the same instant
+   */
+  public static Map<String, Object> clock(long origin, String anchorStart) {
+    return Json.of(
+        ORIGIN,
+        origin,
+        "anchor_start_utc",
+        anchorStart,
+        "anchor_end_utc",
+        Utc.now(),
+        "elapsed_ns",
+        System.nanoTime() - origin);
   }
 
   private void measure(Path work, LabFile lab, List<Observer> given) throws Exception {
