@@ -7,15 +7,13 @@ import sys
 from collections.abc import Callable
 from types import ModuleType
 
+from collect.cli import COMMANDS
 from collect.commands import (
-    anova,
     archive,
     check,
     compare,
     export,
     import_log,
-    look,
-    plan,
     power,
     report,
     rerun,
@@ -27,7 +25,7 @@ from collect.project import find_project
 
 FOLLOWING: tuple[ModuleType, ...] = (status, check, report, compare, power)
 KEEPING: tuple[ModuleType, ...] = (archive, rerun, export, import_log)
-FURTHER: tuple[ModuleType, ...] = (plan, anova, look)
+FURTHER = tuple(module for module in COMMANDS if module not in (*FOLLOWING, *KEEPING))
 
 _COLLECT = re.compile(r"\bcollect (?=[a-z])")
 

@@ -180,13 +180,17 @@ def test_the_calls_of_the_example_are_all_right(run):
         assert {tuple(row.split(",")[-3:]) for row in rows} == {(size, size, "ok")}
 
 
-def test_the_report_judges_the_claim_of_the_example(tree, run):
-    plan = open_run(str(run)).plan
-    study = (tree / "playbooks/studies/connection.yml").read_text()
-    record = synthetic.provenance(run.name, plan[0], study)
+def reported(tree, run, study):
+    """Return the report of a run of a study."""
+    text = (tree / f"playbooks/studies/{study}.yml").read_text()
+    record = synthetic.provenance(run.name, open_run(str(run)).plan[0], text)
     (run / "run.json").write_text(json.dumps(record))
     collect(tree, "report", str(run))
-    page = (run / "report.html").read_text()
+    return (run / "report.html").read_text()
+
+
+def test_the_report_judges_the_claim_of_the_example(tree, run):
+    page = reported(tree, run, "connection")
     assert "A call on a connection of its own takes longer than one on a kept connection." in page
     assert "not in this profile" not in page, "the claim is about cells of the study"
 
@@ -243,12 +247,7 @@ def test_an_example_of_a_program_can_be_run(tree, tmp_path, client, program, rea
 
 
 def test_the_report_says_that_the_script_warms_up_by_itself(tree, of_script):
-    plan = open_run(str(of_script)).plan
-    study = (tree / "playbooks/studies/get.yml").read_text()
-    record = synthetic.provenance(of_script.name, plan[0], study)
-    (of_script / "run.json").write_text(json.dumps(record))
-    collect(tree, "report", str(of_script))
-    page = (of_script / "report.html").read_text()
+    page = reported(tree, of_script, "get")
     assert "1 cell called by programs: how they warm up is their own affair" in page
 
 
