@@ -24,8 +24,8 @@ LEFT_OUT = {HELD, HELD_BY_SOCKET, APT_IN_USE}
 pytestmark = pytest.mark.long
 
 # Faults that end everything before a node is changed; and what they were before.
-NO_SUDO = "mv /etc/sudoers.d/rack /root/rack.sudoers"
-SUDO = "mv /root/rack.sudoers /etc/sudoers.d/rack"
+NO_SUDO = "mv /etc/sudoers.d/rack /var/tmp/rack.sudoers"
+SUDO = "mv /var/tmp/rack.sudoers /etc/sudoers.d/rack"
 HOME_OF_OTHERS = "mount --bind /home/rack /home/rack && mount -o remount,bind,ro /home/rack"
 OWN_HOME = "umount /home/rack"
 NO_PYTHON = "mv /usr/bin/python3 /usr/bin/python3.aside"
@@ -62,8 +62,8 @@ time.sleep(9999)'
 """
 # Root by key, no sudo at all, and a third party's source of packages that does not answer.
 ROOT_WITHOUT_SUDO = """
-install -d -m 700 /root/.ssh
-install -m 600 /home/rack/.ssh/authorized_keys /root/.ssh/authorized_keys
+install -d -m 700 ~root/.ssh
+install -m 600 /home/rack/.ssh/authorized_keys ~root/.ssh/authorized_keys
 sed -i -e 's/^PermitRootLogin .*/PermitRootLogin prohibit-password/' \\
   -e 's/^AllowUsers .*/AllowUsers root/' /etc/ssh/sshd_config.d/lab.conf
 systemctl reload ssh

@@ -121,7 +121,7 @@ def otherwise(lab: Lab) -> Iterator[dict[str, str]]:
     jdk = lab.output("worker2", f"readlink {link}")
     lab.output("worker2", f"cp -al {jdk} {OTHER_JDK} && ln -sfn {OTHER_JDK} {link} && {RESTART}")
     lab.output("worker2", f"ln -sfn {jdk} {link}")
-    lab.output("worker3", f"cp -p {KEPT_LOGIN} /root/kept && echo wrong >{KEPT_LOGIN}")
+    lab.output("worker3", f"cp -p {KEPT_LOGIN} /var/tmp/kept && echo wrong >{KEPT_LOGIN}")
     lab.output("worker3", "systemctl restart rackbench-sort-worker")
     lab.output("broker1", "nft delete table inet rackbench")
     lab.output("client1", f"echo PasswordAuthentication yes >{ODD_SSHD}")
@@ -136,7 +136,7 @@ def otherwise(lab: Lab) -> Iterator[dict[str, str]]:
         # The JVMs still run with what they were started with.
         for worker in lab.workers:
             lab.output(worker, f"rm -rf {SETTINGS} && systemctl daemon-reload")
-        lab.output("worker3", f"cp -p /root/kept {KEPT_LOGIN} && rm /root/kept")
+        lab.output("worker3", f"cp -p /var/tmp/kept {KEPT_LOGIN} && rm /var/tmp/kept")
         lab.output("worker3", "systemctl restart rackbench-sort-worker")
         lab.output("broker1", "systemctl reload packet-filter")
         lab.output("client1", f"rm -f {ODD_SSHD}")
