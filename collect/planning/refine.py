@@ -23,7 +23,7 @@ def refine(analysis: Analysis) -> str:
     """Add a profile with finer rates to the study file of a run; return a sentence that says so.
 
     Raises InputError where the run has no capacity between two rates, and where the file cannot
-    take a profile at its end; then nothing is written.
+    take a profile after its last line; then nothing is written.
     """
     run = analysis.run
     demand, factor = Demand.of(run), rate_factor(run)
@@ -47,7 +47,7 @@ def refine(analysis: Analysis) -> str:
     changed = text.rstrip("\n") + "\n" + "".join(f"  {line}\n" for line in lines)
     if not re.search(r"^profiles:(?!.*^\S)", text, re.MULTILINE | re.DOTALL):
         raise InputError(
-            f"{label}: profiles is not its last key, so that nothing can be added at its end; "
+            f"{label}: profiles is not its last key, so that no profile can be appended; "
             "move it there, or add this profile by hand:\n" + "\n".join(lines)
         )
     parse_study(changed, label).profile(name, _ANY_NUMBER_OF_WORKERS)

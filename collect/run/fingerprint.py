@@ -11,7 +11,7 @@ READINGS = frozenset(
         *("link_measured_mbit", "link_rtt_ms"),
     }
 )
-"""Items that are measured anew in each snapshot, so no two agree to the last digit."""
+"""Items that are measured again in each snapshot, so no two agree to the last digit."""
 OF_A_MACHINE = frozenset({"link_device"})
 """Items in which equal machines may differ, but which do not change on one machine."""
 OF_A_ROLE = frozenset({"files", "jvms"})
