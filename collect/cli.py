@@ -3,38 +3,9 @@
 import argparse
 from collections.abc import Sequence
 
-from collect.commands import (
-    anova,
-    archive,
-    check,
-    compare,
-    export,
-    import_log,
-    look,
-    plan,
-    power,
-    report,
-    rerun,
-    status,
-)
 from collect.commands.exits import EXIT_CODES
 from collect.commands.guard import guarded
-
-COMMANDS = (
-    plan,
-    check,
-    status,
-    report,
-    anova,
-    power,
-    look,
-    compare,
-    export,
-    import_log,
-    archive,
-    rerun,
-)
-"""In the order of the help."""
+from collect.commands.order import COMMANDS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable
 from types import ModuleType
 
-from collect.cli import COMMANDS
 from collect.commands import (
     archive,
     check,
@@ -20,6 +19,7 @@ from collect.commands import (
     status,
 )
 from collect.commands.arguments import Commands
+from collect.commands.order import COMMANDS
 from collect.front.kit import kit_of
 from collect.project import find_project
 
