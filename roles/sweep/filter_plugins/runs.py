@@ -10,7 +10,8 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from collect.errors import InputError
-from collect.run.plan import PlannedTrial, read_plan
+from collect.run.plan import read_plan
+from collect.run.setting import setting_key, setting_of, worker_heaps
 from collect.sweep.interim import analyses_of, open_trials
 
 EXAMPLES = r"""
@@ -35,8 +36,6 @@ EXAMPLES = r"""
   when: runs | sweep_put_off('/home/me/rackbench') | length > 0
 """
 
-_HEAP = "_heap_mb"
-_OF_KINDS = ("tomcat_heap_mb", "broker_heap_mb", "worker_heap_mb")
 # What restarts services, then a link, which is one command.
 _DEAREST_FIRST = ("collector", "synced", "tomcat_heap_mb", "broker_heap_mb", "link_mbit")
 
@@ -53,8 +52,9 @@ def settings(
     found: dict[str, dict[str, Any]] = {}
     for run in sorted(runs, key=lambda run: run["run"] != attached):
         node = _setting(Path(root) / "results" / run["run"] / "plan.jsonl")
-        key = json.dumps(node, sort_keys=True)
-        setting = found.setdefault(key, {"node": node, "runs": [], "is_attached": False})
+        setting = found.setdefault(
+            setting_key(node), {"node": node, "runs": [], "is_attached": False}
+        )
         setting["runs"].append(dict(run))
         setting["is_attached"] |= run["run"] == attached
     ordered = list(found.values())
@@ -69,7 +69,7 @@ def settings(
 def _setting(plan: Path) -> dict[str, Any]:
     """Return what all trials of a plan ask of the nodes."""
     try:
-        nodes = {json.dumps(_asked(trial), sort_keys=True) for trial in read_plan(plan)}
+        nodes = {setting_key(setting_of(trial)) for trial in read_plan(plan)}
     except InputError as error:
         raise AnsibleFilterError(str(error)) from None
     if len(nodes) > 1:
@@ -79,28 +79,6 @@ def _setting(plan: Path) -> dict[str, Any]:
         )
     found: dict[str, Any] = json.loads(nodes.pop())
     return found
-
-
-def _asked(trial: PlannedTrial) -> dict[str, Any]:
-    """Return the node settings of a trial, and what its constants ask of the services."""
-    asked = dict(trial.node)
-    for program, heap in worker_heaps(asked).items():
-        if heap == asked.get("worker_heap_mb"):  # said twice; another study may say it once
-            del asked[program.replace("-", "_") + _HEAP]
-    if collector := trial.constants.get("collector"):
-        asked["collector"] = collector
-    if trial.constants.get("persistence") == "synced":
-        asked["synced"] = True  # what is only written needs nothing of the broker
-    return asked
-
-
-def worker_heaps(node: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the heaps in MiB of single worker programs, by program, of some node settings."""
-    return {
-        name.removesuffix(_HEAP).replace("_", "-"): value
-        for name, value in node.items()
-        if name.endswith(_HEAP) and name not in _OF_KINDS
-    }
 
 
 def put_off(runs: Sequence[Mapping[str, str]], root: str) -> list[str]:
