@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from faults import FAULTS, Fault, cut_link
@@ -43,36 +42,6 @@ def test_no_sealed_trial_is_lost_and_the_run_goes_on_after(
     fault.strike(sweep)
     sweep.more()
     assert before.items() <= sweep.hashes.items()
-
-
-def test_a_second_sweep_is_refused_and_told_who_holds_the_lab(sweep: InterruptedRun) -> None:
-    sweep.more(1)
-    sweep.runs_a_trial()
-    refused = sweep.lab.player.attempt("sweep.yml", sweep.words(run="second"))
-    assert refused.code == 2
-    assert "faults" in refused.flat
-    assert "since" in refused.flat
-    assert not (sweep.lab.player.project.results("second") / "trials").exists()
-
-
-@pytest.mark.parametrize(
-    ("playbook", "extra"),
-    [
-        ("site.yml", {"tomcat_heap_mb": 100}),
-        ("verify.yml", {}),
-        ("rotate_secrets.yml", {}),
-        ("reset.yml", {"node": "worker1"}),
-    ],
-)
-def test_nothing_else_touches_the_nodes_meanwhile(
-    sweep: InterruptedRun, playbook: str, extra: dict[str, Any]
-) -> None:
-    sweep.more(1)
-    sweep.runs_a_trial()
-    refused = sweep.lab.player.attempt(playbook, extra)
-    assert refused.code == 2
-    assert "client1 is busy: rackbench run faults for" in refused.flat
-    assert refused.changed == {}
 
 
 def test_a_runner_that_is_asked_to_stop_ends_its_trial_first(sweep: InterruptedRun) -> None:

@@ -69,6 +69,13 @@ PROFILES: dict[str, dict[str, Any]] = {
         "timeout_s": 60,
         "profile_forks": 1,
     },
+    "busy": {
+        "factors": {"transport": ["soap"], "servers": [1], "integers": [300]},
+        "replicates": 1,
+        "calls": 300_000,
+        "warmup": 1,
+        "timeout_s": 900,
+    },
     "one-long-soap": {
         "factors": {"transport": ["soap"], "servers": [1], "integers": [5000]},
         "replicates": 1,
