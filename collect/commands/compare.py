@@ -23,7 +23,7 @@ else differs (run.json, plans, JVMs).
 
 Without --against each run is compared with the first one. With it, the runs before
 it are one side and those after it the other, each side runs of one and the same
-thing. --noise names runs of one and the same thing (A/A runs), of which only the
+thing. --noise names repeated runs of the same systems (A/A runs), of which only the
 spread is used.
 
 A run is a sample too: two nights differ although the systems do not. A cell is
@@ -58,9 +58,13 @@ examples:
         "--against", metavar="RUN", nargs="+", default=[], help="the runs to compare with"
     )
     parser.add_argument(
-        "--noise", metavar="RUN", nargs="+", default=[], help="runs of one and the same thing"
+        "--noise", metavar="RUN", nargs="+", default=[], help="repeated runs of the same systems"
     )
-    parser.add_argument("--budget", metavar="RATIO|FILE", help="a ratio, or a YAML file of them")
+    parser.add_argument(
+        "--budget",
+        metavar="RATIO|FILE",
+        help="the largest ratio allowed, or a YAML file with one for each cell",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE.html", help="write one page as well"

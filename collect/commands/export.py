@@ -32,7 +32,9 @@ examples:
   collect export monday --format trials -o trials.csv""",
     )
     add_run(parser)
-    parser.add_argument("--format", required=True, choices=FORMATS, help="see below")
+    parser.add_argument(
+        "--format", required=True, choices=FORMATS, help="format, as described below"
+    )
     parser.add_argument(
         "-o",
         "--output",

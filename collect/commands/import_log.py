@@ -33,7 +33,7 @@ examples:
   collect import jtl soap-*.jtl --run jmeter-soap --study sort --factor transport=soap
   collect import jtl all.jtl --run orders --label 'POST /orders'""",
     )
-    parser.add_argument("format", choices=("jtl",), help="what the files are")
+    parser.add_argument("format", choices=("jtl",), help="format of the files")
     parser.add_argument("files", metavar="FILE.jtl", nargs="+", type=Path, help="logs of JMeter")
     parser.add_argument("--run", dest="run_name", required=True, help="name of the new run")
     parser.add_argument("--study", default="jmeter", help="name of its study (default: jmeter)")

@@ -51,8 +51,8 @@ examples:
     parser.add_argument(
         "--refine",
         action="store_true",
-        help="of a run whose study asks for a capacity: write finer rates around it into a "
-        "profile of the study file, for the next night",
+        help="write a profile with finer rates around the capacity into the study file "
+        "(only of a run whose study asks for a capacity)",
     )
 
 

@@ -46,7 +46,7 @@ examples:
         "--audience",
         choices=("researcher", "student"),
         default="researcher",
-        help="who will read it (default: researcher)",
+        help="its readers (default: researcher)",
     )
 
 

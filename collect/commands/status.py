@@ -29,7 +29,11 @@ examples:
     parser.add_argument("--watch", action="store_true", help="show it again until the run ends")
     parser.add_argument("--json", action="store_true", help="print one JSON object each time")
     parser.add_argument(
-        "--every", type=positive, default=2, metavar="SECONDS", help="how often (default: 2)"
+        "--every",
+        type=positive,
+        default=2,
+        metavar="SECONDS",
+        help="time between two readings (default: 2)",
     )
 
 

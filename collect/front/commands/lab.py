@@ -29,7 +29,9 @@ examples:
   rackbench lab down""",
     )
     add_kit(parser)
-    parser.add_argument("state", choices=tuple(_PLAYBOOKS), help="what it is to be")
+    parser.add_argument(
+        "state", choices=tuple(_PLAYBOOKS), help="up makes and boots it, down removes it"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -33,10 +33,26 @@ examples:
     )
     add_kit(parser)
     parser.add_argument("studies", metavar="STUDY", nargs="*", help="studies, in their order")
-    parser.add_argument("--from", dest="begin", type=_time, default="22:00", metavar="HH:MM")
-    parser.add_argument("--until", dest="end", type=_time, default="06:30", metavar="HH:MM")
+    parser.add_argument(
+        "--from",
+        dest="begin",
+        type=_time,
+        default="22:00",
+        metavar="HH:MM",
+        help="when a night begins (default: 22:00)",
+    )
+    parser.add_argument(
+        "--until",
+        dest="end",
+        type=_time,
+        default="06:30",
+        metavar="HH:MM",
+        help="start no trial after this time (default: 06:30)",
+    )
     parser.add_argument("--profile", default="overnight", help="their profile (default: overnight)")
-    parser.add_argument("--days", type=_days, default=[], help="Mon,Fri, say (default: every day)")
+    parser.add_argument(
+        "--days", type=_days, default=[], help="for example Mon,Fri (default: every day)"
+    )
     parser.add_argument("--check", action="store_true", help="show what it would write")
     parser.add_argument("--stop", action="store_true", help="stop sweeping at night")
 

@@ -24,7 +24,7 @@ examples:
   rackbench verify --verbose""",
     )
     add_kit(parser)
-    parser.add_argument("--yes", action="store_true", help="accepted as for site; nothing is asked")
+    parser.add_argument("--yes", action="store_true", help="no effect; it asks nothing")
 
 
 def run(options: argparse.Namespace) -> int:
