@@ -63,7 +63,7 @@ examples:
     parser.add_argument(
         "--budget",
         metavar="RATIO|FILE",
-        help="the largest ratio allowed, or a YAML file with one for each cell",
+        help="the largest ratio allowed, or a YAML file of ratios",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument(
