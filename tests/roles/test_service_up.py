@@ -18,7 +18,7 @@ def programs(tmp_path):
     systemctl = (
         'case "$*" in\n'
         '  is-failed*) grep -qs failed "$STATE" ;;\n'
-        '  *NRestarts*) cat "$STATE" ;;\n'
+        '  *NRestarts*) cat "$STATE"; [ ! -e "$STATE.later" ] || cp "$STATE.later" "$STATE" ;;\n'
         "  *ActiveState*) echo activating ;;\n"
         "  *SubState*) echo auto-restart ;;\n"
         "esac"
@@ -29,8 +29,10 @@ def programs(tmp_path):
     return tmp_path
 
 
-def waited(programs, probe, state="0\n\n0\n", seconds=1):
+def waited(programs, probe, state="0\n\n0\n", later=None, seconds=1):
     (programs / "state").write_text(state)
+    if later is not None:
+        (programs / "state.later").write_text(later)
     return subprocess.run(
         ["bash", "-c", WAIT, "wait", str(seconds), probe, "a.service", "b.service"],
         env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "STATE": f"{programs}/state"},
@@ -46,10 +48,18 @@ def test_the_wait_ends_once_the_probe_succeeds(programs):
     assert waited(programs, probe).returncode == 0
 
 
-@pytest.mark.parametrize("state", ["failed\n", "0\n\n10\n"])
-def test_it_does_not_wait_for_what_failed_or_starts_again_and_again(programs, state):
-    done = waited(programs, "echo no answer; false", state, seconds=60)
+@pytest.mark.parametrize("later", ["failed\n", "7\n\n13\n"])
+def test_it_does_not_wait_for_what_failed_or_starts_again_and_again(programs, later):
+    done = waited(programs, "echo no answer; false", "7\n\n3\n", later, seconds=60)
     assert (done.returncode, done.stdout) == (1, "no answer\n")
+
+
+@pytest.mark.parametrize("later", [None, "25\n\n0\n"])
+def test_restarts_from_before_the_wait_do_not_count(programs, later):
+    probe = f"[ $(wc -l <{programs}/asked) = 3 ] || {{ echo >>{programs}/asked; exit 1; }}"
+    (programs / "asked").touch()
+    done = waited(programs, probe, "16\n\n0\n", later, seconds=60)
+    assert done.returncode == 0, done.stdout
 
 
 def test_it_ends_with_what_the_probe_said_last(programs):
