@@ -17,6 +17,10 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: "{{ hostvars | not_ready(groups['nodes']) }}"
 
+- name: Show why a node is away
+  ansible.builtin.debug:
+    msg: "{{ validate_answer.msg | ssh_reason }}"
+
 - name: Show why a node has no memory for two heaps of 512 MiB
   ansible.builtin.debug:
     msg: "{{ [512, 512] | beyond_memory(1024, 90) }}"
@@ -121,6 +125,12 @@ def not_ready(
     return problems
 
 
+def ssh_reason(said: str) -> str:
+    """Return on one line why ssh reached nobody, out of what Ansible says of it."""
+    own = re.sub(r"^Task failed: |Pseudo-terminal will not be allocated[^\r\n]*", "", said)
+    return re.sub(r"[\s\x00-\x1f\x7f]+", " ", own).strip()
+
+
 def _unreachable(name: str, label: str, answer: Values, *, way_out: bool) -> str:
     said = str(answer.get("msg", ""))
     if re.search("(?i)host key|host identification", said):
@@ -131,10 +141,9 @@ def _unreachable(name: str, label: str, answer: Values, *, way_out: bool) -> str
             f"playbooks/replace_node.yml -e node={name} -e fingerprint=SHA256:…; if not, something "
             "else answers there"
         )
-    reason = re.sub("^Task failed: ", "", said).strip()
     return (
-        f"{label} cannot be reached: {reason}; look whether it is on, at its address, port, user "
-        "and key in the inventory and its host key in known_hosts"
+        f"{label} cannot be reached: {ssh_reason(said)}; look whether it is on, at its address, "
+        "port, user and key in the inventory and its host key in known_hosts"
         + (f", or skip it: -e without={name}" if way_out else "")
     )
 
@@ -204,5 +213,6 @@ class FilterModule:
         return {
             "ill_written": ill_written,
             "not_ready": not_ready,
+            "ssh_reason": ssh_reason,
             "beyond_memory": beyond_memory,
         }

@@ -219,6 +219,19 @@ def test_a_node_that_is_not_ready_is_told_with_the_next_step(stdout, said):
     assert said in problem
 
 
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_why_a_node_is_away_is_told_without_what_a_terminal_adds(end):
+    said = (
+        "Task failed: Failed to connect to the host via ssh: Pseudo-terminal will not be allocated "
+        f"because stdin is not a terminal.{end}connect to host 10.0.0.1\x07: No route{end}"
+    )
+    (problem,) = answered({"unreachable": True, "msg": said})
+    assert problem.startswith(
+        "a (10.0.0.1) cannot be reached: Failed to connect to the host via ssh: connect to host "
+        "10.0.0.1 : No route; look whether"
+    )
+
+
 def test_root_by_key_needs_no_sudo_where_nothing_is_to_become_root():
     assert answered({"stdout": FIT.replace("can-sudo", "is-root")}, become=False) == []
     (problem,) = answered({"stdout": FIT}, become=False)

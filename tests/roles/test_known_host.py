@@ -68,12 +68,14 @@ def test_quotes_that_do_not_close_are_refused_with_the_line_to_correct(tmp_path)
     assert "the quotes of -o 'User=a do not close; correct ansible_ssh_common_args of" in said
 
 
-FAKE_SSH = """#!/bin/bash
-known=$(printf '%s\\n' "$@" | sed -n 's/^UserKnownHostsFile=//p' | head -n 1)
+FAKE_SSH = r"""#!/bin/bash
+known=$(printf '%s\n' "$@" | sed -n 's/^UserKnownHostsFile=//p' | head -n 1)
 address=${@: -2:1}
 case "$*" in
   -G*) echo "userknownhostsfile ${known:-$HOME/known}" ;;
-  *192.0.2.9*) echo "no route" >&2; exit 255 ;;
+  *192.0.2.9*)
+    printf 'no route\033[0m\r\nPseudo-terminal will not be allocated, as there is none.\r\n' >&2
+    exit 255 ;;
   *) echo "$address $(cut -d' ' -f1,2 "$HOME/key.pub")" >"$known" ;;
 esac
 """
@@ -169,10 +171,10 @@ def test_a_key_that_changed_is_refused_and_the_others_are_written(rack):
     assert text.splitlines()[1].startswith("192.0.2.2 ")
 
 
-def test_a_node_that_is_away_is_named(rack):
+def test_a_node_that_is_away_is_named_with_the_reason_alone(rack):
     hosts = rack / "hosts.yml"
     hosts.write_text(hosts.read_text().replace("192.0.2.2", "192.0.2.9"))
     code, shown = trust(rack, "yes")
     assert code == 2, shown
-    assert "rack02 (192.0.2.9) shows no ed25519 host key: no route" in shown
+    assert "rack02 (192.0.2.9) shows no ed25519 host key: no route[0m. Look" in shown
     assert (rack / "known").read_text().startswith("192.0.2.1 ")
