@@ -110,8 +110,12 @@ def test_the_failure_has_unit_state_journal_and_next_step(tmp_path, programs):
 LOADED = """#!/bin/bash
 echo "$*" >>"$(dirname "$0")/calls"
 case "$*" in
+  *is-enabled*hand.service*) echo disabled; exit 1 ;;
   *is-enabled*) echo enabled ;;
-  *show*) printf 'LoadState=loaded\\nActiveState=active\\nActiveEnterTimestamp=@2000\\n'
+  *show*)
+    state=active
+    [[ $* != *down.service* ]] || state=inactive
+    printf 'LoadState=loaded\\nActiveState=%s\\nActiveEnterTimestamp=@2000\\n' "$state"
     case "$*" in
       *reload.service*) echo NeedDaemonReload=yes ;;
       *old.service*) printf 'NeedDaemonReload=no\\nSourcePath=%s\\n' "$(dirname "$0")/newer" ;;
@@ -121,18 +125,37 @@ esac
 """
 
 
-def test_a_unit_that_is_older_than_its_configuration_is_restarted(tmp_path, programs):
+def asked(tmp_path, programs, *units):
+    """Play the role for units of LOADED; what systemctl was asked to change."""
     (programs / "systemctl").write_text(LOADED)
     for name, written in {"newer": 2001, "older": 1999}.items():
         (programs / name).touch()
         os.utime(programs / name, (written, written))
-    units = "[old.service, new.service, reload.service]"
-    (tmp_path / "play.yml").write_text(PLAY.replace("[no-such-unit.service]", units))
+    (tmp_path / "play.yml").write_text(
+        PLAY.replace("[no-such-unit.service]", f"[{', '.join(units)}]")
+    )
     done = played(tmp_path, programs)
     assert done.returncode == 0, done.stdout + done.stderr
-    calls = (programs / "calls").read_text()
+    calls = (programs / "calls").read_text().splitlines()
+    return [call for call in calls if call.split()[0] not in ("show", "is-enabled", "is-failed")]
+
+
+def test_a_unit_that_is_older_than_its_configuration_is_restarted(tmp_path, programs):
+    calls = asked(tmp_path, programs, "old.service", "new.service", "reload.service")
     assert "daemon-reload" in calls
-    assert [line for line in calls.splitlines() if line.startswith("restart")] == [
+    assert [call for call in calls if call != "daemon-reload"] == [
         "restart old.service",
         "restart reload.service",
     ]
+
+
+def test_what_is_down_or_not_started_at_boot_is_started_and_enabled(tmp_path, programs):
+    calls = asked(tmp_path, programs, "down.service", "new.service", "hand.service")
+    assert [call for call in calls if call != "daemon-reload"] == [
+        "start down.service",
+        "enable hand.service",
+    ]
+
+
+def test_where_nothing_is_due_nothing_but_one_question_is_asked(tmp_path, programs):
+    assert asked(tmp_path, programs, "new.service") == []
