@@ -87,3 +87,16 @@ def test_the_daemons_account_reads_a_drop_in_of_a_login_with_a_strict_umask(cloc
         os.umask(before)
     assert (tmp_path / "etc/conf.d").stat().st_mode & 0o777 == 0o755
     assert (tmp_path / "etc/conf.d/rackbench.conf").stat().st_mode & 0o777 == 0o644
+
+
+def test_a_daemon_that_runs_is_set_before_one_that_is_only_installed(clock, monkeypatch):
+    states = {
+        "chrony.service": "LoadState=loaded\nUnitFileState=disabled\nActiveState=inactive",
+        "systemd-timesyncd.service": "LoadState=loaded\nUnitFileState=enabled\nActiveState=active",
+    }
+    monkeypatch.setattr(clock.host, "output", lambda *argv: states.get(argv[-1]))
+    daemon, is_on = clock.installed()
+    assert (daemon.unit, is_on) == ("systemd-timesyncd.service", True)
+    states.pop("systemd-timesyncd.service")
+    daemon, is_on = clock.installed()
+    assert (daemon.unit, is_on) == ("chrony.service", False)

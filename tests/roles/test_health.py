@@ -1,7 +1,9 @@
 """What the health service answers, without a node: no unit of the kit is installed here."""
 
 import json
+import socket
 import threading
+import time
 from http.client import HTTPConnection
 from http.server import ThreadingHTTPServer
 
@@ -141,3 +143,37 @@ def test_nothing_is_judged_by_who_sees_no_process_of_the_service(health, process
     assert health.judge(UNIT, "127.0.0.1", CLOSED).startswith(unseen)
     process(1, "S", "rackbench-health")  # its own, which hidepid leaves
     assert health.judge(UNIT, "127.0.0.1", CLOSED).startswith(unseen)
+
+
+def test_a_service_has_used_a_processor_for_itself_and_in_the_kernel(health, process, tmp_path):
+    process(100, "S", ticks=5)
+    stat = tmp_path / "proc/100/stat"
+    stat.write_text(stat.read_text().replace(" 5 0 0", " 5 70 900"))
+    process(101, "S", ticks=20)
+    process(102, "S", "rackbench-broker", ticks=4000)
+    assert health._ticks(UNIT) == 95
+
+
+def test_a_service_that_was_restarted_meanwhile_does_not_hang(health, process, monkeypatch):
+    process(100, "S")
+    starts = iter(["4f3c", "4f3c", "77aa"])
+    silent = {"state": "silent"}
+    monkeypatch.setattr(
+        health, "service", lambda *a, **more: {**silent, "invocation": next(starts)}
+    )
+    assert health.judge(UNIT, "127.0.0.1", CLOSED) == "it was restarted"
+
+
+def test_an_answer_that_comes_in_parts_is_an_answer(health):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            connection, _ = server.accept()
+            with connection:
+                for part in (b"HTTP/1.0 ", b"200 ", b"OK"):
+                    connection.sendall(part)
+                    time.sleep(0.05)
+
+        threading.Thread(target=answer, daemon=True).start()
+        probe = {"port": server.getsockname()[1], "expect": " 200 "}
+        assert health._answers("127.0.0.1", probe)

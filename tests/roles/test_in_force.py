@@ -657,3 +657,79 @@ def test_services_that_do_not_answer_are_named_also_where_nodes_differ():
     assert names.index(ask) < names.index(compare)
     (play,) = (play for play in plays if play["name"] == ask)
     assert play["any_errors_fatal"] is False
+
+
+# What only a node's kernel says, from files of ours
+
+
+@pytest.fixture
+def kernel(taking, tmp_path, monkeypatch):
+    """A root for /sys, /proc and /dev; returns how to write a file of theirs."""
+    real = taking.Path
+    monkeypatch.setattr(taking, "Path", lambda path: real(tmp_path / str(path).lstrip("/")))
+
+    def have(path, content):
+        file = tmp_path / path.lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    return have
+
+
+def test_an_idle_state_is_off_on_as_many_processors_as_have_it_disabled(taking, kernel):
+    for cpu, disabled in ((0, ("0", "1")), (1, ("0", "1")), (2, ("0", "0"))):
+        for state, name in enumerate(("POLL", "C6")):
+            place = f"/sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}"
+            kernel(f"{place}/name", f"{name}\n")
+            kernel(f"{place}/disable", f"{disabled[state]}\n")
+    assert taking.idle()["idle_states"] == "C6 off on 2, POLL"
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"), [(2_000_000_000, None), (1_999_999_999, 1_999_999_999), (0, 0)]
+)
+def test_the_latency_that_somebody_asks_for_is_told(taking, kernel, asked, told):
+    kernel("/dev/cpu_dma_latency", asked.to_bytes(4, "little", signed=True))
+    assert taking.idle_latency() == told
+
+
+def test_packages_that_left_only_their_settings_are_not_installed(taking, answers):
+    answers(taking, {"dpkg-query": "installed tar 1.35\nconfig-files old 1\ninstalled jq 1.7\n"})
+    assert taking.packages()["packages"] == {"jq": "1.7", "tar": "1.35"}
+
+
+@pytest.mark.parametrize(("top", "is_neutral"), [("/etc", True), ("/opt", False)])
+def test_addresses_count_by_role_in_settings_alone(taking, top, is_neutral):
+    class File:
+        def __init__(self, text):
+            self.text = text
+
+        def read_bytes(self):
+            return self.text
+
+        def is_relative_to(self, other):
+            return other == top
+
+    roles = taking.Roles({"192.0.2.1": "broker", "192.0.2.2": "broker"}, {})
+    one, other = (taking.digest(File(f"at 192.0.2.{n}".encode()), roles) for n in (1, 2))
+    assert (one == other) == is_neutral
+
+
+def test_the_round_trip_is_the_shortest_one(taking, monkeypatch):
+    trips = iter([0.009, 0.002] + [0.005] * 98)
+    monkeypatch.setattr(taking, "connect_seconds", lambda peer: next(trips))
+    monkeypatch.setattr(taking, "transfer_mbit", lambda peer: 95.0)
+    assert taking.peer_link("192.0.2.1:9102", 100.0)["link_rtt_ms"] == 2.0
+
+
+def test_the_slowest_card_is_that_of_the_smallest_number(taking, network):
+    network({"eno1": ("ixgbe", 10000), "eno2": ("igb", 2500)})
+    assert taking.hardware(["eno1", "eno2"])["link_speed_mbit"] == "2500"
+
+
+def test_a_process_is_told_with_its_processors_and_its_policy_of_memory(jvms, tmp_path):
+    status = "Cpus_allowed_list:\t0-3\nMems_allowed_list:\t1\n"
+    (tmp_path / "status").write_text(status)
+    assert jvms.placement(tmp_path) == "CPUs 0-3, memory of nodes 1, policy default"
+    (tmp_path / "numa_maps").write_text("7f00 bind:1 file=/usr/lib/libc.so.6\n7f10 default\n")
+    assert jvms.placement(tmp_path) == "CPUs 0-3, memory of nodes 1, policy bind:1"

@@ -115,10 +115,12 @@ case "$*" in
   *show*)
     state=active
     [[ $* != *down.service* ]] || state=inactive
+    [[ $* != *coming.service* ]] || state=activating
     printf 'LoadState=loaded\\nActiveState=%s\\nActiveEnterTimestamp=@2000\\n' "$state"
     case "$*" in
       *reload.service*) echo NeedDaemonReload=yes ;;
       *old.service*) printf 'NeedDaemonReload=no\\nSourcePath=%s\\n' "$(dirname "$0")/newer" ;;
+      *same.service*) printf 'NeedDaemonReload=no\\nSourcePath=%s\\n' "$(dirname "$0")/same" ;;
       *new.service*) printf 'NeedDaemonReload=no\\nSourcePath=%s\\n' "$(dirname "$0")/older" ;;
     esac ;;
 esac
@@ -128,7 +130,7 @@ esac
 def asked(tmp_path, programs, *units):
     """Play the role for units of LOADED; what systemctl was asked to change."""
     (programs / "systemctl").write_text(LOADED)
-    for name, written in {"newer": 2001, "older": 1999}.items():
+    for name, written in {"newer": 2001, "same": 2000, "older": 1999}.items():
         (programs / name).touch()
         os.utime(programs / name, (written, written))
     (tmp_path / "play.yml").write_text(
@@ -158,4 +160,4 @@ def test_what_is_down_or_not_started_at_boot_is_started_and_enabled(tmp_path, pr
 
 
 def test_where_nothing_is_due_nothing_but_one_question_is_asked(tmp_path, programs):
-    assert asked(tmp_path, programs, "new.service") == []
+    assert asked(tmp_path, programs, "new.service", "same.service", "coming.service") == []

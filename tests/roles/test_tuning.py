@@ -457,3 +457,51 @@ def test_the_record_of_an_older_node_is_restored(tuning, machine, told):
     files = [path for path in (machine / "etc").rglob("*") if path.is_file()]
     assert files == [machine / "etc/hostname"]
     assert ("swapon", "--all") in told
+
+
+@pytest.mark.parametrize(
+    ("state", "is_due"),
+    [
+        ("enabled inactive", True),
+        ("enabled-runtime inactive", True),
+        ("static active", True),
+        ("disabled activating", True),
+        ("disabled reloading", True),
+        ("disabled inactive", False),
+        ("static failed", False),
+    ],
+)
+def test_a_unit_is_off_once_it_neither_runs_nor_starts_at_boot(
+    tuning, machine, monkeypatch, state, is_due
+):
+    unit_file, active = state.split()
+    shown = f"Id=a.timer\nLoadState=loaded\nUnitFileState={unit_file}\nActiveState={active}\n"
+    monkeypatch.setattr(steps.host, "run", lambda *argv: shown)
+    done, _ = tuning.tune(machine, NOTHING | {"units_off": ["a.timer"]}, check=True)
+    assert done == ["a.timer"] * is_due
+
+
+@pytest.mark.parametrize(
+    ("swaps", "state"),
+    [("", "masked"), ("", "loaded"), ("\n/swap.img file 9 0 -2", "masked")],
+)
+def test_swap_is_off_once_none_is_used_and_no_boot_turns_it_on(
+    tuning, machine, monkeypatch, swaps, state
+):
+    write(machine, "proc/swaps", f"Filename Type Size Used Priority{swaps}")
+    monkeypatch.setattr(steps.host, "run", lambda *argv: f"LoadState={state}\n")
+    done, _ = tuning.tune(machine, NOTHING | {"swap": False}, check=True)
+    assert done == ["swap"] * (bool(swaps) or state == "loaded")
+
+
+def test_an_idle_state_of_exactly_the_time_asked_for_stays(tuning, server):
+    tuning.tune(server, NOTHING | {"max_cstate_us": int(LATENCIES[1])}, check=False)
+    assert idle(server)[0] == ["0", "0", "1", "1"]
+
+
+def test_a_node_without_a_file_of_its_name_has_none_again(tuning, machine, systemd):
+    (machine / "etc/hostname").unlink(missing_ok=True)
+    tuning.tune(machine, NOTHING | {"hostname": "rack03"}, check=False)
+    write(machine, "etc/hostname", "rack03")
+    tuning.reset(machine, check=False)
+    assert not (machine / "etc/hostname").exists()

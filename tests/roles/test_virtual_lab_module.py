@@ -192,3 +192,81 @@ def test_a_node_that_does_not_come_up_shows_its_console(lab, monkeypatch):
     (one.directory / "console.log").write_text("\n" * 20 + "\x1b[31mFailed to mount\x1b[0m\n")
     with pytest.raises(host.HostError, match=r"\nFailed to mount$"):
         node.await_boot(one)
+
+
+@pytest.fixture
+def proc(monkeypatch, tmp_path):
+    """A /proc of ours for each part of the module; returns how to write a file of it."""
+
+    def path(name):
+        return tmp_path / name.lstrip("/") if str(name).startswith("/proc") else Path(name)
+
+    for part in (node, tree, check):
+        monkeypatch.setattr(part, "Path", path)
+
+    def have(name, text):
+        path(name).parent.mkdir(parents=True, exist_ok=True)
+        path(name).write_text(text)
+
+    return have
+
+
+@pytest.mark.parametrize(("available_mb", "is_refused"), [(2047, True), (2048, False)])
+def test_nodes_need_half_of_what_they_may_take(lab, proc, available_mb, is_refused):
+    proc("/proc/meminfo", f"MemTotal: 9999999 kB\nMemAvailable: {available_mb * 1024} kB\n")
+    missing = nodes(with_(lab, disk_mb=0), "10.99.0.11", "10.99.0.12")
+    if is_refused:
+        with pytest.raises(OSError, match=r"needs 2048 MiB of memory .*, 2047 MiB are available"):
+            check.check_room(lab, missing)
+    else:
+        check.check_room(with_(lab, disk_mb=0), missing)
+
+
+def test_disk_is_needed_for_nodes_that_have_no_directory_yet(lab, proc, tmp_path):
+    proc("/proc/meminfo", "MemAvailable: 99999999 kB\n")
+    lab = with_(lab, disk_mb=10**9)
+    one, other = nodes(lab, "10.99.0.11", "10.99.0.12")
+    one.directory.mkdir(parents=True)
+    check.check_room(lab, [one])
+    with pytest.raises(OSError, match=f"needs {10**9} MiB of disk"):
+        check.check_room(lab, [one, other])
+
+
+def test_a_link_on_another_bridge_is_made_anew(lab, told, monkeypatch, tmp_path):
+    called, answers = told
+    (one,) = nodes(lab, "10.99.0.11")
+    monkeypatch.setattr(bridge, "NAMESPACES", tmp_path)
+    (tmp_path / one.key).touch()
+    for master, is_made in ((lab.bridge, False), ("other-0", True)):
+        answers["address show"] = json.dumps([{"ifname": one.link, "master": master}])
+        called.clear()
+        assert bridge.make_link(one) == is_made
+        assert (("ip", "link", "delete", "dev", one.link) in called) == is_made
+
+
+def test_the_first_process_of_a_node_is_found_and_none_of_its_children(lab, proc):
+    (one,) = nodes(lab, "10.99.0.11")
+    for pid, inner in ((70, 1), (71, 21), (69, 11)):
+        proc(f"/proc/{pid}/environ", f"A=b\0container_uuid={one.uuid}\0")
+        proc(f"/proc/{pid}/status", f"Name: x\nNSpid:\t{pid}\t{inner}\nThreads: 1\n")
+    assert node.init_of([one]) == {"n1": 70}
+
+
+def test_each_hierarchy_that_systemd_manages_has_a_group_of_the_node(lab, proc):
+    mounts = (
+        "cgroup2 /cg/unified cgroup2 rw 0 0\n"
+        "cgroup /cg/systemd cgroup rw,name=systemd 0 0\n"
+        "cgroup /cg/memory cgroup rw,memory 0 0\n"
+        "cgroup /cg/cpu cgroup rw,cpu,cpuacct 0 0\n"
+    )
+    proc("/proc/self/mounts", mounts)
+    (one,) = nodes(lab, "10.99.0.11")
+    assert node.cgroups_of(one) == {
+        kind: Path("/cg", kind, one.key) for kind in ("unified", "systemd", "memory")
+    }
+
+
+def test_mounts_are_those_below_a_path_innermost_first(proc):
+    points = ("/lab/n1", "/lab/n1/tree/a\\040b", "/lab/n1/tree", "/lab/n10/tree", "/")
+    proc("/proc/self/mounts", "".join(f"overlay {point} overlay rw 0 0\n" for point in points))
+    assert tree.mounts_under(Path("/lab/n1")) == ["/lab/n1/tree/a b", "/lab/n1/tree", "/lab/n1"]
