@@ -57,3 +57,6 @@ def test_each_program_and_unit_lies_where_systemd_looks(tmp_path: Path) -> None:
         *(f"etc/systemd/system/{path.relative_to(FILES / 'units')}" for path in units),
     }
     assert {member.mode for member in members if member.isfile()} == {0o644}
+    directories = {member.name: member.mode for member in members if member.isdir()}
+    assert directories.pop("usr/lib/rackbench") == 0o755  # for the profiler, and nothing above it
+    assert all(name.startswith("etc/systemd/system/rackbench-") for name in directories)
