@@ -58,12 +58,7 @@ def read(path: str) -> str | None:
 def write(path: Path, text: str, mode: int = 0o644, owner: int = -1) -> None:
     """Write a file so that a power cut leaves the old one or the new one; make its directory."""
     os.umask(0o022)  # sudo keeps what the login set, and services read below
-    # Also for a login with a strict umask: whoever reads the file reaches it.
-    before = os.umask(0o022)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    finally:
-        os.umask(before)
+    path.parent.mkdir(parents=True, exist_ok=True)
     # A name that begins with a dot and ends otherwise: no service reads it.
     beside = path.with_name(f".{path.name}.new")
     with beside.open("w") as file:

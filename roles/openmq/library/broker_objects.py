@@ -96,31 +96,25 @@ class Broker:
         return set(re.findall(r"(?m)^(\S+) +Queue ", listed))
 
     def create(self, names: list[str], given: dict[str, Any]) -> None:
-        """Create these queues, as many at a time as there are processors."""
-
-        def create_one(name: str) -> None:
-            self._command("create", "dst", "-t", "q", "-n", name, *settings(given))
-
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(create_one, names))
+        """Create these queues."""
+        self._each("create", names, *settings(given))
 
     def update(self, names: list[str], given: dict[str, Any]) -> None:
-        """Set these queues, as many at a time as there are processors."""
-
-        def update_one(name: str) -> None:
-            self._command("update", "dst", "-t", "q", "-n", name, "-f", *settings(given))
-
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(update_one, names))
+        """Set these queues."""
+        self._each("update", names, "-f", *settings(given))
 
     def described(self, names: list[str]) -> dict[str, dict[str, str]]:
         """Return how each of these queues is set, in the broker's words."""
+        return dict(zip(names, map(limits, self._each("query", names)), strict=True))
 
-        def describe(name: str) -> dict[str, str]:
-            return limits(self._command("query", "dst", "-t", "q", "-n", name))
+    def _each(self, verb: str, names: list[str], *arguments: str) -> list[str]:
+        """Do this to each queue, as many at a time as there are processors; what is said of it."""
+
+        def one(name: str) -> str:
+            return self._command(verb, "dst", "-t", "q", "-n", name, *arguments)
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return dict(zip(names, pool.map(describe, names), strict=True))
+            return list(pool.map(one, names))
 
     def _command(self, *arguments: str) -> str:
         return run(self._home, "imqcmd", *arguments, *self._account)
