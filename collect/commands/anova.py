@@ -84,6 +84,9 @@ def run(options: argparse.Namespace) -> int:
         return GOOD
     console().print(as_table(table))
     if options.whole_plot:
+        for line in split_plot.strata(read, options.whole_plot, table):
+            console().print(line, highlight=False, markup=False)
         found = split_plot.level_differences(read, options.whole_plot, table)
-        console().print(split_plot.as_table(found))
+        if found:
+            console().print(split_plot.as_table(found))
     return GOOD

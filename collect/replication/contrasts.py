@@ -188,6 +188,9 @@ def _contrasts(measured: Measured, system: str) -> Sequence[_SystemPair]:
             if ratios:
                 ratio = replace(geometric_t(ratios, measured.error), lost=measured.lost(pair))
                 p_value = p_of_ratio(ratios, measured.error)
+                plots = measured.whole_plots(pair)
+                if plots and plots.too_few(len(ratios)):
+                    ratio, p_value = replace(ratio, low=None, high=None), None
                 found.append(_SystemPair(*pair, ratio, p_value))
     return found
 

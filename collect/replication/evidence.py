@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 from collect.cells.cells import CellResult
 from collect.cells.notation import name_of
+from collect.cells.plots import WholePlots
 from collect.logs.cell_trial import CellTrial
 from collect.run.cell import Cell
 from collect.run.study import Setting
@@ -95,6 +96,9 @@ class Evidence(Protocol):
 
     def printed_table(self, name: str) -> Sequence["Source"] | None:
         """Return an analysis of variance as a paper prints it; None where none is printed."""
+
+    def whole_plots(self, cells: Sequence[Cell]) -> WholePlots | None:
+        """Return the whole plots if the cells lie in different ones of a block; else None."""
 
     def watched(self, seen: set[Cell]) -> "Evidence":
         """Return the same evidence, which adds to `seen` each cell whose time is taken."""
@@ -218,6 +222,9 @@ class Published:
         """Return the paper's table of that name."""
         return self.tables.get(name)
 
+    def whole_plots(self, cells: Sequence[Cell]) -> None:
+        """Return None: papers print no whole plots."""
+
     def watched(self, seen: set[Cell]) -> Self:
         """Return itself: nothing is asked of printed cells."""
         return self
@@ -235,12 +242,15 @@ class Measured:
     """The cells of a run; a statistic is taken in each block that has all its cells.
 
     `error` is how often an interval may miss: less where interim analyses could end the run. The
-    cells whose times are taken are added to `seen`, where there is one.
+    cells whose times are taken are added to `seen`, where there is one. `plots` are the whole plots
+    of a run of several node settings. One value a block has the error of its plots in it, so that
+    intervals over blocks hold for cells in different plots as they are.
     """
 
     cells: Mapping[Cell, CellResult]
     error: float = ERROR
     seen: set[Cell] | None = None
+    plots: WholePlots | None = None
     reason = ""
 
     def _note(self, cells: Iterable[Cell]) -> None:
@@ -351,6 +361,10 @@ class Measured:
         """Return None: what was measured is computed."""
         return None
 
+    def whole_plots(self, cells: Sequence[Cell]) -> WholePlots | None:
+        """Return the whole plots if the cells lie in different ones of a block; else None."""
+        return self.plots if self.plots and self.plots.part(cells) else None
+
     def watched(self, seen: set[Cell]) -> Self:
         """Return the same run, which adds to `seen` each cell whose time is taken."""
         return replace(self, seen=seen)
@@ -368,7 +382,10 @@ class Measured:
     def rows(
         self, cells: Sequence[Cell], of: Quantity = "time_ms"
     ) -> Sequence[Sequence[float]] | Untested:
-        """Return a quantity of the trials of `cells`, a row for each block that has them all."""
+        """Return a quantity of the trials of `cells`, a row for each block that has them all.
+
+        Nothing where the cells lie in different whole plots and too few blocks have them all.
+        """
         for cell in cells:
             if self.outcome(cell) != OK:
                 why = self.cells[cell].why_failed if cell in self.cells else ""
@@ -378,6 +395,9 @@ class Measured:
             self._note(cells)
         rows = [[_of_trial(trial, of) for trial in block] for block in self.blocks(cells)]
         whole = [[v for v in row if v is not None] for row in rows if None not in row]
+        plots = self.whole_plots(cells)
+        if whole and plots and of == "time_ms" and (reason := plots.too_few(len(whole))):
+            return Untested(reason)
         return whole or Untested(NO_BLOCK)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from collect.cells.analysis import Analysis
+from collect.cells.plots import whole_plots
 from collect.planning.interim import error_of
 from collect.replication.claims import Claim, Judgement, Verdict, judge
 from collect.replication.contrasts import systems_table
@@ -97,4 +98,5 @@ def replicate(analysis: Analysis) -> Replication:
     module = find(analysis.run.study)
     fits = module is not None and module.factors == analysis.run.factors.keys()
     cells = {result.cell: result for result in analysis.cells}
-    return Replication(Measured(cells, error_of(analysis.run)), module if fits else None, analysis)
+    measured = Measured(cells, error_of(analysis.run), plots=whole_plots(analysis.run.plan))
+    return Replication(measured, module if fits else None, analysis)

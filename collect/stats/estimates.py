@@ -16,6 +16,9 @@ _DRAWS = 3999
 """So that the ends of a 95 % interval are draws, the 100th and the 3900th of 3999 in order."""
 FEWEST_FOR_COURSE = 8
 """Calls of a trial that can show two levels of SEGMENT calls each, and some noise next to them."""
+FEWEST_BLOCKS = 3
+"""Blocks that it takes to say anything of cells in different whole plots; our choice: two plots of
+each setting leave one degree of freedom for two settings."""
 FEWEST_FOR_OUTLIERS = 5
 """Of four samples or fewer, two that happen to agree make any other look far away."""
 OUTLYING = 3.5

@@ -13,8 +13,8 @@ from scipy import stats
 
 from collect.errors import InputError
 from collect.stats.anova import Kind, Observations, Source, anova
-from collect.stats.estimates import Estimate
-from collect.stats.spending import CONFIDENCE
+from collect.stats.estimates import FEWEST_BLOCKS, Estimate
+from collect.stats.spending import CONFIDENCE, ERROR, corrected
 
 
 @dataclass(frozen=True)
@@ -28,18 +28,22 @@ class LevelDifference:
     p_value: float
 
 
-def split_plot(observations: Observations, whole: Sequence[str]) -> list[Source]:
+def split_plot(
+    observations: Observations, whole: Sequence[str], error: float = ERROR
+) -> list[Source]:
     """Return the table of a split-plot design (Yates 1935), in randomised complete blocks.
 
     All observations of a block with the same levels of the `whole` factors are one whole plot, set
     up once: these factors are tested against the differences between whole plots (blocks times
-    factor), everything else against what is left within them. Raises InputError unless every block
-    has every combination of levels equally often.
+    factor), everything else against what is left within them. What is tested against whole plots of
+    fewer than FEWEST_BLOCKS blocks has no F and no P-value. These are those of an analysis that may
+    err as often as `error`. Raises InputError unless every block has every combination of levels
+    equally often.
     """
     _check(observations, whole)
     *rows, left, total = anova(observations)
-    error = _error(observations, whole, total.ss)
-    within = replace(left, ss=max(left.ss - error.ss, 0.0), df=left.df - error.df)
+    plots = _error(observations, whole, total.ss)
+    within = replace(left, ss=max(left.ss - plots.ss, 0.0), df=left.df - plots.df)
     above = [row for row in rows if _is_above(row, observations, whole)]
     below = [row for row in rows if not _is_above(row, observations, whole)]
     if within.df < 1 and below:
@@ -47,11 +51,43 @@ def split_plot(observations: Observations, whole: Sequence[str]) -> list[Source]
             f"nothing is left within the whole plots to test {below[0].source!r} against; give "
             "replicates"
         )
-    result = [*(_tested(row, error) for row in above), error]
+    enough = not too_few(observations)
+    result = [*(_tested(row, plots, error) if enough else _untested(row) for row in above), plots]
     if within.df > 0:
         within = replace(within, ms=within.ss / within.df, share=within.ss / total.ss)
-        result += [*(_tested(row, within) for row in below), within]
+        result += [*(_tested(row, within, error) for row in below), within]
     return [*result, total]
+
+
+def too_few(observations: Observations) -> str:
+    """Return in words why so few blocks say nothing of a whole-plot factor; "" where they do."""
+    blocks = len(set(observations.blocks))
+    if blocks >= FEWEST_BLOCKS:
+        return ""
+    return (
+        f"no verdict on what is tested against the whole plots: there are {blocks} blocks, and it "
+        f"takes {FEWEST_BLOCKS}; run more blocks"
+    )
+
+
+def strata(observations: Observations, whole: Sequence[str], table: Sequence[Source]) -> list[str]:
+    """Return a sentence for each stratum: what is tested in it, and against how much."""
+    errors = {row.kind: row for row in table}
+    effects = [row for row in table if row.kind in (Kind.FACTOR, Kind.INTERACTION)]
+    above = [row.source for row in effects if _is_above(row, observations, whole)]
+    below = [row.source for row in effects if not _is_above(row, observations, whole)]
+    plots, within = errors[Kind.WHOLE_PLOT_ERROR], errors.get(Kind.WITHIN)
+    number, blocks = _plots(observations, whole), len(set(observations.blocks))
+    lines = [
+        f"Between whole plots ({number} in {blocks} blocks): {', '.join(above)} against "
+        f"{plots.source}, {plots.df} degrees of freedom."
+    ]
+    if within and below:
+        lines.append(
+            f"Within whole plots: {', '.join(below)} against {within.source}, {within.df} degrees "
+            "of freedom."
+        )
+    return [*lines, *filter(None, [too_few(observations)])]
 
 
 def level_differences(
@@ -59,12 +95,15 @@ def level_differences(
 ) -> list[LevelDifference]:
     """Return the differences of all pairs of levels of each factor, each by its own error.
 
-    Intervals and p-values are Tukey's and hold for all pairs of a factor at once.
+    Intervals and p-values are Tukey's and hold for all pairs of a factor at once. A whole-plot
+    factor in too few blocks has none.
     """
     errors = {row.kind: row for row in table}
     of_plots = errors[Kind.WHOLE_PLOT_ERROR]
     found = []
     for factor, levels in zip(observations.factors, observations.levels, strict=True):
+        if factor in whole and too_few(observations):
+            continue
         error = of_plots if factor in whole else errors.get(Kind.WITHIN, of_plots)
         names = sorted(set(levels))
         means = [float(observations.response[np.array(levels) == name].mean()) for name in names]
@@ -149,23 +188,34 @@ def _error(observations: Observations, whole: Sequence[str], total: float) -> So
     return Source(name, ss, df, ss / df, None, None, None, ss / total, kind)
 
 
+def _plots(observations: Observations, whole: Sequence[str]) -> int:
+    """Return how many whole plots there are, over all blocks."""
+    places = [observations.factors.index(name) for name in whole]
+    levels = [observations.levels[place] for place in places]
+    return len(set(zip(observations.blocks, *levels, strict=True)))
+
+
 def _centred(means: NDArray[np.float64]) -> NDArray[np.float64]:
     rows, columns = means.mean(axis=1, keepdims=True), means.mean(axis=0)
     centred: NDArray[np.float64] = means - rows - columns + means.mean()
     return centred
 
 
-def _tested(row: Source, error: Source) -> Source:
-    """Return the row of a source, tested against this error."""
-    if not error.ms:
+def _untested(row: Source) -> Source:
+    return replace(row, f=None, p_value=None, f_crit=None)
+
+
+def _tested(row: Source, against: Source, error: float) -> Source:
+    """Return the row of a source, tested against that of its error."""
+    if not against.ms:
         raise InputError(
-            f"{error.source} is 0, so that nothing can be tested against it; give observations "
+            f"{against.source} is 0, so that nothing can be tested against it; give observations "
             "that vary"
         )
-    f = (row.ms or 0.0) / error.ms
+    f = (row.ms or 0.0) / against.ms
     return replace(
         row,
         f=f,
-        p_value=float(stats.f.sf(f, row.df, error.df)),
-        f_crit=float(stats.f.ppf(CONFIDENCE, row.df, error.df)),
+        p_value=corrected(float(stats.f.sf(f, row.df, against.df)), error),
+        f_crit=float(stats.f.ppf(1 - error, row.df, against.df)),
     )
