@@ -19,10 +19,12 @@ from collect.replication.studies.overhead.experiments import (
     one_byte,
     published,
 )
-from collect.replication.studies.overhead.variance import table_for_claims
+from collect.replication.studies.overhead.variance import error_of, table_for_claims
 from collect.stats.anova import BLOCK
 from collect.stats.estimates import Estimate, quotient_of_means, share_between
 from collect.stats.groups import explained
+
+_NO_SHARE = "the share has no interval where cells lie in different whole plots"
 
 
 def _significance(experiment: Experiment) -> Numbers:
@@ -37,11 +39,11 @@ def _significance(experiment: Experiment) -> Numbers:
             return [(experiment.factors[0].lower(), table)]
         is_printed = evidence.printed_table(experiment.name) is not None
         write = show_printed if is_printed else show
-        within = next(row.df for row in table if row.source == "Within")
         found: list[tuple[str, Estimate | Untested]] = []
         for row in table:
             if row.f is None or row.f_crit is None or row.source == BLOCK:
                 continue
+            within = error_of(row, table)
             tabled = float(stats.f.ppf(1 - evidence.error, row.df, within))
             beyond = 1.0 if is_printed else row.f_crit / tabled
             label = f"{row.source.lower()}, F {write(row.f)} against {write(row.f_crit)}"
@@ -69,7 +71,10 @@ def _share(experiment: Experiment, *, of_logs: bool) -> Numbers:
         if evidence.printed_table(experiment.name) is not None:
             share = table[0].share or 0.0
             return [(label, Estimate(share, share, share))]
-        blocks = evidence.moments_by_block(experiment.cells(published()), of_logs=of_logs)
+        cells = experiment.cells(published())
+        if evidence.whole_plots(cells):
+            return [(label, Untested(_NO_SHARE))]
+        blocks = evidence.moments_by_block(cells, of_logs=of_logs)
         return [(label, share_between(blocks, evidence.error) if blocks else Untested(NO_BLOCK))]
 
     return numbers

@@ -1,6 +1,6 @@
 """The cells of the overhead study: three experiments, and what the paper prints of them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from collect.replication.evidence import (
@@ -28,6 +28,10 @@ class Experiment:
     def cells(self, evidence: Evidence) -> list[Cell]:
         """Return the cells of the experiment."""
         return [cell for cell in evidence.keys if cell["experiment"] == self.name]
+
+    def of_columns(self, columns: Collection[str]) -> list[str]:
+        """Return the table's factors that are these columns of the study."""
+        return [name for name in self.factors if _FACTORS[name] in columns]
 
     def levels(self, cell: Cell) -> tuple[str, ...]:
         """Return the levels of the table's factors."""

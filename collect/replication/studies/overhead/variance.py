@@ -10,9 +10,11 @@ from collect.cells.notation import name_of
 from collect.errors import InputError
 from collect.replication.evidence import Evidence, Untested
 from collect.replication.studies.overhead.experiments import Experiment, published
-from collect.stats.anova import Observations, Source, anova, with_moments
+from collect.run.cell import Cell
+from collect.stats.anova import Kind, Observations, Source, anova, with_moments
 from collect.stats.estimates import Moments
 from collect.stats.spending import ERROR, corrected
+from collect.stats.split_plot import split_plot
 from collect.stats.unequal import inflation
 
 INTERACTION = "Interaction"
@@ -55,6 +57,8 @@ def table_of_trials(experiment: Experiment, evidence: Evidence) -> Sequence[Sour
     factors = tuple(zip(*levels, strict=True))
     if len(set(blocks)) < 2:
         blocks = []
+    if plots := evidence.whole_plots(cells):
+        return _split(experiment, evidence, cells, experiment.of_columns(plots.factors))
     observations = Observations(np.array(response), factors, experiment.factors, tuple(blocks))
     table = _analyse(observations, evidence.error)
     rows = evidence.rows(cells)
@@ -83,6 +87,33 @@ def _analyse(observations: Observations, error: float = ERROR) -> Sequence[Sourc
         return anova(observations, error)
     except InputError as fault:
         return Untested(str(fault))
+
+
+def _split(
+    experiment: Experiment, evidence: Evidence, cells: Sequence[Cell], whole: Sequence[str]
+) -> Sequence[Source] | Untested:
+    """Test what lies between whole plots against their differences, in the whole blocks."""
+    rows = evidence.rows(cells)
+    if isinstance(rows, Untested):
+        return rows
+    levels = [experiment.levels(cell) for cell in cells] * len(rows)
+    blocks = [str(block) for block in range(len(rows)) for _ in cells]
+    observations = Observations(
+        np.log(np.ravel(rows)), tuple(zip(*levels, strict=True)), experiment.factors, tuple(blocks)
+    )
+    try:
+        return split_plot(observations, whole, evidence.error)
+    except InputError as fault:
+        return Untested(str(fault))
+
+
+def error_of(row: Source, table: Sequence[Source]) -> int:
+    """Return the degrees of freedom of the error that a row is tested against.
+
+    The error of a stratum follows the rows that it tests; a printed table has one.
+    """
+    errors = {Kind.WHOLE_PLOT_ERROR.value, Kind.WITHIN.value}
+    return next(one.df for one in table[table.index(row) :] if one.source in errors)
 
 
 def table_for_claims(experiment: Experiment, evidence: Evidence) -> Sequence[Source] | Untested:

@@ -17,7 +17,7 @@ from collect.replication.studies.overhead.experiments import (
 )
 from collect.replication.studies.overhead.variance import table_of_calls, table_of_trials
 from collect.run.cell import Cell
-from collect.stats.anova import BLOCK, Source, standing_for
+from collect.stats.anova import BLOCK, Kind, Source, standing_for
 
 
 def variance_table(experiment: Experiment, published: Published, measured: Measured) -> Table:
@@ -33,7 +33,8 @@ def variance_table(experiment: Experiment, published: Published, measured: Measu
     lacking = [f"{n}: {t.reason}." for n, t in tables.items() if isinstance(t, Untested)]
     *sources, within, total = [row.source for row in found["paper"]]
     rows = []
-    for source in (*sources, BLOCK, within, total):
+    plots = Kind.WHOLE_PLOT_ERROR.value
+    for source in (*sources, BLOCK, plots, within, total):
         for name, table in found.items():
             row = next((row for row in table if row.source == source), None)
             if row is None:
@@ -104,13 +105,14 @@ def samples_of(experiment: Experiment, published: Published, measured: Measured)
 def _trials_of(experiment: Experiment, measured: Measured) -> Sample:
     """Return the logs of trial means of the blocks that have every cell.
 
-    Of all trials if no two blocks do.
+    Of all trials if no two blocks do, or where blocks have them in different whole plots: trials
+    are then not exchangeable inside a block.
     """
     cells = [cell for cell in experiment.cells(measured) if measured.samples(cell)]
     labels = [_label(experiment, cell) for cell in cells]
     name = f"{LABELS[experiment.name]}, measured: trials"
     rows = measured.rows(cells) if cells else []
-    if isinstance(rows, Untested) or len(rows) < 2:
+    if isinstance(rows, Untested) or len(rows) < 2 or measured.whole_plots(cells):
         unpaired = [np.log(list(measured.samples(cell).values())).tolist() for cell in cells]
         return Sample(name, labels, unpaired, error=measured.error)
     groups = np.log(rows).T.tolist()
