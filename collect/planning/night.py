@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from collect.cells.plots import WholePlots, whole_plots
 from collect.errors import InputError
 from collect.planning.interim import error_at
 from collect.planning.pilot import Pilot, PilotCell
@@ -11,6 +12,7 @@ from collect.run.cell import Cell, level_rank
 from collect.run.directory import Run
 from collect.run.plan import PlannedTrial, make_plan
 from collect.run.study import Study, find_study, load_study
+from collect.stats.estimates import FEWEST_BLOCKS
 from collect.stats.sample_size import (
     Spread,
     best_repetitions,
@@ -86,11 +88,33 @@ class Way:
 
 
 @dataclass(frozen=True)
+class PlotsPlan:
+    """What a run of several node settings takes.
+
+    A block changes the setting `changes` times in the mean, at `change_s` seconds each, None where
+    the pilot shows no change. `blocks` holds for each factor in whole plots how many blocks give
+    every ratio of two of its levels the wished interval with the pilot's calls, None when 10 000
+    would not; a factor without a ratio in the pilot is absent.
+    """
+
+    plots: WholePlots
+    changes: float
+    change_s: float | None
+    blocks: Mapping[str, int | None]
+
+    @property
+    def seconds(self) -> float:
+        """What the changes of a block cost, in seconds; 0 where that is unknown."""
+        return self.changes * (self.change_s or 0.0)
+
+
+@dataclass(frozen=True)
 class Outlook:
     """What a pilot says about a run of `profile`: with the calls as they stand, and at their best.
 
     `forks` is how many forks a start of the services would be best, None where starts are unknown.
-    `lacking` are cells of the profile that the pilot cannot speak of, and why.
+    `lacking` are cells of the profile that the pilot cannot speak of, and why. `plots` is None for
+    a run of one setting.
     """
 
     run: Run
@@ -102,6 +126,21 @@ class Outlook:
     forks: Mapping[Cell, int | None]
     lacking: Mapping[Cell, str]
     notes: tuple[str, ...]
+    plots: PlotsPlan | None = None
+
+
+@dataclass(frozen=True)
+class _OfRun:
+    """The seconds of a start, how often an interval may miss, and the whole plots."""
+
+    start_s: float
+    error: float
+    plots: PlotsPlan | None
+
+    def least(self, quantities: Sequence[Quantity]) -> int:
+        """Return how many blocks a statement on one of the quantities takes at least."""
+        is_between = self.plots and any(self.plots.plots.part(one.cells) for one in quantities)
+        return FEWEST_BLOCKS if is_between else 2
 
 
 def plan_night(run: Run, pilot: Pilot, wish: Wish, profile: str | None = None) -> Outlook:
@@ -125,9 +164,14 @@ def plan_night(run: Run, pilot: Pilot, wish: Wish, profile: str | None = None) -
     wanted = {cell for quantity in quantities for cell in quantity.cells}
     single = moderated([cell.spread for cell in known.values()])
     spreads = dict(zip(known, single, strict=True))
+    plots = whole_plots(list(planned.values()))
+    cancelled = {
+        cell: _cancelled(one, wish.contrast, plots.factors if plots else ())
+        for cell, one in known.items()
+    }
     stated = {cell: planned[cell].measured_rows / planned[cell].threads for cell in known}
     chosen = {
-        cell: _best_calls(one, spreads[cell], planned[cell], is_ratio=wish.contrast is not None)
+        cell: _best_calls(one, spreads[cell], planned[cell], cancelled[cell])
         if cell in wanted
         else stated[cell]
         for cell, one in known.items()
@@ -137,13 +181,15 @@ def plan_night(run: Run, pilot: Pilot, wish: Wish, profile: str | None = None) -
     both = {cell: (one, planned[cell]) for cell, one in known.items()}
     rule = next(iter(planned.values())).stop
     error = ERROR if rule is None else error_at(rule, rule.most)
+    plots_plan = _plots_plan(pilot, known, plots, (wish.log_width, error)) if plots else None
+    of_run = _OfRun(start_s, error, plots_plan)
     ways = [
         _way(
             {cell: max(1, round(n)) for cell, n in calls.items()},
             both,
             quantities,
             wish,
-            (start_s, error),
+            of_run,
         )
         for calls in (stated, chosen)
     ]
@@ -165,7 +211,50 @@ def plan_night(run: Run, pilot: Pilot, wish: Wish, profile: str | None = None) -
             "too short; sweep a pilot that has them."
         )
     name = profile or run.profile
-    return Outlook(run, name, wish, pilot, ways[0], ways[1], forks, lacking, tuple(notes))
+    notes += _plots_notes(plots_plan, pilot) if plots_plan else []
+    return Outlook(
+        run, name, wish, pilot, ways[0], ways[1], forks, lacking, tuple(notes), plots_plan
+    )
+
+
+def _cancelled(one: PilotCell, contrast: str | None, in_plots: Sequence[str]) -> float:
+    """Return what the ratios of two levels of a factor are free of; 0 for the cells themselves."""
+    if contrast is None:
+        return 0.0
+    return one.shared if contrast in in_plots else one.shared + one.plot
+
+
+def _plots_plan(
+    pilot: Pilot, known: Mapping[Cell, PilotCell], plots: WholePlots, wish: tuple[float, float]
+) -> PlotsPlan:
+    """Plan the whole plots; `wish` is a half width in logs, and how often an interval may miss."""
+    width, error = wish
+    blocks = {}
+    for factor in plots.factors:
+        pairs = [pair for pair in pilot.contrasts(factor) if set(pair) <= known.keys()]
+        spreads = [spread for pair in pairs if plots.part(pair) and (spread := pilot.ratio(pair))]
+        if spreads:
+            same = [1.0] * len(spreads)
+            blocks[factor] = blocks_for(width, moderated(spreads), same, error, least=FEWEST_BLOCKS)
+    settings = plots.distinct
+    # A block begins with any of the settings, also with that of the block before.
+    changes = settings - 1 + (settings - 1) / settings
+    return PlotsPlan(plots, changes, pilot.change_s, blocks)
+
+
+def _plots_notes(plan: PlotsPlan, pilot: Pilot) -> list[str]:
+    notes = []
+    if plan.change_s is None:
+        notes.append(
+            "The pilot does not show what a change of the nodes' setting costs: counted as 0 s. "
+            "Sweep a pilot with two settings to know."
+        )
+    if pilot.blocks < FEWEST_BLOCKS:
+        notes.append(
+            f"The pilot has {pilot.blocks} blocks, too few to say how much whole plots vary; sweep "
+            f"a pilot of at least {FEWEST_BLOCKS} blocks, better 5."
+        )
+    return notes
 
 
 def _planned(run: Run, profile: str | None) -> dict[Cell, PlannedTrial]:
@@ -216,9 +305,12 @@ def _doubled(spread: Spread, shared: float) -> Spread:
     return Spread(2 * own, spread.freedom, 2 * spread.calls)
 
 
-def _best_calls(one: PilotCell, spread: Spread, planned: PlannedTrial, *, is_ratio: bool) -> float:
-    """Return the number of calls a thread at which a trial tells most for its time."""
-    above = spread.variance - spread.calls - (one.shared if is_ratio else 0.0)
+def _best_calls(one: PilotCell, spread: Spread, planned: PlannedTrial, cancelled: float) -> float:
+    """Return the number of calls a thread at which a trial tells most for its time.
+
+    `cancelled` is the variance that what is planned is free of.
+    """
+    above = spread.variance - spread.calls - cancelled
     best = best_repetitions(
         one.fork_s_of(planned), one.call_s / planned.threads, max(above, 0.0), one.call_variance
     )
@@ -238,11 +330,12 @@ def _way(
     known: Mapping[Cell, tuple[PilotCell, PlannedTrial]],
     quantities: Sequence[Quantity],
     wish: Wish,
-    of_run: tuple[float, float],
+    of_run: _OfRun,
 ) -> Way:
-    """Plan a way; `of_run` are the seconds of a start, and how often an interval may miss."""
-    start_s, error = of_run
-    block_s = start_s + sum(
+    """Plan a way."""
+    error = of_run.error
+    block_s = of_run.start_s + (of_run.plots.seconds if of_run.plots else 0.0)
+    block_s += sum(
         one.fork_s_of(planned) + calls[cell] * one.call_s for cell, (one, planned) in known.items()
     )
     blocks_fit = int(wish.hours * 3600 / block_s) if block_s > 0 else 0
@@ -265,11 +358,13 @@ def _way(
             # By Holm's correction the clearest of so many differences is tested at this level.
             level = error / len(quantities)
             seen = math.expm1(detectable(blocks_fit, one.difference, ratio, level))
-        rows.append(Row(one, blocks_for(wish.log_width, [one.spread], [ratio], error), width, seen))
+        least = of_run.least([one])
+        needed = blocks_for(wish.log_width, [one.spread], [ratio], error, least=least)
+        rows.append(Row(one, needed, width, seen))
     return Way(
         calls,
         block_s,
-        blocks_for(wish.log_width, spreads, times, error),
+        blocks_for(wish.log_width, spreads, times, error, least=of_run.least(quantities)),
         blocks_fit,
         math.expm1(half_width_of(blocks_fit, spreads, times, error)) if blocks_fit > 1 else None,
         tuple(rows),

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from collect.cells.notation import show_level
-from collect.planning.night import Outlook, Quantity, Row, Way
+from collect.planning.night import Outlook, PlotsPlan, Quantity, Row, Way
 from collect.planning.pilot import PilotCell
 from collect.printable import console
 from collect.run.cell import Cell, level_text
@@ -47,7 +47,19 @@ def as_json(outlook: Outlook) -> str:
         ],
         "notes": list(outlook.notes),
     }
+    if outlook.plots:
+        content["whole_plots"] = _plots_record(outlook.plots)
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _plots_record(plan: PlotsPlan) -> dict[str, Any]:
+    return {
+        "factors": list(plan.plots.factors),
+        "settings": plan.plots.distinct,
+        "changes_a_block": plan.changes,
+        "change_s": plan.change_s,
+        "blocks": dict(plan.blocks),
+    }
 
 
 def _way_record(way: Way) -> dict[str, Any]:
@@ -64,7 +76,7 @@ def _cell_record(outlook: Outlook, cell: Cell) -> dict[str, Any]:
     return {
         "factors": dict(cell),
         "mean_ms": one.mean_ms,
-        "deviation": dict(zip(("blocks", "forks", "calls"), _deviations(one), strict=True)),
+        "deviation": dict(zip(_levels(outlook), _deviations(one, outlook), strict=True)),
         "fork_s": one.fork_s,
         "call_s": one.call_s,
         "forks": outlook.forks[cell],
@@ -77,12 +89,19 @@ def _row_record(row: Row) -> dict[str, Any]:
     return {"blocks": row.blocks, "half_width": row.half_width, "detectable": row.detectable}
 
 
-def _deviations(one: PilotCell) -> tuple[float, float, float]:
-    """Return the standard deviations between blocks, forks and calls, as shares of the mean."""
+def _levels(outlook: Outlook) -> tuple[str, ...]:
+    """Return the levels of repetition; plots only where a run has several settings."""
+    return ("blocks", "plots", "forks", "calls") if outlook.plots else ("blocks", "forks", "calls")
+
+
+def _deviations(one: PilotCell, outlook: Outlook) -> list[float]:
+    """Return the standard deviation of each level of repetition, as a share of the mean."""
     spread = one.spread
     own = max(spread.variance - spread.calls, 0.0)
     shared = min(one.shared, own)
-    return math.sqrt(shared), math.sqrt(own - shared), math.sqrt(one.call_variance)
+    of_plot = [min(one.plot, own - shared)] if outlook.plots else []
+    parts = [shared, *of_plot, own - shared - sum(of_plot), one.call_variance]
+    return list(map(math.sqrt, parts))
 
 
 def print_text(outlook: Outlook) -> None:
@@ -92,7 +111,8 @@ def print_text(outlook: Outlook) -> None:
     out.print(_rows(outlook))
     for cell, reason in outlook.lacking.items():
         out.print(Text(f"not planned: {_named(cell)}: {reason}"))
-    for line in (*_summary(outlook), *outlook.notes):
+    of_plots = _of_plots(outlook.plots, outlook.wish.half_width) if outlook.plots else []
+    for line in (*_summary(outlook), *of_plots, *outlook.notes):
         out.print(Text(line))
 
 
@@ -101,14 +121,14 @@ def _cells(outlook: Outlook) -> Table:
     table = Table(title=Text(title), title_justify="left")
     for factor in next(iter(outlook.best.calls)):
         table.add_column(Text(factor))
-    for name in ("mean, ms", "blocks", "forks", "calls", "fork, s", "calls now", "calls best"):
+    for name in ("mean, ms", *_levels(outlook), "fork, s", "calls now", "calls best"):
         table.add_column(name, justify="right")
     for cell, best in outlook.best.calls.items():
         one = outlook.pilot.cells[cell]
         table.add_row(
             *map(Text, map(level_text, cell.levels)),
             f"{one.mean_ms:.4g}",
-            *(f"{100 * share:.1f}" for share in _deviations(one)),
+            *(f"{100 * share:.1f}" for share in _deviations(one, outlook)),
             f"{one.fork_s:.1f}",
             str(outlook.as_it_stands.calls[cell]),
             str(best),
@@ -176,6 +196,23 @@ def _summary(outlook: Outlook) -> list[str]:
         f"of {_percent(seen)} is found with a power of {_percent(POWER)} at the level of 5 % over "
         f"all {len(best.rows)} comparisons (Holm)"
     )
+    return lines
+
+
+def _of_plots(plan: PlotsPlan, half_width: float) -> list[str]:
+    """Return what the whole plots cost, and how many blocks each of their factors takes."""
+    cost = "" if plan.change_s is None else f" of {plan.change_s:.1f} s each"
+    lines = [
+        f"Whole plots ({', '.join(plan.plots.factors)}): {plan.plots.distinct} settings, "
+        f"{plan.changes:.1f} changes of setting a block{cost}, {in_words(plan.seconds)} a block."
+    ]
+    for factor, blocks in plan.blocks.items():
+        needed = "not even" if blocks is None else "it takes"
+        cost = "" if blocks is None else f", {in_words(blocks * plan.seconds)} for the changes"
+        lines.append(
+            f"±{_percent(half_width)} in every ratio of two {factor}, with the calls of the pilot: "
+            f"{needed} {_count(blocks).removeprefix('> ')} blocks{cost}."
+        )
     return lines
 
 

@@ -11,13 +11,14 @@ import numpy as np
 
 from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult
+from collect.cells.plots import WholePlots, whole_plots
 from collect.errors import InputError
 from collect.run import starts
 from collect.run.cell import Cell
 from collect.run.plan import PlannedTrial
 from collect.run.trials import Trial
 from collect.run.warmup import Warmup, bounds_of
-from collect.stats.sample_size import Spread, shared_variance
+from collect.stats.sample_size import Spread, shared_across, shared_variance
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class PilotCell:
 
     `logs` holds the logarithm of each trial's mean by block. `call_variance` is the variance of a
     call about its trial, relative to the squared mean, and `calls` are those of a trial over all
-    its threads. `shared` is what the cells that need the same services have in common in a block.
+    its threads. `shared` is what the cells that need the same services have in common in a block,
+    and `plot` what those of its whole plot share beyond that, 0 in a run of one setting.
     `fork_s` is a trial without its measured calls: the pause before it, its JVM and its warm-up.
     """
 
@@ -38,6 +40,7 @@ class PilotCell:
     shared: float
     fork_s: float
     warmup_calls: float
+    plot: float = 0.0
 
     @property
     def call_s(self) -> float:
@@ -62,13 +65,16 @@ class PilotCell:
 class Pilot:
     """A pilot run. `start_s` is a start of the services and their warming, None if there was none.
 
-    `unusable` says of each cell without two trials that count why it cannot be planned.
+    `unusable` says of each cell without two trials that count why it cannot be planned. `change_s`
+    is what a change of the nodes' setting inside a block costs in the middle, in seconds, beyond
+    the usual pause and the starts of services; None where none was seen.
     """
 
     cells: Mapping[Cell, PilotCell]
     unusable: Mapping[Cell, str]
     start_s: float | None
     is_restarted: bool
+    change_s: float | None = None
 
     @property
     def blocks(self) -> int:
@@ -102,7 +108,9 @@ def read_pilot(analysis: Analysis) -> Pilot:
     run = analysis.run
     planned = {trial.factors: trial for trial in run.plan}
     counted = [trial.trial for cell in analysis.cells for trial in cell.counted]
-    pause_s = _pause(counted)
+    plots = whole_plots(run.plan)
+    pauses, changes = _pauses(counted, plots)
+    pause_s = max(0.0, median(pauses)) if pauses else 0.0
     unusable = {c.cell: why for c in analysis.cells if (why := _useless(c))}
     usable = [cell for cell in analysis.cells if cell.cell not in unusable]
     if not usable:
@@ -110,13 +118,14 @@ def read_pilot(analysis: Analysis) -> Pilot:
             f"{run.name}: no cell has trials that count in two blocks, so nothing shows how much "
             "trials vary; sweep a pilot of at least 3 blocks, better 5"
         )
-    shared = _shared(usable, planned)
+    shared = _shared(usable, planned, plots)
     cost = starts.cost(counted)
     return Pilot(
         {c.cell: _cell(c, planned[c.cell], pause_s, shared[c.cell]) for c in usable},
         unusable,
         None if cost is None else cost.seconds,
         starts.is_restarted(run.plan),
+        max(0.0, median(changes) - pause_s) if changes else None,
     )
 
 
@@ -133,7 +142,9 @@ def _logs(cell: CellResult) -> dict[int, float]:
     return {block: math.log(mean) for block, mean in cell.samples.items()}
 
 
-def _cell(cell: CellResult, planned: PlannedTrial, pause_s: float, shared: float) -> PilotCell:
+def _cell(
+    cell: CellResult, planned: PlannedTrial, pause_s: float, shared: tuple[float, float]
+) -> PilotCell:
     parts = [trial.calls for trial in cell.counted]
     mean_ms = math.exp(fmean(_logs(cell).values()))
     calls = fmean(part.calls for part in parts)
@@ -149,14 +160,17 @@ def _cell(cell: CellResult, planned: PlannedTrial, pause_s: float, shared: float
         logs=_logs(cell),
         calls=calls,
         call_variance=squares / freedom if freedom else 0.0,
-        shared=shared,
+        shared=shared[0],
+        plot=shared[1],
         fork_s=pause_s + max(seconds - calls / planned.threads * mean_ms / 1e3, 0.0),
         warmup_calls=fmean(warm) if warm else float(bounds_of(planned.warmup)[0]),
     )
 
 
-def _shared(cells: Sequence[CellResult], planned: Mapping[Cell, PlannedTrial]) -> dict[Cell, float]:
-    """Return for each cell what those that need the same services share in a block."""
+def _shared(
+    cells: Sequence[CellResult], planned: Mapping[Cell, PlannedTrial], plots: WholePlots | None
+) -> dict[Cell, tuple[float, float]]:
+    """Return what cells that need the same services share in a block, and further in a plot."""
     groups: dict[tuple[str, ...], list[CellResult]] = defaultdict(list)
     for cell in cells:
         groups[tuple(planned[cell.cell].needs)].append(cell)
@@ -164,17 +178,29 @@ def _shared(cells: Sequence[CellResult], planned: Mapping[Cell, PlannedTrial]) -
     for group in groups.values():
         blocks = sorted(set.intersection(*(set(cell.samples) for cell in group)))
         rows = np.array([[_logs(cell)[block] for cell in group] for block in blocks])
-        variance = shared_variance(rows.reshape(len(blocks), len(group)))
-        found.update({cell.cell: variance for cell in group})
+        rows = rows.reshape(len(blocks), len(group))
+        settings = [plots.settings[cell.cell] if plots else "" for cell in group]
+        of_block = shared_across(rows, settings)
+        for name in set(settings):
+            own = [place for place, setting in enumerate(settings) if setting == name]
+            of_plot = max(0.0, shared_variance(rows[:, own]) - of_block) if plots else 0.0
+            found.update({group[place].cell: (of_block, of_plot) for place in own})
     return found
 
 
-def _pause(trials: Sequence[Trial]) -> float:
-    """Return the usual time between two trials of a block, without a start of services."""
+def _pauses(trials: Sequence[Trial], plots: WholePlots | None) -> tuple[list[float], list[float]]:
+    """Return the times between two trials of a block, in seconds: inside a plot, and between two.
+
+    Starts of services are left out: pauses with one inside plots, and their time between plots.
+    """
     ordered = sorted(trials, key=lambda trial: trial.started_at)
-    pauses = [
-        (after.started_at - before.ended_at).total_seconds()
-        for before, after in pairwise(ordered)
-        if before.block == after.block and not after.block_starts
-    ]
-    return max(0.0, median(pauses)) if pauses else 0.0
+    inside, between = [], []
+    for before, after in pairwise(ordered):
+        gap = (after.started_at - before.ended_at).total_seconds()
+        if before.block != after.block:
+            continue
+        if plots and plots.of_trial[before.id] != plots.of_trial[after.id]:
+            between.append(gap - sum(start.seconds for start in after.block_starts))
+        elif not after.block_starts:
+            inside.append(gap)
+    return inside, between

@@ -6,6 +6,7 @@ from statistics import median
 from typing import Any
 
 from collect.cells.analysis import Analysis
+from collect.cells.plots import whole_plots
 from collect.report.placements import placements_of
 from collect.run import starts
 from collect.run.directory import Run
@@ -55,6 +56,21 @@ def _analyses(run: Run) -> Iterator[Fact]:
     yield Fact("Rule to stop", "; ".join([str(run.stop), *(seen or ["no interim analysis yet"])]))
 
 
+def _plots(analysis: Analysis) -> Iterator[Fact]:
+    """Name the whole plots of a run of several node settings, and say how they are compared."""
+    plots = whole_plots(analysis.run.plan)
+    if plots is None:
+        return
+    counted = (one.trial.id for cell in analysis.cells for one in cell.counted)
+    measured = len({plots.of_trial[name] for name in counted})
+    yield Fact(
+        "Whole plots",
+        f"{', '.join(plots.factors)}: {plots.distinct} settings in {plots.blocks} blocks, "
+        f"{measured} of {plots.number} whole plots measured; what differs in the setting is "
+        "compared by one value a block, so that its interval has the error of whole plots",
+    )
+
+
 def facts_of(analysis: Analysis) -> list[Fact]:
     """Return what was run, when, where, on what and from which source."""
     run, provenance = analysis.run, analysis.run.provenance
@@ -73,6 +89,7 @@ def facts_of(analysis: Analysis) -> list[Fact]:
             f"({len(run.cells)} cells, {run.blocks} blocks)",
         ),
         *_analyses(run),
+        *_plots(analysis),
         *(Fact("Workers", text) for text in [placements_of(analysis)] if text),
         Fact("Lab", f"{lab.name or ABSENT} ({lab.kind or 'kind not recorded'})"),
         Fact("Link rate", f"{link} Mbit/s" if link != ABSENT else ABSENT),

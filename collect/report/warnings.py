@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult
 from collect.cells.notation import name_of
+from collect.cells.plots import whole_plots
 from collect.errors import InputError
 from collect.run import starts
 from collect.run.cell import level_text
@@ -26,6 +27,7 @@ from collect.run.nodes import (
 )
 from collect.run.provenance import Provenance
 from collect.run.recorded import Program
+from collect.stats.estimates import FEWEST_BLOCKS
 
 OF_ONE_NODE = {"name", "address", "groups", *OF_A_MACHINE, *READINGS}
 """The items of a node in run.json in which any two nodes differ."""
@@ -63,6 +65,7 @@ def find_warnings(analysis: Analysis) -> list[ReportWarning]:
         *_of_observers(analysis.run),
         *_of_sharing(first_seen(snapshots)),
         *_of_fit(analysis.run),
+        *_of_plots(analysis),
         *_of_starts(analysis),
         *_of_nodes(first_seen(snapshots), provenance),
         *_of_exceptions(provenance),
@@ -105,6 +108,21 @@ def _of_findings(analysis: Analysis) -> list[ReportWarning]:
         )
         warnings.append(ReportWarning(text))
     return warnings
+
+
+def _of_plots(analysis: Analysis) -> list[ReportWarning]:
+    """Say where too few blocks were measured to tell settings of the nodes from whole plots."""
+    plots = whole_plots(analysis.run.plan)
+    blocks = len({one.trial.block for cell in analysis.cells for one in cell.counted})
+    if plots is None or blocks >= FEWEST_BLOCKS:
+        return []
+    return [
+        ReportWarning(
+            f"No verdict about {', '.join(plots.factors)}: "
+            f"{_count(blocks, 'block was', 'blocks were')} measured, and it takes {FEWEST_BLOCKS} "
+            "to tell a setting of the nodes from the whole plots that have it. Measure more blocks."
+        )
+    ]
 
 
 def _whole_blocks(analysis: Analysis) -> int:

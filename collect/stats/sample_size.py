@@ -49,6 +49,19 @@ def shared_variance(values: Matrix) -> float:
     return max(0.0, float((covariance.sum() - np.trace(covariance)) / (columns * (columns - 1))))
 
 
+def shared_across(values: Matrix, groups: Sequence[str]) -> float:
+    """Return the variance that quantities of different groups of a block have in common.
+
+    As `shared_variance`, of the columns of one group with those of others: `groups` has one name
+    for each column. With one group it is that of all columns.
+    """
+    names = np.asarray(groups)
+    apart = names[:, None] != names[None, :]
+    if not apart.any() or len(values) < 2:
+        return shared_variance(values)
+    return max(0.0, float(np.cov(values, rowvar=False)[apart].mean()))
+
+
 def best_repetitions(above_s: float, below_s: float, above: float, below: float) -> float:
     """Return how often to repeat a level inside the one above it, at the least cost.
 
@@ -112,14 +125,20 @@ def chance_of(
 
 
 def blocks_for(
-    half_width: float, spreads: Sequence[Spread], more: Sequence[float], error: float = ERROR
+    half_width: float,
+    spreads: Sequence[Spread],
+    more: Sequence[float],
+    error: float = ERROR,
+    *,
+    least: int = 2,
 ) -> int | None:
     """Return the fewest blocks with which 80 % of nights make every interval so narrow, in logs.
 
-    An interval may miss as often as `error`. None when it would take more than 10 000.
+    An interval may miss as often as `error`. At least `least`; None when it would take more than
+    10 000.
     """
     true = _true(spreads, more)
-    least, most = 2, MOST_BLOCKS
+    most = MOST_BLOCKS
     if _chance(half_width, most, true, error) < ASSURANCE:
         return None
     while least < most:

@@ -1,0 +1,112 @@
+"""A run of several node settings: what the report and the plan of a night say of its plots."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from made_up_studies import study_of
+from synthetic import make_run
+
+from collect.cells.analysis import analyse
+from collect.cells.plots import whole_plots
+from collect.cli import main
+from collect.replication.replicate import replicate
+from collect.report.provenance import facts_of
+from collect.report.warnings import find_warnings
+from collect.run.directory import open_run
+
+FACTORS = {"link_mbit": [10, 100], "transport": ["soap", "jms"], "servers": [1, 3]}
+
+
+def times(planned, rng):
+    """Plots vary by 10 %, forks by 3 %, calls by 5 %; links do not differ."""
+    of_plot = np.random.default_rng([planned.block, planned.factors["link_mbit"]]).normal(0, 0.1)
+    level = 10 * np.exp(of_plot + rng.normal(0, 0.03))
+    return (level * rng.lognormal(0, 0.05, planned.calls)).tolist()
+
+
+def made(directory, blocks, **changes):
+    study = study_of(
+        FACTORS,
+        node={"link_mbit": "link_mbit"},
+        constants={},
+        restart="none",
+        profiles={"demo": {"replicates": blocks, "calls": 10, "warmup": 1}},
+        **changes,
+    )
+    make_run(directory, times, study=study)
+    return open_run(str(directory))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return made(tmp_path_factory.mktemp("runs") / "plots", 12)
+
+
+def test_the_factor_of_the_plots_is_found_in_the_plan(run):
+    plots = whole_plots(run.plan)
+    assert plots.factors == ("link_mbit",)
+    assert (plots.blocks, plots.distinct, plots.number) == (12, 2, 24)
+    assert len(plots.of_trial) == len(run.plan) == 96
+    assert plots.part(run.cells)
+    assert not plots.part([cell for cell in run.cells if cell["link_mbit"] == 10])
+
+
+def test_the_report_names_the_whole_plots(run):
+    (said,) = [fact.text for fact in facts_of(analyse(run)) if fact.name == "Whole plots"]
+    assert said.startswith("link_mbit: 2 settings in 12 blocks, 24 of 24 whole plots measured")
+    assert not [one for one in find_warnings(analyse(run)) if "No verdict about" in one.text]
+
+
+def test_two_blocks_say_nothing_of_a_setting(tmp_path):
+    analysis = analyse(made(tmp_path / "short", 2))
+    (warning,) = [one for one in find_warnings(analysis) if "No verdict about" in one.text]
+    assert "link_mbit: 2 blocks were measured, and it takes 3" in warning.text
+    assert replicate(analysis).measured.whole_plots(analysis.run.cells)
+
+
+def test_a_night_is_planned_with_whole_plots(run, capsys):
+    assert main(["power", str(run.directory), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    plots = found["whole_plots"]
+    assert plots["factors"] == ["link_mbit"]
+    assert (plots["settings"], plots["changes_a_block"]) == (2, 1.5)
+    deviations = [cell["deviation"] for cell in found["cells"]]
+    assert np.mean([one["plots"] for one in deviations]) == pytest.approx(0.1, rel=0.4)
+    # A ratio of two settings has the variance of two plots and of two forks; so has no other.
+    assert main(["power", str(run.directory), "--contrast", "servers", "--json"]) == 0
+    within = json.loads(capsys.readouterr().out)["as_it_stands"]["blocks"]
+    assert plots["blocks"]["link_mbit"] > 3 * within
+    assert main(["power", str(run.directory)]) == 0
+    assert "in every ratio of two link_mbit" in capsys.readouterr().out
+
+
+def test_a_change_of_setting_costs_its_time(tmp_path, capsys):
+    block_s = []
+    for change in (0, 30):
+        run = made(tmp_path / f"of-{change}-s", 3)
+        in_plots(run, change)
+        assert main(["power", str(run.directory), "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["whole_plots"]["change_s"] == pytest.approx(change)
+        block_s.append(found["as_it_stands"]["block_s"])
+    assert block_s[1] - block_s[0] == pytest.approx(1.5 * 30)
+
+
+def in_plots(run, change):
+    """Let the trials of a run follow each other by plots, with a pause of half a second."""
+    now, last = datetime(2026, 3, 1, 22, 0, tzinfo=UTC), None
+    for planned in sorted(run.plan, key=lambda one: (one.block, one.factors["link_mbit"])):
+        plot = planned.block, planned.factors["link_mbit"]
+        now += timedelta(seconds=0.5 + (change if last not in (None, plot) else 0))
+        path, last = run.trials_directory / planned.id / "trial.json", plot
+        ended = now + timedelta(seconds=1.5)
+        record = json.loads(path.read_text())
+        record |= {"started_at": of(now), "ended_at": of(ended)}
+        path.write_text(json.dumps(record))
+        now = ended
+
+
+def of(time):
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
