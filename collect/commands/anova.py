@@ -23,8 +23,9 @@ squares that a source explains. With --block, what the observations of a block
 have in common is taken out of the error that factors are tested against. With
 --whole-plot, a factor is tested against the differences between whole plots: use it
 where all observations of a block that share its level were set up together, as nodes
-are; the differences between levels follow, with their intervals. Sums of
-squares are of type II: where cells have unequal numbers of observations, the
+are. Each stratum is named with its error, fewer than 3 blocks give no verdict on
+such a factor, and the differences between levels follow, with their intervals.
+Sums of squares are of type II: where cells have unequal numbers of observations, the
 shares need not add up to 100 %. Blanks around names and levels are ignored. A row
 of the table that would have the name of a column is called, say, Within (no column).
 

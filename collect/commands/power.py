@@ -21,6 +21,8 @@ them costs in seconds; how many blocks give the half width in every cell, with t
 calls as they stand and with the best number of calls; how long that takes; and what
 the hours of --hours give at their best, with the smallest difference that they would
 find. The promise holds in 80 % of nights. A pilot takes at least 2 blocks, better 5.
+Of a run of several node settings it also says how much whole plots vary, what the
+changes of setting cost, and how many blocks each such factor takes.
 
 examples:
   collect power pilot
