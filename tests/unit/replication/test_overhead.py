@@ -8,6 +8,7 @@ from synthetic import overhead_times
 
 from collect.cells.analysis import analyse
 from collect.cells.cells import CellResult
+from collect.cells.plots import WholePlots
 from collect.logs.cell_trial import CellTrial
 from collect.logs.first_calls import FirstCalls
 from collect.logs.summaries import TrialSummary
@@ -314,6 +315,30 @@ def test_critical_values_allow_for_cells_that_vary_more():
     tabled = float(stats.f.isf(0.05, 6, 24))
     assert row.f_crit > 1.2 * tabled
     assert row.p_value > float(stats.f.sf(row.f, 6, 24))
+
+
+def test_a_protocol_in_whole_plots_is_tested_against_them():
+    """Plots vary, protocols and sizes do not: inside blocks alone the protocol would differ."""
+    rng = np.random.default_rng(11)
+    keys = [key for key in PUBLISHED.keys if key["experiment"] == "size"]
+    experiment = next(one for one in EXPERIMENTS if one.name == "size")
+    plots = WholePlots(("protocol",), {key: str(key["protocol"]) for key in keys}, {})
+    false = {"strata": 0, "plain": 0}
+    for _ in range(12):
+        of_plot = {name: rng.lognormal(0, 0.2, size=6) for name in ("tcp", "soap")}
+        times = {key: of_plot[key["protocol"]] * rng.lognormal(0, 0.02, size=6) for key in keys}
+        plain = made(keys, times)
+        split = replace(plain, plots=plots)
+        for name, night in (("strata", split), ("plain", plain)):
+            judged = on(night, "Size, protocol and their interaction")
+            (protocol,) = [r for r in judged.results if r.label.startswith("protocol")]
+            false[name] += protocol.estimate.low > 0
+    assert false["strata"] <= 3
+    assert false["plain"] >= 6
+    rows = {one.source: one for one in table_of_trials(experiment, split)}
+    assert (rows["Whole-plot error"].df, rows["Within"].df) == (5, 90)
+    short = replace(made(keys, {key: times[key][:2] for key in keys}), plots=plots)
+    assert "takes 3" in table_of_trials(experiment, short).reason
 
 
 def made(keys, times):

@@ -125,3 +125,32 @@ def test_the_table_and_the_differences_are_printed(oats, capsys):
 def test_what_is_no_split_plot_is_refused(change, message):
     with pytest.raises(InputError, match=message):
         split_plot(*change(observations_of(OATS)))
+
+
+def test_the_strata_are_printed(oats, capsys):
+    arguments = ["anova", str(oats), "--response", "yield", "--block", "block"]
+    factors = ["--factor", "variety", "--factor", "nitrogen", "--whole-plot", "variety"]
+    assert main([*arguments, *factors]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        "Between whole plots (18 in 6 blocks): variety against Whole-plot error, 10 degrees of "
+        "freedom. Within whole plots: nitrogen, Interaction against Within, 45 degrees of freedom."
+    ) in said
+
+
+def test_two_blocks_give_no_verdict_on_the_whole_plots(tmp_path, capsys):
+    read = observations_of(OATS[:2])
+    rows = zip(read.blocks, *read.levels, read.response, strict=True)
+    lines = ["block,variety,nitrogen,yield", *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "short.csv").write_text("\n".join(lines))
+    arguments = ["anova", str(tmp_path / "short.csv"), "--response", "yield", "--block", "block"]
+    factors = ["--factor", "variety", "--factor", "nitrogen", "--whole-plot", "variety"]
+    assert main([*arguments, *factors]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "there are 2 blocks, and it takes 3; run more blocks" in said
+    assert "Golden rain - Victory" not in said
+    assert "0.0 - 0.2" in said
+    assert main([*arguments, *factors, "--json"]) == 0
+    table = {row["Source"]: row for row in json.loads(capsys.readouterr().out)}
+    assert table["variety"]["P-value"] is None
+    assert table["nitrogen"]["P-value"] < 0.05
