@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.apache.catalina.LifecycleException;
+import org.apache.catalina.Valve;
 import org.apache.catalina.startup.Tomcat;
 
 /** A Tomcat in this JVM, with one application that the build has packaged, on a free port. */
@@ -25,9 +26,15 @@ public final class WarServer implements AutoCloseable {
     tomcat.setPort(0);
     Files.createDirectory(base.resolve("webapps"));
     tomcat.addWebapp(context, file.toString());
-    tomcat.getConnector();
+    // As on the nodes: a connection is kept however many requests it has had.
+    tomcat.getConnector().setProperty("maxKeepAliveRequests", "-1");
     tomcat.start();
     url = "http://localhost:" + tomcat.getConnector().getLocalPort() + context;
+  }
+
+  /** Lets every request pass {@code valve} before the application gets it. */
+  public void add(Valve valve) {
+    tomcat.getHost().getPipeline().addValve(valve);
   }
 
   /** Returns the address of the application, without a slash at its end. */
