@@ -49,6 +49,7 @@ ORDER = [
     "restart",
     "overnight_timer",
     "one_run",
+    "open_loop",
     "without",
     "kills",
     "disks",

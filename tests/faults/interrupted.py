@@ -18,12 +18,13 @@ from playbook import Outcome
 
 @dataclass
 class InterruptedRun:
-    """One run of the sort study on a lab that things happen to."""
+    """One run of a study on a lab that things happen to."""
 
     lab: Lab
     run: str
     profile: str = "interrupted"
     settings: dict[str, Any] = field(default_factory=dict)
+    study: str = "sort"
     process: subprocess.Popen[bytes] | None = None
     log: Path = Path("/dev/null")
     ended: list[Outcome] = field(default_factory=list)
@@ -58,7 +59,7 @@ class InterruptedRun:
 
     def words(self, **more: Any) -> dict[str, Any]:
         """The extra variables of the sweep command."""
-        names = {"study": "sort", "profile": self.profile, "run": self.run}
+        names = {"study": self.study, "profile": self.profile, "run": self.run}
         return {**names, **self.settings, **more}
 
     def running(self) -> bool:

@@ -123,6 +123,19 @@ OF_THE_HARNESS: dict[str, dict[str, Any]] = {
     },
 }
 
+# Calls that come at a rate, over both transports; a trial takes a few seconds.
+OF_LOAD: dict[str, dict[str, Any]] = {
+    "interrupted": {
+        "factors": {"servers": [1], "integers": [300]},
+        "arrival": {"rate": {"from": 20, "to": 40, "steps": 2}, "spacing": "poisson", "lead_s": 1},
+        "replicates": 3,
+        "calls": 5,
+        "warmup": 10,
+        "timeout_s": 120,
+        "constants": {"call_timeout_s": 8},
+    },
+}
+
 SMALL_HEAPS = {"tomcat_heap_mb": 96, "worker_heap_mb": 48, "broker_heap_mb": 96}
 # For machines in emulation, where a JVM takes half a minute to start.
 OF_OVERHEAD: dict[str, dict[str, Any]] = {
@@ -199,7 +212,12 @@ def copy_project(target: Path, workers: int) -> Project:
             shutil.copy2(ROOT / name, target / name)
     shutil.copytree(ROOT / DIST, target / DIST)
     (target / ".venv").symlink_to(ROOT / ".venv")
-    profiles_of = {"sort": PROFILES, "harness": OF_THE_HARNESS, "overhead": OF_OVERHEAD}
+    profiles_of = {
+        "sort": PROFILES,
+        "harness": OF_THE_HARNESS,
+        "overhead": OF_OVERHEAD,
+        "load": OF_LOAD,
+    }
     for study, profiles in profiles_of.items():
         file = target / f"playbooks/studies/{study}.yml"
         content = yaml.safe_load(file.read_text())
