@@ -17,6 +17,7 @@ from pathlib import Path
 
 import costs
 import observers
+import open_gatling
 import open_loop
 import provisioning
 import reference_tools
@@ -33,7 +34,10 @@ SECTIONS: dict[str, Callable[[BenchLab], list[Row]]] = {
     "restarts": restarts.rows,
     "costs": costs.rows,
     "observers": observers.rows,
-    "open-loop": open_loop.rows,
+    "open-late": open_loop.lateness,
+    "open-vegeta": open_loop.beside_vegeta,
+    "open-gatling": open_gatling.http,
+    "open-jms": open_gatling.jms,
     "rivals": rivals.rows,
     "reference": reference_tools.rows,
 }

@@ -39,13 +39,6 @@ class Sent:
     p99: float
 
 
-def rows(lab: BenchLab) -> list[Row]:
-    """The sender's lateness, then pairs at each share of what the service can do."""
-    install(lab)
-    capacity = closed(lab)
-    return [*lateness(lab), *beside_vegeta(lab, [round(share * capacity) for share in SHARES])]
-
-
 def install(lab: BenchLab) -> None:
     """Build vegeta, which Debian does not have, and put it on the client; wrk is there."""
     program = lab.state / "vegeta"
@@ -75,8 +68,11 @@ def lateness(lab: BenchLab) -> list[Row]:
     return [Row(what, statistics.median(late), "what a trial may have", 1e-3, "< 1")]
 
 
-def beside_vegeta(lab: BenchLab, rates: list[int]) -> list[Row]:
-    """Rate, p50 and p99 of both tools, in pairs."""
+def beside_vegeta(lab: BenchLab) -> list[Row]:
+    """Rate, p50 and p99 of both tools, in pairs at each share of what the service can do."""
+    install(lab)
+    capacity = closed(lab)
+    rates = [round(share * capacity) for share in SHARES]
     run = planned(lab, "bench-open", {"factor": "tool", OURS: "http", VEGETA: "vegeta"}, rates)
     found: dict[tuple[str, int], list[tuple[Sent, Sent]]] = defaultdict(list)
     for block in range(1, ROUNDS + 1):
@@ -152,11 +148,7 @@ def sent(run: HandRun, block: int, tool: str, offered: int) -> tuple[Sent, Sent]
     (name,) = (i for i in run.ids if i.startswith(f"b{block:02d}-") and i.endswith(end))
     run.run([name])
     (sealed,) = run.trials([name])
-    calls = [
-        (int(row["intended_ns"]), int(row["start_ns"]), int(row["elapsed_ns"]))
-        for row in csv.DictReader(io.StringIO(sealed.calls.decode()))
-        if row["phase"] == "measure" and row["status"] == "ok"
-    ]
+    calls = measured(sealed)
     if not calls:
         raise SystemExit(f"{name} {sealed.record['outcome']}: {sealed.record['reason']}")
     begin = min(due for due, _, _ in calls) + (LEAD_S * 10**9 if tool == VEGETA else 0)
@@ -170,3 +162,12 @@ def sent(run: HandRun, block: int, tool: str, offered: int) -> tuple[Sent, Sent]
         Sent(answered, service[p50] / 1e9, service[p99] / 1e9),
         Sent(answered, response[p50] / 1e9, response[p99] / 1e9),
     )
+
+
+def measured(trial: Trial) -> list[tuple[int, int, int]]:
+    """Of each counted call that was ok when it was due, its start and its duration, in ns."""
+    return [
+        (int(row["intended_ns"]), int(row["start_ns"]), int(row["elapsed_ns"]))
+        for row in csv.DictReader(io.StringIO(trial.calls.decode()))
+        if row["phase"] == "measure" and row["status"] == "ok"
+    ]

@@ -13,12 +13,13 @@ import io
 import shlex
 import shutil
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import gatling_log
+import gatling_run
 import jmeter_run
 import pinned_jars
 from aims import GATLING, LAZY, OUR_CALL, OURS, RIVALS, SHARED, Load, compared, load, own_load
@@ -100,11 +101,10 @@ def rows(lab: BenchLab) -> list[Row]:
     """Alternate the tools."""
     install(lab)
     try:
-        echo(lab)
-        return [row for link in LINKS for row in measured(lab, link)]
+        with echoing(lab):
+            return [row for link in LINKS for row in measured(lab, link)]
     finally:
         send_at(lab, LINKS[0].mbit)
-        on(lab, WORKER, "systemctl stop rackbench-echo; systemctl start rackbench-matrix-worker")
 
 
 def measured(lab: BenchLab, link: Link) -> list[Row]:
@@ -130,12 +130,14 @@ def measured(lab: BenchLab, link: Link) -> list[Row]:
 
 
 def install(lab: BenchLab) -> None:
-    """Build what the bench adds to the kit, and put it and the rivals on the nodes."""
+    """Build what the bench adds to the kit, and put it and the rivals on the nodes, once."""
+    built = lab.state / "reference-classes"
+    if built.exists():
+        return
     jmeter_run.install(lab)
     shutil.unpack_archive(ROOT / "java-apps/dist/clients.tar.gz", lab.state / "clients")
     jars = lab.state / "reference"
     pinned_jars.fetch(HERE / "gatling", jars)
-    built = lab.state / "reference-classes"
     shutil.copytree(HERE / "reference", built, ignore=shutil.ignore_patterns("*.java"))
     needed = ("reference", "clients/sort-jms", "clients/hello-http", "jmeter/lib", "jmeter/lib/ext")
     path = ":".join(f"{lab.state}/{directory}/*" for directory in needed)
@@ -161,8 +163,18 @@ def install(lab: BenchLab) -> None:
     )
 
 
+@contextmanager
+def echoing(lab: BenchLab) -> Iterator[None]:
+    """Let the echo answer at the queue of the matrix worker meanwhile."""
+    try:
+        echo(lab)
+        yield
+    finally:
+        on(lab, WORKER, "systemctl stop rackbench-echo; systemctl start rackbench-matrix-worker")
+
+
 def echo(lab: BenchLab) -> None:
-    """Let the echo answer at the queue of the matrix worker."""
+    """Start the echo in place of the matrix worker."""
     command = [
         *("systemd-run", "--quiet", "--unit=rackbench-echo", "--property=DynamicUser=yes"),
         *("--property=SupplementaryGroups=rackbench", "--property=RuntimeDirectory=rackbench-echo"),
@@ -307,16 +319,5 @@ def gatling(lab: BenchLab, threads: int, connections: int) -> list[tuple[int, in
         "seconds": WARM_UP_S + SECONDS,
         "bytes": BYTES,
     }
-    java = [*JAVA, "--add-opens=java.base/java.lang=ALL-UNNAMED"]
-    java += [f"-D{name}={value}" for name, value in options.items()]
-    java += ["-cp", f"{AT}/gatling/*", "io.gatling.app.Gatling"]
-    java += ["--simulation", "org.rackbench.reference.RequestReply"]
-    java += ["--no-reports", "--results-folder", "results"]
-    command = (
-        'cd "$(mktemp -d)" && trap \'rm -rf "$PWD"\' EXIT && '
-        f"java {shlex.join(java)} >out 2>&1 || {{ cat out >&2; exit 1; }}; "
-        "cat results/*/simulation.log"
-    )
-    script = f"sudo -u rackbench bash -c {shlex.quote(command)}"
-    log = said([*lab.ssh(CLIENT), script])
-    return [(call.start, call.end, call.is_ok) for call in gatling_log.requests(log)]
+    calls = gatling_run.requests(lab, f"{AT}/gatling", "RequestReply", options, JAVA)
+    return [(call.start, call.end, call.is_ok) for call in calls]

@@ -1,0 +1,201 @@
+"""The open loop next to Gatling's open model, at the same even rate: HTTP, and JMS.
+
+Gatling injects users that make one call each: over connections that they share, or, over JMS, on as
+many connections as our client has threads. It logs whole milliseconds, from when a user begins its
+call. Next to them stand our response times, from when the call was due, rounded as Gatling rounds.
+Of Gatling the last seconds count: its JVM has no warm-up but its first calls.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import gatling_run
+import open_loop
+import reference_tools
+from aims import GATLING, LAZY, OURS
+from bench_lab import BenchLab
+from by_hand import HandRun, Trial, study
+from open_loop import LEAD_S, ROUNDS, SECONDS, SHARES, THREADS
+from row import Ratio, Row, rate, seconds
+
+WARM_UP_S = 12
+PACE = 1000  # calls a second over JMS, about, which say how long the closed loop is
+JMS_CLIENT, JMS_CONSTANTS = reference_tools.OWN[LAZY]
+CONSTANTS: dict[str, object] = {
+    "client_heap_mb": reference_tools.HEAP_MB,
+    "collector": reference_tools.COLLECTOR,
+}
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What one run measured: answers a second; times in seconds, from whole milliseconds."""
+
+    calls_per_s: float
+    mean: float
+    p50: float
+    p99: float
+
+
+Tool = Callable[[int, int], Sent]
+"""Runs a tool in a round, from 1, at a rate in calls a second."""
+
+
+def http(lab: BenchLab) -> list[Row]:
+    """The `http` client and Gatling's HTTP, at shares of what wrk gets from the same resource."""
+    reference_tools.install(lab)
+    rates = shares_of(open_loop.closed(lab))
+    run = planned(lab, "http", {"path": "/byte"}, rates)
+    url = f"{reference_tools.AXIS}/byte"
+    gatling = gatling_with(lab, "Arriving", {"url": url})
+    return compared("http", rates, ours_of(run), gatling)
+
+
+def jms(lab: BenchLab) -> list[Row]:
+    """The kit's JMS client and Gatling's, at shares of what ours reaches in the closed loop."""
+    reference_tools.install(lab)
+    with reference_tools.echoing(lab):
+        constants = {**JMS_CONSTANTS, "message_bytes": reference_tools.BYTES}
+        rates = shares_of(jms_capacity(lab, constants))
+        run = planned(lab, JMS_CLIENT, constants, rates)
+        options = {
+            **reference_tools.LAB,
+            "connections": THREADS,
+            "bytes": reference_tools.BYTES,
+        }
+        gatling = gatling_with(lab, "RequestReply", options)
+        return compared("jms", rates, ours_of(run), gatling)
+
+
+def shares_of(capacity: float) -> list[int]:
+    """The rates that are offered."""
+    return [round(share * capacity) for share in SHARES]
+
+
+def jms_capacity(lab: BenchLab, constants: Mapping[str, object]) -> float:
+    """How many calls a second our threads make one after the other, once they are warm."""
+    plan = study(
+        "bench-closed-jms",
+        JMS_CLIENT,
+        factors={"concurrency": [THREADS]},
+        constants={**CONSTANTS, **constants},
+        calls=PACE * SECONDS // THREADS,
+        warmup=PACE * WARM_UP_S // THREADS,
+    )
+    run = HandRun.planned(lab, "bench-closed-jms", plan)
+    return reference_tools.harness(run, 1, THREADS).calls_per_s
+
+
+def planned(
+    lab: BenchLab, client: str, constants: Mapping[str, object], rates: list[int]
+) -> HandRun:
+    """A trial of ours for each round and rate, of SECONDS."""
+    name = f"bench-open-{client}"
+    where = [
+        {"cells": {"rate": each}, "calls": max(1, each * SECONDS // THREADS)} for each in rates
+    ]
+    plan = study(
+        name,
+        client,
+        factors={"rate": rates},
+        domains={},
+        constants={**CONSTANTS, **constants},
+        arrival={"rate": "rate", "spacing": "even", "lead_s": LEAD_S},
+        threads=THREADS,
+        warmup=500,
+        replicates=ROUNDS,
+        where=where,
+    )
+    return HandRun.planned(lab, name, plan)
+
+
+def ours_of(run: HandRun) -> Tool:
+    """Our trial of a round and rate."""
+
+    def ours(block: int, offered: int) -> Sent:
+        begin, end = f"b{block:02d}-", f"-{offered}"
+        (name,) = (i for i in run.ids if i.startswith(begin) and i.endswith(end))
+        run.run([name])
+        (sealed,) = run.trials([name])
+        return sent(due_and_done(sealed))
+
+    return ours
+
+
+def due_and_done(trial: Trial) -> list[tuple[float, float]]:
+    """When each counted call was due and when it had ended, in whole milliseconds."""
+    calls = open_loop.measured(trial)
+    if not calls:
+        record = trial.record
+        raise SystemExit(f"{record['id']} {record['outcome']}: {record['reason']}")
+    return [(due // 10**6, (start + took) // 10**6) for due, start, took in calls]
+
+
+def gatling_with(lab: BenchLab, simulation: str, options: Mapping[str, object]) -> Tool:
+    """Gatling's run at a rate; a call that failed ends the bench."""
+
+    def gatling(_: int, offered: int) -> Sent:
+        given = {**options, "rate": offered, "seconds": WARM_UP_S + SECONDS}
+        at = f"{reference_tools.AT}/gatling"
+        found = gatling_run.requests(lab, at, simulation, given, reference_tools.JAVA)
+        if not found or not all(call.is_ok for call in found):
+            failed = sum(not call.is_ok for call in found)
+            raise SystemExit(f"Gatling, {simulation}: {failed} of {len(found)} calls failed")
+        last = max(call.start for call in found)
+        return sent(
+            [(call.start, call.end) for call in found if call.start > last - SECONDS * 1000]
+        )
+
+    return gatling
+
+
+def sent(calls: Sequence[tuple[float, float]]) -> Sent:
+    """Of calls, given by begin and end in milliseconds."""
+    span = max(end for _, end in calls) - min(begin for begin, _ in calls)
+    took = sorted(end - begin for begin, end in calls)
+    return Sent(
+        calls_per_s=len(calls) / span * 1e3,
+        mean=statistics.fmean(took) / 1e3,
+        p50=took[len(took) // 2] / 1e3,
+        p99=took[len(took) * 99 // 100] / 1e3,
+    )
+
+
+def compared(kind: str, rates: list[int], ours: Tool, gatling: Tool) -> list[Row]:
+    """Alternate both tools, and give the rows of each rate."""
+    found: dict[tuple[str, int], list[Sent]] = defaultdict(list)
+    for block in range(1, ROUNDS + 1):
+        for offered in rates:
+            print(f"{kind} at {offered} /s, round {block} of {ROUNDS} …", flush=True)
+            tools = {OURS: ours, GATLING: gatling}
+            for name in tools if block % 2 else reversed(tools):
+                found[name, offered].append(tools[name](block, offered))
+    return [
+        row
+        for share, offered in zip(SHARES, rates, strict=True)
+        for row in rows_of(
+            f"open loop, `{kind}` at {100 * share:.0f} % of capacity ({offered} /s)",
+            found[OURS, offered],
+            found[GATLING, offered],
+        )
+    ]
+
+
+def rows_of(what: str, ours: Sequence[Sent], gatling: Sequence[Sent]) -> list[Row]:
+    """The rows of one rate, from each round; no ratio where a median is below a millisecond."""
+    rows = []
+    for name, label, show in (
+        ("calls_per_s", "rate", rate),
+        ("mean", "mean of the response time, from whole ms", seconds),
+        ("p50", "p50 of the response time in whole ms", seconds),
+        ("p99", "p99 of the response time in whole ms", seconds),
+    ):
+        one, other = ([getattr(each, name) for each in tool] for tool in (ours, gatling))
+        pair = Ratio.of_pairs(one, other) if min(*one, *other) > 0 else None
+        medians = statistics.median(one), statistics.median(other)
+        rows.append(Row(f"{what}: {label}", medians[0], GATLING, medians[1], "", show, pair))
+    return rows
