@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 EXAMPLES = r"""
-- name: Show a worker's queue, and what its clients are told of it
+- name: Show a worker's queue, and what clients are told of the nodes
   ansible.builtin.debug:
     msg:
       - "{{ 'rack-03' | queue_of('matrix') }}"  # matrix.rack_2d03
-      - "{{ {'rack-03': '192.168.1.13'} | workers_of(['rack-03'], ['tomcat'], 8080, 9100) }}"
+      - "{{ hostvars | served_by({'workers': ['rack-03']}, {'workers': ['tomcat']}) }}"
 """
 
 
@@ -25,26 +25,30 @@ def queue_of(worker: str, kind: str) -> str:
     return f"{kind}.{word.decode()}"
 
 
-def workers_of(
-    addresses: Mapping[str, str],
-    names: Sequence[str],
-    services: Sequence[str],
-    tomcat_port: int | str,
-    tcp_port: int | str,
-) -> list[dict[str, Any]]:
-    """Return the workers as lab.json tells its clients of them, in the order of `names`."""
-    return [
-        {
-            "name": name,
-            "address": addresses[name],
-            "axis_url": f"http://{addresses[name]}:{tomcat_port}/axis",
-            "tcp_port": int(tcp_port),
-            "matrix_queue": queue_of(name, "matrix"),
-            "hello_queue": queue_of(name, "hello"),
-            "services": list(services),
-        }
-        for name in names
-    ]
+def served_by(
+    hostvars: Mapping[str, Mapping[str, Any]],
+    groups: Mapping[str, Sequence[str]],
+    servers: Mapping[str, Sequence[str]],
+) -> dict[str, Any]:
+    """Return the `groups` and `endpoints` of lab.json: what the roles of `servers` declare.
+
+    `groups` and `servers` name the nodes of each group and the roles that serve on them. Where
+    several services of a node have the same key, the node itself has that of the first one.
+    """
+    endpoints: dict[str, dict[str, Any]] = {}
+    for group, name in [(one, name) for one in servers for name in groups.get(one, ())]:
+        known = hostvars[name]
+        own = {"name": name, "address": known["node_address"], "services": {}}
+        node = endpoints.setdefault(name, own)
+        for service in [one for role in servers[group] for one in known[f"{role}_serves"]]:
+            told = dict(service.get("endpoint", {}))
+            about = {"group": group, "settings": service.get("settings", [])}
+            node["services"][service["name"]] = about | told
+            endpoints[name] = node = told | node
+    return {
+        "groups": {group: list(groups.get(group, ())) for group in servers},
+        "endpoints": endpoints,
+    }
 
 
 class FilterModule:
@@ -52,4 +56,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Any]:
         """Return the filters by the names that templates use."""
-        return {"queue_of": queue_of, "workers_of": workers_of}
+        return {"queue_of": queue_of, "served_by": served_by}

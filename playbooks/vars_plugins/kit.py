@@ -7,7 +7,8 @@ name: kit
 short_description: Adds the kit's own variables to every inventory
 description:
   - Gives the group C(all) the variables of C(playbooks/vars), so that an inventory holds nothing
-    of the kit's. Whatever the inventory itself sets wins.
+    of the kit's, and what each role declares to serve, in its C(vars/serves.yml). Whatever the
+    inventory itself sets wins.
   - Gives each of the C(nodes) its C(ansible_host) and C(node_address) as plain text, and the group
     C(all) all of them as C(ssh_addresses) and C(node_addresses). They are worked out once, when the
     inventory is read; a task that read them from every node's variables would take time for each
@@ -147,7 +148,9 @@ class VarsModule(BaseVarsPlugin):
 
     def _of_the_kit(self, loader: DataLoader) -> Values:
         if not self._kit:
-            for file in sorted((PLAYBOOKS / "vars").glob("*.yml")):
+            own = (PLAYBOOKS / "vars").glob("*.yml")
+            served = (PLAYBOOKS.parent / "roles").glob("*/vars/serves.yml")
+            for file in sorted([*own, *served]):
                 self._kit |= loader.load_from_file(str(file), trusted_as_template=True)
             self._kit["rackbench_root"] = plain(PLAYBOOKS.parent)
             # Each task of each node would read all studies anew.

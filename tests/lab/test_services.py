@@ -116,7 +116,7 @@ def test_nothing_but_the_services_answers(lab: Lab, path: str) -> None:
 @pytest.mark.parametrize("node", WORKERS)
 def test_a_worker_listens_where_its_clients_are_told_and_nowhere_else(lab: Lab, node: str) -> None:
     told = json.loads(lab.output("client1", "cat /etc/rackbench/lab.json"))
-    about = next(worker for worker in told["workers"] if worker["name"] == node)
+    about = told["endpoints"][node]
     ports = {str(value) for value in about.values() if isinstance(value, int)}
     ports.add(str(told["health_port"]))
     ports |= set(re.findall(r"http://[^/]*:(\d+)", json.dumps(about)))

@@ -40,19 +40,33 @@ def test_two_workers_never_share_a_queue(one, other):
     assert (bench.queue_of(one, "m") == bench.queue_of(other, "m")) == (one == other)
 
 
-def test_clients_are_told_of_each_worker_in_the_order_of_the_inventory():
-    addresses = {"rack-04": "10.0.0.4", "broker": "10.0.0.2", "rack-03": "10.0.0.3"}
-    told = bench.workers_of(addresses, ["rack-04", "rack-03"], ["tomcat"], "8080", 9100)
-    assert [worker["name"] for worker in told] == ["rack-04", "rack-03"]
-    assert told[1] == {
+def test_clients_are_told_of_each_node_what_its_services_declare():
+    hostvars = {
+        name: {
+            "node_address": address,
+            "web_serves": [
+                {"name": "web", "endpoint": {"url": f"http://{address}", "web_url": "w"}},
+                {"name": "plain", "settings": ["heap"], "endpoint": {"url": "tcp://"}},
+            ],
+            "store_serves": [{"name": "store", "probe": {"port": 1}}],
+        }
+        for name, address in {"rack-04": "10.0.0.4", "rack-03": "10.0.0.3"}.items()
+    }
+    groups = {"workers": ["rack-04", "rack-03"], "broker": ["rack-03"], "client": ["rack-04"]}
+    told = bench.served_by(hostvars, groups, {"workers": ["web"], "broker": ["store"]})
+    assert told["groups"] == {"workers": ["rack-04", "rack-03"], "broker": ["rack-03"]}
+    assert told["endpoints"]["rack-03"] == {
         "name": "rack-03",
         "address": "10.0.0.3",
-        "axis_url": "http://10.0.0.3:8080/axis",
-        "tcp_port": 9100,
-        "matrix_queue": "matrix.rack_2d03",
-        "hello_queue": "hello.rack_2d03",
-        "services": ["tomcat"],
+        "url": "http://10.0.0.3",
+        "web_url": "w",
+        "services": {
+            "web": {"group": "workers", "settings": [], "url": "http://10.0.0.3", "web_url": "w"},
+            "plain": {"group": "workers", "settings": ["heap"], "url": "tcp://"},
+            "store": {"group": "broker", "settings": []},
+        },
     }
+    assert set(told["endpoints"]["rack-04"]["services"]) == {"web", "plain"}
 
 
 # Pools

@@ -6,7 +6,6 @@ import socket
 import subprocess
 
 import pytest
-import yaml
 from loading import ROOT
 
 SCRIPT = (ROOT / "roles/baseline/files/port_holders").read_text()
@@ -129,10 +128,3 @@ def test_the_refusal_names_port_holder_and_variable(tmp_path, busy):
     assert f"account {ME})" in said
     assert "or set tomcat_port to another port" in said
     assert "health_port" not in said
-
-
-def test_every_port_that_is_opened_is_asked_about():
-    bench = yaml.safe_load((ROOT / "playbooks/vars/bench.yml").read_text())
-    for group, ports in bench["bench_ports"].items():
-        asked = " ".join(bench["bench_sockets"][group].values())
-        assert all(port in asked for port in ports)

@@ -84,7 +84,7 @@ def test_cve_2018_8032_no_page_repeats_what_is_asked(attacker: Attacker) -> None
 
 def test_cve_2012_5784_and_2014_3596_no_client_is_given_a_tls_address(lab: Lab) -> None:
     described = json.loads(lab.output("client1", "cat /etc/rackbench/lab.json"))
-    urls = [worker["axis_url"] for worker in described["workers"]]
+    urls = [described["endpoints"][name]["axis_url"] for name in described["groups"]["workers"]]
     assert urls
     assert all(url.startswith("http://") for url in urls), urls
 

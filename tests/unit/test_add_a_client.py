@@ -255,7 +255,7 @@ def test_needs_port_and_unit_of_the_example_agree(tree, lists):
     study = yaml.safe_load((tree / "playbooks/studies/connection.yml").read_text())
     (program,) = lists["worker_programs_list"]
     assert study["needs"] == [program["name"]]
-    assert lists["bench_ports.workers"] == [study["constants"]["port"]]
+    assert [*program["ports"].values()] == [study["constants"]["port"]]
     assert f"--port {study['constants']['port']}" in program["arguments"]
     options = yaml.safe_load((ROOT / "roles/worker_programs/meta/argument_specs.yml").read_text())[
         "argument_specs"

@@ -17,6 +17,8 @@ import org.rackbench.harness.trial.PlannedTrial;
 /** The nodes whose health sockets the runner asks, from {@code lab.json}. */
 final class ServingNodes {
 
+  private static final String BROKER = "broker";
+
   private final LabFile lab;
 
   ServingNodes(LabFile lab) {
@@ -49,9 +51,8 @@ final class ServingNodes {
 
   /** Returns whether the broker's node offers {@code service}. */
   boolean isOfBroker(String service) {
-    return lab.value("broker") instanceof Map<?, ?> broker
-        && broker.get("services") instanceof List<?> offered
-        && offered.contains(service);
+    return lab.nodes(BROKER).stream()
+        .anyMatch(node -> LabFile.services(BROKER, node).contains(service));
   }
 
   /** Returns the client node, if the file names it. */
@@ -61,16 +62,17 @@ final class ServingNodes {
         : Optional.empty();
   }
 
-  /** Returns the broker and the workers that {@code trial} needs. */
+  /** Returns the nodes that {@code trial} needs: the broker, its workers, and those of others. */
   List<ServingNode> of(PlannedTrial trial) {
     List<ServingNode> nodes = new ArrayList<>();
     Set<String> found = new HashSet<>();
-    if (lab.value("broker") instanceof Map<?, ?> broker) {
-      add(broker, "broker.", trial, nodes, found);
-    }
-    if (!found.containsAll(trial.needs())) {
-      for (Object worker : lab.shifted(trial.shift()).workers(trial.servers())) {
-        add((Map<?, ?>) worker, "workers[].", trial, nodes, found);
+    LabFile shifted = lab.shifted(trial.shift());
+    for (String group : lab.groups()) {
+      if (!found.containsAll(trial.needs())) {
+        boolean isWorkers = group.equals("workers");
+        List<Map<String, Object>> of =
+            isWorkers ? shifted.workers(trial.servers()) : lab.nodes(group);
+        of.forEach(node -> add(group, node, trial, nodes, found));
       }
     }
     List<String> missing = new ArrayList<>(trial.needs());
@@ -84,15 +86,15 @@ final class ServingNodes {
   }
 
   private void add(
-      Map<?, ?> node,
-      String where,
+      String group,
+      Map<String, Object> node,
       PlannedTrial trial,
       List<ServingNode> nodes,
       Set<String> found) {
-    List<?> offered = node.get("services") instanceof List<?> list ? list : List.of();
+    List<String> offered = LabFile.services(group, node);
     List<String> used = trial.needs().stream().filter(offered::contains).toList();
     if (!used.isEmpty()) {
-      nodes.add(node(node, where, used));
+      nodes.add(node(node, group + "[].", used));
       found.addAll(used);
     }
   }

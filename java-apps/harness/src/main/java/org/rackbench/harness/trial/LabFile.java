@@ -5,12 +5,23 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.rackbench.harness.api.Lab;
 
-/** The lab as {@code lab.json}, schema 1, describes it. Unknown keys are ignored. */
+/**
+ * The lab as {@code lab.json}, schema 1, describes it. Unknown keys are ignored.
+ *
+ * <p>{@code groups} names the nodes of each group in order, {@code endpoints} has by the name of a
+ * node what its services declare. Older files have these values in {@code broker} and {@code
+ * workers} themselves, with {@code services} as a list of names.
+ */
 public final class LabFile implements Lab {
+
+  private static final String BROKER = "broker";
+  private static final String WORKERS = "workers";
 
   private final Path file;
   private final Map<String, Object> root;
@@ -35,13 +46,16 @@ public final class LabFile implements Lab {
    * goes round.
    */
   public LabFile shifted(int shift) {
-    if (shift == 0 || !(root.get("workers") instanceof List<?> list)) {
+    boolean hasGroups = root.get("groups") instanceof Map<?, ?>;
+    Map<String, Object> holder = hasGroups ? object(root.get("groups")) : new LinkedHashMap<>(root);
+    if (shift == 0 || !(holder.get(WORKERS) instanceof List<?> list)) {
       return this;
     }
     List<Object> workers = new ArrayList<>(list);
     Collections.rotate(workers, -shift);
+    holder.put(WORKERS, workers);
     Map<String, Object> other = new LinkedHashMap<>(root);
-    other.put("workers", workers);
+    other.putAll(hasGroups ? Map.of("groups", holder) : holder);
     return new LabFile(file, other);
   }
 
@@ -56,33 +70,85 @@ public final class LabFile implements Lab {
 
   @Override
   public String broker(String key) {
-    return text(root.get("broker"), "broker.", key);
+    List<Map<String, Object>> brokers = nodes(BROKER);
+    return text(brokers.isEmpty() ? null : brokers.get(0), "broker.", key);
   }
 
-  /** Returns what is known of each node that serves, by its name. */
-  public Map<String, Object> endpoints() {
-    Map<String, Object> endpoints = new LinkedHashMap<>();
-    if (root.get("endpoints") instanceof Map<?, ?> said) {
-      said.forEach((name, endpoint) -> endpoints.put(name.toString(), endpoint));
-    } else {
-      addEndpoint(endpoints, root.get("broker"));
-      if (root.get("workers") instanceof List<?> workers) {
-        workers.forEach(worker -> addEndpoint(endpoints, worker));
+  /** Returns the names of the groups whose nodes serve; those of broker and workers come first. */
+  public List<String> groups() {
+    Set<String> names = new LinkedHashSet<>(List.of(BROKER, WORKERS));
+    names.addAll(object(root.get("groups")).keySet());
+    return List.copyOf(names);
+  }
+
+  /**
+   * Returns what is known of each node of a group, in order; throws {@link BadInput} for a name
+   * without an endpoint.
+   */
+  public List<Map<String, Object>> nodes(String group) {
+    Map<String, Object> groups = object(root.get("groups"));
+    Map<String, Object> endpoints = object(root.get("endpoints"));
+    Object held = groups.isEmpty() ? root.get(group) : groups.get(group);
+    List<Map<String, Object>> nodes = new ArrayList<>();
+    for (Object node : held instanceof List<?> list ? list : Collections.singletonList(held)) {
+      if (node instanceof String name && !(endpoints.get(name) instanceof Map<?, ?>)) {
+        throw new BadInput(
+            "%s: endpoints.%s is missing; provision the client node again".formatted(file, name));
+      }
+      if (node != null) {
+        nodes.add(object(node instanceof String name ? endpoints.get(name) : node));
       }
     }
+    return nodes;
+  }
+
+  /** Returns the names of the services that a node offers as one of this group. */
+  public static List<String> services(String group, Map<String, Object> node) {
+    if (node.get("services") instanceof List<?> names) {
+      return names.stream().map(Object::toString).toList();
+    }
+    return object(node.get("services")).entrySet().stream()
+        .filter(service -> group.equals(object(service.getValue()).get("group")))
+        .map(Map.Entry::getKey)
+        .toList();
+  }
+
+  /**
+   * Returns what is known of each node that serves, by its name, and of each service, by its name
+   * and as the first node of its group offers it. Where a node and a service share a name, it is
+   * the node's.
+   */
+  public Map<String, Object> endpoints() {
+    Map<String, Object> endpoints = new LinkedHashMap<>();
+    Map<String, Object> services = new LinkedHashMap<>();
+    for (String group : groups()) {
+      for (Map<String, Object> node : nodes(group)) {
+        if (node.get("name") != null) {
+          endpoints.put(node.get("name").toString(), endpoint(node));
+        }
+        for (String name : services(group, node)) {
+          services.putIfAbsent(name, service(name, node));
+        }
+      }
+    }
+    services.forEach(endpoints::putIfAbsent);
     return endpoints;
   }
 
-  private static void addEndpoint(Map<String, Object> endpoints, Object node) {
-    if (node instanceof Map<?, ?> map && map.get("name") != null) {
-      endpoints.put(map.get("name").toString(), endpoint(map));
-    }
+  /** Returns a service with its node's name and address, and with what it declares itself. */
+  private static Map<String, Object> service(String name, Map<String, Object> node) {
+    Map<String, Object> service = new LinkedHashMap<>();
+    service.put("node", node.get("name"));
+    service.put("address", node.get("address"));
+    service.putAll(object(object(node.get("services")).get(name)));
+    return service;
   }
 
-  private static Map<String, Object> endpoint(Map<?, ?> node) {
-    Map<String, Object> endpoint = new LinkedHashMap<>();
-    node.forEach((key, value) -> endpoint.put(key.toString(), value));
-    endpoint.remove("services");
+  private static Map<String, Object> endpoint(Map<String, Object> node) {
+    Map<String, Object> endpoint = new LinkedHashMap<>(node);
+    if (endpoint.get("services") instanceof List<?>) {
+      endpoint.remove("services");
+    }
     if (endpoint.get("axis_url") != null) {
       endpoint.putIfAbsent("url", endpoint.get("axis_url"));
     }
@@ -92,17 +158,13 @@ public final class LabFile implements Lab {
   /** Returns what is known of the first {@code count} workers, or of as many as there are. */
   public List<Object> workerEndpoints(int count) {
     List<Object> endpoints = new ArrayList<>();
-    for (Object worker : root.get("workers") instanceof List<?> list ? list : List.of()) {
-      if (endpoints.size() < count && worker instanceof Map<?, ?> map) {
-        endpoints.add(endpoint(map));
-      }
-    }
+    nodes(WORKERS).stream().limit(count).map(LabFile::endpoint).forEach(endpoints::add);
     return endpoints;
   }
 
   /** Returns the first {@code count} workers; throws {@link BadInput} when there are fewer. */
-  public List<?> workers(int count) {
-    List<?> workers = root.get("workers") instanceof List<?> list ? list : List.of();
+  public List<Map<String, Object>> workers(int count) {
+    List<Map<String, Object>> workers = nodes(WORKERS);
     if (count < 1 || count > workers.size()) {
       throw new BadInput(
           "%s: %d workers asked for, %d there; lower the level or add workers"
@@ -127,6 +189,14 @@ public final class LabFile implements Lab {
     }
     throw new BadInput(
         "%s: %s%s is missing; provision the client node again".formatted(file, where, key));
+  }
+
+  private static Map<String, Object> object(Object value) {
+    Map<String, Object> object = new LinkedHashMap<>();
+    if (value instanceof Map<?, ?> map) {
+      map.forEach((key, one) -> object.put(key.toString(), one));
+    }
+    return object;
   }
 
   /** Returns the path of the file, for messages. */
