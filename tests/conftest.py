@@ -56,6 +56,7 @@ ORDER = [
     "clock",
     "bad_input",
     "growth",
+    "new_server",
     "upkeep",
     "example",
     "histories",

@@ -26,6 +26,7 @@ class Planned:
     calls: int = 2
     threads: int = 1
     timeout_s: int = 180
+    needs: Sequence[str] = ()
 
     def line(self, position: int) -> str:
         """Its line of plan.jsonl."""
@@ -40,6 +41,7 @@ class Planned:
             "factors": self.factors,
             "constants": {"client_heap_mb": 64, "call_timeout_s": 60, **self.constants},
             "node": {},
+            "needs": list(self.needs),
             "calls": self.calls,
             "warmup": 0,
             "threads": self.threads,

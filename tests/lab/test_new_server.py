@@ -1,0 +1,90 @@
+"""A server that the kit does not know: a role and a line in the inventory, and clients find it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from labs import RUNNER, Lab
+from new_server import LISTED, write_role
+from trials import Planned, run
+
+pytestmark = pytest.mark.long
+
+UNIT = "rackbench-parrot.service"
+MANIFEST = {"command": ["sh", "ask.sh", "{endpoints.parrot.url}", "{plan}"], "reads": "csv"}
+ASK = """
+set -eu
+read_plan() { python3 -c "import json, sys; plan = json.load(open(sys.argv[1])); print($1)" "$2"; }
+[ "$(read_plan "plan['workers'][0]['services']['parrot']['url']" "$2")" = "$1" ]
+echo start_ns,elapsed_ns,status
+for call in 1 2 3; do
+  begin=$(date +%s%N)
+  said=$(curl --silent --show-error --fail "$1/hello/$call")
+  [ "$said" = "/hello/$call" ] && status=ok || status=wrong
+  echo "$begin,$(($(date +%s%N) - begin)),$status"
+done
+"""
+
+
+@pytest.fixture(scope="module")
+def served(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
+    """The lab with the new server on its workers, and the inventory that lists it."""
+    root, mine = lab.player.project.root, tmp_path_factory.mktemp("served")
+    shutil.copytree(root / "inventory/virtual", mine, dirs_exist_ok=True)
+    with (mine / "group_vars/all/lab.yml").open("a") as file:
+        file.write(LISTED)
+    write_role(root)
+    try:
+        lab.play("site.yml", inventory=[mine])
+        yield [mine]
+    finally:
+        shutil.rmtree(root / "roles/parrot")
+        for worker in lab.workers:
+            gone = f"systemctl disable --now {UNIT}; rm -f /etc/systemd/system/{UNIT}"
+            lab.output(worker, f"{gone} /opt/rackbench/parrot.py; systemctl daemon-reload")
+        lab.play("site.yml")
+
+
+def test_site_changes_nothing_the_second_time(lab: Lab, served: list[Path]) -> None:
+    assert lab.play("site.yml", inventory=served).changed == {}
+
+
+@pytest.mark.journal(UNIT, "worker1")
+@pytest.mark.journal(RUNNER, "client1")
+def test_a_program_finds_it_by_name_and_its_calls_are_sealed(lab: Lab, served: list[Path]) -> None:
+    place = "$(readlink -f /opt/rackbench/programs)/asking"
+    lab.output("client1", f"mkdir {place} && chmod 0755 {place}")
+    try:
+        for name, text in (("client.yml", json.dumps(MANIFEST)), ("ask.sh", ASK)):
+            lab.ssh("client1", f"sudo sh -c 'cat > {place}/{name}'", given=text.encode())
+        (one,) = run(lab, Planned("asking", {"any": 1}, needs=["parrot"]))
+    finally:
+        lab.output("client1", f"rm -r {place}")
+    assert (one.outcome, one.reason) == ("ok", "")
+    assert [row["status"] for row in one.rows] == ["ok"] * 3
+    assert [*one.record["services"]] == ["parrot on worker1"]
+
+
+def test_the_node_says_whether_it_is_up(lab: Lab, served: list[Path]) -> None:
+    assert state(lab) == "up"
+    lab.output("worker1", f"systemctl kill --signal=STOP {UNIT}")
+    try:
+        assert state(lab) == "silent"
+    finally:
+        lab.output("worker1", f"systemctl kill --signal=CONT {UNIT}")
+    lab.output("worker1", f"systemctl stop {UNIT}")
+    try:
+        assert state(lab) == "down"
+    finally:
+        lab.output("worker1", f"systemctl start {UNIT}")
+
+
+def state(lab: Lab) -> str:
+    """What the health service of the first worker says of the new server."""
+    address = f"http://{lab.nodes['worker1']}:9102/"
+    told = json.loads(lab.output("client1", f"curl --silent --fail {address}"))
+    return str(told["services"]["parrot"]["state"])
