@@ -11,7 +11,7 @@ from collect.cells.notation import name_of
 from collect.cells.plots import WholePlots
 from collect.logs.cell_trial import CellTrial
 from collect.run.cell import Cell
-from collect.run.study import Setting
+from collect.run.setting import Setting
 from collect.stats.estimates import Estimate, Moments, geometric_t, mean_t, mean_t_from_moments
 from collect.stats.spending import ERROR
 

@@ -15,8 +15,9 @@ from collect.errors import InputError, quoted
 from collect.files import write_bytes
 from collect.run.arrival import Arrival
 from collect.run.cell import Cell, level_text
+from collect.run.setting import Setting, setting_key, setting_of
 from collect.run.stop import StopRule
-from collect.run.study import Profile, Setting, Settings, two_alike
+from collect.run.study import Profile, Settings, two_alike
 from collect.run.upgrade import FIRST_DRAWING, LEFT_OUT, lift_planned, plans_before
 from collect.run.warmup import Warmup, bounds_of
 from collect.strict_json import parse_json
@@ -380,7 +381,8 @@ def _common(trial: PlannedTrial) -> dict[str, str]:
 def _shuffled(cells: Sequence[tuple[Cell, Settings]], key: str) -> list[tuple[Cell, Settings]]:
     def rank(pair: tuple[Cell, Settings]) -> tuple[int, int]:
         cell, settings = pair
-        return _draw(f"{key}/{_canonical(settings.node)}"), _draw(f"{key}/{_canonical(dict(cell))}")
+        of_plot = setting_key(setting_of(settings))
+        return _draw(f"{key}/{of_plot}"), _draw(f"{key}/{_canonical(dict(cell))}")
 
     return sorted(cells, key=rank)
 

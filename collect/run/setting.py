@@ -3,13 +3,43 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Protocol
 
-from collect.run.study import Setting
+from collect.run.cell import Level
+
+Setting = Level | Sequence[Level]
 
 _HEAP = "_heap_mb"
 _OF_KINDS = ("tomcat_heap_mb", "broker_heap_mb", "worker_heap_mb")
+LEAST_HEAP_MB = 8
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "collector": ("serial", "parallel", "g1"),
+    "persistence": ("none", "written", "synced"),
+}
+_NUMBERS = {"link_mbit": "Mbit/s", "tomcat_threads": "threads"}
+OPTIONS = "server_jvm_options"
+SYSCTL = "sysctl."
+PROGRAMS = ("sort-worker", "matrix-worker", "hello-listener", "tcp-server")
+"""The worker programs of the kit, which have heaps and options of their own."""
+SYSCTLS = frozenset(
+    {
+        *("net.core.rmem_max", "net.core.somaxconn", "net.core.wmem_max"),
+        *("net.ipv4.tcp_congestion_control", "net.ipv4.tcp_fin_timeout"),
+        *("net.ipv4.tcp_max_syn_backlog", "net.ipv4.tcp_mtu_probing", "net.ipv4.tcp_rmem"),
+        *("net.ipv4.tcp_sack", "net.ipv4.tcp_slow_start_after_idle", "net.ipv4.tcp_timestamps"),
+        *("net.ipv4.tcp_window_scaling", "net.ipv4.tcp_wmem"),
+        *("vm.dirty_background_ratio", "vm.dirty_ratio", "vm.swappiness"),
+    }
+)
+"""The settings of the kernel that a study may change; each one is in the fingerprint."""
+NOT_YET: Mapping[str, str] = {
+    "jdk": "nodes have one JDK; choose it by jdk_package in lab.yml, and sweep once for each",
+    "governor": "it belongs to the inventory; set baseline_governor in lab.yml",
+    "link_delay_ms": "links have a rate alone; set link_mbit",
+    "link_loss": "links have a rate alone; set link_mbit",
+}
+"""Keys that no sweep sets, each with the reason and the next step."""
 
 
 class Asking(Protocol):
@@ -27,12 +57,13 @@ class Asking(Protocol):
 def setting_of(trial: Asking) -> dict[str, Setting]:
     """Return the node settings of a trial, and what its constants ask of the services."""
     asked = dict(trial.node)
+    persistence = asked.pop("persistence", trial.constants.get("persistence"))
     for program, heap in worker_heaps(asked).items():
         if heap == asked.get("worker_heap_mb"):  # said twice; another study may say it once
             del asked[program.replace("-", "_") + _HEAP]
     if collector := trial.constants.get("collector"):
-        asked["collector"] = collector
-    if trial.constants.get("persistence") == "synced":
+        asked.setdefault("collector", collector)
+    if persistence == "synced":
         asked["synced"] = True  # what is only written needs nothing of the broker
     return asked
 
@@ -49,3 +80,73 @@ def worker_heaps(node: Mapping[str, Setting]) -> dict[str, Setting]:
         for name, value in node.items()
         if name.endswith(_HEAP) and name not in _OF_KINDS
     }
+
+
+def flat_node(node: Mapping[str, Any]) -> dict[str, Setting]:
+    """Return node settings with the options of each service as a setting of its own, one text.
+
+    Example: `server_jvm_options.tomcat`.
+    """
+    found: dict[str, Setting] = {}
+    for name, value in node.items():
+        if not isinstance(value, Mapping):
+            found[name] = value
+            continue
+        for service, options in value.items():
+            listed = options if isinstance(options, list) else [options]
+            found[f"{name}.{service}"] = " ".join(map(str, listed))
+    return found
+
+
+def problem_of(name: str, value: Setting, services: Collection[str]) -> str:
+    """Return what is wrong with a node setting and what to write, or an empty text.
+
+    `services` are those that the study names in addition to the kit's.
+    """
+    programs = {*PROGRAMS, *services} - {"tomcat", "broker"}
+    heaps = {*_OF_KINDS, *(f"{one.replace('-', '_')}{_HEAP}" for one in programs)}
+    problem = _UNKNOWN
+    if name in NOT_YET:
+        problem = f"is no setting of a study: {NOT_YET[name]}"
+    elif name in _WORDS:
+        known = _WORDS[name]
+        problem = "" if value in known else f"is {value!r}; choose one of {', '.join(known)}"
+    elif name in heaps:
+        problem = _whole(value, LEAST_HEAP_MB, "MiB")
+    elif name in _NUMBERS:
+        problem = _whole(value, 1, _NUMBERS[name])
+    elif name in {f"{OPTIONS}.{one}" for one in ("tomcat", "broker", *programs)}:
+        problem = _options(value)
+    elif name.startswith(SYSCTL):
+        allowed = f"is not in the list of what a study may set: {', '.join(sorted(SYSCTLS))}"
+        problem = "" if name.removeprefix(SYSCTL) in SYSCTLS else allowed
+    return problem
+
+
+_UNKNOWN = (
+    "is no setting that a node understands; correct the spelling (docs/reference/study-file.md has "
+    "the list)"
+)
+
+
+def _whole(value: Setting, least: int, unit: str) -> str:
+    is_whole = isinstance(value, int) and not isinstance(value, bool) and value >= least
+    return "" if is_whole else f"is {value!r}; write a whole number of {unit} from {least} on"
+
+
+def _options(value: Setting) -> str:
+    """Return what is wrong with the options of a JVM: each is one word that begins with -X."""
+    bad = [word for word in str(value).split() if not word.startswith("-X")]
+    plain = all(char.isalnum() or char in "-+:=._/, %" for char in str(value))
+    return "" if plain and not bad else f"is {value!r}; write options of a JVM that begin with -X"
+
+
+def varied(settings: Collection[Mapping[str, Setting]]) -> set[str]:
+    """Return the names of what differs between settings."""
+    names = {name for setting in settings for name in setting}
+    return {name for name in names if len({json.dumps(one.get(name)) for one in settings}) > 1}
+
+
+def in_words(setting: Mapping[str, Setting], names: Collection[str]) -> str:
+    """Return some of a setting in words, as `link_mbit 10, tomcat_heap_mb 64`."""
+    return ", ".join(f"{name} {setting.get(name, 'as declared')}" for name in sorted(names))

@@ -15,6 +15,7 @@ from collect.printable import as_printed, printable
 from collect.project import find_project
 from collect.run.arrival import LEAD_S, RATE, SPACINGS, Arrival, geometric_rates, is_rate
 from collect.run.cell import Cell, Level, level_text
+from collect.run.setting import LEAST_HEAP_MB, NOT_YET, Setting, flat_node, problem_of
 from collect.run.stop import StopRule
 from collect.run.warmup import Warmup
 from collect.strict_yaml import parse_yaml
@@ -22,13 +23,13 @@ from collect.strict_yaml import parse_yaml
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator, ValidationError
 
-Setting = Level | Sequence[Level]
-
 STUDIES = Path("playbooks/studies")
 KIT_STUDIES = Path(__file__).parents[1] / "studies"
 """The studies of the kit: a link to playbooks/studies in a checkout, copies in a wheel."""
 LEAST_OK = 0.9
 """The share of a trial's measured calls that must be ok, unless the study says otherwise."""
+NAMING = frozenset({"client_heap_mb", "collector", "jvm_options", "persistence"})
+"""The constants whose value may be the name of a factor."""
 CELL_COLUMNS = (
     *("trials", "calls", "mean_ms", "ci95_low_ms", "ci95_high_ms", "p50_ms", "p99_ms"),
     *("request_bytes", "response_bytes", "outcome", "failed_trials"),
@@ -143,11 +144,17 @@ class Profile:
             if all(cell[factor] in _listed(levels) for factor, levels in entry["cells"].items()):
                 plain.update({name: entry[name] for name in plain if name in entry})
                 constants.update(entry.get("constants", {}))
+        for name in NAMING & constants.keys():
+            value = constants[name]
+            if isinstance(value, str) and value in cell:
+                constants[name] = _constant_of(name, cell[value])
         named = {**constants, **cell}
         node = {
             name: named.get(value, value) if isinstance(value, str) else value
             for name, value in self.node.items()
         }
+        if cell.get("persistence") == "synced":  # clients read the factor; the broker has to sync
+            node["persistence"] = "synced"
         return Settings(
             client=_of_level(self.clients, cell),
             constants=constants,
@@ -322,6 +329,11 @@ def _by_text(choice: Any) -> Any:
     return {level_text(level): chosen for level, chosen in choice.items()}
 
 
+def _constant_of(name: str, level: Level) -> Setting:
+    """Return a level as the value of a constant: options of a JVM are a list of words."""
+    return level.split() if name == "jvm_options" and isinstance(level, str) else level
+
+
 def _number(number: int | str, cell: Cell) -> int:
     """Return a number, or the cell's level of the factor that is named in its place."""
     return int(cell[number]) if isinstance(number, str) else number
@@ -361,6 +373,10 @@ class _Resolver:
             placed.append((place, entry.get("constants", {})))
         for place, constants in placed:
             for constant, value in constants.items():
+                if constant in NAMING and value in grids[0][1]:
+                    for level in (level for _, grid in grids for level in grid[str(value)]):
+                        self._check_domain(constant, level, f"{place}.{constant}")
+                    continue
                 self._check_domain(constant, value, f"{place}.{constant}")
                 if self._lacks_workers(constant, value):
                     raise self._too_few(f"{place}.{constant}", value)
@@ -371,7 +387,7 @@ class _Resolver:
             grids=self._fitting([grid for _, grid in grids], left_out),
             clients=_by_text(self.study.content["clients"]),
             constants={**stated, **own},
-            node={**self.study.content.get("node", {}), **self._own("node", {})},
+            node=flat_node({**self.study.content.get("node", {}), **self._own("node", {})}),
             where=tuple(exceptions),
             threads=self._value("threads", 1),
             needs=_by_text(self.study.content.get("needs", [])),
@@ -387,6 +403,8 @@ class _Resolver:
             **{key: self._value(key) for key in ("replicates", "calls", "timeout_s")},
         )
         self._check_names(profile)
+        self._check_constants(profile)
+        self._check_node(profile)
         self._check_arrival(profile)
         self._check_times(profile)
         return profile
@@ -600,6 +618,39 @@ class _Resolver:
                     )
         self._check_choice(profile, "clients", profile.clients, "client", "CLIENT")
         self._check_choice(profile, "needs", profile.needs, "list", "[SERVICE, ...]")
+
+    def _check_constants(self, profile: Profile) -> None:
+        """Check that no factor is a constant too, and what constants take from a factor."""
+        factors = profile.grids[0]
+        places = [("constants", profile.constants)]
+        places += [
+            (f"{self._place('where')}[{index}].constants", entry.get("constants", {}))
+            for index, entry in enumerate(profile.where)
+        ]
+        for place, constants in places:
+            for name, value in constants.items():
+                if name in factors and value != name:
+                    raise self._fail(
+                        f"{place}.{name} has the value {json.dumps(value)}, but {name} is a factor "
+                        "too, and a trial has one value; remove one of the two"
+                    )
+        if "jdk" in profile.constants:
+            raise self._fail(f"constants.jdk {NOT_YET['jdk']}; remove it")
+        for cell in profile.cells():
+            heap = profile.settings(cell).constants.get("client_heap_mb", LEAST_HEAP_MB)
+            if not isinstance(heap, int) or isinstance(heap, bool) or heap < LEAST_HEAP_MB:
+                raise self._fail(
+                    f"constants.client_heap_mb is {json.dumps(heap)}, which is neither a factor "
+                    f"nor a heap; write whole numbers of MiB from {LEAST_HEAP_MB} on"
+                )
+
+    def _check_node(self, profile: Profile) -> None:
+        """Check that nodes understand each setting, with the value that each cell gives it."""
+        services = {name for cell in profile.cells() for name in profile.settings(cell).needs}
+        for cell in profile.cells():
+            for name, value in profile.settings(cell).node.items():
+                if problem := problem_of(name, value, services):
+                    raise self._fail(f"{self._place('node')}.{name} {problem}")
 
     def _check_arrival(self, profile: Profile) -> None:
         """Check that each rate is one, and that there are rates where a capacity is asked for."""

@@ -58,9 +58,9 @@ def test_a_further_level_leaves_the_order_of_the_others_alone():
 
 
 def test_trials_with_the_same_node_settings_stand_together_in_a_block():
-    profile = parse_study(changed(node={"rate": "servers"}), "x").profile("paper", 5)
+    profile = parse_study(changed(node={"link_mbit": "servers"}), "x").profile("paper", 5)
     for _, block in groupby(make_plan(profile), key=lambda trial: trial.block):
-        changes = [rate for rate, _ in groupby(trial.node["rate"] for trial in block)]
+        changes = [rate for rate, _ in groupby(trial.node["link_mbit"] for trial in block)]
         assert len(changes) == 3
 
 

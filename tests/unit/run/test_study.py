@@ -394,7 +394,7 @@ def test_grids_of_other_factors_are_refused():
 def test_settings_follow_the_factors_constants_and_exceptions():
     text = changed(
         threads="servers",
-        node={"heap": "client_heap_mb", "count": "servers", "kind": "plain"},
+        node={"worker_heap_mb": "client_heap_mb", "tomcat_threads": "servers", "collector": "g1"},
         where=[
             {"cells": {"servers": [3, 5]}, "calls": 7},
             {"cells": {"servers": 5, "transport": "jms"}, "calls": 2, "constants": {"x": 1}},
@@ -409,7 +409,8 @@ def test_settings_follow_the_factors_constants_and_exceptions():
     assert seen["jms", 5].constants["x"] == 1
     assert "x" not in seen["soap", 5].constants
     assert seen["soap", 3].threads == 3
-    assert seen["soap", 3].node == {"heap": 512, "count": 3, "kind": "plain"}
+    asked = {"worker_heap_mb": 512, "tomcat_threads": 3, "collector": "g1"}
+    assert seen["soap", 3].node == asked
     assert (seen["soap", 1].client, seen["jms", 1].client) == ("sort-soap", "sort-jms")
 
 
