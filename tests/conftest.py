@@ -50,6 +50,7 @@ ORDER = [
     "overnight_timer",
     "one_run",
     "open_loop",
+    "groups",
     "without",
     "kills",
     "disks",

@@ -21,7 +21,7 @@ from collect.files import flush
 from collect.logs.cache import Cache
 from collect.logs.calls import Calls, prove_calls
 from collect.planning.interim import decide
-from collect.run import starts
+from collect.run import ran_under, starts
 from collect.run.directory import Run
 from collect.run.nodes import by_directory, changes_between, not_seen_again, read_snapshots
 from collect.run.stop import LOOKS
@@ -29,7 +29,7 @@ from collect.run.trials import Trial, TrialError
 from collect.run.verify import Finding, verify_run
 from collect.sweep.status import read_status
 
-SET_ASIDE = {"refused", "stray", "duplicate"}
+SET_ASIDE = {"refused", "stray", "duplicate", "settings"}
 """The kinds of findings whose trials can be moved away and run again."""
 _ROUNDING_MS = 2e-6
 _MEANS = {"mean_ms", "ci95_low_ms", "ci95_high_ms"}
@@ -51,6 +51,7 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
     changed between the first snapshot and the last, or trials ran on several clients or JVMs),
     `starts` (with restart: block, a block had several starts of a service, or two blocks shared
     one; or a trial that counts met a service that had been profiled),
+    `settings` (a trial ran under other settings of the nodes than planned),
     `duplicate` (two trials have the same calls), `parts` (what the parts of calls say contradicts
     their seal or the calls), `resources` (what was sampled contradicts its seal), `capture` (the
     packets of a call are not those that were sealed), `cells` (cells.csv does not follow from the
@@ -71,6 +72,7 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
         *_of_nodes(run),
         *_of_clients(trials),
         *starts.find(run.plan, trials),
+        *ran_under.find(run.all_trials, (*trials, *profiled, *captured)),
         *starts.met_the_profiler(trials, profiled),
         *_of_duplicates(trials),
         *_of_file("parts", prove_parts, trials),
@@ -132,7 +134,8 @@ def _of_nodes(run: Run) -> Iterator[Finding]:
             f"{node}: did not answer when the nodes were compared again at {snapshots[-1].at}; "
             "run the same sweep command again once it is back",
         )
-    for change in by_directory(changes_between(snapshots, run.provenance.memory_tolerance)):
+    changes = changes_between(snapshots, run.provenance.memory_tolerance, run.varied_items)
+    for change in by_directory(changes):
         yield Finding(
             "nodes",
             change.node,

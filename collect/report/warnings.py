@@ -69,7 +69,7 @@ def find_warnings(analysis: Analysis) -> list[ReportWarning]:
         *_of_starts(analysis),
         *_of_nodes(first_seen(snapshots), provenance),
         *_of_exceptions(provenance),
-        *_of_changes(snapshots, provenance),
+        *_of_changes(snapshots, analysis.run),
         *_of_unseen(snapshots),
         *_of_programs(analysis.cells),
         *_of_warmups(analysis.cells),
@@ -283,9 +283,11 @@ def _of_exceptions(provenance: Provenance) -> list[ReportWarning]:
     return [ReportWarning(text, _first(details), is_grave=False)]
 
 
-def _of_changes(snapshots: Sequence[Snapshot], provenance: Provenance) -> list[ReportWarning]:
+def _of_changes(snapshots: Sequence[Snapshot], run: Run) -> list[ReportWarning]:
     nodes: dict[Change, list[str]] = {}
-    for change in by_directory(changes_between(snapshots, provenance.memory_tolerance)):
+    for change in by_directory(
+        changes_between(snapshots, run.provenance.memory_tolerance, run.varied_items)
+    ):
         nodes.setdefault(replace(change, node=""), []).append(change.node)
     details = tuple(
         f"{', '.join(names)}: {c.item} was {c.before}, at {c.at} {c.after}"

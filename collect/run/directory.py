@@ -10,6 +10,7 @@ from collect.project import results
 from collect.run.cell import Cell, Level, level_rank
 from collect.run.plan import PlannedTrial, in_order, read_plan
 from collect.run.provenance import NOTHING, Provenance, read_provenance
+from collect.run.setting import items_of, setting_of, varied
 from collect.run.stop import Decision, StopRule, read_decisions
 from collect.run.study import Study, parse_study
 from collect.run.upgrade import knows_order
@@ -99,6 +100,16 @@ class Run:
             return []
         names = sorted(path.name for path in self.trials_directory.iterdir())
         return [self.trials_directory / name for name in names if not name.startswith(".")]
+
+    @property
+    def varied(self) -> set[str]:
+        """The names of the node settings that are not the same in all trials."""
+        return varied([setting_of(trial) for trial in self.all_trials])
+
+    @property
+    def varied_items(self) -> tuple[str, ...]:
+        """How the items of a node's fingerprint begin that the run itself changes."""
+        return items_of(self.varied)
 
     @cached_property
     def stated(self) -> Study | None:

@@ -95,11 +95,14 @@ def read_snapshots(run: Path, first: Snapshot) -> list[Snapshot]:
     return [snapshot for snapshot in snapshots if snapshot.items]
 
 
-def changes_between(snapshots: Sequence[Snapshot], tolerance: float) -> list[Change]:
+def changes_between(
+    snapshots: Sequence[Snapshot], tolerance: float, varied: tuple[str, ...] = ()
+) -> list[Change]:
     """Return what differs from the first snapshot: each item of a node once, when it did.
 
     A node that a sweep skipped is not reported as absent; it is compared from its own first
-    snapshot. Memory that differs by at most `tolerance`, a part of it, counts as equal.
+    snapshot. Memory that differs by at most `tolerance`, a part of it, counts as equal. Items that
+    begin as one of `varied`, which the run itself changes, are left out.
     """
     changes: dict[tuple[str, str], Change] = {}
     first = dict(snapshots[0].items) if snapshots else {}
@@ -117,6 +120,8 @@ def changes_between(snapshots: Sequence[Snapshot], tolerance: float) -> list[Cha
             for item in sorted({*before, *after}):
                 old, new = before.get(item, ABSENT), after.get(item, ABSENT)
                 down = kind_of(item) in WHILE_RUNNING and ABSENT in (old, new)
+                if item.startswith(varied):
+                    continue
                 if not down and not are_close(item, new, old, tolerance):
                     changes.setdefault((node, item), Change(node, item, old, new, snapshot.at))
     return list(changes.values())

@@ -10,15 +10,21 @@ from collect.run.cell import Level
 
 Setting = Level | Sequence[Level]
 
-_HEAP = "_heap_mb"
+HEAP = "_heap_mb"
 _OF_KINDS = ("tomcat_heap_mb", "broker_heap_mb", "worker_heap_mb")
 LEAST_HEAP_MB = 8
+COLLECTORS = {
+    "serial": "-XX:+UseSerialGC",
+    "parallel": "-XX:+UseParallelGC",
+    "g1": "-XX:+UseG1GC",
+}
 _WORDS: Mapping[str, tuple[str, ...]] = {
-    "collector": ("serial", "parallel", "g1"),
+    "collector": tuple(COLLECTORS),
     "persistence": ("none", "written", "synced"),
 }
 _NUMBERS = {"link_mbit": "Mbit/s", "tomcat_threads": "threads"}
 OPTIONS = "server_jvm_options"
+_WITH_OPTIONS = ("tomcat", "broker", "workers")
 SYSCTL = "sysctl."
 PROGRAMS = ("sort-worker", "matrix-worker", "hello-listener", "tcp-server")
 """The worker programs of the kit, which have heaps and options of their own."""
@@ -60,7 +66,7 @@ def setting_of(trial: Asking) -> dict[str, Setting]:
     persistence = asked.pop("persistence", trial.constants.get("persistence"))
     for program, heap in worker_heaps(asked).items():
         if heap == asked.get("worker_heap_mb"):  # said twice; another study may say it once
-            del asked[program.replace("-", "_") + _HEAP]
+            del asked[program.replace("-", "_") + HEAP]
     if collector := trial.constants.get("collector"):
         asked.setdefault("collector", collector)
     if persistence == "synced":
@@ -76,9 +82,9 @@ def setting_key(setting: Mapping[str, Setting]) -> str:
 def worker_heaps(node: Mapping[str, Setting]) -> dict[str, Setting]:
     """Return the heaps in MiB of single worker programs, by program, of some node settings."""
     return {
-        name.removesuffix(_HEAP).replace("_", "-"): value
+        name.removesuffix(HEAP).replace("_", "-"): value
         for name, value in node.items()
-        if name.endswith(_HEAP) and name not in _OF_KINDS
+        if name.endswith(HEAP) and name not in _OF_KINDS
     }
 
 
@@ -104,7 +110,7 @@ def problem_of(name: str, value: Setting, services: Collection[str]) -> str:
     `services` are those that the study names in addition to the kit's.
     """
     programs = {*PROGRAMS, *services} - {"tomcat", "broker"}
-    heaps = {*_OF_KINDS, *(f"{one.replace('-', '_')}{_HEAP}" for one in programs)}
+    heaps = {*_OF_KINDS, *(f"{one.replace('-', '_')}{HEAP}" for one in programs)}
     problem = _UNKNOWN
     if name in NOT_YET:
         problem = f"is no setting of a study: {NOT_YET[name]}"
@@ -115,7 +121,7 @@ def problem_of(name: str, value: Setting, services: Collection[str]) -> str:
         problem = _whole(value, LEAST_HEAP_MB, "MiB")
     elif name in _NUMBERS:
         problem = _whole(value, 1, _NUMBERS[name])
-    elif name in {f"{OPTIONS}.{one}" for one in ("tomcat", "broker", *programs)}:
+    elif name in {f"{OPTIONS}.{one}" for one in _WITH_OPTIONS}:
         problem = _options(value)
     elif name.startswith(SYSCTL):
         allowed = f"is not in the list of what a study may set: {', '.join(sorted(SYSCTLS))}"
@@ -150,3 +156,12 @@ def varied(settings: Collection[Mapping[str, Setting]]) -> set[str]:
 def in_words(setting: Mapping[str, Setting], names: Collection[str]) -> str:
     """Return some of a setting in words, as `link_mbit 10, tomcat_heap_mb 64`."""
     return ", ".join(f"{name} {setting.get(name, 'as declared')}" for name in sorted(names))
+
+
+def items_of(names: Collection[str]) -> tuple[str, ...]:
+    """Return how the items of a fingerprint begin that change with these settings."""
+    of_nodes = {name for name in names if name == "link_mbit" or name.startswith(SYSCTL)}
+    kernel = [f"sysctls {name.removeprefix(SYSCTL)}" for name in of_nodes if "." in name]
+    links = ["link_shaped_mbit"] if "link_mbit" in names else []
+    services = ["jvms ", "files /etc/systemd/system/rackbench-", "files /etc/rackbench/openmq"]
+    return (*kernel, *links, *(services if set(names) - of_nodes else ()))

@@ -7,7 +7,7 @@ from collect.run.plan import PlannedTrial
 from collect.run.trials import Trial, TrialError, verify_seal
 
 KINDS = (
-    *("plan", "nodes", "starts", "refused", "duplicate", "stray", "looks"),
+    *("plan", "nodes", "starts", "settings", "refused", "duplicate", "stray", "looks"),
     *("parts", "resources", "capture", "counted", "cells", "missing"),
 )
 """The kinds of findings in the order they are listed."""

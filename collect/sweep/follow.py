@@ -52,7 +52,8 @@ class Terms:
     long the node may not answer, or this disk may stay full, before the sweep gives up; `stall_s`
     how long no trial may be sealed before the hook is told; `reserve_mb` what stays free on this
     disk. `look` is the number of blocks that the runner was given, before the next interim
-    analysis; 0 when it was given all.
+    analysis; 0 when it was given all. `group` are the trials that it was given if they are not all
+    up to there, and `goes_on` whether the nodes are set for further ones after them.
     """
 
     source: str
@@ -63,6 +64,8 @@ class Terms:
     reserve_mb: int = 200
     compress: bool = False
     look: int = 0
+    group: frozenset[str] = frozenset()
+    goes_on: bool = False
 
 
 @dataclass
@@ -92,6 +95,12 @@ class Follower:
         }
         self.here = self._sealed_here()
         self._watch = Watch(open_run(str(self.run)))
+        group = self.terms.group
+        self._earlier = {
+            name: why
+            for name, why in (self._watch.status().put_off.items() if group else ())
+            if name not in group
+        }
         self._heard = self._sealed = self.clock()
         self._spoken = self._drawn = float("-inf")
         self._parent = os.getppid()
@@ -109,9 +118,13 @@ class Follower:
         except SweepStoppedError as stop:
             self._end("stopped", str(stop))
             raise
+        late = self.state.state == "deadline"
         if not self.missing and self._goes_on():
             return
-        why = "the deadline came" if self.state.state == "deadline" else "some are deferred"
+        if self.terms.goes_on and not late and not self._stopped:
+            self._speak(self.line())
+            return
+        why = "the deadline came" if late else "some are deferred"
         open_ones = f"{why}, {self.missing} trials are open" if self.missing else ""
         self._end("ended", open_ones or self._stopped)
 
@@ -119,7 +132,7 @@ class Follower:
     def missing(self) -> int:
         """How many of the trials that the runner was given have not been pulled."""
         given = {trial.id for trial in open_run(str(self.run)).upto(self.terms.look)}
-        return len(given - self.here)
+        return len((given & self.terms.group if self.terms.group else given) - self.here)
 
     def step(self) -> bool:
         """Look once; return whether more is to come. Raises SweepStoppedError."""
@@ -257,11 +270,23 @@ class Follower:
 
     def _record(self, client_free_mb: int, state: str) -> None:
         if state:
-            write_bytes(self.run / "state.json", state.encode())
+            write_bytes(self.run / "state.json", self._with_earlier(state))
         if self.clock() - self._drawn >= _PAGE_S:
             content = {"schema": 1, "at": _now(), "client_free_mb": client_free_mb}
             write_bytes(self.run / FOLLOWED, json.dumps(content).encode() + b"\n")
             self._draw()
+
+    def _with_earlier(self, state: str) -> bytes:
+        """Return the state with the trials of earlier groups that are deferred, and why."""
+        earlier = {n: why for n, why in self._earlier.items() if n not in self.here}
+        if not earlier:
+            return state.encode()
+        record = json.loads(state)
+        record["put_off"] += [{"id": name, "reason": why} for name, why in earlier.items()]
+        if record["state"] == "finished" and not record["reason"]:
+            name, why = next(iter(earlier.items()))
+            record["reason"] = f"{len(earlier)} trials are deferred, the first, {name}: {why}"
+        return json.dumps(record).encode()
 
     def _draw(self) -> None:
         self._drawn = self.clock()
@@ -284,7 +309,10 @@ class Follower:
         """Take the decision that is due and say it; return whether more trials are to come."""
         if not self.terms.look:
             return False
-        decision = decided(self.run).decisions[-1]
+        decisions = decided(self.run).decisions
+        if not decisions or decisions[-1].blocks != self.terms.look:
+            return False  # other groups of these blocks are open
+        decision = decisions[-1]
         if decision.stops:
             self.planned = {
                 name: trial

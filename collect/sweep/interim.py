@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 from collect.errors import InputError
@@ -32,11 +33,11 @@ def decided(directory: Path) -> Run:
     return open_run(str(directory))
 
 
-def open_trials(directory: Path, upto: int = 0) -> list[str]:
+def open_trials(directory: Path, upto: int = 0, group: Collection[str] = ()) -> list[str]:
     """Return the ids of the trials to run now, in plan order: those up to `upto` blocks.
 
     None when an earlier analysis is not done; when the run has stopped, those with a profiler. With
-    an `upto` of 0, that of a run without a rule, all open trials.
+    an `upto` of 0, that of a run without a rule, all open trials. With a `group`, those of it.
     """
     run = decided(directory)
     sealed = {path.name for path in run.directories()}
@@ -44,4 +45,5 @@ def open_trials(directory: Path, upto: int = 0) -> list[str]:
     earlier = max((one for one in looks if one < upto), default=0)
     if any(trial.block <= earlier and trial.id not in sealed for trial in run.plan):
         return []
-    return [trial.id for trial in run.upto(upto if looks else 0) if trial.id not in sealed]
+    given = [trial.id for trial in run.upto(upto if looks else 0) if trial.id not in sealed]
+    return [name for name in given if name in group] if group else given

@@ -108,6 +108,24 @@ PROFILES: dict[str, dict[str, Any]] = {
     "too-many-servers": {"factors": {"servers": [1, 9]}},
 }
 
+OF_LINK: dict[str, dict[str, Any]] = {
+    "groups": {
+        "factors": [
+            {
+                "transport": ["soap", "jms"],
+                "link_mbit": [10, 100],
+                "integers": [500],
+                "heap": [64, 96],
+            }
+        ],
+        "node": {"tomcat_heap_mb": "heap"},
+        "replicates": 2,
+        "calls": 5,
+        "warmup": 2,
+        "timeout_s": 60,
+    },
+}
+
 OF_THE_HARNESS: dict[str, dict[str, Any]] = {
     "pair": {
         "factors": {"workload": ["noop"], "concurrency": [1]},
@@ -217,6 +235,7 @@ def copy_project(target: Path, workers: int) -> Project:
         "harness": OF_THE_HARNESS,
         "overhead": OF_OVERHEAD,
         "load": OF_LOAD,
+        "link": OF_LINK,
     }
     for study, profiles in profiles_of.items():
         file = target / f"playbooks/studies/{study}.yml"

@@ -1,13 +1,15 @@
 """Which runs of a sweep go together, and what is said of them."""
 
 import json
+from itertools import pairwise
 
 import pytest
 from ansible.errors import AnsibleFilterError
 from loading import load
 from made_up_studies import changed
 
-from collect.run.plan import make_plan, write_plan
+from collect.run.plan import make_plan, read_plan, write_plan
+from collect.run.setting import setting_of
 from collect.run.study import find_study, load_study, parse_study
 
 sweep = load("playbooks/filter_plugins/sweep.py")
@@ -62,12 +64,99 @@ def test_services_are_restarted_as_seldom_as_can_be(plugin, tmp_path):
     assert heaps == [64, 64, 32, 32]
 
 
-def test_a_run_that_would_change_the_nodes_between_its_trials_is_refused(plugin, tmp_path):
-    text = changed(node={"link_mbit": "servers"})
+@pytest.fixture
+def mixed(tmp_path):
+    factors = {"transport": ["soap", "jms"], "servers": [1], "integers": [500], "rate": [10, 100]}
+    study = parse_study(changed(factors=factors, node={"link_mbit": "rate"}), "x")
+    plan = make_plan(study.profile("paper", 5))
+    write_plan(tmp_path / "results" / "mixed" / "plan.jsonl", plan)
+    return {"study": "sort", "run": "mixed"}
+
+
+def seal(tmp_path, names):
+    for name in names:
+        (tmp_path / "results/mixed/trials" / name).mkdir(parents=True)
+
+
+def test_a_run_of_several_settings_is_given_group_by_group(plugin, mixed, tmp_path):
+    plan = read_plan(tmp_path / "results/mixed/plan.jsonl")
+    steps = plugin.settings([mixed], str(tmp_path))
+    assert [name for step in steps for name in step["runs"][0]["group"]] == [t.id for t in plan]
+    asked = {trial.id: setting_of(trial) for trial in plan}
+    for step in steps:
+        assert all(asked[name] == step["node"] for name in step["runs"][0]["group"])
+    # Neighbours in two blocks may be one group, so that nodes change at each step.
+    rates = [step["node"]["link_mbit"] for step in steps]
+    assert all(one != other for one, other in pairwise(rates))
+    assert all(step["sets_link"] for step in steps)
+    assert [step["is_first"] for step in steps] == [True] + [False] * (len(steps) - 1)
+    assert [step["is_last"] for step in steps] == [False] * (len(steps) - 1) + [True]
+    assert [step["runs"][0]["goes_on"] for step in steps][-2:] == [True, False]
+    assert not any(step["is_attached"] or step["sets_kernel"] for step in steps[1:])
+
+
+def test_groups_that_are_sealed_are_not_set_again(plugin, mixed, tmp_path):
+    every = plugin.settings([mixed], str(tmp_path))
+    seal(tmp_path, every[0]["runs"][0]["group"])
+    left = plugin.settings([mixed], str(tmp_path))
+    assert [step["runs"][0]["group"] for step in left] == [
+        step["runs"][0]["group"] for step in every[1:]
+    ]
+    assert left[0]["is_first"]
+    results = str(tmp_path / "results/mixed")
+    group = left[0]["runs"][0]["group"]
+    assert plugin.open_ones(results, 0, group) == group
+    assert plugin.open_ones(results, 0, every[0]["runs"][0]["group"]) == []
+
+
+def test_the_group_that_the_runner_is_at_comes_first_and_alone_is_attached(
+    plugin, mixed, runs, tmp_path
+):
+    every = plugin.settings([mixed], str(tmp_path))
+    given = every[2]["runs"][0]["group"]
+    steps = plugin.settings([*runs, mixed], str(tmp_path), "mixed", given)
+    assert steps[0]["runs"][0]["group"] == given
+    assert [step["is_attached"] for step in steps] == [True] + [False] * (len(steps) - 1)
+    assert names(steps)[-2:] == names(plugin.settings(runs, str(tmp_path)))
+
+
+def test_a_run_whose_trials_are_all_sealed_still_looks_at_the_nodes_once(plugin, mixed, tmp_path):
+    every = plugin.settings([mixed], str(tmp_path))
+    seal(tmp_path, [name for step in every for name in step["runs"][0]["group"]])
+    (step,) = plugin.settings([mixed], str(tmp_path))
+    assert step["is_first"]
+    assert step["is_last"]
+
+
+def test_a_link_that_varies_is_refused_where_nobody_sets_it(plugin, mixed, tmp_path):
+    with pytest.raises(AnsibleFilterError, match="mixed varies link_mbit, and only virtual labs"):
+        plugin.settings([mixed], str(tmp_path), sets_links=False)
+
+
+def test_no_group_goes_beyond_an_interim_analysis(plugin, tmp_path):
+    factors = {"transport": ["soap"], "servers": [1], "integers": [500], "rate": [10, 100]}
+    stop = {"half_width": 0.1, "looks": [2, 3]}
+    text = changed(factors=factors, node={"link_mbit": "rate"}, stop=stop, replicates=3)
     plan = make_plan(parse_study(text, "x").profile("paper", 5))
     write_plan(tmp_path / "results" / "mixed" / "plan.jsonl", plan)
-    with pytest.raises(AnsibleFilterError, match="mixed ask for different node settings"):
-        plugin.settings([{"study": "sort", "run": "mixed"}], str(tmp_path))
+    steps = plugin.settings([{"study": "sort", "run": "mixed"}], str(tmp_path))
+    blocks = {trial.id: trial.block for trial in plan}
+    for step in steps:
+        (run,) = step["runs"]
+        assert {2 if blocks[name] <= 2 else 3 for name in run["group"]} == set(run["looks"])
+    # What comes after an analysis waits for all trials before it.
+    results = str(tmp_path / "results/mixed")
+    assert plugin.open_ones(results, 3, steps[-1]["runs"][0]["group"]) == []
+
+
+def test_what_was_read_of_a_node_is_told_for_what_was_asked(plugin):
+    read = {"link_shaped_mbit": 10.0, "sysctls": {"vm.swappiness": "10", "vm.dirty_ratio": "20"}}
+    taken = {"rack03": {"fingerprint": read}, "rack04": {"fingerprint": {}}}
+    node = {"link_mbit": 100, "sysctl.vm.swappiness": 10, "tomcat_heap_mb": 64}
+    assert plugin.in_force(taken, node) == {
+        "node on rack03": {"link_mbit": 10, "sysctl.vm.swappiness": "10"}
+    }
+    assert plugin.asked(node, "sysctl.") == {"vm.swappiness": "10"}
 
 
 def test_messages_that_are_synced_to_the_disk_ask_for_a_setting_of_the_broker(plugin, tmp_path):

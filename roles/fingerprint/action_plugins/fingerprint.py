@@ -18,10 +18,13 @@ class ActionModule(ActionBase):
     def run(
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Take the fingerprint; the offset is the best of a few round trips, in milliseconds."""
+        """Take the fingerprint; the offset is the best of a few round trips, in milliseconds.
+
+        A brief one has none.
+        """
         result: dict[str, Any] = super().run(tmp, task_vars)
         result.update(self._execute_module(task_vars=task_vars))
-        if "fingerprint" not in result:
+        if "fingerprint" not in result or self._task.args.get("brief") in (True, "True", "true"):
             return result
         trips = [self._trip() for _ in range(ROUND_TRIPS)]
         uncertainty, offset = min(trips)

@@ -38,6 +38,10 @@ options:
     description: What the node's own addresses count as, where they stand alone, by address.
     type: dict
     default: {}
+  brief:
+    description: Whether to read only what a sweep sets between its groups of trials.
+    type: bool
+    default: false
   declared:
     description: What should be in force on the node, as the role's README lists it.
     type: dict
@@ -360,6 +364,32 @@ def roles_from(params: dict[str, Any]) -> Roles:
     return Roles({**control, **params["roles"]}, params["own"])
 
 
+def unchanging(
+    params: Mapping[str, Any], roles: Roles, carrier: Mapping[str, Any]
+) -> dict[str, object]:
+    """Return the items that no sweep sets."""
+    release = platform.freedesktop_os_release()
+    return {
+        "os": release.get("PRETTY_NAME"),
+        "kernel": platform.release(),
+        "kernel_command_line": kernel_words(
+            roles.neutral(read("/proc/cmdline") or ""), platform.node()
+        ),
+        "architecture": platform.machine(),
+        "time_zone": os.path.realpath("/etc/localtime").removeprefix("/usr/share/zoneinfo/"),
+        "jdk": output(JAVA, "--version") or output("java", "--version"),
+        "failed_units": output("systemctl", "--failed", "--plain", "--no-legend"),
+        "files": files(params["files"], params["files_not"], roles),
+        "time_source": time_source(),
+        **processor(),
+        **idle(),
+        **disk(),
+        **interrupts(cards_of(carrier["link_device"]) if carrier else []),
+        **peer_link(params["peer"], allowed_mbit(carrier)),
+        **packages(),
+    }
+
+
 def main() -> None:
     """Answer with the items that could be read."""
     module = AnsibleModule(
@@ -371,42 +401,26 @@ def main() -> None:
             "address": {"type": "str", "required": True},
             "roles": {"type": "dict", "default": {}},
             "own": {"type": "dict", "default": {}},
+            "brief": {"type": "bool", "default": False},
             "declared": {"type": "dict", "default": {}},
         },
         supports_check_mode=True,
     )
     roles = roles_from(module.params)
     carrier = link(module.params["address"])
-    cards = cards_of(carrier["link_device"]) if carrier else []
     services = running()
-    release = platform.freedesktop_os_release()
     items: dict[str, object] = {
-        "os": release.get("PRETTY_NAME"),
-        "kernel": platform.release(),
-        "kernel_command_line": kernel_words(
-            roles.neutral(read("/proc/cmdline") or ""), platform.node()
-        ),
-        "architecture": platform.machine(),
-        "time_zone": os.path.realpath("/etc/localtime").removeprefix("/usr/share/zoneinfo/"),
-        "jdk": output(JAVA, "--version") or output("java", "--version"),
-        "failed_units": output("systemctl", "--failed", "--plain", "--no-legend"),
         "sysctls": {
             name: value
             for name in module.params["sysctls"]
             if (value := read("/proc/sys/" + name.replace(".", "/"))) is not None
         },
-        "files": files(module.params["files"], module.params["files_not"], roles),
         "jvms": jvms(services, roles),
-        "time_source": time_source(),
-        **processor(),
-        **idle(),
         **memory(),
-        **disk(),
         **carrier,
-        **interrupts(cards),
-        **peer_link(module.params["peer"], allowed_mbit(carrier)),
-        **packages(),
     }
+    if not module.params["brief"]:
+        items |= unchanging(module.params, roles, carrier)
     module.exit_json(
         changed=False,
         fingerprint={name: value for name, value in items.items() if value is not None},

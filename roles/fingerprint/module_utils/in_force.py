@@ -32,8 +32,8 @@ def not_in_force(
 ) -> list[Row]:
     """Return what is in force other than declared, each with `item`, `value` and `others`.
 
-    `declared` may name `jdk`, `jvms`, `links`, `sshd`, `packet_filter` and `link_mbit`, which is
-    compared where the hardware tells its rate, or where `link_is_shaped`.
+    `declared` may name `jdk`, `jvms`, `links`, `sshd`, `packet_filter`, `sysctls` and `link_mbit`,
+    which is compared where the hardware tells its rate, or where `link_is_shaped`.
     """
     rows: list[Row] = []
     if "jdk" in declared and release().split(".")[0] != str(declared["jdk"]):
@@ -46,6 +46,9 @@ def not_in_force(
         rows += of_sshd(declared["sshd"])
     if "packet_filter" in declared:
         rows += of_packet_filter(declared["packet_filter"])
+    for name, value in declared.get("sysctls", {}).items():
+        held = read("/proc/sys/" + name.replace(".", "/")) or ""
+        rows += one(f"sysctls {name}", " ".join(held.split()), " ".join(str(value).split()))
     wanted = float(declared.get("link_mbit") or 0)
     if declared.get("link_is_shaped") or (wanted and link_mbit):
         rows += one("link_mbit", f"{link_mbit:g}", f"{wanted:g}")

@@ -36,6 +36,8 @@ options:
   reserve_mb: {description: Free space here below which pulling waits, type: int, required: true}
   compress: {description: Whether logs are kept as calls.csv.gz, type: bool, required: true}
   look: {description: Blocks before the next interim analysis or 0, type: int, required: true}
+  group: {description: Trials that the runner was given if not all up to there, type: list}
+  goes_on: {description: Whether nodes are set for further trials after these, type: bool}
   hook: {description: Command that learns of its end, or empty, type: str, required: true}
   hook_directory: {description: Directory that it runs in, type: path, required: true}
   hook_environment: {description: Its further environment variables, type: dict, required: true}
@@ -82,6 +84,8 @@ class ActionModule(ActionBase):
             reserve_mb=int(given["reserve_mb"]),
             compress=given["compress"] in (True, "True", "true", "yes"),
             look=int(given["look"]),
+            group=frozenset(given.get("group", ())),
+            goes_on=given.get("goes_on") in (True, "True", "true", "yes"),
         )
         try:
             hook = (
@@ -98,6 +102,7 @@ class ActionModule(ActionBase):
             pulled=follower.pulled,
             not_ok=follower.not_ok,
             open=follower.missing,
+            late=follower.state.state == "deadline",
         )
         return result
 

@@ -10,8 +10,9 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from collect.errors import InputError
-from collect.run.plan import read_plan
-from collect.run.setting import setting_key, setting_of, worker_heaps
+from collect.run.directory import Run, open_run
+from collect.run.setting import SYSCTL, setting_key, setting_of, worker_heaps
+from collect.sweep.groups import Group, groups_to_run
 from collect.sweep.interim import analyses_of, open_trials
 
 EXAMPLES = r"""
@@ -30,6 +31,14 @@ EXAMPLES = r"""
     msg: "{{ 'results/monday' | sweep_open(10) }}"
   when: 10 in 'results/monday' | sweep_looks
 
+- name: Show the kernel settings that a group of trials asks for
+  ansible.builtin.debug:
+    msg: "{{ {'sysctl.vm.swappiness': 10} | sweep_asked('sysctl.') }}"
+
+- name: Show what is read to be in force on the nodes
+  ansible.builtin.debug:
+    msg: "{{ {'rack03': fingerprint_taken} | sweep_in_force({'link_mbit': 100}) }}"
+
 - name: Stop if trials are deferred
   ansible.builtin.fail:
     msg: "{{ runs | sweep_put_off('/home/me/rackbench') }}"
@@ -41,44 +50,108 @@ _DEAREST_FIRST = ("collector", "synced", "tomcat_heap_mb", "broker_heap_mb", "li
 
 
 def settings(
-    runs: Sequence[Mapping[str, str]], root: str, attached: str = ""
+    runs: Sequence[Mapping[str, str]],
+    root: str,
+    attached: str = "",
+    given: Sequence[str] = (),
+    *,
+    sets_links: bool = True,
 ) -> list[dict[str, Any]]:
-    """Return each setting of the nodes once, with the runs that ask for it.
+    """Return the settings of the nodes in turn, each with the runs that ask for it.
 
-    `attached` is the run that the runner is at now: its setting comes first, and its
-    `is_attached` is true. Else runs keep their order, so far as nodes are set as seldom as can be.
-    Raises AnsibleFilterError for a run whose trials ask for several settings.
+    `attached` is the run that the runner is at now, with the trials `given`: its setting comes
+    first, and its `is_attached` is true. Else runs keep their order, so far as nodes are set as
+    seldom as can be. A run whose trials ask for several settings comes after the others, with a
+    setting for each group of its open trials (`group`, with the interim analysis `looks` after it,
+    and `goes_on` unless it is the last one); before the first and after the last group nodes are
+    compared as a whole (`is_first`, `is_last`). Raises AnsibleFilterError.
     """
-    found: dict[str, dict[str, Any]] = {}
+    alike: dict[str, dict[str, Any]] = {}
+    mixed: list[dict[str, Any]] = []
     for run in sorted(runs, key=lambda run: run["run"] != attached):
-        node = _setting(Path(root) / "results" / run["run"] / "plan.jsonl")
-        setting = found.setdefault(
-            setting_key(node), {"node": node, "runs": [], "is_attached": False}
+        at_work = run["run"] == attached
+        plan, groups = _groups(run, Path(root) / "results", given if at_work else ())
+        if len({setting_key(setting_of(trial)) for trial in plan.all_trials}) > 1:
+            if "link_mbit" in plan.varied and not sets_links:
+                raise AnsibleFilterError(
+                    f"{run['run']} varies link_mbit, and only virtual labs set their links; sweep "
+                    "it on one, or set the switch and sweep a profile for each rate."
+                )
+            steps = [
+                _step(run, groups, place, at_work and not place) for place in range(len(groups))
+            ]
+            mixed = [*steps, *mixed] if at_work else [*mixed, *steps]
+            continue
+        node = setting_of(plan.all_trials[0])
+        setting = alike.setdefault(
+            setting_key(node), {"node": node, "runs": [], "is_attached": False, **_WHOLE}
         )
         setting["runs"].append(dict(run))
-        setting["is_attached"] |= run["run"] == attached
-    ordered = list(found.values())
+        setting["is_attached"] |= at_work
+    ordered = list(alike.values())
     seen = {name: [setting["node"].get(name) for setting in ordered] for name in _DEAREST_FIRST}
 
     def rank(setting: Mapping[str, Any]) -> list[int]:
         return [seen[name].index(setting["node"].get(name)) for name in _DEAREST_FIRST]
 
-    return sorted(ordered, key=rank)
+    ordered.sort(key=rank)
+    is_mixed_first = bool(mixed) and mixed[0]["is_attached"]
+    return [*mixed, *ordered] if is_mixed_first else [*ordered, *mixed]
 
 
-def _setting(plan: Path) -> dict[str, Any]:
-    """Return what all trials of a plan ask of the nodes."""
+_WHOLE = {"is_first": True, "is_last": True, "sets_link": True, "sets_kernel": True}
+
+
+def _groups(run: Mapping[str, str], results: Path, given: Sequence[str]) -> tuple[Run, list[Group]]:
     try:
-        nodes = {setting_key(setting_of(trial)) for trial in read_plan(plan)}
+        directory = results / run["run"]
+        return open_run(str(directory)), groups_to_run(directory, given)
     except InputError as error:
         raise AnsibleFilterError(str(error)) from None
-    if len(nodes) > 1:
-        raise AnsibleFilterError(
-            f"The trials of {plan.parent.name} ask for different node settings; sweep a profile "
-            "for each setting, they make one report together."
-        )
-    found: dict[str, Any] = json.loads(nodes.pop())
-    return found
+
+
+def _step(
+    run: Mapping[str, str], groups: Sequence[Group], place: int, is_attached: bool
+) -> dict[str, Any]:
+    """Return one group of a run; what it sets as the one before it is set already."""
+    group, before = groups[place], groups[place - 1].setting if place else None
+    is_last = place == len(groups) - 1
+    more = {"group": list(group.trials), "looks": [group.look], "goes_on": not is_last}
+
+    def kernel(setting: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in setting.items() if name.startswith(SYSCTL)}
+
+    return {
+        "node": dict(group.setting),
+        "runs": [{**run, **more}],
+        "is_attached": is_attached,
+        "is_first": before is None,
+        "is_last": is_last,
+        "sets_link": before is None or before.get("link_mbit") != group.setting.get("link_mbit"),
+        "sets_kernel": before is None or kernel(before) != kernel(group.setting),
+    }
+
+
+def in_force(taken: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return what each node was read to have of a setting that is no service's, for trial.json."""
+    found = {}
+    for name, answer in taken.items():
+        read = answer["fingerprint"]
+        known = {f"{SYSCTL}{key}": value for key, value in read.get("sysctls", {}).items()}
+        rate = read.get("link_shaped_mbit")
+        if rate is not None:
+            known["link_mbit"] = int(rate) if rate == int(rate) else rate
+        found[f"node on {name}"] = {key: known[key] for key in sorted(node) if key in known}
+    return {name: held for name, held in found.items() if held}
+
+
+def asked(node: Mapping[str, Any], prefix: str) -> dict[str, str]:
+    """Return the settings whose names begin so, by the rest of their names."""
+    return {
+        name.removeprefix(prefix): str(value)
+        for name, value in node.items()
+        if name.startswith(prefix)
+    }
 
 
 def put_off(runs: Sequence[Mapping[str, str]], root: str) -> list[str]:
@@ -105,10 +178,13 @@ def looks(results: str) -> list[int]:
         raise AnsibleFilterError(str(error)) from None
 
 
-def open_ones(results: str, look: int = 0) -> list[str]:
-    """Return the trials to run now, up to a look; takes the decision of a look that is due."""
+def open_ones(results: str, look: int = 0, group: Sequence[str] = ()) -> list[str]:
+    """Return the trials of a group, or all, to run now, up to a look.
+
+    Takes the decision of a look that is due.
+    """
     try:
-        return open_trials(Path(results), int(look))
+        return open_trials(Path(results), int(look), frozenset(group))
     except InputError as error:
         raise AnsibleFilterError(str(error)) from None
 
@@ -122,6 +198,8 @@ class FilterModule:
             "sweep_looks": looks,
             "sweep_open": open_ones,
             "sweep_settings": settings,
+            "sweep_in_force": in_force,
+            "sweep_asked": asked,
             "sweep_put_off": put_off,
             "sweep_worker_heaps": worker_heaps,
         }

@@ -62,11 +62,11 @@ def test_a_constant_takes_its_value_from_the_factor_that_it_names():
 
 
 def test_options_of_services_are_settings_of_their_own():
-    options = {"tomcat": ["-Xss1m", "-XX:+UseNUMA"], "sort-worker": "-Xint"}
+    options = {"tomcat": ["-Xss1m", "-XX:+UseNUMA"], "workers": "-Xint"}
     (trial, *_) = plan_of(node={"server_jvm_options": options})
     assert trial.node == {
         "server_jvm_options.tomcat": "-Xss1m -XX:+UseNUMA",
-        "server_jvm_options.sort-worker": "-Xint",
+        "server_jvm_options.workers": "-Xint",
     }
     assert trial.parse(trial.line()) == trial
 

@@ -2,6 +2,7 @@ package org.rackbench.harness.runner;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -22,11 +23,11 @@ final class Observers {
   }
 
   /** Returns the kit's own: whoever adds an observer adds it here. */
-  static Observers of(ServingNodes nodes, Health health) {
+  static Observers of(ServingNodes nodes, Health health, Path run) throws IOException {
     return new Observers(
         List.of(
             new Disturbances(),
-            new ServiceSettings(nodes, health),
+            new ServiceSettings(nodes, health, ServiceSettings.read(run)),
             new Resources(health),
             new PhaseSamples(health),
             new Profiles(nodes, health)));

@@ -76,7 +76,7 @@ public final class Runner {
     Leftover leftover = new Leftover(watch, options.recoverSeconds(), this::mayStart);
     this.newStarts =
         new NewStarts(options, trials, nodes, health, watch, area, state, leftover, this::mayStart);
-    Observers observers = Observers.of(nodes, health);
+    Observers observers = Observers.of(nodes, health, options.run());
     this.attempts = new Attempts(options, area, state, watch, leftover, observers, newStarts::take);
   }
 

@@ -1,11 +1,15 @@
 package org.rackbench.harness.runner;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.rackbench.harness.trial.Json;
 
 /**
@@ -14,16 +18,29 @@ import org.rackbench.harness.trial.Json;
  */
 final class ServiceSettings implements Observer {
 
+  private static final String FILE = "setting.json";
+  private static final String NODE = "node";
   private static final String FACTORY = "connection factory";
   private static final String BROKER = "broker";
 
   private final ServingNodes nodes;
   private final Health health;
   private final Map<List<Object>, Map<?, ?>> known = new HashMap<>();
+  private final Map<String, Object> ofNodes;
 
-  ServiceSettings(ServingNodes nodes, Health health) {
+  /**
+   * @param read what the sweep read from each node when it had set them, by {@code node on name}
+   */
+  ServiceSettings(ServingNodes nodes, Health health, Map<String, Object> read) {
     this.nodes = nodes;
     this.health = health;
+    this.ofNodes = read;
+  }
+
+  /** Returns what the sweep left next to the plan in {@code run}; nothing where it left nothing. */
+  static Map<String, Object> read(Path run) throws IOException {
+    Path file = run.resolve(FILE);
+    return Files.exists(file) ? Json.read(file) : Map.of();
   }
 
   @Override
@@ -31,7 +48,8 @@ final class ServiceSettings implements Observer {
 
   /**
    * Contributes the settings of each {@code service on node} of the trial, and of the connection
-   * factory on the client where the trial needs the broker. What a node does not tell is left out.
+   * factory on the client where the trial needs the broker; and what the sweep read from their
+   * nodes. What a node does not tell is left out.
    */
   @Override
   public Map<String, Object> after(Observation attempt) {
@@ -43,6 +61,10 @@ final class ServiceSettings implements Observer {
       }
     }
     Map<String, Object> found = new LinkedHashMap<>();
+    Stream.concat(nodes.client().stream(), wanted.keySet().stream())
+        .map(node -> Look.subject(NODE, node))
+        .filter(ofNodes::containsKey)
+        .forEach(node -> found.put(node, ofNodes.get(node)));
     told(wanted, attempt.lookAfter())
         .forEach(
             (node, told) ->

@@ -1,0 +1,77 @@
+"""The settings that trials ran under, as they were read, next to those that the plan asks for."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from collect.run.plan import PlannedTrial
+from collect.run.setting import COLLECTORS, HEAP, OPTIONS, SYSCTL, Setting, setting_of, varied
+from collect.run.trials import Trial
+from collect.run.verify import Finding
+
+_SYNC = "-Dimq.persist.file.sync.enabled="
+_OF_NODES = ("link_mbit", SYSCTL)
+Read = Mapping[str, Mapping[str, str]]
+
+
+def find(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> Iterator[Finding]:
+    """Find trials that ran under other settings of the nodes than planned, or unknown ones."""
+    asked = {trial.id: setting_of(trial) for trial in plan}
+    several = varied(asked.values())
+    for trial in trials:
+        found = list(differences(asked[trial.id], trial.ran_with))
+        found += _unread(asked[trial.id], trial, several)
+        if found:
+            yield Finding(
+                "settings",
+                trial.id,
+                f"{trial.id}: {'; '.join(found)}; set it aside and sweep again",
+            )
+
+
+def differences(setting: Mapping[str, Setting], read: Read) -> Iterator[str]:
+    """Yield what was read otherwise than asked, as `tomcat on worker1 had -Xmx64m, not …`."""
+    for where, told in read.items():
+        service = where.partition(" on ")[0]
+        if service == "node":
+            names = [name for name in setting if name.startswith(_OF_NODES)]
+            wanted = {name: str(setting[name]) for name in names}
+        else:
+            yield from _of_options(where, told.get("options", "").split(), service, setting)
+            wanted = {"maxThreads": str(setting.get("tomcat_threads", told.get("maxThreads")))}
+        for name, value in wanted.items():
+            held = told.get(name, value)
+            if held.split() != value.split():
+                yield f"{where} had {name} {held}, not {value}"
+
+
+def _of_options(
+    where: str, options: Sequence[str], service: str, setting: Mapping[str, Setting]
+) -> Iterator[str]:
+    """Yield what the options of a JVM lack, if it told any."""
+    if not options or service == "connection factory":
+        return
+    kind = service if service in ("tomcat", "broker") else "worker"
+    heap = setting.get(f"{service.replace('-', '_')}{HEAP}", setting.get(f"{kind}{HEAP}"))
+    collector = COLLECTORS.get(str(setting.get("collector")))
+    more = setting.get(f"{OPTIONS}.{'workers' if kind == 'worker' else kind}", "")
+    wanted = [
+        *([f"-Xmx{heap}m"] if heap is not None else []),
+        *([collector] if collector else []),
+        *str(more).split(),
+    ]
+    if any(option.startswith(_SYNC) for option in options):
+        wanted.append(f"{_SYNC}{'true' if setting.get('synced') else 'false'}")
+    missing = [option for option in wanted if option not in options]
+    if missing:
+        yield f"{where} had {' '.join(options)}, without {' '.join(missing)}"
+
+
+def _unread(setting: Mapping[str, Setting], trial: Trial, several: Collection[str]) -> list[str]:
+    """Return which settings of nodes that vary in the run were not read for a trial."""
+    read = {
+        name
+        for where, told in trial.ran_with.items()
+        if where.startswith("node on ")
+        for name in told
+    }
+    varied_here = sorted(name for name in several & setting.keys() if name.startswith(_OF_NODES))
+    return [f"does not record {name}" for name in varied_here if name not in read]
