@@ -153,7 +153,7 @@ def varied(settings: Collection[Mapping[str, Setting]]) -> set[str]:
     return {name for name in names if len({json.dumps(one.get(name)) for one in settings}) > 1}
 
 
-def in_words(setting: Mapping[str, Setting], names: Collection[str]) -> str:
+def text_of(setting: Mapping[str, Setting], names: Collection[str]) -> str:
     """Return some of a setting in words, as `link_mbit 10, tomcat_heap_mb 64`."""
     return ", ".join(f"{name} {setting.get(name, 'as declared')}" for name in sorted(names))
 

@@ -22,6 +22,7 @@ from collect.run.cell import level_text
 from collect.run.directory import Run, open_run
 from collect.run.fields import Fields
 from collect.run.plan import PlannedTrial
+from collect.run.setting import setting_of, text_of
 from collect.run.stop import Decision, StopRule, read_decisions
 from collect.run.trials import OUTCOMES, Trial, TrialError, read_trial
 from collect.strict_json import parse_json
@@ -30,6 +31,8 @@ from collect.time_left import in_words, of_kinds
 
 ENDED = {"finished", "failed", "deadline"}
 """The words of state.json after which a run goes on only when it is started again."""
+WAITING = "waiting"
+"""Between groups of trials: the control host has to set the nodes for the next ones."""
 FOLLOWED = "follow.json"
 """What the control side last saw of the client: `at` in UTC and `client_free_mb` in MiB."""
 _UNHEARD = timedelta(minutes=1)
@@ -182,6 +185,7 @@ class Watch:
         counts = Counter(trial.outcome for trial in self._sealed.values())
         remaining = [trial for trial in run.all_trials if trial.id not in self._sealed]
         word = runner.state or ("unknown" if self._sealed else "not started")
+        awaited = _awaited(run, runner, remaining)
         sealed = [(planned[name], trial) for name, trial in self._sealed.items()]
         return Status(
             run=run.name,
@@ -190,8 +194,8 @@ class Watch:
             captured=len(run.captured),
             outcomes={outcome: counts[outcome] for outcome in OUTCOMES if counts[outcome]},
             unusable=unusable,
-            state=word,
-            reason=runner.reason,
+            state=WAITING if awaited else word,
+            reason=awaited or runner.reason,
             current=planned.get(runner.running or "") if word not in ENDED else None,
             attempt=runner.attempt,
             since=runner.since,
@@ -216,6 +220,16 @@ class Watch:
         """Return the outcomes of those of the trials that are sealed here."""
         self.status()
         return [self._sealed[name].outcome for name in names if name in self._sealed]
+
+
+def _awaited(run: Run, runner: RunnerState, remaining: Sequence[PlannedTrial]) -> str:
+    """Return what the run waits for when its runner has ended one of several groups, or ""."""
+    left = [trial for trial in remaining if trial.id not in runner.put_off]
+    was_stopped = runner.reason and not runner.put_off
+    if runner.state != "finished" or was_stopped or not left or not (varied := run.varied):
+        return ""
+    setting = text_of(setting_of(left[0]), varied)
+    return f"waits for the control host to set the nodes for {setting}"
 
 
 def read_status(run: Run) -> Status:

@@ -6,10 +6,13 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from made_up_studies import changed
 from synthetic import sort_times
 
 from collect.cli import main
 from collect.run.directory import open_run
+from collect.run.plan import make_plan, write_plan
+from collect.run.study import parse_study
 from collect.sweep.status import Watch, as_text, read_status
 from collect.sweep.status_page import page_of, write_page
 
@@ -249,3 +252,21 @@ def test_a_page_is_replaced_whole(run_of):
     assert (run.directory / "status.html").stat().st_ino != before
     assert not list(run.directory.glob(".status.html*"))
     assert status.at - datetime.now(UTC) < timedelta(minutes=1)
+
+
+def test_a_run_between_two_groups_waits_for_the_control_host(tmp_path):
+    factors = {"transport": ["soap"], "servers": [1], "integers": [500], "rate": [10, 100]}
+    study = parse_study(changed(factors=factors, node={"link_mbit": "rate"}), "x")
+    plan = make_plan(study.profile("paper", 5))
+    write_plan(tmp_path / "run" / "plan.jsonl", plan)
+    run = open_run(str(tmp_path / "run"))
+    status = state_of(run, state="finished", reason="")
+    assert status.state == "waiting"
+    rate = plan[0].node["link_mbit"]
+    wanted = f"waits for the control host to set the nodes for link_mbit {rate}"
+    assert status.reason == wanted
+    assert not status.has_ended
+    # A run that was stopped, or whose other trials are deferred, has ended.
+    assert state_of(run, state="finished", reason="stopped before trial 2").has_ended
+    put_off = [{"id": trial.id, "reason": "worker1 is away"} for trial in plan]
+    assert state_of(run, state="finished", reason="deferred", put_off=put_off).has_ended
