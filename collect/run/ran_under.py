@@ -15,10 +15,12 @@ Read = Mapping[str, Mapping[str, str]]
 def find(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> Iterator[Finding]:
     """Find trials that ran under other settings of the nodes than planned, or unknown ones."""
     asked = {trial.id: setting_of(trial) for trial in plan}
+    unobserved = {trial.id for trial in plan if trial.constants.get("observe") == "none"}
     several = varied(asked.values())
     for trial in trials:
         found = list(differences(asked[trial.id], trial.ran_with))
-        found += _unread(asked[trial.id], trial, several)
+        if trial.id not in unobserved:
+            found += _unread(asked[trial.id], trial, several)
         if found:
             yield Finding(
                 "settings",

@@ -203,6 +203,19 @@ class RunnerResourcesTest extends RunnerInLab {
   }
 
   @Test
+  void whatTheSweepReadFromTheNodesOfATrialIsKept() throws Exception {
+    Map<String, Object> rate = Map.of("link_mbit", 10);
+    Map<String, Object> read = Json.of("node on worker2", rate, "node on worker9", rate);
+    Files.write(bench.run.resolve("setting.json"), Json.bytes(read));
+    bench.plan("t1", "ok", TOMCATS);
+    assertEquals(0, bench.runner().status());
+    Map<?, ?> settings = (Map<?, ?>) bench.trial("t1").get("settings");
+    assertEquals(rate, settings.get("node on worker2"));
+    assertEquals(
+        Set.of("tomcat on worker1", "tomcat on worker2", "node on worker2"), settings.keySet());
+  }
+
+  @Test
   void aTrialWithoutObserversAsksOnlyHowTheServicesAre() throws Exception {
     nodes.use("worker1", told(1, "one", Map.of()));
     Map<String, Object> constants =
