@@ -403,9 +403,9 @@ class _Resolver:
             **{key: self._value(key) for key in ("replicates", "calls", "timeout_s")},
         )
         self._check_names(profile)
+        self._check_arrival(profile)
         self._check_constants(profile)
         self._check_node(profile)
-        self._check_arrival(profile)
         self._check_times(profile)
         return profile
 
