@@ -89,11 +89,18 @@ class Axis:
     values: Sequence[float] = ()
 
 
-def lines(points: Sequence[Point], series: Sequence[Series], x: Axis, y: Axis) -> alt.LayerChart:
+def lines(
+    points: Sequence[Point],
+    series: Sequence[Series],
+    x: Axis,
+    y: Axis,
+    gaps: Sequence[tuple[str, float]] = (),
+) -> alt.LayerChart:
     """Draw each series as a line with its points and intervals, both axes logarithmic.
 
-    `series` fixes styles and order, so that panels next to each other agree. Colours are CSS
-    variables of the page; `save` puts those of the light theme in their place.
+    A line breaks at its `gaps`, given by series and x. `series` fixes styles and order, so that
+    panels next to each other agree. Colours are CSS variables of the page; `save` puts those of the
+    light theme in their place.
     """
     names = [one.name for one in series]
 
@@ -111,6 +118,9 @@ def lines(points: Sequence[Point], series: Sequence[Series], x: Axis, y: Axis) -
     # A logarithmic axis has no zero: an interval that reaches it is drawn down to the edge.
     rows = [{**vars(p), "low": None if p.low is None else max(p.low, y.domain[0])} for p in points]
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=_scale(alt.X("x:Q"), x), color=colour)
+    if gaps:
+        empty = {"y": None, "low": None, "high": None, "text": ""}
+        base.data.values = [*rows, *({"series": of, "x": at, **empty} for of, at in gaps)]
     line = base.mark_line(strokeWidth=1.6).encode(y=_scale(alt.Y("y:Q"), y), strokeDash=dash)
     bar = base.transform_filter("datum.low !== null").mark_rule(strokeWidth=1.6)
     dots = base.mark_point(filled=True, size=58, opacity=1)

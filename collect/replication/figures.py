@@ -43,10 +43,13 @@ def paired_figure(  # noqa: PLR0913 - named everywhere it is called
     x_title: str,
     heads: Sequence[str],
     pairs: Sequence[Pair],
+    ticks: Sequence[float] = (),
+    breaks: bool = False,
 ) -> Figure:
     """Draw the pairs as a panel each for paper and measured; a side without numbers is left out.
 
-    `quantity` is what the vertical axis shows, with its unit; `heads` are those of the labels.
+    `quantity` is what the vertical axis shows, with its unit, and `ticks` are those it may have;
+    `heads` are those of the labels. With `breaks` a line breaks where nothing was measured.
     """
     shown = [pair for pair in pairs if pair.printed or pair.own]
     sides = {
@@ -54,11 +57,19 @@ def paired_figure(  # noqa: PLR0913 - named everywhere it is called
         for side, of in (("Paper", "printed"), ("Measured", "own"))
     }
     has_paper = bool(sides["Paper"])
+    gaps = [(pair.series.name, pair.x) for pair in pairs if breaks and pair.own is None]
     return Figure(
         id=id,
         title=title,
         caption=caption,
-        panels=_panels(title, quantity, x_title, shown, sides),
+        panels=_panels(
+            title=title,
+            titles=(x_title, quantity),
+            shown=shown,
+            sides=sides,
+            ticks=ticks,
+            gaps=gaps,
+        ),
         data=Table(
             id=f"{id}-numbers",
             title=f"The numbers of {title.partition(':')[0].lower()}",
@@ -78,25 +89,29 @@ def paired_figure(  # noqa: PLR0913 - named everywhere it is called
     )
 
 
-def _panels(
+def _panels(  # noqa: PLR0913 - named where it is called
+    *,
     title: str,
-    quantity: str,
-    x_title: str,
+    titles: tuple[str, str],
     shown: Sequence[Pair],
     sides: dict[str, list[charts.Point]],
+    ticks: Sequence[float],
+    gaps: Sequence[tuple[str, float]],
 ) -> list[Panel]:
     points = [point for side in sides.values() for point in side]
     if not points:
         return []
-    places = sorted({point.x for point in points})
+    x_title, quantity = titles
+    places = sorted({point.x for point in points} | {place for _, place in gaps})
     x = charts.Axis(x_title, charts.domain_of(places), places)
-    y = charts.Axis(quantity, charts.domain_of_points(points))
+    low, high = domain = charts.domain_of_points(points)
+    y = charts.Axis(quantity, domain, [tick for tick in ticks if low <= tick <= high])
     series = list({pair.series.name: pair.series for pair in shown}.values())
     return [
         Panel(
             side,
             f"{title}, {side.lower()}: {quantity} over {x_title}; the numbers stand below.",
-            charts.lines(group, series, x, y),
+            charts.lines(group, series, x, y, gaps if side == "Measured" else ()),
         )
         for side, group in sides.items()
         if group

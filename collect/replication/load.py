@@ -12,6 +12,8 @@ from collect.replication.figures import Pair, paired_figure
 from collect.run.cell import Cell
 from collect.stats.estimates import Estimate, geometric_t
 
+_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
+
 
 def load_exhibits(analysis: Analysis) -> list[Exhibit]:
     """Return the exhibits of a run with rates as a factor; none of any other run."""
@@ -59,11 +61,13 @@ def _responses(systems: dict[Cell, list[CellResult]], factor: str) -> Figure:
         id="load-response",
         title="Response time over the offered rate",
         caption="From the instant at which a call was due to its answer, over the calls of all "
-        "trials, p50 and p99. Time in which no thread was free counts. Both axes are logarithmic.",
+        "trials, p50 and p99. Time in which no thread was free counts. A line breaks at a rate at "
+        "which no trial counts, or too few calls. Both axes are logarithmic.",
         quantity="response time in ms",
         x_title="offered calls a second",
         heads=("system", "percentile", "offered calls a second"),
         pairs=list(_response_pairs(systems, factor)),
+        breaks=True,
     )
 
 
@@ -82,7 +86,9 @@ def _answers(systems: dict[Cell, list[CellResult]], factor: str) -> Figure:
     for system, cells in systems.items():
         rate = parting(cells, factor)
         said = "at every rate" if rate is None else f"below {show(rate)}/s"
-        parts.append(f"{_name(system) or 'all'}: {said}")
+        unknown = [f"{float(cell.cell[factor]):g}" for cell in cells if not cell.achieved]
+        but = f" (but no trial counts at {', '.join(unknown)}/s)" if unknown else ""
+        parts.append(f"{_name(system) or 'all'}: {said}{but}")
     return paired_figure(
         id="load-answers",
         title="Answered over offered calls",
@@ -102,6 +108,8 @@ def _answers(systems: dict[Cell, list[CellResult]], factor: str) -> Figure:
             for hue, (system, cells) in enumerate(systems.items())
             for cell in cells
         ],
+        ticks=_SHARES,
+        breaks=True,
     )
 
 

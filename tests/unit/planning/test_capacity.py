@@ -112,6 +112,21 @@ def test_the_report_shows_capacity_responses_and_where_answers_part(night):
     assert "soap: below 250/s" in answers.caption
 
 
+def test_no_line_goes_over_a_rate_at_which_no_trial_counts(night):
+    def times(planned, rng):
+        lost = planned.factors == {"transport": "soap", "rate": 100}
+        return "failed" if lost else service_ms(planned, rng)
+
+    _, responses, answers = load_exhibits(analyse(night(times).run))
+    assert "soap: below 250/s (but no trial counts at 100/s)" in answers.caption
+    for figure, series in (responses, "soap p50"), (answers, "soap"):
+        (panel,) = figure.panels
+        (rows,) = panel.chart.to_dict()["datasets"].values()
+        drawn = {row["x"]: row["y"] for row in rows if row["series"] == series}
+        assert sorted(drawn) == list(RATES)
+        assert [rate for rate, y in drawn.items() if y is None] == [100]
+
+
 def test_finer_rates_go_into_a_profile_of_the_study(night, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     analysis = night()
