@@ -120,6 +120,13 @@ def test_without_room_where_builds_lie_nothing_is_unpacked(play: Play, node: Pat
     assert names(node) == []
 
 
+def test_an_archive_may_unpack_to_four_times_its_size(play: Play, node: Path) -> None:
+    code, said = play(NEW, bytes(3 << 20), __unpack_free_mb=11)
+    assert code != 0
+    assert f"has 11 MiB free on the file system of {node}" in said
+    assert f"{NEW}.tar.gz may take 12." in said
+
+
 def test_the_build_before_is_set_aside_and_older_ones_are_removed(play: Play, node: Path) -> None:
     for digest in (OLD, MIDDLE, NEW):
         assert play(digest)[0] == 0
