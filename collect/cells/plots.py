@@ -9,6 +9,8 @@ from collect.run.plan import PlannedTrial
 from collect.run.setting import setting_key, setting_of
 from collect.stats.estimates import FEWEST_BLOCKS
 
+COLUMN = "whole_plot"
+"""The column of an exported table that has the setting of each trial's whole plot."""
 Plot = tuple[int, str]
 """A block, and the key of a setting."""
 

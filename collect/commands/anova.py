@@ -75,6 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
     read = read_observations(options.file, options.response, options.factor, options.block)
     if not options.whole_plot:
+        _check_plots(options)
         table = anova(read)
     else:
         from collect.stats import split_plot  # noqa: PLC0415 - slow
@@ -91,3 +92,21 @@ def run(options: argparse.Namespace) -> int:
         if found:
             console().print(split_plot.as_table(found))
     return GOOD
+
+
+def _check_plots(options: argparse.Namespace) -> None:
+    """Refuse to test a factor of an exported run as if it did not lie in whole plots."""
+    from collect.cells.plots import COLUMN  # noqa: PLC0415 - slow
+    from collect.stats.anova import has_column, read_observations  # noqa: PLC0415 - slow
+    from collect.stats.split_plot import decided  # noqa: PLC0415 - slow
+
+    if COLUMN in options.factor or not has_column(options.file, COLUMN):
+        return
+    read = read_observations(options.file, options.response, [*options.factor, COLUMN])
+    *levels, settings = read.levels
+    for factor, own in zip(options.factor, levels, strict=True):
+        if decided(own, settings):
+            raise InputError(
+                f"{options.file}: {factor} is decided by the whole plots (column {COLUMN}), whose "
+                f"error no single trial has; add --block block --whole-plot {factor}"
+            )

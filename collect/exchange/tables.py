@@ -10,6 +10,7 @@ from typing import Any
 from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult, cells_csv
 from collect.cells.notation import show, show_level, show_lost
+from collect.cells.plots import COLUMN, WholePlots, whole_plots
 from collect.errors import InputError
 from collect.run.cell import level_text
 
@@ -59,18 +60,21 @@ def write_trials(analysis: Analysis, path: Path) -> None:
     """Write a CSV row for each whole trial; its times are empty where it does not count.
 
     `variance_ms2`, `log_mean` and `log_variance` are those of its calls, the latter of logs of ms.
+    A run of several node settings has that of each trial in the last column, `whole_plot`.
     """
-    columns = ("trial", "block", "position", "outcome", "calls", "errors", *_TIMES)
+    plots = whole_plots(analysis.run.plan)
+    own = ("trial", "block", "position", "outcome", "calls", "errors", *_TIMES)
+    columns = (*own, *([COLUMN] if plots else []))
     twice = sorted({"study", *columns} & set(analysis.run.factors))
     if twice:
         raise InputError(
             f"{analysis.run.name}: the factor {twice[0]} has the name of a column of this table; "
             "export parquet instead, which has one column for all levels"
         )
-    write_rows(path, ["study", *analysis.run.factors, *columns], _trials(analysis))
+    write_rows(path, ["study", *analysis.run.factors, *columns], _trials(analysis, plots))
 
 
-def _trials(analysis: Analysis) -> Iterator[list[Any]]:
+def _trials(analysis: Analysis, plots: WholePlots | None) -> Iterator[list[Any]]:
     for cell in analysis.cells:
         levels = [level_text(level) for level in cell.cell.levels]
         for trial in cell.trials:
@@ -80,6 +84,7 @@ def _trials(analysis: Analysis) -> Iterator[list[Any]]:
                 *(analysis.run.study, *levels, sealed.id, sealed.block, sealed.position),
                 *(sealed.outcome, calls.calls, calls.errors),
                 *("" if time is None else repr(time) for time in times),
+                *([plots.of_trial[sealed.id][1]] if plots else []),
             ]
 
 

@@ -114,6 +114,12 @@ def read_observations(
     return Observations(np.array(values), read[:-1], tuple(factors), read[-1], block)
 
 
+def has_column(path: Path, column: str) -> bool:
+    """Tell whether a CSV that can be read has a column."""
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        return column in (name.strip() for name in next(csv.reader(stream), []))
+
+
 def with_moments(groups: Mapping[tuple[str, ...], Moments], factors: Sequence[str]) -> Observations:
     """Return observations that have the moments of each group, and therefore the same table.
 

@@ -70,6 +70,11 @@ def too_few(observations: Observations) -> str:
     )
 
 
+def decided(levels: Sequence[str], settings: Sequence[str]) -> bool:
+    """Tell whether the level of a factor follows from the setting of each observation."""
+    return len(set(zip(levels, settings, strict=True))) == len(set(settings))
+
+
 def strata(observations: Observations, whole: Sequence[str], table: Sequence[Source]) -> list[str]:
     """Return a sentence for each stratum: what is tested in it, and against how much."""
     errors = {row.kind: row for row in table}

@@ -1,5 +1,6 @@
 """A run of several node settings: what the report and the plan of a night say of its plots."""
 
+import csv
 import json
 from datetime import UTC, datetime, timedelta
 
@@ -80,6 +81,26 @@ def test_a_night_is_planned_with_whole_plots(run, capsys):
     assert plots["blocks"]["link_mbit"] > 3 * within
     assert main(["power", str(run.directory)]) == 0
     assert "in every ratio of two link_mbit" in capsys.readouterr().out
+
+
+def test_exported_trials_name_their_plots_and_anova_refuses_to_ignore_them(run, tmp_path, capsys):
+    file = tmp_path / "trials.csv"
+    assert main(["export", str(run.directory), "--format", "trials", "-o", str(file)]) == 0
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    assert list(rows[0])[-1] == "whole_plot"
+    assert {(row["link_mbit"], row["whole_plot"]) for row in rows} == {
+        (link, f'{{"link_mbit":{link}}}') for link in ("10", "100")
+    }
+    naive = ["anova", str(file), "--response", "log_mean", "--factor", "link_mbit"]
+    naive += ["--factor", "transport", "--block", "block"]
+    capsys.readouterr()
+    assert main(naive) == 2
+    assert "add --block block --whole-plot link_mbit" in capsys.readouterr().err
+    assert main([*naive, "--whole-plot", "link_mbit", "--json"]) == 0
+    table = {row["Source"]: row for row in json.loads(capsys.readouterr().out)}
+    assert table["Whole-plot error"]["df"] == 11
+    within = ["anova", str(file), "--response", "log_mean", "--factor", "transport"]
+    assert main([*within, "--block", "block"]) == 0
 
 
 def test_a_change_of_setting_costs_its_time(tmp_path, capsys):
