@@ -294,8 +294,8 @@ public final class Trial {
     return String.format(
         Locale.ROOT,
         "the client could not keep the rate: free threads began their calls up to %.2f ms late"
-            + " (p99), and %.2f ms are allowed; leave the client's processors to it, or lower"
-            + " arrival.rate",
+            + " (p99), and %.2f ms are allowed; leave the client's processors to it, warm up longer"
+            + " (its JVM may still compile), or lower arrival.rate",
         arrivals.lateNanos() / 1e6,
         Arrivals.allowedNanos(log.medianResponseNanos()) / 1e6);
   }
