@@ -48,6 +48,7 @@ ORDER = [
     "health",
     "restart",
     "overnight_timer",
+    "one_at_a_time",
     "one_run",
     "open_loop",
     "groups",
