@@ -3,9 +3,8 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
-from collect.run.directory import Run, open_run
+from collect.run.directory import Run
 from collect.run.plan import PlannedTrial
 from collect.run.setting import Setting, setting_key, setting_of
 
@@ -32,13 +31,12 @@ def groups_of(run: Run) -> list[Group]:
     return found
 
 
-def groups_to_run(directory: Path, attached: Collection[str]) -> list[Group]:
+def groups_to_run(run: Run, attached: Collection[str]) -> list[Group]:
     """Return the groups with open trials, and first the one that the runner is at now.
 
     `attached` are the trials that the runner was given, if it is at work on the run. One group is
-    returned of a run without open trials. Raises InputError.
+    returned of a run without open trials.
     """
-    run = open_run(str(directory))
     sealed = {path.name for path in run.directories()}
     every = groups_of(run)
     now = [group for group in every if set(group.trials) & set(attached)][:1]

@@ -71,7 +71,7 @@ def settings(
     for run in sorted(runs, key=lambda run: run["run"] != attached):
         at_work = run["run"] == attached
         plan, groups = _groups(run, Path(root) / "results", given if at_work else ())
-        if len({setting_key(setting_of(trial)) for trial in plan.all_trials}) > 1:
+        if plan.varied:
             if "link_mbit" in plan.varied and not sets_links:
                 raise AnsibleFilterError(
                     f"{run['run']} varies link_mbit, and only virtual labs set their links; sweep "
@@ -104,8 +104,8 @@ _WHOLE = {"is_first": True, "is_last": True, "sets_link": True, "sets_kernel": T
 
 def _groups(run: Mapping[str, str], results: Path, given: Sequence[str]) -> tuple[Run, list[Group]]:
     try:
-        directory = results / run["run"]
-        return open_run(str(directory)), groups_to_run(directory, given)
+        opened = open_run(str(results / run["run"]))
+        return opened, groups_to_run(opened, given)
     except InputError as error:
         raise AnsibleFilterError(str(error)) from None
 
