@@ -35,7 +35,7 @@ def split_plot(
 
     All observations of a block with the same levels of the `whole` factors are one whole plot, set
     up once: these factors are tested against the differences between whole plots (blocks times
-    factor), everything else against what is left within them. What is tested against whole plots of
+    factor), everything else against the error within them. What is tested against whole plots of
     fewer than FEWEST_BLOCKS blocks has no F and no P-value. These are those of an analysis that may
     err as often as `error`. Raises InputError unless every block has every combination of levels
     equally often.

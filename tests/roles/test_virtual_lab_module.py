@@ -232,7 +232,7 @@ def test_disk_is_needed_for_nodes_that_have_no_directory_yet(lab, proc, tmp_path
         check.check_room(lab, [one, other])
 
 
-def test_a_link_on_another_bridge_is_made_anew(lab, told, monkeypatch, tmp_path):
+def test_a_link_on_another_bridge_is_recreated(lab, told, monkeypatch, tmp_path):
     called, answers = told
     (one,) = nodes(lab, "10.99.0.11")
     monkeypatch.setattr(bridge, "NAMESPACES", tmp_path)
