@@ -1,14 +1,11 @@
 """What roles declare to serve, and a server more: the one of docs/guides/add-a-server.md."""
 
-import json
-import os
-import re
 import shutil
-import subprocess
 
 import pytest
 from loading import ROOT
 from new_server import LISTED, write_role
+from node_variables import of_nodes
 
 SHOWN = {
     "lab": "runner_lab",
@@ -45,18 +42,8 @@ def project(directory, *, with_server):
 
 def shown(directory):
     """Return by node what these variables come to."""
-    asked = "msg={{ {" + ", ".join(f"'{key}': {name}" for key, name in SHOWN.items()) + "} }}"
-    command = [ROOT / ".venv/bin/ansible", "nodes", "--one-line", "-i", "inventory"]
-    said = subprocess.run(
-        [*command, "-m", "debug", "-a", asked],
-        cwd=directory,
-        env={**os.environ, "ANSIBLE_CALLBACK_RESULT_FORMAT": "json"},
-        capture_output=True,
-        check=True,
-        text=True,
-    ).stdout
-    rows = re.findall(r"(?m)^(\S+) \| SUCCESS => (.*)$", said)
-    return {node: json.loads(row)["msg"] for node, row in rows}
+    asked = ", ".join(f"'{key}': {name}" for key, name in SHOWN.items())
+    return of_nodes(directory, "inventory", f"{{{asked}}}")
 
 
 @pytest.fixture(scope="module")

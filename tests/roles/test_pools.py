@@ -1,10 +1,6 @@
 """Workers by their names: their queues, and the pools that studies need."""
 
-import json
-import os
-import re
 import shutil
-import subprocess
 
 import pytest
 import yaml
@@ -12,6 +8,7 @@ from ansible.errors import AnsibleFilterError
 from hypothesis import given
 from hypothesis import strategies as st
 from loading import ROOT, load
+from node_variables import of_nodes
 
 bench = load("playbooks/filter_plugins/bench.py")
 pools = load("playbooks/lookup_plugins/study_servers.py")
@@ -104,35 +101,17 @@ def test_the_kits_own_studies_need_five_pools():
 OWN = ("jms_client_queues", "worker_programs_environment", "worker_programs_list")
 
 
-def given(inventory, *names):
-    """By node what these variables come to."""
-    asked = "msg={{ [" + ", ".join(names) + "] }}"
-    answers = subprocess.run(
-        [
-            *(ROOT / ".venv/bin/ansible", "nodes", "--one-line", "-i", inventory),
-            *("-m", "debug", "-a", asked),
-        ],
-        cwd=ROOT,
-        env={**os.environ, "ANSIBLE_CALLBACK_RESULT_FORMAT": "json"},
-        capture_output=True,
-        check=True,
-        text=True,
-    ).stdout
-    rows = re.findall(r"(?m)^(\S+) \| SUCCESS => (.*)$", answers)
-    return {node: json.loads(row)["msg"] for node, row in rows}
-
-
 def test_what_a_worker_is_given_does_not_depend_on_the_others(tmp_path):
     shutil.copytree(ROOT / "inventory/example", tmp_path / "mine")
     hosts = tmp_path / "mine/hosts.yml"
-    before = given(hosts, *OWN)
+    before = of_nodes(ROOT, hosts, f"[{', '.join(OWN)}]")
     known = yaml.safe_load(hosts.read_text())
     group = known["all"]["children"]["nodes"]["children"]["workers"]["hosts"]
     first, _, last = group.items()
     another = ("rack-04.b", {"ansible_host": "192.168.1.44"})
     known["all"]["children"]["nodes"]["children"]["workers"]["hosts"] = dict([first, another, last])
     hosts.write_text(yaml.safe_dump(known, sort_keys=False))
-    after = given(hosts, *OWN)
+    after = of_nodes(ROOT, hosts, f"[{', '.join(OWN)}]")
     assert {node: after[node] for node in ("rack03", "rack05")} == {
         node: before[node] for node in ("rack03", "rack05")
     }
