@@ -24,7 +24,9 @@ from collect.replication.studies import find
 ROOT = Path(__file__).parents[3]
 ARCHIVES = sorted((ROOT / "docs/replication").glob("*.zip"))
 SUMMARIES = sorted(path for path in (ROOT / "docs/replication").iterdir() if path.is_dir())
-BINDING, OVERHEAD = (ROOT / f"docs/replication/paper-{name}" for name in ("binding", "overhead"))
+BINDING, MTOM, OVERHEAD = (
+    ROOT / f"docs/replication/paper-{name}" for name in ("binding", "mtom", "overhead")
+)
 STUDIES = ("sort", "binding", "mtom", "overhead", "attachments")
 PAGES = {
     name: (ROOT / f"docs/replication/{name}.md").read_text(encoding="utf-8")
@@ -169,6 +171,23 @@ def test_the_claims_of_binding_come_from_its_trials():
         rest = (f"{float(size) * 1024:.0f}", said or AT_ONCE[row["claim"]], "true")
         ratio = times[first.lower(), *rest] / times[second.lower(), *rest]
         assert float(row["measured"]) == pytest.approx(ratio, rel=1e-6)
+
+
+def test_the_ratios_of_mtom_come_from_its_trials():
+    page = MTOM.with_suffix(".md").read_text(encoding="utf-8")
+    level = float(re.search(r"one of ([\d.]+) %", page)[1]) / 100  # it pays for interim analyses
+    trials = pd.DataFrame(rows_of(MTOM, "trials")).astype({"mean_ms": float})
+    judged = {row["number"]: row for row in rows_of(MTOM, "claims")}
+    for number, size, slow, fast in (
+        ("MTOM / inline at 1 KiB", "1024", "mtom", "inline"),
+        ("inline / MTOM at 192 KiB", "196608", "inline", "mtom"),
+    ):
+        times = trials[trials["payload_bytes"] == size]
+        times = times.pivot(index="block", columns="encoding", values="mean_ms")
+        logs = np.log(times[slow] / times[fast])
+        ends = stats.t.interval(level, len(logs) - 1, logs.mean(), stats.sem(logs))
+        found = [float(judged[number][name]) for name in ("measured", "ci95_low", "ci95_high")]
+        assert found == pytest.approx(np.exp([logs.mean(), *ends]), rel=1e-4)
 
 
 def overhead_trials(experiment):
