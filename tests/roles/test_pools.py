@@ -1,18 +1,19 @@
 """Workers by their names: their queues, and the pools that studies need."""
 
+import re
 import shutil
+from base64 import b64encode
 
 import pytest
 import yaml
-from ansible.errors import AnsibleFilterError
 from hypothesis import given
 from hypothesis import strategies as st
 from loading import ROOT, load
 from node_variables import of_nodes
+from rendering import Role
 
 bench = load("playbooks/filter_plugins/bench.py")
 pools = load("playbooks/lookup_plugins/study_servers.py")
-objects = load("roles/jms_client/filter_plugins/administered_objects.py")
 
 
 # Names
@@ -135,9 +136,16 @@ sample/RefAddr/3/Content=A sample
 """
 
 
+def client_of(store, *queues):
+    """Return the role on a node that uses these queues of a broker with this store."""
+    content = b64encode(store.encode()).decode()
+    known = {"__jms_client_sample": {"content": content}, "jms_client_broker": "rack02"}
+    return Role("jms_client", jms_client_queues=list(queues), **known)
+
+
 def test_a_store_holds_the_factory_and_each_queue_once():
-    text = objects.bindings(SAMPLE, ["sort.pool3", "hello.rack_2d03", "sort.pool3"])
-    assert text.splitlines() == [
+    client = client_of(SAMPLE, "sort.pool3", "hello.rack_2d03", "sort.pool3")
+    assert client.template("bindings.j2").splitlines() == [
         "ConnectionFactory/ClassName=com.sun.messaging.QueueConnectionFactory",
         "ConnectionFactory/RefAddr/0/Content=http\\://localhost/sample",
         "hello.rack_2d03/ClassName=com.sun.messaging.Queue",
@@ -151,7 +159,18 @@ def test_a_store_holds_the_factory_and_each_queue_once():
     ]
 
 
-@pytest.mark.parametrize("text", ["", "#Sun Nov 22\n", "sample/ClassName=com.sun.Queue\n"])
-def test_a_store_without_a_queue_to_copy_is_refused(text):
-    with pytest.raises(AnsibleFilterError, match=r"lack the queue sample; remove .* site\.yml"):
-        objects.bindings(text, ["sort.pool1"])
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        (SAMPLE, True),
+        ("", False),
+        ("#Sun Nov 22\n", False),
+        ("sample/ClassName=com.sun.Queue\n", False),
+    ],
+)
+def test_a_store_without_a_queue_to_copy_is_refused(text, holds):
+    client = client_of(text, "sort.pool1")
+    demand = client.of_task("main", "Refuse to continue without them")["ansible.builtin.assert"]
+    assert client.holds(demand["that"]) is holds
+    said = r"lack the queue sample\. Remove .* site\.yml again"
+    assert re.search(said, client.render(demand["fail_msg"]))
