@@ -27,22 +27,23 @@ options:
     choices: [inventory]
 """
 
-import ipaddress
 import os
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import yaml
 from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleError
 from ansible.inventory.group import Group, InventoryObjectType
+from ansible.inventory.helpers import get_group_vars, sort_groups
 from ansible.inventory.host import Host
 from ansible.parsing.dataloader import DataLoader
-from ansible.plugins.loader import lookup_loader, vars_loader
+from ansible.plugins.loader import vars_loader
 from ansible.plugins.vars import BaseVarsPlugin
 from ansible.template import Templar, trust_as_template
 from ansible.utils.vars import combine_vars, load_extra_vars
@@ -64,6 +65,7 @@ LOOKUPS_AT_ONCE = 32
 PROJECT_MARK = "rackbench.yml"
 OWN = ("ansible_host", "node_address")
 CONNECTION = ("ansible_ssh_private_key_file", "ansible_ssh_common_args")
+YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def demand_settings() -> None:
@@ -85,19 +87,8 @@ def demand_settings() -> None:
 demand_settings()
 
 
-def is_address(text: str) -> bool:
-    """Return whether this is an address and not a name."""
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
-
-
 def looked_up(name: str) -> str:
     """Return the IPv4 address of a name, or the name itself where nobody knows it."""
-    if is_address(name):
-        return name
     try:
         return plain(socket.gethostbyname(name))
     except OSError:
@@ -109,9 +100,27 @@ def everybody(group: Group) -> Group:
     return next((g for g in group.get_ancestors() if g.name == "all"), group)
 
 
-def by_depth(groups: list[Group]) -> list[Group]:
-    """In the order in which their variables override each other."""
-    return sorted(groups, key=lambda group: (group.depth, group.priority, group.name))
+def numbers_of_servers(studies: Path) -> list[int]:
+    """Return every number that the studies of a directory give `servers`, in order.
+
+    A file that cannot be read names none; whoever sweeps it is told why.
+    """
+    found: set[int] = set()
+    for file in studies.glob("*.y*ml"):
+        with suppress(OSError, ValueError, yaml.YAMLError):
+            found.update(_servers_in(yaml.load(file.read_bytes(), Loader=YAML)))  # noqa: S506 - a safe one
+    return sorted(found)
+
+
+def _servers_in(node: Any) -> Iterator[int]:
+    if isinstance(node, list):
+        yield from (n for item in node for n in _servers_in(item))
+    elif isinstance(node, dict):
+        levels = node.get("servers")
+        for level in levels if isinstance(levels, list) else [levels]:
+            if type(level) is int and level > 0:
+                yield level
+        yield from _servers_in(list(node.values()))
 
 
 class VarsModule(BaseVarsPlugin):
@@ -154,7 +163,7 @@ class VarsModule(BaseVarsPlugin):
                 self._kit |= loader.load_from_file(str(file), trusted_as_template=True)
             self._kit["rackbench_root"] = plain(PLAYBOOKS.parent)
             # Each task of each node would read all studies anew.
-            self._kit["study_servers"] = lookup_loader.get("study_servers").run([])[0]
+            self._kit["study_servers"] = numbers_of_servers(PLAYBOOKS / "studies")
         return self._kit
 
     def _of_the_project(self, path: str) -> Values:
@@ -163,7 +172,7 @@ class VarsModule(BaseVarsPlugin):
             self._project = Path(path).parent
         if self._project is None:
             return {}
-        own = lookup_loader.get("study_servers").run([str(self._project / "studies")])[0]
+        own = numbers_of_servers(self._project / "studies")
         servers = sorted({*self._kit["study_servers"], *own})
         return {"rackbench_project": plain(self._project), "study_servers": servers}
 
@@ -189,11 +198,13 @@ class VarsModule(BaseVarsPlugin):
         texts: dict[str, Values] = {}
         try:
             for host in hosts:
-                groups = by_depth(host.get_groups())
+                groups = sort_groups(host.get_groups())
                 key = tuple(group.name for group in groups)
                 if key not in above:
-                    above[key] = self._group_values(loader, path, groups)
-                values = combine_vars(above[key], self._host_values(loader, path, host))
+                    kit = combine_vars(self._of_the_kit(loader), get_group_vars(groups))
+                    above[key] = combine_vars(kit, files_of(loader, path, groups))
+                values = combine_vars(above[key], host.get_vars())
+                values = combine_vars(values, files_of(loader, path, [host]))
                 values |= {**common, "inventory_hostname": host.name, **load_extra_vars(loader)}
                 texts[host.name] = own_texts(loader, values, host.name)
         except AnsibleError:
@@ -203,18 +214,6 @@ class VarsModule(BaseVarsPlugin):
             for own, address in zip(texts.values(), addresses, strict=True):
                 own["node_address"] = address
         return texts
-
-    def _group_values(self, loader: DataLoader, path: str, groups: list[Group]) -> Values:
-        """Return what kit and inventory say of these groups."""
-        values = dict(self._of_the_kit(loader))
-        for group in groups:
-            values = combine_vars(values, group.vars)
-        combined: Values = combine_vars(values, files_of(loader, path, groups))
-        return combined
-
-    def _host_values(self, loader: DataLoader, path: str, host: Host) -> Values:
-        combined: Values = combine_vars(host.get_vars(), files_of(loader, path, [host]))
-        return combined
 
 
 def files_of(loader: DataLoader, path: str, entities: list[Any]) -> Values:

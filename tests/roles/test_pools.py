@@ -13,7 +13,7 @@ from node_variables import of_nodes
 from rendering import Role
 
 bench = load("playbooks/filter_plugins/bench.py")
-pools = load("playbooks/lookup_plugins/study_servers.py")
+kit = load("playbooks/vars_plugins/kit.py")
 
 
 # Names
@@ -79,7 +79,7 @@ def test_pools_are_the_sizes_that_any_study_names_anywhere(tmp_path):
         "profiles: {night: {factors: [{servers: 7}, {servers: [3, 12]}]}}\n"
     )
     (tmp_path / "b.yaml").write_text("constants: {servers: 4}\nlist: [[{servers: 5}], 6]\n")
-    assert pools.numbers_of_servers(tmp_path) == [1, 3, 4, 5, 7, 9, 12]
+    assert kit.numbers_of_servers(tmp_path) == [1, 3, 4, 5, 7, 9, 12]
 
 
 def test_what_is_no_number_of_servers_makes_no_pool(tmp_path):
@@ -88,12 +88,12 @@ def test_what_is_no_number_of_servers_makes_no_pool(tmp_path):
     (tmp_path / "bytes.yml").write_bytes(b"\xff\xfe\x00servers: 3")
     (tmp_path / "empty.yml").write_text("")
     (tmp_path / "notes.txt").write_text("servers: 3\n")
-    assert pools.numbers_of_servers(tmp_path) == []
-    assert pools.numbers_of_servers(tmp_path / "absent") == []
+    assert kit.numbers_of_servers(tmp_path) == []
+    assert kit.numbers_of_servers(tmp_path / "absent") == []
 
 
 def test_the_kits_own_studies_need_five_pools():
-    assert pools.numbers_of_servers(ROOT / "playbooks/studies") == [1, 2, 3, 4, 5]
+    assert kit.numbers_of_servers(ROOT / "playbooks/studies") == [1, 2, 3, 4, 5]
 
 
 # What a node is given
