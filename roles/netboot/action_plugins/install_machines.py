@@ -59,10 +59,6 @@ NEVER_LOADED = (
 )
 
 
-class UnstartedError(Exception):
-    """A machine cannot be switched on from here; the message says why and what to do."""
-
-
 def usual_seconds(directory: Path) -> float | None:
     """Return how long installs took here before, in the middle; None before the first."""
     took = [
@@ -110,18 +106,19 @@ def verdict(ends: dict[str, str], directory: Path) -> list[str]:
     return lines
 
 
-def start(machine: Mapping[str, Any], within_s: float = POWER_S) -> None:
-    """Let a machine boot from the network, or raise UnstartedError.
+def start(machine: Mapping[str, Any], within_s: float = POWER_S) -> str:
+    """Let a machine boot from the network; nothing, or why it cannot and what to do.
 
     Each command may take so many seconds; one command of each step must succeed.
     """
     for step in machine["power"]:
         said = [run(command, within_s) for command in step]
         if all(said):
-            raise UnstartedError(
+            return (
                 f"{step[-1]['name']} {said[-1]}; correct netboot_power, or leave it out and "
                 "switch the machine on by hand"
             )
+    return ""
 
 
 def run(command: Mapping[str, Any], within_s: float) -> str:
@@ -146,10 +143,8 @@ def start_all(machines: Sequence[Mapping[str, Any]], tell: Callable[[str, str], 
     """Start machines side by side; `tell` gets the name of each that cannot be, and why."""
 
     def attempt(machine: Mapping[str, Any]) -> None:
-        try:
-            start(machine)
-        except UnstartedError as error:
-            tell(machine["name"], str(error))
+        if why := start(machine):
+            tell(machine["name"], why)
 
     with ThreadPoolExecutor(POWERED_AT_ONCE) as pool:
         list(pool.map(attempt, machines))
@@ -166,13 +161,18 @@ def follow(
     with subprocess.Popen(
         list(server), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
-        assert process.stdin is not None  # noqa: S101
-        assert process.stdout is not None and process.stderr is not None  # noqa: S101
-        say = _Teller(process.stdin)
+        stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
+        assert stdin and stdout and stderr  # noqa: S101
+
+        def tell(name: str, why: str) -> None:
+            with suppress(OSError, ValueError):
+                stdin.write(json.dumps({"name": name, "why": why}).encode() + b"\n")
+                stdin.flush()
+
         by_hand = [machine["name"] for machine in machines if not machine["power"]]
         powered = [machine for machine in machines if machine["power"]]
-        starter = threading.Thread(target=start_all, args=(powered, say), daemon=True)
-        for line in process.stdout:
+        starter = threading.Thread(target=start_all, args=(powered, tell), daemon=True)
+        for line in stdout:
             event = json.loads(line)
             if "serving" in event:
                 if by_hand:
@@ -183,30 +183,14 @@ def follow(
             if "state" in event:
                 states[event["name"]] = ", ".join(filter(None, (event["state"], event["detail"])))
             display.display(line_of(event, begun, usual_s))
-        said = process.stderr.read().decode(errors="replace").strip()
+        said = stderr.read().decode(errors="replace").strip()
         if process.wait():
             raise AnsibleActionFail(f"The server of the installer has ended: {said}")
     return states
 
 
-class _Teller:
-    """Tells the server who could not be switched on."""
-
-    def __init__(self, stdin: Any) -> None:
-        self._stdin = stdin
-        self._lock = threading.Lock()
-
-    def __call__(self, name: str, why: str) -> None:
-        with self._lock, suppress(OSError, ValueError):
-            self._stdin.write(json.dumps({"name": name, "why": why}).encode() + b"\n")
-            self._stdin.flush()
-
-
 class ActionModule(ActionBase):
-    """`install_machines`: `server` (command line), `directory` (of the state), `machines`.
-
-    Each machine has a `name` and the steps of its `power`.
-    """
+    """Serves, and tells what became of each machine."""
 
     def run(
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
