@@ -80,6 +80,6 @@ def test_queues_that_were_set_otherwise_are_not_known(tmp_path):
     objects = load("roles/openmq/library/broker_objects.py")
     record = tmp_path / "queues.json"
     assert objects.recorded(record, "new") == {}
-    objects.write_record(record, "old", {"sort.pool1": {}})
+    record.write_text(json.dumps({"inputs": "old", "queues": {"sort.pool1": {}}}))
     assert objects.recorded(record, "old") == {"sort.pool1": {}}
     assert objects.recorded(record, "new") == {}

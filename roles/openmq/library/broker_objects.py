@@ -37,21 +37,6 @@ EXAMPLES = r"""
     store: /etc/rackbench/openmq/objects
 """
 
-RETURN = r"""
-created:
-  description: The queues that were missing.
-  type: list
-  returned: always
-updated:
-  description: The queues that were set to other settings than before.
-  type: list
-  returned: always
-store_changed:
-  description: Whether the store was written anew.
-  type: bool
-  returned: always
-"""
-
 import json
 import os
 import re
@@ -136,11 +121,6 @@ def recorded(record: Path, inputs: str) -> dict[str, dict[str, str]]:
     return queues
 
 
-def write_record(record: Path, inputs: str, queues: dict[str, dict[str, str]]) -> None:
-    """Write what is known of the queues."""
-    host.write(record, json.dumps({"inputs": inputs, "queues": queues}, indent=1) + "\n")
-
-
 def store_is_of(store: Path, inputs: str) -> bool:
     """Return whether the store was made from these inputs."""
     try:
@@ -209,17 +189,13 @@ def main() -> None:
             broker.update(unset, given)
             if missing or unset:
                 known |= broker.described([*missing, *unset])
-                write_record(record, set_to, {name: known[name] for name in sorted(known)})
+                told = {"inputs": set_to, "queues": dict(sorted(known.items()))}
+                host.write(record, json.dumps(told, indent=1) + "\n")
             if stale:
                 write_store(wanted["home"], store, wanted["factory"], inputs)
     except host.HostError as error:
         module.fail_json(msg=f"{error}; look at the journal of rackbench-broker")
-    module.exit_json(
-        changed=bool(missing or unset) or stale,
-        created=missing,
-        updated=unset,
-        store_changed=stale,
-    )
+    module.exit_json(changed=bool(missing or unset) or stale)
 
 
 if __name__ == "__main__":
