@@ -177,7 +177,8 @@ def test_a_heap_of_one_worker_program_is_told_from_that_of_all(plugin):
 
 
 def test_what_is_put_off_is_told_with_the_run_if_there_are_several(plugin, runs, tmp_path):
-    state = {"state": "finished", "put_off": ["a"], "reason": "worker3 is away"}
+    waiting = [{"id": "a", "reason": "worker3 is away"}]
+    state = {"state": "finished", "put_off": waiting, "reason": "worker3 is away"}
     (tmp_path / "results/demo-mtom/state.json").write_text(json.dumps(state))
     (tmp_path / "results/demo-sort/state.json").write_text('{"put_off": []}')
     assert plugin.put_off(runs, str(tmp_path)) == ["demo-mtom: worker3 is away"]

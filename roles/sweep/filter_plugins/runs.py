@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from collect.errors import InputError
-from collect.run.directory import Run, open_run
+from collect.run.directory import open_run
 from collect.run.setting import SYSCTL, setting_key, setting_of, worker_heaps
 from collect.sweep.groups import Group, groups_to_run
 from collect.sweep.interim import analyses_of, open_trials
+from collect.sweep.state import RunnerState
 
 EXAMPLES = r"""
 - name: Show how often the nodes are set
@@ -64,23 +64,23 @@ def settings(
     seldom as can be. A run whose trials ask for several settings comes after the others, with a
     setting for each group of its open trials (`group`, with the interim analysis `looks` after it,
     and `goes_on` unless it is the last one); before the first and after the last group nodes are
-    compared as a whole (`is_first`, `is_last`). Raises AnsibleFilterError.
+    compared as a whole (`is_first`, `is_last`). Raises AnsibleFilterError or InputError.
     """
     alike: dict[str, dict[str, Any]] = {}
     mixed: list[dict[str, Any]] = []
     for run in sorted(runs, key=lambda run: run["run"] != attached):
         at_work = run["run"] == attached
-        plan, groups = _groups(run, Path(root) / "results", given if at_work else ())
+        plan = open_run(str(Path(root) / "results" / run["run"]))
         if plan.varied:
             if "link_mbit" in plan.varied and not sets_links:
                 raise AnsibleFilterError(
                     f"{run['run']} varies link_mbit, and only virtual labs set their links; sweep "
                     "it on one, or set the switch and sweep a profile for each rate."
                 )
-            steps = [
+            groups = groups_to_run(plan, given if at_work else ())
+            mixed += [
                 _step(run, groups, place, at_work and not place) for place in range(len(groups))
             ]
-            mixed = [*steps, *mixed] if at_work else [*mixed, *steps]
             continue
         node = setting_of(plan.all_trials[0])
         setting = alike.setdefault(
@@ -100,14 +100,6 @@ def settings(
 
 
 _WHOLE = {"is_first": True, "is_last": True, "sets_link": True, "sets_kernel": True}
-
-
-def _groups(run: Mapping[str, str], results: Path, given: Sequence[str]) -> tuple[Run, list[Group]]:
-    try:
-        opened = open_run(str(results / run["run"]))
-        return opened, groups_to_run(opened, given)
-    except InputError as error:
-        raise AnsibleFilterError(str(error)) from None
 
 
 def _step(
@@ -158,13 +150,10 @@ def put_off(runs: Sequence[Mapping[str, str]], root: str) -> list[str]:
     """Return why trials are deferred, a text for each run with such; named if there are several."""
     reasons = {}
     for run in runs:
-        try:
-            text = (Path(root) / "results" / run["run"] / "state.json").read_text(encoding="utf-8")
-            state = json.loads(text)
-        except (OSError, ValueError):
-            continue
-        if state.get("put_off"):
-            reasons[run["run"]] = str(state.get("reason"))
+        with suppress(OSError, ValueError):
+            file = Path(root) / "results" / run["run"] / "state.json"
+            if (state := RunnerState.parse(file.read_bytes())).put_off:
+                reasons[run["run"]] = state.reason
     if len(runs) == 1:
         return list(reasons.values())
     return [f"{run}: {reason}" for run, reason in reasons.items()]
@@ -172,10 +161,7 @@ def put_off(runs: Sequence[Mapping[str, str]], root: str) -> list[str]:
 
 def looks(results: str) -> list[int]:
     """Return the numbers of blocks of the interim analyses of a run; 0 alone without any."""
-    try:
-        return analyses_of(Path(results))
-    except InputError as error:
-        raise AnsibleFilterError(str(error)) from None
+    return analyses_of(Path(results))
 
 
 def open_ones(results: str, look: int = 0, group: Sequence[str] = ()) -> list[str]:
@@ -183,10 +169,7 @@ def open_ones(results: str, look: int = 0, group: Sequence[str] = ()) -> list[st
 
     Takes the decision of a look that is due.
     """
-    try:
-        return open_trials(Path(results), int(look), frozenset(group))
-    except InputError as error:
-        raise AnsibleFilterError(str(error)) from None
+    return open_trials(Path(results), int(look), frozenset(group))
 
 
 class FilterModule:
