@@ -55,6 +55,11 @@ def read(path: str) -> str | None:
         return None
 
 
+def text_of(path: Path) -> str:
+    """Return a file's text as it is; none where there is no such file."""
+    return path.read_text() if path.is_file() else ""
+
+
 def write(path: Path, text: str, mode: int = 0o644, owner: int = -1) -> None:
     """Write a file so that a power cut leaves the old one or the new one; make its directory."""
     os.umask(0o022)  # sudo keeps what the login set, and services read below

@@ -25,8 +25,9 @@ def test_a_command_prints_or_says_why_not():
 
 def test_a_file_is_written_whole(tmp_path, monkeypatch):
     file = tmp_path / "a/b.conf"
+    assert host.text_of(file) == ""
     host.write(file, "one\n", 0o600)
-    assert (file.read_text(), file.stat().st_mode & 0o777) == ("one\n", 0o600)
+    assert (host.text_of(file), file.stat().st_mode & 0o777) == ("one\n", 0o600)
     monkeypatch.setattr(host.os, "fsync", kill)
     with pytest.raises(KeyboardInterrupt):
         host.write(file, "two\n")

@@ -79,7 +79,7 @@ def test_addresses_networks_and_ranges_of_both_families(text: str, first: str, l
     ],
 )
 def test_what_is_no_address_is_refused_with_what_is_one(text: str) -> None:
-    with pytest.raises(packets.FilterError, match=r"is no address, .* takes 10\.0\.0\.5"):
+    with pytest.raises(packets.HostError, match=r"is no address, .* takes 10\.0\.0\.5"):
         packets.bounds(text)
 
 
@@ -87,7 +87,7 @@ def test_what_is_no_address_is_refused_with_what_is_one(text: str) -> None:
     "text", ["0.0.0.0/32", "::", "127.0.0.1", "::1", "224.0.0.1", "ff02::1", "255.255.255.255"]
 )
 def test_an_address_that_is_nobodys_is_refused(text: str) -> None:
-    with pytest.raises(packets.FilterError, match="is the address of no machine"):
+    with pytest.raises(packets.HostError, match="is the address of no machine"):
         packets.bounds(text)
 
 
@@ -332,7 +332,7 @@ class Node:
         monkeypatch.setattr(packets, "held", lambda: self.held)
         monkeypatch.setattr(packets, "enabled", lambda: True)
         monkeypatch.setattr(packets, "sshd_ports", lambda: [2222])
-        monkeypatch.setattr(packets, "own_session", lambda: HERE)
+        monkeypatch.setattr(packets, "ssh_session", lambda: HERE)
         monkeypatch.setattr(packets, "run", self.run)
 
     def run(self, *argv: str, stdin: str = "") -> str:
@@ -383,7 +383,7 @@ def test_a_filter_on_probation_is_taken_back_whole_and_lies_where_no_boot_finds_
 def test_a_node_that_did_not_go_back_is_told(node: Node) -> None:
     node.filter().tried()
     node.held = "table inet rackbench {\n}\n"
-    with pytest.raises(packets.FilterError, match="neither the rules tried nor those before"):
+    with pytest.raises(packets.HostError, match="neither the rules tried nor those before"):
         node.filter().undone()
 
 
@@ -402,7 +402,7 @@ def test_nothing_is_done_where_kernel_and_files_are_as_asked(node: Node) -> None
 def test_a_name_where_an_address_should_be_is_refused_before_anything_is_loaded(
     node: Node, given: dict[str, Any]
 ) -> None:
-    with pytest.raises(packets.FilterError, match="'rack01' is no address"):
+    with pytest.raises(packets.HostError, match="'rack01' is no address"):
         node.filter(**given).tried()
     assert node.steps == []
 
@@ -414,7 +414,7 @@ def test_rules_that_nftables_does_not_take_are_refused(
         raise packets.HostError("unshare … failed: /dev/stdin:1:1-5: Error: syntax error")
 
     monkeypatch.setattr(packets, "run", refuse)
-    with pytest.raises(packets.FilterError, match=r"nothing was loaded; correct .*: /dev/stdin:1:"):
+    with pytest.raises(packets.HostError, match=r"nothing was loaded; correct .*: /dev/stdin:1:"):
         node.filter().tried()
 
 

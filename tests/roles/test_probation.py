@@ -31,7 +31,13 @@ def session_below(shell, **environment):
 def test_the_session_is_found_although_sudo_takes_it_from_the_process_itself():
     below_sudo = 'env -u SSH_CONNECTION "$0" -c "$1"; exit'
     found = session_below(below_sudo, SSH_CONNECTION="fe80::1%eth0 50000 fe80::2 2222")
-    assert found == "Session(peer='fe80::1%eth0', port=2222)"
+    assert found == "Session(peer='fe80::1', port=2222)"
+
+
+def test_a_session_without_an_address_is_passed_over():
+    unknown = 'SSH_CONNECTION="UNKNOWN 65535 UNKNOWN 65535" "$0" -c "$1"; exit'
+    found = session_below(unknown, SSH_CONNECTION="192.0.2.1 50000 192.0.2.2 22")
+    assert found == "Session(peer='192.0.2.1', port=22)"
 
 
 class EndedError(Exception):

@@ -29,20 +29,13 @@ EXAMPLES = r"""
         PasswordAuthentication no
 """
 
-RETURN = r"""
-pending:
-  description: Whether the settings are rolled back unless they are kept.
-  type: bool
-  returned: when tried
-"""
-
 import os
 import time
 from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.host import HostError, run, write
+from ansible.module_utils.host import HostError, run, text_of, write
 from ansible.module_utils.probation import OPTIONS, Probation, exit_with
 
 SETTINGS = Path("/etc/ssh/sshd_config.d/00-rackbench.conf")
@@ -51,11 +44,6 @@ RELOAD = f"systemctl try-reload-or-restart {UNIT}"
 RELOADED_S = 30
 # Of /proc/PID/stat, counted after the name: where the arguments begin, other in each program.
 ARGUMENTS = 45
-
-
-def text_of(path: Path) -> str:
-    """Return a file's text; none when it is missing."""
-    return path.read_text() if path.is_file() else ""
 
 
 def program() -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Mapping
+
+from ansible.module_utils import ssh_session
 
 V4 = r"\d{1,3}(?:\.\d{1,3}){3}"
 # Two colons at least; what is no address after all is left as it is.
@@ -26,10 +27,10 @@ CONTROL = "control"
 def plain(address: str) -> str | None:
     """Return an address as it is always spelt, or None for what is none or names more than one."""
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        found: str = ssh_session.plain(address)
     except ValueError:
         return None
-    return str(getattr(found, "ipv4_mapped", None) or found)
+    return found
 
 
 def alone(place: str) -> str | None:

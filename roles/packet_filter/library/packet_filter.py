@@ -56,7 +56,6 @@ EXAMPLES = r"""
 RETURN = r"""
 rules: {description: What nftables was told, type: str, returned: when tried}
 notes: {description: Who is let in unnamed or is shut out, type: list, returned: with other rules}
-pending: {description: Whether the rules go unless they are kept, type: bool, returned: when tried}
 """
 
 import ipaddress
@@ -66,9 +65,9 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.host import HostError, output, run, succeeds, write
+from ansible.module_utils.host import HostError, output, run, succeeds, text_of, write
 from ansible.module_utils.probation import OPTIONS, Probation, exit_with
-from ansible.module_utils.ssh_session import Session, ssh_session
+from ansible.module_utils.ssh_session import Session, plain, ssh_session
 
 RULES = Path("/etc/rackbench/packet-filter.nft")
 UNITS = Path("/etc/systemd/system")
@@ -77,22 +76,6 @@ TABLE = "inet rackbench"
 # Without counters, which no two moments have alike.
 LIST = f"nft --stateless list table {TABLE}"
 ROOM = f"table {TABLE}\ndelete table {TABLE}\n"
-
-
-class FilterError(HostError):
-    """The filter cannot be as asked; the text names the thing, the reason and the next step."""
-
-
-def own_session() -> Session | None:
-    """Return the SSH session that this process was started by, or None."""
-    session = ssh_session()
-    return Session(plain(session.peer), session.port) if session else None
-
-
-def plain(peer: str) -> str:
-    """Return an address without its zone, and as IPv4 where it is."""
-    address = ipaddress.ip_address(peer.partition("%")[0])
-    return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def sessions(listing: str) -> set[Session]:
@@ -139,13 +122,13 @@ def bounds(text: str) -> tuple[ipaddress._BaseAddress, ipaddress._BaseAddress]:
     except ValueError as error:
         wrong = str(error)
     if wrong:
-        raise FilterError(
+        raise HostError(
             f"{text!r} is no address, network or range ({wrong}); correct the inventory, which "
             "takes 10.0.0.5, 10.0.0.0/24, 10.0.0.5-10.0.0.9 and IPv6 alike, and no names"
         )
     nobody = low.is_unspecified or low.is_loopback or str(low) == "255.255.255.255"
     if low.is_multicast or (low == high and nobody):
-        raise FilterError(f"{text!r} is the address of no machine; correct the inventory")
+        raise HostError(f"{text!r} is the address of no machine; correct the inventory")
     return low, high
 
 
@@ -213,7 +196,7 @@ def listing_of(rules: str) -> str:
         listed: str = run("unshare", "--net", "sh", "-c", f"nft --file - && {LIST}", stdin=rules)
     except HostError as error:
         told = str(error).partition("failed: ")[2] or str(error)
-        raise FilterError(
+        raise HostError(
             "nftables does not take the rules, and nothing was loaded; correct the inventory's "
             "ports and addresses, or the site's own file that is named (names of interfaces go "
             f"with iifname): {in_their_files(rules, told)}"
@@ -241,11 +224,6 @@ def held() -> str:
     return str(run("sh", "-c", f"{LIST} || true"))
 
 
-def read(path: Path) -> str:
-    """Return the text of a file, or nothing."""
-    return path.read_text() if path.is_file() else ""
-
-
 class Filter:
     """The node's filter on its way from the rules before to the rules asked for."""
 
@@ -260,7 +238,7 @@ class Filter:
 
     def tried(self) -> dict[str, Any]:
         """Load the rules if they are others than before, and let the node go back by itself."""
-        here = own_session()
+        here = ssh_session()
         own = {here.port} if here else set()
         ports = self.params["ssh_ports"] or sorted({*own, *sshd_ports()}) or [22]
         named = self.params["ssh_from"]
@@ -270,7 +248,7 @@ class Filter:
         wanted, now = listing_of(rules), held()
         others = now != wanted
         files = {RULES: rules, **self.units}
-        stale = others or not enabled() or any(read(path) != files[path] for path in files)
+        stale = others or not enabled() or any(text_of(path) != files[path] for path in files)
         answer: dict[str, Any] = {"changed": stale, "pending": False, "rules": rules}
         if not stale:
             return answer
@@ -278,7 +256,7 @@ class Filter:
         out = shut_out(named, here, let_in_now(now, ports), ports) if others else []
         if out:
             if not self.params["shut_out"]:
-                raise FilterError(f"{'; '.join(out)}. Or set packet_filter_shut_out: true")
+                raise HostError(f"{'; '.join(out)}. Or set packet_filter_shut_out: true")
             answer["notes"] += out
         if self.check:
             return answer
@@ -319,7 +297,7 @@ class Filter:
         self.probation.wait(self.params["seconds"])
         former = self.before.read_text().removeprefix(ROOM)
         if held() != former:
-            raise FilterError("the kernel holds neither the rules tried nor those before")
+            raise HostError("the kernel holds neither the rules tried nor those before")
         self.probation.end()
         return {"changed": False, "before": "the filter before" if former else "no filter"}
 

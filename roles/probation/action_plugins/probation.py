@@ -62,16 +62,12 @@ class ActionModule(ActionBase):
         return {**tried, **kept, **warnings_of(tried), "pending": False}
 
     def _seconds(self) -> int:
-        given = self._task.args.get("seconds", 30)
-        try:
-            seconds = int(given)
-        except (TypeError, ValueError):
-            seconds = 0
-        if isinstance(given, bool) or not 1 <= seconds <= 3600:
+        given = str(self._task.args.get("seconds", 30))
+        if not given.isdecimal() or not 1 <= int(given) <= 3600:
             raise AnsibleActionFail(
                 f"{given!r} is no time for a new connection; give 1 to 3600 seconds"
             )
-        return seconds
+        return int(given)
 
     def _module(self, state: str, seconds: int) -> Values:
         given: Values = self._task.args

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 
 @dataclass(frozen=True)
 class Session:
-    """The address a session comes from, as sshd writes it, and the port of this node it uses."""
+    """The address a session comes from, and the port of this node it uses."""
 
     peer: str
     port: int
+
+
+def plain(address: str) -> str:
+    """Return an address without its zone, and as IPv4 where it is."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    return str(getattr(found, "ipv4_mapped", None) or found)
 
 
 def ssh_session() -> Session | None:
@@ -30,6 +38,7 @@ def ssh_session() -> Session | None:
         for variable in variables:
             if variable.startswith(b"SSH_CONNECTION="):
                 peer, _, _, port = variable.decode().partition("=")[2].split()
-                return Session(peer, int(port))
+                with suppress(ValueError):  # sshd writes UNKNOWN where it has no socket
+                    return Session(plain(peer), int(port))
         pid = int(status.partition("\nPPid:")[2].split()[0])
     return None
