@@ -151,12 +151,9 @@ def drop_in_of(root: Path, daemon: Daemon) -> Path:
     Raises OSError where the daemon's own file would not read it.
     """
     own = root / "etc/chrony/chrony.conf"
-    if daemon.unit == "chrony.service" and own.exists():
-        text = own.read_text()
-        if re.search(r"^\s*sourcedir\s+/etc/chrony/sources\.d\s*$", text, re.M):
-            return root / daemon.drop_in
-        if re.search(r"^\s*confdir\s+/etc/chrony/conf\.d\s*$", text, re.M):
-            return root / "etc/chrony/conf.d/rackbench.conf"
+    reads = r"^\s*sourcedir\s+/etc/chrony/sources\.d\s*$"
+    is_chrony = daemon.unit == "chrony.service" and own.exists()
+    if is_chrony and not re.search(reads, own.read_text(), re.M):
         raise OSError(
             "/etc/chrony/chrony.conf reads no drop-in; write `sourcedir /etc/chrony/sources.d`"
             " into it on the node"
@@ -177,10 +174,9 @@ def settle(wait_s: int, is_right: Callable[[], bool]) -> bool:
 def configure(root: Path, daemon: Daemon, servers: list[str], *, check: bool) -> bool:
     """Write or take away the drop-in; whether that changes anything."""
     path = drop_in_of(root, daemon) if servers else None
-    own = {root / one.drop_in for one in DAEMONS} | {root / "etc/chrony/conf.d/rackbench.conf"}
-    stale = [one for one in own if one != path and one.exists()]
     wanted = daemon.text(servers) if path else ""
-    differs = path is not None and (not path.exists() or path.read_text() != wanted)
+    stale = [place for one in DAEMONS if (place := root / one.drop_in) != path and place.exists()]
+    differs = path is not None and host.text_of(path) != wanted
     if not check:
         for one in stale:
             one.unlink()
