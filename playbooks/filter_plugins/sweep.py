@@ -18,9 +18,6 @@ EXAMPLES = r"""
 OF_EVERY_NODE = ("nodes", "sweep_uses")
 """Groups that say nothing of a node's part in the bench."""
 
-NOT_RECORDED = ("packages",)
-"""Items of a fingerprint that are too long to record; `packages_sha256` stands for them."""
-
 Values = Mapping[str, Any]
 
 
@@ -41,7 +38,10 @@ def named(studies: str, profile: str, name: str = "") -> list[dict[str, str]]:
 
 
 def nodes_of(hostvars: Mapping[str, Values], names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return what a run records of these nodes: name, address, groups and fingerprint."""
+    """Return what a run records of these nodes: name, address, groups and fingerprint.
+
+    The list of packages is too long for that; `packages_sha256` stands for it.
+    """
     return [
         {
             "name": name,
@@ -50,7 +50,7 @@ def nodes_of(hostvars: Mapping[str, Values], names: Sequence[str]) -> list[dict[
             **{
                 item: value
                 for item, value in hostvars[name]["fingerprint_taken"]["fingerprint"].items()
-                if item not in NOT_RECORDED
+                if item != "packages"
             },
         }
         for name in names

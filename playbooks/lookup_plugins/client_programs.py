@@ -6,8 +6,8 @@ DOCUMENTATION = r"""
 name: client_programs
 short_description: Packs every client that is a program
 description:
-  - Looks below a directory for directories with a manifest, C(client.yml), and packs all files in
-    each of them. The same files give the same bytes.
+  - Packs all files of each directory in C(playbooks/clients) that has a manifest, C(client.yml).
+    The same files give the same bytes.
   - A client's name is that of its directory. One that no study could name, or with a link that
     leads out of its directory, is refused.
 options:
@@ -16,10 +16,6 @@ options:
     type: list
     elements: path
     required: true
-  clients:
-    description: The directory of such clients.
-    type: path
-    default: C(playbooks/clients)
 """
 
 EXAMPLES = r"""
@@ -122,5 +118,4 @@ class LookupModule(LookupBase):
         self, terms: list[str], variables: dict[str, Any] | None = None, **options: Any
     ) -> list[dict[str, Any]]:
         """Return what was packed into each directory."""
-        clients = Path(options.get("clients", CLIENTS))
-        return [pack(clients, Path(term).expanduser()) for term in terms]
+        return [pack(CLIENTS, Path(term).expanduser()) for term in terms]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -125,13 +125,13 @@ def machine_starts(machines: Sequence[Mapping[str, Any]], broadcast: str) -> lis
 
 def power_packages(machines: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the Debian packages that start these machines."""
-    kinds = {kind for machine in machines for kind in _kinds(machine["power"])}
     tools = {"wake": "wakeonlan", "ipmi": "ipmitool", "redfish": "curl"}
-    return [package for kind, package in tools.items() if kind in kinds]
-
-
-def _kinds(power: Any) -> Iterable[str]:
-    return [power] if isinstance(power, str) else power
+    # `in` finds the word `wake` as well as the key of a mapping.
+    return [
+        package
+        for kind, package in tools.items()
+        if any(kind in machine["power"] for machine in machines)
+    ]
 
 
 class FilterModule:

@@ -15,7 +15,7 @@ FILE = "etc/hostname"
 def steps(root: Path, params: dict[str, Any]) -> Steps:
     """Yield the name, where it is another."""
     wanted, path = params["hostname"], root / FILE
-    was = path.read_text() if path.exists() else ""
+    was = host.text_of(path)
     if wanted and was.strip() != wanted:
         found = {"file": was, "called": socket.gethostname()}
         yield Step(

@@ -36,7 +36,7 @@ def steps(root: Path, params: dict[str, Any]) -> Steps:
     lines += ["NUMAPolicy=bind", f"NUMAMask={numa}"] if numa else []
     texts = {ALL: "\n".join(["[Service]", *lines, ""]), **dict.fromkeys(UNPLACED, NO_PLACEMENT)}
     files = {drop_in(root, unit): text if lines else "" for unit, text in texts.items()}
-    if all((path.read_text() if path.exists() else "") == text for path, text in files.items()):
+    if all(host.text_of(path) == text for path, text in files.items()):
         return
     if host.run(*RUNNING, RUNNER):
         yield Left("placement", "a sweep runs on this node; run site.yml again at its end")

@@ -62,7 +62,7 @@ def write_all(values: Mapping[Any, str]) -> None:
 def at_boot(root: Path, file: str, lines: str) -> Iterator[Step]:
     """Yield the file by which each boot sets what is set now."""
     boot = root / file
-    if lines and (not boot.exists() or boot.read_text() != lines):
+    if lines and host.text_of(boot) != lines:
         yield Step("at boot", "at_boot", {}, partial(host.write, boot, lines))
 
 
