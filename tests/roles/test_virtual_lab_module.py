@@ -160,6 +160,20 @@ def test_the_way_out_is_opened_and_closed_with_forwarding(lab, told, monkeypatch
     assert called[-1] == ("nft", "delete", "table", "ip", "rackbench_two")
 
 
+@pytest.mark.parametrize(("before", "during"), [("128\n", "4096\n"), ("65536\n", "65536\n")])
+def test_instances_of_inotify_are_enough_for_the_lab_and_as_they_were_after_it(
+    lab, monkeypatch, tmp_path, before, during
+):
+    kernel = bridge.kernel
+    monkeypatch.setattr(kernel, "WATCHES", tmp_path / "max_user_instances")
+    kernel.WATCHES.write_text(before)
+    for _ in range(2):
+        kernel.widen_watches(lab)
+        assert kernel.WATCHES.read_text() == during
+    assert kernel.restore(lab, kernel.WATCHES) == (before != during)
+    assert kernel.WATCHES.read_text() == before
+
+
 def test_a_node_has_its_name_address_and_keys_before_it_boots(lab, told, monkeypatch):
     monkeypatch.setattr(host.os, "fchown", lambda *_: None)
     monkeypatch.setattr(tree.os, "chown", lambda *_: None)

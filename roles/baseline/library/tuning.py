@@ -51,7 +51,6 @@ options:
     type: str
   service_numa: {description: The same of the nodes of memory, type: str}
   hostname: {description: What the node is called; empty leaves it, type: str, default: ""}
-  root: {description: Where the node's files begin, type: path, default: /}
 """
 
 EXAMPLES = r"""
@@ -171,11 +170,10 @@ def main() -> None:
             "service_cpus": {},
             "service_numa": {},
             "hostname": {"default": ""},
-            "root": {"type": "path", "default": "/"},
         },
         supports_check_mode=True,
     )
-    root = Path(module.params["root"])
+    root = Path("/")
     if module.params["state"] != "reset" and (refused := cpu_lists.refusals(root, module.params)):
         module.fail_json(msg=f"baseline_{'; baseline_'.join(refused)}")
     if module.params["state"] == "checked":

@@ -357,13 +357,6 @@ def files(patterns: list[str], but: list[str], roles: Roles) -> dict[str, str]:
     }
 
 
-def roles_from(params: dict[str, Any]) -> Roles:
-    """Return the roles of addresses as asked, and of the one that Ansible comes from."""
-    session = ssh_session()
-    control = {session.peer: CONTROL} if session else {}
-    return Roles({**control, **params["roles"]}, params["own"])
-
-
 def unchanging(
     params: Mapping[str, Any], roles: Roles, carrier: Mapping[str, Any]
 ) -> dict[str, object]:
@@ -406,7 +399,8 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    roles = roles_from(module.params)
+    control = {session.peer: CONTROL} if (session := ssh_session()) else {}
+    roles = Roles({**control, **module.params["roles"]}, module.params["own"])
     carrier = link(module.params["address"])
     services = running()
     items: dict[str, object] = {

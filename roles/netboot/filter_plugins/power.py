@@ -106,8 +106,8 @@ def power_commands(
 def _command(
     *argv: str, environment: dict[str, str] | None = None, stdin: str = "", name: str = ""
 ) -> Command:
-    given = {"environment": environment or {}, "stdin": stdin}
-    return {"name": name or argv[0], "argv": list(argv), **given}
+    name = name or argv[0]
+    return {"name": name, "argv": list(argv), "environment": environment or {}, "stdin": stdin}
 
 
 def machine_starts(machines: Sequence[Mapping[str, Any]], broadcast: str) -> list[dict[str, Any]]:

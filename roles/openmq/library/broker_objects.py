@@ -121,14 +121,6 @@ def recorded(record: Path, inputs: str) -> dict[str, dict[str, str]]:
     return queues
 
 
-def store_is_of(store: Path, inputs: str) -> bool:
-    """Return whether the store was made from these inputs."""
-    try:
-        return (store / ".bindings").is_file() and (store / "inputs").read_text() == inputs
-    except OSError:
-        return False
-
-
 def write_store(home: str, store: Path, factory: dict[str, Any], inputs: str) -> None:
     """Write the store next to its place and move it there."""
     store.parent.mkdir(parents=True, exist_ok=True)
@@ -183,7 +175,8 @@ def main() -> None:
         present = set() if planned else broker.queues()
         missing = sorted(set(wanted["queues"]) - present)
         unset = sorted((set(wanted["queues"]) & present) - set(known))
-        stale = not store_is_of(store, inputs)
+        is_whole = (store / ".bindings").is_file()
+        stale = not is_whole or host.text_of(store / "inputs") != inputs
         if not module.check_mode:
             broker.create(missing, given)
             broker.update(unset, given)

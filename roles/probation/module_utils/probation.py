@@ -80,14 +80,6 @@ class Probation:
 
         The block brings the settings into effect; where it fails they are rolled back at once.
         """
-        self._arm(seconds, undo)
-        try:
-            yield
-        except OSError:
-            self.undo_now()
-            raise
-
-    def _arm(self, seconds: int, undo: str) -> None:
         undoing, undone = self._undoing, self._undone
         script = f"mv {self._open} {undoing} && {{ {undo}; }} && mv {undoing} {undone}"
         # fmt: off
@@ -97,6 +89,11 @@ class Probation:
             "/bin/sh", "-c", script)
         # fmt: on
         self._open.touch()
+        try:
+            yield
+        except OSError:
+            self.undo_now()
+            raise
 
     def keep(self) -> None:
         """Decide that the settings stay; a HostError when they were rolled back already."""

@@ -110,9 +110,6 @@ def _step(
     is_last = place == len(groups) - 1
     more = {"group": list(group.trials), "looks": [group.look], "goes_on": not is_last}
 
-    def kernel(setting: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in setting.items() if name.startswith(SYSCTL)}
-
     return {
         "node": dict(group.setting),
         "runs": [{**run, **more}],
@@ -120,7 +117,7 @@ def _step(
         "is_first": before is None,
         "is_last": is_last,
         "sets_link": before is None or before.get("link_mbit") != group.setting.get("link_mbit"),
-        "sets_kernel": before is None or kernel(before) != kernel(group.setting),
+        "sets_kernel": before is None or asked(before, SYSCTL) != asked(group.setting, SYSCTL),
     }
 
 
@@ -159,11 +156,6 @@ def put_off(runs: Sequence[Mapping[str, str]], root: str) -> list[str]:
     return [f"{run}: {reason}" for run, reason in reasons.items()]
 
 
-def looks(results: str) -> list[int]:
-    """Return the numbers of blocks of the interim analyses of a run; 0 alone without any."""
-    return analyses_of(Path(results))
-
-
 def open_ones(results: str, look: int = 0, group: Sequence[str] = ()) -> list[str]:
     """Return the trials of a group, or all, to run now, up to a look.
 
@@ -178,7 +170,7 @@ class FilterModule:
     def filters(self) -> dict[str, Any]:
         """Return the filters by the names that templates use."""
         return {
-            "sweep_looks": looks,
+            "sweep_looks": lambda results: analyses_of(Path(results)),
             "sweep_open": open_ones,
             "sweep_settings": settings,
             "sweep_in_force": in_force,

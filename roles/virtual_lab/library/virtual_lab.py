@@ -78,7 +78,7 @@ def up(lab: Lab, nodes: list[Node], left_out: list[str]) -> tuple[bool, dict[str
     used = [one for one in nodes if one.name not in left_out]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(node.remove, stale))
-        kernel.widen_watches(lab, len(used) - len(node.init_of(used)))
+        kernel.widen_watches(lab)
         changed = [bool(stale), bridge.make_bridge(lab), bridge.set_internet(lab)]
         changed += pool.map(node.bring_up, used)
         list(pool.map(node.await_boot, used))

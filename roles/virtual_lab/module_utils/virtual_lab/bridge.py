@@ -113,8 +113,11 @@ def drop_namespaces() -> None:
 def shape(node: Node) -> bool:
     """Limit the node's link to the lab's rate, in both directions, as a switch port would."""
     lab, changed = node.lab, False
+    # Without the option `-details` tc prints bytes a second.
+    wanted = [lab.link_mbit * 125_000] if lab.link_mbit else []
     for tc, device in ((["tc", "-netns", node.key], "host0"), (["tc"], node.link)):
-        if shaped(host.run(*tc, "-json", "qdisc", "show", "dev", device), lab):
+        queues = json.loads(host.run(*tc, "-json", "qdisc", "show", "dev", device) or "[]")
+        if [row["options"]["rate"] for row in queues if row["kind"] == "tbf"] == wanted:
             continue
         changed = True
         if not lab.link_mbit:
@@ -123,10 +126,3 @@ def shape(node: Node) -> bool:
         rate = ("rate", f"{lab.link_mbit}mbit", "burst", str(lab.link_burst_bytes))
         host.run(*tc, "qdisc", "replace", "dev", device, "root", "tbf", *rate, "latency", "100ms")
     return changed
-
-
-def shaped(listing: str, lab: Lab) -> bool:
-    """Return whether a listing of queueing disciplines already has the lab's rate."""
-    rates = [row["options"]["rate"] for row in json.loads(listing or "[]") if row["kind"] == "tbf"]
-    # Without the option `-details` tc prints bytes a second.
-    return rates == ([lab.link_mbit * 125_000] if lab.link_mbit else [])
