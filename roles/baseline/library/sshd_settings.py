@@ -70,11 +70,6 @@ def reload() -> None:
         time.sleep(0.02)
 
 
-def bound() -> bool:
-    """Return whether something is bound over the file."""
-    return os.path.ismount(SETTINGS)
-
-
 class Settings:
     """The node's sshd on its way from the settings before to those asked for."""
 
@@ -88,7 +83,7 @@ class Settings:
     def tried(self) -> dict[str, Any]:
         """Let sshd work by the settings if they are new, and let it go back by itself."""
         text = self.params["content"].rstrip() + "\n"
-        if bound():
+        if os.path.ismount(SETTINGS):
             self.probation.clear()
         before = text_of(SETTINGS)
         changed = before != text
@@ -134,7 +129,7 @@ class Settings:
     def undone(self) -> dict[str, Any]:
         """Wait until the settings before are there again, and look whether they are."""
         self.probation.wait(self.params["seconds"])
-        if bound() or text_of(SETTINGS) == text_of(self.new):
+        if os.path.ismount(SETTINGS) or text_of(SETTINGS) == text_of(self.new):
             raise HostError(f"{SETTINGS} is not as it was before")
         self.probation.end()
         return {"changed": False, "before": "sshd's settings before"}

@@ -49,7 +49,9 @@ class Roles:
 
     def __init__(self, words: Mapping[str, str], own: Mapping[str, str]) -> None:
         """Take roles by address, and by each of the node's own what it is called."""
-        self._words, self._own = _by_address(words), _by_address(own)
+        roles, self._own = _by_address(words), _by_address(own)
+        # An address of the node's own is called by it where it stands alone, else by its role.
+        self._alone, self._among = roles | self._own, self._own | roles
 
     def neutral(self, text: str) -> str:
         """Return the text with the word for its role in each address' place.
@@ -61,25 +63,18 @@ class Roles:
 
     def _run(self, text: str) -> str:
         addresses = [alone(place) for place in PLACES.findall(text)]
-        known = [a for a in addresses if a in self._words or a in self._own]
+        known = [a for a in addresses if a in self._alone]
         if not known:
             return text
         if len(set(known)) == 1:
-            return PLACES.sub(lambda place: self._word(place[0]), text)
+            return PLACES.sub(lambda place: self._alone.get(alone(place[0]), place[0]), text)
         seen: set[str | None] = set()
         words = []
         for element in ELEMENTS.findall(text):
             address = alone(PLACES.findall(element)[0])
             again = " again" if address in known and address in seen else ""
             seen.add(address)
-            words.append(PLACES.sub(lambda place: self._role(place[0]), element) + again)
+            named = PLACES.sub(lambda place: self._among.get(alone(place[0]), place[0]), element)
+            words.append(named + again)
         own = sorted({self._own[a] for a in known if a in self._own})
         return ", ".join([*sorted(words), *own])
-
-    def _role(self, place: str) -> str:
-        address = alone(place)
-        return self._words.get(address, self._own.get(address, place))
-
-    def _word(self, place: str) -> str:
-        address = alone(place)
-        return self._own.get(address) or self._words.get(address, place)

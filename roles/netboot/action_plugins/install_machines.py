@@ -61,12 +61,9 @@ NEVER_LOADED = (
 
 def usual_seconds(directory: Path) -> float | None:
     """Return how long installs took here before, in the middle; None before the first."""
-    took = [
-        json.loads(file.read_text()).get("took_s")
-        for file in (directory / "machines").glob("*/installed.json")
-    ]
-    known = [seconds for seconds in took if seconds]
-    return statistics.median(known) if known else None
+    files = (directory / "machines").glob("*/installed.json")
+    took = [took for file in files if (took := json.loads(file.read_text()).get("took_s"))]
+    return statistics.median(took) if took else None
 
 
 def line_of(event: dict[str, Any], begun: dict[str, float], usual_s: float | None) -> str:

@@ -66,12 +66,12 @@ ANSWER = re.compile(rf"(?s)\n{BEGIN}\r?\n(.*){END}\s")
 
 
 class ActionModule(ActionBase):
-    """`follow_run`: `results` (here), `hook`, `hook_directory`, `hook_environment` and Terms."""
+    """Follows the runner by way of the task's connection."""
 
     def run(
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Follow until the runner has ended; fails when trials are open and no deadline came."""
+        """Follow until the runner has ended; fails if trials are open and it is not `late`."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         end_with_parent()
         given = self._task.args
@@ -97,13 +97,7 @@ class ActionModule(ActionBase):
             follower.follow()
         except (SweepStoppedError, NodeSilentError, InputError) as error:
             raise AnsibleActionFail(str(error)) from error
-        result.update(
-            changed=follower.pulled > 0,
-            pulled=follower.pulled,
-            not_ok=follower.not_ok,
-            open=follower.missing,
-            late=follower.state.state == "deadline",
-        )
+        result.update(changed=follower.pulled > 0, late=follower.state.state == "deadline")
         return result
 
     def _node(self, command: str) -> bytes:

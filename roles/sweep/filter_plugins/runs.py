@@ -22,22 +22,17 @@ EXAMPLES = r"""
   vars:
     runs: [{study: sort, run: monday-sort}, {study: mtom, run: monday-mtom}]
 
-- name: Show the heaps of single worker programs
-  ansible.builtin.debug:
-    msg: "{{ {'tomcat_heap_mb': 512, 'matrix_worker_heap_mb': 512} | sweep_worker_heaps }}"
-
 - name: Show what is to be run of a run that may stop after 10 blocks
   ansible.builtin.debug:
     msg: "{{ 'results/monday' | sweep_open(10) }}"
   when: 10 in 'results/monday' | sweep_looks
 
-- name: Show the kernel settings that a group of trials asks for
+- name: Show what a group of trials asks for, and what is read to be in force on the nodes
   ansible.builtin.debug:
-    msg: "{{ {'sysctl.vm.swappiness': 10} | sweep_asked('sysctl.') }}"
-
-- name: Show what is read to be in force on the nodes
-  ansible.builtin.debug:
-    msg: "{{ {'rack03': fingerprint_taken} | sweep_in_force({'link_mbit': 100}) }}"
+    msg:
+      - "{{ {'sysctl.vm.swappiness': 10} | sweep_asked('sysctl.') }}"
+      - "{{ {'tomcat_heap_mb': 512, 'matrix_worker_heap_mb': 512} | sweep_worker_heaps }}"
+      - "{{ {'rack03': fingerprint_taken} | sweep_in_force({'link_mbit': 100}) }}"
 
 - name: Stop if trials are deferred
   ansible.builtin.fail:
