@@ -4,6 +4,7 @@ import os
 import subprocess
 
 import pytest
+import yaml
 from loading import ROOT
 from played_nodes import ME, Lab
 
@@ -139,6 +140,22 @@ def test_what_was_held_is_released_by_who_held_it(lab):
 
 
 # Passwords
+
+
+def test_new_passwords_hold_the_lab_also_where_others_made_the_old_ones(lab):
+    ask, *_, release = yaml.safe_load((ROOT / "playbooks/rotate_secrets.yml").read_text())
+    # As validate.yml ends.
+    ask["ansible.builtin.import_playbook"] = str(ROOT / "playbooks/at_work.yml")
+    (lab.directory / "tasks").symlink_to(ROOT / "playbooks/tasks")
+    told, seen = lab.node("client1") / HOLD / "Description", lab.directory / "seen"
+    copy = {"ansible.builtin.copy": {"src": str(told), "dest": str(seen)}}
+    meanwhile = {"hosts": "control", "gather_facts": False, "tasks": [copy]}
+    mark = lab.node("broker1") / "passwords-of"
+    mark.write_text("theirs of ana@laptop:/home/ana/.local/state/rackbench/played/secrets\n")
+    code, said = lab.play(yaml.safe_dump([ask, meanwhile, release]))
+    assert code == 0, said
+    assert seen.read_text().startswith(f"rotate_secrets.yml for {HERE}, process ")
+    assert lab.description("client1", HOLD) == ""
 
 
 def secrets_of(lab, **contents):
