@@ -2,12 +2,14 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
 
 from collect.commands.arguments import Commands, add_fit, command, natural, positive
 from collect.commands.exits import GOOD
 from collect.errors import InputError
+from collect.files import write_bytes
 from collect.run.plan import (
     PlannedTrial,
     is_planned,
@@ -69,6 +71,12 @@ examples:
         action="append",
         help="write plan.jsonl here, once for each study (default: standard output)",
     )
+    parser.add_argument(
+        "--draft",
+        type=Path,
+        metavar="DIRECTORY",
+        help="write what is new to DIRECTORY/RUN/plan.jsonl; a sweep moves it as its trials begin",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -80,6 +88,8 @@ def run(options: argparse.Namespace) -> int:
         )
     if not outputs and len(options.studies) > 1:
         raise InputError("several studies make several plans; give each study one -o")
+    if options.draft and not outputs:
+        raise InputError("a draft needs the name of its run; add -o results/RUN/plan.jsonl")
     plans = [planned(options, *pair) for pair in zip_longest(options.studies, outputs)]
     if not outputs:
         sys.stdout.write(plan_bytes(plans[0]).decode())
@@ -87,18 +97,29 @@ def run(options: argparse.Namespace) -> int:
     for output, trials in zip(outputs, plans, strict=True):
         is_planned(output, trials)  # of all of them, before the first is written
     for output, trials in zip(outputs, plans, strict=True):
-        fresh = write_plan(output, trials)
+        place, fresh = _write(output, trials, options.draft)
         cells = len({trial.factors for trial in trials})
         profiled = sum(trial.profiled for trial in trials)
         captured = sum(trial.captured for trial in trials)
         blocks = max(trial.block for trial in trials if trial.counts)
         print(
-            f"{output}: {len(trials)} trials ({cells} cells x {blocks} blocks"
+            f"{place}: {len(trials)} trials ({cells} cells x {blocks} blocks"
             f"{f' and {profiled} with a profiler' if profiled else ''}"
             f"{f' and {captured} whose packets are kept' if captured else ''}), "
             f"{'written' if fresh else 'unchanged'}"
         )
     return GOOD
+
+
+def _write(output: Path, trials: Sequence[PlannedTrial], drafts: Path | None) -> tuple[Path, bool]:
+    """Write a plan unless it is there; return where it is now and whether it is new."""
+    if drafts is None:
+        return output, write_plan(output, trials)
+    if is_planned(output, trials):
+        return output, False
+    draft = drafts / output.absolute().parent.name / output.name
+    write_bytes(draft, plan_bytes(trials))  # over one whose sweep never began
+    return draft, True
 
 
 def planned(options: argparse.Namespace, name: str, output: Path | None) -> list[PlannedTrial]:

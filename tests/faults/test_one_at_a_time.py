@@ -26,7 +26,7 @@ def test_a_second_sweep_is_refused_and_told_who_holds_the_lab(busy: InterruptedR
     assert refused.code == 2
     assert "run busy" in refused.flat
     assert "since" in refused.flat
-    assert not (busy.lab.player.project.results("second") / "trials").exists()
+    assert not busy.lab.player.project.results("second").exists()
 
 
 @pytest.mark.parametrize(

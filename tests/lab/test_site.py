@@ -93,7 +93,7 @@ def test_a_node_that_differs_is_named_and_no_sweep_begins(
         assert outcome.code != 0
         for item, node in odd_nodes.items():
             assert re.search(rf"{re.escape(item)}\S* +{node} ", outcome.text), outcome.excerpt
-    assert not (lab.player.project.results("odd") / "run.json").exists()
+    assert not lab.player.project.results("odd").exists()
 
 
 def _set_sysctl(lab: Lab, node: str, setting: str) -> None:
@@ -155,7 +155,7 @@ def test_what_is_in_force_is_compared_with_what_was_declared(
         assert f"{OTHER_JDK}/bin/java" in outcome.text
         assert ODD_SSHD in outcome.text
     assert "worker3: sort-worker does not answer" in verified.flat
-    assert not (lab.player.project.results("otherwise") / "run.json").exists()
+    assert not lab.player.project.results("otherwise").exists()
 
 
 def test_site_restarts_services_that_run_otherwise(lab: Lab) -> None:

@@ -1,5 +1,6 @@
 """What a sweep refuses before anything happens: two clients, another lab, other terms."""
 
+import hashlib
 import json
 
 import pytest
@@ -48,12 +49,27 @@ PLAN = """
         name: sweep
         tasks_from: plan
 """
+RECORD = """
+- hosts: control
+  gather_facts: false
+  tasks:
+    - ansible.builtin.include_role:
+        name: sweep
+        tasks_from: record
+      vars:
+        sweep_study: sort
+        sweep_run: monday
+        sweep_provenance: {}
+"""
+
+
+def asked(lab, **extra):
+    extra = {"study": "sort", "run": "monday", "sweep_root": str(lab.directory), **extra}
+    return {"sweep_fit": True, "sweep_free_mb": 1, **extra}
 
 
 def planned(lab, **extra):
-    (lab.directory / ".venv").symlink_to(ROOT / ".venv")
-    extra = {"study": "sort", "run": "monday", "sweep_root": str(lab.directory), **extra}
-    return lab.play(PLAN, **{"sweep_fit": True, "sweep_free_mb": 1, **extra})
+    return lab.play(PLAN, **asked(lab, **extra))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +88,6 @@ def test_a_run_of_another_lab_is_not_gone_on_with_and_both_labs_are_named(lab, c
     assert "this inventory, the lab played" in said
     assert "-e run=NAME" in said
     assert not (directory / "plan.jsonl").exists()
-    (lab.directory / ".venv").unlink()
     assert "was begun on" not in planned(lab, sweep_same_lab=True)[1]
 
 
@@ -87,6 +102,25 @@ def test_a_run_that_recorded_no_nodes_stays_usable(lab):
     (directory / "run.json").write_text('{"nodes": [{"name": "worker1"}]}')
     code, said = planned(lab)
     assert code == 0, said
+
+
+def test_a_run_begins_with_its_first_trials_and_not_with_its_plan(lab):
+    results = lab.directory / "results"
+    for seed in 1, 2:  # the sweep of the first one was refused
+        code, said = planned(lab, sweep_seed=seed)
+        assert code == 0, said
+        assert not (results / "monday").exists()
+    for changed in "changed=2", "changed=0":
+        code, said = lab.play(RECORD, **asked(lab, sweep_seed=2))
+        assert code == 0, said
+        assert changed in said
+    assert [path.name for path in results.iterdir()] == ["monday"]
+    record = json.loads((results / "monday/run.json").read_text())
+    plan = (results / "monday/plan.jsonl").read_bytes()
+    assert (record["seed"], record["plan_sha256"]) == (2, hashlib.sha256(plan).hexdigest())
+    code, said = planned(lab, sweep_seed=1)
+    assert code == 2
+    assert "run monday exists with another plan" in said
 
 
 FREE = """

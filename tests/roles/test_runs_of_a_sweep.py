@@ -95,6 +95,14 @@ def test_a_run_of_several_settings_is_given_group_by_group(plugin, mixed, tmp_pa
     assert not any(step["is_attached"] or step["sets_kernel"] for step in steps[1:])
 
 
+def test_a_run_that_has_not_begun_is_read_from_its_draft(plugin, mixed, tmp_path):
+    every = plugin.settings([mixed], str(tmp_path))
+    drafts = tmp_path / "results/.planned"
+    drafts.mkdir()
+    (tmp_path / "results/mixed").rename(drafts / "mixed")
+    assert plugin.settings([mixed], str(tmp_path), drafts=str(drafts)) == every
+
+
 def test_groups_that_are_sealed_are_not_set_again(plugin, mixed, tmp_path):
     every = plugin.settings([mixed], str(tmp_path))
     seal(tmp_path, every[0]["runs"][0]["group"])

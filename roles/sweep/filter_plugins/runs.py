@@ -44,16 +44,18 @@ EXAMPLES = r"""
 _DEAREST_FIRST = ("collector", "synced", "tomcat_heap_mb", "broker_heap_mb", "link_mbit")
 
 
-def settings(
+def settings(  # noqa: PLR0913 - named where it is called
     runs: Sequence[Mapping[str, str]],
     root: str,
     attached: str = "",
     given: Sequence[str] = (),
     *,
+    drafts: str = "",
     sets_links: bool = True,
 ) -> list[dict[str, Any]]:
     """Return the settings of the nodes in turn, each with the runs that ask for it.
 
+    The plan of a run that has not begun is below `drafts`, in a directory of its name.
     `attached` is the run that the runner is at now, with the trials `given`: its setting comes
     first, and its `is_attached` is true. Else runs keep their order, so far as nodes are set as
     seldom as can be. A run whose trials ask for several settings comes after the others, with a
@@ -65,7 +67,8 @@ def settings(
     mixed: list[dict[str, Any]] = []
     for run in sorted(runs, key=lambda run: run["run"] != attached):
         at_work = run["run"] == attached
-        plan = open_run(str(Path(root) / "results" / run["run"]))
+        home = _place(run["run"], Path(root) / "results", drafts)
+        plan = open_run(str(home))
         if plan.varied:
             if "link_mbit" in plan.varied and not sets_links:
                 raise AnsibleFilterError(
@@ -95,6 +98,12 @@ def settings(
 
 
 _WHOLE = {"is_first": True, "is_last": True, "sets_link": True, "sets_kernel": True}
+
+
+def _place(name: str, results: Path, drafts: str) -> Path:
+    draft = Path(drafts) / name
+    has_begun = (results / name / "plan.jsonl").exists()
+    return draft if drafts and not has_begun else results / name
 
 
 def _step(

@@ -206,6 +206,22 @@ def test_of_several_studies_all_are_planned_or_none(tmp_path, capsys):
     assert alone.read_bytes() == paths[1].read_bytes()
 
 
+def test_a_draft_takes_the_place_of_the_one_before_and_never_of_a_run(tmp_path, capsys):
+    path, drafts = tmp_path / "night" / "plan.jsonl", tmp_path / "drafts"
+    found = []
+    for seed in ("1", "2"):
+        code, said, plan = planned(capsys, path, 5, "--seed", seed, "--draft", str(drafts))
+        assert (code, "written" in said, plan) == (0, True, b"")
+        found.append((drafts / "night" / "plan.jsonl").read_bytes())
+    _, _, plan = planned(capsys, path, 5, "--seed", "1")
+    assert plan == found[0] != found[1]
+    for seed, status in (("1", 0), ("3", 2)):
+        code, said, after = planned(capsys, path, 5, "--seed", seed, "--draft", str(drafts))
+        assert (code, after) == (status, plan), said
+    assert (drafts / "night" / "plan.jsonl").read_bytes() == found[1]
+    assert main(["plan", "sort", "--profile", "demo", "--workers", "5", "--draft", "x"]) == 2
+
+
 @pytest.mark.parametrize(
     ("edit", "part"),
     [
