@@ -19,7 +19,7 @@ import reference_tools
 from aims import GATLING, LAZY, OURS
 from bench_lab import BenchLab
 from by_hand import HandRun, Trial, study
-from open_loop import LEAD_S, ROUNDS, SECONDS, SHARES, THREADS
+from open_loop import ROUNDS, SECONDS, SHARES, THREADS, planned
 from row import Ratio, Row, rate, seconds
 
 WARM_UP_S = 12
@@ -49,7 +49,7 @@ def http(lab: BenchLab) -> list[Row]:
     """The `http` client and Gatling's HTTP, at shares of what wrk gets from the same resource."""
     reference_tools.install(lab)
     rates = shares_of(open_loop.closed(lab))
-    run = planned(lab, "http", {"path": "/byte"}, rates)
+    run = planned(lab, "bench-open-http", "http", rates, {**CONSTANTS, "path": "/byte"})
     url = f"{reference_tools.AXIS}/byte"
     gatling = gatling_with(lab, "Arriving", {"url": url})
     return compared("http", rates, ours_of(run), gatling)
@@ -59,9 +59,9 @@ def jms(lab: BenchLab) -> list[Row]:
     """The kit's JMS client and Gatling's, at shares of what ours reaches in the closed loop."""
     reference_tools.install(lab)
     with reference_tools.echoing(lab):
-        constants = {**JMS_CONSTANTS, "message_bytes": reference_tools.BYTES}
+        constants = {**CONSTANTS, **JMS_CONSTANTS, "message_bytes": reference_tools.BYTES}
         rates = shares_of(jms_capacity(lab, constants))
-        run = planned(lab, JMS_CLIENT, constants, rates)
+        run = planned(lab, f"bench-open-{JMS_CLIENT}", JMS_CLIENT, rates, constants)
         options = {
             **reference_tools.LAB,
             "connections": THREADS,
@@ -82,35 +82,12 @@ def jms_capacity(lab: BenchLab, constants: Mapping[str, object]) -> float:
         "bench-closed-jms",
         JMS_CLIENT,
         factors={"concurrency": [THREADS]},
-        constants={**CONSTANTS, **constants},
+        constants=dict(constants),
         calls=PACE * SECONDS // THREADS,
         warmup=PACE * WARM_UP_S // THREADS,
     )
     run = HandRun.planned(lab, "bench-closed-jms", plan)
     return reference_tools.harness(run, 1, THREADS).calls_per_s
-
-
-def planned(
-    lab: BenchLab, client: str, constants: Mapping[str, object], rates: list[int]
-) -> HandRun:
-    """A trial of ours for each round and rate, of SECONDS."""
-    name = f"bench-open-{client}"
-    where = [
-        {"cells": {"rate": each}, "calls": max(1, each * SECONDS // THREADS)} for each in rates
-    ]
-    plan = study(
-        name,
-        client,
-        factors={"rate": rates},
-        domains={},
-        constants={**CONSTANTS, **constants},
-        arrival={"rate": "rate", "spacing": "even", "lead_s": LEAD_S},
-        threads=THREADS,
-        warmup=500,
-        replicates=ROUNDS,
-        where=where,
-    )
-    return HandRun.planned(lab, name, plan)
 
 
 def ours_of(run: HandRun) -> Tool:

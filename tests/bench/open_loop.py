@@ -27,6 +27,7 @@ SHARES = (0.2, 0.5, 0.8)
 NOOP_RATE = 1000
 LEAD_S = 2
 OURS, VEGETA = "http", "vegeta"
+CONSTANTS: Mapping[str, object] = {"client_heap_mb": 256, "path": "/byte"}
 PINNED = Path(__file__).parent / "vegeta"
 
 
@@ -60,7 +61,7 @@ def closed(lab: BenchLab) -> float:
 
 def lateness(lab: BenchLab) -> list[Row]:
     """A client that does nothing, at 1 000 calls a second."""
-    run = planned(lab, "bench-late", "noop", [NOOP_RATE])
+    run = planned(lab, "bench-late", "noop", [NOOP_RATE], CONSTANTS)
     late = [
         trial.record["arrival"]["late_p99_ns"] / 1e9 for trial in ran(run, range(1, ROUNDS + 1))
     ]
@@ -73,7 +74,8 @@ def beside_vegeta(lab: BenchLab) -> list[Row]:
     install(lab)
     capacity = closed(lab)
     rates = [round(share * capacity) for share in SHARES]
-    run = planned(lab, "bench-open", {"factor": "tool", OURS: "http", VEGETA: "vegeta"}, rates)
+    clients = {"factor": "tool", OURS: "http", VEGETA: "vegeta"}
+    run = planned(lab, "bench-open", clients, rates, CONSTANTS)
     found: dict[tuple[str, int], list[tuple[Sent, Sent]]] = defaultdict(list)
     for block in range(1, ROUNDS + 1):
         for offered in rates:
@@ -110,22 +112,28 @@ def compared(
 
 
 def planned(
-    lab: BenchLab, name: str, clients: str | Mapping[str, str], rates: list[int]
+    lab: BenchLab,
+    name: str,
+    clients: str | Mapping[str, str],
+    rates: list[int],
+    constants: Mapping[str, object],
 ) -> HandRun:
     """A trial a round, tool and rate, each of SECONDS; vegeta's lead is among its calls."""
-    tools = [OURS] if isinstance(clients, str) else [OURS, VEGETA]
+    tools = [] if isinstance(clients, str) else [tool for tool in clients if tool != "factor"]
+    cells: list[dict[str, object]] = [{"tool": tool} for tool in tools] or [{}]
+    factors: dict[str, object] = {"tool": tools} if tools else {}
     where = [
-        {"cells": {"tool": tool, "rate": each}, "calls": max(1, each * long // THREADS)}
-        for tool in tools
+        {"cells": {**cell, "rate": each}, "calls": max(1, each * long // THREADS)}
+        for cell in cells
         for each in rates
-        for long in [SECONDS + (LEAD_S if tool == VEGETA else 0)]
+        for long in [SECONDS + (LEAD_S if cell.get("tool") == VEGETA else 0)]
     ]
     plan = study(
         name,
         clients,
-        factors={"tool": tools, "rate": rates},
+        factors={**factors, "rate": rates},
         domains={},
-        constants={"client_heap_mb": 256, "path": "/byte"},
+        constants=dict(constants),
         arrival={"rate": "rate", "spacing": "even", "lead_s": LEAD_S},
         threads=THREADS,
         warmup=500,
