@@ -8,26 +8,18 @@ import sys
 import time
 from pathlib import Path
 
-WRK = """Running 1s test @ {url}
-  2 threads and 2 connections
-  Thread Stats   Avg      Stdev     Max   +/- Stdev
-    Latency   635.00us  120.00us   2.50ms   93.69%
-    Req/Sec     3.10k   100.00     3.30k    70.00%
-  Latency Distribution
-     50%  600.00us
-     75%  650.00us
-     90%  700.00us
-     99%    1.20ms
-  6300 requests in 1.00s, 1.20MB read
-Requests/sec:   6299.50
-Transfer/sec:      1.20MB
+WRK = """  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency     1.00ms    0.50ms   3.00ms   90.00%
+  10 requests in 1.00s, 1.00KB read
+Requests/sec:     10.00
 """
+"""The lines that the form `wrk` reads; RunnerProgramTest has the whole of a recorded output."""
 
 
 def wrk(arguments):
     assert arguments[:3] == ["--threads=2", "--connections=2", "--duration=1s"], arguments
     assert arguments[-1].endswith("/byte"), arguments
-    print(WRK.format(url=arguments[-1]), end="")
+    print(WRK, end="")
 
 
 def vegeta(arguments):
