@@ -5,11 +5,12 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
+import yaml
 from made_up_studies import changed
 
 from collect.errors import InputError
 from collect.run.plan import make_plan, plan_bytes
-from collect.run.setting import SYSCTLS, setting_key, setting_of
+from collect.run.setting import COLLECTORS, PROGRAMS, SYSCTLS, setting_key, setting_of
 from collect.run.study import parse_study
 
 FACTORS = {"transport": ["soap", "jms"], "servers": [1], "integers": [500]}
@@ -109,6 +110,12 @@ def test_a_heap_of_the_client_that_names_no_factor_is_refused():
 def test_what_a_study_may_set_of_the_kernel_is_recorded_of_the_nodes():
     text = Path("roles/fingerprint/defaults/main.yml").read_text()
     assert all(f"  - {name}\n" in text for name in SYSCTLS)
+
+
+def test_collectors_and_worker_programs_are_those_of_the_nodes():
+    bench = yaml.safe_load(Path("playbooks/vars/bench.yml").read_text())
+    assert bench["bench_collectors"] == COLLECTORS
+    assert {program["name"] for program in bench["worker_programs_list"]} == {*PROGRAMS}
 
 
 def test_a_setting_has_one_text():
