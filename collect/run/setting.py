@@ -26,6 +26,8 @@ _NUMBERS = {"link_mbit": "Mbit/s", "tomcat_threads": "threads"}
 OPTIONS = "server_jvm_options"
 _WITH_OPTIONS = ("tomcat", "broker", "workers")
 SYSCTL = "sysctl."
+OF_SERVICES = frozenset({*_OF_KINDS, "collector", "synced", "tomcat_threads", OPTIONS})
+"""The settings that services declare in their roles; a heap of one program as that of all."""
 PROGRAMS = ("sort-worker", "matrix-worker", "hello-listener", "tcp-server")
 """The worker programs of the kit, which have heaps and options of their own."""
 SYSCTLS = frozenset(
@@ -86,6 +88,25 @@ def worker_heaps(node: Mapping[str, Setting]) -> dict[str, Setting]:
         for name, value in node.items()
         if name.endswith(HEAP) and name not in _OF_KINDS
     }
+
+
+def not_understood(node: Mapping[str, Setting], served: Mapping[str, Collection[str]]) -> list[str]:
+    """Return the settings of services that no service takes; they would have no effect.
+
+    `served` has the names of the settings that each service of a lab declares.
+    """
+    known: set[str] = set()
+    for service, declared in served.items():
+        known.update(declared)
+        if "worker_heap_mb" in declared:
+            known.add(f"{service.replace('-', '_')}{HEAP}")
+        if OPTIONS in declared:
+            known.add(f"{OPTIONS}.{service if service in _WITH_OPTIONS else 'workers'}")
+    return sorted(name for name in node if _is_of_services(name) and name not in known)
+
+
+def _is_of_services(name: str) -> bool:
+    return name in OF_SERVICES or name.endswith(HEAP) or name.startswith(f"{OPTIONS}.")
 
 
 def flat_node(node: Mapping[str, Any]) -> dict[str, Setting]:

@@ -7,6 +7,8 @@ from loading import ROOT
 from new_server import LISTED, write_role
 from node_variables import of_nodes
 
+from collect.run.setting import OF_SERVICES
+
 SHOWN = {
     "lab": "runner_lab",
     "ports": "packet_filter_ports",
@@ -73,6 +75,12 @@ def test_lab_json_has_what_the_kits_roles_declare(without):
     (service,) = broker["services"].values()
     assert service["group"] == "broker"
     assert broker["jndi_url"] == "file:///etc/rackbench/jndi"
+
+
+def test_services_declare_the_settings_that_studies_may_set_of_them(without):
+    nodes = without["rack01"]["lab"]["endpoints"].values()
+    services = [service for node in nodes for service in node["services"].values()]
+    assert {name for service in services for name in service["settings"]} == OF_SERVICES
 
 
 def test_every_port_that_is_opened_is_asked_about(without):

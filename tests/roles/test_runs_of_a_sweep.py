@@ -141,6 +141,15 @@ def test_a_link_that_varies_is_refused_where_nobody_sets_it(plugin, mixed, tmp_p
         plugin.settings([mixed], str(tmp_path), sets_links=False)
 
 
+def test_a_setting_that_no_service_takes_is_refused(plugin, mixed, runs, tmp_path):
+    services = {"broker": {"settings": ["broker_heap_mb", "collector"]}}
+    lab = {"endpoints": {"rack03": {"services": services}}}
+    asked = plugin.settings([mixed], str(tmp_path))
+    assert plugin.understood(asked, lab) is asked
+    with pytest.raises(AnsibleFilterError, match="demo-sort, demo-overhead: no service"):
+        plugin.understood(plugin.settings(runs, str(tmp_path)), lab)
+
+
 def test_no_group_goes_beyond_an_interim_analysis(plugin, tmp_path):
     factors = {"transport": ["soap"], "servers": [1], "integers": [500], "rate": [10, 100]}
     stop = {"half_width": 0.1, "looks": [2, 3]}

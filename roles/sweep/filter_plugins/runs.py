@@ -10,7 +10,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from collect.run.directory import open_run
-from collect.run.setting import SYSCTL, setting_key, setting_of, worker_heaps
+from collect.run.setting import SYSCTL, not_understood, setting_key, setting_of, worker_heaps
 from collect.sweep.groups import Group, groups_to_run
 from collect.sweep.interim import analyses_of, open_trials
 from collect.sweep.state import RunnerState
@@ -21,6 +21,10 @@ EXAMPLES = r"""
     msg: "{{ runs | sweep_settings('/home/me/rackbench') | length }}"
   vars:
     runs: [{study: sort, run: monday-sort}, {study: mtom, run: monday-mtom}]
+
+- name: Refuse settings that no service takes
+  ansible.builtin.debug:
+    msg: "{{ runs | sweep_settings('/home/me/rackbench') | sweep_understood(runner_lab) | length }}"
 
 - name: Show what is to be run of a run that may stop after 10 blocks
   ansible.builtin.debug:
@@ -106,6 +110,25 @@ def _place(name: str, results: Path, drafts: str) -> Path:
     return draft if drafts and not has_begun else results / name
 
 
+def understood(ordered: list[dict[str, Any]], lab: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the settings as they are, if services of the lab take all that is theirs.
+
+    `lab` is as in lab.json. Raises AnsibleFilterError.
+    """
+    served: dict[str, set[str]] = {}
+    for node in lab["endpoints"].values():
+        for name, service in node["services"].items():
+            served.setdefault(name, set()).update(service["settings"])
+    for setting in ordered:
+        if names := not_understood(setting["node"], served):
+            named = ", ".join(run["run"] for run in setting["runs"])
+            raise AnsibleFilterError(
+                f"{named}: no service of this lab takes {', '.join(names)}; take it out of "
+                "the study, or declare it under `settings` in the role that serves it."
+            )
+    return ordered
+
+
 def _step(
     run: Mapping[str, str], groups: Sequence[Group], place: int, is_attached: bool
 ) -> dict[str, Any]:
@@ -177,6 +200,7 @@ class FilterModule:
             "sweep_looks": lambda results: analyses_of(Path(results)),
             "sweep_open": open_ones,
             "sweep_settings": settings,
+            "sweep_understood": understood,
             "sweep_in_force": in_force,
             "sweep_asked": asked,
             "sweep_put_off": put_off,

@@ -10,7 +10,14 @@ from made_up_studies import changed
 
 from collect.errors import InputError
 from collect.run.plan import make_plan, plan_bytes
-from collect.run.setting import COLLECTORS, PROGRAMS, SYSCTLS, setting_key, setting_of
+from collect.run.setting import (
+    COLLECTORS,
+    PROGRAMS,
+    SYSCTLS,
+    not_understood,
+    setting_key,
+    setting_of,
+)
 from collect.run.study import parse_study
 
 FACTORS = {"transport": ["soap", "jms"], "servers": [1], "integers": [500]}
@@ -116,6 +123,19 @@ def test_collectors_and_worker_programs_are_those_of_the_nodes():
     bench = yaml.safe_load(Path("playbooks/vars/bench.yml").read_text())
     assert bench["bench_collectors"] == COLLECTORS
     assert {program["name"] for program in bench["worker_programs_list"]} == {*PROGRAMS}
+
+
+def test_a_setting_that_no_service_declares_is_found():
+    served = {
+        "tomcat": ["tomcat_heap_mb", "server_jvm_options"],
+        "sort-worker": ["worker_heap_mb"],
+        "parrot": ["parrot_heap_mb"],
+    }
+    taken = ("tomcat_heap_mb", "server_jvm_options.tomcat", "sort_worker_heap_mb", "parrot_heap_mb")
+    of_nodes = ("link_mbit", "sysctl.vm.swappiness", "jdk")
+    missed = ("broker_heap_mb", "collector", "hello_listener_heap_mb", "server_jvm_options.workers")
+    node = dict.fromkeys((*taken, *of_nodes, *missed), 64)
+    assert not_understood(node, served) == list(missed)
 
 
 def test_a_setting_has_one_text():
