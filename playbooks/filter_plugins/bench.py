@@ -12,6 +12,7 @@ EXAMPLES = r"""
     msg:
       - "{{ 'rack-03' | queue_of('matrix') }}"  # matrix.rack_2d03
       - "{{ hostvars | served_by({'workers': ['rack-03']}, {'workers': ['tomcat']}) }}"
+      - "{{ hostvars['rack-03'] | archives_of({'workers': ['tomcat']}) }}"
 """
 
 
@@ -51,9 +52,28 @@ def served_by(
     }
 
 
+def archives_of(
+    known: Mapping[str, Any], servers: Mapping[str, Sequence[str]]
+) -> dict[str, list[dict[str, Any]]]:
+    """Return the archives that roles declare among `directories`, by group, for the fingerprint.
+
+    `known` are the variables of any node, and `servers` names the roles of each group.
+    """
+    return {
+        group: [
+            {key: place[key] for key in ("directory", "archive", "strip") if key in place}
+            for role in roles
+            for service in known[f"{role}_serves"]
+            for place in service.get("directories", ())
+            if not isinstance(place, str)
+        ]
+        for group, roles in servers.items()
+    }
+
+
 class FilterModule:
     """The filters of playbooks/vars/bench.yml."""
 
     def filters(self) -> dict[str, Any]:
         """Return the filters by the names that templates use."""
-        return {"queue_of": queue_of, "served_by": served_by}
+        return {"queue_of": queue_of, "served_by": served_by, "archives_of": archives_of}

@@ -1,5 +1,6 @@
 """What roles declare to serve, and a server more: the one of docs/guides/add-a-server.md."""
 
+import json
 import shutil
 
 import pytest
@@ -9,6 +10,9 @@ from node_variables import of_nodes
 
 from collect.run.setting import OF_SERVICES
 
+UNPACKED = {"directory": "/opt/rackbench/parrot-0123456789ab", "archive": "/srv/parrot.zip"}
+# As the role `unpack` takes it, and a directory that comes from no archive.
+DIRECTORIES = [{**UNPACKED, "group": "parrot"}, "/opt/rackbench/parrot"]
 SHOWN = {
     "lab": "runner_lab",
     "ports": "packet_filter_ports",
@@ -20,6 +24,7 @@ SHOWN = {
     "heaps": "bench_heaps_mb",
     "accounts": "baseline_accounts",
     "more": "bench_more_here",
+    "archives": "bench_all_archives",
 }
 
 
@@ -37,6 +42,8 @@ def project(directory, *, with_server):
     (dist / "SHA256SUMS").write_text("".join(sums))
     if with_server:
         write_role(directory)
+        with (directory / "roles/parrot/vars/serves.yml").open("a") as file:
+            file.write(f"    directories: {json.dumps(DIRECTORIES)}\n")
         with (directory / "inventory/group_vars/all/lab.yml").open("a") as file:
             file.write(LISTED)
     return directory
@@ -116,3 +123,10 @@ def test_a_server_more_is_declared_where_it_runs_and_known_to_the_client(without
     for node in lab["groups"]["workers"]:
         del lab["endpoints"][node]["services"]["parrot"]
     assert lab == without["rack01"]["lab"]
+
+
+def test_an_archive_that_a_server_more_declares_is_compared_on_its_nodes(without, with_server):
+    for node, told in with_server.items():
+        of_kit, with_more = without[node]["archives"], told["archives"]
+        assert with_more["workers"][len(of_kit["workers"]) :] == [UNPACKED]
+        assert len(with_more["broker"]) == len(of_kit["broker"])

@@ -125,6 +125,9 @@ def of_jvm(force, running, **changes):
 
 def test_a_jvm_that_runs_as_its_unit_and_the_inventory_say_has_no_row(force, node):
     assert of_jvm(force, node()) == []
+    archive = {"directory": "/opt/rackbench/tomcat-ab", "archive": "dist/tomcat.tar.gz"}
+    declared = [archive, "/opt/rackbench/axis-cd"]
+    assert of_jvm(force, node(), directories=declared) == []
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,8 @@ def of_jvm(service: Mapping[str, Any], jvm: Jvm | None) -> Iterator[Row]:
     wanted = dict.fromkeys([f"-Xms{heap}m", f"-Xmx{heap}m", *service["options"], *own])
     yield from several(f"jvms {unit} flags", jvm.flags, list(wanted))
     yield from one(f"jvms {unit} executable", jvm.executable, java())
-    yield from several(f"jvms {unit} directories", jvm.directories, service["directories"])
+    places = [one if isinstance(one, str) else one["directory"] for one in service["directories"]]
+    yield from several(f"jvms {unit} directories", jvm.directories, places)
 
 
 def of_packet_filter(file: str) -> Iterator[Row]:
