@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -12,6 +13,9 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.rackbench.harness.trial.BadInput;
 import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.LabFile;
@@ -57,27 +61,21 @@ class ServingNodesTest {
     return PlannedTrial.of(line, "plan.jsonl:1");
   }
 
-  @Test
-  void aServiceIsSoughtOnTheNodesOfItsGroup() throws IOException {
-    ServingNodes nodes = new ServingNodes(lab(ENDPOINTS));
-    assertEquals(
-        List.of(
-            new ServingNode("one", "192.0.2.1", List.of("broker")),
-            new ServingNode("two", "192.0.2.2", List.of("tomcat")),
-            new ServingNode("three", "192.0.2.3", List.of("store"))),
-        nodes.of(trial("needs", List.of("tomcat", "broker", "store"), "shift", 1)));
-    assertTrue(nodes.isOfBroker("broker"));
-    assertFalse(nodes.isOfBroker("tomcat"));
+  private static List<Arguments> filesWithNeeds() {
+    ServingNode one = new ServingNode("one", "192.0.2.1", List.of("broker"));
+    ServingNode two = new ServingNode("two", "192.0.2.2", List.of("tomcat"));
+    ServingNode three = new ServingNode("three", "192.0.2.3", List.of("store"));
+    return List.of(
+        arguments(ENDPOINTS, List.of("tomcat", "broker", "store"), List.of(one, two, three)),
+        arguments(EARLIER, List.of("tomcat", "broker"), List.of(one, two)));
   }
 
-  @Test
-  void aFileOfAnEarlierVersionTellsTheSame() throws IOException {
-    ServingNodes nodes = new ServingNodes(lab(EARLIER));
-    assertEquals(
-        List.of(
-            new ServingNode("one", "192.0.2.1", List.of("broker")),
-            new ServingNode("two", "192.0.2.2", List.of("tomcat"))),
-        nodes.of(trial("needs", List.of("tomcat", "broker"), "shift", 1)));
+  @ParameterizedTest
+  @MethodSource("filesWithNeeds")
+  void aServiceIsSoughtOnTheNodesOfItsGroup(
+      String file, List<String> needs, List<ServingNode> expected) throws IOException {
+    ServingNodes nodes = new ServingNodes(lab(file));
+    assertEquals(expected, nodes.of(trial("needs", needs, "shift", 1)));
     assertTrue(nodes.isOfBroker("broker"));
     assertFalse(nodes.isOfBroker("tomcat"));
   }
