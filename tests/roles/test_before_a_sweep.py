@@ -4,6 +4,7 @@ import hashlib
 import json
 
 import pytest
+import yaml
 from loading import ROOT
 from played_nodes import ADDRESSES, GROUPS, ME, Lab
 
@@ -153,3 +154,40 @@ def test_a_running_sweep_takes_no_other_deadline_or_nodes(lab, extra, is_refused
     refusal = "client1 runs monday already, until 2026-11-27T05:30:00Z and without worker1"
     assert (refusal in said) == is_refused, said
     assert (f"systemctl stop {RUNNER}" in said) == is_refused
+
+
+# As many zeros as a checksum has, of what `make build` would build.
+BUILT = ("axis.war", "mtom.war", "tomcat.tar.gz", "openmq.zip", "workers.tar.gz")
+MANIFEST = dict.fromkeys((*BUILT, "harness.tar.gz", "clients.tar.gz"), "0" * 64)
+
+
+def heaps_asked(lab, *nodes):
+    """Ask on nodes of 2000 MiB for these settings, by the sweep's own task."""
+    plays = yaml.safe_load((ROOT / "playbooks/sweep.yml").read_text())
+    (sweep,) = [play for play in plays if play["name"] == "Sweep"]
+    (task,) = [task for task in sweep["tasks"] if task["name"].startswith("Refuse heaps")]
+    known = {
+        "validate_answer": {"stdout": "free-mb 9000\nmemory-mb 2000\n"},
+        "sweep_settings": [{"node": node} for node in nodes],
+    }
+    before = [
+        # For its filters.
+        {"ansible.builtin.import_role": {"name": "sweep", "tasks_from": "record"}, "when": False},
+        {"ansible.builtin.group_by": {"key": "sweep_uses"}},
+        {"ansible.builtin.set_fact": known},
+    ]
+    text = [
+        {"hosts": "nodes", "gather_facts": False, "tasks": before},
+        {**sweep, "tasks": [task]},
+    ]
+    return lab.play(yaml.safe_dump(text), rackbench_manifest=MANIFEST)
+
+
+def test_a_heap_too_large_for_a_node_is_refused_before_the_first_group(lab):
+    code, said = heaps_asked(lab, {"tomcat_heap_mb": 64}, {"sort_worker_heap_mb": 512})
+    assert code == 0, said
+    code, said = heaps_asked(lab, {"link_mbit": 10}, {"tomcat_heap_mb": 4096, "worker_heap_mb": 64})
+    assert code == 2
+    for worker in GROUPS["workers"]:
+        assert f"{worker} has 2000 MiB of memory, and its services take 4802: heaps of 4096" in said
+    assert "broker1 has 2000" not in said
