@@ -113,10 +113,11 @@ OF_LINK: dict[str, dict[str, Any]] = {
         "factors": [
             {
                 "transport": ["soap", "jms"],
-                "link_mbit": [10, 100],
+                "link_mbit": links,
                 "integers": [500],
-                "heap": [64, 96],
+                "heap": [heap],
             }
+            for links, heap in (([10, 100], 64), ([100], 96))
         ],
         "node": {"tomcat_heap_mb": "heap"},
         "replicates": 2,
@@ -146,7 +147,8 @@ OF_LOAD: dict[str, dict[str, Any]] = {
     "interrupted": {
         "factors": {"servers": [1], "integers": [300]},
         "arrival": {"rate": {"from": 20, "to": 40, "steps": 2}, "spacing": "poisson", "lead_s": 1},
-        "replicates": 3,
+        "restart": "none",
+        "replicates": 2,
         "calls": 5,
         "warmup": 10,
         "timeout_s": 120,
