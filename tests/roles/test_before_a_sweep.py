@@ -156,6 +156,39 @@ def test_a_running_sweep_takes_no_other_deadline_or_nodes(lab, extra, is_refused
     assert (f"systemctl stop {RUNNER}" in said) == is_refused
 
 
+TAKEN = ["broker_heap_mb", "collector", "tomcat_heap_mb", "worker_heap_mb"]
+
+
+def freed(lab, **extra):
+    """Ask a client that is provisioned for this lab and keeps its runs in the lab's directory."""
+    services = {"all": {"settings": TAKEN}}
+    known = {
+        "__sweep_missing": [],
+        "__sweep_runs": str(lab.directory / "runs"),
+        "sweep_lab": {"endpoints": {"worker1": {"services": services}}},
+    }
+    return lab.play(FREE, **asked(lab, **known, **extra))
+
+
+def test_a_client_without_room_or_with_another_plan_is_refused_before_the_run_begins(lab):
+    code, said = planned(lab)
+    assert code == 0, said
+    draft = lab.directory / "results/.planned/monday/plan.jsonl"
+    there = lab.directory / "runs/monday/plan.jsonl"
+    there.parent.mkdir(parents=True)
+    there.write_bytes(draft.read_bytes())
+    code, said = freed(lab)
+    assert code == 0, said
+    code, said = freed(lab, sweep_free_mb=10**9)
+    assert code == 2
+    assert "where sealed trials wait, and a sweep asks for 1000000000; make room there" in said
+    there.write_text("other\n")
+    code, said = freed(lab)
+    assert code == 2
+    assert "client1 has a run monday of another plan" in said
+    assert not (lab.directory / "results/monday").exists()
+
+
 # As many zeros as a checksum has, of what `make build` would build.
 BUILT = ("axis.war", "mtom.war", "tomcat.tar.gz", "openmq.zip", "workers.tar.gz")
 MANIFEST = dict.fromkeys((*BUILT, "harness.tar.gz", "clients.tar.gz"), "0" * 64)
