@@ -72,6 +72,16 @@ def test_the_daemon_that_is_there_gets_a_drop_in(clock, tmp_path, daemon, path, 
     assert (tmp_path / "etc/chrony/chrony.conf").read_text() == DEBIAN_CHRONY
 
 
+def test_a_drop_in_of_an_earlier_version_is_removed(clock, tmp_path):
+    former = tmp_path / "etc/chrony/conf.d/rackbench.conf"
+    former.parent.mkdir(parents=True)
+    former.write_text("server 10.0.0.9 iburst prefer\n")
+    (tmp_path / "etc/chrony/chrony.conf").write_text(DEBIAN_CHRONY)
+    assert clock.configure(tmp_path, clock.DAEMONS[CHRONY], ["10.0.0.1"], check=False)
+    assert not former.exists()
+    assert (tmp_path / "etc/chrony/sources.d/rackbench.sources").exists()
+
+
 def test_a_chrony_that_reads_no_drop_in_is_told_with_the_line_to_write(clock, tmp_path):
     (tmp_path / "etc/chrony").mkdir(parents=True)
     (tmp_path / "etc/chrony/chrony.conf").write_text("pool pool.lab iburst\n")

@@ -145,6 +145,10 @@ def refusal(server: str) -> str:
     return f"{server} does not answer on UDP port {NTP_PORT}"
 
 
+FORMER = "etc/chrony/conf.d/rackbench.conf"
+"""Where an earlier version wrote on a node whose chrony reads no `sources.d`."""
+
+
 def drop_in_of(root: Path, daemon: Daemon) -> Path:
     """Return where the drop-in goes.
 
@@ -175,7 +179,8 @@ def configure(root: Path, daemon: Daemon, servers: list[str], *, check: bool) ->
     """Write or take away the drop-in; whether that changes anything."""
     path = drop_in_of(root, daemon) if servers else None
     wanted = daemon.text(servers) if path else ""
-    stale = [place for one in DAEMONS if (place := root / one.drop_in) != path and place.exists()]
+    drop_ins = [root / FORMER, *(root / one.drop_in for one in DAEMONS)]
+    stale = [place for place in drop_ins if place != path and place.exists()]
     differs = path is not None and host.text_of(path) != wanted
     if not check:
         for one in stale:
