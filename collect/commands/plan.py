@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from collect.run.plan import (
     make_plan,
     plan_bytes,
     workers_to_fit,
-    write_plan,
 )
 from collect.run.study import find_study, load_study
 
@@ -94,10 +92,14 @@ def run(options: argparse.Namespace) -> int:
     if not outputs:
         sys.stdout.write(plan_bytes(plans[0]).decode())
         return GOOD
-    for output, trials in zip(outputs, plans, strict=True):
-        is_planned(output, trials)  # of all of them, before the first is written
-    for output, trials in zip(outputs, plans, strict=True):
-        place, fresh = _write(output, trials, options.draft)
+    # All are compared before the first is written.
+    are_new = [not is_planned(*pair) for pair in zip(outputs, plans, strict=True)]
+    for output, trials, is_new in zip(outputs, plans, are_new, strict=True):
+        place = output
+        if is_new and options.draft:
+            place = options.draft / output.absolute().parent.name / output.name
+        if is_new:
+            write_bytes(place, plan_bytes(trials))
         cells = len({trial.factors for trial in trials})
         profiled = sum(trial.profiled for trial in trials)
         captured = sum(trial.captured for trial in trials)
@@ -106,20 +108,9 @@ def run(options: argparse.Namespace) -> int:
             f"{place}: {len(trials)} trials ({cells} cells x {blocks} blocks"
             f"{f' and {profiled} with a profiler' if profiled else ''}"
             f"{f' and {captured} whose packets are kept' if captured else ''}), "
-            f"{'written' if fresh else 'unchanged'}"
+            f"{'written' if is_new else 'unchanged'}"
         )
     return GOOD
-
-
-def _write(output: Path, trials: Sequence[PlannedTrial], drafts: Path | None) -> tuple[Path, bool]:
-    """Write a plan unless it is there; return where it is now and whether it is new."""
-    if drafts is None:
-        return output, write_plan(output, trials)
-    if is_planned(output, trials):
-        return output, False
-    draft = drafts / output.absolute().parent.name / output.name
-    write_bytes(draft, plan_bytes(trials))  # over one whose sweep never began
-    return draft, True
 
 
 def planned(options: argparse.Namespace, name: str, output: Path | None) -> list[PlannedTrial]:
