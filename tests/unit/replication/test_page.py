@@ -173,6 +173,19 @@ def test_the_claims_of_binding_come_from_its_trials():
         assert float(row["measured"]) == pytest.approx(ratio, rel=1e-6)
 
 
+def ratio_of(trials, factor, slow, fast, level):
+    """The ratio of two levels of a factor, one a block, and the ends of its interval."""
+    times = trials.pivot(index="block", columns=factor, values="mean_ms")
+    logs = np.log(times[slow] / times[fast])
+    ends = stats.t.interval(level, len(logs) - 1, logs.mean(), stats.sem(logs))
+    return np.exp([logs.mean(), *ends])
+
+
+def judged_in(row):
+    """The ratio that a claim was judged by, and the ends of its interval."""
+    return [float(row[name]) for name in ("measured", "ci95_low", "ci95_high")]
+
+
 def test_the_ratios_of_mtom_come_from_its_trials():
     page = MTOM.with_suffix(".md").read_text(encoding="utf-8")
     level = float(re.search(r"one of ([\d.]+) %", page)[1]) / 100  # it pays for interim analyses
@@ -183,11 +196,8 @@ def test_the_ratios_of_mtom_come_from_its_trials():
         ("inline / MTOM at 192 KiB", "196608", "inline", "mtom"),
     ):
         times = trials[trials["payload_bytes"] == size]
-        times = times.pivot(index="block", columns="encoding", values="mean_ms")
-        logs = np.log(times[slow] / times[fast])
-        ends = stats.t.interval(level, len(logs) - 1, logs.mean(), stats.sem(logs))
-        found = [float(judged[number][name]) for name in ("measured", "ci95_low", "ci95_high")]
-        assert found == pytest.approx(np.exp([logs.mean(), *ends]), rel=1e-4)
+        wanted = ratio_of(times, "encoding", slow, fast, level)
+        assert judged_in(judged[number]) == pytest.approx(wanted, rel=1e-4)
 
 
 def overhead_trials(experiment):
@@ -209,13 +219,9 @@ def claimed(claim, number):
 
 
 def test_the_ratio_of_overhead_comes_from_its_trials():
-    frame = overhead_trials("one-byte").pivot(index="block", columns="protocol", values="mean_ms")
-    logs = np.log(frame["soap"] / frame["tcp"])
-    ends = stats.t.interval(0.95, len(logs) - 1, logs.mean(), stats.sem(logs))
+    wanted = ratio_of(overhead_trials("one-byte"), "protocol", "soap", "tcp", 0.95)
     row = claimed("For a reply of one byte", "one byte")
-    wanted = np.exp([logs.mean(), *ends])
-    found = [float(row[name]) for name in ("measured", "ci95_low", "ci95_high")]
-    assert found == pytest.approx(wanted, rel=1e-9)
+    assert judged_in(row) == pytest.approx(wanted, rel=1e-9)
 
 
 def test_the_analysis_of_overhead_comes_from_its_trials():
