@@ -61,6 +61,7 @@ ORDER = [
     "new_server",
     "upkeep",
     "example",
+    "jdks",
     "histories",
     "rack",
     "virtual_lab",

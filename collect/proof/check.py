@@ -24,6 +24,7 @@ from collect.planning.interim import decide
 from collect.run import ran_under, starts
 from collect.run.directory import Run
 from collect.run.nodes import by_directory, changes_between, not_seen_again, read_snapshots
+from collect.run.setting import JDK
 from collect.run.stop import LOOKS
 from collect.run.trials import Trial, TrialError
 from collect.run.verify import Finding, verify_run
@@ -146,8 +147,12 @@ def _of_nodes(run: Run) -> Iterator[Finding]:
 
 
 def _of_clients(trials: Sequence[Trial]) -> Iterator[Finding]:
-    in_jvm = [trial for trial in trials if trial.program is None]
-    for what, of_trial, those in (("client", _host, trials), ("JDK of the client", _jdk, in_jvm)):
+    of_jdks: dict[str, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        if trial.program is None:
+            of_jdks[_asked_jdk(trial)].append(trial)
+    jdks = [("JDK of the client", _jdk, those) for those in of_jdks.values()]
+    for what, of_trial, those in [("client", _host, list(trials)), *jdks]:
         seen = Counter(map(of_trial, those))
         if len(seen) > 1:
             (usual, _), *others = seen.most_common()
@@ -168,6 +173,11 @@ def _host(trial: Trial) -> str:
 def _jdk(trial: Trial) -> str:
     jvm = trial.jvm
     return f"{jvm.get('vendor')} {jvm.get('version')}" if jvm else "(none)"
+
+
+def _asked_jdk(trial: Trial) -> str:
+    """Return which JDK the study asks for; a trial under another one is a finding of settings."""
+    return str(trial.asked.get("constants", {}).get(JDK, ""))
 
 
 def _of_duplicates(trials: Sequence[Trial]) -> Iterator[Finding]:

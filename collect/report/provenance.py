@@ -160,9 +160,10 @@ def services_of(analysis: Analysis) -> dict[str, dict[str, str]]:
 
 
 def _client(analysis: Analysis) -> str:
-    """Return the options and collectors of the JVMs of trials."""
+    """Return the options and collectors of the JVMs of trials, and their JDKs if these differ."""
     jvms = [t.trial.jvm for cell in analysis.cells for t in cell.trials]
-    told = {}
+    versions = dict.fromkeys(str(jvm["version"]) for jvm in jvms if "version" in jvm)
+    told = {"JDK": " or ".join(versions)} if len(versions) > 1 else {}
     for name in ("options", "collectors"):
         lists = (jvm[name] for jvm in jvms if isinstance(jvm.get(name), list))
         told[name] = " or ".join(dict.fromkeys(" ".join(map(str, one)) for one in lists))

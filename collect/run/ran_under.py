@@ -3,22 +3,33 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from collect.run.plan import PlannedTrial
-from collect.run.setting import COLLECTORS, HEAP, OPTIONS, SYSCTL, Setting, setting_of, varied
+from collect.run.setting import (
+    COLLECTORS,
+    HEAP,
+    JDK,
+    OF_NODES,
+    OPTIONS,
+    Setting,
+    release_of,
+    setting_of,
+    varied,
+)
 from collect.run.trials import Trial
 from collect.run.verify import Finding
 
 _SYNC = "-Dimq.persist.file.sync.enabled="
-_OF_NODES = ("link_mbit", SYSCTL)
 Read = Mapping[str, Mapping[str, str]]
 
 
 def find(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> Iterator[Finding]:
     """Find trials that ran under other settings of the nodes than planned, or unknown ones."""
     asked = {trial.id: setting_of(trial) for trial in plan}
+    jdks = {trial.id: trial.constants.get(JDK) for trial in plan}
     unobserved = {trial.id for trial in plan if trial.constants.get("observe") == "none"}
     several = varied(asked.values())
     for trial in trials:
         found = list(differences(asked[trial.id], trial.ran_with))
+        found += _of_client(jdks[trial.id], trial)
         if trial.id not in unobserved:
             found += _unread(asked[trial.id], trial, several)
         if found:
@@ -34,15 +45,36 @@ def differences(setting: Mapping[str, Setting], read: Read) -> Iterator[str]:
     for where, told in read.items():
         service = where.partition(" on ")[0]
         if service == "node":
-            names = [name for name in setting if name.startswith(_OF_NODES)]
+            names = [name for name in setting if name.startswith(OF_NODES)]
             wanted = {name: str(setting[name]) for name in names}
         else:
             yield from _of_options(where, told.get("options", "").split(), service, setting)
+            yield from _of_jdk(where, told, setting)
             wanted = {"maxThreads": str(setting.get("tomcat_threads", told.get("maxThreads")))}
         for name, value in wanted.items():
             held = told.get(name, value)
             if held.split() != value.split():
                 yield f"{where} had {name} {held}, not {value}"
+
+
+def _of_jdk(where: str, told: Mapping[str, str], setting: Mapping[str, Setting]) -> Iterator[str]:
+    """Yield of which other JDK a JVM was, or that it told none."""
+    if JDK not in setting or not told.get("options"):
+        return
+    held = told.get(JDK, "")
+    if not held:
+        yield f"{where} does not record its JDK"
+    elif release_of(held) != str(setting[JDK]):
+        yield f"{where} had JDK {held}, not {setting[JDK]}"
+
+
+def _of_client(release: Setting | None, trial: Trial) -> list[str]:
+    """Return of which other JDK the client's JVM was; a client that is a program has none."""
+    if release is None or not trial.jvm:
+        return []
+    held = trial.jvm.get("version", "")
+    same = release_of(held) == str(release)
+    return [] if same else [f"the client had JDK {held}, not {release}"]
 
 
 def _of_options(
@@ -75,5 +107,5 @@ def _unread(setting: Mapping[str, Setting], trial: Trial, several: Collection[st
         if where.startswith("node on ")
         for name in told
     }
-    varied_here = sorted(name for name in several & setting.keys() if name.startswith(_OF_NODES))
+    varied_here = sorted(name for name in several & setting.keys() if name.startswith(OF_NODES))
     return [f"does not record {name}" for name in varied_here if name not in read]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -23,11 +24,17 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "persistence": ("none", "written", "synced"),
 }
 _NUMBERS = {"link_mbit": "Mbit/s", "tomcat_threads": "threads"}
+JDK = "jdk"
+LEAST_JDK = 17
+"""The oldest release of a JDK that runs what the kit builds."""
+GOVERNOR = "governor"
 OPTIONS = "server_jvm_options"
 _WITH_OPTIONS = ("tomcat", "broker", "workers")
 SYSCTL = "sysctl."
-OF_SERVICES = frozenset({*_OF_KINDS, "collector", "synced", "tomcat_threads", OPTIONS})
+OF_SERVICES = frozenset({*_OF_KINDS, "collector", JDK, "synced", "tomcat_threads", OPTIONS})
 """The settings that services declare in their roles; a heap of one program as that of all."""
+OF_NODES = ("link_mbit", GOVERNOR, SYSCTL)
+"""How the settings begin that are no service's."""
 PROGRAMS = ("sort-worker", "matrix-worker", "hello-listener", "tcp-server")
 """The worker programs of the kit, which have heaps and options of their own."""
 SYSCTLS = frozenset(
@@ -42,8 +49,6 @@ SYSCTLS = frozenset(
 )
 """The settings of the kernel that a study may change; each one is in the fingerprint."""
 NOT_YET: Mapping[str, str] = {
-    "jdk": "nodes have one JDK; choose it by jdk_package in lab.yml, and sweep once for each",
-    "governor": "it belongs to the inventory; set baseline_governor in lab.yml",
     "link_delay_ms": "links have a rate alone; set link_mbit",
     "link_loss": "links have a rate alone; set link_mbit",
 }
@@ -135,6 +140,8 @@ def problem_of(name: str, value: Setting, services: Collection[str]) -> str:
     problem = _UNKNOWN
     if name in NOT_YET:
         problem = f"is no setting of a study: {NOT_YET[name]}"
+    elif name in (JDK, GOVERNOR):
+        problem = problem_of_jdk(value) if name == JDK else _governor(value)
     elif name in _WORDS:
         known = _WORDS[name]
         problem = "" if value in known else f"is {value!r}; choose one of {', '.join(known)}"
@@ -161,6 +168,22 @@ def _whole(value: Setting, least: int, unit: str) -> str:
     return "" if is_whole else f"is {value!r}; write a whole number of {unit} from {least} on"
 
 
+def problem_of_jdk(value: Setting) -> str:
+    """Return what is wrong with the release of a JDK and what to write, or an empty text."""
+    is_release = isinstance(value, int) and not isinstance(value, bool) and value >= LEAST_JDK
+    return "" if is_release else f"is {value!r}; write the release of a JDK, from {LEAST_JDK} on"
+
+
+def release_of(version: object) -> str:
+    """Return the release of a version of Java: 21 of 21.0.9+10-Debian, 25 of 25-ea."""
+    return re.split(r"[^0-9]", str(version), maxsplit=1)[0]
+
+
+def _governor(value: Setting) -> str:
+    is_word = isinstance(value, str) and re.fullmatch(r"[a-z_]+", value)
+    return "" if is_word else f"is {value!r}; write the name of a governor, such as performance"
+
+
 def _options(value: Setting) -> str:
     """Return what is wrong with the options of a JVM: each is one word that begins with -X."""
     bad = [word for word in str(value).split() if not word.startswith("-X")]
@@ -181,8 +204,10 @@ def text_of(setting: Mapping[str, Setting], names: Collection[str]) -> str:
 
 def items_of(names: Collection[str]) -> tuple[str, ...]:
     """Return how the items of a fingerprint begin that change with these settings."""
-    of_nodes = {name for name in names if name == "link_mbit" or name.startswith(SYSCTL)}
+    of_nodes = {name for name in names if name.startswith(OF_NODES)}
     kernel = [f"sysctls {name.removeprefix(SYSCTL)}" for name in of_nodes if "." in name]
+    governor = [GOVERNOR] if GOVERNOR in names else []
     links = ["link_shaped_mbit"] if "link_mbit" in names else []
     services = ["jvms ", "files /etc/systemd/system/rackbench-", "files /etc/rackbench/openmq"]
-    return (*kernel, *links, *(services if set(names) - of_nodes else ()))
+    tuning = ["files /etc/tmpfiles.d/rackbench-tuning.conf"] if GOVERNOR in names else []
+    return (*kernel, *governor, *links, *tuning, *(services if set(names) - of_nodes else ()))

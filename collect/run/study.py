@@ -15,7 +15,15 @@ from collect.printable import as_printed, printable
 from collect.project import find_project
 from collect.run.arrival import LEAD_S, RATE, SPACINGS, Arrival, geometric_rates, is_rate
 from collect.run.cell import Cell, Level, level_text
-from collect.run.setting import LEAST_HEAP_MB, NOT_YET, Setting, flat_node, problem_of
+from collect.run.setting import (
+    JDK,
+    LEAST_HEAP_MB,
+    LEAST_JDK,
+    Setting,
+    flat_node,
+    problem_of,
+    problem_of_jdk,
+)
 from collect.run.stop import StopRule
 from collect.run.warmup import Warmup
 from collect.strict_yaml import parse_yaml
@@ -28,7 +36,7 @@ KIT_STUDIES = Path(__file__).parents[1] / "studies"
 """The studies of the kit: a link to playbooks/studies in a checkout, copies in a wheel."""
 LEAST_OK = 0.9
 """The share of a trial's measured calls that must be ok, unless the study says otherwise."""
-NAMING = frozenset({"client_heap_mb", "collector", "jvm_options", "persistence"})
+NAMING = frozenset({"client_heap_mb", "collector", JDK, "jvm_options", "persistence"})
 """The constants whose value may be the name of a factor."""
 CELL_COLUMNS = (
     *("trials", "calls", "mean_ms", "ci95_low_ms", "ci95_high_ms", "p50_ms", "p99_ms"),
@@ -634,10 +642,11 @@ class _Resolver:
                         f"{place}.{name} has the value {json.dumps(value)}, but {name} is a factor "
                         "too, and a trial has one value; remove one of the two"
                     )
-        if "jdk" in profile.constants:
-            raise self._fail(f"constants.jdk {NOT_YET['jdk']}; remove it")
         for cell in profile.cells():
-            heap = profile.settings(cell).constants.get("client_heap_mb", LEAST_HEAP_MB)
+            constants = profile.settings(cell).constants
+            if problem := problem_of_jdk(constants.get(JDK, LEAST_JDK)):
+                raise self._fail(f"constants.{JDK} {problem}")
+            heap = constants.get("client_heap_mb", LEAST_HEAP_MB)
             if not isinstance(heap, int) or isinstance(heap, bool) or heap < LEAST_HEAP_MB:
                 raise self._fail(
                     f"constants.client_heap_mb is {json.dumps(heap)}, which is neither a factor "

@@ -127,6 +127,32 @@ OF_LINK: dict[str, dict[str, Any]] = {
     },
 }
 
+ON_TWO_JDKS = {
+    "encoding": ["mime"],
+    "collector": ["parallel"],
+    "heap_mb": [96],
+    "matrix": [10],
+    "jdk": [21, 25],
+    "client_jdk": [21, 25],
+}
+OF_JVM: dict[str, dict[str, Any]] = {
+    "jdks": {
+        "factors": [ON_TWO_JDKS],
+        "constants": {"client_heap_mb": 64, "jdk": "client_jdk"},
+        "node": {"jdk": "jdk"},
+        "replicates": 2,
+        "calls": 5,
+        "warmup": 2,
+        "timeout_s": 60,
+    },
+    "no-such-jdk": {
+        "factors": [{**ON_TWO_JDKS, "jdk": [21], "client_jdk": [21, 26]}],
+        "constants": {"client_heap_mb": 64, "jdk": "client_jdk"},
+        "node": {"jdk": "jdk"},
+        "replicates": 1,
+    },
+}
+
 OF_THE_HARNESS: dict[str, dict[str, Any]] = {
     "pair": {
         "factors": {"workload": ["noop"], "concurrency": [1]},
@@ -238,6 +264,7 @@ def copy_project(target: Path, workers: int) -> Project:
         "overhead": OF_OVERHEAD,
         "load": OF_LOAD,
         "link": OF_LINK,
+        "jvm": OF_JVM,
     }
     for study, profiles in profiles_of.items():
         file = target / f"playbooks/studies/{study}.yml"

@@ -224,3 +224,40 @@ def test_a_heap_too_large_for_a_node_is_refused_before_the_first_group(lab):
     for worker in GROUPS["workers"]:
         assert f"{worker} has 2000 MiB of memory, and its services take 4802: heaps of 4096" in said
     assert "broker1 has 2000" not in said
+
+
+SETTABLE = f"""
+- hosts: nodes
+  gather_facts: false
+  tasks:
+    - ansible.builtin.include_tasks: {ROOT}/playbooks/tasks/settable.yml
+"""
+OTHERS = [{"package": "openjdk-25-jre-headless", "release": 25}]
+
+
+def settable(lab, **extra):
+    """Ask nodes whether they can be set to what two groups of trials and a client need."""
+    of_services = {"node": {"jdk": 21}, "jdks": [21, 25]}
+    of_client = {"node": {}, "jdks": [25]}
+    return lab.play(SETTABLE, **{"sweep_settings": [of_services, of_client], **extra})
+
+
+def test_a_jdk_that_the_inventory_does_not_list_is_refused_with_node_and_next_step(lab):
+    code, said = settable(lab)
+    assert code != 0
+    assert "worker2 has no JDK 25, which a study asks for: its inventory lists JDK 21." in said
+    assert "jdk_others: [{package: openjdk-25-jre-headless, release: 25}] to lab.yml" in said
+    assert settable(lab, jdk_others=OTHERS)[0] == 0
+    code, said = settable(lab, jdk_others=OTHERS, jdk_release=17)
+    assert "worker1 has no JDK 21, which a study asks for: its inventory lists JDK 17, 25." in said
+
+
+def test_a_governor_that_a_node_does_not_offer_is_refused_before_the_first_trial(lab):
+    asked = [{"node": {"governor": "conserving"}, "jdks": []}, {"node": {}, "jdks": []}]
+    code, said = settable(lab, sweep_settings=asked)
+    assert code != 0
+    assert "worker1" in said
+    assert "A study asks for the governor conserving, but this" in said
+    assert "Remove governor from the study" in said
+    code, said = settable(lab, sweep_settings=asked, baseline_governor="")
+    assert "baseline_governor of worker1 is empty, so nothing would put it back" in said

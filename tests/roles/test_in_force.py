@@ -174,6 +174,54 @@ def test_another_jdk_is_named_by_its_program(force, node, jvms, tmp_path):
     assert (value, others) == (f"{tmp_path}/jdk-25/bin/java", f"{tmp_path}/jdk/bin/java")
 
 
+def test_the_jdk_of_a_service_is_the_one_that_is_declared_for_it(force, node, tmp_path):
+    other = str(tmp_path / "jdk-25")
+    assert of_jvm(force, node(jdk="jdk-25"), jdk=other) == []
+    found = of_jvm(force, node(), jdk=other)
+    assert found == [("executable", f"{tmp_path}/jdk/bin/java", f"{other}/bin/java")]
+
+
+def test_each_further_jdk_is_compared_with_the_release_that_is_declared(force, node, tmp_path):
+    home = f"{tmp_path}/jdk-25"
+    assert rows(force.not_in_force({"jdks": {home: 25}}, {}, 0)) == []
+    assert rows(force.not_in_force({"jdks": {home: 21}}, {}, 0)) == [
+        (f"jdks {home}", "25", "Java 21")
+    ]
+    gone = f"{tmp_path}/jdk-26"
+    assert rows(force.not_in_force({"jdks": {gone: 26}}, {}, 0)) == [
+        (f"jdks {gone}", "(absent)", "Java 26")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "held", "container", "found"),
+    [
+        ("powersave", ["performance", "performance"], None, [("performance", "powersave")]),
+        ("performance", ["performance", "performance"], None, []),
+        (
+            *("performance", ["performance", "powersave"], None),
+            [("performance, powersave", "performance")],
+        ),
+        ("", ["performance", "performance"], None, []),
+        ("ondemand", ["performance", "performance"], None, []),  # not offered: baseline leaves it
+        ("powersave", ["performance", "performance"], "systemd-nspawn", []),
+        ("powersave", [], None, []),
+    ],
+)
+def test_the_governor_is_compared_where_the_node_can_choose_it(
+    force, answers, monkeypatch, tmp_path, wanted, held, container, found
+):
+    monkeypatch.setattr(force, "CPU", str(tmp_path))
+    answers(force, {"systemd-detect-virt": container})
+    for core, governor in enumerate(held):
+        place = tmp_path / f"cpu{core}/cpufreq"
+        place.mkdir(parents=True)
+        (place / "scaling_governor").write_text(f"{governor}\n")
+        (place / "scaling_available_governors").write_text("performance powersave\n")
+    told = rows(force.not_in_force({"governor": wanted}, {}, 0))
+    assert told == [("governor", *both) for both in found]
+
+
 @pytest.mark.parametrize(
     ("declared", "found"),
     [
@@ -638,6 +686,14 @@ def test_what_a_setting_may_still_change_is_left_out_where_that_is_asked_for(fil
     assert [row["item"] for row in found] == items
     found = undeclared(filters, archives, own=own, ignored=r"jvms \S+ flags$|services ")
     assert [row["item"] for row in found] == ["jvms rackbench-tomcat executable"]
+    found = undeclared(filters, archives, own=own, ignored=sweeps_ignore())
+    assert found == []
+
+
+def sweeps_ignore():
+    """Return what a sweep leaves to its roles while it sets the services."""
+    (task, *_) = yaml.safe_load((ROOT / "playbooks/tasks/set_services.yml").read_text())
+    return task["vars"]["fingerprint_ignored"]
 
 
 def test_the_table_names_its_sides(filters, archives):

@@ -176,6 +176,40 @@ def test_what_was_read_of_a_node_is_told_for_what_was_asked(plugin):
     assert plugin.asked(node, "sysctl.") == {"vm.swappiness": "10"}
 
 
+def test_the_governor_that_was_read_is_told(plugin):
+    taken = {"rack03": {"fingerprint": {"governor": "powersave"}}, "rack04": {"fingerprint": {}}}
+    assert plugin.in_force(taken, {"governor": "performance"}) == {
+        "node on rack03": {"governor": "powersave"}
+    }
+
+
+def test_the_jdks_that_services_and_clients_are_asked_for_are_told_with_each_setting(
+    plugin, tmp_path
+):
+    factors = {"transport": ["soap"], "servers": [1], "integers": [500], "jdk": [21, 25]}
+    asked = {
+        "of-services": {"factors": factors, "node": {"jdk": "jdk"}},
+        "of-clients": {"factors": factors, "constants": {"client_heap_mb": 8, "jdk": "jdk"}},
+        "of-both": {"node": {"jdk": 21}, "constants": {"client_heap_mb": 8, "jdk": 25}},
+        "of-none": {},
+    }
+    for name, changes in asked.items():
+        plan = make_plan(parse_study(changed(**changes), "x").profile("paper", 5))
+        write_plan(tmp_path / "results" / name / "plan.jsonl", plan)
+    found = {
+        name: [
+            (step["jdks"], step["node"].get("jdk"))
+            for step in plugin.settings([{"study": "sort", "run": name}], str(tmp_path))
+        ]
+        for name in asked
+    }
+    assert {jdks == [21, 25] for jdks, _ in found["of-services"]} == {True}
+    assert {jdk for _, jdk in found["of-services"]} == {21, 25}
+    assert found["of-clients"] == [([21, 25], None)]
+    assert found["of-both"] == [([21, 25], 21)]
+    assert found["of-none"] == [([], None)]
+
+
 def test_messages_that_are_synced_to_the_disk_ask_for_a_setting_of_the_broker(plugin, tmp_path):
     asked = {}
     for word in ("none", "written", "synced"):

@@ -83,3 +83,14 @@ def test_queues_that_were_set_otherwise_are_not_known(tmp_path):
     record.write_text(json.dumps({"inputs": "old", "queues": {"sort.pool1": {}}}))
     assert objects.recorded(record, "old") == {"sort.pool1": {}}
     assert objects.recorded(record, "new") == {}
+
+
+def test_the_jdk_of_a_jvm_is_that_of_the_program_it_was_started_from(health, tmp_path):
+    home = tmp_path / "java-25"
+    (home / "bin").mkdir(parents=True)
+    (home / "bin/java").touch()
+    (home / "release").write_text('IMPLEMENTOR="Debian"\nJAVA_VERSION="25.0.3"\n')
+    (tmp_path / "jdk-25").symlink_to(home)
+    assert health.jdk_of(f"{tmp_path}/jdk-25/bin/java") == {"jdk": "25.0.3"}
+    for other in (f"{tmp_path}/gone/bin/java", "/usr/bin/python3", "java", ""):
+        assert health.jdk_of(other) == {}

@@ -201,6 +201,22 @@ def test_a_governor_that_the_driver_lacks_is_named_with_those_it_has(tuning, mac
     assert left == {"governor": "this machine offers performance, powersave and not ondemand"}
 
 
+def test_a_machine_that_cannot_have_the_governors_of_a_study_says_why(tuning, machine, tmp_path):
+    refused = tuning.processor.refused_governors
+    assert refused(machine, ["performance", "powersave"]) == []
+    assert refused(machine, []) == []
+    assert refused(machine, ["powersave", "ondemand"]) == [
+        "this machine offers performance, powersave and not ondemand"
+    ]
+    none = tmp_path / "none"
+    assert refused(none, ["performance", "powersave"]) == [
+        "this machine offers no frequency governor"
+    ]
+    write(machine, "run/systemd/container", "systemd-nspawn")
+    assert refused(machine, ["powersave"]) == [steps.SHARED]
+    assert refused(machine, []) == []
+
+
 def test_a_container_sets_nothing_of_its_hosts_kernel(tuning, machine):
     write(machine, "run/systemd/container", "systemd-nspawn")
     write(machine, "proc/swaps", "Filename Type Size Used Priority\n/dev/sda2 partition 1 0 -2")

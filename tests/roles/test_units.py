@@ -7,8 +7,8 @@ import pytest
 from jinja2 import Environment
 
 ROLES = Path(__file__).parents[2] / "roles"
-JAVA = "ExecStart=/opt/rackbench/jdk/bin/java "
-JVMS = [unit for unit in ROLES.glob("*/templates/*.service.j2") if JAVA in unit.read_text()]
+JAVA = re.compile(r"^ExecStart=\{\{ (\w+)_jdk \}\}/bin/java ", re.M)
+JVMS = [unit for unit in ROLES.glob("*/templates/*.service.j2") if JAVA.search(unit.read_text())]
 
 
 def test_the_units_of_jvms_are_found():
@@ -19,11 +19,16 @@ def test_the_units_of_jvms_are_found():
 def test_a_service_ends_without_memory_and_shares_no_performance_data(unit):
     """Else a write of that data to the disk can hold a safepoint."""
     role = unit.parents[1].name
-    values = {f"{role}_jvm_options": ["-XX:+UseSerialGC"], "program": {"heap_mb": 64}}
+    values = {
+        f"{role}_jdk": "/opt/rackbench/jdk-25",
+        f"{role}_jvm_options": ["-XX:+UseSerialGC"],
+        "program": {"heap_mb": 64},
+    }
     environment = Environment(autoescape=True)
     environment.filters["bool"] = bool
     text = environment.from_string(unit.read_text()).render(values)
     command = text[text.index("ExecStart=") :].partition("SuccessExitStatus")[0].split()
+    assert command[0] == "ExecStart=/opt/rackbench/jdk-25/bin/java"
     for option in ("UseSerialGC", "ExitOnOutOfMemoryError", "PerfDisableSharedMem"):
         assert command.count(f"-XX:+{option}") == 1
 

@@ -20,6 +20,11 @@ options:
     type: str
     default: tuned
   governor: {description: Frequency governor of every core; empty leaves it, type: str, default: ""}
+  governors:
+    description: Governors that C(state=checked) refuses unless the machine offers all of them.
+    type: list
+    elements: str
+    default: []
   turbo: {description: Whether cores may exceed their nominal rate, type: bool}
   swap: {description: C(false) turns swap off now and at boot, type: bool}
   huge_pages: {description: Transparent huge pages; empty leaves them, type: str, default: ""}
@@ -158,6 +163,7 @@ def main() -> None:
         argument_spec={
             "state": {"choices": ["tuned", "reset", "checked"], "default": "tuned"},
             "governor": {"default": ""},
+            "governors": words,
             "turbo": {"type": "bool"},
             "swap": {"type": "bool"},
             "huge_pages": {"default": ""},
@@ -177,6 +183,12 @@ def main() -> None:
     if module.params["state"] != "reset" and (refused := cpu_lists.refusals(root, module.params)):
         module.fail_json(msg=f"baseline_{'; baseline_'.join(refused)}")
     if module.params["state"] == "checked":
+        if reasons := processor.refused_governors(root, module.params["governors"]):
+            module.fail_json(
+                msg=f"A study asks for the governor {' and '.join(module.params['governors'])}, "
+                f"but {'; '.join(reasons)}. Remove governor from the study, or sweep it on "
+                "machines that offer it."
+            )
         module.exit_json(changed=False, settings=[], left={})
     try:
         if module.params["state"] == "reset":

@@ -110,7 +110,7 @@ def several(paths: Iterable[Path]) -> str | None:
 
 
 def processor() -> dict[str, object]:
-    """Model, cores, microcode, governor and turbo of the CPU."""
+    """Model, cores, microcode and turbo of the CPU."""
     blocks = re.split(r"\n\s*\n", read("/proc/cpuinfo") or "")
     cores = [dict(re.findall(r"^(.*?)\s*: *(.*)$", block, re.M)) for block in blocks]
     base = "/sys/devices/system/cpu"
@@ -119,11 +119,15 @@ def processor() -> dict[str, object]:
         or None,
         "cores": os.cpu_count(),
         "microcode": cores[0].get("microcode"),
-        "governor": several(Path(base).glob("cpu[0-9]*/cpufreq/scaling_governor")),
         "clock_source": read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         "no_turbo": read(f"{base}/intel_pstate/no_turbo"),
         "boost": read(f"{base}/cpufreq/boost"),
     }
+
+
+def governor() -> str | None:
+    """Return the frequency governor of the cores; None where the kernel has none."""
+    return several(Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor"))
 
 
 def model_of(core: Mapping[str, str]) -> str:
@@ -410,6 +414,7 @@ def main() -> None:
             if (value := read("/proc/sys/" + name.replace(".", "/"))) is not None
         },
         "jvms": jvms(services, roles),
+        "governor": governor(),
         **memory(),
         **carrier,
     }

@@ -20,6 +20,7 @@ LIST = f"nft --stateless list table {TABLE}"
 TUNING = re.compile(r"-(?:X(?!log:gc:file=/run/rackbench-)|agent|javaagent)")
 """Flags that the inventory or a study declares; a unit's own file tells the others."""
 
+CPU = "/sys/devices/system/cpu"
 SSHD = "/usr/sbin/sshd"
 ALIASES = {"challengeresponseauthentication": "kbdinteractiveauthentication"}
 """Older names of settings, which sshd takes and `sshd -T` does not print."""
@@ -32,12 +33,15 @@ def not_in_force(
 ) -> list[Row]:
     """Return what is in force other than declared, each with `item`, `value` and `others`.
 
-    `declared` may name `jdk`, `jvms`, `links`, `sshd`, `packet_filter`, `sysctls` and `link_mbit`,
-    which is compared where the hardware tells its rate, or where `link_is_shaped`.
+    `declared` may name `jdk`, `jdks`, `jvms`, `links`, `sshd`, `packet_filter`, `sysctls`,
+    `governor` and `link_mbit`, which is compared where the hardware tells its rate, or where
+    `link_is_shaped`.
     """
     rows: list[Row] = []
-    if "jdk" in declared and release().split(".")[0] != str(declared["jdk"]):
-        rows.append(row("jdk", release(), f"Java {declared['jdk']}"))
+    if "jdk" in declared:
+        rows += of_jdk("jdk", release(), declared["jdk"])
+    for home, wanted in declared.get("jdks", {}).items():
+        rows += of_jdk(f"jdks {home}", release(home), wanted)
     for service in declared.get("jvms", []):
         rows += of_jvm(service, jvms.get(f"rackbench-{service['name']}"))
     for link, target in declared.get("links", {}).items():
@@ -49,9 +53,10 @@ def not_in_force(
     for name, value in declared.get("sysctls", {}).items():
         held = read("/proc/sys/" + name.replace(".", "/")) or ""
         rows += one(f"sysctls {name}", " ".join(held.split()), " ".join(str(value).split()))
-    wanted = float(declared.get("link_mbit") or 0)
-    if declared.get("link_is_shaped") or (wanted and link_mbit):
-        rows += one("link_mbit", f"{link_mbit:g}", f"{wanted:g}")
+    rows += of_governor(declared.get("governor") or "")
+    rate = float(declared.get("link_mbit") or 0)
+    if declared.get("link_is_shaped") or (rate and link_mbit):
+        rows += one("link_mbit", f"{link_mbit:g}", f"{rate:g}")
     return rows
 
 
@@ -73,6 +78,23 @@ def several(item: str, in_force: Iterable[str], declared: Iterable[str]) -> Iter
     yield from one(item, " ".join(more), " ".join(fewer))
 
 
+def of_jdk(item: str, version: str, wanted: object) -> Iterator[Row]:
+    """Yield how a JDK is of another release."""
+    if version.split(".")[0] != str(wanted):
+        yield row(item, version, f"Java {wanted}")
+
+
+def of_governor(wanted: str) -> Iterator[Row]:
+    """Yield how processors are governed otherwise, where the node can choose that itself."""
+    found = sorted(Path(CPU).glob("cpu[0-9]*/cpufreq/scaling_governor"))
+    held = ", ".join(sorted({read(str(path)) or "" for path in found}))
+    if not wanted or held == wanted or not found:
+        return
+    offered = (read(str(found[0].with_name("scaling_available_governors"))) or "").split()
+    if wanted in offered and not output("systemd-detect-virt", "--container"):
+        yield row("governor", held, wanted)
+
+
 def of_jvm(service: Mapping[str, Any], jvm: Jvm | None) -> Iterator[Row]:
     """Yield how the JVM of a service runs otherwise."""
     unit = f"rackbench-{service['name']}"
@@ -84,7 +106,7 @@ def of_jvm(service: Mapping[str, Any], jvm: Jvm | None) -> Iterator[Row]:
     # One that is declared and stands in the unit as well counts once.
     wanted = dict.fromkeys([f"-Xms{heap}m", f"-Xmx{heap}m", *service["options"], *own])
     yield from several(f"jvms {unit} flags", jvm.flags, list(wanted))
-    yield from one(f"jvms {unit} executable", jvm.executable, java())
+    yield from one(f"jvms {unit} executable", jvm.executable, java(service.get("jdk") or ""))
     places = [one if isinstance(one, str) else one["directory"] for one in service["directories"]]
     yield from several(f"jvms {unit} directories", jvm.directories, places)
 

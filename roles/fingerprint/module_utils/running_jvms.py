@@ -87,14 +87,14 @@ def directories_of(command: list[str]) -> list[str]:
     return sorted(set(re.findall(rf"{KIT}/[\w.-]+", text)))
 
 
-def java() -> str:
-    """Return the program that the kit's units start, without links."""
-    return os.path.realpath(JAVA)
+def java(home: str = "") -> str:
+    """Return the program that units start, of the default JDK unless told which, without links."""
+    return os.path.realpath(f"{home}/bin/java" if home else JAVA)
 
 
-def release() -> str:
-    """Return the version of the JDK that the kit's units start; nothing where there is none."""
-    told = read(f"{Path(java()).parents[1]}/release") or ""
+def release(home: str = "") -> str:
+    """Return the version of the default JDK or of another one; nothing where there is none."""
+    told = read(f"{Path(java(home)).parents[1]}/release") or ""
     version = re.search(r'^JAVA_VERSION="(.*)"', told, re.M)
     return version[1] if version else ""
 

@@ -190,7 +190,8 @@ def settings(address: str, probes: dict[str, Any]) -> dict[str, Any]:
     for path in sorted(UNITS.glob(f"{PREFIX}*.service")):
         name = path.stem.removeprefix(PREFIX)
         if path.stem not in OWN and (processes := _processes(path.stem)):
-            found[name] = command_settings(_text(processes[0] / "cmdline").split("\0"))
+            command = _text(processes[0] / "cmdline").split("\0")
+            found[name] = command_settings(command) | jdk_of(command[0])
             found[name] |= _told(address, probes.get(name, {}))
     if "broker" in found:
         found["broker"] |= queue_settings()
@@ -217,6 +218,19 @@ def command_settings(command: list[str]) -> dict[str, Any]:
         if name.startswith("--") and name != "--port" and re.fullmatch(r"[\d,]+", value):
             arguments[name] = value
     return {"options": options} | ({"arguments": arguments} if arguments else {})
+
+
+def jdk_of(program: str) -> dict[str, str]:
+    """Return the version of the JDK that a process was started from; nothing of other programs.
+
+    Nobody but root may read /proc/PID/exe of other accounts; fingerprint does.
+    """
+    path = Path(program)
+    if path.name != "java" or not path.is_absolute():
+        return {}
+    said = _text(path.resolve().parent.parent / "release")
+    version = re.search(r'^JAVA_VERSION="(.*)"', said, re.M)
+    return {"jdk": version[1]} if version else {}
 
 
 def _told(address: str, probe: dict[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,16 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from collect.run.directory import open_run
-from collect.run.setting import SYSCTL, not_understood, setting_key, setting_of, worker_heaps
+from collect.run.directory import Run, open_run
+from collect.run.setting import (
+    GOVERNOR,
+    JDK,
+    SYSCTL,
+    not_understood,
+    setting_key,
+    setting_of,
+    worker_heaps,
+)
 from collect.sweep.groups import Group, groups_to_run
 from collect.sweep.interim import analyses_of, open_trials
 from collect.sweep.state import RunnerState
@@ -45,7 +53,7 @@ EXAMPLES = r"""
 """
 
 # What restarts services, then a link, which is one command.
-_DEAREST_FIRST = ("collector", "synced", "tomcat_heap_mb", "broker_heap_mb", "link_mbit")
+_DEAREST_FIRST = (JDK, "collector", "synced", "tomcat_heap_mb", "broker_heap_mb", "link_mbit")
 
 
 def settings(  # noqa: PLR0913 - named where it is called
@@ -65,7 +73,8 @@ def settings(  # noqa: PLR0913 - named where it is called
     seldom as can be. A run whose trials ask for several settings comes after the others, with a
     setting for each group of its open trials (`group`, with the interim analysis `looks` after it,
     and `goes_on` unless it is the last one); before the first and after the last group nodes are
-    compared as a whole (`is_first`, `is_last`). Raises AnsibleFilterError or InputError.
+    compared as a whole (`is_first`, `is_last`). `jdks` are those that its runs ask for, for
+    services or for clients. Raises AnsibleFilterError or InputError.
     """
     alike: dict[str, dict[str, Any]] = {}
     mixed: list[dict[str, Any]] = []
@@ -81,14 +90,17 @@ def settings(  # noqa: PLR0913 - named where it is called
                 )
             groups = groups_to_run(plan, given if at_work else ())
             mixed += [
-                _step(run, groups, place, at_work and not place) for place in range(len(groups))
+                {**_step(run, groups, place, at_work and not place), "jdks": _jdks(plan)}
+                for place in range(len(groups))
             ]
             continue
         node = setting_of(plan.all_trials[0])
         setting = alike.setdefault(
-            setting_key(node), {"node": node, "runs": [], "is_attached": False, **_WHOLE}
+            setting_key(node),
+            {"node": node, "runs": [], "is_attached": False, "jdks": [], **_WHOLE},
         )
         setting["runs"].append(dict(run))
+        setting["jdks"] = sorted({*setting["jdks"], *_jdks(plan)})
         setting["is_attached"] |= at_work
     ordered = list(alike.values())
     seen = {name: [setting["node"].get(name) for setting in ordered] for name in _DEAREST_FIRST}
@@ -148,16 +160,23 @@ def _step(
     }
 
 
+def _jdks(run: Run) -> list[int]:
+    asked = (held.get(JDK) for trial in run.all_trials for held in (trial.node, trial.constants))
+    return sorted({release for release in asked if isinstance(release, int)})
+
+
 def in_force(taken: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return what each node was read to have of a setting that is no service's, for trial.json."""
     found = {}
     for name, answer in taken.items():
         read = answer["fingerprint"]
         known = {f"{SYSCTL}{key}": value for key, value in read.get("sysctls", {}).items()}
+        known[GOVERNOR] = read.get(GOVERNOR)
         rate = read.get("link_shaped_mbit")
         if rate is not None:
             known["link_mbit"] = int(rate) if rate == int(rate) else rate
-        found[f"node on {name}"] = {key: known[key] for key in sorted(node) if key in known}
+        told = {key: known.get(key) for key in sorted(node)}
+        found[f"node on {name}"] = {key: held for key, held in told.items() if held is not None}
     return {name: held for name, held in found.items() if held}
 
 

@@ -5,6 +5,7 @@ import json
 import shutil
 
 import pytest
+from made_up_studies import changed
 from synthetic import add_resources, reseal, seal, sort_times
 
 from collect.cells.analysis import analyse
@@ -454,3 +455,31 @@ def test_parts_that_changed_after_sealing_are_found(run):
     assert "changed after sealing" in only(run)[2]
     path.unlink()
     assert "cannot be read" in only(run)[2]
+
+
+@pytest.fixture
+def two_jdks(run_of):
+    """A run whose clients are of two JDKs, as its study asks."""
+    text = changed(
+        factors={"transport": ["soap"], "servers": [1], "integers": [500], "jdk": [21, 25]},
+        constants={"client_heap_mb": 64, "jdk": "jdk"},
+        **{"restart": "none", "replicates": 3, "calls": 8, "warmup": 5},
+    )
+    run = run_of(lambda planned, rng: [5.0] * planned.calls, study=text, profile="paper")
+    for planned in run.plan:
+        jvm = {"version": f"{planned.factors['jdk']}.0.1+7-Debian", "vendor": "Debian"}
+        edit_json(run.trials_directory / planned.id / "trial.json", jvm=jvm)
+    return reported(open_run(str(run.directory)))
+
+
+def test_clients_of_the_jdks_that_a_study_asks_for_are_no_finding(two_jdks):
+    assert findings(two_jdks) == []
+
+
+def test_a_client_of_another_jdk_than_planned_is_found(two_jdks):
+    (planned, *_) = (trial for trial in two_jdks.plan if trial.factors["jdk"] == 25)
+    path = two_jdks.trials_directory / planned.id / "trial.json"
+    edit_json(path, jvm={"version": "21.0.1+7-Debian", "vendor": "Debian"})
+    found = {kind: text for kind, _, text in findings(two_jdks)}
+    assert "the client had JDK 21.0.1+7-Debian, not 25" in found["settings"]
+    assert "the JDK of the client is Debian 21.0.1+7-Debian in 1 trials" in found["nodes"]

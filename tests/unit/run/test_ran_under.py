@@ -3,13 +3,24 @@
 import pytest
 
 from collect.run.ran_under import differences
+from collect.run.setting import release_of
 
+SYNCED = "-Dimq.persist.file.sync.enabled=true"
 READ = {
-    "tomcat on w1": {"options": "-Xms64m -Xmx64m -XX:+UseG1GC -Xss1m", "maxThreads": "8"},
-    "sort-worker on w1": {"options": "-Xmx32m -XX:+UseG1GC"},
-    "broker on b1": {"options": "-Xmx96m -XX:+UseG1GC -Dimq.persist.file.sync.enabled=true"},
+    "tomcat on w1": {
+        "options": "-Xms64m -Xmx64m -XX:+UseG1GC -Xss1m",
+        "jdk": "25.0.3",
+        "maxThreads": "8",
+    },
+    "sort-worker on w1": {"options": "-Xmx32m -XX:+UseG1GC", "jdk": "25"},
+    "broker on b1": {"options": f"-Xmx96m -XX:+UseG1GC {SYNCED}", "jdk": "25.0.3"},
     "connection factory on c1": {"imqPingInterval": "10"},
-    "node on w1": {"link_mbit": "10", "sysctl.net.ipv4.tcp_rmem": "1\t2\t3"},
+    "parrot on w1": {"options": ""},
+    "node on w1": {
+        "link_mbit": "10",
+        "governor": "powersave",
+        "sysctl.net.ipv4.tcp_rmem": "1\t2\t3",
+    },
 }
 ASKED = {
     "tomcat_heap_mb": 64,
@@ -17,6 +28,8 @@ ASKED = {
     "sort_worker_heap_mb": 32,
     "broker_heap_mb": 96,
     "collector": "g1",
+    "jdk": 25,
+    "governor": "powersave",
     "synced": True,
     "tomcat_threads": 8,
     "server_jvm_options.tomcat": "-Xss1m",
@@ -37,6 +50,9 @@ def test_what_ran_as_planned_is_no_finding():
         ("sort_worker_heap_mb", 64, "without -Xmx64m"),
         ("broker_heap_mb", 64, "broker on b1"),
         ("collector", "serial", "without -XX:+UseSerialGC"),
+        ("jdk", 21, "tomcat on w1 had JDK 25.0.3, not 21; sort-worker on w1 had JDK 25, not 21"),
+        ("jdk", 2, "broker on b1 had JDK 25.0.3, not 2"),
+        ("governor", "performance", "node on w1 had governor powersave, not performance"),
         ("synced", False, "without -Dimq.persist.file.sync.enabled=false"),
         ("tomcat_threads", 128, "tomcat on w1 had maxThreads 8, not 128"),
         ("server_jvm_options.tomcat", "-Xss2m", "without -Xss2m"),
@@ -46,3 +62,17 @@ def test_what_ran_as_planned_is_no_finding():
 )
 def test_what_ran_otherwise_is_named_with_its_place(name, value, where):
     assert where in "; ".join(differences({**ASKED, name: value}, READ))
+
+
+def test_a_jvm_that_told_no_jdk_is_named_where_the_plan_asks_for_one():
+    read = {"tomcat on w1": {"options": "-Xmx64m"}}
+    assert list(differences({"jdk": 25}, read)) == ["tomcat on w1 does not record its JDK"]
+    assert list(differences({}, read)) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "release"),
+    [("21.0.9+10-Debian-1", "21"), ("25", "25"), ("25-ea", "25"), ("25+36-Debian", "25"), ("", "")],
+)
+def test_the_release_is_the_first_number_of_a_version(version, release):
+    assert release_of(version) == release

@@ -14,6 +14,7 @@ from collect.run.setting import (
     COLLECTORS,
     PROGRAMS,
     SYSCTLS,
+    items_of,
     not_understood,
     setting_key,
     setting_of,
@@ -46,6 +47,8 @@ def groups_of(block):
         ("persistence", ["none", "synced"], {"constants": {"client_heap_mb": 8}}),
         ("options", ["-Xss1m", "-Xss2m"], {"node": {"server_jvm_options": {"tomcat": "options"}}}),
         ("backlog", [64, 128], {"node": {"sysctl.net.core.somaxconn": "backlog"}}),
+        ("release", [21, 25], {"node": {"jdk": "release"}}),
+        ("speed", ["performance", "powersave"], {"node": {"governor": "speed"}}),
     ],
 )
 def test_trials_of_one_setting_stand_together_whatever_names_the_factor(factor, levels, more):
@@ -69,6 +72,27 @@ def test_a_constant_takes_its_value_from_the_factor_that_it_names():
     assert len({setting_key(setting_of(trial)) for trial in trials}) == 1
 
 
+def test_the_jdk_of_the_client_is_a_constant_and_no_setting_of_the_nodes():
+    factors = {**FACTORS, "jdk": [21, 25]}
+    trials = plan_of(factors=factors, constants={"client_heap_mb": 8, "jdk": "jdk"})
+    assert {trial.constants["jdk"] for trial in trials} == {21, 25}
+    assert len({setting_key(setting_of(trial)) for trial in trials}) == 1
+
+
+@pytest.mark.parametrize("jdk", [16, "25", True, 21.5, "jdk"])
+def test_a_jdk_of_the_client_that_is_no_release_is_refused(jdk):
+    said = message_of(constants={"client_heap_mb": 8, "jdk": jdk})
+    assert f"constants.jdk is {jdk!r}; write the release of a JDK, from 17 on" in said
+
+
+def test_a_run_that_varies_jdk_and_governor_changes_their_items_and_no_others():
+    assert items_of(["jdk"]) == items_of(["collector"])
+    assert items_of(["governor"]) == (
+        "governor",
+        "files /etc/tmpfiles.d/rackbench-tuning.conf",
+    )
+
+
 def test_options_of_services_are_settings_of_their_own():
     options = {"tomcat": ["-Xss1m", "-XX:+UseNUMA"], "workers": "-Xint"}
     (trial, *_) = plan_of(node={"server_jvm_options": options})
@@ -83,8 +107,10 @@ def test_options_of_services_are_settings_of_their_own():
     ("node", "words"),
     [
         ({"tomct_heap_mb": 64}, "node.tomct_heap_mb is no setting that a node understands"),
-        ({"jdk": 21}, "node.jdk is no setting of a study: nodes have one JDK"),
-        ({"governor": "performance"}, "set baseline_governor in lab.yml"),
+        ({"jdk": 8}, "node.jdk is 8; write the release of a JDK, from 17 on"),
+        ({"jdk": "21"}, "node.jdk is '21'; write the release of a JDK"),
+        ({"governor": 7}, "node.governor is 7; write the name of a governor, such as performance"),
+        ({"governor": "on demand"}, "write the name of a governor"),
         ({"link_delay_ms": 3}, "links have a rate alone"),
         ({"sysctl.kernel.panic": 1}, "is not in the list of what a study may set: net.core"),
         ({"tomcat_heap_mb": 7}, "node.tomcat_heap_mb is 7; write a whole number of MiB from 8"),
@@ -132,8 +158,11 @@ def test_a_setting_that_no_service_declares_is_found():
         "parrot": ["parrot_heap_mb"],
     }
     taken = ("tomcat_heap_mb", "server_jvm_options.tomcat", "sort_worker_heap_mb", "parrot_heap_mb")
-    of_nodes = ("link_mbit", "sysctl.vm.swappiness", "jdk")
-    missed = ("broker_heap_mb", "collector", "hello_listener_heap_mb", "server_jvm_options.workers")
+    of_nodes = ("link_mbit", "sysctl.vm.swappiness", "governor")
+    missed = (
+        *("broker_heap_mb", "collector", "hello_listener_heap_mb", "jdk"),
+        "server_jvm_options.workers",
+    )
     node = dict.fromkeys((*taken, *of_nodes, *missed), 64)
     assert not_understood(node, served) == list(missed)
 

@@ -34,6 +34,14 @@ def governor(root: Path, wanted: str) -> Files | Left:
     return dict.fromkeys(paths, wanted)
 
 
+def refused_governors(root: Path, wanted: list[str]) -> list[str]:
+    """Return why this machine cannot have some of these governors; nothing if it offers all."""
+    if wanted and in_container(root):
+        return [SHARED]
+    found = [governor(root, one) for one in wanted]
+    return list(dict.fromkeys(one.reason for one in found if isinstance(one, Left)))
+
+
 def turbo(root: Path, wanted: bool) -> Files | Left:
     """Return the one switch of turbo, which drivers name differently."""
     without, with_boost = root / CPU / "intel_pstate/no_turbo", root / CPU / "cpufreq/boost"

@@ -15,7 +15,8 @@ import javax.servlet.http.HttpServletResponse;
 
 /**
  * Tells this node's health service what Tomcat runs with, a line {@code name=value} each: the
- * connector's settings as its MBean has them, times in milliseconds, and the JVM's collectors.
+ * connector's settings as its MBean has them, times in milliseconds, and the JVM's version and
+ * collectors.
  */
 public final class SettingsServlet extends HttpServlet {
 
@@ -43,6 +44,7 @@ public final class SettingsServlet extends HttpServlet {
     response.setContentType("text/plain");
     response.setCharacterEncoding("UTF-8");
     PrintWriter lines = response.getWriter();
+    lines.println("jdk=" + System.getProperty("java.version"));
     for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
       lines.println("collector=" + collector.getName());
     }

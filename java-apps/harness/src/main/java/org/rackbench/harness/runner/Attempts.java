@@ -76,7 +76,14 @@ final class Attempts {
     Files.write(attempt.resolve(Trial.PLAN), Json.bytes(trial.line()));
     Observation seen = new Observation(trial, attempt, before);
     observers.before(seen);
-    Fork fork = Fork.start(trial, attempt, options.client(trial), options.lab(), seen.arguments());
+    Fork fork =
+        Fork.start(
+            options.jdk(trial),
+            trial,
+            attempt,
+            options.client(trial),
+            options.lab(),
+            seen.arguments());
     seen.started(fork);
     area.note(attempt, fork.handle());
     state.started(trial.id(), number); // while the JVM starts, so it costs the trial nothing

@@ -73,27 +73,31 @@ final class Fork {
           "-XX:+ExitOnOutOfMemoryError",
           "-XX:+PerfDisableSharedMem");
 
+  private final Jdk jdk;
   private final Path attempt;
   private final List<String> options;
   private final Process process;
   private final boolean isProgram;
 
-  private Fork(Path attempt, List<String> options, Process process, boolean isProgram) {
+  private Fork(Jdk jdk, Path attempt, List<String> options, Process process, boolean isProgram) {
+    this.jdk = jdk;
     this.attempt = attempt;
     this.options = options;
     this.process = process;
     this.isProgram = isProgram;
   }
 
-  static Fork start(PlannedTrial trial, Path attempt, Path client, Path lab, String... more)
+  static Fork start(
+      Jdk jdk, PlannedTrial trial, Path attempt, Path client, Path lab, String... more)
       throws IOException {
     if (!Manifest.isIn(client)) {
-      return start(Trial.class, trial, attempt, client, lab, more);
+      return start(Trial.class, jdk, trial, attempt, client, lab, more);
     }
     List<String> arguments = new ArrayList<>(List.of(lab.toString(), client.toString()));
     arguments.addAll(List.of(more));
     return start(
         ProgramTrial.class,
+        Jdk.own(),
         attempt,
         OPTIONS_BESIDE_A_PROGRAM,
         System.getProperty("java.class.path"),
@@ -103,25 +107,33 @@ final class Fork {
   /**
    * Starts another main class as the JVM of {@code trial} would be started.
    *
+   * @param jdk the JDK of the trial's JVM
    * @param more arguments of it after the directory and the lab file
    */
   static Fork start(
-      Class<?> program, PlannedTrial trial, Path attempt, Path client, Path lab, String... more)
+      Class<?> program,
+      Jdk jdk,
+      PlannedTrial trial,
+      Path attempt,
+      Path client,
+      Path lab,
+      String... more)
       throws IOException {
     List<String> arguments = new ArrayList<>(List.of(lab.toString()));
     arguments.addAll(List.of(more));
-    return start(program, attempt, optionsOf(trial), client + "/*", arguments);
+    return start(program, jdk, attempt, optionsOf(trial), client + "/*", arguments);
   }
 
   private static Fork start(
       Class<?> program,
+      Jdk jdk,
       Path attempt,
       List<String> options,
       String classPath,
       List<String> arguments)
       throws IOException {
     List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add(jdk.java().toString());
     command.addAll(options);
     command.add(Trial.TEMPORARY_OPTION + Files.createDirectory(attempt.resolve(TEMPORARY)));
     command.add("-cp");
@@ -134,7 +146,7 @@ final class Fork {
             .redirectErrorStream(true)
             .redirectOutput(Redirect.to(attempt.resolve(LOG).toFile()));
     builder.environment().put(Leftovers.MARK, attempt.toString());
-    return new Fork(attempt, options, builder.start(), program == ProgramTrial.class);
+    return new Fork(jdk, attempt, options, builder.start(), program == ProgramTrial.class);
   }
 
   /** Returns the options of the JVM of {@code trial}. */
@@ -163,6 +175,10 @@ final class Fork {
 
   List<String> options() {
     return options;
+  }
+
+  Jdk jdk() {
+    return jdk;
   }
 
   /** Returns whether the client is a program, which this JVM only runs. */

@@ -353,7 +353,8 @@ final class NewStarts {
       } else {
         programs
             .computeIfAbsent(
-                List.of(trial.client(), Fork.optionsOf(trial)), program -> new ArrayList<>())
+                List.of(trial.client(), trial.jdk(), Fork.optionsOf(trial)),
+                program -> new ArrayList<>())
             .add(trial);
       }
     }
@@ -403,6 +404,7 @@ final class NewStarts {
     Fork fork =
         Fork.start(
             Warming.class,
+            options.jdk(first),
             first,
             directory,
             options.client(first),

@@ -56,6 +56,7 @@ public final class Runner {
     Programs programs = new Programs(options, lab);
     for (PlannedTrial trial : trials) {
       options.client(trial); // refuses what is not deployed
+      options.jdk(trial); // refuses what is not installed
       if (nodes.healthPort() != 0) {
         nodes.of(trial); // refuses what no node serves
       }

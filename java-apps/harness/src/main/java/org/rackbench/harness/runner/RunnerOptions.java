@@ -25,6 +25,7 @@ import org.rackbench.harness.trial.PlannedTrial;
  * @param without names of nodes that are not used; trials that need them are deferred
  * @param until no trial starts after it; null: no limit
  * @param freeMegabytes room that this node and the servers must have before a trial, in MiB
+ * @param jdks path of another JDK than the runner's, without the release at its end
  */
 record RunnerOptions(
     Path run,
@@ -39,14 +40,15 @@ record RunnerOptions(
     int recoverSeconds,
     Set<String> without,
     Instant until,
-    int freeMegabytes) {
+    int freeMegabytes,
+    String jdks) {
 
   private static final String USAGE =
       """
       usage: java -cp 'HARNESS/*' org.rackbench.harness.runner.Runner --run DIR --lab FILE --clients DIRS
                   [--lock FILE] [--first ID] [--last ID] | [--group FILE]
                   [--retries N] [--look SECONDS] [--recover SECONDS] [--without NAMES]
-                  [--until INSTANT] [--free-mb N]
+                  [--until INSTANT] [--free-mb N] [--jdks PREFIX]
         --run      directory of the run, with plan.jsonl in it
         --lab      lab.json, handed to the clients
         --clients  directories, joined by colons, with one directory for each client: of jars, or
@@ -63,6 +65,8 @@ record RunnerOptions(
                    are deferred
         --until    no trial starts after it, UTC, as 2026-03-02T06:00:00Z (default: no limit)
         --free-mb  MiB that must be free here and on the servers before a trial (default 0)
+        --jdks     where JDKs of other releases are; the release follows (default
+                   /opt/rackbench/jdk-)
       exit status: 0 all is sealed, or stopped by SIGTERM; 2 bad input; 3 a fault of this node;
         4 some trials are deferred; 5 --until came first. The same command goes on.""";
 
@@ -80,7 +84,8 @@ record RunnerOptions(
           "--recover",
           "--without",
           "--until",
-          "--free-mb");
+          "--free-mb",
+          "--jdks");
 
   /** Reads the command line; throws {@link BadInput} that shows the usage. */
   static RunnerOptions of(String[] args) {
@@ -114,7 +119,13 @@ record RunnerOptions(
         whole(given, "--recover", 600),
         Set.copyOf(List.of(given.getOrDefault("--without", "").split(","))),
         instant(given.get("--until")),
-        whole(given, "--free-mb", 0));
+        whole(given, "--free-mb", 0),
+        given.getOrDefault("--jdks", "/opt/rackbench/jdk-"));
+  }
+
+  /** Returns the JDK of a trial's JVM; throws {@link BadInput} where it is not installed. */
+  Jdk jdk(PlannedTrial trial) {
+    return Jdk.of(trial, jdks);
   }
 
   /** Returns the directory of a client; throws {@link BadInput} without one, or with two. */

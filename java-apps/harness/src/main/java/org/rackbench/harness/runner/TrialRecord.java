@@ -272,15 +272,14 @@ final class TrialRecord {
     return hostName;
   }
 
-  /** Returns what is known of a JVM that left no result: it is of the same JDK as the runner. */
-  private Map<String, Object> ownJvm(Fork fork) {
+  /** Returns what is known of a JVM that left no result. */
+  private Map<String, Object> ownJvm(Fork fork) throws IOException {
     if (fork.isProgram()) {
       return Map.of();
     }
-    return Json.of(
-        "version", System.getProperty("java.runtime.version"),
-        "vendor", System.getProperty("java.vendor"),
-        "options", fork.options(),
-        "heap_max_bytes", trial.heapMegabytes() * 1024L * 1024L);
+    Map<String, Object> jvm = fork.jdk().told();
+    jvm.put("options", fork.options());
+    jvm.put("heap_max_bytes", trial.heapMegabytes() * 1024L * 1024L);
+    return jvm;
   }
 }

@@ -67,6 +67,11 @@ public record PlannedTrial(
           "%s: constants.collector is %s; write one of serial, parallel, g1 in the study file"
               .formatted(where, trial.object("constants").get("collector")));
     }
+    if (trial.jdk() < 0) {
+      throw new BadInput(
+          "%s: constants.jdk is %s; write the release of a JDK in the study file"
+              .formatted(where, trial.object("constants").get("jdk")));
+    }
     if (trial.needs() == null || trial.servers() < 1) {
       throw new BadInput(
           where
@@ -179,6 +184,15 @@ public record PlannedTrial(
     }
     String option = COLLECTORS.get(collector.toString());
     return option == null ? null : List.of(option);
+  }
+
+  /**
+   * Returns of which release of the JDK the trial's JVM is to be: constant {@code jdk}; 0 for that
+   * of the runner, -1 when it is no release.
+   */
+  public int jdk() {
+    Object release = object("constants").getOrDefault("jdk", 0);
+    return release instanceof Integer number ? number : -1;
   }
 
   /**

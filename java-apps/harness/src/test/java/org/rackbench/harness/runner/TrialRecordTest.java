@@ -45,7 +45,8 @@ class TrialRecordTest {
     result.putAll(more);
     Files.write(attempt.resolve(Trial.RESULT), Json.bytes(result));
     Path client = root.resolve("clients/" + Bench.CLIENT);
-    Fork fork = Fork.start(Program.class, trial, attempt, client, root.resolve("lab.json"));
+    Path lab = root.resolve("lab.json");
+    Fork fork = Fork.start(Program.class, Jdk.own(), trial, attempt, client, lab);
     assertEquals(Fork.End.ENDED, fork.await(60, 60, () -> false));
     write(TrialRecord.of(trial, attempt, fork, false), fork);
     TrialSchema.check(attempt.resolve("trial.json"));
