@@ -194,11 +194,17 @@ BUILT = ("axis.war", "mtom.war", "tomcat.tar.gz", "openmq.zip", "workers.tar.gz"
 MANIFEST = dict.fromkeys((*BUILT, "harness.tar.gz", "clients.tar.gz"), "0" * 64)
 
 
-def heaps_asked(lab, *nodes):
-    """Ask on nodes of 2000 MiB for these settings, by the sweep's own task."""
+def of_sweep(name):
+    """Return the play that sets the nodes, and its task whose name begins so."""
     plays = yaml.safe_load((ROOT / "playbooks/sweep.yml").read_text())
     (sweep,) = [play for play in plays if play["name"] == "Sweep"]
-    (task,) = [task for task in sweep["tasks"] if task["name"].startswith("Refuse heaps")]
+    (task,) = [task for task in sweep["tasks"] if task["name"].startswith(name)]
+    return sweep, task
+
+
+def heaps_asked(lab, *nodes):
+    """Ask on nodes of 2000 MiB for these settings, by the sweep's own task."""
+    sweep, task = of_sweep("Refuse heaps")
     known = {
         "validate_answer": {"stdout": "free-mb 9000\nmemory-mb 2000\n"},
         "sweep_settings": [{"node": node} for node in nodes],
@@ -226,20 +232,23 @@ def test_a_heap_too_large_for_a_node_is_refused_before_the_first_group(lab):
     assert "broker1 has 2000" not in said
 
 
-SETTABLE = f"""
-- hosts: nodes
-  gather_facts: false
-  tasks:
-    - ansible.builtin.include_tasks: {ROOT}/playbooks/tasks/settable.yml
-"""
 OTHERS = [{"package": "openjdk-25-jre-headless", "release": 25}]
+
+
+def settable_play():
+    """Return a play that asks nodes what a sweep asks them before it sets anything."""
+    _, ask = of_sweep("Refuse what a node cannot")
+    ask["ansible.builtin.include_tasks"] = str(ROOT / "playbooks/tasks/settable.yml")
+    groups = {"name": "Use all", "ansible.builtin.group_by": {"key": "sweep_uses"}}
+    play = {"hosts": "nodes", "gather_facts": False, "tasks": [groups, ask]}
+    return yaml.safe_dump([play], sort_keys=False)
 
 
 def settable(lab, **extra):
     """Ask nodes whether they can be set to what two groups of trials and a client need."""
     of_services = {"node": {"jdk": 21}, "jdks": [21, 25]}
     of_client = {"node": {}, "jdks": [25]}
-    return lab.play(SETTABLE, **{"sweep_settings": [of_services, of_client], **extra})
+    return lab.play(settable_play(), **{"sweep_settings": [of_services, of_client], **extra})
 
 
 def test_a_jdk_that_the_inventory_does_not_list_is_refused_with_node_and_next_step(lab):
