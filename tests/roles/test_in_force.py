@@ -209,17 +209,27 @@ def test_each_further_jdk_is_compared_with_the_release_that_is_declared(force, n
     ],
 )
 def test_the_governor_is_compared_where_the_node_can_choose_it(
-    force, answers, monkeypatch, tmp_path, wanted, held, container, found
+    governed, wanted, held, container, found
 ):
-    monkeypatch.setattr(force, "CPU", str(tmp_path))
-    answers(force, {"systemd-detect-virt": container})
-    for core, governor in enumerate(held):
-        place = tmp_path / f"cpu{core}/cpufreq"
-        place.mkdir(parents=True)
-        (place / "scaling_governor").write_text(f"{governor}\n")
-        (place / "scaling_available_governors").write_text("performance powersave\n")
-    told = rows(force.not_in_force({"governor": wanted}, {}, 0))
+    told = rows(governed(held, container).not_in_force({"governor": wanted}, {}, 0))
     assert told == [("governor", *both) for both in found]
+
+
+@pytest.fixture
+def governed(force, answers, monkeypatch, tmp_path):
+    """Returns how to have the module look at cores with these governors."""
+
+    def have(held, container):
+        monkeypatch.setattr(force, "CPU", str(tmp_path))
+        answers(force, {"systemd-detect-virt": container})
+        for core, governor in enumerate(held):
+            place = tmp_path / f"cpu{core}/cpufreq"
+            place.mkdir(parents=True)
+            (place / "scaling_governor").write_text(f"{governor}\n")
+            (place / "scaling_available_governors").write_text("performance powersave\n")
+        return force
+
+    return have
 
 
 @pytest.mark.parametrize(

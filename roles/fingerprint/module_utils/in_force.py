@@ -80,7 +80,7 @@ def several(item: str, in_force: Iterable[str], declared: Iterable[str]) -> Iter
 
 def of_jdk(item: str, version: str, wanted: object) -> Iterator[Row]:
     """Yield how a JDK is of another release."""
-    if version.split(".")[0] != str(wanted):
+    if version.partition(".")[0] != str(wanted):
         yield row(item, version, f"Java {wanted}")
 
 
