@@ -55,12 +55,12 @@ def test_services_and_clients_run_on_the_jdk_that_their_trial_asks_for(
     sweep.finish()
     sweep.prove()
     for record in sweep.records:
-        of_services, of_client = (record["factors"][name] for name in ("jdk", "client_jdk"))
+        of_services, of_client = (record["factors"][name] for name in ("server_jdk", "client_jdk"))
         tomcat = record["settings"]["tomcat on worker1"]
         assert tomcat["jdk"].startswith(f"{of_services}."), record["id"]
         assert record["jvm"]["version"].startswith(f"{of_client}."), record["id"]
     last = max(sweep.records, key=lambda record: record["started_at"])
-    assert releases(sweep.lab) == {str(last["factors"]["jdk"])}
+    assert releases(sweep.lab) == {str(last["factors"]["server_jdk"])}
 
 
 def test_a_jdk_that_the_inventory_does_not_list_is_refused_before_the_first_trial(

@@ -132,23 +132,23 @@ ON_TWO_JDKS = {
     "collector": ["parallel"],
     "heap_mb": [96],
     "matrix": [10],
-    "jdk": [21, 25],
+    "server_jdk": [21, 25],
     "client_jdk": [21, 25],
 }
 OF_JVM: dict[str, dict[str, Any]] = {
     "jdks": {
         "factors": [ON_TWO_JDKS],
         "constants": {"client_heap_mb": 64, "jdk": "client_jdk"},
-        "node": {"jdk": "jdk"},
+        "node": {"jdk": "server_jdk"},
         "replicates": 2,
         "calls": 5,
         "warmup": 2,
         "timeout_s": 60,
     },
     "no-such-jdk": {
-        "factors": [{**ON_TWO_JDKS, "jdk": [21], "client_jdk": [21, 26]}],
+        "factors": [{**ON_TWO_JDKS, "server_jdk": [21], "client_jdk": [21, 26]}],
         "constants": {"client_heap_mb": 64, "jdk": "client_jdk"},
-        "node": {"jdk": "jdk"},
+        "node": {"jdk": "server_jdk"},
         "replicates": 1,
     },
 }
