@@ -1,0 +1,185 @@
+"""Small files of a role as one archive: what lies on a node afterwards, and what is compared."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+import yaml
+from loading import ROOT
+from rendering import Role
+
+pytestmark = pytest.mark.skipif(not shutil.which("zipinfo"), reason="unzip is not installed")
+
+PACK = ROOT / "roles/node_files/files/pack.py"
+FILES = [
+    {"path": "/etc/parrot/", "mode": "0755", "text": ""},
+    {"path": "/etc/parrot/words", "mode": "0640", "text": "héllo\n"},
+]
+
+
+def pack(archive, files=FILES):
+    subprocess.run([sys.executable, PACK, archive], input=json.dumps(files).encode(), check=True)
+    return archive.read_bytes()
+
+
+def test_the_same_files_give_the_same_archive(tmp_path):
+    assert pack(tmp_path / "ours/a.zip") == pack(tmp_path / "theirs/a.zip")
+    assert pack(tmp_path / "ours/a.zip", FILES[:1]) != pack(tmp_path / "theirs/a.zip")
+
+
+def test_only_the_last_archive_is_kept(tmp_path):
+    (tmp_path / "parrot").mkdir()
+    (tmp_path / "parrot/killed.part").touch()
+    for name in ("before.zip", "last.zip"):
+        pack(tmp_path / "parrot" / name)
+    assert [path.name for path in (tmp_path / "parrot").iterdir()] == ["last.zip"]
+
+
+# Laid down
+
+
+@pytest.fixture
+def parrot(tmp_path):
+    """A role with files from a template, a file and a text, for a node that is a directory."""
+    role, node = tmp_path / "roles/parrot", tmp_path / "node"
+    listed = [
+        {"path": f"{node}/etc/"},
+        {"path": f"{node}/etc/words", "template": "words.j2", "word": "{{ parrot_word }}"},
+        {"path": f"{node}/etc/feathers", "src": "feathers"},
+        {"path": f"{node}/etc/closed", "content": '{"a": 1}\n', "mode": "0600"},
+    ]
+    given = {"node_files_name": "parrot", "node_files_list": "{{ parrot_files }}"}
+    tasks = [
+        {
+            "name": "Lay them down",
+            "ansible.builtin.import_role": {"name": "node_files"},
+            "vars": {**given, "node_files_notify": ["Restart the parrot"]},
+        }
+    ]
+    handlers = [{"name": "Restart the parrot", "ansible.builtin.debug": {"msg": "restarted"}}]
+    texts = {
+        "tasks/main.yml": yaml.safe_dump(tasks),
+        "handlers/main.yml": yaml.safe_dump(handlers),
+        "vars/main.yml": yaml.safe_dump({"parrot_files": listed}),
+        "defaults/main.yml": yaml.safe_dump({"parrot_word": "hello"}),
+        "templates/words.j2": "# {{ ansible_managed }}\n{% if true %}\n{{ word }}\n{% endif %}\n",
+        "files/feathers": "green\n\n",
+    }
+    for name, text in texts.items():
+        (role / name).parent.mkdir(parents=True)
+        (role / name).write_text(text)
+    (tmp_path / "play.yml").write_text("- {hosts: localhost, gather_facts: false, roles: [parrot]}")
+    node.mkdir()
+    return node
+
+
+@pytest.fixture
+def play(tmp_path, parrot):
+    """Play the role on this machine; how many tasks changed something, and what was said."""
+
+    def played(*options, **extra):
+        extra |= {
+            "ansible_python_interpreter": sys.executable,
+            "node_files_archives": str(tmp_path / "archives"),
+        }
+        done = subprocess.run(
+            [
+                *(ROOT / ".venv/bin/ansible-playbook", tmp_path / "play.yml", *options),
+                *("-i", "localhost,", "-c", "local", "-e", json.dumps(extra)),
+            ],
+            cwd=ROOT,
+            env=os.environ | {"ANSIBLE_ROLES_PATH": f"{tmp_path}/roles:{ROOT}/roles"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return int(re.search(r"changed=(\d+)", done.stdout)[1]), done.stdout
+
+    return played
+
+
+def test_files_are_laid_down_and_then_left_alone(play, parrot):
+    changed, said = play()
+    assert (changed, "RUNNING HANDLER" in said) == (1, True), said
+    texts = {path.name: path.read_text() for path in (parrot / "etc").iterdir()}
+    assert texts == {
+        "words": "# Ansible managed\nhello\n",
+        "feathers": "green\n\n",
+        "closed": '{"a": 1}\n',
+    }
+    modes = {path.name: path.stat().st_mode & 0o777 for path in parrot.rglob("*")}
+    assert modes == {"etc": 0o755, "words": 0o644, "feathers": 0o644, "closed": 0o600}
+    changed, said = play()
+    assert (changed, "RUNNING HANDLER" in said) == (0, False), said
+    assert play("--check")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        lambda file: file.write_text("bye\n"),
+        lambda file: file.chmod(0o666),
+        lambda file: file.unlink(),
+        lambda file: os.utime(file),
+    ],
+    ids=["text", "mode", "gone", "date"],
+)
+def test_what_was_altered_is_put_right_and_told_beforehand(play, parrot, alter):
+    play()
+    alter(parrot / "etc/words")
+    assert play("--check")[0] == 1
+    assert play()[0] == 1
+    assert (parrot / "etc/words").read_text() == "# Ansible managed\nhello\n"
+    assert (parrot / "etc/words").stat().st_mode & 0o777 == 0o644
+    assert play()[0] == 0
+
+
+def test_a_file_has_the_time_when_it_was_laid_down_as_its_change_time(play, parrot):
+    """By which the role service_up finds a unit that was not restarted since."""
+    play()
+    before = (parrot / "etc/feathers").stat()
+    assert play(parrot_word="bye")[0] == 1
+    after = (parrot / "etc/feathers").stat()
+    assert before.st_ctime_ns < after.st_ctime_ns
+    assert before.st_mtime == after.st_mtime
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "Australia/Sydney"])
+def test_no_time_zone_makes_files_seem_changed(play, parrot, monkeypatch, zone):
+    monkeypatch.setenv("TZ", zone)
+    play()
+    assert play()[0] == 0
+
+
+# What the roles list
+
+
+def test_health_lists_each_of_its_programs_and_units_and_their_directories():
+    files = ROOT / "roles/health/files"
+    listed = Role("health").render("{{ __health_files }}")
+    sources = {file["src"]: file["path"] for file in listed if "src" in file}
+    there = (path for path in files.rglob("*") if path.is_file())
+    assert sources.keys() == {
+        str(path.relative_to(files)) for path in there if "__pycache__" not in path.parts
+    }
+    for source, path in sources.items():
+        assert path.endswith(source.removeprefix("units"))
+    made = {file["path"] for file in listed if file["path"].endswith("/")}
+    baseline = yaml.safe_load((ROOT / "roles/baseline/tasks/main.yml").read_text())[1]["loop"]
+    known = {"/etc/systemd/system/", *made, *(f"{one['path']}/" for one in baseline)}
+    assert {path.rpartition("/")[0] + "/" for path in sources.values()} <= known
+
+
+def test_each_worker_program_has_a_unit_of_its_own():
+    programs = [{"name": name, "heap_mb": heap} for name, heap in (("one", 16), ("two", 32))]
+    role = Role("worker_programs", worker_programs_list=programs)
+    units = role.render("{{ __worker_programs_files }}")[1:]
+    assert [(unit["path"], unit["program"]["heap_mb"], unit["template"]) for unit in units] == [
+        ("/etc/systemd/system/rackbench-one.service", 16, "worker.service.j2"),
+        ("/etc/systemd/system/rackbench-two.service", 32, "worker.service.j2"),
+    ]
