@@ -108,20 +108,22 @@ def test_the_failure_has_unit_state_journal_and_next_step(tmp_path, programs):
 
 
 LOADED = """#!/bin/bash
-echo "$*" >>"$(dirname "$0")/calls"
+here=$(dirname "$0")
+echo "$*" >>"$here/calls"
+laid_down=$(stat -c %Z "$here/file")
 case "$*" in
   *is-enabled*hand.service*) echo disabled; exit 1 ;;
   *is-enabled*) echo enabled ;;
   *show*)
-    state=active
+    state=active since=$((laid_down + 1))
     [[ $* != *down.service* ]] || state=inactive
     [[ $* != *coming.service* ]] || state=activating
-    printf 'LoadState=loaded\\nActiveState=%s\\nActiveEnterTimestamp=@2000\\n' "$state"
+    [[ $* != *old.service* ]] || since=$((laid_down - 1))
+    [[ $* != *same.service* ]] || since=$laid_down
+    printf 'LoadState=loaded\\nActiveState=%s\\nActiveEnterTimestamp=@%s\\n' "$state" "$since"
     case "$*" in
       *reload.service*) echo NeedDaemonReload=yes ;;
-      *old.service*) printf 'NeedDaemonReload=no\\nSourcePath=%s\\n' "$(dirname "$0")/newer" ;;
-      *same.service*) printf 'NeedDaemonReload=no\\nSourcePath=%s\\n' "$(dirname "$0")/same" ;;
-      *new.service*) printf 'NeedDaemonReload=no\\nSourcePath=%s\\n' "$(dirname "$0")/older" ;;
+      *) printf 'NeedDaemonReload=no\\nSourcePath=%s\\n' "$here/file" ;;
     esac ;;
 esac
 """
@@ -130,9 +132,8 @@ esac
 def asked(tmp_path, programs, *units):
     """Play the role for units of LOADED; what systemctl was asked to change."""
     (programs / "systemctl").write_text(LOADED)
-    for name, written in {"newer": 2001, "same": 2000, "older": 1999}.items():
-        (programs / name).touch()
-        os.utime(programs / name, (written, written))
+    (programs / "file").touch()
+    os.utime(programs / "file", (1, 1))  # as one from an archive
     (tmp_path / "play.yml").write_text(
         PLAY.replace("[no-such-unit.service]", f"[{', '.join(units)}]")
     )
