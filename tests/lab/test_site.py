@@ -22,8 +22,10 @@ def test_what_a_killed_playbook_did_not_restart_is_restarted_by_the_next(lab: La
     ask = f"systemctl show --value --property=InvocationID {' '.join(units)}"
     before = lab.output("worker1", ask).split()
     # Written, and killed before the handlers.
-    files = "/etc/rackbench/tomcat/conf/server.xml /etc/rackbench/worker.env"
-    lab.output("worker1", f"touch {files} /etc/rackbench/probes.json")
+    files = " ".join(
+        f"/etc/rackbench/{name}" for name in ("tomcat/conf/server.xml", "worker.env", "probes.json")
+    )
+    lab.output("worker1", f"touch --date='1980-01-01 UTC' {files}")
     again = lab.play("site.yml", None, "--limit=worker1")
     assert set(again.changed) == {"worker1"}
     assert set(before).isdisjoint(lab.output("worker1", ask).split())
