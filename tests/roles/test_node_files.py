@@ -41,6 +41,8 @@ def test_only_the_last_archive_is_kept(tmp_path):
 
 # Laid down
 
+WINGS = bytes(range(256))
+
 
 @pytest.fixture
 def parrot(tmp_path):
@@ -50,6 +52,7 @@ def parrot(tmp_path):
         {"path": f"{node}/etc/"},
         {"path": f"{node}/etc/words", "template": "words.j2", "word": "{{ parrot_word }}"},
         {"path": f"{node}/etc/feathers", "src": "feathers"},
+        {"path": f"{node}/etc/wings.so", "binary": str(tmp_path / "wings.so")},
         {"path": f"{node}/etc/closed", "content": '{"a": 1}\n', "mode": "0600"},
     ]
     given = {"node_files_name": "parrot", "node_files_list": "{{ parrot_files }}"}
@@ -73,6 +76,7 @@ def parrot(tmp_path):
         (role / name).parent.mkdir(parents=True)
         (role / name).write_text(text)
     (tmp_path / "play.yml").write_text("- {hosts: localhost, gather_facts: false, roles: [parrot]}")
+    (tmp_path / "wings.so").write_bytes(WINGS)
     node.mkdir()
     return node
 
@@ -106,14 +110,16 @@ def play(tmp_path, parrot):
 def test_files_are_laid_down_and_then_left_alone(play, parrot):
     changed, said = play()
     assert (changed, "RUNNING HANDLER" in said) == (1, True), said
-    texts = {path.name: path.read_text() for path in (parrot / "etc").iterdir()}
-    assert texts == {
-        "words": "# Ansible managed\nhello\n",
-        "feathers": "green\n\n",
-        "closed": '{"a": 1}\n',
+    contents = {path.name: path.read_bytes() for path in (parrot / "etc").iterdir()}
+    assert contents == {
+        "words": b"# Ansible managed\nhello\n",
+        "feathers": b"green\n\n",
+        "wings.so": WINGS,
+        "closed": b'{"a": 1}\n',
     }
     modes = {path.name: path.stat().st_mode & 0o777 for path in parrot.rglob("*")}
-    assert modes == {"etc": 0o755, "words": 0o644, "feathers": 0o644, "closed": 0o600}
+    files = {"words": 0o644, "feathers": 0o644, "wings.so": 0o644, "closed": 0o600}
+    assert modes == {"etc": 0o755, **files}
     changed, said = play()
     assert (changed, "RUNNING HANDLER" in said) == (0, False), said
     assert play("--check")[0] == 0
@@ -149,6 +155,13 @@ def test_a_file_has_the_time_when_it_was_laid_down_as_its_change_time(play, parr
     assert before.st_mtime == after.st_mtime
 
 
+def test_other_bytes_of_the_same_name_are_another_archive(play, parrot):
+    play()
+    (parrot.parent / "wings.so").write_bytes(WINGS[::-1])
+    assert play()[0] == 1
+    assert (parrot / "etc/wings.so").read_bytes() == WINGS[::-1]
+
+
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "Australia/Sydney"])
 def test_no_time_zone_makes_files_seem_changed(play, parrot, monkeypatch, zone):
     monkeypatch.setenv("TZ", zone)
@@ -161,7 +174,8 @@ def test_no_time_zone_makes_files_seem_changed(play, parrot, monkeypatch, zone):
 
 def test_health_lists_each_of_its_programs_and_units_and_their_directories():
     files = ROOT / "roles/health/files"
-    listed = Role("health").render("{{ __health_files }}")
+    known = {"ansible_facts": {"architecture": "x86_64"}, "health_profiler": "dist"}
+    listed = Role("health", **known).render("{{ __health_files }}")
     sources = {file["src"]: file["path"] for file in listed if "src" in file}
     there = (path for path in files.rglob("*") if path.is_file())
     assert sources.keys() == {
@@ -171,8 +185,9 @@ def test_health_lists_each_of_its_programs_and_units_and_their_directories():
         assert path.endswith(source.removeprefix("units"))
     made = {file["path"] for file in listed if file["path"].endswith("/")}
     baseline = yaml.safe_load((ROOT / "roles/baseline/tasks/main.yml").read_text())[1]["loop"]
-    known = {"/etc/systemd/system/", *made, *(f"{one['path']}/" for one in baseline)}
-    assert {path.rpartition("/")[0] + "/" for path in sources.values()} <= known
+    others = {"/etc/systemd/system/", *(f"{one['path']}/" for one in baseline)}
+    needed = {path.rpartition("/")[0] + "/" for path in {one["path"] for one in listed} - made}
+    assert made <= needed <= made | others
 
 
 def test_each_worker_program_has_a_unit_of_its_own():

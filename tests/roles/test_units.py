@@ -36,5 +36,5 @@ def test_a_service_ends_without_memory_and_shares_no_performance_data(unit):
 @pytest.mark.parametrize("variable", ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"])
 def test_no_jvm_takes_options_from_the_environment_of_the_system(variable):
     """The drop-in holds for every unit of the kit, among them the runner, whose forks are timed."""
-    text = (ROLES / "baseline/templates/sandbox.conf.j2").read_text()
+    text = (ROLES / "health/templates/sandbox.conf.j2").read_text()
     assert variable in re.findall(r"^UnsetEnvironment=(.*)$", text, re.M)[0].split()

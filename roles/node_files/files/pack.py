@@ -9,7 +9,7 @@ import json
 import stat
 import sys
 from pathlib import Path
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 from zipfile import ZipFile, ZipInfo
 
 UNIX = 3
@@ -17,11 +17,15 @@ DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold
 
 
 class File(TypedDict):
-    """One file, with its mode in octal digits; a directory's path ends with a slash."""
+    """One file: its mode in octal digits, and its text or the path of a file with its bytes.
+
+    A directory's path ends with a slash, and its text is empty.
+    """
 
     path: str
     mode: str
-    text: str
+    text: NotRequired[str]
+    binary: NotRequired[str]
 
 
 def main(archive: Path, files: list[File]) -> None:
@@ -30,7 +34,7 @@ def main(archive: Path, files: list[File]) -> None:
     part = archive.with_suffix(".part")
     with ZipFile(part, "w") as packed:
         for file in files:
-            packed.writestr(entry_of(file), file["text"])
+            packed.writestr(entry_of(file), content_of(file))
     part.replace(archive)
     for former in archive.parent.iterdir():
         if former != archive:
@@ -44,6 +48,11 @@ def entry_of(file: File) -> ZipInfo:
     entry.create_system = UNIX
     entry.external_attr = (kind | int(file["mode"], 8)) << 16
     return entry
+
+
+def content_of(file: File) -> bytes:
+    """Return the bytes of a file."""
+    return Path(file["binary"]).read_bytes() if "binary" in file else file["text"].encode()
 
 
 if __name__ == "__main__":
