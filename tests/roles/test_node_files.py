@@ -131,7 +131,7 @@ def test_files_are_laid_down_and_then_left_alone(play, parrot):
         lambda file: file.write_text("bye\n"),
         lambda file: file.chmod(0o666),
         lambda file: file.unlink(),
-        lambda file: os.utime(file),
+        os.utime,
     ],
     ids=["text", "mode", "gone", "date"],
 )
