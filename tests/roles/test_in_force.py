@@ -339,6 +339,51 @@ def test_a_link_without_a_shaper_has_no_shaped_rate(taking, answers, said):
     assert taking.shaped_mbit("host0") is None
 
 
+def impaired_by(**options):
+    """What tc 6.15 answers for a device with a shaper and netem under it."""
+    of_netem = {"limit": 991, **options, "ecn": False, "gap": 0}
+    queues = json.loads(tbf(12_500_000))
+    queues.append({"kind": "netem", "handle": "8002:", "parent": "1:1", "options": of_netem})
+    return json.dumps(queues)
+
+
+DELAYED = {"delay": {"delay": 0.01, "jitter": 0, "correlation": 0}}
+LOSING = {"loss-random": {"loss": 0.015, "correlation": 0}}
+
+
+@pytest.mark.parametrize(
+    ("said", "delay_ms", "loss"),
+    [
+        (impaired_by(**DELAYED, **LOSING), 10, 1.5),
+        (impaired_by(**DELAYED), 10, None),
+        (impaired_by(**LOSING), None, 1.5),
+        (impaired_by(), None, None),
+        (tbf(12_500_000), None, None),
+        (None, None, None),
+    ],
+)
+def test_what_netem_does_is_in_ms_and_percent(taking, answers, said, delay_ms, loss):
+    answers(taking, {"tc -json qdisc show dev host0": said})
+    assert taking.impaired("host0") == {"link_delay_ms": delay_ms, "link_loss": loss}
+
+
+@pytest.mark.parametrize(
+    ("declared", "link", "odd"),
+    [
+        ({}, {}, []),
+        ({"link_delay_ms": 10, "link_loss": 0}, {"link_delay_ms": 10.0}, []),
+        ({"link_delay_ms": 2.50001}, {"link_delay_ms": 2.5}, []),
+        ({"link_delay_ms": 10}, {}, [("link_delay_ms", "0", "10")]),
+        ({"link_loss": "0.5"}, {"link_loss": 1.0}, [("link_loss", "1", "0.5")]),
+        ({}, {"link_loss": 1.0}, [("link_loss", "1", "0")]),
+    ],
+)
+def test_delay_and_loss_are_compared_where_links_are_shaped(force, declared, link, odd):
+    shaped = {**declared, "link_is_shaped": True}
+    assert rows(force.not_in_force(shaped, {}, 0, link)) == odd
+    assert rows(force.not_in_force(declared, {}, 0, link)) == []
+
+
 # Hardware that has no words of its own
 
 

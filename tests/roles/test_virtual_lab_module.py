@@ -142,6 +142,62 @@ def test_a_rate_is_in_bytes_a_second(lab, told, listing, mbit, is_shaped):
     assert all(("del" in argv) != bool(mbit) for argv in set_to)
 
 
+# As `tc -json qdisc show dev host0` of iproute2 6.15 prints them: seconds and a part of one.
+def netem(delay=None, loss=None, parent="1:1"):
+    options = {"limit": 1000, "ecn": False, "gap": 0}
+    if delay:
+        options["delay"] = {"delay": delay, "jitter": 0, "correlation": 0}
+    if loss:
+        options["loss-random"] = {"loss": loss, "correlation": 0}
+    return {"kind": "netem", "handle": "8002:", "parent": parent, "options": options}
+
+
+IMPAIRED = [*SHAPED, netem(0.01, 0.01)]
+
+
+@pytest.mark.parametrize(
+    ("listing", "changes", "is_as_asked"),
+    [
+        (IMPAIRED, {"link_delay_ms": 10, "link_loss": 1}, True),
+        (IMPAIRED, {"link_delay_ms": 10}, False),
+        (IMPAIRED, {"link_delay_ms": 10, "link_loss": 1.5}, False),
+        (IMPAIRED, {}, False),
+        (SHAPED, {"link_loss": 1}, False),
+        ([netem(0.0025)], {"link_mbit": 0, "link_delay_ms": 2.5}, True),
+        ([netem(loss=1.00001e-05)], {"link_mbit": 0, "link_loss": 0.001}, True),
+    ],
+)
+def test_what_netem_does_is_read_as_it_was_asked(lab, told, listing, changes, is_as_asked):
+    called, answers = told
+    answers["netns"] = json.dumps(listing)  # the node's own end; the other one has no netem
+    answers["qdisc show"] = json.dumps([row for row in listing if row["kind"] == "tbf"])
+    (one,) = nodes(with_(lab, **changes), "10.99.0.2")
+    assert bridge.shape(one) != is_as_asked
+    own = [argv for argv in called if "-netns" in argv and "show" not in argv]
+    assert all("netem" not in argv for argv in called if "-netns" not in argv)
+    assert bool(own) != is_as_asked
+
+
+def test_netem_takes_the_place_of_the_shapers_own_queue_and_is_as_deep(lab, told):
+    called, answers = told
+    answers["qdisc show"] = json.dumps(IMPAIRED)
+    (one,) = nodes(with_(lab, link_delay_ms=20, link_loss=0.5), "10.99.0.2")
+    assert bridge.shape(one)
+    own = [" ".join(argv[3:]) for argv in called if "-netns" in argv and "show" not in argv]
+    # 120 ms of 100 Mbit/s are 1.5 MB in packets of 1514 bytes.
+    assert own == [
+        "qdisc del dev host0 root",
+        "qdisc replace dev host0 root handle 1: tbf rate 100mbit burst 3200 latency 100ms",
+        "qdisc replace dev host0 parent 1:1 netem limit 991 delay 20ms loss 0.5%",
+    ]
+    host_end = [argv for argv in called if "-netns" not in argv and "show" not in argv]
+    assert [argv[2] for argv in host_end] == ["del", "replace"]  # it had a netem of somebody's
+    called.clear()
+    (one,) = nodes(with_(lab, link_mbit=0, link_delay_ms=20), "10.99.0.2")
+    assert bridge.shape(one)
+    assert "root netem limit 100000 delay 20ms" in " ".join(called[2])
+
+
 def test_the_way_out_is_opened_and_closed_with_forwarding(lab, told, monkeypatch, tmp_path):
     called, answers = told
     forward = tmp_path / "ip_forward"

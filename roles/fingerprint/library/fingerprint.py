@@ -87,6 +87,7 @@ from ansible.module_utils.host import output, read
 from ansible.module_utils.in_force import not_in_force
 from ansible.module_utils.kernel_words import kernel_words
 from ansible.module_utils.lab_addresses import CONTROL, Roles, plain
+from ansible.module_utils.netem import delay_and_loss
 from ansible.module_utils.running_jvms import JAVA, Jvm, running
 from ansible.module_utils.ssh_session import ssh_session
 
@@ -208,7 +209,7 @@ def time_source() -> str | None:
 
 
 def link(address: str) -> dict[str, Any]:
-    """Return the link of the lab's address: driver, speed, duplex, MTU and shaped rate."""
+    """Return the link of the lab's address: driver, speed, duplex, MTU, and what tc makes of it."""
     for entry in json.loads(output("ip", "-json", "address", "show") or "[]"):
         if plain(address) in (plain(info["local"]) for info in entry["addr_info"]):
             return {
@@ -216,6 +217,7 @@ def link(address: str) -> dict[str, Any]:
                 "link_mtu": entry["mtu"],
                 "link_duplex": read(f"{NETWORK}/{entry['ifname']}/duplex"),
                 "link_shaped_mbit": shaped_mbit(entry["ifname"]),
+                **impaired(entry["ifname"]),
                 **hardware(cards_of(entry["ifname"])),
             }
     return {}
@@ -237,11 +239,22 @@ def hardware(cards: list[str]) -> dict[str, object]:
     }
 
 
+def queues_of(device: str) -> list[dict[str, Any]]:
+    """Return the queueing disciplines of a device as tc prints them."""
+    return list(json.loads(output("tc", "-json", "qdisc", "show", "dev", device) or "[]"))
+
+
 def shaped_mbit(device: str) -> float | None:
     """Return the rate of a device's shaper; tc's JSON has bytes a second, whatever was written."""
-    queues = json.loads(output("tc", "-json", "qdisc", "show", "dev", device) or "[]")
+    queues = queues_of(device)
     rates = [row["options"]["rate"] * 8 / 1e6 for row in queues if row["kind"] == "tbf"]
     return rates[0] if rates else None
+
+
+def impaired(device: str) -> dict[str, float | None]:
+    """Return by how many ms a device delays packets and how many it loses, in percent."""
+    delay_ms, loss = delay_and_loss(queues_of(device))
+    return {"link_delay_ms": delay_ms or None, "link_loss": loss or None}
 
 
 def disk() -> dict[str, object]:
@@ -423,7 +436,9 @@ def main() -> None:
     module.exit_json(
         changed=False,
         fingerprint={name: value for name, value in items.items() if value is not None},
-        undeclared=not_in_force(module.params["declared"], services, allowed_mbit(carrier)),
+        undeclared=not_in_force(
+            module.params["declared"], services, allowed_mbit(carrier), carrier
+        ),
     )
 
 

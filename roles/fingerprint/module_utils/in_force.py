@@ -14,6 +14,7 @@ from ansible.module_utils.running_jvms import Jvm, java, release, unit_flags
 
 Row = dict[str, str]
 
+NETEM = ("link_delay_ms", "link_loss")
 ABSENT = "(absent)"
 TABLE = "inet rackbench"
 LIST = f"nft --stateless list table {TABLE}"
@@ -29,13 +30,17 @@ STRANGER = "user=nobody,host=stranger.invalid,addr=192.0.2.1,laddr=192.0.2.2,lpo
 
 
 def not_in_force(
-    declared: Mapping[str, Any], jvms: Mapping[str, Jvm], link_mbit: float
+    declared: Mapping[str, Any],
+    jvms: Mapping[str, Jvm],
+    link_mbit: float,
+    link: Mapping[str, Any] | None = None,
 ) -> list[Row]:
     """Return what is in force other than declared, each with `item`, `value` and `others`.
 
     `declared` may name `jdk`, `jdks`, `jvms`, `links`, `sshd`, `packet_filter`, `sysctls`,
     `governor` and `link_mbit`, which is compared where the hardware tells its rate, or where
-    `link_is_shaped`.
+    `link_is_shaped`; there also `link_delay_ms` and `link_loss`, which `link` has where there are
+    any.
     """
     rows: list[Row] = []
     if "jdk" in declared:
@@ -57,6 +62,9 @@ def not_in_force(
     rate = float(declared.get("link_mbit") or 0)
     if declared.get("link_is_shaped") or (rate and link_mbit):
         rows += one("link_mbit", f"{link_mbit:g}", f"{rate:g}")
+    for name in NETEM if declared.get("link_is_shaped") else ():
+        held, asked = (float(told.get(name) or 0) for told in (link or {}, declared))
+        rows += one(name, f"{held:.4g}", f"{asked:.4g}")
     return rows
 
 

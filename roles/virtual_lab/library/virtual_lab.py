@@ -38,6 +38,8 @@ EXAMPLES = r"""
       user: rack
       link_mbit: 100
       link_burst_bytes: 3200
+      link_delay_ms: 0
+      link_loss: 0
       memory_mb: 2048
       disk_mb: 500
       internet: false
@@ -65,6 +67,7 @@ KEYS = {
     "str": ("name", "bridge", "prefix", "user"),
     "path": ("root", "image"),
     "int": ("link_mbit", "link_burst_bytes", "memory_mb", "disk_mb", "boot_timeout_s"),
+    "float": ("link_delay_ms", "link_loss"),
     "bool": ("internet",),
     "dict": ("nodes",),
 }
@@ -78,10 +81,14 @@ def up(lab: Lab, nodes: list[Node], left_out: list[str]) -> tuple[bool, dict[str
     used = [one for one in nodes if one.name not in left_out]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(node.remove, stale))
-        kernel.widen_watches(lab)
+        booted = node.init_of(used)
+        runs = dict(zip(used, pool.map(lambda one: node.runs(one, booted), used), strict=True))
+        missing = [one for one in used if not runs[one]]
+        if missing:
+            kernel.widen_watches(lab)
         changed = [bool(stale), bridge.make_bridge(lab), bridge.set_internet(lab)]
-        changed += pool.map(node.bring_up, used)
-        list(pool.map(node.await_boot, used))
+        changed += pool.map(lambda one: node.bring_up(one, runs=runs[one]), used)
+        list(pool.map(node.await_boot, missing))
     keys = {one.name: tree.host_key(one).with_suffix(".pub").read_text() for one in nodes}
     return any(changed), {name: " ".join(key.split()[:2]) for name, key in keys.items()}
 

@@ -1,16 +1,23 @@
 """The lab's network: its bridge, its way out, and each node's link with its rate."""
 
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
 
 from ansible.module_utils import host
+from ansible.module_utils.netem import delay_and_loss
 
 from . import kernel
 from .lab import Lab, Node
 
 NAMESPACES = Path("/run/netns")
+OWN_END = "host0"
+LATENCY_MS = 100
+"""How long data may wait for the rate of a link."""
+PACKET_BYTES = 1514
+LEAST_PACKETS, UNSHAPED_PACKETS = 100, 100_000
 RULES = """
 table ip {lab.table} {{
     chain postrouting {{
@@ -90,7 +97,7 @@ def make_link(node: Node) -> bool:
         return False
     drop_link(node)
     host.run("ip", "netns", "add", node.key)
-    veth = ("type", "veth", "peer", "name", "host0", "netns", node.key)
+    veth = ("type", "veth", "peer", "name", OWN_END, "netns", node.key)
     host.run("ip", "link", "add", "name", node.link, *veth)
     host.run("ip", "link", "set", "dev", node.link, "master", node.lab.bridge, "up")
     return True
@@ -111,18 +118,56 @@ def drop_namespaces() -> None:
 
 
 def shape(node: Node) -> bool:
-    """Limit the node's link to the lab's rate, in both directions, as a switch port would."""
+    """Limit the node's link to the lab's rate, in both directions, as a switch port would.
+
+    What the node sends is delayed and lost as well, so that a packet from node to node is so once.
+    """
     lab, changed = node.lab, False
-    # Without the option `-details` tc prints bytes a second.
-    wanted = [lab.link_mbit * 125_000] if lab.link_mbit else []
-    for tc, device in ((["tc", "-netns", node.key], "host0"), (["tc"], node.link)):
+    for tc, device, netem in (
+        (["tc", "-netns", node.key], OWN_END, netem_of(lab)),
+        (["tc"], node.link, []),
+    ):
         queues = json.loads(host.run(*tc, "-json", "qdisc", "show", "dev", device) or "[]")
-        if [row["options"]["rate"] for row in queues if row["kind"] == "tbf"] == wanted:
+        if is_shaped(queues, lab, is_impaired=bool(netem)):
             continue
         changed = True
-        if not lab.link_mbit:
+        # A shaper whose netem is removed alone would send nothing.
+        kinds = {row["kind"] for row in queues} & {"tbf", "netem"}
+        if kinds and (netem or "netem" in kinds or not lab.link_mbit):
             host.run(*tc, "qdisc", "del", "dev", device, "root")
-            continue
-        rate = ("rate", f"{lab.link_mbit}mbit", "burst", str(lab.link_burst_bytes))
-        host.run(*tc, "qdisc", "replace", "dev", device, "root", "tbf", *rate, "latency", "100ms")
+        place = ["root"]
+        if lab.link_mbit:
+            place += ["handle", "1:"] if netem else []
+            rate = ("rate", f"{lab.link_mbit}mbit", "burst", str(lab.link_burst_bytes))
+            shaper = ("tbf", *rate, "latency", f"{LATENCY_MS}ms")
+            host.run(*tc, "qdisc", "replace", "dev", device, *place, *shaper)
+            place = ["parent", "1:1"]
+        if netem:
+            host.run(*tc, "qdisc", "replace", "dev", device, *place, "netem", *netem)
     return changed
+
+
+def netem_of(lab: Lab) -> list[str]:
+    """Return what tc is told of the lab's delay and loss; nothing where it has neither.
+
+    Its queue stands in the place of the shaper's own, and is as deep: it also holds the packets
+    that wait for the rate.
+    """
+    if not (lab.link_delay_ms or lab.link_loss):
+        return []
+    bits = lab.link_mbit * 1e3 * (LATENCY_MS + lab.link_delay_ms)
+    packets = math.ceil(bits / 8 / PACKET_BYTES) if lab.link_mbit else UNSHAPED_PACKETS
+    delay = ["delay", f"{lab.link_delay_ms:g}ms"] if lab.link_delay_ms else []
+    loss = ["loss", f"{lab.link_loss:g}%"] if lab.link_loss else []
+    return ["limit", str(max(LEAST_PACKETS, packets)), *delay, *loss]
+
+
+def is_shaped(queues: list[dict[str, Any]], lab: Lab, *, is_impaired: bool) -> bool:
+    """Return whether queueing disciplines already have the lab's rate, delay and loss."""
+    rates = [row["options"]["rate"] for row in queues if row["kind"] == "tbf"]
+    # Without the option `-details` tc prints bytes a second.
+    if rates != ([lab.link_mbit * 125_000] if lab.link_mbit else []):
+        return False
+    wanted = (lab.link_delay_ms, lab.link_loss) if is_impaired else (0.0, 0.0)
+    pairs = zip(delay_and_loss(queues), wanted, strict=True)
+    return all(math.isclose(held, asked, rel_tol=1e-4) for held, asked in pairs)

@@ -26,6 +26,8 @@ class Lab:
     disk_mb: int
     internet: bool
     boot_timeout_s: int
+    link_delay_ms: float = 0.0
+    link_loss: float = 0.0
 
     @property
     def gateway(self) -> str:

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -192,10 +193,14 @@ def remove(node: Node) -> None:
     shutil.rmtree(node.directory)
 
 
-def bring_up(node: Node) -> bool:
-    """Make and boot one node unless it runs; whether anything changed."""
+def runs(node: Node, booted: Mapping[str, int]) -> bool:
+    """Return whether a node runs and answers; `booted` are the first processes of nodes by name."""
+    return node.name in booted and bool(supervisors_of(node)) and answers(node.address)
+
+
+def bring_up(node: Node, *, runs: bool) -> bool:
+    """Make and boot one node unless it `runs`; whether anything changed."""
     node.directory.mkdir(parents=True, exist_ok=True)
-    runs = node.name in init_of([node]) and supervisors_of(node) and answers(node.address)
     if not runs:
         stop(node)
         drop_cgroups(node)
