@@ -1,12 +1,14 @@
 """The settings that trials ran under, as they were read, next to those that the plan asks for."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from collect.run.plan import PlannedTrial
 from collect.run.setting import (
     COLLECTORS,
     HEAP,
     JDK,
+    NETEM,
     OF_NODES,
     OPTIONS,
     Setting,
@@ -53,8 +55,16 @@ def differences(setting: Mapping[str, Setting], read: Read) -> Iterator[str]:
             wanted = {"maxThreads": str(setting.get("tomcat_threads", told.get("maxThreads")))}
         for name, value in wanted.items():
             held = told.get(name, value)
-            if held.split() != value.split():
+            if _words(name, held) != _words(name, value):
                 yield f"{where} had {name} {held}, not {value}"
+
+
+def _words(name: str, text: str) -> list[str]:
+    """Return a value as what tells it apart: tc prints some digits of an amount alone."""
+    with suppress(ValueError):
+        if name in NETEM:
+            return [f"{float(text):.4g}"]
+    return text.split()
 
 
 def _of_jdk(where: str, told: Mapping[str, str], setting: Mapping[str, Setting]) -> Iterator[str]:

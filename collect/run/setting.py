@@ -28,12 +28,14 @@ JDK = "jdk"
 LEAST_JDK = 17
 """The oldest release of a JDK that runs what the kit builds."""
 GOVERNOR = "governor"
+NETEM = {"link_delay_ms": ("ms", 10_000), "link_loss": ("percent", 100)}
+"""What netem does to each packet that a node sends: in which unit, and below which number."""
 OPTIONS = "server_jvm_options"
 _WITH_OPTIONS = ("tomcat", "broker", "workers")
 SYSCTL = "sysctl."
 OF_SERVICES = frozenset({*_OF_KINDS, "collector", JDK, "synced", "tomcat_threads", OPTIONS})
 """The settings that services declare in their roles; a heap of one program as that of all."""
-OF_NODES = ("link_mbit", GOVERNOR, SYSCTL)
+OF_NODES = ("link_mbit", *NETEM, GOVERNOR, SYSCTL)
 """How the settings begin that are no service's."""
 PROGRAMS = ("sort-worker", "matrix-worker", "hello-listener", "tcp-server")
 """The worker programs of the kit, which have heaps and options of their own."""
@@ -48,11 +50,6 @@ SYSCTLS = frozenset(
     }
 )
 """The settings of the kernel that a study may change; each one is in the fingerprint."""
-NOT_YET: Mapping[str, str] = {
-    "link_delay_ms": "links have a rate alone; set link_mbit",
-    "link_loss": "links have a rate alone; set link_mbit",
-}
-"""Keys that no sweep sets, each with the reason and the next step."""
 
 
 class Asking(Protocol):
@@ -138,9 +135,7 @@ def problem_of(name: str, value: Setting, services: Collection[str]) -> str:
     programs = {*PROGRAMS, *services} - {"tomcat", "broker"}
     heaps = {*_OF_KINDS, *(f"{one.replace('-', '_')}{HEAP}" for one in programs)}
     problem = _UNKNOWN
-    if name in NOT_YET:
-        problem = f"is no setting of a study: {NOT_YET[name]}"
-    elif name in (JDK, GOVERNOR):
+    if name in (JDK, GOVERNOR):
         problem = problem_of_jdk(value) if name == JDK else _governor(value)
     elif name in _WORDS:
         known = _WORDS[name]
@@ -149,6 +144,8 @@ def problem_of(name: str, value: Setting, services: Collection[str]) -> str:
         problem = _whole(value, LEAST_HEAP_MB, "MiB")
     elif name in _NUMBERS:
         problem = _whole(value, 1, _NUMBERS[name])
+    elif name in NETEM:
+        problem = _amount(value, *NETEM[name])
     elif name in {f"{OPTIONS}.{one}" for one in _WITH_OPTIONS}:
         problem = _options(value)
     elif name.startswith(SYSCTL):
@@ -184,6 +181,12 @@ def _governor(value: Setting) -> str:
     return "" if is_word else f"is {value!r}; write the name of a governor, such as performance"
 
 
+def _amount(value: Setting, unit: str, below: int) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    told = f"is {value!r}; write a number of {unit} from 0 to below {below}"
+    return "" if is_number and 0 <= value < below else told
+
+
 def _options(value: Setting) -> str:
     """Return what is wrong with the options of a JVM: each is one word that begins with -X."""
     bad = [word for word in str(value).split() if not word.startswith("-X")]
@@ -202,12 +205,16 @@ def text_of(setting: Mapping[str, Setting], names: Collection[str]) -> str:
     return ", ".join(f"{name} {setting.get(name, 'as declared')}" for name in sorted(names))
 
 
+_OF_LINKS = {"link_mbit": "link_shaped_mbit", **{name: name for name in NETEM}}
+"""The item of a fingerprint that has what a setting makes of links."""
+
+
 def items_of(names: Collection[str]) -> tuple[str, ...]:
     """Return how the items of a fingerprint begin that change with these settings."""
+    links = [item for name, item in _OF_LINKS.items() if name in names]
     of_nodes = {name for name in names if name.startswith(OF_NODES)}
     kernel = [f"sysctls {name.removeprefix(SYSCTL)}" for name in of_nodes if "." in name]
     governor = [GOVERNOR] if GOVERNOR in names else []
-    links = ["link_shaped_mbit"] if "link_mbit" in names else []
     services = ["jvms ", "files /etc/systemd/system/rackbench-", "files /etc/rackbench/openmq"]
     tuning = ["files /etc/tmpfiles.d/rackbench-tuning.conf"] if GOVERNOR in names else []
     return (*kernel, *governor, *links, *tuning, *(services if set(names) - of_nodes else ()))

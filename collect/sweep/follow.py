@@ -29,7 +29,14 @@ _BATCH_BYTES = 32 * MIB
 _SPEAK_S = 5.0
 _PAGE_S = 5.0
 _PULLS_OF_TORN = 2
+_WAIT_S, _PAUSE_S = 1, 0.1
 _RUNNING = {"active", "activating", "deactivating", "reloading"}
+_AWAIT_END = (
+    'pid=$(systemctl show -P MainPID {unit}); if [ "$pid" -gt 0 ]; then '
+    f'timeout {_WAIT_S} tail -s 0.1 --pid="$pid" -f /dev/null || '
+    f"[ $? = 124 ] || sleep {_WAIT_S}; fi; "
+)
+"""Waits on the node, as the nodes are set for the next group when the runner of one has ended."""
 
 Node = Callable[[str], bytes]
 """Runs a shell command on the client node as root and returns what it prints."""
@@ -87,6 +94,7 @@ class Follower:
     _refused: list[str] = field(default_factory=list)
     _said: str = ""
     _stopped: str = ""
+    _has_waited: bool = False
 
     def __post_init__(self) -> None:
         """Begin with the trials that an earlier sweep pulled."""
@@ -113,7 +121,7 @@ class Follower:
         """
         try:
             while self.step():
-                sleep(poll_s)
+                sleep(_PAUSE_S if self._has_waited else poll_s)
             self._demand_all()
         except SweepStoppedError as stop:
             self._end("stopped", str(stop))
@@ -138,9 +146,10 @@ class Follower:
         """Look once; return whether more is to come. Raises SweepStoppedError."""
         if os.getppid() != self._parent:
             raise SweepStoppedError("the playbook of this sweep has ended; run its command again")
-        more = True
+        more, self._has_waited = True, False
         try:
             more = self._look()
+            self._has_waited = bool(self.terms.group)
             self._heard = self.clock()
             self._speak_progress()
         except NodeSilentError as error:
@@ -175,7 +184,8 @@ class Follower:
         """Ask for the state of the run, pull new trials, remove there what is verified here."""
         source = shlex.quote(self.terms.source)
         answer = self.node(
-            f'printf "%s\\n" "$(systemctl is-active {self.terms.unit})"; '
+            (_AWAIT_END.format(unit=self.terms.unit) if self.terms.group else "")
+            + f'printf "%s\\n" "$(systemctl is-active {self.terms.unit})"; '
             + self._inside(
                 f'printf "%s\\n" "$(df --output=avail -B1M {source} | tail -n 1)" '
                 f'"$(cat {source}/state.json)"; '

@@ -96,12 +96,8 @@ class HandRun:
 
 def jvm_options() -> Sequence[str]:
     """Return the options of the JVM that a sweep runs the runner with."""
-    tasks = yaml.safe_load(Path("roles/sweep/tasks/run.yml").read_text())
-    (command,) = (
-        task["vars"]["__sweep_command"]
-        for task in tasks
-        if "__sweep_command" in task.get("vars", {})
-    )
+    variables = yaml.safe_load(Path("roles/sweep/vars/main.yml").read_text())
+    command: list[str] = variables["__sweep_command"]
     return command[command.index("/opt/rackbench/jdk/bin/java") + 1 : command.index("-cp")]
 
 

@@ -160,3 +160,32 @@ def test_a_plan_that_is_a_link_leaves_its_target_alone(runs, victim):
     assert (victim / "file").read_text() == "root's\n"
     assert (victim / "file").owner() == "root"
     assert done.returncode or not (runs / "night/plan.jsonl").is_symlink()
+
+
+def hand_next(run, given):
+    """Hand the next group over as role sweep does, and start what stands for the runner."""
+    variables = yaml.safe_load(VARIABLES.read_text())
+    script = variables["__sweep_next"].replace("{{ sweep_user }}", ACCOUNT)
+    command = ["sh", "-euc", script, "next", str(run), variables["__sweep_lay"]]
+    start = ["sh", "-c", 'cat "$0/open"', str(run)]
+    return subprocess.run([*command, *start], input=given, capture_output=True, check=False)
+
+
+GIVEN = b'{"node on w1": {"link_mbit": 10}}\nb01-t001\nb01-t002'
+
+
+def test_the_next_group_is_handed_over_before_the_runner_starts(runs):
+    hand_over(runs / "night")
+    done = hand_next(runs / "night", GIVEN)
+    assert (done.returncode, done.stdout) == (0, b"b01-t001\nb01-t002"), done.stderr
+    setting, _, names = GIVEN.partition(b"\n")
+    assert (runs / "night/setting.json").read_bytes() == setting
+    assert (runs / "night/open").read_bytes() == names
+    assert {path.owner() for path in (runs / "night").iterdir()} == {ACCOUNT}
+
+
+def test_a_group_is_not_laid_behind_a_link_and_its_runner_does_not_start(runs, victim):
+    (runs / "night").symlink_to(victim)
+    done = hand_next(runs / "night", GIVEN)
+    assert (done.returncode != 0, done.stdout) == (True, b"")
+    assert [path.name for path in victim.iterdir()] == ["file"]

@@ -5,8 +5,9 @@ from itertools import pairwise
 
 import pytest
 from ansible.errors import AnsibleFilterError
-from loading import load
+from loading import ROOT, load
 from made_up_studies import changed
+from rendering import Role
 
 from collect.run.plan import make_plan, read_plan, write_plan
 from collect.run.setting import setting_of
@@ -148,6 +149,110 @@ def test_a_setting_that_no_service_takes_is_refused(plugin, mixed, runs, tmp_pat
     assert plugin.understood(asked, lab) is asked
     with pytest.raises(AnsibleFilterError, match="demo-sort, demo-overhead: no service"):
         plugin.understood(plugin.settings(runs, str(tmp_path)), lab)
+
+
+def planned(tmp_path, name="mixed", factors=None, **changes):
+    base = {"transport": ["soap"], "servers": [1], "integers": [500]}
+    text = changed(factors={**base, **(factors or {})}, **changes)
+    plan = make_plan(parse_study(text, "x").profile("paper", 5))
+    write_plan(tmp_path / "results" / name / "plan.jsonl", plan)
+    return {"study": "sort", "run": name}
+
+
+def done(plugin, run, tmp_path):
+    """What is done in turn for a run, with the roles whose services are set."""
+    steps = plugin.steps(plugin.settings([run], str(tmp_path)))
+    return [" ".join(filter(None, (step["tasks"], step.get("role")))) for step in steps]
+
+
+@pytest.mark.parametrize(
+    ("levels", "node", "between"),
+    [
+        ([10, 100], {"link_mbit": "it"}, ["change"]),
+        ([0, 2.5], {"link_delay_ms": "it"}, ["change"]),
+        ([8, 64], {"tomcat_threads": "it"}, ["set_service tomcat"]),
+        ([64, 128], {"broker_heap_mb": "it"}, ["set_service openmq"]),
+        ([64, 128], {"matrix_worker_heap_mb": "it"}, ["set_service worker_programs"]),
+        (["-Xss1m", "-Xint"], {"server_jvm_options": {"workers": "it"}},
+         ["set_service worker_programs"]),
+        (["serial", "g1"], {"collector": "it"},
+         [f"set_service {role}" for role in ("openmq", "tomcat", "worker_programs")]),
+        ([21, 25], {"jdk": "it"},
+         [f"set_service {role}" for role in ("openmq", "tomcat", "worker_programs")]),
+        (["performance", "powersave"], {"governor": "it"}, ["change"]),
+        ([64, 128], {"sysctl.net.core.somaxconn": "it"}, ["set_kernel"]),
+        ([64, 128], {"tomcat_heap_mb": "it", "sysctl.net.core.somaxconn": "it"},
+         ["set_kernel", "set_service tomcat"]),
+    ],
+)  # fmt: skip
+def test_between_groups_only_what_differs_is_set(plugin, tmp_path, levels, node, between):
+    run = planned(tmp_path, factors={"it": levels}, node=node, replicates=2)
+    first, *change = done(plugin, run, tmp_path)
+    assert first == "setting"
+    assert change.pop() == "end_setting"
+    if between != ["change"]:
+        between = ["begin_setting", *between, "end_change"]
+    assert change == between * (len(change) // len(between)) != []
+
+
+def test_each_step_is_one_that_there_is(plugin, mixed, tmp_path):
+    factors = {"it": [64, 128]}
+    node = {"tomcat_heap_mb": "it", "sysctl.net.core.somaxconn": "it"}
+    other = planned(tmp_path, "other", factors, node=node)
+    for step in plugin.steps(plugin.settings([mixed, other], str(tmp_path))):
+        assert (ROOT / f"playbooks/tasks/{step['tasks']}.yml").is_file()
+        assert "role" not in step or (ROOT / f"roles/{step['role']}/tasks/set.yml").is_file()
+
+
+def test_runs_of_one_setting_are_looked_at_before_and_after(plugin, runs, tmp_path):
+    settings = plugin.settings(runs, str(tmp_path))
+    assert [step["tasks"] for step in plugin.steps(settings)] == ["setting", "end_setting"] * 2
+
+
+@pytest.mark.parametrize("levels", [[0, 10], [10]])
+def test_what_delays_packets_is_refused_where_nobody_sets_links(plugin, tmp_path, levels):
+    run = planned(tmp_path, factors={"it": levels}, node={"link_delay_ms": "it", "link_loss": 0})
+    says = "mixed asks for link_delay_ms, and only virtual labs delay and lose packets; sweep it"
+    with pytest.raises(AnsibleFilterError, match=says):
+        plugin.settings([run], str(tmp_path), sets_links=False)
+    assert plugin.netem(plugin.settings([run], str(tmp_path))) == ["link_delay_ms"]
+
+
+def test_links_without_delay_and_loss_need_nothing_of_the_kernel(plugin, tmp_path):
+    run = planned(tmp_path, node={"link_delay_ms": 0, "link_loss": 0})
+    settings = plugin.settings([run], str(tmp_path), sets_links=False)
+    assert plugin.netem(settings) == []
+
+
+@pytest.mark.parametrize(("code", "is_refused"), [(0, False), (2, True), (None, False)])
+def test_a_kernel_without_netem_is_refused_before_the_first_trial(code, is_refused):
+    kernel = {"stderr": "Error: Specified qdisc kind is unknown.\n"}
+    role = Role(
+        "sweep",
+        inventory_hostname="rack01",
+        sweep_settings=[{"node": {"link_delay_ms": 10, "link_loss": 1}}],
+        sweep_runs=[{"study": "far", "run": "far-demo"}],
+        __sweep_netem=kernel if code is None else {**kernel, "rc": code},
+    )
+    task = role.task("free", "Stop where it cannot")
+    assert role.holds(task["when"]) == is_refused
+    said = role.render(task["ansible.builtin.fail"]["msg"])
+    assert said.startswith(
+        "rack01 cannot set link_delay_ms and link_loss of far-demo: its kernel has no sch_netem "
+        "(Error: Specified qdisc kind is unknown.). Sweep on a machine"
+    )
+
+
+def test_a_link_that_netem_leaves_alone_was_read_to_do_nothing(plugin):
+    node = {"link_delay_ms": 10, "link_loss": 0}
+    taken = {
+        "rack03": {"fingerprint": {"link_device": "host0", "link_delay_ms": 9.5}},
+        "rack04": {"fingerprint": {"link_device": "host0"}},
+    }
+    assert plugin.in_force(taken, node) == {
+        "node on rack03": {"link_delay_ms": 9.5, "link_loss": 0},
+        "node on rack04": {"link_delay_ms": 0, "link_loss": 0},
+    }
 
 
 def test_no_group_goes_beyond_an_interim_analysis(plugin, tmp_path):

@@ -162,3 +162,50 @@ def test_what_is_down_or_not_started_at_boot_is_started_and_enabled(tmp_path, pr
 
 def test_where_nothing_is_due_nothing_but_one_question_is_asked(tmp_path, programs):
     assert asked(tmp_path, programs, "new.service", "same.service", "coming.service") == []
+
+
+AGAIN = """#!/bin/bash
+echo "$*" >>"$(dirname "$0")/calls"
+case "$1" in
+  restart) [ ! -e "$(dirname "$0")/broken" ] || { echo "Job failed" >&2; exit 1; } ;;
+  *) echo active ;;
+esac
+"""
+
+
+def played_again(tmp_path, programs):
+    (programs / "systemctl").write_text(AGAIN)
+    given = "{name: service_up, tasks_from: again}"
+    units = "[a.service, b.service]"
+    probe = f"service_up_probe: 'test -e {tmp_path}/ready'"
+    play = PLAY.replace("{name: service_up}", given).replace("[no-such-unit.service]", units)
+    (tmp_path / "play.yml").write_text(
+        play.replace("service_up_units:", f"{probe}, service_up_timeout_s: 1, service_up_units:")
+    )
+    done = played(tmp_path, programs)
+    calls = (programs / "calls").read_text().splitlines()
+    said = " ".join(done.stdout.replace("\\n", " ").split())
+    return done, said, [call for call in calls if call.split()[0] in ("daemon-reload", "restart")]
+
+
+def test_services_are_restarted_at_once_and_waited_for_by_one_task(tmp_path, programs):
+    (tmp_path / "ready").touch()
+    done, said, calls = played_again(tmp_path, programs)
+    assert done.returncode == 0, said
+    assert calls == ["daemon-reload", "restart a.service b.service"]
+    assert done.stdout.count("TASK [") == 2, said  # the first one includes the role
+
+
+@pytest.mark.parametrize("is_broken", [True, False])
+def test_services_that_do_not_come_up_again_are_told_with_their_journal(
+    tmp_path, programs, is_broken
+):
+    if is_broken:
+        (programs / "broken").touch()
+        (tmp_path / "ready").touch()
+    done, said, _ = played_again(tmp_path, programs)
+    assert done.returncode == 2, said
+    assert "a.service, b.service cannot be used: " in said
+    assert "b.service is active (active). The last lines of its journal: Address already" in said
+    assert ("Job failed" in said) == is_broken
+    assert "journalctl -u a.service) and run the same playbook again" in said

@@ -34,6 +34,7 @@ from collect.run.plan import (
     read_plan,
     write_plan,
 )
+from collect.run.setting import NETEM
 from collect.run.study import Study, parse_study
 from collect.strict_json import parse_json
 
@@ -46,7 +47,7 @@ _ARCHIVED = "archived"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # What belongs to the moment or to one machine, and what the sweep itself sets before it measures.
 _NOT_COMPARED = {"name", "address", "groups", "failed_units", "link_device", *READINGS}
-_SET_BY_SWEEP = {"jvms", "link_shaped_mbit"}
+_SET_BY_SWEEP = {"jvms", "link_shaped_mbit", *NETEM}
 _LISTED = 3
 _SHOWN = 60
 

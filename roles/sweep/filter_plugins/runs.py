@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,15 @@ from ansible.errors import AnsibleFilterError
 from collect.run.directory import Run, open_run
 from collect.run.setting import (
     GOVERNOR,
+    HEAP,
     JDK,
+    NETEM,
+    OPTIONS,
     SYSCTL,
     not_understood,
     setting_key,
     setting_of,
+    varied,
     worker_heaps,
 )
 from collect.sweep.groups import Group, groups_to_run
@@ -45,6 +49,14 @@ EXAMPLES = r"""
       - "{{ {'sysctl.vm.swappiness': 10} | sweep_asked('sysctl.') }}"
       - "{{ {'tomcat_heap_mb': 512, 'matrix_worker_heap_mb': 512} | sweep_worker_heaps }}"
       - "{{ {'rack03': fingerprint_taken} | sweep_in_force({'link_mbit': 100}) }}"
+
+- name: Show what is done between the groups of a run
+  ansible.builtin.debug:
+    msg: "{{ sweep_settings | sweep_steps | map(attribute='tasks') }}"
+
+- name: Show which delays and losses of packets the runs ask for
+  ansible.builtin.debug:
+    msg: "{{ sweep_settings | sweep_netem }}"
 
 - name: Stop if trials are deferred
   ansible.builtin.fail:
@@ -82,12 +94,8 @@ def settings(  # noqa: PLR0913 - named where it is called
         at_work = run["run"] == attached
         home = _place(run["run"], Path(root) / "results", drafts)
         plan = open_run(str(home))
+        _demand_links(run["run"], plan, sets_links=sets_links)
         if plan.varied:
-            if "link_mbit" in plan.varied and not sets_links:
-                raise AnsibleFilterError(
-                    f"{run['run']} varies link_mbit, and only virtual labs set their links; sweep "
-                    "it on one, or set the switch and sweep a profile for each rate."
-                )
             groups = groups_to_run(plan, given if at_work else ())
             mixed += [
                 {**_step(run, groups, place, at_work and not place), "jdks": _jdks(plan)}
@@ -113,7 +121,12 @@ def settings(  # noqa: PLR0913 - named where it is called
     return [*mixed, *ordered] if is_mixed_first else [*ordered, *mixed]
 
 
-_WHOLE = {"is_first": True, "is_last": True, "sets_link": True, "sets_kernel": True}
+_WHOLE = {
+    **dict.fromkeys(("is_first", "is_last", "sets_link", "sets_kernel"), True),
+    "sets_roles": [],
+}
+_OF_ALL = ("collector", JDK)
+"""The settings that all services go by."""
 
 
 def _place(name: str, results: Path, drafts: str) -> Path:
@@ -141,28 +154,85 @@ def understood(ordered: list[dict[str, Any]], lab: Mapping[str, Any]) -> list[di
     return ordered
 
 
+def _demand_links(name: str, plan: Run, *, sets_links: bool) -> None:
+    """Raise AnsibleFilterError for links that nobody sets."""
+    if sets_links:
+        return
+    if "link_mbit" in plan.varied:
+        raise AnsibleFilterError(
+            f"{name} varies link_mbit, and only virtual labs set their links; sweep "
+            "it on one, or set the switch and sweep a profile for each rate."
+        )
+    named = [one for one in NETEM if any(trial.node.get(one) for trial in plan.all_trials)]
+    if named:
+        raise AnsibleFilterError(
+            f"{name} asks for {' and '.join(named)}, and only virtual labs delay and lose packets; "
+            "sweep it on one, or take that out of the study."
+        )
+
+
 def _step(
     run: Mapping[str, str], groups: Sequence[Group], place: int, is_attached: bool
 ) -> dict[str, Any]:
     """Return one group of a run; what it sets as the one before it is set already."""
     group, before = groups[place], groups[place - 1].setting if place else None
+    changed = varied([before, group.setting]) if before is not None else set()
     is_last = place == len(groups) - 1
     more = {"group": list(group.trials), "looks": [group.look], "goes_on": not is_last}
-
     return {
         "node": dict(group.setting),
         "runs": [{**run, **more}],
         "is_attached": is_attached,
         "is_first": before is None,
         "is_last": is_last,
-        "sets_link": before is None or before.get("link_mbit") != group.setting.get("link_mbit"),
-        "sets_kernel": before is None or asked(before, SYSCTL) != asked(group.setting, SYSCTL),
+        "sets_link": before is None or bool(changed & {"link_mbit", *NETEM}),
+        "sets_kernel": before is None or any(name.startswith(SYSCTL) for name in changed),
+        "sets_roles": _roles(changed),
     }
 
 
 def _jdks(run: Run) -> list[int]:
     asked = (held.get(JDK) for trial in run.all_trials for held in (trial.node, trial.constants))
     return sorted({release for release in asked if isinstance(release, int)})
+
+
+def _roles(changed: Collection[str]) -> list[str]:
+    """Return the roles whose services these settings change, in the order of their restarts.
+
+    A broker comes before what connects to it.
+    """
+    own = {
+        "openmq": {"broker_heap_mb", "synced", f"{OPTIONS}.broker"},
+        "tomcat": {"tomcat_heap_mb", "tomcat_threads", f"{OPTIONS}.tomcat"},
+        "worker_programs": {"worker_heap_mb", f"{OPTIONS}.workers"},
+    }
+    heaps = worker_heaps(dict.fromkeys(changed, 0))
+    own["worker_programs"] |= {f"{name.replace('-', '_')}{HEAP}" for name in heaps}
+    return [role for role, names in own.items() if {*names, *_OF_ALL} & set(changed)]
+
+
+def steps(settings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what is done in turn for settings: each with the `tasks` that are included for it.
+
+    Between two groups of a run only what the second one changes is done: a task that has nothing to
+    do costs as long as one that has. `role` is the one whose services are set.
+    """
+    return [{**setting, **step} for setting in settings for step in _steps(setting)]
+
+
+def _steps(setting: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    if setting["is_first"]:
+        yield {"tasks": "setting"}
+    elif not (setting["sets_kernel"] or setting["sets_roles"]):
+        yield {"tasks": "change"}
+    else:
+        yield {"tasks": "begin_setting"}
+        if setting["sets_kernel"]:
+            yield {"tasks": "set_kernel"}
+        yield from ({"tasks": "set_service", "role": role} for role in setting["sets_roles"])
+        yield {"tasks": "end_change"}
+    if setting["is_last"]:
+        yield {"tasks": "end_setting"}
 
 
 def in_force(taken: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -174,10 +244,21 @@ def in_force(taken: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, dic
         known[GOVERNOR] = read.get(GOVERNOR)
         rate = read.get("link_shaped_mbit")
         if rate is not None:
-            known["link_mbit"] = int(rate) if rate == int(rate) else rate
+            known["link_mbit"] = _number(rate)
+        if "link_device" in read or rate is not None:
+            known |= {name: _number(read.get(name) or 0) for name in NETEM}
         told = {key: known.get(key) for key in sorted(node)}
         found[f"node on {name}"] = {key: held for key, held in told.items() if held is not None}
     return {name: held for name, held in found.items() if held}
+
+
+def _number(value: float) -> float:
+    return int(value) if value == int(value) else value
+
+
+def netem(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return which delays and losses of packets these settings ask for, by their names."""
+    return [name for name in NETEM if any(one["node"].get(name) for one in settings)]
 
 
 def asked(node: Mapping[str, Any], prefix: str) -> dict[str, str]:
@@ -220,6 +301,8 @@ class FilterModule:
             "sweep_open": open_ones,
             "sweep_settings": settings,
             "sweep_understood": understood,
+            "sweep_steps": steps,
+            "sweep_netem": netem,
             "sweep_in_force": in_force,
             "sweep_asked": asked,
             "sweep_put_off": put_off,

@@ -18,6 +18,8 @@ READ = {
     "parrot on w1": {"options": ""},
     "node on w1": {
         "link_mbit": "10",
+        "link_delay_ms": "2.5",
+        "link_loss": "0",
         "governor": "powersave",
         "sysctl.net.ipv4.tcp_rmem": "1\t2\t3",
     },
@@ -34,6 +36,8 @@ ASKED = {
     "tomcat_threads": 8,
     "server_jvm_options.tomcat": "-Xss1m",
     "link_mbit": 10,
+    "link_delay_ms": 2.50001,  # tc prints some digits
+    "link_loss": 0.0,
     "sysctl.net.ipv4.tcp_rmem": "1 2 3",
 }
 
@@ -57,6 +61,8 @@ def test_what_ran_as_planned_is_no_finding():
         ("tomcat_threads", 128, "tomcat on w1 had maxThreads 8, not 128"),
         ("server_jvm_options.tomcat", "-Xss2m", "without -Xss2m"),
         ("link_mbit", 100, "node on w1 had link_mbit 10, not 100"),
+        ("link_delay_ms", 2.6, "node on w1 had link_delay_ms 2.5, not 2.6"),
+        ("link_loss", 1, "node on w1 had link_loss 0, not 1"),
         ("sysctl.net.ipv4.tcp_rmem", "4 5 6", "node on w1 had sysctl.net.ipv4.tcp_rmem"),
     ],
 )

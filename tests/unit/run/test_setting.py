@@ -49,6 +49,8 @@ def groups_of(block):
         ("backlog", [64, 128], {"node": {"sysctl.net.core.somaxconn": "backlog"}}),
         ("release", [21, 25], {"node": {"jdk": "release"}}),
         ("speed", ["performance", "powersave"], {"node": {"governor": "speed"}}),
+        ("delay", [0, 2.5], {"node": {"link_delay_ms": "delay"}}),
+        ("loss", [0, 1], {"node": {"link_loss": "loss"}}),
     ],
 )
 def test_trials_of_one_setting_stand_together_whatever_names_the_factor(factor, levels, more):
@@ -111,7 +113,10 @@ def test_options_of_services_are_settings_of_their_own():
         ({"jdk": "21"}, "node.jdk is '21'; write the release of a JDK"),
         ({"governor": 7}, "node.governor is 7; write the name of a governor, such as performance"),
         ({"governor": "on demand"}, "write the name of a governor"),
-        ({"link_delay_ms": 3}, "links have a rate alone"),
+        ({"link_delay_ms": -1}, "link_delay_ms is -1; write a number of ms from 0 to below 10000"),
+        ({"link_delay_ms": True}, "node.link_delay_ms is True; write a number of ms"),
+        ({"link_loss": 100}, "link_loss is 100; write a number of percent from 0 to below 100"),
+        ({"link_loss": "1%"}, "node.link_loss is '1%'; write a number of percent"),
         ({"sysctl.kernel.panic": 1}, "is not in the list of what a study may set: net.core"),
         ({"tomcat_heap_mb": 7}, "node.tomcat_heap_mb is 7; write a whole number of MiB from 8"),
         ({"tomcat_heap_mb": "heap"}, "node.tomcat_heap_mb is 'heap'; write a whole number"),
@@ -165,6 +170,11 @@ def test_a_setting_that_no_service_declares_is_found():
     )
     node = dict.fromkeys((*taken, *of_nodes, *missed), 64)
     assert not_understood(node, served) == list(missed)
+
+
+def test_what_a_study_varies_of_links_is_no_change_of_the_nodes():
+    assert items_of(["link_mbit", "link_loss"]) == ("link_shaped_mbit", "link_loss")
+    assert items_of(["link_delay_ms"]) == ("link_delay_ms",)
 
 
 def test_a_setting_has_one_text():

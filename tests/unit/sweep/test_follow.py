@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 
 import pytest
 from client_node import Client, archive, planned_of
@@ -416,3 +417,17 @@ def test_the_hook_hears_of_the_end_of_a_run_that_stops_and_not_of_a_look(tmp_pat
     assert (json.loads(told.read_text())["event"] if told.exists() else None) == event
     assert len(open_trials(here, 4)) == (4 if varies else 0)
     assert len(sealed(here)) == 4
+
+
+def test_the_end_of_a_groups_runner_is_awaited_on_the_node(follower_of, client):
+    """Else the nodes are set for the next group a second later, in the mean half of one."""
+    client.end()
+    runner = subprocess.Popen(["sleep", "0.5"])
+    threading.Thread(target=runner.wait).start()
+    asked = f'case "$*" in *MainPID*) echo {runner.pid} ;; *)'
+    (client.stubs / "systemctl").write_text(
+        f"#!/bin/sh\n{asked} kill -0 {runner.pid} && echo active || echo inactive ;; esac\n"
+    )
+    follower = follower_of(group=frozenset(client.trials), goes_on=True)
+    assert not follower.step()
+    assert follower.pulled == 36
