@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import costs
+import groups
 import observers
 import open_gatling
 import open_loop
@@ -32,6 +33,7 @@ SECTIONS: dict[str, Callable[[BenchLab], list[Row]]] = {
     "provisioning": provisioning.rows,
     "trials": trials.rows,
     "restarts": restarts.rows,
+    "groups": groups.rows,
     "costs": costs.rows,
     "observers": observers.rows,
     "open-late": open_loop.lateness,

@@ -24,6 +24,8 @@ SHOWN = (
     ("a trial outside its JVM (median)", "multiplexed `ssh true`"),
     ("one of 200 trivial trials, all but its JVM", "ParamSweeper and Remote of execo, `true`"),
     ("the runner resumes 5000 trials: until the next starts", "200 trials, none sealed"),
+    ("a change of `link_mbit` between groups", "7 links set by hand"),
+    ("a change of Tomcat's threads between groups", "5 Tomcats restarted by hand, at once"),
     ("`http`, 1 thread: p50 with samples", "without"),
     ("`http`, 1 thread: rate", "wrk"),
     ("`http`, 30 threads: rate", "wrk"),

@@ -1,0 +1,135 @@
+"""What it costs a run that its nodes are set for the next group of its trials."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import statistics
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+from aims import Aim
+from bench_lab import ROOT, BenchLab, said
+from row import CONFIDENCE, Ratio, Row, seconds
+from scipy import stats
+
+ROUNDS = 3
+BY_HAND = 3
+"""How often the same is done by hand in a round; the median counts."""
+BEYOND = Aim("< 3 s beyond it", -math.inf, 3, digits=1)
+WORKERS = tuple(f"worker{number}" for number in range(1, 6))
+NODES = ("client1", "broker1", *WORKERS)
+LINKS = "sudo tc qdisc replace dev host0 root tbf rate 100mbit burst 3200 latency 100ms"
+TOMCAT = (
+    "sudo systemctl restart rackbench-tomcat.service; until curl --silent --fail --fail-early "
+    '--noproxy "*" --output /dev/null "http://$(uname -n):8080/axis/services/Sort?wsdl" '
+    '--output /dev/null "http://$(uname -n):8080/mtom/mtom?wsdl"; do sleep 0.1; done'
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A study whose groups differ in one setting, and the same done by hand on nodes at once."""
+
+    study: str
+    what: str
+    by_hand: str
+    nodes: Sequence[str]
+    script: str
+
+
+KINDS = (
+    Kind("link", "a change of `link_mbit` between groups", "7 links set by hand", NODES, LINKS),
+    Kind(
+        "threads",
+        "a change of Tomcat's threads between groups",
+        "5 Tomcats restarted by hand, at once",
+        WORKERS,
+        TOMCAT,
+    ),
+)
+
+
+def rows(lab: BenchLab) -> list[Row]:
+    """Every row of this subject; each round begins with what the round before ended with."""
+    found: dict[str, list[tuple[float, float]]] = {kind.study: [] for kind in KINDS}
+    for number in range(ROUNDS):
+        for kind in KINDS if number % 2 == 0 else reversed(KINDS):
+            print(f"changes of {kind.study}, round {number + 1} of {ROUNDS} …", flush=True)
+            gap = statistics.median(changes(sweep(lab, kind.study)))
+            by_hand = statistics.median(at_once(lab, kind) for _ in range(BY_HAND))
+            found[kind.study].append((gap, by_hand))
+    return [row(kind, found[kind.study]) for kind in KINDS]
+
+
+def row(kind: Kind, rounds: Sequence[tuple[float, float]]) -> Row:
+    """The row of one kind; `rounds` have the seconds of a change, and of the same by hand."""
+    gaps, by_hand = zip(*rounds, strict=True)
+    beyond = interval([gap - itself for gap, itself in rounds])
+    low, high = (seconds(max(0.0, one)) for one in (beyond.low, beyond.high))
+    return Row(
+        f"{kind.what} ({low} to {high} beyond it)",
+        statistics.median(gaps),
+        kind.by_hand,
+        statistics.median(by_hand),
+        BEYOND.of(beyond),
+        paired=Ratio.of_pairs(gaps, by_hand),
+    )
+
+
+def interval(values: Sequence[float]) -> Ratio:
+    """The mean of values and its 95 % interval, by Student's t."""
+    mean, half = statistics.fmean(values), 0.0
+    if len(values) > 1:
+        half = stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * statistics.stdev(values)
+        half /= math.sqrt(len(values))
+    return Ratio(mean, mean - half, mean + half)
+
+
+def changes(records: Iterable[Mapping[str, Any]]) -> list[float]:
+    """Seconds from the last trial of each group to the first of the next, of sealed trials.
+
+    One that is not ok ends the bench: its nodes may have been repaired in the meantime.
+    """
+    ordered = sorted(records, key=lambda record: datetime.fromisoformat(record["started_at"]))
+    for record in ordered:
+        if record["outcome"] != "ok":
+            raise SystemExit(f"{record['id']} ended as {record['outcome']}; repeat the bench")
+    return [
+        (moment(after, "started_at") - moment(before, "ended_at")).total_seconds()
+        for before, after in pairwise(ordered)
+        if before["node"] != after["node"]
+    ]
+
+
+def moment(record: Mapping[str, Any], name: str) -> datetime:
+    """When a trial began or ended."""
+    return datetime.fromisoformat(record[name])
+
+
+def sweep(lab: BenchLab, study: str) -> list[dict[str, Any]]:
+    """Sweep the demo of a study; the records of its trials. Its results are removed."""
+    name = f"bench-groups-{study}"
+    results = ROOT / "results" / name
+    shutil.rmtree(results, ignore_errors=True)
+    said([*lab.ssh("client1"), f"sudo rm -rf /var/lib/rackbench/runs/{name}"])
+    lab.play("sweep", "-e", f"study={study}", "-e", f"run={name}")
+    records = [json.loads(path.read_text()) for path in results.glob("trials/*/trial.json")]
+    shutil.rmtree(results)
+    return records
+
+
+def at_once(lab: BenchLab, kind: Kind) -> float:
+    """How long it takes by hand, on all nodes at once, in seconds."""
+    for node in kind.nodes:
+        said([*lab.ssh(node), "true"])  # the connections stand
+    began = time.monotonic()
+    with ThreadPoolExecutor(len(kind.nodes)) as pool:
+        list(pool.map(lambda node: said([*lab.ssh(node), kind.script]), kind.nodes))
+    return time.monotonic() - began
