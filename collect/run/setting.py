@@ -182,9 +182,9 @@ def _governor(value: Setting) -> str:
 
 
 def _amount(value: Setting, unit: str, below: int) -> str:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
     told = f"is {value!r}; write a number of {unit} from 0 to below {below}"
-    return "" if is_number and 0 <= value < below else told
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return "" if is_number and 0 <= float(str(value)) < below else told
 
 
 def _options(value: Setting) -> str:

@@ -364,7 +364,8 @@ LOSING = {"loss-random": {"loss": 0.015, "correlation": 0}}
 )
 def test_what_netem_does_is_in_ms_and_percent(taking, answers, said, delay_ms, loss):
     answers(taking, {"tc -json qdisc show dev host0": said})
-    assert taking.impaired("host0") == {"link_delay_ms": delay_ms, "link_loss": loss}
+    expected = {"link_delay_ms": delay_ms, "link_loss": loss}
+    assert taking.impaired("host0") == {k: v for k, v in expected.items() if v}
 
 
 @pytest.mark.parametrize(

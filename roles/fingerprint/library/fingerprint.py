@@ -251,10 +251,11 @@ def shaped_mbit(device: str) -> float | None:
     return rates[0] if rates else None
 
 
-def impaired(device: str) -> dict[str, float | None]:
-    """Return by how many ms a device delays packets and how many it loses, in percent."""
+def impaired(device: str) -> dict[str, float]:
+    """Return by how many ms a device delays packets and loses how many percent, if it does."""
     delay_ms, loss = delay_and_loss(queues_of(device))
-    return {"link_delay_ms": delay_ms or None, "link_loss": loss or None}
+    told = {"link_delay_ms": delay_ms, "link_loss": loss}
+    return {name: value for name, value in told.items() if value}
 
 
 def disk() -> dict[str, object]:

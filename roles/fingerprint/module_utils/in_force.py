@@ -33,14 +33,14 @@ def not_in_force(
     declared: Mapping[str, Any],
     jvms: Mapping[str, Jvm],
     link_mbit: float,
-    link: Mapping[str, Any] | None = None,
+    carrier: Mapping[str, Any] | None = None,
 ) -> list[Row]:
     """Return what is in force other than declared, each with `item`, `value` and `others`.
 
     `declared` may name `jdk`, `jdks`, `jvms`, `links`, `sshd`, `packet_filter`, `sysctls`,
     `governor` and `link_mbit`, which is compared where the hardware tells its rate, or where
-    `link_is_shaped`; there also `link_delay_ms` and `link_loss`, which `link` has where there are
-    any.
+    `link_is_shaped`; there also `link_delay_ms` and `link_loss`, which `carrier`, the link, has
+    where there are any.
     """
     rows: list[Row] = []
     if "jdk" in declared:
@@ -63,7 +63,7 @@ def not_in_force(
     if declared.get("link_is_shaped") or (rate and link_mbit):
         rows += one("link_mbit", f"{link_mbit:g}", f"{rate:g}")
     for name in NETEM if declared.get("link_is_shaped") else ():
-        held, asked = (float(told.get(name) or 0) for told in (link or {}, declared))
+        held, asked = (float(told.get(name) or 0) for told in (carrier or {}, declared))
         rows += one(name, f"{held:.4g}", f"{asked:.4g}")
     return rows
 
