@@ -34,7 +34,7 @@ from collect.run.plan import (
     read_plan,
     write_plan,
 )
-from collect.run.setting import NETEM
+from collect.run.setting import NETEM, items_of, setting_of
 from collect.run.study import Study, parse_study
 from collect.strict_json import parse_json
 
@@ -45,9 +45,8 @@ PROGRAMS = Path(sys.executable).parent
 _STUDIES = Path("playbooks/studies")
 _ARCHIVED = "archived"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-# What belongs to the moment or to one machine, and what the sweep itself sets before it measures.
+# What belongs to the moment or to one machine.
 _NOT_COMPARED = {"name", "address", "groups", "failed_units", "link_device", *READINGS}
-_SET_BY_SWEEP = {"jvms", "link_shaped_mbit", *NETEM}
 _LISTED = 3
 _SHOWN = 60
 
@@ -198,7 +197,7 @@ def find_changes(run: Run, here: Fields) -> list[Difference]:
     """Return in what this lab differs from the one where a run was measured, as it is recorded.
 
     `here` is what playbooks/describe.yml says. What belongs to the moment, such as clock offsets,
-    and what the sweep itself sets, such as heaps and link rates, is left out.
+    and what the sweep itself sets, such as heaps, link rates and governors, is left out.
     """
     provenance, recorded = run.provenance, Fields(run.provenance.recorded)
     pairs: list[tuple[str, Any, Any]] = [
@@ -217,7 +216,9 @@ def find_changes(run: Run, here: Fields) -> list[Difference]:
         pairs.append((f"nodes: number of {group}", number, now))
     pairs += _deployed(recorded.fields("artefacts").all, here.fields("artefacts").all)
     rows = [Difference(s, (_text(a), _text(b))) for s, a, b in pairs if _text(a) != _text(b)]
-    return [*rows, *_of_nodes(provenance.nodes, nodes, provenance.memory_tolerance)]
+    asked = {name for trial in run.plan for name in setting_of(trial)}
+    swept = items_of({"link_mbit", *NETEM, *asked})  # links that no study sets get the lab's own
+    return [*rows, *_of_nodes(provenance.nodes, nodes, provenance.memory_tolerance, swept)]
 
 
 def as_table(changes: Iterable[Difference]) -> Table:
@@ -277,9 +278,11 @@ def _deployed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[s
     return [(f"deployed: {name}", digest(before, name), digest(now, name)) for name in names]
 
 
-def _of_nodes(before: Sequence[Node], now: Sequence[Node], tolerance: float) -> list[Difference]:
+def _of_nodes(
+    before: Sequence[Node], now: Sequence[Node], tolerance: float, swept: tuple[str, ...]
+) -> list[Difference]:
     """Return the items whose values are not the same on both sides, whatever node has them."""
-    sides = [_values(nodes) for nodes in (before, now)]
+    sides = [_values(nodes, swept) for nodes in (before, now)]
     rows, files = [], []
     for item in sorted({**sides[0], **sides[1]}):
         old, new = (side.get(item, Counter()) for side in sides)
@@ -296,11 +299,11 @@ def _of_nodes(before: Sequence[Node], now: Sequence[Node], tolerance: float) -> 
     return rows
 
 
-def _values(nodes: Sequence[Node]) -> dict[str, Counter[str]]:
+def _values(nodes: Sequence[Node], swept: tuple[str, ...]) -> dict[str, Counter[str]]:
     values: dict[str, Counter[str]] = {}
     for node in nodes:
         for item, value in node.items.items():
-            if not {item, kind_of(item)} & (_NOT_COMPARED | _SET_BY_SWEEP):
+            if not ({item, kind_of(item)} & _NOT_COMPARED or item.startswith(swept)):
                 values.setdefault(item, Counter())[value] += 1
     return values
 

@@ -8,12 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 from made_up_studies import changed
 from synthetic import make_run
 
 from collect.cli import main
 from collect.exchange.archive import rerun
 from collect.exchange.archive.manifest import kit_version
+from collect.run.directory import open_run
+from collect.run.fields import Fields
 from collect.run.plan import plan_bytes
 
 STUDY = changed(
@@ -108,6 +111,17 @@ def test_a_dry_run_says_what_differs_and_sweeps_nothing(archive, lab, capsys):
     assert "plan" not in told
     assert "12 trials as night-again: ansible-playbook" in printed
     assert [call for call in _called(log) if "playbooks/sweep.yml" in call] == []
+
+
+@pytest.mark.parametrize("node", [{}, {"governor": "powersave"}])
+def test_a_governor_is_compared_unless_the_study_sets_it(node, tmp_path):
+    study = yaml.safe_dump({**yaml.safe_load(STUDY), "node": node})
+    make_run(tmp_path / "night", lambda planned, rng: [1.0, 2.0, 1.5, 1.2], study=study)
+    run = open_run(str(tmp_path / "night"))
+    nodes = [{**item, "governor": "ondemand"} for item in run.provenance.recorded["nodes"]]
+    here = Fields({**run.provenance.recorded, "nodes": nodes})
+    subjects = [change.subject for change in rerun.find_changes(run, here)]
+    assert ("nodes: governor" in subjects) == (not node)
 
 
 def test_a_rerun_sweeps_the_archived_study_and_compares(archive, lab, capsys):
