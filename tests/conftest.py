@@ -52,6 +52,7 @@ ORDER = [
     "one_run",
     "open_loop",
     "groups",
+    "mixed",
     "without",
     "kills",
     "disks",

@@ -125,6 +125,34 @@ OF_LINK: dict[str, dict[str, Any]] = {
         "warmup": 2,
         "timeout_s": 60,
     },
+    "mixed": {
+        "factors": [
+            {
+                "transport": ["jms"],
+                "link_mbit": [100],
+                "integers": [500],
+                "backlog": backlogs,
+                "stored": stored,
+                "stack": stacks,
+            }
+            for backlogs, stored, stacks in (
+                ([128, 1024], ["written"], ["-Xss768k"]),
+                ([128], ["synced"], ["-Xss768k"]),
+                ([128], ["written"], ["-Xss512k"]),
+            )
+        ],
+        "node": {
+            "sysctl.net.core.somaxconn": "backlog",
+            "persistence": "stored",
+            "server_jvm_options": {"workers": "stack"},
+        },
+        "restart": "block",
+        "stop": {"half_width": 100, "looks": [2, 3]},
+        "replicates": 3,
+        "calls": 5,
+        "warmup": 2,
+        "timeout_s": 60,
+    },
 }
 
 ON_TWO_JDKS = {
