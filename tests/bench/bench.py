@@ -59,15 +59,15 @@ def main() -> int:
     with bench_lab() as lab:
         if "provisioning" not in chosen:
             lab.play("site")
-        lines: list[Line] = []
         for name in chosen:
             found = SECTIONS[name](lab)
             print("\n".join(row.line() for row in found), flush=True)
             today = str(datetime.datetime.now(datetime.UTC).date())
-            lines += [Line(name, *row.cells(), today, machine_here()) for row in found]
-    if not options.print:
-        write(merged(read(TABLE), lines))
-        print(f"written to {PAGE.relative_to(ROOT)}")
+            lines = [Line(name, *row.cells(), today, machine_here()) for row in found]
+            if not options.print:
+                # At once: a later section may end the bench.
+                write(merged(read(TABLE), lines))
+                print(f"written to {PAGE.relative_to(ROOT)}", flush=True)
     return 0
 
 
