@@ -152,7 +152,7 @@ def ran(run: HandRun, blocks: range) -> list[Trial]:
 
 def sent(run: HandRun, block: int, tool: str, offered: int) -> tuple[Sent, Sent]:
     """Run the trial of this block, tool and rate; its service and its response times."""
-    end = f"-{tool}-{offered}"
+    end = f"-{offered}-{tool}"
     (name,) = (i for i in run.ids if i.startswith(f"b{block:02d}-") and i.endswith(end))
     run.run([name])
     (sealed,) = run.trials([name])
