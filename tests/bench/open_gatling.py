@@ -19,7 +19,7 @@ import reference_tools
 from aims import GATLING, LAZY, OURS
 from bench_lab import BenchLab
 from by_hand import HandRun, Trial, study
-from open_loop import ROUNDS, SECONDS, SHARES, THREADS, planned
+from open_loop import MBIT, ROUNDS, SECONDS, SHARES, THREADS, planned
 from row import Ratio, Row, rate, seconds
 
 WARM_UP_S = 12
@@ -48,17 +48,18 @@ Tool = Callable[[int, int], Sent]
 def http(lab: BenchLab) -> list[Row]:
     """The `http` client and Gatling's HTTP, at shares of what wrk gets from the same resource."""
     reference_tools.install(lab)
-    rates = shares_of(open_loop.closed(lab))
-    run = planned(lab, "bench-open-http", "http", rates, {**CONSTANTS, "path": "/byte"})
-    url = f"{reference_tools.AXIS}/byte"
-    gatling = gatling_with(lab, "Arriving", {"url": url})
-    return compared("http", rates, ours_of(run), gatling)
+    with reference_tools.sending_at(lab, MBIT):
+        rates = shares_of(open_loop.closed(lab))
+        run = planned(lab, "bench-open-http", "http", rates, {**CONSTANTS, "path": "/byte"})
+        url = f"{reference_tools.AXIS}/byte"
+        gatling = gatling_with(lab, "Arriving", {"url": url})
+        return compared("http", rates, ours_of(run), gatling)
 
 
 def jms(lab: BenchLab) -> list[Row]:
     """The kit's JMS client and Gatling's, at shares of what ours reaches in the closed loop."""
     reference_tools.install(lab)
-    with reference_tools.echoing(lab):
+    with reference_tools.sending_at(lab, MBIT), reference_tools.echoing(lab):
         constants = {**CONSTANTS, **JMS_CONSTANTS, "message_bytes": reference_tools.BYTES}
         rates = shares_of(jms_capacity(lab, constants))
         run = planned(lab, f"bench-open-{JMS_CLIENT}", JMS_CLIENT, rates, constants)
@@ -155,7 +156,7 @@ def compared(kind: str, rates: list[int], ours: Tool, gatling: Tool) -> list[Row
         row
         for share, offered in zip(SHARES, rates, strict=True)
         for row in rows_of(
-            f"open loop, `{kind}` at {100 * share:.0f} % of capacity ({offered} /s)",
+            f"open loop, `{kind}`, {MBIT} Mbit/s, {100 * share:.0f} % of capacity ({offered} /s)",
             found[OURS, offered],
             found[GATLING, offered],
         )

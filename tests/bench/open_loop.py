@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import reference_tools
 from bench_lab import BenchLab, said
 from by_hand import CLIENT, HandRun, Trial, study
 from row import Ratio, Row, rate, seconds
@@ -26,6 +27,9 @@ SECONDS = 5
 SHARES = (0.2, 0.5, 0.8)
 NOOP_RATE = 1000
 LEAD_S = 2
+MBIT = 10
+"""The rate of the links, which limits the service: client and server share their cores, and at 80 %
+of what those can do vegeta answers a fifth of its own calls."""
 OURS, VEGETA = "http", "vegeta"
 CONSTANTS: Mapping[str, object] = {"client_heap_mb": 256, "path": "/byte"}
 PINNED = Path(__file__).parent / "vegeta"
@@ -72,16 +76,16 @@ def lateness(lab: BenchLab) -> list[Row]:
 def beside_vegeta(lab: BenchLab) -> list[Row]:
     """Rate, p50 and p99 of both tools, in pairs at each share of what the service can do."""
     install(lab)
-    capacity = closed(lab)
-    rates = [round(share * capacity) for share in SHARES]
-    clients = {"factor": "tool", OURS: "http", VEGETA: "vegeta"}
-    run = planned(lab, "bench-open", clients, rates, CONSTANTS)
-    found: dict[tuple[str, int], list[tuple[Sent, Sent]]] = defaultdict(list)
-    for block in range(1, ROUNDS + 1):
-        for offered in rates:
-            print(f"http at {offered} /s, round {block} of {ROUNDS} …", flush=True)
-            for tool in (OURS, VEGETA) if block % 2 else (VEGETA, OURS):
-                found[tool, offered].append(sent(run, block, tool, offered))
+    with reference_tools.sending_at(lab, MBIT):
+        rates = [round(share * closed(lab)) for share in SHARES]
+        clients = {"factor": "tool", OURS: "http", VEGETA: "vegeta"}
+        run = planned(lab, "bench-open", clients, rates, CONSTANTS)
+        found: dict[tuple[str, int], list[tuple[Sent, Sent]]] = defaultdict(list)
+        for block in range(1, ROUNDS + 1):
+            for offered in rates:
+                print(f"http at {offered} /s, round {block} of {ROUNDS} …", flush=True)
+                for tool in (OURS, VEGETA) if block % 2 else (VEGETA, OURS):
+                    found[tool, offered].append(sent(run, block, tool, offered))
     return [
         row
         for share, offered in zip(SHARES, rates, strict=True)
@@ -96,7 +100,7 @@ def compared(
     theirs: list[tuple[Sent, Sent]],
 ) -> list[Row]:
     """The rows of one rate, from the service and response times of each round."""
-    what = f"open loop, `http` at {100 * share:.0f} % of capacity ({offered} /s)"
+    what = f"open loop, `http`, {MBIT} Mbit/s, {100 * share:.0f} % of capacity ({offered} /s)"
     found = []
     for kind, name, label, show in (
         (0, "calls_per_s", "rate", rate),

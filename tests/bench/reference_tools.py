@@ -203,6 +203,16 @@ def send_at(lab: BenchLab, mbit: int) -> None:
         )
 
 
+@contextmanager
+def sending_at(lab: BenchLab, mbit: int) -> Iterator[None]:
+    """Let all nodes of the reference tools send at this rate meanwhile."""
+    try:
+        send_at(lab, mbit)
+        yield
+    finally:
+        send_at(lab, LINKS[0].mbit)
+
+
 def put(lab: BenchLab, node: str, directory: str, source: Path, pattern: str) -> None:
     """Copy files to a node."""
     names = [file.name for file in source.glob(pattern)]

@@ -53,7 +53,7 @@ public final class CallerSampler extends AbstractJavaSamplerClient {
             return JMeterUtils.getProperty(key);
           }
         };
-    return new Setting("jmeter", Map.of(), constants(), 0, 1, CALL_TIMEOUT, lab);
+    return new Setting("jmeter", Map.of(), constants(), 0, 2, 1, CALL_TIMEOUT, lab);
   }
 
   private static Map<String, Object> constants() {
