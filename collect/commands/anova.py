@@ -19,15 +19,19 @@ def add(commands: Commands) -> None:
         """\
 Analysis of variance of any CSV with one observation per line: one factor, or two
 with replication and their interaction. Share is the part of the total sum of
-squares that a source explains. With --block, what the observations of a block
-have in common is taken out of the error that factors are tested against. With
---whole-plot, a factor is tested against the differences between whole plots: use it
-where all observations of a block that share its level were set up together, as nodes
-are. Each stratum is named with its error, fewer than 3 blocks give no verdict on
-such a factor, and the differences between levels follow, with their intervals.
+squares that a source explains.
+
+With --block, the differences between blocks are removed from the error term. With
+--whole-plot, a factor is tested against the variance between whole plots. Use it for
+a factor that was set once for all observations of its level in a block, such as a
+setting of the nodes. The output then names the error term of each stratum and lists
+the differences between levels with their intervals. Such a factor needs at least
+3 blocks for a verdict.
+
 Sums of squares are of type II: where cells have unequal numbers of observations, the
-shares need not add up to 100 %. Blanks around names and levels are ignored. A row
-of the table that would have the name of a column is called, say, Within (no column).
+shares need not add up to 100 %. Blanks around names and levels are ignored. If a
+column has the name of another row of the table, that row gets the suffix
+(no column), as in Within (no column).
 
 examples:
   collect anova times.csv --response time_ms --factor protocol
@@ -47,7 +51,7 @@ examples:
         type=name,
         action="append",
         metavar="COL",
-        help="a column of levels; may be given twice",
+        help="a column of levels; may be repeated once",
     )
     parser.add_argument(
         "--block", type=name, metavar="COL", help="the column with the block of each line"
@@ -58,7 +62,7 @@ examples:
         metavar="COL",
         action="append",
         default=[],
-        help="a factor that a block has in whole plots, such as a setting of the nodes",
+        help="a factor that is constant within a whole plot, such as a setting of the nodes",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
@@ -68,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     columns = [options.response, *options.factor, *([options.block] if options.block else [])]
     if len(options.factor) > 2 or len(set(columns)) < len(columns):
         raise InputError(
-            "there are more than two factors, or a column is named twice; "
+            "more than two factors are given, or a column is named twice; "
             "name one or two factors, and each column once"
         )
     from collect.stats.anova import anova, as_json, as_table, read_observations  # noqa: PLC0415 - slow
@@ -107,6 +111,7 @@ def _check_plots(options: argparse.Namespace) -> None:
     for factor, own in zip(options.factor, levels, strict=True):
         if decided(own, settings):
             raise InputError(
-                f"{options.file}: {factor} is decided by the whole plots (column {COLUMN}), whose "
-                f"error no single trial has; add --block block --whole-plot {factor}"
+                f"{options.file}: {factor} differs only between whole plots (column {COLUMN}), so "
+                "the variance between trials is the wrong error; add --block block --whole-plot "
+                f"{factor}"
             )

@@ -20,14 +20,14 @@ def add(commands: Commands) -> None:
         "pack runs into one citable file",
         """\
 Pack runs into one zip file, a Process Run RO-Crate: sealed trials, plan, study,
-provenance, cells.csv, one report, licence and a checklist filled from what was
-recorded. Each run is proven first: one with trials that are refused, stray or
-changed is not packed. The same runs give the same bytes. check, report, status,
-compare, export and power take the file in place of a run; what they read is proven
-first, and with --signers FILE only if one of these signed it.
+provenance, cells.csv, one report, licence and a checklist filled from the records.
+Each run is checked first; a run with refused, stray or changed trials is not packed.
+The same runs give the same bytes. check, report, status, compare, export and power
+take the file in place of a run, and verify it first. With --signers FILE they accept
+it only if someone in this file signed it.
 
-With --sign, manifest.json, which has the SHA-256 of every file, is signed with a key
-of SSH; the signature is manifest.json.sig in the archive.
+With --sign, an SSH key signs manifest.json, which has the SHA-256 of every file. The
+signature is manifest.json.sig in the archive.
 
 examples:
   collect archive monday-sort -o monday.zip

@@ -61,7 +61,9 @@ def add_run(parser: argparse.ArgumentParser, *, is_optional: bool = False) -> No
 def add_fit(parser: argparse.ArgumentParser) -> None:
     """Add `--fit`, which every command has that plans for a lab."""
     parser.add_argument(
-        "--fit", action="store_true", help="leave out the levels that need more workers"
+        "--fit",
+        action="store_true",
+        help="skip levels that need more workers than the inventory has",
     )
 
 
@@ -71,8 +73,8 @@ def add_signers(parser: argparse.ArgumentParser) -> None:
         "--signers",
         type=Path,
         metavar="FILE",
-        help="accept archives only if one of these signed them: a file of allowed signers, as "
-        "ssh-keygen reads it",
+        help="accept an archive only if someone in this file signed it (allowed signers, in the "
+        "format of ssh-keygen)",
     )
 
 

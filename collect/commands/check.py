@@ -26,10 +26,11 @@ def add(commands: Commands) -> None:
         run,
         "prove that a run is complete and unchanged",
         """\
-Prove a run: its plan is the one it began with; every planned trial is sealed once,
-with the right hash, row count and rows; no other trial is counted; the nodes were
-the same from start to end; cells.csv follows from the trials. Each finding says
-what is wrong, why, and what to do. No file is changed.
+Check that a run is complete and unchanged: its plan is the one it began with; every
+planned trial is sealed once, with the right hash, row count and rows; no other trial
+is counted; the nodes were the same from start to end; cells.csv follows from the
+trials. Each finding names the fault, its reason and the next step. The command
+changes no file unless --set-aside is given.
 
 examples:
   collect check demo-sort
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     with open_given([options.run_name], options) as sources:
         if options.set_aside and sources[0].archive:
-            raise InputError(f"{options.run_name}: an archive never changes; leave --set-aside out")
+            raise InputError(f"{options.run_name}: an archive never changes; omit --set-aside")
         return max(_prove(source, options) for source in sources)
 
 

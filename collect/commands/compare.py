@@ -18,28 +18,28 @@ def add(commands: Commands) -> None:
         run,
         "show what got faster or slower between runs",
         """\
-Compare runs of the same factors: the ratio of each cell with its interval, and what
-else differs (run.json, plans, JVMs).
+Compare runs of the same factors: the ratio of each cell with its interval, and other
+differences (run.json, plans, JVMs).
 
-Without --against each run is compared with the first one. With it, the runs before
-it are one side and those after it the other, each side runs of one and the same
-thing. --noise names repeated runs of the same systems (A/A runs), of which only the
+Without --against, each run is compared with the first one. With it, the runs before
+--against form one side and those after it the other; all runs of a side must be
+repetitions. --noise names repeated runs of the same systems (A/A runs); only their
 spread is used.
 
-A run is a sample too: two nights differ although the systems do not. A cell is
-called faster or slower, at 5 % over all cells (Holm), only where it is known how
-much: where a side has two runs or --noise is given, its interval rests on the
-variance between runs. Two runs alone give the ratio with the interval of these
-runs, and no verdict. Five runs of a kind tell far more than two.
+Two nights differ even when the systems do not, so each run is one sample. The
+command calls a cell faster or slower only if it knows the variance between runs: a
+side has two runs, or --noise is given. Verdicts hold at 5 % over all cells (Holm).
+Two single runs give ratios with the intervals of these runs, and no verdict. Five
+runs a side detect far smaller differences than two.
 
-Exit code 1 when a cell exceeds its budget beyond doubt, when a cell with a budget
-fails now, or when a trial is refused; 2 when the runs cannot be compared. A
-difference without a budget is no finding: exit code 0. Of two runs alone the
-budget is judged by their trials, which cannot tell nights from systems: choose it
-larger than nights differ, or name runs of the same thing (--noise).
+Exit code 1: a cell exceeds its budget beyond doubt, a cell with a budget fails now,
+or a trial is refused. Exit code 2: the runs cannot be compared. A difference without
+a budget gives exit code 0. For two single runs, the budget is checked against the
+variance of their trials, which does not include that between nights. Choose a budget
+above the difference between nights, or name repeated runs with --noise.
 
-A budget says how many times as long as on the other side a cell may take: one ratio
-for all cells, or a YAML file, where the last entry that matches a cell wins:
+A budget is the largest ratio of a cell's time to that of the other side: one ratio
+for all cells, or a YAML file. The last entry that matches a cell wins:
 
   budget: 1.10
   where:

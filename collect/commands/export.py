@@ -19,9 +19,9 @@ def add(commands: Commands) -> None:
         run,
         "write a run for other tools",
         f"""\
-Write a run for other tools, from its sealed and verified trials only; a refused
-trial is a finding and is left out. The file is written completely or not at all. A
-file that exists is replaced only with --force.
+Write a run for other tools, from its sealed and verified trials only. A refused
+trial is skipped and reported as a finding. The file is written completely or not at
+all. An existing file is replaced only with --force.
 
 formats:
 {_formats()}

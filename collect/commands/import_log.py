@@ -15,18 +15,22 @@ def add(commands: Commands) -> None:
         commands,
         "import",
         run,
-        "make a run of what another tool measured",
+        "make a run from another tool's log",
         """\
-Make a run of what another tool measured, so that report, compare, check and export
-work on it. jtl is the CSV log of JMeter: each file is a block (a replicate), each
-label in it a trial. A label such as `transport=soap servers=3` names the levels of
-its cell, as `collect export --format jtl` writes it; any other label is a level of
-the factor `label`, unless there is one label and --factor says what was measured.
---plain-labels takes every label as it is. Each row has to be one sample, and columns
-may be separated by any character that is no letter. Engines of a distributed test are
-told apart by Hostname and by what stands before the name of a thread.
-timeStamp is read as the start of a call, which is what JMeter writes by default. If
-a log cannot be used, the message names it and the line, and no run is made.
+Make a run from the log of another tool, so that report, compare, check and export
+can read it. jtl is JMeter's CSV log: each file is a block (a replicate), and each
+label in it is a trial.
+
+A label such as `transport=soap servers=3` names the levels of its cell, as
+`collect export --format jtl` writes it. Any other label is a level of the factor
+`label`. If there is only one label, --factor can name the cell instead.
+--plain-labels keeps every label as it is.
+
+Each row must be one sample. Any character that is not a letter may separate columns.
+The engines of a distributed test are distinguished by Hostname and by the prefix of
+the thread name. timeStamp is read as the start of a call, as JMeter writes it by
+default. If a log cannot be used, the message names the file and the line, and no run
+is made.
 
 examples:
   collect import jtl monday.jtl tuesday.jtl --run jmeter
@@ -43,13 +47,13 @@ examples:
         type=_factor,
         action="append",
         default=[],
-        help="a level of every cell; may be given again",
+        help="a level of every cell; may be repeated",
     )
     parser.add_argument("--label", help="only the samples of this label")
     parser.add_argument(
         "--plain-labels",
         action="store_true",
-        help="take labels as they are, also those that name levels (transport=soap)",
+        help="keep labels as they are, even those that name levels (transport=soap)",
     )
 
 

@@ -14,11 +14,12 @@ def add(commands: Commands) -> None:
         commands,
         "look",
         run,
-        "analyse whether a run may stop now",
+        "make the interim analysis that is due",
         """\
-Make the interim analysis of a run whose study has a rule `stop`, where all trials up to
-it are sealed: take the decision, record it in looks.json, and print all decisions. The
-sweep does so by itself. Between the declared analyses (looks) there are no others.
+Make the interim analysis of a run whose study has a rule `stop`, once all trials up to
+it are sealed. The command decides whether the run stops, records the decision in
+looks.json and prints all decisions. The sweep does this by itself. The study declares
+the analyses (looks); there are no others.
 
 example:
   collect look night""",
@@ -37,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(f"{run.name}: its study has no rule `stop`, so it has no interim analysis")
     for one in due_analyses(run.directory):
         width = "no interval" if one.widest is None else f"±{100 * one.widest:.1f} %"
-        what = "the run stops" if one.stops else "not narrow enough"
+        what = "the run stops" if one.stops else "not narrow enough, the run continues"
         print(f"after {one.blocks} blocks: widest interval {width} ({one.cell}): {what}")
     print(f"{run.name}: {run.stop}")
     return GOOD

@@ -29,9 +29,9 @@ def add(commands: Commands) -> None:
         """\
 Expand a study into its trials, in randomised complete blocks. The same study,
 profile, seed and number of workers give the same bytes; a plan never changes.
-With --fit, levels that need more workers than --workers are left out and the
-report names them; a run that began so keeps its plan when workers are added.
-Several studies, each with its own -o, are planned together or not at all.
+With --fit, levels that need more workers than --workers are skipped, and the report
+names them. Such a run keeps its plan when workers are added later. Several studies,
+each with its own -o, are planned together or not at all.
 
 examples:
   collect plan sort --profile demo --workers 5
@@ -55,12 +55,12 @@ examples:
     parser.add_argument(
         "--rotate",
         action="store_true",
-        help="give each worker's part to the next worker from block to block",
+        help="rotate the workers between blocks",
     )
     parser.add_argument(
         "--capture",
         action="store_true",
-        help="add a trial of each cell whose packets are kept; it never counts",
+        help="add one trial of each cell that keeps its packets; it is excluded from all results",
     )
     parser.add_argument(
         "-o",
@@ -73,7 +73,7 @@ examples:
         "--draft",
         type=Path,
         metavar="DIRECTORY",
-        help="write what is new to DIRECTORY/RUN/plan.jsonl; a sweep moves it as its trials begin",
+        help="write new plans to DIRECTORY/RUN/plan.jsonl; the sweep moves them when it starts",
     )
 
 

@@ -16,13 +16,15 @@ def add(commands: Commands) -> None:
         run,
         "plan a night from a pilot run",
         """\
-Plan a night from a pilot run: how much blocks, forks and calls vary and what each of
-them costs in seconds; how many blocks give the half width in every cell, with the
-calls as they stand and with the best number of calls; how long that takes; and what
-the hours of --hours give at their best, with the smallest difference that they would
-find. The promise holds in 80 % of nights. A pilot takes at least 2 blocks, better 5.
-Of a run of several node settings it also says how much whole plots vary, what the
-changes of setting cost, and how many blocks each such factor takes.
+Plan a night from a pilot run. The command prints the variance between blocks, forks
+and calls, and the cost of each in seconds. It then prints how many blocks reach the
+half width in every cell, and how long they take, with the present number of calls
+and with the best one. For --hours it prints the best plan and its smallest detectable
+difference. These estimates hold in 80 % of nights.
+
+A pilot needs at least 2 blocks, better 5. For a run with several node settings, the
+command also prints the variance between whole plots, the cost of changing settings,
+and the blocks that each such factor needs.
 
 examples:
   collect power pilot
@@ -39,12 +41,12 @@ examples:
         help="wanted half width of the 95 %% intervals, as a share of the mean (default: 0.05)",
     )
     parser.add_argument(
-        "--hours", type=hours, default=8.0, help="how long the night is (default: 8)"
+        "--hours", type=hours, default=8.0, help="length of the night (default: 8)"
     )
     parser.add_argument(
         "--contrast",
         metavar="FACTOR",
-        help="plan the ratios of two levels of this factor inside blocks instead of the cells",
+        help="plan for the ratios of two levels of this factor within blocks, not for the cells",
     )
     parser.add_argument(
         "--profile", help="plan this profile of the study (default: the pilot's own)"
@@ -54,7 +56,7 @@ examples:
         "--refine",
         action="store_true",
         help="write a profile with finer rates around the capacity into the study file "
-        "(only of a run whose study asks for a capacity)",
+        "(only for a study with `capacity`)",
     )
 
 

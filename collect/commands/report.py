@@ -23,8 +23,8 @@ def add(commands: Commands) -> None:
 Write one self-contained HTML file over one or more runs of any studies, and
 cells.csv and charts (SVG, PDF) into each run's directory. Logs that an earlier
 report has read are not read again. Refused trials are findings. With --audience
-student each exhibit also says what it asks and what to look for, with questions;
-the answers go into a separate file for the teacher, REPORT-answers.md.
+student, each exhibit also states its question, hints where to look, and asks
+questions. Their answers go into a separate file for the teacher, REPORT-answers.md.
 
 examples:
   collect report demo-sort
@@ -46,7 +46,7 @@ examples:
         "--audience",
         choices=("researcher", "student"),
         default="researcher",
-        help="its readers (default: researcher)",
+        help="readers of the report (default: researcher)",
     )
 
 
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     with open_given(options.runs, options) as sources:
         archived = [source.archive for source in sources if source.archive]
         if archived and options.each:
-            raise InputError(f"{archived[0].path}: an archive never changes; leave --each out")
+            raise InputError(f"{archived[0].path}: an archive never changes; omit --each")
         runs = [source.run for source in sources]
         output = options.output or (
             beside(archived[0].path, ".html") if archived else _default_report(runs)

@@ -20,10 +20,11 @@ def add(commands: Commands) -> None:
         run,
         "measure an archived run again on this lab",
         """\
-Measure an archived run again on this lab: the same study file, profile and seed. It
-looks at the nodes, shows what differs from the lab of the archive, asks, sweeps by
-playbooks/sweep.yml and compares. Stopped, the same command goes on. A lab with fewer
-workers than a level needs is refused; --fit leaves such levels out.
+Measure an archived run again on this lab, with the same study file, profile and seed.
+The command takes a snapshot of the nodes, shows their differences from the archived
+lab and asks before it sweeps. It sweeps with playbooks/sweep.yml and then compares
+both runs. If it is interrupted, run the same command again to continue. It refuses a
+lab that has fewer workers than a level needs; --fit skips such levels.
 
 examples:
   collect rerun monday.zip --dry-run
@@ -36,7 +37,9 @@ examples:
     add_signers(parser)
     parser.add_argument("--inventory", help="inventory of this lab (default: that of ansible.cfg)")
     parser.add_argument(
-        "--run", dest="run_name", help="name of the new run (default: the archived one's, -again)"
+        "--run",
+        dest="run_name",
+        help="name of the new run (default: that of the archived run, with -again)",
     )
     add_fit(parser)
     parser.add_argument(
@@ -45,9 +48,9 @@ examples:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="a setting for the playbooks; may be given again",
+        help="a variable for the playbooks; may be repeated",
     )
-    parser.add_argument("--dry-run", action="store_true", help="show what differs; sweep nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show the differences only")
     parser.add_argument("--yes", action="store_true", help="sweep without asking")
 
 
@@ -57,7 +60,10 @@ def run(options: argparse.Namespace) -> int:
 
     is_asked = not (options.yes or options.dry_run)
     if is_asked and not sys.stdin.isatty():
-        raise InputError("nobody can be asked here; add --yes to sweep, or --dry-run to look")
+        raise InputError(
+            "this is no terminal, so nobody can confirm; add --yes to sweep, or --dry-run for the "
+            "differences only"
+        )
     lab = rerun.Lab(options.inventory, tuple(options.extra))
     with open_given([options.archive], options) as sources:
         source = only(sources)
@@ -66,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     if changes:
         console().print(rerun.as_table(changes))
     else:
-        print("nothing that was recorded differs from the lab of the archive")
+        print("no recorded item differs from the archived lab")
     print(f"{len(again.plan)} trials as {again.run}: {rerun.shown(again.command(lab))}", flush=True)
     if options.dry_run:
         return GOOD

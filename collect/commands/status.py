@@ -14,26 +14,26 @@ def add(commands: Commands) -> None:
         commands,
         "status",
         run,
-        "show how far a run is",
+        "show the progress of a run",
         """\
-Show how far a run is: trials done, failed and remaining; what is running now; how
-long the rest will take, estimated from the sealed trials; which trials wait for a
-node; and the free disk space here and on the client.
+Show the progress of a run: trials done, failed and remaining; the running trial; the
+remaining time, estimated from the sealed trials; the trials that wait for a node; and
+the free disk space here and on the client.
 
 examples:
-  collect status                 # of the run whose trials came last
+  collect status                 # the run with the newest trials
   collect status night --watch
   collect status night --json""",
     )
     add_run(parser, is_optional=True)
-    parser.add_argument("--watch", action="store_true", help="show it again until the run ends")
+    parser.add_argument("--watch", action="store_true", help="refresh until the run ends")
     parser.add_argument("--json", action="store_true", help="print one JSON object each time")
     parser.add_argument(
         "--every",
         type=positive,
         default=2,
         metavar="SECONDS",
-        help="time between two readings (default: 2)",
+        help="time between refreshes (default: 2)",
     )
 
 
