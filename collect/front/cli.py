@@ -34,7 +34,7 @@ without a lab:
 your own machines:
   rackbench init mylab; cd mylab; rackbench doctor
 
-`rackbench COMMAND --help` has examples. What stands after -- goes to ansible-playbook.
+`rackbench COMMAND --help` has examples. Arguments after -- go to ansible-playbook.
 
 {EXIT_CODES}"""
 

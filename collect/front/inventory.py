@@ -109,7 +109,7 @@ def read_inventory(kit: Kit) -> Inventory:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         raise InputError(
             f"{where}: cannot be read as an inventory "
-            f"({printable(said[-1]) if said else 'nothing was said'}); correct it"
+            f"({printable(said[-1]) if said else 'Ansible gave no reason'}); correct it"
         )
     groups = {name: _hosts(content, name) for name in content if name != "_meta"}
     if not groups.get("nodes"):

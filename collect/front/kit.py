@@ -97,7 +97,7 @@ def add_kit(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="a setting for the playbooks; may be given again",
+        help="a variable for the playbooks; may be repeated",
     )
     parser.add_argument(
         "--verbose", action="store_true", help="print each command that is run, and its log"
@@ -133,8 +133,8 @@ def find_checkout(project: Project | None) -> Path | None:
     if project is not None:
         if not is_checkout(project.checkout):
             raise InputError(
-                f"{project.root / MARK}: names the checkout {project.checkout}, which is not "
-                "there; write its new path into that file"
+                f"{project.root / MARK}: names the checkout {project.checkout}, which does not "
+                "exist; write its new path into that file"
             )
         return project.checkout
     here = Path.cwd()

@@ -101,7 +101,7 @@ class Course:
     def line(self) -> str:
         """Return what it does now as one line."""
         if not self.step:
-            return f"{'':6} {'':>6}  {self.play.playbook} begins"
+            return f"{'':6} {'':>6}  starting {self.play.playbook}"
         progress = self.play.progress()
         more = progress.text if progress else self.task
         running = clock(max(0.0, time.time() - self.began))
@@ -204,7 +204,7 @@ def explain(course: Course, screen: Screen, again: str) -> None:
     failures = _distinct(course.failures)
     if not failures:
         code = course.process.code
-        ended = "was ended from outside" if code is None or code < 0 else f"ended with {code}"
+        ended = "was killed" if code is None or code < 0 else f"ended with exit code {code}"
         reason = f"{ended}: {last_words(log)}"
         failures = [{"task": course.play.playbook, "node": "", "reason": reason}]
     for failure in failures[:_EXPLAINED]:

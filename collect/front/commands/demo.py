@@ -22,11 +22,11 @@ def add(commands: Commands) -> None:
         "make a lab, sweep every study, write a report",
         """\
 Make the virtual lab, provision it, run the profile `demo` of every study and write one
-report, whose path comes last. It needs root. On this machine it installs Debian packages
+report; the last line is its path. It needs root. On this machine it installs Debian packages
 (Maven, a JDK, mmdebstrap, nftables, systemd-container), keeps an image below
 /var/cache/rackbench, and boots the lab's machines behind a bridge. `rackbench lab down`
-removes machines and bridge; packages, image and results stay. After Ctrl-C or a failure, the same
-command goes on from there.
+removes machines and bridge; packages, image and results stay. After Ctrl-C or a failure, run
+the same command again to continue.
 
 examples:
   rackbench demo

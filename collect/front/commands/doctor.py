@@ -55,10 +55,10 @@ def add(commands: Commands) -> None:
         commands,
         "doctor",
         run,
-        "say what is missing before anything starts",
+        "check this machine and the inventory before anything starts",
         """\
-Look at this machine and at those of the inventory, and change nothing: Python, root, memory
-and disk, ports, clocks, names, keys. Each finding comes with the command that mends it.
+Check this machine and those of the inventory: Python, root, memory and disk, ports, clocks,
+names, keys. It changes nothing. Each finding comes with the command that fixes it.
 
 examples:
   rackbench doctor
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     findings = list(examine(options))
     for finding in findings:
-        print(f"- {finding.text}\n  mend: {finding.mend}")
+        print(f"- {finding.text}\n  fix: {finding.mend}")
     number = len(findings) or "no"
     print(f"{number} finding{'' if len(findings) == 1 else 's'}")
     return FINDINGS if findings else GOOD
@@ -107,19 +107,21 @@ def of_python(version: tuple[int, ...]) -> Iterator[Finding]:
     """Yield a finding for a Python that is too old."""
     if version < (3, 11):
         found = ".".join(map(str, version))
-        yield Finding(f"this Python is {found}, 3.11 is needed", "apt-get install python3")
+        yield Finding(
+            f"this Python is {found}, but rackbench needs 3.11", "apt-get install python3"
+        )
 
 
 def of_this_machine(kit: Kit) -> Iterator[Finding]:
     """Yield what this machine lacks for any lab."""
     if memory_mb() < _ANALYSIS_MB:
         yield Finding(
-            f"this machine has {memory_mb()} MiB of memory, long reports take {_ANALYSIS_MB}",
-            "free -m   # use a machine with more for `rackbench report`",
+            f"this machine has {memory_mb()} MiB of memory, but long reports need {_ANALYSIS_MB}",
+            "free -m   # run `rackbench report` on a machine with more memory",
         )
     if (free := free_mb(kit.root)) < _RESULTS_MB:
         yield Finding(
-            f"{kit.root} has {free} MiB free, results need {_RESULTS_MB}",
+            f"{kit.root} has {free} MiB free, but results need {_RESULTS_MB}",
             f"du -xh --max-depth=2 {shlex.quote(str(kit.root))} | sort -h | tail",
         )
     for program, package in (("ssh", "openssh-client"), ("git", "git")):
@@ -135,7 +137,7 @@ def of_this_machine(kit: Kit) -> Iterator[Finding]:
     except OSError:
         name = socket.gethostname()
         yield Finding(
-            f"this machine does not know its own name {name}",
+            f"this machine cannot resolve its own name {name}",
             f"echo 127.0.1.1 {name} | sudo tee -a /etc/hosts",
         )
 
@@ -149,7 +151,7 @@ def of_virtual_lab(inventory: Inventory, available_mb: int) -> Iterator[Finding]
         yield Finding("the virtual lab needs root", "sudo -v, or run rackbench as root")
     bridges = _links(prefix)
     if is_up := any(link.startswith(f"{lab}-") for link in bridges):
-        print(f"the virtual lab {lab} is up: rackbench lab down removes it")
+        print(f"the virtual lab {lab} is up; `rackbench lab down` removes it")
     elif bridges:
         yield Finding(
             f"the network {prefix}.0/24 is taken on this machine by {', '.join(bridges)}",
@@ -159,13 +161,13 @@ def of_virtual_lab(inventory: Inventory, available_mb: int) -> Iterator[Finding]
     needed = len(addresses) * int(str(values.get("virtual_lab_memory_mb", 2048))) // 2
     if available_mb < needed and not is_up:
         yield Finding(
-            f"{available_mb} MiB of memory are available, {len(addresses)} virtual machines need "
-            f"{needed}",
+            f"{available_mb} MiB of memory are available, but {len(addresses)} virtual machines "
+            f"need {needed}",
             f"{_EDITOR} {shlex.quote(_hosts_file(inventory.kit))}   # fewer workers",
         )
     if (free := free_mb(Path("/var/lib"))) < _LAB_DISK_MB and not is_up:
         yield Finding(
-            f"/var/lib has {free} MiB free, the lab needs {_LAB_DISK_MB}",
+            f"/var/lib has {free} MiB free, but the lab needs {_LAB_DISK_MB}",
             "sudo du -xh --max-depth=2 /var | sort -h | tail",
         )
 
@@ -173,7 +175,9 @@ def of_virtual_lab(inventory: Inventory, available_mb: int) -> Iterator[Finding]
 def of_clock(is_synchronised: bool | None) -> Iterator[Finding]:
     """Yield a finding for a clock that no time server keeps; None is not known."""
     if is_synchronised is False:
-        yield Finding("no time server keeps this machine's clock", "sudo timedatectl set-ntp true")
+        yield Finding(
+            "no time server synchronises this machine's clock", "sudo timedatectl set-ntp true"
+        )
 
 
 def of_machines(inventory: Inventory) -> Iterator[Finding]:
@@ -194,10 +198,11 @@ def of_machines(inventory: Inventory) -> Iterator[Finding]:
 def of_key(key: Path) -> Iterator[Finding]:
     """Yield what is wrong with a private key."""
     if not key.is_file():
-        yield Finding(f"there is no key {key}", f"ssh-keygen -t ed25519 -f {shlex.quote(str(key))}")
+        create = f"ssh-keygen -t ed25519 -f {shlex.quote(str(key))}"
+        yield Finding(f"the key {key} does not exist", create)
     elif key.stat().st_mode & 0o077:
         mend = f"chmod 600 {shlex.quote(str(key))}"
-        yield Finding(f"others may read the key {key}, so ssh refuses it", mend)
+        yield Finding(f"other accounts may read the key {key}, so ssh refuses it", mend)
 
 
 def of_machine(inventory: Inventory, node: Node, sockets: ports.Sockets) -> list[Finding]:
@@ -211,11 +216,11 @@ def of_machine(inventory: Inventory, node: Node, sockets: ports.Sockets) -> list
     done = ssh.answer(node, _ASKED)
     after = time.time()
     if done.returncode == 255:
-        reason = (done.stderr.strip().splitlines() or ["no reason"])[-1]
+        reason = (done.stderr.strip().splitlines() or ["ssh gave no reason"])[-1]
         key = f"-i {shlex.quote(node.key)} " if node.key else ""
         return [
             Finding(
-                f"{label}: no login ({printable(reason)})",
+                f"{label}: login failed ({printable(reason)})",
                 f"ssh-copy-id {key}-p {node.port} {_target(node)}",
             )
         ]
@@ -233,7 +238,7 @@ def of_answer(kit: Kit, node: Node, said: str, between: tuple[float, float]) -> 
     memory = facts.get("memory-mb", "")
     if memory.isdigit() and int(memory) < _NODE_MEMORY_MB:
         yield Finding(
-            f"{label}: has {memory} MiB of memory, its services need {_NODE_MEMORY_MB}",
+            f"{label}: has {memory} MiB of memory, but its services need {_NODE_MEMORY_MB}",
             f"{_EDITOR} {shlex.quote(_lab_file(kit))}   # lower the heaps",
         )
     clock = facts.get("time", "")
@@ -241,7 +246,7 @@ def of_answer(kit: Kit, node: Node, said: str, between: tuple[float, float]) -> 
     off = max(between[0] - seconds, seconds - between[1], 0.0)
     if off > _CLOCKS_S:
         yield Finding(
-            f"{label}: its clock is {off:.0f} s off from this machine's",
+            f"{label}: its clock is {off:.0f} s off this machine's",
             f"{_reach(node)} sudo timedatectl set-ntp true",
         )
 
@@ -252,9 +257,15 @@ def _of_root(kit: Kit, node: Node, label: str, facts: Mapping[str, str]) -> Iter
     edit = f"{_EDITOR} {shlex.quote(_hosts_file(kit))}   # ansible_become: "
     if "is-root" in facts:
         if node.becomes and "can-sudo" not in facts:
-            yield Finding(f"{label}: {user} needs no sudo, and sudo is not there", f"{edit}false")
+            yield Finding(
+                f"{label}: {user} is root and sudo is not installed, but the inventory asks for "
+                "sudo",
+                f"{edit}false",
+            )
     elif not node.becomes:
-        yield Finding(f"{label}: {user} is not root", f"{edit}true")
+        yield Finding(
+            f"{label}: {user} is not root, but the inventory turns sudo off", f"{edit}true"
+        )
     elif "can-sudo" not in facts:
         rule = f"echo '{user} ALL=(ALL) NOPASSWD: ALL' | sudo tee /etc/sudoers.d/{user}"
         yield Finding(

@@ -31,10 +31,11 @@ def add(commands: Commands) -> None:
         "make a project directory",
         """\
 Make a project directory outside any checkout: an inventory with hosts.yml and lab.yml,
-studies/ for studies of your own, and results/. It remembers the checkout whose playbooks
-it uses; commands that run inside it find all of these. On a terminal it asks for what no
-option gives; elsewhere hosts.yml says FILL-IN where an address belongs. One machine may be
-client, broker and worker at once.
+studies/ for studies of your own, and results/. The directory remembers the checkout whose
+playbooks it uses. Commands that run inside it find all of these. On a terminal, the command
+asks for the addresses, the account and the key that no option gives. Without a terminal it
+writes FILL-IN for each missing address into hosts.yml. One machine may be client, broker and
+worker at once.
 
 examples:
   rackbench init mylab
@@ -42,7 +43,7 @@ examples:
       --worker 192.168.1.14 --user debian --key ~/.ssh/id_ed25519
   rackbench init trial --virtual        # the lab on this machine""",
     )
-    parser.add_argument("directory", metavar="DIRECTORY", type=Path, help="does not exist yet")
+    parser.add_argument("directory", metavar="DIRECTORY", type=Path, help="the new directory")
     parser.add_argument("--virtual", action="store_true", help="use the virtual lab")
     parser.add_argument("--client", metavar="ADDRESS", help="the machine that makes the calls")
     parser.add_argument("--broker", metavar="ADDRESS", help="the machine of the message broker")
@@ -52,12 +53,14 @@ examples:
         metavar="ADDRESS",
         action="append",
         default=[],
-        help="a machine that serves; may be given again",
+        help="a machine that serves the calls; may be repeated",
     )
     parser.add_argument("--user", help="an account that may use sudo without a password there")
     parser.add_argument("--key", metavar="FILE", help="the private SSH key that it accepts")
     parser.add_argument(
-        "--checkout", type=Path, help="the clone of rackbench to use (default: the one this is)"
+        "--checkout",
+        type=Path,
+        help="the clone of rackbench to use (default: that of this program)",
     )
     parser.add_argument("--verbose", action="store_true", help="print each file that is written")
 
@@ -110,7 +113,7 @@ def _checkout(given: Path | None) -> Path:
     if found is None:
         raise InputError(f"{NO_CHECKOUT}, or name the clone with --checkout")
     if not is_checkout(found):
-        raise InputError(f"{found}: is no clone of rackbench; name its directory with --checkout")
+        raise InputError(f"{found}: is not a clone of rackbench; name one with --checkout")
     return found
 
 
@@ -118,13 +121,15 @@ def _hosts(options: argparse.Namespace) -> str:
     client = _answer(options.client, "Address or name of the client, which makes the calls")
     usual = client if sys.stdin.isatty() else ""
     broker = _answer(options.broker, "Address or name of the broker's machine", usual)
-    said = options.workers or _answer(None, "Addresses of the workers, with blanks between").split()
+    said = options.workers or _answer(None, "Addresses of the workers, separated by blanks").split()
     user = _answer(options.user, "Account with sudo on these machines", "debian", _WORD)
     key = _answer(options.key, "Private SSH key that it accepts", "~/.ssh/id_ed25519", _WORD)
     workers = said if UNFILLED not in said else [UNFILLED] * 3
     for address in (client, broker, *workers):
         if not _ADDRESS.fullmatch(address):
-            raise InputError(f"{address!r} is neither an address nor a name of a machine")
+            raise InputError(
+                f"{address!r} is neither an address nor the name of a machine; correct it"
+            )
     if len(set(workers)) < len(workers) and UNFILLED not in workers:
         raise InputError(f"a worker is named twice in {' '.join(workers)}; name each once")
     return hosts_text(client, broker, workers, user, key)
@@ -146,7 +151,9 @@ def _typed(question: str) -> str:
     try:
         return input(question).strip()
     except EOFError:
-        raise InputError("no answer came and nothing was made; run the command again") from None
+        raise InputError(
+            "the input ended before the last answer, so nothing was made; run the command again"
+        ) from None
 
 
 def hosts_text(client: str, broker: str, workers: Sequence[str], user: str, key: str) -> str:
@@ -163,7 +170,7 @@ def hosts_text(client: str, broker: str, workers: Sequence[str], user: str, key:
         return "\n".join(lines)
 
     return f"""\
-# The machines. Correct what differs, then run: rackbench doctor
+# The machines. Correct them, then run: rackbench doctor
 all:
   children:
     control:
@@ -207,14 +214,14 @@ def _write(target: Path, files: dict[str, str]) -> None:
 
 
 def _say_next(target: Path, options: argparse.Namespace, *, is_filled: bool) -> None:
-    print(f"{target} is a project directory now. Next:\n")
+    print(f"Made the project directory {target}. Next steps:\n")
     print(f"  cd {shlex.quote(str(options.directory))}")
     if not is_filled:
         print(f"  ${{EDITOR:-nano}} inventory/hosts.yml   # addresses, where it says {UNFILLED}")
-    print("  rackbench doctor                 # what is missing, before anything starts")
+    print("  rackbench doctor                 # check these machines before anything starts")
     if options.virtual:
         print("  rackbench lab up                 # boot the virtual machines")
     else:
-        print("  rackbench trust                  # take in the machines' SSH host keys")
+        print("  rackbench trust                  # add the machines' SSH host keys to known_hosts")
     print("  rackbench site                   # provision the machines")
-    print("  rackbench run sort               # sweep the study sort in its profile demo")
+    print("  rackbench run sort               # sweep the study sort with its profile demo")

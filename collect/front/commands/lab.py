@@ -21,8 +21,8 @@ def add(commands: Commands) -> None:
         "make or remove the virtual lab",
         """\
 Make or remove the virtual lab: Debian machines with systemd, SSH and shaped links, in
-containers of this machine. `up` needs root and the memory that lab.yml gives them; `down`
-removes them with their network, and keeps results.
+containers on this machine. `up` needs root and the memory that lab.yml gives them. `down`
+removes the machines and their network, and keeps the results.
 
 examples:
   rackbench lab up
@@ -30,7 +30,7 @@ examples:
     )
     add_kit(parser)
     parser.add_argument(
-        "state", choices=tuple(_PLAYBOOKS), help="up makes and boots it, down removes it"
+        "state", choices=tuple(_PLAYBOOKS), help="up makes and boots the lab, down removes it"
     )
 
 
@@ -47,6 +47,6 @@ def demand_virtual(inventory: Inventory) -> None:
     """Raise InputError unless the inventory is that of a virtual lab."""
     if not inventory.is_virtual:
         raise InputError(
-            f"{inventory.name}: names machines of its own, not a virtual lab; make one with "
-            "`rackbench init NAME --virtual`, or provision these with `rackbench site`"
+            f"{inventory.name}: lists real machines, not a virtual lab; make a virtual lab with "
+            "`rackbench init NAME --virtual`, or provision these machines with `rackbench site`"
         )

@@ -22,9 +22,9 @@ def add(commands: Commands) -> None:
         run,
         "sweep studies every night",
         """\
-From now on, sweep these studies every night, in order, in runs named by the night's date; no
-trial starts after --until. It installs a systemd timer on this machine, or prints the line for
-cron where there is no systemd. `--stop` removes it; results stay.
+Sweep these studies every night from now on, in this order. Each run is named after the date
+of its night, and no trial starts after --until. The command installs a systemd timer on this
+machine; without systemd it prints a line for cron. `--stop` removes the timer; results stay.
 
 examples:
   rackbench night sort overhead --from 22:00 --until 06:30
@@ -32,14 +32,14 @@ examples:
   rackbench night --stop""",
     )
     add_kit(parser)
-    parser.add_argument("studies", metavar="STUDY", nargs="*", help="studies, in their order")
+    parser.add_argument("studies", metavar="STUDY", nargs="*", help="names of studies, in order")
     parser.add_argument(
         "--from",
         dest="begin",
         type=_time,
         default="22:00",
         metavar="HH:MM",
-        help="when a night begins (default: 22:00)",
+        help="start of the night (default: 22:00)",
     )
     parser.add_argument(
         "--until",
@@ -53,7 +53,7 @@ examples:
     parser.add_argument(
         "--days", type=_days, default=[], help="for example Mon,Fri (default: every day)"
     )
-    parser.add_argument("--check", action="store_true", help="show what it would write")
+    parser.add_argument("--check", action="store_true", help="show the changes, make none")
     parser.add_argument("--stop", action="store_true", help="stop sweeping at night")
 
 
@@ -65,9 +65,11 @@ def run(options: argparse.Namespace) -> int:
         stop = Play("overnight.yml", {"overnight_state": "absent"}, shown, guess_s=5)
         return play(kit, [[stop]], options.again)
     if not options.studies:
-        raise InputError("no study is named; name those to sweep, such as sort, or give --stop")
+        raise InputError("no study is named; name at least one, such as sort, or give --stop")
     if options.begin == options.end:
-        raise InputError(f"a night from {options.begin} to {options.end} has no length; change one")
+        raise InputError(
+            f"a night from {options.begin} to {options.end} has no length; change --from or --until"
+        )
     inventory = read_inventory(kit)
     if inventory.is_virtual and kit.project is None and not options.inventory:
         raise InputError(

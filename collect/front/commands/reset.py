@@ -11,8 +11,8 @@ from collect.front.kit import add_kit, kit_of
 from collect.front.play import Play, play
 
 _CHANGES = """\
-This stops and removes rackbench's services, accounts, packet filter and files there, and puts back
-what was tuned. Packages stay, and so do the results on this machine."""
+This stops and removes rackbench's services, accounts, packet filter and files there, and restores
+the settings that rackbench tuned. Packages stay, and so do the results on this machine."""
 
 
 def add(commands: Commands) -> None:
@@ -21,11 +21,11 @@ def add(commands: Commands) -> None:
         commands,
         "reset",
         run,
-        "put machines back as they were found",
+        "remove rackbench from machines",
         """\
-Take rackbench off a machine and put it back as it was found; packages stay. It says what
-changes and asks first. A machine that is sweeping, or has trials that were not pulled, is
-refused.
+Remove rackbench from a machine and restore its earlier settings; packages stay. The command
+lists its changes and asks first. It refuses a machine that is sweeping, or that has trials
+which were not pulled.
 
 examples:
   rackbench reset worker5

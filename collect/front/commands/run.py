@@ -34,8 +34,8 @@ def add(commands: Commands) -> None:
         "sweep studies",
         """\
 Sweep one or more studies on machines that `rackbench site` provisioned, and write the
-report. Ctrl-C detaches and the sweep goes on; the same command attaches again. A run that was
-stopped goes on where it was: sealed trials stay.
+report. Ctrl-C detaches and the sweep goes on; the same command attaches again. A stopped run
+continues where it was; sealed trials are not repeated.
 
 examples:
   rackbench run sort
@@ -49,7 +49,9 @@ examples:
     parser.add_argument("--seed", type=natural, help="seed of the plan (default: the study's)")
     add_fit(parser)
     parser.add_argument("--rotate", action="store_true", help="rotate workers between blocks")
-    parser.add_argument("--capture", action="store_true", help="keep packets of one further call")
+    parser.add_argument(
+        "--capture", action="store_true", help="keep the packets of one extra call of each cell"
+    )
     parser.add_argument("--deadline", type=_deadline, help="start no trial after HH:MM")
     parser.add_argument("--wait", action="store_true", help="wait for another sweep to end")
     parser.add_argument(
@@ -65,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     sweep = Play("sweep.yml", _variables(options), guess_s=300, progress=Sweeping(runs))
     screen = Screen()
     if process := remembered(runs):
-        screen.text(f"attached to the sweep that runs as process {process.pid}; log: {process.log}")
+        screen.text(f"attached to the running sweep, process {process.pid}; log: {process.log}")
         course = Course(sweep, process)
     else:
         inventory = read_inventory(kit)
@@ -102,8 +104,8 @@ def _runs(kit: Kit, options: argparse.Namespace) -> list[dict[str, str]]:
     for name in options.studies:
         if name.endswith((".yml", ".yaml")) or "," in name:
             raise InputError(
-                f"{name!r} is no name of a study; copy a file into {kit.root / 'studies'} and give "
-                "its name without .yml"
+                f"{name!r} is not the name of a study; copy the file into {kit.root / 'studies'} "
+                "and give its name without .yml"
             )
     rules = kit.plugin("filter_plugins/sweep.py")
     found: list[dict[str, str]] = rules.named(

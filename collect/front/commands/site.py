@@ -15,10 +15,10 @@ On each of them it
   - adds accounts (rackbench, and those of its services), files below /opt/rackbench, /etc/rackbench
     and /var/lib/rackbench, and services named rackbench-...
   - closes every port but SSH and those of the bench, and lets SSH take keys only
-  - keeps the clock, writes the other machines' names into /etc/hosts, and sets governor, turbo,
-    swap, huge pages and kernel settings for steady times
-What is set already stays. `rackbench reset MACHINE` restores a machine, but keeps its packages.
-`--check` shows each change and makes none."""
+  - synchronises the clock, writes the other machines' names into /etc/hosts, and sets governor,
+    turbo, swap, huge pages and kernel settings for steady times
+It changes only settings that differ. `rackbench reset MACHINE` restores a machine, but keeps its
+packages. `--check` shows each change and makes none."""
 
 
 def add(commands: Commands) -> None:
@@ -29,9 +29,9 @@ def add(commands: Commands) -> None:
         run,
         "provision the machines",
         """\
-Provision the machines of the inventory: build what is deployed, then install and start it.
-It says what changes and asks first. A second run changes nothing. A machine that fails is
-left out and named with its reason.
+Provision the machines of the inventory: build the programs, then install and start them.
+The command lists its changes and asks first. A second run changes nothing. A machine that
+fails is skipped and named with the reason.
 
 examples:
   rackbench site
@@ -39,8 +39,8 @@ examples:
   rackbench site --limit worker3 --yes""",
     )
     add_kit(parser)
-    parser.add_argument("--limit", metavar="MACHINES", help="only these, with commas between")
-    parser.add_argument("--check", action="store_true", help="make no change, show each in the log")
+    parser.add_argument("--limit", metavar="MACHINES", help="only these, separated by commas")
+    parser.add_argument("--check", action="store_true", help="show each change in the log only")
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     only = ("--limit", options.limit) if options.limit else ()
     shown = ("--check", "--diff") if options.check else ()
     if not options.check:
-        part = f", of which only {options.limit}" if options.limit else ""
+        part = f"; only {options.limit} will change" if options.limit else ""
         print(f"{inventory.name} has {inventory.machines()}{part}.\n{_CHANGES}", flush=True)
         if not is_agreed("Provision them?", is_yes=options.yes):
             return GOOD

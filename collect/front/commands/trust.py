@@ -17,10 +17,9 @@ def add(commands: Commands) -> None:
         run,
         "add the machines' SSH host keys to known_hosts",
         """\
-Show the fingerprint of each SSH host key that known_hosts does not have yet, and ask whether
-the machines show the same at their consoles: ssh-keygen -l -f
-/etc/ssh/ssh_host_ed25519_key.pub. Then write the keys into known_hosts. It never replaces a
-key that changed.
+Show the fingerprint of each SSH host key that known_hosts lacks, and ask you to compare it
+with the one at the machine's console: ssh-keygen -l -f /etc/ssh/ssh_host_ed25519_key.pub.
+Then write the keys into known_hosts. The command never replaces a key that changed.
 
 examples:
   rackbench trust
@@ -35,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     inventory = read_inventory(kit)
     inventory.demand_bench()
     if inventory.is_virtual:
-        print("known_hosts has the virtual lab's host keys: they are made before it boots")
+        print("nothing to do: the virtual lab's host keys are in known_hosts before it boots")
         return GOOD
     code = ask(kit, Play("trust.yml"), options.again)
     if not code:

@@ -16,15 +16,16 @@ def add(commands: Commands) -> None:
         run,
         "compare the machines",
         """\
-Compare the machines of the inventory: packages, kernel, JDK, files, settings, health. It
-reads and changes nothing, so it does not ask. Exit code 1 with the differences as a table.
+Compare the machines of the inventory: packages, kernel, JDK, files, settings, health. The
+command changes nothing, so it does not ask. If machines differ, it prints their differences
+as a table and ends with exit code 1.
 
 examples:
   rackbench verify
   rackbench verify --verbose""",
     )
     add_kit(parser)
-    parser.add_argument("--yes", action="store_true", help="no effect; it asks nothing")
+    parser.add_argument("--yes", action="store_true", help="no effect; verify never asks")
 
 
 def run(options: argparse.Namespace) -> int:

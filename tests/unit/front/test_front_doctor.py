@@ -23,7 +23,7 @@ def test_a_half_filled_inventory_is_a_finding_with_what_mends_it(checkout, capsy
     assert main(["doctor"]) == 1
     said = capsys.readouterr().out
     assert "client1 has no address yet" in said
-    assert "mend: ${EDITOR:-nano}" in said
+    assert "fix: ${EDITOR:-nano}" in said
 
 
 def test_every_machine_is_asked_and_each_finding_has_its_mend(checkout, capsys, monkeypatch):
@@ -53,20 +53,20 @@ def test_every_machine_is_asked_and_each_finding_has_its_mend(checkout, capsys, 
     assert main(["doctor"]) == 1
     text = capsys.readouterr().out
     for words in (
-        "no time server keeps this machine's clock",
+        "no time server synchronises this machine's clock",
         "broker1 (192.0.2.2): its clock is 90",  # 9000 s, and what the test takes
         "worker1 (192.0.2.3): me may not use sudo without a password",
         "worker1 (192.0.2.3): has no python3",
         "worker1 (192.0.2.3): has 900 MiB of memory",
-        "worker2 (192.0.2.4): no login (Permission denied)",
+        "worker2 (192.0.2.4): login failed (Permission denied)",
         "worker3 (192.0.2.5): port 8080 is held by nginx (nginx.service, account www-data)",
-        "mend: ssh -p 22 -t 192.0.2.5 sudo systemctl disable --now nginx.service",
+        "fix: ssh -p 22 -t 192.0.2.5 sudo systemctl disable --now nginx.service",
         "worker3 (192.0.2.5): port 8080 is held by java (no unit, account me)",
         "# tomcat_port: another port",
     ):
         assert words in text
     assert "client1 (192" not in text
-    assert text.count("\n- ") == text.count("\n  mend: ")
+    assert text.count("\n- ") == text.count("\n  fix: ")
 
 
 def test_a_machine_that_is_off_and_one_that_is_not_trusted(checkout, monkeypatch):
@@ -117,7 +117,7 @@ def test_the_virtual_lab_needs_root_memory_and_its_network(checkout, monkeypatch
     found = " ".join(finding.text for finding in doctor.of_virtual_lab(inventory, 100))
     assert "needs root" in found
     assert "is taken on this machine by eth7" in found
-    assert "5 virtual machines need 5120" in found
+    assert "but 5 virtual machines need 5120" in found
 
 
 @pytest.mark.parametrize("version", [(3, 9), (3, 10)])

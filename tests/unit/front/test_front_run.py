@@ -83,7 +83,7 @@ def test_ctrl_c_detaches_and_the_same_command_attaches_again(checkout):
     assert "the sweep goes on" in said
     assert "attach again: rackbench run sort --profile demo" in said
     second = checkout.start("run", "sort", "--profile", "demo")
-    assert second.stdout.readline().startswith("attached to the sweep")
+    assert second.stdout.readline().startswith("attached to the running sweep")
     (checkout.root / "hold").unlink()
     said, _ = second.communicate(timeout=20)
     assert second.returncode == 0, said
