@@ -45,7 +45,7 @@ class Cell(Mapping[str, Level]):
         """Return the cell that has other levels of some factors."""
         unknown = levels.keys() - self._levels.keys()
         if unknown:
-            raise KeyError(f"{', '.join(sorted(unknown))} is no factor of {self}")
+            raise KeyError(f"{', '.join(sorted(unknown))} is not a factor of {self}")
         return Cell({**self._levels, **levels})
 
     def without(self, *factors: str) -> "Cell":

@@ -164,7 +164,7 @@ def open_run(name: str) -> Run:
                 f"{inside[0].parent}"
             )
         raise InputError(
-            f"{directory}: holds no plan.jsonl, so it is no run; start one with sweep.yml"
+            f"{directory}: holds no plan.jsonl, so it is not a run; start one with sweep.yml"
         )
     trials = read_plan(directory / "plan.jsonl")
     plan = tuple(trial for trial in trials if trial.counts)

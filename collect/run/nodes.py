@@ -90,7 +90,7 @@ def read_snapshots(run: Path, first: Snapshot) -> list[Snapshot]:
             snapshots.append(Snapshot.parse(Fields(parse_json(line))))
         except ValueError as error:
             raise InputError(
-                f"{path}: line {number} is no snapshot of the nodes ({error}); restore the file"
+                f"{path}: line {number} is not a snapshot of the nodes ({error}); restore the file"
             ) from error
     return [snapshot for snapshot in snapshots if snapshot.items]
 

@@ -301,15 +301,15 @@ def workers_to_fit(path: Path | None, workers: int, *, fit: bool) -> int:
     fitted_to = read_plan(path)[0].fitted_to
     if not fitted_to:
         return workers
-    left_out = f"run {_run(path)} leaves out what did not fit {fitted_to} workers"
+    left_out = f"run {_run(path)} skips levels that need more than {fitted_to} workers"
     if not fit:
         raise InputError(
-            f"{left_out}; go on with it by --fit (playbooks: -e fit=true), or choose another "
+            f"{left_out}; continue it with --fit (playbooks: -e fit=true), or choose another "
             "run name for the whole profile"
         )
     if fitted_to > workers:
         raise InputError(
-            f"{left_out}, and the inventory has {workers} now; put back what was taken away, or "
+            f"{left_out}, but the inventory has only {workers} now; add the missing workers, or "
             "choose another run name"
         )
     return fitted_to
@@ -340,15 +340,16 @@ def read_plan(path: Path) -> list[PlannedTrial]:
             trials.append(PlannedTrial.parse(line))
         except (ValueError, TypeError) as error:
             raise InputError(
-                f"{path}: line {number} {error}; a plan is never edited: plan the run again"
+                f"{path}: line {number} {error}; never edit a plan: plan the run again"
             ) from error
     of_first = _common(trials[0]) if trials else {}
     for number, trial in enumerate(trials, start=1):
         for name, value in _common(trial).items():
             if value != of_first[name]:
                 raise InputError(
-                    f"{path}: line {number} has the {name} {value}, line 1 {of_first[name]}; "
-                    "a plan is of one study and never edited: plan the run again"
+                    f"{path}: line {number} has the {name} {value}, but line 1 has "
+                    f"{of_first[name]}; a plan covers one study and never changes: plan the run "
+                    "again"
                 )
     for factor in trials[0].factors if trials else ():
         alike = two_alike(trial.factors[factor] for trial in trials)
@@ -411,7 +412,7 @@ def _difference(path: Path, trials: Sequence[PlannedTrial]) -> str:
         if old != new:
             return f"its {name} is {old}, not {new}"
     if there[0].fitted_to != trials[0].fitted_to:
-        return f"it leaves nothing out, and {trials[0].fitted_to} workers are too few for that"
+        return f"it skips no level, and {trials[0].fitted_to} workers are too few for all levels"
     if len(there) != len(trials):
         return f"it has {len(there)} trials, not {len(trials)}"
     for old_trial, new_trial in zip(there, trials, strict=True):

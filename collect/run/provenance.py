@@ -75,7 +75,7 @@ class Provenance:
                 raise ValueError(f"{name} is {quoted(own)[:_SHOWN]}, not {word}")
         record = Fields(value)
         if len(record.each("nodes")) != len(value.get("nodes") or ()):
-            raise ValueError("nodes holds what is no object")
+            raise ValueError("nodes holds an entry that is not an object")
         lab, git = record.fields("lab"), record.fields("git")
         tolerance = record.fields("tolerances").scalar("memory")
         nodes = tuple(map(Node.parse, record.each("nodes")))

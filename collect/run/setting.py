@@ -149,26 +149,25 @@ def problem_of(name: str, value: Setting, services: Collection[str]) -> str:
     elif name in {f"{OPTIONS}.{one}" for one in _WITH_OPTIONS}:
         problem = _options(value)
     elif name.startswith(SYSCTL):
-        allowed = f"is not in the list of what a study may set: {', '.join(sorted(SYSCTLS))}"
+        allowed = f"cannot be set by a study; choose one of {', '.join(sorted(SYSCTLS))}"
         problem = "" if name.removeprefix(SYSCTL) in SYSCTLS else allowed
     return problem
 
 
 _UNKNOWN = (
-    "is no setting that a node understands; correct the spelling (docs/reference/study-file.md has "
-    "the list)"
+    "is not a node setting; correct the spelling (docs/reference/study-file.md lists the settings)"
 )
 
 
 def _whole(value: Setting, least: int, unit: str) -> str:
     is_whole = isinstance(value, int) and not isinstance(value, bool) and value >= least
-    return "" if is_whole else f"is {value!r}; write a whole number of {unit} from {least} on"
+    return "" if is_whole else f"is {value!r}; write a whole number of {unit}, at least {least}"
 
 
 def problem_of_jdk(value: Setting) -> str:
     """Return what is wrong with the release of a JDK and what to write, or an empty text."""
     is_release = isinstance(value, int) and not isinstance(value, bool) and value >= LEAST_JDK
-    return "" if is_release else f"is {value!r}; write the release of a JDK, from {LEAST_JDK} on"
+    return "" if is_release else f"is {value!r}; write the release of a JDK, at least {LEAST_JDK}"
 
 
 def release_of(version: object) -> str:
@@ -182,7 +181,7 @@ def _governor(value: Setting) -> str:
 
 
 def _amount(value: Setting, unit: str, below: int) -> str:
-    told = f"is {value!r}; write a number of {unit} from 0 to below {below}"
+    told = f"is {value!r}; write a number of {unit}, at least 0 and below {below}"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return "" if is_number and 0 <= float(str(value)) < below else told
 

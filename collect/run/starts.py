@@ -50,9 +50,9 @@ def find(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> Iterator[Find
         yield Finding(
             "starts",
             unknown[0],
-            f"{unknown[0]}: does not record the starts of the services that served it, as "
-            f"{len(unknown)} of {len(served)} trials; the plan says restart: block, which cannot "
-            "be proven: run site.yml and sweep under a new name",
+            f"{unknown[0]}: does not record the starts of its services, like {len(unknown)} of "
+            f"{len(served)} trials, so restart: block in the plan cannot be proven: run site.yml "
+            "and sweep under a new name",
         )
     yield from _several(served)
     yield from _shared(served)
@@ -77,7 +77,7 @@ def met_the_profiler(trials: Sequence[Trial], profiled: Sequence[Trial]) -> Iter
                 yield Finding(
                     "starts",
                     trial.id,
-                    f"{trial.id}: {service} was the same start as in {earlier.id}, a trial with a "
+                    f"{trial.id}: {service} was not restarted after {earlier.id}, a trial with a "
                     "profiler, which slows it; set the trial aside and sweep again",
                 )
 
@@ -102,9 +102,9 @@ def _several(trials: Sequence[Trial]) -> Iterator[Finding]:
             yield Finding(
                 "starts",
                 later.id,
-                f"{later.id}: {service} was another start than in the trials of block {block} "
-                f"before it, {len(firsts)} in all; the block is not one sample of it: read its "
-                "ratios with care, or sweep under a new name",
+                f"{later.id}: {service} was restarted within block {block} and had {len(firsts)} "
+                "starts there, so the block is not one sample of it: read its ratios with care, "
+                "or sweep under a new name",
             )
 
 
@@ -120,6 +120,6 @@ def _shared(trials: Sequence[Trial]) -> Iterator[Finding]:
             yield Finding(
                 "starts",
                 later.id,
-                f"{later.id}: {service} was the same start as in block {block}; blocks {block} "
+                f"{later.id}: {service} was not restarted after block {block}, so blocks {block} "
                 f"and {other} are not two samples of it: sweep under a new name",
             )

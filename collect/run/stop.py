@@ -51,7 +51,7 @@ class StopRule:
         """Read what `record` gives; raises ValueError that says what is wrong."""
         spending = value.get("spending", EQUAL) if isinstance(value, dict) else EQUAL
         if spending not in (EQUAL, OBRIEN_FLEMING):
-            raise ValueError(f"has the spending {quoted(spending)}, which this version cannot do")
+            raise ValueError(f"has the spending {quoted(spending)}, unknown to this version")
         if isinstance(value, dict):
             value = {name: one for name, one in value.items() if name != "spending"}
         return replace(cls.parse(value), spending=spending)

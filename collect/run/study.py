@@ -237,7 +237,7 @@ def load_study(path: Path) -> Study:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"{label}: cannot be read ({error}); check the path and that it is UTF-8"
+            f"{label}: cannot be read ({error}); check its path and its encoding (UTF-8)"
         ) from error
     return parse_study(text, label)
 
@@ -451,8 +451,8 @@ class _Resolver:
         place = f"{self._place('arrival')}.rate"
         if any(RATE in grid for _, grid in grids):
             raise self._fail(
-                f"{place} has from, to and steps, which make the factor {RATE}, but there is one; "
-                f"write `rate: {RATE}`, or take that factor out"
+                f"{place} has from, to and steps, which make the factor {RATE}, but the study has "
+                f"that factor already; write `rate: {RATE}`, or remove the factor"
             )
         try:
             levels = geometric_rates(arrival["rate"])
@@ -472,8 +472,8 @@ class _Resolver:
         if rule.most > replicates:
             raise self._fail(
                 f"{place}.looks ends at {rule.most} blocks, but {self._place('replicates')} is "
-                f"{replicates}; raise replicates to {rule.most}, leave that one out, or write "
-                "stop: none"
+                f"{replicates}; raise replicates to {rule.most}, remove that number from looks, or "
+                "write stop: none"
             )
         return rule
 
@@ -500,7 +500,7 @@ class _Resolver:
         unknown = [factor for factor in own if not any(factor in grid for grid in grids)]
         if unknown:
             raise self._fail(
-                f"{prefix}.{unknown[0]} is no factor of this study; "
+                f"{prefix}.{unknown[0]} is not a factor of this study; "
                 f"its factors are {', '.join(self.study.factors)}"
             )
         result: list[tuple[Mapping[str, str], Mapping[str, list[Level]]]] = []
@@ -535,12 +535,12 @@ class _Resolver:
                 first, second = map(json.dumps, alike)
                 raise self._fail(
                     f"{place} has the levels {first} and {second}, which would be one cell or look "
-                    "like one; write them as one, or give one another name"
+                    "like one; write one level, or rename one of the two"
                 )
 
     def _check_domain(self, factor: str, level: Level, where: str) -> None:
         if isinstance(level, float) and not math.isfinite(level):
-            raise self._fail(f"{where} is {level}, which is no number; correct it")
+            raise self._fail(f"{where} is {level}, which is not a number; correct it")
         domain = self.study.content.get("domains", {}).get(factor, {})
         wanted = domain.get("type")
         is_boolean = isinstance(level, bool)
@@ -579,7 +579,7 @@ class _Resolver:
     def _too_few(self, where: str, level: Level) -> InputError:
         return self._fail(
             f"{where} is {level}, but the inventory has {self._workers()}; "
-            "add workers, lower the level, or leave it out with --fit (playbooks: -e fit=true)"
+            "add workers, lower the level, or skip it with --fit (playbooks: -e fit=true)"
         )
 
     def _workers(self) -> str:
@@ -609,7 +609,7 @@ class _Resolver:
         for key, number in (("threads", profile.threads), ("servers", profile.servers)):
             if isinstance(number, str) and number not in factors:
                 raise self._fail(
-                    f"{self._place(key)} is {number!r}, which is no factor; "
+                    f"{self._place(key)} is {number!r}, which is not a factor; "
                     f"write a number or one of {', '.join(factors)}"
                 )
         if isinstance(profile.servers, int) and profile.servers > self.workers:
@@ -622,7 +622,8 @@ class _Resolver:
                 if factor not in factors:
                     place = f"{self._place('where')}[{index}].cells.{factor}"
                     raise self._fail(
-                        f"{place} is no factor of this study; its factors are {', '.join(factors)}"
+                        f"{place} is not a factor of this study; "
+                        f"its factors are {', '.join(factors)}"
                     )
         self._check_choice(profile, "clients", profile.clients, "client", "CLIENT")
         self._check_choice(profile, "needs", profile.needs, "list", "[SERVICE, ...]")
@@ -650,7 +651,7 @@ class _Resolver:
             if not isinstance(heap, int) or isinstance(heap, bool) or heap < LEAST_HEAP_MB:
                 raise self._fail(
                     f"constants.client_heap_mb is {json.dumps(heap)}, which is neither a factor "
-                    f"nor a heap; write whole numbers of MiB from {LEAST_HEAP_MB} on"
+                    f"nor a heap; write whole numbers of MiB, at least {LEAST_HEAP_MB}"
                 )
 
     def _check_node(self, profile: Profile) -> None:
@@ -667,7 +668,7 @@ class _Resolver:
         factors = profile.grids[0]
         if isinstance(rate, str) and rate not in factors:
             raise self._fail(
-                f"{self._place('arrival')}.rate is {rate!r}, which is no factor; write a number "
+                f"{self._place('arrival')}.rate is {rate!r}, which is not a factor; write a number "
                 f"of calls a second or one of {', '.join(factors)}"
             )
         if "capacity" in self.study.content and profile.arrival and not isinstance(rate, str):
@@ -677,14 +678,14 @@ class _Resolver:
             )
         if "capacity" in self.study.content and not profile.arrival:
             raise self._fail(
-                f"capacity needs calls that come at a rate, but the profile {self.name} has no "
-                "arrival; add one, or take capacity out"
+                f"capacity needs an open loop, but the profile {self.name} has no arrival; add "
+                "one, or remove capacity"
             )
         for level in dict.fromkeys(lv for g in profile.grids for lv in g.get(str(rate), ())):
             if not is_rate(level):
                 raise self._fail(
-                    f"factors.{rate} has the level {level!r}, which is no rate of calls a second; "
-                    "write numbers above 0"
+                    f"factors.{rate} has the level {level!r}, which is not a rate; write numbers "
+                    "of calls a second, above 0"
                 )
 
     def _check_times(self, profile: Profile) -> None:
@@ -722,7 +723,7 @@ class _Resolver:
         factors, chosen = profile.grids[0], choice["factor"]
         if chosen not in factors:
             raise self._fail(
-                f"{key}.factor is {chosen!r}, which is no factor; "
+                f"{key}.factor is {chosen!r}, which is not a factor of this study; "
                 f"its factors are {', '.join(factors)}"
             )
         for level in dict.fromkeys(level for grid in profile.grids for level in grid[chosen]):

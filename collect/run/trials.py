@@ -225,7 +225,8 @@ def read_trial(directory: Path) -> Trial:
         trial = Trial.parse(directory, parse_json(path.read_bytes()))
     except FileNotFoundError as error:
         raise TrialError(
-            f"{directory.name}: has no trial.json, so is not sealed; set it aside and sweep again"
+            f"{directory.name}: has no trial.json, so it is not sealed; set it aside and sweep "
+            "again"
         ) from error
     except (OSError, ValueError) as error:
         raise TrialError(
@@ -233,8 +234,8 @@ def read_trial(directory: Path) -> Trial:
         ) from error
     if trial.id != directory.name:
         raise TrialError(
-            f"{directory.name}: trial.json is of the trial {trial.id}; "
-            "directories of trials are never renamed: set both aside and sweep again"
+            f"{directory.name}: trial.json belongs to the trial {trial.id}; "
+            "never rename the directory of a trial: set both aside and sweep again"
         )
     return trial
 
@@ -272,7 +273,7 @@ def verify_seal(directory: Path, planned: PlannedTrial | None = None) -> Trial:
                 )
         if trial.outcome == "ok" and (due := _calls_due(trial, planned)):
             raise TrialError(
-                f"{trial.id}: is sealed as ok with {trial.calls_rows} calls, the plan says "
+                f"{trial.id}: is sealed as ok with {trial.calls_rows} calls, but the plan says "
                 f"{due}; calls are lost: run it again"
             )
         return replace(trial, factors=planned.factors)
@@ -324,10 +325,12 @@ def proven_parts(trial: Trial) -> bytes | None:
         raise refused_parts(trial, f"cannot be read ({error})") from error
     rows, found = content.count(b"\n") - 1, hashlib.sha256(content).hexdigest()
     if not content.endswith(b"\n") or rows != trial.parts.rows:
-        raise refused_parts(trial, f"has {rows} rows, trial.json says {trial.parts.rows}")
+        raise refused_parts(trial, f"has {rows} rows, but trial.json says {trial.parts.rows}")
     if found != trial.parts.sha256.lower():
         said = f"trial.json says {trial.parts.sha256[:12]}…"
-        raise refused_parts(trial, f"has the SHA-256 {found[:12]}…, {said}; changed after sealing")
+        raise refused_parts(
+            trial, f"has the SHA-256 {found[:12]}…, but {said}; it was changed after sealing"
+        )
     return content
 
 
@@ -345,8 +348,9 @@ def prove_summary(trial: Trial) -> None:
         ) from error
     if found != summary.sha256.lower():
         raise TrialError(
-            f"{trial.id}: {path.name} has the SHA-256 {found[:12]}…, trial.json says "
-            f"{summary.sha256[:12]}…; changed after sealing: set it aside and sweep again"
+            f"{trial.id}: {path.name} has the SHA-256 {found[:12]}…, but trial.json says "
+            f"{summary.sha256[:12]}…; it was changed after sealing: set the trial aside and sweep "
+            "again"
         )
 
 
@@ -387,19 +391,20 @@ def _prove(seal: Seal, keep: Callable[[bytes], None]) -> None:
     if head != CALLS_HEADER.encode() + b"\n":
         raise TrialError(
             f"{seal.id}: {path.name} does not begin with the header of schema {CALLS_SCHEMA}; "
-            "it was written by another version or torn: set it aside and sweep again"
+            "another version wrote it, or it is torn: set the trial aside and sweep again"
         )
     rows = lines - 1
     if last != b"\n" or rows != seal.calls_rows:
         torn = "" if last == b"\n" else " and ends in the middle of a line"
         raise TrialError(
-            f"{seal.id}: {path.name} has {rows} rows{torn}, trial.json says "
-            f"{seal.calls_rows}; set it aside and sweep again"
+            f"{seal.id}: {path.name} has {rows} rows{torn}, but trial.json says "
+            f"{seal.calls_rows}; set the trial aside and sweep again"
         )
     if digest.hexdigest() != seal.calls_sha256.lower():
         raise TrialError(
-            f"{seal.id}: {path.name} has the SHA-256 {digest.hexdigest()[:12]}…, trial.json says "
-            f"{seal.calls_sha256[:12]}…; changed after sealing: set it aside and sweep again"
+            f"{seal.id}: {path.name} has the SHA-256 {digest.hexdigest()[:12]}…, but trial.json "
+            f"says {seal.calls_sha256[:12]}…; it was changed after sealing: set the trial aside "
+            "and sweep again"
         )
 
 

@@ -86,8 +86,8 @@ def lift_trial(value: Any) -> dict[str, Any]:
     schema = record.get("schema")
     if isinstance(schema, bool) or schema not in (_FIRST_TRIAL_SCHEMA, TRIAL_SCHEMA):
         raise ValueError(
-            f"it has schema {quoted(schema)}, this version reads schema {_FIRST_TRIAL_SCHEMA} to "
-            f"{TRIAL_SCHEMA}"
+            f"it has schema {quoted(schema)}, but this version reads schema {_FIRST_TRIAL_SCHEMA} "
+            f"to {TRIAL_SCHEMA}"
         )
     if schema == TRIAL_SCHEMA:
         return record if _ADDED_SINCE.keys() <= record.keys() else {**_ADDED_SINCE, **record}

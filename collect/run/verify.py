@@ -69,7 +69,7 @@ def verify_run(run: Run) -> Verified:
             kind = profiled if planned.profiled else captured if planned.captured else trials
             kind.append(trial)
     for name in present:
-        text = f"{name}: is in trials/ but not in the plan, so not counted; set it aside"
+        text = f"{name}: is in trials/ but not in the plan, so it is not counted; set it aside"
         findings.append(Finding("stray", name, text))
     return Verified(tuple(trials), tuple(findings), tuple(profiled), tuple(captured))
 
@@ -87,7 +87,7 @@ def _without_its_bound(trial: Trial, planned: PlannedTrial) -> str:
     if lasted >= bound - min(bound / _RESERVE_PART, _RESERVE_S):
         return ""
     return (
-        f"{trial.id}: is sealed as timeout for a bound of {bound} s, but its JVM was ended after "
-        f"{lasted:.1f} s; a fault of the lab ended it, so it is not counted: "
+        f"{trial.id}: is sealed as a timeout at {bound} s, but its JVM ended after "
+        f"{lasted:.1f} s because of a fault of the lab, so it is not counted: "
         "set it aside and sweep again"
     )

@@ -27,7 +27,7 @@ RUN = "never"
             [
                 "studies/sort.yml: profiles.too-many-servers.factors.servers[1] is 9",
                 "the inventory has 3 workers",
-                "add workers, lower the level, or leave it out with --fit (playbooks: -e fit=true)",
+                "add workers, lower the level, or skip it with --fit (playbooks: -e fit=true)",
             ],
         ),
         pytest.param(

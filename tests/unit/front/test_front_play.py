@@ -81,7 +81,7 @@ def test_a_failure_has_task_node_reason_next_step_and_log_each_once(checkout, ca
 def test_a_playbook_that_ends_before_its_first_task_shows_its_last_words(checkout, capsys):
     checkout.tell(verify=[{"event": "end", "ok": False, "changed": {}}])
     assert main(["verify"]) == 1
-    assert "ended with 2: the output of verify" in capsys.readouterr().out
+    assert "ended with exit code 2: the output of verify" in capsys.readouterr().out
 
 
 def test_verbose_prints_the_command_behind(checkout, capsys):

@@ -111,7 +111,7 @@ def test_a_trial_that_was_put_off_is_accounted_for(run_of):
 @pytest.mark.parametrize(
     ("damage", "part"),
     [
-        (lambda d: (d / "trial.json").unlink(), "has no trial.json, so is not sealed"),
+        (lambda d: (d / "trial.json").unlink(), "has no trial.json, so it is not sealed"),
         (lambda d: edit_json(d / "trial.json", schema=3), "this version reads schema 1 to 2"),
         (lambda d: edit_json(d / "trial.json", calls_rows=7), "with 7 calls, the plan says"),
         (lambda d: edit_json(d / "trial.json", calls_sha256="0" * 64), "changed after sealing"),
@@ -257,7 +257,7 @@ def test_a_node_that_came_later_is_compared_from_its_first_look_on(run):
 def test_a_torn_list_of_looks_is_one_message(run, capsys):
     (run.directory / "nodes.jsonl").write_text('{"at": "2026')
     assert main(["check", str(run.directory)]) == 2
-    assert "nodes.jsonl: line 1 is no snapshot" in capsys.readouterr().err
+    assert "nodes.jsonl: line 1 is not a snapshot" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_a_timeout_whose_bound_never_came_is_refused(run, taken, is_found):
     refused = [(s, text) for kind, s, text in findings(run) if kind == "refused"]
     assert planned.timeout_s == 60
     assert [subject for subject, _ in refused] == [planned.id] * is_found
-    assert not is_found or "for a bound of 60 s, but its JVM was ended after " in refused[0][1]
+    assert not is_found or "as a timeout at 60 s, but its JVM ended after " in refused[0][1]
 
 
 def test_what_is_set_aside_is_kept_and_open_again(run, capsys):

@@ -178,7 +178,7 @@ def test_a_counted_trial_whose_service_had_been_profiled_is_found(run, capsys, i
     assert main(["check", str(run)]) == 0, "it was served before there was a profiler"
     profiled.write_text(json.dumps({**record, "started_at": "2020-01-01T00:00:00Z"}))
     assert main(["check", str(run)]) == is_met
-    said = f"starts: {late.parent.name}: sort-worker on worker1 was the same start as in p03"
+    said = f"starts: {late.parent.name}: sort-worker on worker1 was not restarted after p03"
     assert (said in capsys.readouterr().out) == is_met
 
 

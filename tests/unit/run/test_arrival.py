@@ -65,7 +65,7 @@ def test_a_profile_may_close_the_loop():
     [
         ({"arrival": {"rate": 0}}, "arrival.rate: 0 is less than or equal to the minimum of 0"),
         ({"arrival": {"rate": -5}}, "arrival.rate: -5 is less than or equal to the minimum of 0"),
-        ({"arrival": {"rate": "fast"}}, "arrival.rate is 'fast', which is no factor"),
+        ({"arrival": {"rate": "fast"}}, "arrival.rate is 'fast', which is not a factor"),
         ({"arrival": {"rate": 5, "spacing": "odd"}}, "arrival.spacing: 'odd' is not one of"),
         ({"arrival": {"rate": 5, "lead_s": 0.1}}, "arrival.lead_s: 0.1 is less than the minimum"),
         ({"arrival": {}}, "rate is missing in arrival; add it"),
@@ -83,11 +83,11 @@ def test_a_profile_may_close_the_loop():
         ),
         (
             {"factors": {**LOAD["factors"], "rate": [10, "many"]}, "arrival": {"rate": "rate"}},
-            "factors.rate has the level 'many', which is no rate of calls a second",
+            "factors.rate has the level 'many', which is not a rate; write numbers of calls",
         ),
         (
             {"factors": {**LOAD["factors"], "rate": [10, 0]}, "arrival": {"rate": "rate"}},
-            "factors.rate has the level 0, which is no rate",
+            "factors.rate has the level 0, which is not a rate",
         ),
         (
             {"arrival": {"rate": 50}},

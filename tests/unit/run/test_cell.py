@@ -34,7 +34,7 @@ def test_one_level_is_changed_or_left_out():
     assert list(cell.at(servers=3)) == ["transport", "servers", "integers"]
     assert cell.without("transport") == Cell.of(servers=1, integers=500)
     assert cell["servers"] == 1
-    with pytest.raises(KeyError, match="workers is no factor"):
+    with pytest.raises(KeyError, match="workers is not a factor"):
         cell.at(workers=3)
 
 

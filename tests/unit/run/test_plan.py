@@ -165,8 +165,8 @@ def test_a_fitted_run_keeps_its_plan_when_workers_are_added(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("workers", "more", "parts"),
     [
-        (5, [], ["leaves out what did not fit 4 workers", "-e fit=true"]),
-        (4, [], ["leaves out what did not fit 4 workers", "-e fit=true"]),
+        (5, [], ["skips levels that need more than 4 workers", "-e fit=true"]),
+        (4, [], ["skips levels that need more than 4 workers", "-e fit=true"]),
         (3, ["--fit"], ["did not fit 4 workers", "the inventory has 3 now", "another run name"]),
     ],
 )
@@ -185,7 +185,7 @@ def test_a_plan_that_leaves_nothing_out_is_the_plan_without_fit(tmp_path, capsys
     assert b"fitted_to" not in whole
     code, said, after = planned(capsys, tmp_path / "a" / "plan.jsonl", 3, "--fit")
     assert code == 2
-    assert "it leaves nothing out, and 3 workers are too few for that" in said
+    assert "it skips no level, and 3 workers are too few for all levels" in said
     assert after == whole
 
 

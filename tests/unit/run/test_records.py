@@ -63,7 +63,7 @@ def test_a_line_that_is_no_snapshot_is_named(run, line, capsys):
     (run.directory / "nodes.jsonl").write_text(f"{good}\n{line}\n")
     assert main(["check", str(run.directory)]) == 2
     message = capsys.readouterr().err
-    assert "nodes.jsonl: line 2 is no snapshot of the nodes" in message
+    assert "nodes.jsonl: line 2 is not a snapshot of the nodes" in message
     assert "restore the file" in message
 
 

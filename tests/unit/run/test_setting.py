@@ -84,7 +84,7 @@ def test_the_jdk_of_the_client_is_a_constant_and_no_setting_of_the_nodes():
 @pytest.mark.parametrize("jdk", [16, "25", True, 21.5, "jdk"])
 def test_a_jdk_of_the_client_that_is_no_release_is_refused(jdk):
     said = message_of(constants={"client_heap_mb": 8, "jdk": jdk})
-    assert f"constants.jdk is {jdk!r}; write the release of a JDK, from 17 on" in said
+    assert f"constants.jdk is {jdk!r}; write the release of a JDK, at least 17" in said
 
 
 def test_a_run_that_varies_jdk_and_governor_changes_their_items_and_no_others():
@@ -108,24 +108,33 @@ def test_options_of_services_are_settings_of_their_own():
 @pytest.mark.parametrize(
     ("node", "words"),
     [
-        ({"tomct_heap_mb": 64}, "node.tomct_heap_mb is no setting that a node understands"),
-        ({"jdk": 8}, "node.jdk is 8; write the release of a JDK, from 17 on"),
+        ({"tomct_heap_mb": 64}, "node.tomct_heap_mb is not a node setting"),
+        ({"jdk": 8}, "node.jdk is 8; write the release of a JDK, at least 17"),
         ({"jdk": "21"}, "node.jdk is '21'; write the release of a JDK"),
         ({"governor": 7}, "node.governor is 7; write the name of a governor, such as performance"),
         ({"governor": "on demand"}, "write the name of a governor"),
-        ({"link_delay_ms": -1}, "link_delay_ms is -1; write a number of ms from 0 to below 10000"),
+        (
+            {"link_delay_ms": -1},
+            "link_delay_ms is -1; write a number of ms, at least 0 and below 10000",
+        ),
         ({"link_delay_ms": True}, "node.link_delay_ms is True; write a number of ms"),
-        ({"link_loss": 100}, "link_loss is 100; write a number of percent from 0 to below 100"),
+        (
+            {"link_loss": 100},
+            "link_loss is 100; write a number of percent, at least 0 and below 100",
+        ),
         ({"link_loss": "1%"}, "node.link_loss is '1%'; write a number of percent"),
-        ({"sysctl.kernel.panic": 1}, "is not in the list of what a study may set: net.core"),
-        ({"tomcat_heap_mb": 7}, "node.tomcat_heap_mb is 7; write a whole number of MiB from 8"),
+        ({"sysctl.kernel.panic": 1}, "cannot be set by a study; choose one of net.core"),
+        (
+            {"tomcat_heap_mb": 7},
+            "node.tomcat_heap_mb is 7; write a whole number of MiB, at least 8",
+        ),
         ({"tomcat_heap_mb": "heap"}, "node.tomcat_heap_mb is 'heap'; write a whole number"),
-        ({"link_mbit": 0}, "node.link_mbit is 0; write a whole number of Mbit/s from 1 on"),
+        ({"link_mbit": 0}, "node.link_mbit is 0; write a whole number of Mbit/s, at least 1"),
         ({"tomcat_threads": 1.5}, "node.tomcat_threads is 1.5; write a whole number of threads"),
         ({"collector": "zgc"}, "is 'zgc'; choose one of serial, parallel, g1"),
         ({"server_jvm_options": {"tomcat": "-jar x"}}, "write options of a JVM that begin with -X"),
         ({"server_jvm_options": {"tomcat": "-X$(id)"}}, "write options of a JVM that begin"),
-        ({"server_jvm_options": {"apache": "-Xint"}}, "options.apache is no setting that a node"),
+        ({"server_jvm_options": {"apache": "-Xint"}}, "options.apache is not a node setting"),
     ],
 )
 def test_what_no_node_understands_is_refused(node, words):

@@ -66,7 +66,7 @@ def test_two_starts_in_a_block_are_found(made):
     run = made(t2=served_by("another"))
     (text,) = said(run)
     assert text.startswith(run.plan[1].id)
-    assert "tomcat on worker1 was another start than in the trials of block 1 before it" in text
+    assert "tomcat on worker1 was restarted within block 1 and had 2 starts there" in text
     (warning,) = find_warnings(analyse(run))
     assert warning.is_grave
     assert warning.details == (text,)
@@ -76,7 +76,7 @@ def test_a_start_that_two_blocks_share_is_found(made):
     run = made(t3=served_by("of-1"), t4=served_by("of-1"))
     (text,) = said(run)
     assert text.startswith(run.plan[2].id)
-    assert "was the same start as in block 1; blocks 1 and 2" in text
+    assert "was not restarted after block 1, so blocks 1 and 2" in text
 
 
 def test_a_server_that_ran_out_of_memory_begins_anew_as_it_must(made):

@@ -40,7 +40,7 @@ def test_the_paper_profile_is_the_grid_of_the_document():
 def test_more_servers_than_workers_names_the_exact_level():
     assert message_of(SORT.read_text(), workers=4) == (
         "studies/sort.yml: factors.servers[2] is 5, but the inventory has 4 workers; "
-        "add workers, lower the level, or leave it out with --fit (playbooks: -e fit=true)"
+        "add workers, lower the level, or skip it with --fit (playbooks: -e fit=true)"
     )
 
 
@@ -116,10 +116,10 @@ def test_a_level_outside_its_domain_is_refused(levels, part):
             "constants.client_heap_mb: 4 is less than the minimum of 8",
         ),
         ({"constants": {"client_heap_mb": 8, "persistence": "often"}}, "constants.persistence is"),
-        ({"threads": "concurrency"}, "threads is 'concurrency', which is no factor"),
+        ({"threads": "concurrency"}, "threads is 'concurrency', which is not a factor"),
         ({"clients": {"factor": "protocol", "a": "b"}}, "clients.factor is 'protocol'"),
         ({"clients": {"factor": "transport", "soap": "s"}}, "clients has no client for transport"),
-        ({"where": [{"cells": {"size": 1}, "calls": 2}]}, "where[0].cells.size is no factor"),
+        ({"where": [{"cells": {"size": 1}, "calls": 2}]}, "where[0].cells.size is not a factor"),
         ({"schema": 2}, "schema: 1 was expected"),
     ],
 )
@@ -432,7 +432,7 @@ def test_needs_follow_the_level_and_the_number_of_servers():
         ({"needs": {"factor": "size", "soap": ["tomcat"]}}, "needs.factor is 'size'"),
         ({"needs": ["Tomcat!"]}, "needs[0]"),
         ({"needs": "tomcat"}, "needs"),
-        ({"servers": "machines"}, "servers is 'machines', which is no factor"),
+        ({"servers": "machines"}, "servers is 'machines', which is not a factor"),
     ],
 )
 def test_needs_that_cannot_be_resolved_are_refused(changes, part):

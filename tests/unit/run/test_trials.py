@@ -66,7 +66,7 @@ def test_a_torn_log_is_refused(sealed):
 def test_a_log_with_fewer_rows_is_refused(sealed):
     path = sealed / "calls.csv"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
-    assert "has 12 rows, trial.json says 13" in refusal(sealed)
+    assert "has 12 rows, but trial.json says 13" in refusal(sealed)
 
 
 def test_an_edited_log_is_refused(sealed):
@@ -97,7 +97,7 @@ def test_any_other_trial_json_is_refused_without_a_traceback(tmp_path_factory, c
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
-        ({"schema": 3}, "schema 3, this version reads schema 1 to 2"),
+        ({"schema": 3}, "schema 3, but this version reads schema 1 to 2"),
         ({"outcome": "fine"}, "unknown outcome 'fine'"),
         ({"calls_rows": "13"}, 'calls_rows is "13"'),
         ({"calls_rows": True}, "calls_rows is true"),
@@ -171,7 +171,7 @@ def test_a_warmup_that_the_calls_ended_has_the_number_of_its_seal(tmp_path):
     sealed = seal(tmp_path, planned, TIMES, warmup=recorded)
     assert verify_trial(sealed, planned).warmup == WarmedUp(**recorded)
     edit(sealed, warmup={**recorded, "rows": 3})
-    assert "the plan says 10 to 58; calls are lost" in refusal(sealed, planned)
+    assert "but the plan says 10 to 58; calls are lost" in refusal(sealed, planned)
     edit(sealed, warmup=None)
     assert "calls are lost" in refusal(sealed, planned)
 
