@@ -28,7 +28,7 @@ def beside(path: Path) -> Iterator[Path]:
     InputError for a device or a pipe: root would put a file in its place, even of /dev/null.
     """
     if path.exists() and not path.is_file():
-        raise InputError(f"{path}: is no file that could be replaced; name a file")
+        raise InputError(f"{path}: is not a regular file; name a file")
     make_directory(path.parent)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

@@ -16,14 +16,14 @@ def parse_json(content: bytes) -> Any:
         if b"\\u" in content:
             json.dumps(value, ensure_ascii=False).encode()
     except RecursionError as error:
-        raise ValueError("is nested too deep") from error
+        raise ValueError("is nested too deeply") from error
     except UnicodeEncodeError as error:
         raise ValueError("holds half a character (a lone surrogate)") from error
     return value
 
 
 def _refuse(text: str) -> NoReturn:
-    raise ValueError(f"holds {text}, which is no JSON")
+    raise ValueError(f"holds {text}, which is not JSON")
 
 
 def _finite(text: str) -> float:

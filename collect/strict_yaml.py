@@ -50,7 +50,7 @@ def parse_yaml(text: str, *, is_recorded: bool = False) -> Any:
             f"{chr(int(error.character))!r}; remove it"
         ) from error
     except RecursionError as error:
-        raise ValueError("is nested too deep, or contains itself; write it flatter") from error
+        raise ValueError("is nested too deeply, or contains itself; reduce the nesting") from error
     except _STUMBLES as error:
         line = 1 if loader is None else loader.line + 1
         raise ValueError(
@@ -94,11 +94,11 @@ class _Loader(yaml.SafeLoader):
                 raise _refused(
                     key_node,
                     "has a list or a mapping as a key, which is how YAML reads {{ … }} without "
-                    "quotes; this file is no template: write the value itself, or quote it",
+                    "quotes; this file is not a template: write the value itself, or quote it",
                 )
             key = "<<" if key_node.tag == _MERGE else self.construct_object(key_node)
             if not isinstance(key, Hashable):
-                raise _refused(key_node, "has a key that is no text; write a text")
+                raise _refused(key_node, "has a key that is not text; quote it")
             if key in seen:
                 raise _refused(key_node, f"the key {key!r} is given twice; remove one")
             seen.add(key)

@@ -103,7 +103,7 @@ def _of_plan(run: Run) -> Iterator[Finding]:
         yield Finding(
             "plan",
             "run.json",
-            "run.json: is missing, so it is not known what was run; restore it, "
+            "run.json: is missing, so the settings of the run are unknown; restore it, "
             "or sweep again if the run never began",
         )
         return
@@ -112,7 +112,7 @@ def _of_plan(run: Run) -> Iterator[Finding]:
         yield Finding(
             "plan",
             "plan.jsonl",
-            f"plan.jsonl: has the SHA-256 {found[:12]}…, run.json states {said}; "
+            f"plan.jsonl: has the SHA-256 {found[:12]}…, but run.json states {said}; "
             "a plan never changes: restore it or plan the run again under another name",
         )
     for name in ("study", "profile"):
@@ -121,7 +121,7 @@ def _of_plan(run: Run) -> Iterator[Finding]:
             yield Finding(
                 "plan",
                 "run.json",
-                f"run.json: states the {name} {quoted(recorded)}, the plan "
+                f"run.json: states the {name} {quoted(recorded)}, but the plan has "
                 f"{quoted(planned)}; they belong to two runs: restore the wrong one",
             )
 
@@ -140,8 +140,8 @@ def _of_nodes(run: Run) -> Iterator[Finding]:
         yield Finding(
             "nodes",
             change.node,
-            f"{change.node}: {change.item} was {change.before}, at {change.at} "
-            f"{change.after}; trials before and after it cannot be compared: "
+            f"{change.node}: {change.item} was {change.before}, and at {change.at} it was "
+            f"{change.after}; trials before and after the change cannot be compared: "
             "provision the nodes alike and sweep under a new name",
         )
 
@@ -223,7 +223,7 @@ def _of_looks(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Findi
         elif (again := decide(cells, run.stop, look)).stops != decision.stops:
             width = "no interval" if again.widest is None else f"±{100 * again.widest:.2f} %"
             why = (
-                f"{'stopped the run' if decision.stops else 'let the run go on'}, but the widest "
+                f"{'stopped' if decision.stops else 'continued'} the run, but the widest "
                 f"interval of its trials, {again.cell}, has {width}, with {run.stop}"
             )
         else:
@@ -241,7 +241,7 @@ def _of_counted(run: Run, trials: Sequence[Trial]) -> Iterator[Finding]:
         yield Finding(
             "counted",
             name,
-            f"{name}: was counted by a report but is not sealed and whole; "
+            f"{name}: a report counted it, but it is not sealed and whole; "
             f"write the report again: collect report {run.name}",
         )
 
@@ -267,7 +267,7 @@ def _of_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Findi
         yield Finding(
             "cells",
             "cells.csv",
-            f"cells.csv: has {len(found) - 1} rows or other columns, the trials give "
+            f"cells.csv: has {len(found) - 1} rows or other columns, but the trials give "
             f"{len(expected) - 1} rows; {again}",
         )
         return
@@ -275,7 +275,7 @@ def _of_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Findi
     rows = zip(expected, before, found, strict=True)
     for number, (want, once, have) in enumerate(rows, start=1):
         off = [
-            f"{name} {was or '(empty)'}, the trials give {is_ or '(empty)'}"
+            f"{name} {was or '(empty)'}, but the trials give {is_ or '(empty)'}"
             for name, is_, as_before, was in zip(columns, want, once, have, strict=False)
             if not _same(is_, was) and not _same(as_before, was)
         ]

@@ -290,7 +290,7 @@ def _of_changes(snapshots: Sequence[Snapshot], run: Run) -> list[ReportWarning]:
     ):
         nodes.setdefault(replace(change, node=""), []).append(change.node)
     details = tuple(
-        f"{', '.join(names)}: {c.item} was {c.before}, at {c.at} {c.after}"
+        f"{', '.join(names)}: {c.item} was {c.before}, and at {c.at} it was {c.after}"
         for c, names in nodes.items()
     )
     return [ReportWarning("The nodes changed during the run.", details)] if details else []

@@ -63,7 +63,7 @@ def column(place, value):
         ({"schema": 2}, "line 1 is not of schema 1"),
         ({"factors": {"transport": ["soap"], "servers": 1}}, 'the level ["soap"] of transport'),
         ({"factors": {"transport": None, "servers": 1}}, "the level null of transport"),
-        ({"factors": {"transport": float("nan"), "servers": 1}}, "NaN, which is no JSON"),
+        ({"factors": {"transport": float("nan"), "servers": 1}}, "NaN, which is not JSON"),
         ({"factors": {"transport": "\ud800", "servers": 1}}, "half a character"),
         ({"factors": {}}, "has no factors"),
         ({"factors": {"other": 1}}, "line 2 has the factors transport, servers, line 1 other"),

@@ -263,7 +263,7 @@ def test_cells_written_before_limits_were_known_remain_proven(busy_run):
     assert [f for f in prove(busy_run).findings if f.kind == "cells"] == []
     path.write_text(f"{head}\n{row.removesuffix('client')}broker\n")
     (finding,) = [f for f in prove(busy_run).findings if f.kind == "cells"]
-    assert "limited_by broker, the trials give client" in finding.text
+    assert "limited_by broker, but the trials give client" in finding.text
     path.write_text("\n".join(line.rpartition(",")[0] for line in (head, row)) + "\n")
     assert [f for f in prove(busy_run).findings if f.kind == "cells"] == []
 

@@ -123,7 +123,7 @@ def test_a_run_that_is_never_narrow_ends_at_its_last_look(tmp_path, capsys):
     ("times", "change", "message"),
     [
         (wide, {"blocks": 3, "stops": True}, "stopped the run, but the widest interval"),
-        (narrow, {"blocks": 3, "stops": False}, "let the run go on, but the widest interval"),
+        (narrow, {"blocks": 3, "stops": False}, "continued the run, but the widest interval"),
         (narrow, {"blocks": 4, "stops": True}, "is none of the rule's interim analyses"),
     ],
 )

@@ -86,7 +86,7 @@ def test_provenance_of_another_run_is_found(run):
     edit_json(run.directory / "run.json", profile="paper")
     kind, _, text = only(run)
     assert kind == "plan"
-    assert 'the profile "paper", the plan "demo"' in text
+    assert 'the profile "paper", but the plan has "demo"' in text
 
 
 def test_a_trial_that_is_not_there_is_missing(run):
@@ -161,14 +161,14 @@ def test_a_node_that_changed_is_found_once(run):
     look(run, at="2026-03-02T08:00:00Z", kernel="6.12.9")
     kind, subject, text = only(run)
     assert (kind, subject) == ("nodes", "worker1")
-    assert "kernel was 6.12.0, at 2026-03-02T07:00:00Z 6.12.9" in text
+    assert "kernel was 6.12.0, and at 2026-03-02T07:00:00Z it was 6.12.9" in text
 
 
 def test_a_node_that_was_replaced_is_found(run):
     look(run, name="worker9")
     texts = sorted(text for _, _, text in findings(run))
-    assert "worker1: the node was there, at 2026-03-02T06:00:00Z (absent)" in texts[0]
-    assert "worker9: the node was (absent), at 2026-03-02T06:00:00Z there" in texts[1]
+    assert "worker1: the node was there, and at 2026-03-02T06:00:00Z it was (absent)" in texts[0]
+    assert "worker9: the node was (absent), and at 2026-03-02T06:00:00Z it was there" in texts[1]
 
 
 def test_readings_of_the_moment_are_no_change(run):
@@ -251,7 +251,7 @@ def test_a_node_that_came_later_is_compared_from_its_first_look_on(run):
     look(run, at="2026-03-03T06:00:00Z", jdk="22")
     kind, subject, text = only(run)
     assert (kind, subject) == ("nodes", "worker1")
-    assert "at 2026-03-03T06:00:00Z 22" in text
+    assert "at 2026-03-03T06:00:00Z it was 22" in text
 
 
 def test_a_torn_list_of_looks_is_one_message(run, capsys):
@@ -277,8 +277,8 @@ def test_a_trial_of_another_client_or_jdk_is_found(run, changes, part):
 @pytest.mark.parametrize(
     ("old", "new", "part"),
     [
-        (",ok,0,", ",failed,0,", "outcome failed, the trials give ok"),
-        (",3,", ",2,", "trials 2, the trials give 3"),
+        (",ok,0,", ",failed,0,", "outcome failed, but the trials give ok"),
+        (",3,", ",2,", "trials 2, but the trials give 3"),
         ("outcome,", "result,", "other columns"),
     ],
 )
@@ -308,7 +308,7 @@ def test_cells_from_before_throughput_are_proven(run):
     path.write_text("".join(",".join(row) + "\n" for row in rows))
     assert not findings(run)
     path.write_text(path.read_text().replace(",ok,0\n", ",ok,1\n", 1))
-    assert "failed_trials 1, the trials give 0" in only(run)[2]
+    assert "failed_trials 1, but the trials give 0" in only(run)[2]
 
 
 def test_cells_of_an_earlier_version_are_proven_but_for_their_means(run):
@@ -321,13 +321,13 @@ def test_cells_of_an_earlier_version_are_proven_but_for_their_means(run):
     path.write_text("".join(",".join(row) + "\n" for row in earlier))
     assert not findings(run)
     path.write_text(path.read_text().replace(",3,", ",2,", 1))
-    assert "trials 2, the trials give 3" in only(run)[2]
+    assert "trials 2, but the trials give 3" in only(run)[2]
 
 
 def test_a_cell_left_out_is_found(run):
     path = run.directory / "cells.csv"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
-    assert "has 11 rows or other columns, the trials give 12 rows" in only(run)[2]
+    assert "has 11 rows or other columns, but the trials give 12 rows" in only(run)[2]
 
 
 @pytest.mark.parametrize(

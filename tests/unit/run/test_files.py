@@ -37,7 +37,7 @@ def test_a_pipe_or_a_device_is_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for place in (pipe, Path(os.devnull)):
-        with pytest.raises(InputError, match="is no file that could be replaced; name a file"):
+        with pytest.raises(InputError, match="is not a regular file; name a file"):
             write_text(place, "half a result")
     assert pipe.is_fifo()
     assert list(tmp_path.iterdir()) == [pipe]

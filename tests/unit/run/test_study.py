@@ -273,7 +273,7 @@ def test_what_yaml_reads_otherwise_than_people_is_refused_with_its_line(line, pa
 
 
 def test_yaml_that_is_nested_too_deep_or_grows_by_aliases_is_refused():
-    assert "is nested too deep" in message_of("[" * 5000)
+    assert "is nested too deeply" in message_of("[" * 5000)
     bomb = "calls: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
     bomb += "".join(f"k{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
     assert "holds more than 100000 values" in message_of(with_line(bomb)[0])
