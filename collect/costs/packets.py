@@ -20,7 +20,7 @@ MOST_PACKETS = 100
 _FILE, _PACKET = struct.Struct("<IHHiIII"), struct.Struct("<IIII")
 _MAGIC, _VERSION, _RAW, _LONGEST = 0xA1B23C4D, (2, 4), 101, 120
 _IP, _TCP = struct.Struct("!BBHHHBBH4s4s"), struct.Struct("!HHIIBBHHH")
-_NO_TCP = "is no TCP over IPv4"
+_NO_TCP = "is not TCP over IPv4"
 _SYN, _ACK = 2, 16
 _TURN = 1 << 32
 
@@ -103,19 +103,19 @@ def wire_of(trial: Trial, sealed: CaptureSeal) -> Wire:
     if sealed.sha256 is None or found != sealed.sha256.lower():
         said = f"{(sealed.sha256 or 'none')[:12]}…"
         raise PacketsError(
-            f"{CAPTURE} has the SHA-256 {found[:12]}…, trial.json says {said}; "
-            "changed after sealing"
+            f"{CAPTURE} has the SHA-256 {found[:12]}…, but trial.json says {said}; "
+            "it was changed after sealing"
         )
     packets = read_packets(content)
     seen = sealed.seen
     if len(packets) != sealed.packets or seen is None or seen < len(packets):
         raise PacketsError(
-            f"{CAPTURE} has {len(packets)} packets, trial.json says {sealed.packets} of {seen}"
+            f"{CAPTURE} has {len(packets)} packets, but trial.json says {sealed.packets} of {seen}"
         )
     for packet in packets:
         if (packet.sender[1] in sealed.ports) == (packet.receiver[1] in sealed.ports):
             ports = f"{packet.sender[1]} to {packet.receiver[1]}"
-            raise PacketsError(f"{CAPTURE} has a packet from port {ports}, of no service")
+            raise PacketsError(f"{CAPTURE} has a packet from port {ports}, but no service has it")
     wire = measured(packets, sealed.ports, sealed.mtu)
     further = seen - len(packets)
     is_part = further > 0 or bool(sealed.dropped)
@@ -128,15 +128,15 @@ def read_packets(content: bytes) -> list[Packet]:
         raise PacketsError(f"{CAPTURE} ends within its first header")
     magic, *version, _, _, longest, link = _FILE.unpack_from(content)
     if magic != _MAGIC or tuple(version) != _VERSION:
-        raise PacketsError(f"{CAPTURE} does not begin as a pcap file of version 2.4 in nanoseconds")
+        raise PacketsError(f"{CAPTURE} is not a pcap file of version 2.4 with nanoseconds")
     if link != _RAW or longest != _LONGEST:
         raise PacketsError(
-            f"{CAPTURE} is of link type {link} with {longest} bytes of a packet, not of link type "
-            f"{_RAW} with {_LONGEST}"
+            f"{CAPTURE} has link type {link} and packets of up to {longest} bytes, not link type "
+            f"{_RAW} and {_LONGEST} bytes"
         )
     packets = list(_packets(content))
     if len(packets) > MOST_PACKETS:
-        raise PacketsError(f"{CAPTURE} has {len(packets)} packets, the most are {MOST_PACKETS}")
+        raise PacketsError(f"{CAPTURE} has {len(packets)} packets; the limit is {MOST_PACKETS}")
     return packets
 
 
@@ -171,7 +171,9 @@ def _packet(at_ns: int, headers: bytes, length: int) -> Packet:
         raise ValueError(_NO_TCP)
     source, target, number, _, size, flags, _, _, _ = _TCP.unpack_from(headers, tcp)
     if len(headers) != tcp + 4 * (size >> 4):
-        raise ValueError(f"holds {len(headers)} bytes, its headers {tcp + 4 * (size >> 4)}")
+        raise ValueError(
+            f"holds {len(headers)} bytes, but its headers need {tcp + 4 * (size >> 4)}"
+        )
     # A short packet is filled up on a cable; of one beyond 64 KiB, IPv4 has no length.
     length = total or length
     if length < len(headers):

@@ -52,7 +52,7 @@ def part_means(items: Sequence[CellTrial]) -> PartMeans | None:
             found.append((means, item.calls.mean_ms or 0.0))
     known = [part for part in PARTS if found and all(part in means for means, _ in found)]
     if not known:
-        return PartMeans({}, 0.0, 0, why or "the client tells none of them")
+        return PartMeans({}, 0.0, 0, why or "the client marks none of them")
     parts = {part: fmean(means[part] for means, _ in found) for part in known}
     rest = fmean(mean_ms for _, mean_ms in found) - sum(parts.values())
     return PartMeans(parts, max(0.0, rest), len(found))

@@ -64,7 +64,7 @@ def read_resources(directory: Path, sealed: ResourcesSeal) -> SeriesOf:
     if (np.abs(t_ns) > _LONGEST_NS).any():
         raise ResourcesError(f"{RESOURCES} has a time that is longer than a year")
     if any((columns[name] < 0).any() or np.isinf(columns[name]).any() for name in AMOUNTS):
-        raise ResourcesError(f"{RESOURCES} has an amount below 0 or without end")
+        raise ResourcesError(f"{RESOURCES} has a negative or infinite amount")
     found = {}
     for key, rows in _grouped(columns["node"], columns["service"]).items():
         ordered = rows[np.argsort(t_ns[rows], kind="stable")]
@@ -102,7 +102,7 @@ def _contradiction(trial: Trial) -> str:
         if (name in sampled) == bool(machine.missing):
             has = "rows" if name in sampled else "no rows"
             said = machine.missing or "nothing missing"
-            return f"{RESOURCES} has {has} of {name}, trial.json says: {said}"
+            return f"{RESOURCES} has {has} of {name}, but trial.json says: {said}"
     return ""
 
 
@@ -128,7 +128,8 @@ def _read(path: Path, sealed: ResourcesSeal) -> Mapping[str, NDArray[Any]]:
         raise ResourcesError(f"{path.name} has a row that cannot be read ({reason})") from error
     if table.num_rows != sealed.rows:
         raise ResourcesError(
-            f"{path.name} has {table.num_rows} rows, trial.json says {sealed.rows or 'nothing'}"
+            f"{path.name} has {table.num_rows} rows, but trial.json says "
+            f"{sealed.rows or 'nothing'}"
         )
     if any(table.column(n).null_count for n, kind in _TYPES.items() if kind != pa.float64()):
         raise ResourcesError(f"{path.name} has a row without a time")

@@ -114,7 +114,8 @@ def _counted(
         yield from pool.map(count, trials, chunksize=_LOGS_AT_ONCE)
     except BrokenProcessPool as error:
         raise InputError(
-            "a process that read logs was ended from outside; free some memory and run this again"
+            "a log reader was killed, probably because memory ran out; free some memory and run "
+            "the same command again"
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)

@@ -81,7 +81,7 @@ def _faults(columns: Columns) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     )
     unknown = columns["thread"] == MISSING
     # A program need not say which thread made a call, of any call.
-    yield "says of some calls alone which thread made them", unknown & ~unknown.all()
+    yield "names the thread of some calls only", unknown & ~unknown.all()
 
 
 def _is_off(times: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -153,9 +153,9 @@ class Follower:
             self._heard = self.clock()
             self._speak_progress()
         except NodeSilentError as error:
-            self._wait(f"the node does not answer ({error}); the runner there may still go on")
+            self._wait(f"the node does not answer ({error}); its runner may still be running")
         except NoRoomError as error:
-            self._wait(f"{error}; pulling waits, sealed trials stay on the client")
+            self._wait(f"{error}; pulling waits, and sealed trials stay on the client")
         except OSError as error:
             if not is_full(error):
                 raise
@@ -310,7 +310,7 @@ class Follower:
     def _wait(self, why: str) -> None:
         if self.clock() - self._heard > self.terms.silence_s:
             raise SweepStoppedError(
-                f"{why}; gives up after {self.terms.silence_s:.0f} s: "
+                f"{why}; gave up after {self.terms.silence_s:.0f} s: "
                 "run the same command again to attach to the run; sealed trials are kept"
             )
         self._speak(f"{why}; trying again")

@@ -41,7 +41,7 @@ class Hook:
                 f"sweep_hook {self.command!r}: {error}; correct its quotation marks"
             ) from error
         if not words:
-            raise InputError("sweep_hook is blank; name a command or leave it out")
+            raise InputError("sweep_hook is blank; name a command or omit it")
 
     def call(self, summary: Mapping[str, Any]) -> str:
         """Run the command; return what went wrong, or an empty text. It never fails the sweep."""
@@ -63,13 +63,13 @@ class Hook:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return f"hook {self.command!r} was ended after {self.timeout_s:.0f} s; nobody was told"
+            return f"hook {self.command!r} was killed after {self.timeout_s:.0f} s; nobody was told"
         except OSError as error:
             return f"hook {self.command!r} cannot be run ({error.strerror}); nobody was told"
         if done.returncode:
             said = done.stdout.decode(errors="replace").strip()[-_SHOWN:]
             return (
-                f"hook {self.command!r} ended with {done.returncode}: {said or 'it said nothing'}"
+                f"hook {self.command!r} ended with {done.returncode}: {said or 'no output'}"
             )
         return ""
 

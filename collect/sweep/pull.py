@@ -50,8 +50,8 @@ def accept_trials(
             if not is_full(error):
                 raise
             raise NoRoomError(
-                f"{run}: the disk is full ({error.strerror}); make room there, the trials are "
-                "still on the client and are pulled again"
+                f"{run}: the disk is full ({error.strerror}); make room there: the trials are "
+                "still on the client, and the sweep pulls them again"
             ) from error
         finally:
             shutil.rmtree(incoming, ignore_errors=True)
@@ -71,13 +71,13 @@ def _accept(
             tar.extractall(incoming, members=plain, filter="data")
     except (EOFError, tarfile.TarError, zlib.error, gzip.BadGzipFile) as error:
         raise TrialError(
-            f"{run.name}: what arrived from the node cannot be unpacked ({error}); "
+            f"{run.name}: the archive from the node cannot be unpacked ({error}); "
             "sweep again to pull it again"
         ) from error
     accepted: list[Trial] = []
     refused = {
         PurePosixPath(member.name).parts[0]: TrialError(
-            f"{member.name}: is neither a file nor a directory, and a trial holds nothing else"
+            f"{member.name}: is neither a file nor a directory; a trial holds nothing else"
         )
         for member in others
     }
@@ -104,7 +104,9 @@ def _accept(
 
 def _prove(run: Path, directory: Path, planned: Mapping[str, PlannedTrial]) -> Trial:
     if directory.name not in planned:
-        raise TrialError(f"{directory.name}: is not in the plan of {run.name}; remove it there")
+        raise TrialError(
+            f"{directory.name}: is not in the plan of {run.name}; remove it on the client"
+        )
     trial = verify_trial(directory, planned[directory.name])
     prove_resources(trial)
     return trial

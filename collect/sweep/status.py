@@ -275,9 +275,9 @@ def lines_of(status: Status) -> list[tuple[str, str]]:
         ("remaining", str(status.remaining)),
     ]
     if status.profiled:
-        lines.append(("profiled", f"{status.profiled} of all trials, which never count"))
+        lines.append(("profiled", f"{status.profiled} trials, excluded from all results"))
     if status.captured:
-        lines.append(("captured", f"{status.captured} of all trials, which never count"))
+        lines.append(("captured", f"{status.captured} trials, excluded from all results"))
     if status.unusable:
         lines.append(
             ("unusable", f"{status.unusable} directories; see `collect check {status.run}`")
@@ -289,7 +289,7 @@ def lines_of(status: Status) -> list[tuple[str, str]]:
         since = f", since {_clock(status.since)}" if status.since else ""
         lines.append(("running", f"{status.current.id} ({levels}{again}{since})"))
     if status.thrown_away:
-        lines.append(("repeated", f"{status.thrown_away} attempts that a fault of the lab spoilt"))
+        lines.append(("repeated", f"{status.thrown_away} attempts, after faults of the lab"))
     if status.put_off:
         reasons = Counter(status.put_off.values())
         text = "; ".join(f"{count} trials: {reason}" for reason, count in reasons.most_common())
@@ -317,7 +317,7 @@ def _analyses(status: Status) -> list[tuple[str, str]]:
     lines = [("stops at", str(status.rule))]
     for one in status.decisions:
         width = "no interval" if one.widest is None else f"±{100 * one.widest:.1f} %"
-        what = "stopped" if one.stops else "went on"
+        what = "stopped" if one.stops else "continued"
         lines.append((f"block {one.blocks}", f"widest interval {width} ({one.cell}): {what}"))
     if ahead := status.next_look:
         left = "" if ahead.eta is None else f", {in_words(ahead.eta.total_seconds())}"

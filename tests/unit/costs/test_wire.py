@@ -191,9 +191,9 @@ def test_what_was_changed_after_sealing_is_found_and_not_shown(run, capsys):
 @pytest.mark.parametrize(
     ("said", "text"),
     [
-        ({"packets": 9}, "has 10 packets, trial.json says 9"),
-        ({"seen": 9}, "has 10 packets, trial.json says 10 of 9"),
-        ({"ports": [22]}, "of no service"),
+        ({"packets": 9}, "has 10 packets, but trial.json says 9"),
+        ({"seen": 9}, "has 10 packets, but trial.json says 10 of 9"),
+        ({"ports": [22]}, "but no service has it"),
         ({"sha256": None}, "trial.json says none"),
     ],
 )
@@ -242,17 +242,17 @@ def test_more_packets_than_were_kept_make_each_number_the_least(run):
     ("content", "text"),
     [
         (b"", "ends within its first header"),
-        (b"\xd4\xc3\xb2\xa1" + FILE[4:], "does not begin as a pcap file"),
-        (FILE[:20] + struct.pack("<I", 1), "of link type 1"),
+        (b"\xd4\xc3\xb2\xa1" + FILE[4:], "is not a pcap file of version 2.4"),
+        (FILE[:20] + struct.pack("<I", 1), "has link type 1"),
         (of([packet()])[:-1], "packet 1 is cut short"),
         (of([packet(), packet()[:9]]), "packet 2 is cut short"),
         (of([packet()] * 101), "has 101 packets"),
-        (of([packet()[:16] + b"\x65" + packet()[17:]]), "is no TCP over IPv4"),
-        (of([packet()[:25] + b"\x11" + packet()[26:]]), "is no TCP over IPv4"),
-        (of([packet()[:48] + b"\x60" + packet()[49:]]), "holds 40 bytes, its headers 44"),
+        (of([packet()[:16] + b"\x65" + packet()[17:]]), "is not TCP over IPv4"),
+        (of([packet()[:25] + b"\x11" + packet()[26:]]), "is not TCP over IPv4"),
+        (of([packet()[:48] + b"\x60" + packet()[49:]]), "holds 40 bytes, but its headers need 44"),
         (of([packet()[:8] + struct.pack("<I", 121) + packet()[12:]]), "contradicts itself"),
         (of([packet()[:18] + b"\0\x21" + packet()[20:]]), "fewer than its headers"),
-        (of([struct.pack("<IIII", 1, 5, 8, 60) + bytes(8)]), "is no TCP over IPv4"),
+        (of([struct.pack("<IIII", 1, 5, 8, 60) + bytes(8)]), "is not TCP over IPv4"),
     ],
 )
 def test_a_file_that_is_none_is_refused(content, text):

@@ -429,8 +429,16 @@ def test_samples_as_they_were_sealed_are_no_finding(run):
         ({"client": {}}, lambda text: text.replace("0.5", "0.6"), "is not the file that was"),
         ({"client": {}}, None, "cannot be read"),
         ({"worker1": {}}, str, "has rows of client, which trial.json does not name"),
-        ({"client": {}, "worker1": {}}, str, "has no rows of worker1, trial.json says: nothing"),
-        ({"client": {"missing": "it broke off"}}, str, "has rows of client, trial.json says: it"),
+        (
+            {"client": {}, "worker1": {}},
+            str,
+            "has no rows of worker1, but trial.json says: nothing",
+        ),
+        (
+            {"client": {"missing": "it broke off"}},
+            str,
+            "has rows of client, but trial.json says: it",
+        ),
     ],
 )
 def test_samples_that_contradict_their_seal_are_found(run, nodes, change, part):

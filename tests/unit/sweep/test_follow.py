@@ -224,7 +224,7 @@ def test_an_answer_that_is_none_is_asked_for_again(follower_of, client, torn):
 
 def test_a_node_that_stays_silent_is_given_up(follower_of, client):
     client.silent = True
-    with pytest.raises(SweepStoppedError, match="gives up after 60 s: run the same command again"):
+    with pytest.raises(SweepStoppedError, match="gave up after 60 s: run the same command again"):
         follow(follower_of(silence_s=60))
 
 
@@ -381,7 +381,7 @@ def test_the_hook_is_told_of_a_stall_once_each_time(follower_of, client, told):
     [
         ("sh -c 'echo no relay; exit 3'", "ended with 3: no relay"),
         ("/nowhere/hook", "cannot be run (No such file or directory)"),
-        ("sleep 30", "was ended after 0 s"),
+        ("sleep 30", "was killed after 0 s"),
     ],
 )
 def test_a_hook_that_fails_does_not_fail_the_sweep(follower_of, client, tmp_path, command, part):
