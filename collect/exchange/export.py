@@ -49,4 +49,4 @@ def print_export(analysis: Analysis, name: str, stream: TextIO) -> None:
         try:
             stream.write(path.read_text(encoding="utf-8"))
         except UnicodeDecodeError as error:
-            raise InputError(f"{name} is no text; name a file after -o") from error
+            raise InputError(f"{name} is not a text format; name a file after -o") from error

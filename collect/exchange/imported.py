@@ -215,7 +215,7 @@ def _cells(
     for own in next(iter(cells.values())).keys() & factors.keys():
         raise InputError(
             f"the factor {own} is given by --factor and by the labels ({labels[0]!r}); "
-            "leave out --factor"
+            "omit --factor"
         )
     every = {found: Cell(sorted({**cell, **factors}.items())) for found, cell in cells.items()}
     for factor in every[labels[0]]:
@@ -227,7 +227,7 @@ def _cells(
         given = [cell[factor] for cell in every.values()]
         alike = two_alike(given) or two_alike_in_print(given)
         if alike:
-            way = "take labels as they are with --plain-labels, or " if levels is not None else ""
+            way = "keep labels as they are with --plain-labels, or " if levels is not None else ""
             raise InputError(
                 f"the labels give {factor} the levels {' and '.join(map(json.dumps, alike))}, "
                 f"which would be one cell or look like one; {way}rename one of them in the log"
@@ -237,7 +237,7 @@ def _cells(
         if one_of.setdefault(cell, found) != found:
             raise InputError(
                 f"the labels {one_of[cell]!r} and {found!r} name one cell; rename one of them in "
-                "the log, or take labels as they are with --plain-labels"
+                "the log, or keep labels as they are with --plain-labels"
             )
     return every
 
@@ -255,7 +255,7 @@ def _nesting(chosen: Sequence[_Chosen]) -> str:
         f"{inside} of {count} samples lie within another sample of their thread, such as "
         f"{printable(found[0].inner, 60)} within {printable(found[0].outer, 60)}: transaction "
         "controllers stand next to their children, or users share the name of a thread. Do not add "
-        "up such times; --label imports one label alone."
+        "such times; use --label to import one label."
     )
 
 

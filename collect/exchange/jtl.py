@@ -155,7 +155,7 @@ def _columns(path: Path, header: str, delimiter: str) -> list[str]:
             f"{path}: line 1 has no column {missing[0]} (between {delimiter!r} it has {shown}); "
             f"let JMeter write the header and the columns {', '.join(NEEDED)} "
             "(jmeter.save.saveservice.print_field_names=true), with one character between them "
-            "that is no letter (jmeter.save.saveservice.default_delimiter)"
+            "that is not a letter (jmeter.save.saveservice.default_delimiter)"
         )
     twice = [name for name in columns if columns.count(name) > 1]
     if twice and not twice[0]:
@@ -170,10 +170,12 @@ def _columns(path: Path, header: str, delimiter: str) -> list[str]:
 
 def _row(columns: Sequence[str], values: Sequence[str]) -> dict[str, str]:
     if len(values) != len(columns):
-        raise ValueError(f"has {len(values)} columns, the header {len(columns)}")
+        raise ValueError(f"has {len(values)} columns, but the header has {len(columns)}")
     row = dict(zip(columns, values, strict=True))
     if len(row["label"]) > _LONGEST_LABEL:
-        raise ValueError(f"has a label of {len(row['label'])} characters, {_LONGEST_LABEL} at most")
+        raise ValueError(
+            f"has a label of {len(row['label'])} characters, but the limit is {_LONGEST_LABEL}"
+        )
     return row
 
 
@@ -205,7 +207,7 @@ def _check_time(started_ms: int, elapsed_ms: int) -> None:
     """Refuse a time that no sealed trial may have."""
     if started_ms < _FIRST_MS:
         raise _OtherLogError(
-            f"has the timeStamp {started_ms}, which is a time of 1970 in milliseconds; let JMeter "
+            f"has the timeStamp {started_ms}, which is in 1970 if read as milliseconds; let JMeter "
             "write milliseconds since 1970 (jmeter.save.saveservice.timestamp_format=ms)"
         )
     if started_ms + elapsed_ms >= _END_MS:
@@ -218,7 +220,7 @@ def _check_single(row: Mapping[str, str]) -> None:
     if count not in {-1, 1} or errors > 1:
         what = f"sums {count} samples" if count not in {-1, 1} else f"sums {errors} errors"
         raise _OtherLogError(
-            f"{what}, so that the time of one call is not known; let JMeter log each sample "
+            f"{what}, so the time of one call is not known; let JMeter log each sample "
             "(mode=Standard in the properties of JMeter and its engines) and run the test again"
         )
 
@@ -241,7 +243,7 @@ def _status(row: Mapping[str, str]) -> str:
 def _natural(row: Mapping[str, str], name: str, most: int) -> int:
     text = row[name]
     if not (text.isascii() and text.isdigit()):
-        hint = ", not milliseconds since 1970" if name == "timeStamp" else ", no whole number"
+        hint = ", not milliseconds since 1970" if name == "timeStamp" else ", not a whole number"
         raise ValueError(f"has the {name} {text[:40]!r}{hint}")
     if len(text) > len(str(most)) or int(text) > most:
         raise ValueError(f"has the {name} {text[:40]}…, which is more than {most} ms")

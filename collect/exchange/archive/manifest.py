@@ -30,8 +30,8 @@ class NewerArchiveError(ValueError):
     def __init__(self, kit: str, schema: int) -> None:
         """Say which version made it."""
         super().__init__(
-            f"was made by a newer version of rackbench ({kit}, archives of schema {schema}), this "
-            f"one is {kit_version()} and reads schema {SCHEMA}; update it and try again"
+            f"was made by a newer version of rackbench ({kit}, archives of schema {schema}), but "
+            f"this one is {kit_version()} and reads schema {SCHEMA}; update it and try again"
         )
 
 
@@ -116,10 +116,10 @@ class Manifest:
             for one in record.each("files")
         }
         if len(members) != len(listed):
-            raise ValueError("lists a file twice, or what is no file")
+            raise ValueError("lists a file twice, or an entry that is not a file")
         for path, member in members.items():
             if not is_safe(path) or path in {MANIFEST, SIGNATURE}:
-                raise ValueError(f"lists {path!r}, which is no path inside an archive")
+                raise ValueError(f"lists {path!r}, which is not a path inside an archive")
             if not _SHA256.fullmatch(member.sha256):
                 raise ValueError(f"has no SHA-256 of {path}")
             if any(str(parent) in members for parent in PurePosixPath(path).parents):

@@ -61,8 +61,8 @@ class UnprovenRunError(InputError):
     def __init__(self, run: str, findings: Sequence[Finding]) -> None:
         """Take what is wrong with the run of this name."""
         super().__init__(
-            f"{run}: is not proven ({len(findings)} findings), and nothing was written; set it "
-            f"right first: collect check {run}"
+            f"{run}: has {len(findings)} findings, so nothing was written; resolve them first: "
+            f"collect check {run}"
         )
         self.findings = tuple(findings)
 
@@ -123,7 +123,7 @@ def _check(runs: Sequence[Run], output: Path, *, replace: bool) -> None:
             raise InputError(f"two runs are named {run.name}; an archive holds each name once")
         if not is_safe(run.name):
             raise InputError(
-                f"{run.directory}: its name cannot be a directory on every system; rename it"
+                f"{run.directory}: its name is not valid on every system; rename it"
             )
 
 
@@ -177,7 +177,7 @@ def _files(stage: Path, runs: Sequence[Run]) -> Iterator[tuple[str, Path]]:
             path = file.relative_to(stage).as_posix()
             if file.is_symlink() or not file.is_file() or not is_safe(path):
                 raise InputError(
-                    f"{path}: is no plain file, or has a name that not every system can have; a "
+                    f"{path}: is not a regular file, or its name is not valid on every system; a "
                     "trial holds nothing else: set the trial aside and sweep again"
                 )
             yield path, file

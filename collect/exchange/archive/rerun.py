@@ -79,7 +79,7 @@ class Lab:
         if done.returncode or not found:
             reason = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
             raise InputError(
-                f"{self.inventory or 'the inventory'}: has no group workers that can be read"
+                f"{self.inventory or 'the inventory'}: its group workers is empty or unreadable"
                 f"{f' ({reason[0]})' if reason else ''}; give the inventory of a lab"
             )
         return len(found)
@@ -97,7 +97,7 @@ class Lab:
             except (OSError, ValueError) as error:
                 raise InputError(
                     f"the nodes could not be checked (ansible-playbook ended with "
-                    f"{done.returncode}); correct what it says above: site.yml provisions a lab"
+                    f"{done.returncode}); correct the errors above: site.yml provisions a lab"
                 ) from error
 
 
@@ -145,7 +145,7 @@ class Rerun:
         if code:
             raise InputError(
                 f"the sweep of {self.run} stopped (ansible-playbook ended with {code}); correct "
-                "what it says above and run the same command again: what is sealed stays"
+                "the errors above and run the same command again; sealed trials are kept"
             )
         return directory
 
@@ -165,7 +165,7 @@ def plan_again(run: Run, name: str | None, workers: int, *, fit: bool) -> Rerun:
     provenance = run.provenance
     if provenance.is_imported or not provenance.study_file:
         raise InputError(
-            f"{run.name}: has no study file, as imported runs have none, so it cannot be swept "
+            f"{run.name}: has no study file (imported runs have none), so it cannot be swept "
             "again; archive a run that was swept"
         )
     study = parse_study(provenance.study_file, f"the study file of {run.name}")
@@ -173,8 +173,8 @@ def plan_again(run: Run, name: str | None, workers: int, *, fit: bool) -> Rerun:
     fitted_to = before[0].fitted_to
     if fitted_to > workers and not fit:
         raise InputError(
-            f"{run.name}: leaves out what did not fit {fitted_to} workers, and the inventory has "
-            f"{workers}; add workers, or leave out more levels with --fit"
+            f"{run.name}: skips levels that need more than {fitted_to} workers, but the inventory "
+            f"has only {workers}; add workers, or skip more levels with --fit"
         )
     rotated = provenance.recorded.get("rotated") is True
     planned_for = min(workers, fitted_to) if fitted_to else workers
@@ -183,7 +183,7 @@ def plan_again(run: Run, name: str | None, workers: int, *, fit: bool) -> Rerun:
     except InputError as error:
         if fit or fitted_to:
             raise
-        raise InputError(f"{error}; collect rerun takes --fit for that") from error
+        raise InputError(f"{error}; collect rerun has --fit for that") from error
     plan = make_plan(
         profile, provenance.seed, planned_for if rotated else 0, drawing=before[0].drawing
     )

@@ -21,8 +21,8 @@ def sign(content: bytes, key: Path) -> bytes:
         code, _, error = _ssh_keygen(command)
         if code:
             raise InputError(
-                f"{key}: cannot sign ({printable(error) or 'ssh-keygen says no more'}); "
-                "give a private key of SSH, or its public half while ssh-agent has the key"
+                f"{key}: cannot sign ({printable(error) or 'ssh-keygen gave no reason'}); "
+                "give a private SSH key, or its public half while ssh-agent has the key"
             )
         return signed.with_name("signed.sig").read_bytes()
 
@@ -60,7 +60,7 @@ def _ssh_keygen(arguments: Sequence[str], content: bytes | None = None) -> tuple
         )
     except FileNotFoundError as error:
         raise InputError(
-            "ssh-keygen is not installed, by which archives are signed and signatures verified; "
+            "ssh-keygen, which signs archives and verifies signatures, is not installed; "
             "install openssh-client"
         ) from error
     return (

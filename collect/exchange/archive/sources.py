@@ -60,7 +60,7 @@ def open_sources(names: Sequence[str], signers: Path | None = None) -> Iterator[
             sources += [Source(open_run(str(archive.run(one))), name, archive) for one in chosen]
         if signers is not None and not opened:
             raise InputError(
-                f"{signers}: no archive is named, and only archives are signed; leave --signers out"
+                f"{signers}: no archive is named, and only archives are signed; omit --signers"
             )
         yield sources
 
@@ -70,7 +70,7 @@ def only(sources: Sequence[Source]) -> Source:
     if len(sources) == 1:
         return sources[0]
     labels = " or ".join(source.label for source in sources)
-    raise InputError(f"several runs are named, and this command takes one: give {labels}")
+    raise InputError(f"several runs are named, but this command takes one; give {labels}")
 
 
 def beside(archive: Path, suffix: str) -> Path:

@@ -108,11 +108,11 @@ def unpacked(path: Path, signers: Path | None = None) -> Iterator[Opened]:
         except _RefusedError as error:
             raise _refusal(path, str(error), is_again=is_again) from error
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError) as error:
-            reason = f"is no archive, or a damaged one ({error})"
+            reason = f"is not an archive, or is damaged ({error})"
             raise _refusal(path, reason, is_again=is_again) from error
         except OSError as error:
             if error.errno is None:  # bz2's error for a damaged stream
-                reason = f"is no archive, or a damaged one ({error})"
+                reason = f"is not an archive, or is damaged ({error})"
                 raise _refusal(path, reason, is_again=is_again) from error
             if not is_full(error):
                 raise
@@ -131,7 +131,7 @@ def _unpack(
 ) -> tuple[Manifest, bool, str | None]:
     infos = _checked(_as_packed(archive.infolist()) if is_again else _named(archive.infolist()))
     if MANIFEST not in infos:
-        raise _refusal(path, f"holds no {MANIFEST}, so it is no archive of rackbench")
+        raise _refusal(path, f"holds no {MANIFEST}, so it is not an archive of rackbench")
     content = _read(archive, infos[MANIFEST], LONGEST_MANIFEST)
     try:
         manifest = Manifest.parse(content)
@@ -154,7 +154,7 @@ def _unpack(
         with archive.open(infos[name]) as source, target.open("xb") as sink:
             _copy(source, sink, digest.update, member.bytes)
         if target.stat().st_size != member.bytes or digest.hexdigest() != member.sha256:
-            raise _RefusedError(f"holds {name} with other content than was packed")
+            raise _RefusedError(f"holds {name} with other content than when it was packed")
     return manifest, SIGNATURE in infos, signer
 
 
@@ -190,9 +190,9 @@ def _checked(named: Named) -> dict[str, zipfile.ZipInfo]:
         if not is_safe(name) or info.orig_filename != info.filename:
             raise _RefusedError(f"holds {info.orig_filename!r}, a path that leads out of it")
         if kind not in {0, stat.S_IFREG} or info.is_dir():
-            raise _RefusedError(f"holds {name}, which is no plain file")
+            raise _RefusedError(f"holds {name}, which is not a regular file")
         if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
-            raise _RefusedError(f"holds {name}, packed as archives are not")
+            raise _RefusedError(f"holds {name}, whose encryption or compression is not supported")
     return dict(named)
 
 
@@ -203,7 +203,7 @@ def _check_same_files(
     packed = {*manifest.members, *(manifest.directories if with_directories else ())}
     for names, what in (
         (packed - held, "lacks"),
-        (held - packed, "holds besides what was packed"),
+        (held - packed, "holds something that was not packed:"),
     ):
         if names:
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
@@ -211,7 +211,7 @@ def _check_same_files(
     for name, member in manifest.members.items():
         if infos[name].file_size != member.bytes:
             found = infos[name].file_size
-            raise _RefusedError(f"holds {name} with {found} bytes, {member.bytes} were packed")
+            raise _RefusedError(f"holds {name} with {found} bytes, but {member.bytes} were packed")
 
 
 def _signer(
@@ -226,22 +226,24 @@ def _signer(
         return None
     if SIGNATURE not in infos:
         raise InputError(
-            f"{path}: is not signed, so none of {signers} vouches for it; leave --signers out, or "
+            f"{path}: is not signed, so nobody in {signers} vouches for it; omit --signers, or "
             "ask its author for a signed archive (collect archive --sign)"
         )
     signature = _read(archive, infos[SIGNATURE], _LONGEST_SIGNATURE)
     signer = signer_of(content, signature, signers)
     if signer is None:
         raise InputError(
-            f"{path}: is signed by none of {signers}, or was changed after it was signed; ask its "
-            "author for the archive and the public key"
+            f"{path}: is signed by nobody in {signers}, or was changed after it was signed; ask "
+            "its author for the archive and the public key"
         )
     return signer
 
 
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
     if info.file_size > most:
-        raise _RefusedError(f"holds {info.filename} of {info.file_size} bytes, {most} at most")
+        raise _RefusedError(
+            f"holds {info.filename} of {info.file_size} bytes, but the limit is {most}"
+        )
     with archive.open(info) as stream:
         return stream.read(most)
 
@@ -285,7 +287,7 @@ def _prove_whole(stream: BinaryIO) -> None:
         digest.update(chunk)
         left -= len(chunk)
     if digest.hexdigest().encode() != tail[-DIGEST_BYTES:]:
-        raise _RefusedError("has a byte that was changed since it was packed")
+        raise _RefusedError("was changed after it was packed")
 
 
 @contextmanager

@@ -262,18 +262,18 @@ BAD = {
     ),
     "missing": (lambda m: _without(m, f"{TRIAL}/calls.csv"), "lacks"),
     "no manifest": (lambda m: _without(m, MANIFEST), "holds no manifest.json"),
-    "too many": (lambda m: {**m, f"{TRIAL}/more.csv": b"1"}, "besides what was packed"),
+    "too many": (lambda m: {**m, f"{TRIAL}/more.csv": b"1"}, "something that was not packed: "),
     "above": (lambda m: {**m, "../above": b"1"}, "leads out of it"),
     "absolute": (lambda m: {**m, "/absolute": b"1"}, "leads out of it"),
     "windows": (lambda m: {**m, "..\\above": b"1"}, "leads out of it"),
-    "directory": (lambda m: {**m, "runs/night/": b""}, "besides what was packed"),
+    "directory": (lambda m: {**m, "runs/night/": b""}, "something that was not packed: "),
     "newer": (
         lambda m: {**m, MANIFEST: _listed(m, schema=3, rackbench="9.9")},
         "newer version of rackbench (9.9",
     ),
     "listed above": (
         lambda m: {**m, MANIFEST: _listed({**m, "../above": b"1"})},
-        "no path inside an archive",
+        "not a path inside an archive",
     ),
     "no run": (lambda m: {**m, MANIFEST: _listed(m, runs=["day"])}, "lists no plan of it"),
     "no JSON": (lambda m: {**m, MANIFEST: b"{"}, "damaged manifest.json"),
@@ -328,7 +328,7 @@ def test_a_signature_is_verified_against_the_signers(signed, key, tmp_path, caps
     assert main(["check", str(signed), "--signers", str(ours)]) == 0
     assert "signed by lab@example.org" in capsys.readouterr().err
     assert main(["check", str(signed), "--signers", str(theirs)]) == 2
-    assert "signed by none of" in capsys.readouterr().err
+    assert "signed by nobody in" in capsys.readouterr().err
     assert main(["check", str(signed), "--signers", str(tmp_path / "nobody")]) == 2
     members = _members(signed)
     forged = {**members, "LICENSE": b"anything"}
@@ -451,10 +451,10 @@ def test_an_archive_unpacked_and_zipped_by_a_program_is_read(signed, tmp_path, c
 BAD_AGAIN = {
     "changed": (BAD["changed"][0], "holds runs/night/trials/b01-t001-soap-3-5000/calls.csv with"),
     "missing": (BAD["missing"][0], "lacks"),
-    "too many": (BAD["too many"][0], "holds besides what was packed"),
+    "too many": (BAD["too many"][0], "holds something that was not packed: "),
     "beside the folder": (
         lambda m: {**{f"night/{name}": m[name] for name in m}, "notes.txt": b"1"},
-        "holds besides what was packed notes.txt",
+        "holds something that was not packed: notes.txt",
     ),
     "line ends": (
         lambda m: {**m, "LICENSE": m["LICENSE"].replace(b"\n", b"\r\n")},

@@ -98,4 +98,4 @@ def test_a_run_without_profiles_has_no_frames(shown):
 
 def test_what_is_no_text_is_not_printed(capsys):
     assert main(["export", RUN, "--format", "parquet", "-o", "-"]) == 2
-    assert "parquet is no text; name a file after -o" in capsys.readouterr().err
+    assert "parquet is not a text format; name a file after -o" in capsys.readouterr().err

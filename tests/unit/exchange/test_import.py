@@ -343,9 +343,9 @@ def test_two_labels_that_name_one_cell_are_refused(capsys):
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
-        ({"timeStamp": 0}, "a time of 1970"),
+        ({"timeStamp": 0}, "is in 1970 if read as milliseconds"),
         ({"timeStamp": START_MS // 1000}, "timestamp_format=ms"),
-        ({"timeStamp": 31_535_999_999}, "a time of 1970"),
+        ({"timeStamp": 31_535_999_999}, "is in 1970 if read as milliseconds"),
         ({"timeStamp": 9_214_646_399_999, "elapsed": 1}, "beyond any test"),
         ({"timeStamp": 9_214_646_400_001, "elapsed": 1}, "which is more than"),
     ],
@@ -432,7 +432,7 @@ def test_a_log_with_the_needed_columns_alone_has_unknown_bytes():
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
-        ({"elapsed": "-1"}, "has the elapsed '-1', no whole number"),
+        ({"elapsed": "-1"}, "has the elapsed '-1', not a whole number"),
         ({"elapsed": "1.5"}, "has the elapsed '1.5'"),
         ({"elapsed": "²"}, "has the elapsed '²'"),
         ({"elapsed": "9" * 5000}, "which is more than"),
