@@ -202,13 +202,13 @@ def plan_night(run: Run, pilot: Pilot, wish: Wish, profile: str | None = None) -
     notes = _notes(pilot, restarted=restarted, forks=forks)
     if rule is not None:
         notes.append(
-            f"The rule to stop ({rule}) has interim analyses: intervals are planned as those of "
-            f"the last one, of {100 * (1 - error):.4g} %."
+            f"The stopping rule ({rule}) has interim analyses, so the plan uses the intervals of "
+            f"the last one, at {100 * (1 - error):.4g} %."
         )
     if lacking:
         notes.append(
-            f"{len(lacking)} of {len(planned)} cells are not planned, so that every time here is "
-            "too short; sweep a pilot that has them."
+            f"{len(lacking)} of {len(planned)} cells are not planned, so every time here is too "
+            "short; sweep a pilot that has them."
         )
     name = profile or run.profile
     notes += _plots_notes(plots_plan, pilot) if plots_plan else []
@@ -246,13 +246,13 @@ def _plots_notes(plan: PlotsPlan, pilot: Pilot) -> list[str]:
     notes = []
     if plan.change_s is None:
         notes.append(
-            "The pilot does not show what a change of the nodes' setting costs: counted as 0 s. "
-            "Sweep a pilot with two settings to know."
+            "The pilot does not show the cost of a change of the nodes' settings, which counts as "
+            "0 s. Sweep a pilot with two settings to measure it."
         )
     if pilot.blocks < FEWEST_BLOCKS:
         notes.append(
-            f"The pilot has {pilot.blocks} blocks, too few to say how much whole plots vary; sweep "
-            f"a pilot of at least {FEWEST_BLOCKS} blocks, better 5."
+            f"The pilot has {pilot.blocks} blocks, too few to estimate the variance between whole "
+            f"plots; sweep a pilot of at least {FEWEST_BLOCKS} blocks, better 5."
         )
     return notes
 
@@ -282,7 +282,7 @@ def _quantities(
         ]
     if contrast not in run.factors:
         raise InputError(
-            f"{run.name}: {contrast!r} is no factor of the study {run.study}; its factors are "
+            f"{run.name}: {contrast!r} is not a factor of the study {run.study}; its factors are "
             f"{', '.join(run.factors)}"
         )
     pairs = {
@@ -292,7 +292,7 @@ def _quantities(
     }
     if not pairs:
         raise InputError(
-            f"{run.name}: no two cells that differ in {contrast} alone share two blocks; sweep a "
+            f"{run.name}: no two cells that differ only in {contrast} share two blocks; sweep a "
             "pilot with two of its levels"
         )
     spreads = moderated(list(pairs.values()))
@@ -375,25 +375,25 @@ def _notes(pilot: Pilot, *, restarted: bool, forks: Mapping[Cell, int | None]) -
     notes = []
     if not pilot.is_restarted:
         notes.append(
-            "The pilot does not say that its services were restarted before each block: how "
-            "much starts vary is unknown, and counted only as far as blocks share it"
-            + ("; what a start costs is unknown and counted as 0 s" if restarted else "")
-            + ". Sweep a pilot with restart: block to know."
+            "The pilot does not say that its services were restarted before each block, so the "
+            "variance between starts is unknown, and counts only as far as blocks share it"
+            + ("; the cost of a start is unknown and counts as 0 s" if restarted else "")
+            + ". Sweep a pilot with restart: block to measure it."
         )
     elif restarted and pilot.start_s is None:
         notes.append(
-            "The pilot does not record what a start of the services costs: counted as 0 s."
+            "The pilot does not record the cost of a start of the services, which counts as 0 s."
         )
     most = max((number or 1 for number in forks.values()), default=1)
     if most > 1:
         notes.append(
-            f"Up to {most} forks of a cell to each start of the services would be best, since a "
-            "start costs so much and varies so little; a block holds each cell once, so that this "
-            "plan makes one fork to a start."
+            f"Up to {most} forks of a cell per start of the services would be best, since starts "
+            "are costly and vary little. A block holds each cell once, so this plan makes one fork "
+            "per start."
         )
     if pilot.blocks < 5:
         notes.append(
-            f"The pilot has {pilot.blocks} blocks, too few to know the variances well; part of the "
-            "planned blocks covers that. A longer pilot would need fewer."
+            f"The pilot has {pilot.blocks} blocks, too few to estimate the variances well; part of "
+            "the planned blocks covers that. After a longer pilot, the plan would need fewer."
         )
     return notes

@@ -117,7 +117,7 @@ def print_text(outlook: Outlook) -> None:
 
 
 def _cells(outlook: Outlook) -> Table:
-    title = f"{outlook.run.name}: how much each level of repetition varies (±, % of the mean)"
+    title = f"{outlook.run.name}: variation at each level of repetition (±, % of the mean)"
     table = Table(title=Text(title), title_justify="left")
     for factor in next(iter(outlook.best.calls)):
         table.add_column(Text(factor))
@@ -143,7 +143,7 @@ def _rows(outlook: Outlook) -> Table:
         title_justify="left",
     )
     table.add_column("cell" if wish.contrast is None else f"ratio of two {wish.contrast}")
-    for name in (f"blocks for ±{_percent(wish.half_width)}", "interval then, ±", "sees"):
+    for name in (f"blocks for ±{_percent(wish.half_width)}", "interval then, ±", "detects"):
         table.add_column(name, justify="right")
     for row in outlook.best.rows:
         table.add_row(
@@ -176,24 +176,24 @@ def _summary(outlook: Outlook) -> list[str]:
             f"{way.blocks} blocks of one fork of each of {len(way.calls)} cells, "
             f"{in_words(way.seconds)}"
             if way.blocks is not None and way.seconds is not None
-            else f"not even with {MOST_BLOCKS} blocks"
+            else f"not reached with {MOST_BLOCKS} blocks"
         )
         for way_name, way in (
-            ("with the calls as they stand", outlook.as_it_stands),
+            ("with the present number of calls", outlook.as_it_stands),
             ("with the best number of calls", best),
         )
     ]
     if best.night_half_width is None:
         lines.append(
-            f"{wish.hours:g} h: not two blocks, since one takes {in_words(best.block_s)}; give "
-            "more hours, or plan fewer cells"
+            f"{wish.hours:g} h: too short for two blocks, since one takes "
+            f"{in_words(best.block_s)}; give more hours, or plan fewer cells"
         )
         return lines
     seen = max(row.detectable or 0.0 for row in best.rows)
     lines.append(
-        f"{wish.hours:g} h at their best: {best.night_blocks} blocks; every interval within "
-        f"±{_percent(best.night_half_width)} with {_percent(ASSURANCE)} certainty; a difference "
-        f"of {_percent(seen)} is found with a power of {_percent(POWER)} at the level of 5 % over "
+        f"best plan for {wish.hours:g} h: {best.night_blocks} blocks; every interval within "
+        f"±{_percent(best.night_half_width)} with {_percent(ASSURANCE)} certainty; detectable "
+        f"difference {_percent(seen)}, with a power of {_percent(POWER)} at the level of 5 % over "
         f"all {len(best.rows)} comparisons (Holm)"
     )
     return lines
@@ -207,7 +207,7 @@ def _of_plots(plan: PlotsPlan, half_width: float) -> list[str]:
         f"{plan.changes:.1f} changes of setting a block{cost}, {in_words(plan.seconds)} a block."
     ]
     for factor, blocks in plan.blocks.items():
-        needed = "not even" if blocks is None else "it takes"
+        needed = "more than" if blocks is None else "needs"
         cost = "" if blocks is None else f", {in_words(blocks * plan.seconds)} for the changes"
         lines.append(
             f"±{_percent(half_width)} in every ratio of two {factor}, with the calls of the pilot: "

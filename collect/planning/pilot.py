@@ -115,8 +115,8 @@ def read_pilot(analysis: Analysis) -> Pilot:
     usable = [cell for cell in analysis.cells if cell.cell not in unusable]
     if not usable:
         raise InputError(
-            f"{run.name}: no cell has trials that count in two blocks, so nothing shows how much "
-            "trials vary; sweep a pilot of at least 3 blocks, better 5"
+            f"{run.name}: no cell has counted trials in two blocks, so the variance between trials "
+            "is unknown; sweep a pilot of at least 3 blocks, better 5"
         )
     shared = _shared(usable, planned, plots)
     cost = starts.cost(counted)
@@ -132,9 +132,9 @@ def read_pilot(analysis: Analysis) -> Pilot:
 def _useless(cell: CellResult) -> str:
     means = list(cell.samples.values())
     if len(means) < 2:
-        return f"{len(means) or 'no'} trial{'s' * (not means)} of it counted ({cell.outcome})"
+        return f"{len(means) or 'no'} trial{'s' * (not means)} counted ({cell.outcome})"
     if min(means) <= 0:
-        return "a mean of it is 0 ms, below the clock's tick"
+        return "a mean is 0 ms, below the resolution of the clock"
     return ""
 
 

@@ -29,14 +29,14 @@ def refine(analysis: Analysis) -> str:
     demand, factor = Demand.of(run), rate_factor(run)
     if demand is None or factor is None:
         raise InputError(
-            f"{run.name}: its study asks for no capacity over a factor for the rate; add "
+            f"{run.name}: its study has no capacity with a factor for the rate; add "
             "capacity: {p99_ms: 50} and arrival: {rate: {from: 10, to: 1000, steps: 7}}"
         )
     found = [one for one in capacities(run, analysis.cells, demand) if _is_between(one)]
     if not found:
         raise InputError(
-            f"{run.name}: no system has its capacity between two of the rates that were offered; "
-            "sweep higher or lower rates first"
+            f"{run.name}: no capacity lies between two of the offered rates; sweep higher or lower "
+            "rates first"
         )
     path = find_study(run.study)
     label, text = path.name, path.read_text(encoding="utf-8")
@@ -47,7 +47,7 @@ def refine(analysis: Analysis) -> str:
     changed = text.rstrip("\n") + "\n" + "".join(f"  {line}\n" for line in lines)
     if not re.search(r"^profiles:(?!.*^\S)", text, re.MULTILINE | re.DOTALL):
         raise InputError(
-            f"{label}: profiles is not its last key, so that no profile can be appended; "
+            f"{label}: profiles is not its last key, so no profile can be appended; "
             "move it there, or add this profile by hand:\n" + "\n".join(lines)
         )
     parse_study(changed, label).profile(name, _ANY_NUMBER_OF_WORKERS)

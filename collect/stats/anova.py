@@ -169,7 +169,7 @@ def anova(observations: Observations, error: float = ERROR) -> list[Source]:
     _check_design(observations, unfitted.exog)
     model = unfitted.fit()
     if model.ssr <= _ROUNDING * float((unfitted.endog**2).sum()):
-        raise InputError("nothing varies besides the blocks; F needs variance within cells")
+        raise InputError("only the blocks vary; F needs variance within cells")
     table = anova_lm(model, typ=2)
     total = float(((frame["y"] - frame["y"].mean()) ** 2).sum())
     within = int(table["df"].iloc[-1])
@@ -233,7 +233,7 @@ def _check(observations: Observations) -> None:
     for factor, levels in zip(observations.factors, observations.levels, strict=True):
         if len(set(levels)) < 2:
             raise InputError(
-                f"factor {factor!r} has one level, {levels[0]!r}; it takes two to compare"
+                f"factor {factor!r} has one level, {levels[0]!r}; give data with at least two"
             )
         _check_spelling(f"factor {factor!r}", levels)
     if observations.blocks:
@@ -246,20 +246,20 @@ def _check(observations: Observations) -> None:
     if len(counts) < wanted:
         raise InputError(
             f"{wanted - len(counts)} of {wanted} combinations of levels have no observation; "
-            "complete the data or leave those levels out"
+            "complete the data, or remove those levels"
         )
     if len(observations.blocks) and len(set(observations.blocks)) < 2:
         raise InputError(
             f"block {observations.block!r} has one level, {observations.blocks[0]!r}; "
-            "it takes two blocks, or leave --block out"
+            "give data with at least two blocks, or omit --block"
         )
     if len(observations.factors) == 2 and min(counts.values()) < 2:
         cell = min(counts, key=lambda levels: counts[levels])
         raise InputError(
-            f"{', '.join(cell)} has one observation; two factors take replicates in every cell"
+            f"{', '.join(cell)} has one observation; two factors need replicates in every cell"
         )
     if len(observations.response) <= len(counts):
-        raise InputError("every level has one observation; give replicates")
+        raise InputError("every level has one observation; add replicates")
     if np.ptp(observations.response) == 0:
         raise InputError("all observations are equal; there is no variance to analyse")
     cells: dict[tuple[str, ...], set[float]] = {}
@@ -275,11 +275,11 @@ def _check_design(observations: Observations, design: np.ndarray[Any, Any]) -> N
     rows, columns = design.shape
     if np.linalg.matrix_rank(design) < columns:
         raise InputError(
-            f"the factors and {observations.block!r} cannot be told apart, since levels lie in "
+            f"the factors and {observations.block!r} are confounded, since some levels have "
             "blocks of their own; run every level in each block"
         )
     if rows <= columns:
-        raise InputError("nothing is left to compare with; give more observations")
+        raise InputError("the error has no degrees of freedom; give more observations")
 
 
 def _check_header(path: Path, header: Sequence[str], wanted: Sequence[str]) -> None:

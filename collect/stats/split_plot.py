@@ -48,8 +48,8 @@ def split_plot(
     below = [row for row in rows if not _is_above(row, observations, whole)]
     if within.df < 1 and below:
         raise InputError(
-            f"nothing is left within the whole plots to test {below[0].source!r} against; give "
-            "replicates"
+            f"the error within whole plots, against which {below[0].source!r} is tested, has no "
+            "degrees of freedom; add replicates"
         )
     enough = not too_few(observations)
     result = [*(_tested(row, plots, error) if enough else _untested(row) for row in above), plots]
@@ -65,8 +65,8 @@ def too_few(observations: Observations) -> str:
     if blocks >= FEWEST_BLOCKS:
         return ""
     return (
-        f"no verdict on what is tested against the whole plots: there are {blocks} blocks, and it "
-        f"takes {FEWEST_BLOCKS}; run more blocks"
+        f"no verdict on effects that are tested against the whole plots: there are {blocks} "
+        f"blocks, but {FEWEST_BLOCKS} are needed; run more blocks"
     )
 
 
@@ -153,12 +153,12 @@ def _check(observations: Observations, whole: Sequence[str]) -> None:
     unknown = [name for name in whole if name not in observations.factors]
     if unknown or not whole:
         raise InputError(
-            f"whole plot {''.join(unknown[:1])!r} is no factor; name one of "
-            f"{', '.join(observations.factors)}, which are given by --factor"
+            f"whole plot {''.join(unknown[:1])!r} is not a factor; name one of "
+            f"{', '.join(observations.factors)}, as given by --factor"
         )
     if not len(observations.blocks):
         raise InputError(
-            "whole plots lie in blocks, and no block is given; name their column by --block"
+            "whole plots lie in blocks, but no block is given; name their column with --block"
         )
     counts = Counter(zip(observations.blocks, *observations.levels, strict=True))
     wanted = len(set(observations.blocks))
@@ -170,7 +170,7 @@ def _check(observations: Observations, whole: Sequence[str]) -> None:
         if len(counts) == wanted:
             what = f"{', '.join(least)} has {counts[least]} observations, others have more"
         raise InputError(
-            f"{what}; whole plots take complete blocks: leave the block out, or complete it"
+            f"{what}; whole plots need complete blocks: complete the block, or remove it"
         )
 
 
@@ -214,8 +214,8 @@ def _tested(row: Source, against: Source, error: float) -> Source:
     """Return the row of a source, tested against that of its error."""
     if not against.ms:
         raise InputError(
-            f"{against.source} is 0, so that nothing can be tested against it; give observations "
-            "that vary"
+            f"{against.source} is 0, so nothing can be tested against it; give observations that "
+            "vary"
         )
     f = (row.ms or 0.0) / against.ms
     return replace(

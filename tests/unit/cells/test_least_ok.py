@@ -117,7 +117,7 @@ def test_a_pilot_and_an_interim_analysis_do_without_it(survived, lost):
     assert sorted(pilot.cells[soap].logs) == [1, 3, 4]
     assert pilot.cells[soap].mean_ms < 40
     (why,) = read_pilot(analyse(lost)).unusable.values()
-    assert why == "no trials of it counted (failed)"
+    assert why == "no trials counted (failed)"
 
 
 def test_comparing_runs_does_without_it(survived, tmp_path, capsys):

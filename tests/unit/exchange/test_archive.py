@@ -238,7 +238,7 @@ def test_a_damaged_stream_of_either_method_is_refused(signed, tmp_path, capsys, 
     torn[info.header_offset + LOCAL_HEADER_BYTES + len(name) + 4] ^= 0x15
     (changed := tmp_path / "changed.zip").write_bytes(torn)
     assert main(["check", str(changed)]) == 2
-    assert "changed.zip: is no archive, or a damaged one" in capsys.readouterr().err
+    assert "changed.zip: is not an archive, or is damaged" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("cut", [0, 10, 1000, -1, -70])
@@ -479,4 +479,4 @@ def test_an_archive_zipped_again_with_other_files_is_refused(signed, tmp_path, k
 def test_a_zip_file_without_a_manifest_is_no_archive_at_all(signed, tmp_path, capsys):
     path = _zipped_again(tmp_path / "any.zip", BAD["no manifest"][0](_members(signed)))
     assert main(["check", str(path)]) == 2
-    assert "any.zip: holds no manifest.json, so it is no archive" in capsys.readouterr().err
+    assert "any.zip: holds no manifest.json, so it is not an archive" in capsys.readouterr().err

@@ -85,13 +85,13 @@ def test_a_night_is_printed_for_people(pilot, capsys):
     assert main(["power", str(pilot)]) == 0
     said = capsys.readouterr().out
     assert "±5 % in every cell" in said
-    assert "8 h at their best" in said
+    assert "best plan for 8 h" in said
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--contrast", "colour"], "'colour' is no factor of the study sort; its factors are"),
+        (["--contrast", "colour"], "'colour' is not a factor of the study sort; its factors are"),
         (["--profile", "nightly"], "there is no profile 'nightly'; choose one of demo"),
     ],
 )

@@ -106,7 +106,7 @@ def test_the_table_and_the_differences_are_printed(oats, capsys):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda o: (o, ["nitro"]), "whole plot 'nitro' is no factor; name one of variety"),
+        (lambda o: (o, ["nitro"]), "whole plot 'nitro' is not a factor; name one of variety"),
         (
             lambda o: (Observations(o.response, o.levels, o.factors), ["variety"]),
             "no block is given",
@@ -147,7 +147,7 @@ def test_two_blocks_give_no_verdict_on_the_whole_plots(tmp_path, capsys):
     factors = ["--factor", "variety", "--factor", "nitrogen", "--whole-plot", "variety"]
     assert main([*arguments, *factors]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "there are 2 blocks, and it takes 3; run more blocks" in said
+    assert "there are 2 blocks, but 3 are needed; run more blocks" in said
     assert "Golden rain - Victory" not in said
     assert "0.0 - 0.2" in said
     assert main([*arguments, *factors, "--json"]) == 0
