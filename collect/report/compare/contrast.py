@@ -57,7 +57,7 @@ def contrast(
     """
     for trials in (*before, *after, *noise):
         if len(trials) and (min(trials) <= 0 or not np.isfinite(trials).all()):
-            return f"a mean of {min(trials):g} ms in a run; ratios need times above zero"
+            return f"a run has a mean of {min(trials):g} ms; ratios need times above zero"
     sides = [[np.log(trials) for trials in side if len(trials)] for side in (after, before, noise)]
     if not sides[0] or not sides[1]:
         return "a side has no trial"
@@ -102,7 +102,7 @@ def _between(
     squares = sum(float(((m - m.mean()) ** 2).sum()) for m in map(_means, groups))
     freedom = sum(len(group) - 1 for group in groups)
     if squares <= _ROUNDING**2:
-        return "the runs of each side are all equal; it is not known how runs vary"
+        return "the runs of each side are all equal, so the variance between runs is unknown"
     of_runs = squares / freedom * (1 / len(after) + 1 / len(before))
 
     expected = sum((len(g) - 1) * _mean_inverse(g) for g in groups) / freedom
@@ -119,9 +119,9 @@ def _within(after: np.ndarray, before: np.ndarray) -> _Error | str:
     """Return Welch's error of two runs, as if their trials had been drawn from one night."""
     for name, run in (("first", before), ("other", after)):
         if len(run) < 2:
-            return f"one trial in the {name} run; at least two are needed to know how trials vary"
+            return f"one trial in the {name} run; at least two are needed to estimate a variance"
     if max(np.ptp(after), np.ptp(before)) <= _ROUNDING:
-        return "the trials of each run are all equal; it is not known how they vary"
+        return "the trials of each run are all equal, so the variance between trials is unknown"
     freedoms = len(after) - 1, len(before) - 1
     parts = [float(np.var(run, ddof=1)) / len(run) for run in (after, before)]
     total = sum(parts)

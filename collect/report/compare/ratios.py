@@ -210,7 +210,7 @@ def _compared(
 
 def _alone(comparison: Comparison) -> Comparison:
     """Return a comparison of one run a side next to others of several, with that said."""
-    reasons = ["no two runs of the same thing have this cell", comparison.reason]
+    reasons = ["no two repeated runs have this cell", comparison.reason]
     return replace(comparison, reason="; ".join(filter(None, reasons)))
 
 
@@ -278,8 +278,8 @@ def _levels(analyses: Sequence[Analysis]) -> Mapping[str, list[Level]]:
 def _check_factors(first: Analysis, other: Analysis) -> None:
     if set(first.run.factors) != set(other.run.factors):
         raise InputError(
-            f"{first.run.name} has the factors {', '.join(first.run.factors)}, {other.run.name} "
-            f"has {', '.join(other.run.factors)}; compare runs of the same factors"
+            f"{first.run.name} has the factors {', '.join(first.run.factors)}, but "
+            f"{other.run.name} has {', '.join(other.run.factors)}; compare runs of the same factors"
         )
 
 

@@ -35,22 +35,23 @@ _RATIO = (
     "with its 95 % interval. "
 )
 _OF_RUNS = (
-    "Runs are the samples: the interval depends on how much runs of the same thing differ "
+    "Runs are the samples: the interval depends on the variance between repeated runs "
     "({groups}), by Student's t over the logs of their means. The verdicts faster, slower and over "
     "budget hold at 5 % over all cells together (Holm's correction)."
 )
 _OF_TRIALS = (
-    "Each side has one run, so the comparison cannot separate systems from nights: runs of the "
-    "same thing differ too, by an unknown amount. It calls no cell faster or slower. The interval "
-    "(Welch's, on the logs of trial means) and the cells over budget apply to these two runs only. "
-    "Name several runs on each side (--against), or runs of one and the same thing (--noise)."
+    "Each side has one run, so the comparison cannot separate systems from nights: repeated runs "
+    "of the same systems differ too, by an unknown amount. It calls no cell faster or slower. The "
+    "interval (Welch's, on the logs of trial means) and the cells over budget apply to these two "
+    "runs only. Name several runs on each side (--against), or repeated runs of the same systems "
+    "(--noise)."
 )
 _OF_INTERIM = (
     " Interim analyses could end a run early (stop), so each interval is corrected for them."
 )
 _NIGHTS = (
-    "one run on each side cannot separate systems from nights: name runs of the same thing "
-    "(--noise), or several on each side (--against)"
+    "one run on each side cannot separate systems from nights: name repeated runs of the same "
+    "systems (--noise), or several runs on each side (--against)"
 )
 _MOST_LIMITS = 3
 _STYLES = {
@@ -160,8 +161,8 @@ def compare(
     """
     if len(noise) == 1:
         raise InputError(
-            f"{next(iter(noise))} alone does not show how runs differ; name two or more runs of "
-            "the same thing after --noise"
+            f"{next(iter(noise))} alone does not show how runs differ; name two or more repeated "
+            "runs of the same systems after --noise"
         )
     reference = Side(first)
     sides = [Side(others)] if together else [Side({name: run}) for name, run in others.items()]

@@ -66,7 +66,7 @@ def column(place, value):
         ({"factors": {"transport": float("nan"), "servers": 1}}, "NaN, which is not JSON"),
         ({"factors": {"transport": "\ud800", "servers": 1}}, "half a character"),
         ({"factors": {}}, "has no factors"),
-        ({"factors": {"other": 1}}, "line 2 has the factors transport, servers, line 1 other"),
+        ({"factors": {"other": 1}}, "line 2 has the factors transport, servers, but line 1 has other"),
         ({"study": "other"}, "line 2 has the study sort, line 1 other"),
         ({"study": 7}, "has the study 7"),
         ({"block": "1"}, 'has the block "1"'),
@@ -207,7 +207,7 @@ def test_a_run_with_one_trial_and_one_call_says_what_it_cannot(run_of, capsys, t
     (cell,) = analyse(runs[0]).cells
     assert (cell.mean.value, cell.mean.low, cell.variance) == (4, None, None)
     assert main(["compare", *(str(run.directory) for run in runs)]) == 0
-    assert "at least two are needed to know" in " ".join(capsys.readouterr().out.split())
+    assert "at least two are needed to estimate" in " ".join(capsys.readouterr().out.split())
     output = tmp_path / "x.md"
     assert main(["export", str(runs[0].directory), "--format", "markdown", "-o", str(output)]) == 0
     assert "no interval" in output.read_text()

@@ -235,7 +235,7 @@ def test_a_cell_without_a_second_run_has_no_verdict(like_nights, run_of, compare
     assert verdicts(result, lambda factors: factors["integers"] == 500) == {"no verdict"}
     assert verdicts(result, lambda factors: factors["integers"] == 5000) == {"cannot be told"}
     reasons = {c["reason"] for c in result["cells"] if c["verdict"] == "no verdict"}
-    assert reasons == {"no two runs of the same thing have this cell"}
+    assert reasons == {"no two repeated runs have this cell"}
 
 
 def test_a_cell_that_fails_in_one_run_of_a_side_fails_now(like_nights, run_of, compared):
@@ -321,7 +321,7 @@ def test_an_open_run_has_cells_that_cannot_be_told(run_of, compared):
     assert verdicts(result) == {"cannot be told"}
     assert {cell["reason"] for cell in result["cells"]} == {
         "ok in a, not run in b",
-        "one trial in the other run; at least two are needed to know how trials vary",
+        "one trial in the other run; at least two are needed to estimate a variance",
     }
 
 

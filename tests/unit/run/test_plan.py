@@ -236,7 +236,7 @@ def test_a_draft_takes_the_place_of_the_one_before_and_never_of_a_run(tmp_path, 
         ),
         (
             lambda lines: [*lines[:-1], json.dumps(json.loads(lines[-1]), sort_keys=True)],
-            "line 240 has the factors integers, servers, transport, line 1 transport",
+            "line 240 has the factors integers, servers, transport, but line 1 has transport",
         ),
     ],
 )
