@@ -66,7 +66,10 @@ def column(place, value):
         ({"factors": {"transport": float("nan"), "servers": 1}}, "NaN, which is not JSON"),
         ({"factors": {"transport": "\ud800", "servers": 1}}, "half a character"),
         ({"factors": {}}, "has no factors"),
-        ({"factors": {"other": 1}}, "line 2 has the factors transport, servers, but line 1 has other"),
+        (
+            {"factors": {"other": 1}},
+            "line 2 has the factors transport, servers, but line 1 has other",
+        ),
         ({"study": "other"}, "line 2 has the study sort, line 1 other"),
         ({"study": 7}, "has the study 7"),
         ({"block": "1"}, 'has the block "1"'),
