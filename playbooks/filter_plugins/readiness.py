@@ -55,8 +55,8 @@ def _double_groups(groups: Mapping[str, Sequence[str]]) -> Iterator[str]:
         if len(members := groups.get(group, [])) > 1:
             yield (
                 f"the group {group} has {' and '.join(members)}, and no study uses more than one "
-                f"{group}: two clients would run the same trials on the same workers, a second "
-                "broker would stand idle. Leave one of them there in hosts.yml"
+                f"{group}: two clients would run the same trials on the same workers, and a second "
+                "broker would be idle. Keep one of them in hosts.yml"
             )
 
 
@@ -72,7 +72,7 @@ def _address(name: str, node: Values, nodes: int) -> Iterator[str]:
         return
     if parsed.version == 6:
         yield (
-            f"{name}: the services need an IPv4 address, and {address} is none. SSH may go over "
+            f"{name}: the services need an IPv4 address, but {address} is not one. SSH may use "
             "IPv6; write next to it node_address: 192.168.1.11, the node's IPv4 address"
         )
     elif parsed.is_unspecified or parsed.is_multicast or (parsed.is_loopback and nodes > 1):
@@ -142,8 +142,8 @@ def _unreachable(name: str, label: str, answer: Values, *, way_out: bool) -> str
             "else answers there"
         )
     return (
-        f"{label} cannot be reached: {ssh_reason(said)}; look whether it is on, at its address, "
-        "port, user and key in the inventory and its host key in known_hosts"
+        f"{label} cannot be reached: {ssh_reason(said)}; check that it is powered on, that the "
+        "inventory has its address, port, user and key, and that known_hosts has its host key"
         + (f", or skip it: -e without={name}" if way_out else "")
     )
 
@@ -158,14 +158,14 @@ def _unfit(label: str, node: Values, answer: Values, free_mb: int) -> Iterator[s
     free = facts.get("free-mb", "").strip()
     if not free.isdigit() or int(free) < free_mb:
         yield (
-            f"{label} has {free or 'an unknown number of'} MiB free on /, {free_mb} are needed; "
-            "make room there"
+            f"{label} has {free or 'an unknown number of'} MiB free on /, but {free_mb} are "
+            "needed; make room there"
         )
     held = facts.get("addresses", "").split()
     address = str(node.get("node_address", ""))
     if held and address not in held:
         yield (
-            f"{label}: the bench would call it at {address}, which is none of its addresses: "
+            f"{label}: the bench would call it at {address}, which is not one of its addresses: "
             f"{', '.join(held)}. Write the right one into hosts.yml: node_address: {held[0]}"
         )
 
@@ -198,9 +198,9 @@ def beyond_memory(heaps_mb: Sequence[int], memory_mb: int | str, beside_mb: int 
     if needed <= int(memory_mb):
         return ""
     return (
-        f"has {memory_mb} MiB of memory, and its services take {needed}: heaps of "
-        f"{' + '.join(map(str, heaps_mb))}, all of it touched when they start, and {beside_mb} "
-        "beside each. Lower the heaps in the inventory or under `node` in the study, or put more "
+        f"has {memory_mb} MiB of memory, but its services need {needed}: heaps of "
+        f"{' + '.join(map(str, heaps_mb))}, which they touch fully at their start, and {beside_mb} "
+        "more for each. Lower the heaps in the inventory or under `node` in the study, or put more "
         "memory into the node."
     )
 

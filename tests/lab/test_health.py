@@ -285,5 +285,5 @@ def test_a_deadline_that_is_no_time_is_refused(lab: Lab) -> None:
     study = {"study": "sort", "profile": "one-server", "run": "never", "deadline": "soon"}
     outcome = lab.player.attempt("sweep.yml", study)
     assert outcome.code == 2
-    assert "deadline is 'soon', which is no time" in outcome.flat
+    assert "deadline is 'soon', which is not a time" in outcome.flat
     assert not lab.player.project.results("never").exists()

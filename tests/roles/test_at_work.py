@@ -121,7 +121,7 @@ def test_a_node_that_does_not_answer_is_named_and_not_waited_for(lab, node, limi
     lab.write(**{node: dead})
     code, said = lab.play("at_work.yml", "--limit", limit)
     assert code == 0, said
-    assert f"Nobody knows whether a sweep runs on {node}: no answer." in said
+    assert f"It is unknown whether a sweep runs on {node}: no answer." in said
 
 
 def test_what_was_held_is_released_by_who_held_it(lab):

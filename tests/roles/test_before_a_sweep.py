@@ -181,7 +181,7 @@ def test_a_client_without_room_or_with_another_plan_is_refused_before_the_run_be
     assert code == 0, said
     code, said = freed(lab, sweep_free_mb=10**9)
     assert code == 2
-    assert "where sealed trials wait, and a sweep asks for 1000000000; make room there" in said
+    assert "where sealed trials wait, but a sweep needs 1000000000; make room there" in said
     there.write_text("other\n")
     code, said = freed(lab)
     assert code == 2
@@ -228,7 +228,7 @@ def test_a_heap_too_large_for_a_node_is_refused_before_the_first_group(lab):
     code, said = heaps_asked(lab, {"link_mbit": 10}, {"tomcat_heap_mb": 4096, "worker_heap_mb": 64})
     assert code == 2
     for worker in GROUPS["workers"]:
-        assert f"{worker} has 2000 MiB of memory, and its services take 4802: heaps of 4096" in said
+        assert f"{worker} has 2000 MiB of memory, but its services need 4802: heaps of 4096" in said
     assert "broker1 has 2000" not in said
 
 

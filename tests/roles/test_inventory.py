@@ -182,8 +182,8 @@ def answered(answer, become=True, **options):
 def test_heaps_beyond_the_memory_are_told_with_what_they_take():
     assert readiness.beyond_memory([192, 192], "564", 90) == ""
     said = readiness.beyond_memory([192, 192], "563", 90)
-    assert said.startswith("has 563 MiB of memory, and its services take 564: heaps of 192 + 192,")
-    assert "and 90 beside each. Lower the heaps" in said
+    assert said.startswith("has 563 MiB of memory, but its services need 564: heaps of 192 + 192,")
+    assert "and 90 more for each. Lower the heaps" in said
 
 
 def test_a_node_that_answers_is_ready():
@@ -204,12 +204,12 @@ def test_a_node_that_answers_is_ready():
             "me and root must both be able to write to /home/me nfs4 (its path and file system)",
         ),
         (FIT.replace("has-python", ""), "has no python3; apt-get install python3 there"),
-        (FIT.replace("9000", "12"), "has 12 MiB free on /, 1500 are needed; make room there"),
+        (FIT.replace("9000", "12"), "has 12 MiB free on /, but 1500 are needed; make room there"),
         (FIT.replace("9000", ""), "has an unknown number of MiB free"),
         (
             FIT.replace(" 10.0.0.1", ""),
-            "call it at 10.0.0.1, which is none of its addresses: 192.168.1.1. Write the right one "
-            "into hosts.yml: node_address: 192.168.1.1",
+            "call it at 10.0.0.1, which is not one of its addresses: 192.168.1.1. Write the right "
+            "one into hosts.yml: node_address: 192.168.1.1",
         ),
     ],
 )

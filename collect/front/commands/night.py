@@ -91,12 +91,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _time(text: str) -> str:
     if not _TIME.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no time of day; write it as 22:00")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time of day; write it as 22:00")
     return text
 
 
 def _days(text: str) -> list[str]:
     days = text.split(",")
     if unknown := [day for day in days if day not in _DAYS]:
-        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is no day; use {', '.join(_DAYS)}")
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is not a day; use {', '.join(_DAYS)}")
     return days

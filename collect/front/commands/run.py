@@ -156,6 +156,6 @@ def _deadline(text: str) -> str:
             datetime.fromisoformat(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no time; write HH:MM, or a date and time like 2026-03-02T06:00"
+            f"{text!r} is not a time; write HH:MM, or a date and time like 2026-03-02T06:00"
         ) from None
     return text

@@ -36,7 +36,7 @@ def instant(text: str | int, now: datetime | None = None) -> str:
             when = datetime.fromisoformat(text)
     except ValueError as error:
         raise AnsibleFilterError(
-            f"deadline is {text!r}, which is no time ({error}); write HH:MM, or a date and time "
+            f"deadline is {text!r}, which is not a time ({error}); write HH:MM, or a date and time "
             "like 2026-03-02T06:00"
         ) from None
     # Not astimezone, which makes an hour that summer time skips earlier instead of later.

@@ -148,7 +148,7 @@ def understood(ordered: list[dict[str, Any]], lab: Mapping[str, Any]) -> list[di
         if names := not_understood(setting["node"], served):
             named = ", ".join(run["run"] for run in setting["runs"])
             raise AnsibleFilterError(
-                f"{named}: no service of this lab takes {', '.join(names)}; take it out of "
+                f"{named}: no service of this lab takes {', '.join(names)}; remove it from "
                 "the study, or declare it under `settings` in the role that serves it."
             )
     return ordered
@@ -167,7 +167,7 @@ def _demand_links(name: str, plan: Run, *, sets_links: bool) -> None:
     if named:
         raise AnsibleFilterError(
             f"{name} asks for {' and '.join(named)}, and only virtual labs delay and lose packets; "
-            "sweep it on one, or take that out of the study."
+            "sweep it on one, or remove that from the study."
         )
 
 
