@@ -61,8 +61,8 @@ def run(options: argparse.Namespace) -> int:
     is_asked = not (options.yes or options.dry_run)
     if is_asked and not sys.stdin.isatty():
         raise InputError(
-            "this is no terminal, so nobody can confirm; add --yes to sweep, or --dry-run for the "
-            "differences only"
+            "standard input is not a terminal, so nobody can confirm; add --yes to sweep, or "
+            "--dry-run for the differences only"
         )
     lab = rerun.Lab(options.inventory, tuple(options.extra))
     with open_given([options.archive], options) as sources:

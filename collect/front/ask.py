@@ -13,7 +13,7 @@ def is_agreed(question: str, *, is_yes: bool) -> bool:
     if is_yes:
         return True
     if not sys.stdin.isatty():
-        raise InputError("this is no terminal, so nobody can confirm; add --yes to go ahead")
+        raise InputError("standard input is not a terminal, so nobody can confirm; add --yes")
     try:
         answer = input(f"{question} [y/N] ")
     except EOFError:

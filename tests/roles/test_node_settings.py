@@ -92,4 +92,4 @@ def test_what_cannot_be_is_refused_with_what_to_write(name, value, words):
 
 def test_interrupts_are_not_pinned_and_balanced_at_once():
     (refusal,) = refusals(baseline_irq_cpus="0", baseline_irqbalance=True)
-    assert "set one of both" in refusal
+    assert "set only one of them" in refusal
