@@ -52,8 +52,8 @@ class WholePlots:
             return ""
         had = f"{blocks} block{'s' * (blocks != 1)}"
         return (
-            f"cells in different whole plots ({', '.join(self.factors)}) share {had}; it takes "
-            f"{FEWEST_BLOCKS} to tell settings from whole plots"
+            f"cells in different whole plots ({', '.join(self.factors)}) share {had}, but "
+            f"{FEWEST_BLOCKS} are needed to separate settings from whole plots"
         )
 
 

@@ -27,11 +27,11 @@ def placements_of(analysis: Analysis) -> str | None:
             if mean > 0:
                 groups[shifts[block]].append(math.log(mean))
         quantities.append(dict(sorted(groups.items())))
-    said = f"each worker's part went to the next one from block to block, {number} placements"
+    said = f"the workers rotated between blocks, {number} placements"
     found = between_groups(quantities)
     if found is None:
         return (
-            f"{said}; no placement has two blocks, so that machines cannot be told from blocks: "
+            f"{said}; no placement has two blocks, so machines and blocks are confounded: "
             f"take {2 * number} blocks or more"
         )
     slowest = max(found.effects, key=lambda shift: found.effects[shift])
@@ -39,7 +39,7 @@ def placements_of(analysis: Analysis) -> str | None:
         f"slowest by {100 * math.expm1(found.effects[slowest]):.1f} % over all cells with "
         f"{_first_worker(analysis, slowest)} as the first worker"
         if found.p_value < _SIGNIFICANT
-        else "no more than blocks of one placement do, beyond chance"
+        else "not more than blocks of one placement, beyond chance"
     )
     return (
         f"{said}; between them the trial means vary by ±{100 * found.deviation:.1f} % (standard "

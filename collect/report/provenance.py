@@ -66,8 +66,8 @@ def _plots(analysis: Analysis) -> Iterator[Fact]:
     yield Fact(
         "Whole plots",
         f"{', '.join(plots.factors)}: {plots.distinct} settings in {plots.blocks} blocks, "
-        f"{measured} of {plots.number} whole plots measured; what differs in the setting is "
-        "compared by one value a block, so that its interval has the error of whole plots",
+        f"{measured} of {plots.number} whole plots measured; settings are compared by one value a "
+        "block, so their intervals have the whole-plot error",
     )
 
 
@@ -203,7 +203,7 @@ def _programs(analysis: Analysis) -> str:
     clients = sorted({str(t.asked.get("client")) for t in trials if t.program})
     if not clients:
         return ""
-    return f" (of {', '.join(clients)} one run of a program, which is told these numbers)"
+    return f" (for {', '.join(clients)} one run of a program, which gets these numbers)"
 
 
 def _arrivals(analysis: Analysis) -> str:

@@ -35,12 +35,12 @@ _ROLES = {"client": "client", "broker": "broker", "workers": "worker"}
 _LISTED = 8
 _SAID = {
     "jtl": "single calls, in whole milliseconds",
-    "vegeta": "single calls; in an open loop, when they were due follows from the rate",
+    "vegeta": "single calls; in an open loop, the rate gives their intended starts",
 }
 """What a program says of single calls, by its form."""
 _SAID_IN_ALL = {
-    "wrk": "a mean of all calls as wrk prints it, corrected for coordinated omission, so no "
-    "percentiles of ours",
+    "wrk": "a mean of all calls as wrk prints it, corrected for coordinated omission, without "
+    "percentiles",
 }
 
 
@@ -119,8 +119,8 @@ def _of_plots(analysis: Analysis) -> list[ReportWarning]:
     return [
         ReportWarning(
             f"No verdict about {', '.join(plots.factors)}: "
-            f"{_count(blocks, 'block was', 'blocks were')} measured, and it takes {FEWEST_BLOCKS} "
-            "to tell a setting of the nodes from the whole plots that have it. Measure more blocks."
+            f"{_count(blocks, 'block was', 'blocks were')} measured, but {FEWEST_BLOCKS} are "
+            "needed to separate a setting of the nodes from its whole plots. Measure more blocks."
         )
     ]
 
@@ -325,8 +325,8 @@ def _of_programs(cells: Sequence[CellResult]) -> list[ReportWarning]:
     if not details:
         return []
     text = (
-        f"{_count(len(details), 'cell')} called by programs: how they warm up is their own affair, "
-        "and all that they say of their calls counts."
+        f"{_count(len(details), 'cell')} called by programs: rackbench does not control their "
+        "warm-up, and counts all calls that they report."
     )
     return [ReportWarning(text, _first(details), is_grave=False)]
 
@@ -334,7 +334,7 @@ def _of_programs(cells: Sequence[CellResult]) -> list[ReportWarning]:
 def _said_by(program: Program) -> str:
     if program.summary is None:
         return _SAID.get(program.reads, "single calls")
-    return _SAID_IN_ALL.get(program.reads, "a mean of all calls, so no percentiles of ours")
+    return _SAID_IN_ALL.get(program.reads, "a mean of all calls, without percentiles")
 
 
 def _of_warmups(cells: Sequence[CellResult]) -> list[ReportWarning]:

@@ -199,7 +199,7 @@ class Follower:
             free = int(room)
             self.state = RunnerState.parse(state.encode()) if state else self.state
         except ValueError as error:
-            raise NodeSilentError(f"it said {answer[:60]!r}") from error
+            raise NodeSilentError(f"it answered {answer[:60]!r}") from error
         self._record(free, state)
         sizes = _sizes(files)
         for batch in _batches(

@@ -40,7 +40,7 @@ def test_the_follower_reads_the_answer_alone(before, after):
 def test_an_answer_that_is_cut_short_is_none():
     cut = on_a_node(follow_run)
     cut._low_level_execute_command = lambda command: {"stdout": "hello\nact", "stderr": ""}
-    with pytest.raises(NodeSilentError, match=r"it said 'hello\\nact'"):
+    with pytest.raises(NodeSilentError, match=r"it answered 'hello\\nact'"):
         cut._node("true")
 
 

@@ -248,7 +248,7 @@ def test_an_example_of_a_program_can_be_run(tree, tmp_path, client, program, rea
 
 def test_the_report_says_that_the_script_warms_up_by_itself(tree, of_script):
     page = reported(tree, of_script, "get")
-    assert "1 cell called by programs: how they warm up is their own affair" in page
+    assert "1 cell called by programs: rackbench does not control their warm-up" in page
 
 
 def test_needs_port_and_unit_of_the_example_agree(tree, lists):

@@ -110,5 +110,5 @@ class ActionModule(ActionBase):
         # Login shells print lines of their own.
         said = ANSWER.search(answer["stdout"])
         if not said:
-            raise NodeSilentError(f"it said {(answer['stderr'] or answer['stdout'])[:60]!r}")
+            raise NodeSilentError(f"it answered {(answer['stderr'] or answer['stdout'])[:60]!r}")
         return said[1].encode()

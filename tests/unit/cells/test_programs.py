@@ -123,9 +123,9 @@ def test_a_run_of_programs_is_proven_and_reported(run, capsys):
     assert main(["report", directory]) == 0
     assert main(["check", directory]) == 0, capsys.readouterr().out
     page = (run.directory / "report.html").read_text()
-    assert "2 cells called by programs: how they warm up is their own affair" in page
-    assert "corrected for coordinated omission, so no percentiles of ours" in page
-    assert "of get-python, wrk one run of a program" in page
+    assert "2 cells called by programs: rackbench does not control their warm-up" in page
+    assert "corrected for coordinated omission, without percentiles" in page
+    assert "for get-python, wrk one run of a program" in page
     assert main(["report", directory]) == 0, "a second time, from the cache"
     for form in ("jtl", "parquet", "csv"):
         output = str(run.directory / f"calls.{form}")

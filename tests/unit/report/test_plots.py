@@ -63,7 +63,7 @@ def test_the_report_names_the_whole_plots(run):
 def test_two_blocks_say_nothing_of_a_setting(tmp_path):
     analysis = analyse(made(tmp_path / "short", 2))
     (warning,) = [one for one in find_warnings(analysis) if "No verdict about" in one.text]
-    assert "link_mbit: 2 blocks were measured, and it takes 3" in warning.text
+    assert "link_mbit: 2 blocks were measured, but 3 are needed" in warning.text
     assert replicate(analysis).measured.whole_plots(analysis.run.cells)
 
 

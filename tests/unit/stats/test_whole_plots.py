@@ -223,7 +223,7 @@ def test_too_few_blocks_give_no_verdict():
     across, inside = night.statistic([CELLS[0], CELLS[4]], quotient), [CELLS[0], CELLS[2]]
     assert isinstance(across, Untested)
     assert "link_mbit" in across.reason
-    assert "share 2 blocks; it takes 3" in across.reason
+    assert "share 2 blocks, but 3 are needed" in across.reason
     assert judge(claim_of([[CELLS[0], CELLS[4]]]), night).verdict == Verdict.NOT_TESTED
     assert night.statistic(inside, quotient).low is not None
     of_links, of_transports = (
