@@ -68,9 +68,7 @@ class Hook:
             return f"hook {self.command!r} cannot be run ({error.strerror}); nobody was told"
         if done.returncode:
             said = done.stdout.decode(errors="replace").strip()[-_SHOWN:]
-            return (
-                f"hook {self.command!r} ended with {done.returncode}: {said or 'no output'}"
-            )
+            return f"hook {self.command!r} ended with {done.returncode}: {said or 'no output'}"
         return ""
 
 

@@ -47,7 +47,7 @@ def test_a_server_is_of_use_when_it_gives_the_time(clock, monkeypatch, first_byt
 
 
 def test_what_is_no_server_is_named(clock):
-    assert clock.refusal("a b") == "'a b' is no name and no address"
+    assert clock.refusal("a b") == "'a b' is neither a name nor an address"
 
 
 @pytest.mark.parametrize(

@@ -176,5 +176,5 @@ def test_a_node_that_is_away_is_named_with_the_reason_alone(rack):
     hosts.write_text(hosts.read_text().replace("192.0.2.2", "192.0.2.9"))
     code, shown = trust(rack, "yes")
     assert code == 2, shown
-    assert "rack02 (192.0.2.9) shows no ed25519 host key: no route[0m. Look" in shown
+    assert "rack02 (192.0.2.9) shows no ed25519 host key: no route[0m. Check" in shown
     assert (rack / "known").read_text().startswith("192.0.2.1 ")

@@ -47,10 +47,13 @@ def test_a_machine_fully_described_has_no_problems(disk):
 @pytest.mark.parametrize(
     ("items", "says"),
     [
-        ({"name": "Rack_3"}, "Rack_3: is no host name"),
+        ({"name": "Rack_3"}, "Rack_3: is not a host name"),
         ({"mac": "3c-ec-ef-01-02-03"}, "rack03: netboot_mac is '3c-ec-ef-01-02-03'; write six"),
         ({"mac": "3c:ec:ef:01:02"}, "write six pairs of hexadecimal digits"),
-        ({"address": "10.0.0.13"}, "its address 10.0.0.13 is none for a machine on 192.168.1.0/24"),
+        (
+            {"address": "10.0.0.13"},
+            "its address 10.0.0.13 cannot be that of a machine on 192.168.1.0/24",
+        ),
         ({"address": OWN}, "its address 192.168.1.1 is none"),
         ({"address": ""}, "correct ansible_host or netboot_address"),
         ({"user": "root"}, "name an account that may use sudo, not root"),
@@ -62,7 +65,7 @@ def test_a_machine_fully_described_has_no_problems(disk):
         ({"disk": {"name": "/dev/sda"}}, "write a name of a whole disk that stays the same"),
         ({"disk": {"name": "/dev/disk/by-id/ata-1-part2"}}, "a name of a whole disk"),
         ({"disk": {"name": "/dev/disk/by-id/a'$(reboot)"}}, "a name of a whole disk"),
-        ({"disk": {"min_gb": 200}}, "one bound of the size alone"),
+        ({"disk": {"min_gb": 200}}, "only one bound of the size"),
         ({"disk": {"min_gb": "200; reboot", "max_gb": 300}}, "write a whole number of GB"),
         ({"disk": {"min_gb": 600, "max_gb": 200}}, "at least 600 and at most 200 GB"),
     ],
@@ -108,7 +111,7 @@ def test_who_is_to_be_installed_again_must_be_there():
         (([7, "a"], "", []), "netboot_range is [7, 'a']"),
         (
             ([], "10.0.0.1", []),
-            "netboot_gateway is 10.0.0.1, which is no address of 192.168.1.0/24",
+            "netboot_gateway is 10.0.0.1, which is not an address of 192.168.1.0/24",
         ),
         (([], "router", []), "write the router's address there"),
         (([], "", ["dns.example"]), "netboot_nameservers names dns.example; write IPv4 addresses"),

@@ -222,7 +222,7 @@ def test_in_the_daytime_nothing_is_swept(repository):
     repository.set(begin=f"{begin:%H:%M}", end=f"{end:%H:%M}")
     done = repository.sweep()
     assert done.returncode == 0
-    assert f"it is no night now: nights are from {begin:%H:%M} to {end:%H:%M}" in done.stdout
+    assert f"it is not night now: nights are from {begin:%H:%M} to {end:%H:%M}" in done.stdout
     assert repository.swept() == []
 
 

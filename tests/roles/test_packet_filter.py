@@ -79,7 +79,7 @@ def test_addresses_networks_and_ranges_of_both_families(text: str, first: str, l
     ],
 )
 def test_what_is_no_address_is_refused_with_what_is_one(text: str) -> None:
-    with pytest.raises(packets.HostError, match=r"is no address, .* takes 10\.0\.0\.5"):
+    with pytest.raises(packets.HostError, match=r"is not an address, .* takes 10\.0\.0\.5"):
         packets.bounds(text)
 
 
@@ -110,11 +110,11 @@ def test_who_is_there_is_told_who_would_not_get_in_again() -> None:
     assert out(["10.0.0.1"], "10.0.0.1", "127.0.0.1") == ""
     assert 'add it: rackbench_control: ["10.0.0.3", "10.0.0.1"]' in out(["10.0.0.3"])
     said = out(["10.0.0.1"], "10.0.0.7", "10.0.0.8", "10.0.0.7")
-    assert "there are SSH sessions from 10.0.0.7, 10.0.0.8" in said
+    assert "SSH sessions from 10.0.0.7, 10.0.0.8 are open" in said
     assert 'add them: rackbench_control: ["10.0.0.1", "10.0.0.7", "10.0.0.8"]' in said
     assert "temporary" not in said
     assert out(["10.0.0.0/24"], "10.0.0.7") == ""
-    assert "to port 22, and packet_filter_ssh_ports (2222) would shut it" in out([], ports=[2222])
+    assert "to port 22, and packet_filter_ssh_ports (2222) would close it" in out([], ports=[2222])
     assert out(["10.0.0.3"], here=None) == ""
 
 
@@ -402,7 +402,7 @@ def test_nothing_is_done_where_kernel_and_files_are_as_asked(node: Node) -> None
 def test_a_name_where_an_address_should_be_is_refused_before_anything_is_loaded(
     node: Node, given: dict[str, Any]
 ) -> None:
-    with pytest.raises(packets.HostError, match="'rack01' is no address"):
+    with pytest.raises(packets.HostError, match="'rack01' is not an address"):
         node.filter(**given).tried()
     assert node.steps == []
 

@@ -269,7 +269,7 @@ def test_a_connection_older_than_the_filter_stays_and_a_new_one_is_refused(lab: 
 def test_an_address_that_is_none_is_refused(lab: Lab) -> None:
     code, answer = role(lab, ssh_from=["10.0.0.0/8/8"])
     assert code == 2
-    assert "is no address, network or range" in answer["msg"]
+    assert "is not an address, network or range" in answer["msg"]
 
 
 def test_the_filter_is_there_before_the_network(lab: Lab) -> None:

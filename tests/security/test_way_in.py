@@ -176,11 +176,11 @@ def test_who_is_there_from_elsewhere_is_not_shut_out_unasked(lab: Lab, as_before
         with session:
             code, answer = packet_filter(lab, NODE)
             assert code == 2
-            assert f"there are SSH sessions from {address}" in answer["msg"]
+            assert f"SSH sessions from {address} are open" in answer["msg"]
             assert f'"{address}"]' in answer["msg"]
             code, answer = packet_filter(lab, NODE, shut_out=True)
             assert (code, answer["changed"]) == (0, True)
-            assert f"there are SSH sessions from {address}" in answer["notes"][0]
+            assert f"SSH sessions from {address} are open" in answer["notes"][0]
     finally:
         packet_filter(lab, NODE, shut_out=True)
 

@@ -125,11 +125,11 @@ def installed() -> tuple[Daemon | None, bool]:
 def refusal(server: str) -> str:
     """Return why a server is of no use to this node; empty when it gives the time."""
     if not re.fullmatch(r"[A-Za-z0-9.:_-]+", server):
-        return f"{server!r} is no name and no address"
+        return f"{server!r} is neither a name nor an address"
     try:
         places = socket.getaddrinfo(server, NTP_PORT, type=socket.SOCK_DGRAM)
     except OSError as error:
-        return f"{server} is not known here ({error.strerror})"
+        return f"{server} cannot be resolved here ({error.strerror})"
     for family, kind, protocol, _, place in places[:1] * ASKED_TIMES:
         with socket.socket(family, kind, protocol) as asked:
             asked.settimeout(ANSWER_S)
@@ -206,8 +206,8 @@ def main() -> None:
         refusals = [why for why in map(refusal, servers) if why]
         if servers and len(refusals) == len(servers):
             module.fail_json(
-                msg=f"no server of baseline_time_servers is of use: {'; '.join(refusals)}. Correct"
-                " it, or see that the server runs and that nothing between shuts UDP port 123"
+                msg=f"no server of baseline_time_servers is usable: {'; '.join(refusals)}. Correct"
+                " it, or check that the server runs and that no firewall blocks UDP port 123"
             )
         for why in refusals:
             module.warn(f"baseline_time_servers: {why}")
@@ -215,7 +215,7 @@ def main() -> None:
     if daemon is None:
         if module.check_mode:
             module.exit_json(changed=True, daemon="")
-        module.fail_json(msg="nothing keeps time here, although systemd-timesyncd was installed")
+        module.fail_json(msg="no time service runs here, although systemd-timesyncd was installed")
         return
     try:
         differs = configure(Path("/"), daemon, servers, check=module.check_mode)

@@ -198,7 +198,7 @@ def main() -> None:
     except OSError as error:
         module.fail_json(msg=str(error))
     if module.params["state"] == "reset" and left:
-        module.fail_json(msg="Not all was put back; what was found stays recorded", left=left)
+        module.fail_json(msg="Some settings were not restored; their record is kept", left=left)
     for name, reason in left.items():
         module.warn(f"{name} is left as it is: {reason}")
     module.exit_json(changed=bool(settings), settings=settings, left=left)

@@ -461,7 +461,7 @@ class Handler(BaseHTTPRequestHandler):
         ):
             self._send(404, {"error": f"no service {name!r} here; ask for one that GET / names"})
         elif not self.judging.acquire(blocking=False):
-            self._send(409, {"error": "another service is being looked at; ask again later"})
+            self._send(409, {"error": "another service is being examined; ask again later"})
         else:
             self._send(202, {"looked_at": name})
             try:

@@ -112,7 +112,7 @@ def start(machine: Mapping[str, Any], within_s: float = POWER_S) -> str:
         said = [run(command, within_s) for command in step]
         if all(said):
             return (
-                f"{step[-1]['name']} {said[-1]}; correct netboot_power, or leave it out and "
+                f"{step[-1]['name']} {said[-1]}; correct netboot_power, or omit it and "
                 "switch the machine on by hand"
             )
     return ""

@@ -123,8 +123,8 @@ def network_problems(
         )
     if gateway and (_address(gateway) is None or _address(gateway) not in inside):
         problems.append(
-            f"netboot_gateway is {gateway}, which is no address of {network}; write the router's "
-            'address there, or "" for machines without one'
+            f"netboot_gateway is {gateway}, which is not an address of {network}; write the "
+            'router\'s address there, or "" for machines without one'
         )
     problems += [
         f"netboot_nameservers names {server}; write IPv4 addresses"
@@ -182,7 +182,7 @@ def machine_problems(
 
 def _of(machine: Machine, network: str, own: str) -> Iterable[str]:
     if not _NAME.fullmatch(machine["name"]):
-        yield "is no host name; use small letters, digits and dashes"
+        yield "is not a host name; use small letters, digits and dashes"
     if not _MAC.fullmatch(machine["mac"]):
         yield (
             f"netboot_mac is {machine['mac']!r}; write six pairs of hexadecimal digits with "
@@ -206,7 +206,7 @@ def _of_address(address: str, network: str, own: str) -> Iterable[str]:
         inside = False
     if not inside or address == own:
         yield (
-            f"its address {address} is none for a machine on {network}, the network of "
+            f"its address {address} cannot be that of a machine on {network}, the network of "
             "netboot_interface; correct ansible_host or netboot_address"
         )
 
@@ -231,7 +231,7 @@ def _of_disk(disk: Any) -> Iterable[str]:
             yield f"netboot_disk.{key} is {size}; write a whole number of GB (10^9 bytes)"
             return
     if name is None and (low is None or high is None):
-        yield "netboot_disk has one bound of the size alone; give min_gb and max_gb"
+        yield "netboot_disk has only one bound of the size; give min_gb and max_gb"
     elif low is not None and high is not None and low > high:
         yield f"netboot_disk wants at least {low} and at most {high} GB; correct one of them"
 

@@ -138,7 +138,7 @@ def sweep(directory: Path) -> int:
         begin, end = settings["begin"], settings["end"]
         night = night_of(begin, end, settings["days"], time.time())
         if night is None:
-            print(f"it is no night now: nights are from {begin} to {end}; nothing is swept")
+            print(f"it is not night now: nights are from {begin} to {end}; nothing is swept")
             return 0
         failed = [f"{run}: {reason}" for run, reason in failures(settings, directory, night)]
     if failed:

@@ -123,7 +123,7 @@ def bounds(text: str) -> tuple[ipaddress._BaseAddress, ipaddress._BaseAddress]:
         wrong = str(error)
     if wrong:
         raise HostError(
-            f"{text!r} is no address, network or range ({wrong}); correct the inventory, which "
+            f"{text!r} is not an address, network or range ({wrong}); correct the inventory, which "
             "takes 10.0.0.5, 10.0.0.0/24, 10.0.0.5-10.0.0.9 and IPv6 alike, and no names"
         )
     nobody = low.is_unspecified or low.is_loopback or str(low) == "255.255.255.255"
@@ -159,7 +159,7 @@ def shut_out(
     if here and here.port not in ports:
         found.append(
             f"you come from {here.peer} to port {here.port}, and packet_filter_ssh_ports "
-            f"({', '.join(map(str, ports))}) would shut it; add it there"
+            f"({', '.join(map(str, ports))}) would close it; add it there"
         )
     if here and named and not holds(named, here.peer):
         found.append(
@@ -175,8 +175,8 @@ def shut_out(
     )
     if away:
         found.append(
-            f"there are SSH sessions from {', '.join(away)}, which rackbench_control does not "
-            f"name and would not let in again; add them: {control_line(named, away)}"
+            f"SSH sessions from {', '.join(away)} are open, but rackbench_control does not name "
+            f"them, so they would be locked out; add them: {control_line(named, away)}"
         )
     return found
 

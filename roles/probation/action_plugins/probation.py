@@ -65,7 +65,7 @@ class ActionModule(ActionBase):
         given = str(self._task.args.get("seconds", 30))
         if not given.isdecimal() or not 1 <= int(given) <= 3600:
             raise AnsibleActionFail(
-                f"{given!r} is no time for a new connection; give 1 to 3600 seconds"
+                f"{given!r} is not a time for a new connection; give 1 to 3600 seconds"
             )
         return int(given)
 

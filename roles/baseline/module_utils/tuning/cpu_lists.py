@@ -17,7 +17,7 @@ def numbers(text: str) -> set[int]:
     Raises ValueError for others.
     """
     if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", text):
-        raise ValueError(f"{text!r} is no list such as 0-3,8")
+        raise ValueError(f"{text!r} is not a list such as 0-3,8")
     found: set[int] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")
@@ -57,7 +57,7 @@ def refusals(root: Path, params: dict[str, Any]) -> list[str]:
         *absent(root, "jvm_numa", params["service_numa"], f"{NUMA}/online", "the NUMA nodes"),
     ]
     if params["max_cstate_us"] is not None and params["max_cstate_us"] < 0:
-        found.append("max_cstate_us: a time is not negative")
+        found.append("max_cstate_us is negative; give microseconds, at least 0")
     return found
 
 
