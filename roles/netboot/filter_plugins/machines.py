@@ -124,7 +124,8 @@ def network_problems(
     if gateway and (_address(gateway) is None or _address(gateway) not in inside):
         problems.append(
             f"netboot_gateway is {gateway}, which is not an address of {network}; write the "
-            'router\'s address there, or "" for machines without one'
+            "router's address there, "
+            'or "" for machines without one'
         )
     problems += [
         f"netboot_nameservers names {server}; write IPv4 addresses"

@@ -242,7 +242,7 @@ def test_a_file_that_is_not_the_sealed_one_is_a_gap(busy_run):
 @pytest.mark.parametrize(
     ("row", "why"),
     [
-        ((1.0, "client", "", {"cpu_cores": -1}), "an amount below 0"),
+        ((1.0, "client", "", {"cpu_cores": -1}), "a negative or infinite amount"),
         ((0.0, "client", "", {}), "two samples of client at the same time"),
         ((4e8, "client", "", {}), "a time that is longer than a year"),
         ((1.0, "client", "", {"cpu_cores": "x"}), "a row that cannot be read"),

@@ -72,9 +72,9 @@ def test_ctrl_c_or_ctrl_d_at_a_question_leaves_nothing(
         ("../kit", "exists already"),
         ("inside", "outside it"),
         ("../Bad_Name", "cannot name a lab"),
-        ("../mylab --client a;b", "neither an address nor a name"),
+        ("../mylab --client a;b", "neither an address nor the name"),
         ("../mylab --client a --worker b --worker b", "named twice"),
-        ("../mylab --checkout ..", "no clone of rackbench"),
+        ("../mylab --checkout ..", "not a clone of rackbench"),
     ],
 )
 def test_what_cannot_be_made_is_one_message_and_leaves_nothing(

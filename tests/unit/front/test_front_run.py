@@ -19,7 +19,7 @@ from collect.front.sweeping import Sweeping
         ("run soort", "no study 'soort'"),
         ("run sort --profile nowhere", "no profile 'nowhere'"),
         ("run sort --profile paper", "3 workers"),
-        ("run sort.yml", "no name of a study"),
+        ("run sort.yml", "not the name of a study"),
         ("run sort --profile sample --run a/b", "not a valid name"),
         ("run sort --profile sample --fit --without client1", "cannot skip client1"),
         ("night soort", "no study 'soort'"),

@@ -113,7 +113,7 @@ def test_a_trial_that_was_put_off_is_accounted_for(run_of):
     [
         (lambda d: (d / "trial.json").unlink(), "has no trial.json, so it is not sealed"),
         (lambda d: edit_json(d / "trial.json", schema=3), "this version reads schema 1 to 2"),
-        (lambda d: edit_json(d / "trial.json", calls_rows=7), "with 7 calls, the plan says"),
+        (lambda d: edit_json(d / "trial.json", calls_rows=7), "with 7 calls, but the plan says"),
         (lambda d: edit_json(d / "trial.json", calls_sha256="0" * 64), "changed after sealing"),
         (lambda d: edit_json(d / "trial.json", position=99), "position is 99 in trial.json"),
         (lambda d: reseal(d, lambda text: text.replace("\n3,", "\n4,", 1)), "in seq"),

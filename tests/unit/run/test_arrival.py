@@ -79,7 +79,7 @@ def test_a_profile_may_close_the_loop():
         ),
         (
             {"factors": {**LOAD["factors"], "rate": [1]}},
-            "which make the factor rate, but there is one; write `rate: rate`",
+            "which make the factor rate, but the study has that factor already; write `rate: rate`",
         ),
         (
             {"factors": {**LOAD["factors"], "rate": [10, "many"]}, "arrival": {"rate": "rate"}},
@@ -95,7 +95,7 @@ def test_a_profile_may_close_the_loop():
         ),
         (
             {"arrival": None},
-            "capacity needs calls that come at a rate, but the profile paper has no",
+            "capacity needs an open loop, but the profile paper has no arrival",
         ),
         ({"capacity": {"achieved": 0.9}}, "p99_ms is missing in capacity"),
         ({"capacity": {"p99_ms": 0}}, "capacity.p99_ms: 0 is less than or equal to"),

@@ -105,7 +105,7 @@ def test_a_trial_with_calls_to_spare_is_refused_too(run_of):
     run = run_of(until=0)
     planned = run.plan[0]
     directory = seal(run.trials_directory, planned, [1.0] * (planned.calls + 1))
-    with pytest.raises(TrialError, match="14 calls, the plan says 13"):
+    with pytest.raises(TrialError, match="14 calls, but the plan says 13"):
         verify_trial(directory, planned)
 
 
