@@ -19,19 +19,15 @@ def add(commands: Commands) -> None:
         """\
 Analysis of variance of any CSV with one observation per line: one factor, or two
 with replication and their interaction. Share is the part of the total sum of
-squares that a source explains.
-
-With --block, the differences between blocks are removed from the error term. With
---whole-plot, a factor is tested against the variance between whole plots. Use it for
-a factor that was set once for all observations of its level in a block, such as a
-setting of the nodes. The output then names the error term of each stratum and lists
-the differences between levels with their intervals. Such a factor needs at least
-3 blocks for a verdict.
-
-Sums of squares are of type II: where cells have unequal numbers of observations, the
-shares need not add up to 100 %. Blanks around names and levels are ignored. If a
-column has the name of another row of the table, that row gets the suffix
-(no column), as in Within (no column).
+squares that a source explains. With --block, the differences between blocks are
+removed from the error term. With --whole-plot, a factor is tested against the
+variance between whole plots. Use it for a factor that was set once for all
+observations of its level in a block, such as a setting of the nodes. The output then
+names the error term of each stratum and lists the differences between levels with
+their intervals. Such a factor needs at least 3 blocks for a verdict. Sums of squares
+are of type II: where cells have unequal numbers of observations, the shares need not
+add up to 100 %. Blanks around names and levels are ignored. If a column has the name
+of another row of the table, that row gets the suffix (no column).
 
 examples:
   collect anova times.csv --response time_ms --factor protocol

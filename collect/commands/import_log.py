@@ -19,18 +19,14 @@ def add(commands: Commands) -> None:
         """\
 Make a run from the log of another tool, so that report, compare, check and export
 can read it. jtl is JMeter's CSV log: each file is a block (a replicate), and each
-label in it is a trial.
-
-A label such as `transport=soap servers=3` names the levels of its cell, as
-`collect export --format jtl` writes it. Any other label is a level of the factor
-`label`. If there is only one label, --factor can name the cell instead.
---plain-labels keeps every label as it is.
-
-Each row must be one sample. Any character that is not a letter may separate columns.
-The engines of a distributed test are distinguished by Hostname and by the prefix of
-the thread name. timeStamp is read as the start of a call, as JMeter writes it by
-default. If a log cannot be used, the message names the file and the line, and no run
-is made.
+label in it is a trial. A label such as `transport=soap servers=3` names the levels of
+its cell, as `collect export --format jtl` writes it. Any other label is a level of
+the factor `label`. If there is only one label, --factor can name the cell instead.
+--plain-labels keeps every label as it is. Each row must be one sample. Any character
+that is not a letter may separate columns. The engines of a distributed test are
+distinguished by Hostname and by the prefix of the thread name. timeStamp is read as
+the start of a call, as JMeter writes it by default. If a log cannot be used, the
+message names the file and the line, and no run is made.
 
 examples:
   collect import jtl monday.jtl tuesday.jtl --run jmeter

@@ -20,11 +20,10 @@ Plan a night from a pilot run. The command prints the variance between blocks, f
 and calls, and the cost of each in seconds. It then prints how many blocks reach the
 half width in every cell, and how long they take, with the present number of calls
 and with the best one. For --hours it prints the best plan and its smallest detectable
-difference. These estimates hold in 80 % of nights.
-
-A pilot needs at least 2 blocks, better 5. For a run with several node settings, the
-command also prints the variance between whole plots, the cost of changing settings,
-and the blocks that each such factor needs.
+difference. These estimates hold in 80 % of nights. A pilot needs at least 2 blocks,
+better 5. For a run with several node settings, the command also prints the variance
+between whole plots, the cost of changing settings, and the blocks that each such
+factor needs.
 
 examples:
   collect power pilot
