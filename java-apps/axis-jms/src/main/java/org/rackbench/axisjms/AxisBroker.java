@@ -13,7 +13,7 @@ import org.rackbench.workloads.program.BrokerAccount;
 /** The broker as Axis's JMS transport (javax.jms) uses it. */
 public record AxisBroker(BrokerAccount account) {
 
-  /** Opens a connection without Axis, not started yet. */
+  /** Opens a connection without Axis and does not start it. */
   public Connection connect() throws JMSException, NamingException, IOException {
     String password = account.password();
     return account
@@ -29,7 +29,7 @@ public record AxisBroker(BrokerAccount account) {
   }
 
   /**
-   * Returns what Axis needs to know of its connections.
+   * Returns the settings of Axis's connections.
    *
    * @param sessions number of sessions to send with, each for one message at a time
    * @param timeoutMillis longest time in milliseconds that Axis waits for one of them

@@ -3,14 +3,14 @@ package org.rackbench.axisjms;
 import org.apache.axis.client.Service;
 import org.apache.axis.configuration.FileProvider;
 
-/** Axis as a client over JMS, unchanged but for counting the bytes of answers. */
+/** Axis as a client over JMS; the only change is that the bytes of answers are counted. */
 public final class AxisJmsClient {
 
   private AxisJmsClient() {}
 
   /**
-   * Returns a service of Axis. It must not be shared between threads: Axis 1.4 then throws
-   * ConcurrentModificationException at times.
+   * Returns a service of Axis. It must not be shared between threads, or Axis 1.4 sometimes throws
+   * ConcurrentModificationException.
    */
   public static Service service() {
     return new Service(

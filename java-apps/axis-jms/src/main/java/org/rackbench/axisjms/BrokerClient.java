@@ -9,8 +9,8 @@ import javax.naming.NamingException;
 import org.rackbench.workloads.program.BrokerAccount;
 
 /**
- * What a client needs to connect and to send: found once, before timing. A lookup by name makes the
- * file store parse its whole file.
+ * The administered objects that a client connects and sends with. They are looked up once, before
+ * timing, because each lookup makes the file store parse its whole file.
  */
 public record BrokerClient(
     QueueConnectionFactory factory, Queue queue, String username, String password) {
@@ -29,7 +29,7 @@ public record BrokerClient(
         account.password());
   }
 
-  /** Returns the same with connections that tell the steps of each exchange. */
+  /** Returns the same with connections that report the steps of each exchange. */
   public BrokerClient observed(Consumer<Step> steps) {
     return new BrokerClient(new ObservedFactory(steps).over(factory), queue, username, password);
   }

@@ -7,14 +7,15 @@ import java.lang.reflect.Proxy;
 import java.util.function.UnaryOperator;
 
 /**
- * Changes what an object of the broker's client makes. Axis makes its sessions, senders and
- * receivers in private methods, so they are changed where the broker's client gives them out.
+ * Changes the objects that an object of the broker's client creates. Axis creates its sessions,
+ * senders and receivers in private methods, so this class changes them where the broker's client
+ * returns them.
  */
 final class Changed {
 
   private Changed() {}
 
-  /** Returns {@code target} with everything that it makes of type {@code M} changed. */
+  /** Returns {@code target}, with a change to each object of type {@code M} that it creates. */
   static <T, M> T over(Class<T> type, T target, Class<M> made, UnaryOperator<M> change) {
     return proxy(
         type,
@@ -29,7 +30,7 @@ final class Changed {
         Proxy.newProxyInstance(Changed.class.getClassLoader(), new Class<?>[] {type}, handler));
   }
 
-  /** Calls a method; throws what it throws. */
+  /** Calls a method and passes on its exceptions. */
   static Object call(Object target, Method method, Object[] arguments) throws Throwable {
     try {
       return method.invoke(target, arguments);

@@ -7,8 +7,8 @@ import org.apache.axis.transport.jms.JMSConstants;
 import org.apache.axis.transport.jms.QueueConnector;
 
 /**
- * One connection of Axis's JMS client, with one session. Axis would open a lost one again while a
- * call waits for it, and would leave closing to a thread of its own; this one does neither.
+ * One connection of Axis's JMS client, with one session. Axis would reopen a lost connection while
+ * a call waits for it, and would close it in a thread of its own. This connector does neither.
  */
 final class ClientConnector extends QueueConnector {
 
@@ -47,8 +47,8 @@ final class ClientConnector extends QueueConnector {
   }
 
   /**
-   * Starts a connection before Axis's thread makes the session. Axis would start it meanwhile, and
-   * OpenMQ's client may then miss the session: it never delivers an answer. See
+   * Starts a connection before Axis's thread creates the session. Axis would start both at the same
+   * time. OpenMQ's client may then miss the session and never deliver an answer. See
    * docs/explain/upstream.md.
    */
   private static void start(Connection connection) throws JMSException {
@@ -68,7 +68,7 @@ final class ClientConnector extends QueueConnector {
     return adapter.isLost();
   }
 
-  /** Closes the connection and then ends Axis's thread, which finds it closed. */
+  /** Closes the connection first, so that Axis's thread finds it closed, and ends the thread. */
   void close() {
     try {
       connection.close();

@@ -8,8 +8,9 @@ import org.apache.axis.components.jms.JMSVendorAdapter;
 import org.apache.axis.transport.jms.JMSURLHelper;
 
 /**
- * Tells Axis that no error of a connection can be recovered from: it would send a request again
- * within the call, which then were one slow call instead of one error. It finds nothing by name.
+ * Reports every error of a connection to Axis as permanent. Otherwise Axis would send a request
+ * again within the call, which would count as one slow call instead of one error. The adapter looks
+ * up no names.
  */
 @SuppressWarnings("rawtypes") // as in Axis
 final class NoRetryAdapter extends JMSVendorAdapter {

@@ -6,19 +6,19 @@ import javax.jms.QueueConnectionFactory;
 import javax.jms.QueueReceiver;
 import javax.jms.QueueSession;
 
-/** Makes visible when Axis sends, waits and reads. */
+/** Reports when Axis sends, waits and reads. */
 final class ObservedFactory {
 
   private final Consumer<Step> steps;
 
   /**
-   * @param steps is told each step by the thread that goes to make it
+   * @param steps receives each step, in the thread that is about to make it
    */
   ObservedFactory(Consumer<Step> steps) {
     this.steps = steps;
   }
 
-  /** Returns a factory like {@code factory} whose receivers tell the steps. */
+  /** Returns a factory like {@code factory} whose receivers report the steps. */
   QueueConnectionFactory over(QueueConnectionFactory factory) {
     return Changed.over(QueueConnectionFactory.class, factory, QueueConnection.class, this::over);
   }
@@ -32,7 +32,7 @@ final class ObservedFactory {
   }
 
   private QueueReceiver over(QueueReceiver receiver) {
-    steps.accept(Step.SEND); // with the receiver made, Axis sends
+    steps.accept(Step.SEND); // Axis sends once it has the receiver
     return new ObservedReceiver(receiver, steps);
   }
 }

@@ -7,7 +7,7 @@ import javax.jms.MessageListener;
 import javax.jms.Queue;
 import javax.jms.QueueReceiver;
 
-/** A receiver of one answer that tells when it waits, has the answer and is closed. */
+/** A receiver of one answer that reports when it waits, has the answer and is closed. */
 final class ObservedReceiver implements QueueReceiver {
 
   private final QueueReceiver receiver;

@@ -16,12 +16,12 @@ public final class QueueSender extends JMSSender {
     super.invoke(context);
     if (context.getProperty(QueueTransport.ANSWER_BYTES) instanceof QueueTransport transport
         && context.getResponseMessage() != null) {
-      // an array's length: the answer is not parsed yet
+      // only the length of an array: the answer is not parsed yet
       transport.answered(context.getResponseMessage().getContentLength());
     }
   }
 
-  /** Axis calls this between writing the envelope and anything else. */
+  /** Axis calls this right after it has written the envelope. */
   @Override
   protected HashMap createApplicationProperties(MessageContext context) {
     if (context.getProperty(QueueTransport.ANSWER_BYTES) instanceof QueueTransport transport) {

@@ -13,7 +13,7 @@ import org.apache.axis.transport.jms.JMSConstants;
 
 /**
  * Gives Axis's JMS sender the connection of one thread. Axis's own JMSTransport shares connections
- * between all threads and never closes one, so that the levels of the study would be alike.
+ * between all threads and never closes one, so the levels of {@code pooled} would not differ.
  */
 public final class QueueTransport extends Transport implements AutoCloseable {
 
@@ -29,8 +29,8 @@ public final class QueueTransport extends Transport implements AutoCloseable {
 
   /**
    * @param deliveryMode of {@link javax.jms.DeliveryMode}
-   * @param timeoutMillis milliseconds after which Axis gives a call up
-   * @param steps is told each step of an exchange by the thread that goes to make it
+   * @param timeoutMillis milliseconds after which Axis gives up a call
+   * @param steps receives each step of an exchange, in the thread that is about to make it
    */
   public QueueTransport(
       BrokerClient broker, int deliveryMode, long timeoutMillis, Consumer<Step> steps) {
@@ -45,7 +45,7 @@ public final class QueueTransport extends Transport implements AutoCloseable {
     return connector != null;
   }
 
-  /** Returns whether the connection is open no more though nobody has closed it. */
+  /** Returns whether the connection is lost: it is no longer open, and nobody has closed it. */
   public boolean isLost() {
     return connector != null && connector.isLost();
   }
@@ -68,15 +68,15 @@ public final class QueueTransport extends Transport implements AutoCloseable {
     }
     context.setProperty(JMSConstants.CONNECTOR, connector);
     context.setProperty(JMSConstants.DESTINATION, broker.queue());
-    // none, but Axis puts the next ones into what it finds here
+    // empty, but Axis needs a map to put the next ones into
     context.setProperty(JMSConstants.JMS_APPLICATION_MSG_PROPS, new HashMap<>());
     context.setProperty(JMSConstants.DELIVERY_MODE, deliveryMode);
-    // No time to live: it would begin by this host's clock and end by the broker's.
+    // No time to live: the client's clock would start it and the broker's clock would end it.
     context.setProperty(JMSConstants.TIME_TO_LIVE, 0L);
     context.setProperty(ANSWER_BYTES, this);
   }
 
-  /** Tells that the envelope of the request is written. */
+  /** Reports that the envelope of the request is written. */
   void written() {
     steps.accept(Step.ADMINISTER);
   }
@@ -90,7 +90,7 @@ public final class QueueTransport extends Transport implements AutoCloseable {
     return answerBytes;
   }
 
-  /** Closes the connection, and returns when it is closed. */
+  /** Closes the connection and waits until it is closed. */
   @Override
   public void close() {
     if (connector != null) {

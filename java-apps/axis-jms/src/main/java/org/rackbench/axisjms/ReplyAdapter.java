@@ -12,15 +12,15 @@ import org.apache.axis.components.jms.JMSVendorAdapter;
 import org.apache.axis.components.jms.JNDIVendorAdapter;
 
 /**
- * Lets Axis's listener forget the queues that it has replied to. Axis's clients make a queue for
- * the answer of each call, and its listener sends to all of them with one sender for each session.
- * OpenMQ keeps what such a sender knows of each queue for as long as the sender is there, in the
- * listener and in the broker, there about 0.6 kB. Here each reply has a sender of its own.
+ * Gives each reply a sender of its own, so that Axis's listener forgets the queues that it has
+ * replied to. Axis's clients create a queue for the answer of each call, and its listener sends to
+ * all of them with one sender for each session. OpenMQ keeps the state of each queue for the
+ * lifetime of such a sender, in the listener and in the broker: about 0.6 kB a queue in the broker.
  */
 @SuppressWarnings({"rawtypes", "unchecked"}) // as in Axis
 public final class ReplyAdapter extends JNDIVendorAdapter {
 
-  /** Lets all listeners of this JVM use it; Axis makes it by its class's name. */
+  /** Makes all listeners of this JVM use this adapter; Axis creates it by the name of its class. */
   public static void install() {
     System.setProperty(JMSVendorAdapter.class.getName(), ReplyAdapter.class.getName());
   }
@@ -30,7 +30,7 @@ public final class ReplyAdapter extends JNDIVendorAdapter {
     return over(super.getQueueConnectionFactory(properties));
   }
 
-  /** Returns a factory like {@code factory} whose senders keep nothing of a queue. */
+  /** Returns a factory like {@code factory} whose senders keep no state of a queue. */
   static QueueConnectionFactory over(QueueConnectionFactory factory) {
     return Changed.over(
         QueueConnectionFactory.class, factory, QueueConnection.class, ReplyAdapter::over);

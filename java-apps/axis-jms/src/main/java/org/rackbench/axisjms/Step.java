@@ -1,6 +1,6 @@
 package org.rackbench.axisjms;
 
-/** What Axis does next in an exchange over JMS. Before the first of them it writes the envelope. */
+/** The next step of Axis in an exchange over JMS. Before the first step it writes the envelope. */
 public enum Step {
   /** Makes the temporary queue for the answer and its receiver, or removes them. */
   ADMINISTER,

@@ -10,8 +10,8 @@ import org.apache.axis.AxisFault;
 import org.apache.axis.session.Session;
 
 /**
- * The directories for attachments of one engine. Requests take turns with them: to make one takes
- * as long as many a small request, and only requests with attachments would pay for it.
+ * The directories for attachments of one engine, which requests reuse. Creating one takes as long
+ * as some small requests take, and only requests with attachments would bear that cost.
  */
 final class AttachmentDirectories {
 
@@ -20,7 +20,7 @@ final class AttachmentDirectories {
   private final Deque<Path> free = new ArrayDeque<>();
   private int taken;
 
-  /** Returns those of an engine, which all its services share. */
+  /** Returns the directories of an engine, which all its services share. */
   static AttachmentDirectories of(AxisEngine engine) {
     String name = AttachmentDirectories.class.getName();
     Session session = engine.getApplicationSession();
@@ -33,9 +33,9 @@ final class AttachmentDirectories {
   }
 
   /**
-   * Takes a directory until it is closed.
+   * Reserves a directory until it is closed.
    *
-   * @param base directory in which it is made
+   * @param base directory in which it is created
    * @throws AxisFault when {@link #MAXIMUM} are taken
    */
   synchronized AttachmentDirectory take(Path base) throws IOException {

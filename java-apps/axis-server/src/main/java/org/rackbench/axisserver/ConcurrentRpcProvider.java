@@ -18,8 +18,9 @@ import org.apache.axis.providers.java.RPCProvider;
 
 /**
  * Axis's RPC provider for a JDK after 7. Axis 1.4 sorts one shared list of operations in every
- * request ({@code JavaServiceDesc.getOperationsByQName}); since Java 8 two requests at once make
- * {@code ArrayList.sort} throw ConcurrentModificationException. Here each request sorts a copy.
+ * request ({@code JavaServiceDesc.getOperationsByQName}); since Java 8 two concurrent requests make
+ * {@code ArrayList.sort} throw ConcurrentModificationException. With this provider each request
+ * sorts a copy.
  */
 public final class ConcurrentRpcProvider extends RPCProvider {
 
@@ -83,7 +84,7 @@ public final class ConcurrentRpcProvider extends RPCProvider {
     }
   }
 
-  /** A HashMap, since Axis's field is one. */
+  /** A HashMap, because Axis's field has that type. */
   private static final class CopyingMap extends HashMap<Object, Object> {
 
     private static final long serialVersionUID = 1;

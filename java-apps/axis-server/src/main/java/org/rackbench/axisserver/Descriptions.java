@@ -7,15 +7,15 @@ import org.apache.axis.MessageContext;
 import org.apache.axis.description.ServiceDesc;
 import org.apache.axis.server.AxisServer;
 
-/** What Axis knows of the classes of the services. */
+/** Axis's descriptions of the service classes. */
 public final class Descriptions {
 
   private Descriptions() {}
 
   /**
-   * Describes every service before the first request. Axis itself does so in the first request and
-   * marks a description as initialised when it has only begun: a second request at the same time
-   * gets half of it, or a ConcurrentModificationException.
+   * Describes every service before the first request. Axis itself does so during the first request
+   * and marks a description as initialised before it is complete. A concurrent second request then
+   * gets half a description, or a ConcurrentModificationException.
    */
   public static void complete(AxisServer engine) throws AxisFault {
     MessageContext context = new MessageContext(engine);

@@ -12,9 +12,9 @@ import org.xml.sax.SAXParseException;
 import org.xml.sax.helpers.DefaultHandler;
 
 /**
- * A filter between the parser and Axis. It refuses envelopes that would cost Axis far more than
- * they cost to send. A small envelope can make Axis 1.4 fill any heap: by the position of one
- * element in an array, by arrays whose declared length it believes, or by one long row that many
+ * A filter between the parser and Axis. It refuses envelopes that cost Axis far more than they cost
+ * the sender. A small envelope can make Axis 1.4 fill any heap: by the position of one element in
+ * an array, by the declared length of an array, which Axis trusts, or by one long row that many
  * others refer to. The time for nesting and for namespace declarations grows with the square of
  * their number.
  */
@@ -82,7 +82,7 @@ final class EnvelopeGuard extends DefaultHandler {
           promise(value.substring(value.lastIndexOf('[') + 1).replace("]", "").strip());
       case "arraySize" -> promise(value.replace("*", "").strip());
       default -> {
-        // nothing that makes an array
+        // no other attribute creates an array
       }
     }
   }
@@ -94,11 +94,11 @@ final class EnvelopeGuard extends DefaultHandler {
     try {
       promised += Integer.parseUnsignedInt(length);
     } catch (NumberFormatException e) {
-      throw new SAXException("an array of length '%s' is not taken".formatted(shown(length)));
+      throw new SAXException("an array of length '%s' is not accepted".formatted(shown(length)));
     }
     if (promised - elements > MAXIMUM_PROMISED) {
       throw new SAXException(
-          "arrays promise more than %d elements that are not there".formatted(MAXIMUM_PROMISED));
+          "arrays declare more than %d elements that they lack".formatted(MAXIMUM_PROMISED));
     }
   }
 

@@ -9,7 +9,8 @@ import org.xml.sax.SAXNotRecognizedException;
 import org.xml.sax.SAXNotSupportedException;
 
 /**
- * Makes the parsers that Axis reads requests with: they refuse a DOCTYPE and limit everything else.
+ * Creates the parsers that Axis reads requests with. They refuse a DOCTYPE and limit everything
+ * else.
  */
 public final class GuardedParserFactory extends SAXParserFactory {
 
@@ -18,12 +19,12 @@ public final class GuardedParserFactory extends SAXParserFactory {
 
   private final SAXParserFactory jdk = SAXParserFactory.newDefaultInstance();
 
-  /** Makes Axis, which exists once in a class loader, use guarded parsers from now on. */
+  /** Makes Axis use guarded parsers from now on; a class loader has one Axis. */
   public static void install() {
     String before = System.getProperty(PROPERTY);
     XMLUtils.initSAXFactory(GuardedParserFactory.class.getName(), true, false);
     if (before == null) {
-      System.clearProperty(PROPERTY); // Axis sets it for the whole JVM, where nobody has this class
+      System.clearProperty(PROPERTY); // Axis sets it for the whole JVM, where this class is unknown
     }
   }
 

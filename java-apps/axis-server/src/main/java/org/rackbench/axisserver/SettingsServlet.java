@@ -14,8 +14,8 @@ import javax.servlet.http.HttpServletRequest;
 import javax.servlet.http.HttpServletResponse;
 
 /**
- * Tells this node's health service what Tomcat runs with, a line {@code name=value} each: the
- * connector's settings as its MBean has them, times in milliseconds, and the JVM's version and
+ * Reports Tomcat's settings to this node's health service, one {@code name=value} a line: the
+ * connector's settings from its MBean, with times in milliseconds, and the JVM's version and
  * collectors.
  */
 public final class SettingsServlet extends HttpServlet {
@@ -59,7 +59,7 @@ public final class SettingsServlet extends HttpServlet {
         }
       }
     } catch (JMException e) {
-      throw new ServletException("the connector does not tell its settings: " + e, e);
+      throw new ServletException("cannot read the connector's settings: " + e, e);
     }
   }
 }

@@ -3,15 +3,16 @@ package org.rackbench.harness.api;
 /**
  * One client thread's side of a {@link Client}. For every call the harness calls {@code prepare},
  * {@code call} and {@code verify} in this order, all in the thread that made the caller. After a
- * call that threw, {@code verify} is left out and the same caller goes on with the next {@code
- * prepare}, which must mend what the failed call broke, such as a closed connection.
+ * call that threw, the harness skips {@code verify} and continues with the next {@code prepare} of
+ * the same caller. That {@code prepare} must repair the damage of the failed call, such as a closed
+ * connection.
  */
 public interface Caller extends AutoCloseable {
 
   /**
-   * Makes the input of call {@code seq}. Not timed. The number is unique within the trial; the same
-   * measured call has the same number in all trials of a block that have the same threads and most
-   * warm-up calls.
+   * Makes the input of call {@code seq}. Not timed. The number is unique within the trial. The same
+   * measured call has the same number in all trials of a block that have the same number of threads
+   * and the same {@code warmup.most}.
    */
   void prepare(long seq) throws Exception;
 
@@ -28,7 +29,7 @@ public interface Caller extends AutoCloseable {
   Answer verify() throws Exception;
 
   /**
-   * Returns the parts of the last call, after {@link #verify}; null when the client marks none. Not
+   * Returns the parts of the last call, after {@link #verify}; null if the client marks none. Not
    * timed.
    */
   default Parts parts() {

@@ -4,7 +4,7 @@ import java.util.List;
 
 /**
  * The nodes that a client talks to, as {@code lab.json} on the client node names them. A value that
- * is not in that file is an error which ends the trial as {@code failed}.
+ * is missing in that file ends the trial as {@code failed}.
  */
 public interface Lab {
 

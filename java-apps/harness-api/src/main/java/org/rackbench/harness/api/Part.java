@@ -1,11 +1,11 @@
 package org.rackbench.harness.api;
 
 /**
- * A part of the time of a call. Docs/fairness.md says for each client where its parts begin and
- * end.
+ * A part of the time of a call. docs/explain/fairness.md defines for each client where its parts
+ * begin and end.
  */
 public enum Part {
-  /** None of the others, such as opening a connection. It is not logged: it is what is left. */
+  /** The rest, such as opening a connection. It is not logged but calculated from the others. */
   REST,
   /** Makes the bytes of the request. */
   SERIALISE,
@@ -13,6 +13,6 @@ public enum Part {
   SEND,
   /** Waits for the answer, or for the next piece of it. */
   WAIT,
-  /** Makes values of the bytes of the answer. */
+  /** Turns the bytes of the answer into values. */
   PARSE
 }

@@ -1,33 +1,33 @@
 package org.rackbench.harness.api;
 
 /**
- * Into which parts the time of a call goes, for one thread. Its client marks in the call where a
- * part begins; the part before it ends there, so parts never overlap. What is before the first mark
- * or in {@link Part#REST} is in no part. The last mark of a call begins {@code REST}.
+ * Divides the time of a call into parts, for one thread. The client marks in the call where a part
+ * begins; the part before it ends there, so parts never overlap. Time before the first mark or in
+ * {@link Part#REST} belongs to no part. The last mark of a call begins {@code REST}.
  *
- * <p>A mark reads {@code System.nanoTime} once and adds to an array; it makes no object and takes
- * no lock. When the study leaves the parts out, a mark is one comparison.
+ * <p>A mark reads {@code System.nanoTime} once and adds to an array; it creates no object and takes
+ * no lock. If the study omits the parts, a mark is one comparison.
  */
 public final class Parts {
 
-  /** The time of a part that the client cannot tell from others. */
+  /** The time of a part that the client does not measure separately. */
   public static final long UNKNOWN = -1;
 
   private static final int COUNT = Part.values().length;
 
-  private final long[] nanos; // by part; null when they are left out
+  private final long[] nanos; // by part; null if the study omits them
   private int begun; // a bit for each part that has begun in this call
   private int part;
   private long since;
 
   /**
-   * @param isMarked whether marks are kept, or left out
+   * @param isMarked whether marks are kept or ignored
    */
   public Parts(boolean isMarked) {
     nanos = isMarked ? new long[COUNT] : null;
   }
 
-  /** Returns the parts that a trial asks for: constant {@code parts}, false without it. */
+  /** Returns the parts of a trial; they are kept if its constant {@code parts} is true. */
   public static Parts of(Setting setting) {
     return new Parts(setting.flag("parts", false));
   }
@@ -37,7 +37,7 @@ public final class Parts {
     return nanos != null;
   }
 
-  /** Forgets the last call. Belongs in {@link Caller#prepare}. */
+  /** Resets the parts before a call. Belongs in {@link Caller#prepare}. */
   public void reset() {
     if (nanos != null) {
       for (int i = 0; i < COUNT; i++) {
@@ -64,7 +64,7 @@ public final class Parts {
     return since;
   }
 
-  /** Adds the parts of a call, which another thread has made as a part of this call. */
+  /** Adds the parts of a call that another thread has made within this call. */
   public void add(Parts other) {
     if (nanos != null) {
       for (int i = 0; i < COUNT; i++) {
@@ -75,7 +75,7 @@ public final class Parts {
   }
 
   /**
-   * Returns the nanoseconds of a part in the last call, or {@link #UNKNOWN} when it never began.
+   * Returns the nanoseconds of a part in the last call, or {@link #UNKNOWN} if it never began.
    *
    * @param one not {@code REST}
    */

@@ -1,8 +1,9 @@
 package org.rackbench.harness.api;
 
 /**
- * A server that answers that it ran out of memory. Thrown in a {@link Caller}, it ends the trial as
- * {@code oom}, as a lack of memory of the client's own does, with the server in the reason.
+ * A server answered that it ran out of memory. Thrown in a {@link Caller}, this error ends the
+ * trial as {@code oom}, as if the client itself had run out of memory, and the reason names the
+ * server.
  */
 public final class ServerOutOfMemory extends OutOfMemoryError {
 
@@ -14,11 +15,11 @@ public final class ServerOutOfMemory extends OutOfMemoryError {
   }
 
   /**
-   * Returns the error to throw, after it is printed: the line is the last one of the trial's log,
-   * as the JVM is halted.
+   * Prints the error and returns it, to be thrown. The printed line is the last one of the trial's
+   * log, because the JVM is then halted.
    *
    * @param server address of the server, or its URL
-   * @param answer what it said
+   * @param answer its message
    */
   public static ServerOutOfMemory printed(String server, String answer) {
     String line =

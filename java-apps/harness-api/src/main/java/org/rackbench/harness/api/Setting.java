@@ -4,17 +4,17 @@ import java.time.Duration;
 import java.util.Map;
 
 /**
- * Everything a client may know of its trial.
+ * The settings of a trial, as a client sees them.
  *
  * @param id id of the trial
  * @param factors the cell: level by factor
  * @param constants the study's constants
- * @param seed seed of the trial's data; equal for all cells of a block
- * @param drawing how the data of a call are drawn from the seed; a plan names it
+ * @param seed seed of the trial's data, the same for all cells of a block
+ * @param drawing number of the method that draws the data of a call from the seed, from the plan
  * @param threads number of client threads, each with its own caller
- * @param callTimeout longest time a call may take: constant {@code call_timeout_s}, or else a
- *     quarter of the trial's bound
- * @param lab the nodes to talk to
+ * @param callTimeout longest time of a call: constant {@code call_timeout_s}, or else a quarter of
+ *     the trial's bound
+ * @param lab the nodes that the client connects to
  */
 public record Setting(
     String id,
@@ -26,7 +26,7 @@ public record Setting(
     Duration callTimeout,
     Lab lab) {
 
-  /** Returns the whole number called {@code name}: a factor's level or else a constant. */
+  /** Returns the whole number {@code name}: the level of that factor, or else that constant. */
   public int integer(String name) {
     Object value = value(name);
     if (value instanceof Number number && number.doubleValue() == number.intValue()) {
@@ -37,7 +37,7 @@ public record Setting(
             .formatted(name, id, value));
   }
 
-  /** Returns whether {@code name}, a factor or else a constant, is true. */
+  /** Returns the truth value {@code name}: the level of that factor, or else that constant. */
   public boolean flag(String name) {
     if (value(name) instanceof Boolean flag) {
       return flag;
@@ -47,12 +47,12 @@ public record Setting(
             .formatted(name, id, value(name)));
   }
 
-  /** Returns the same, and {@code otherwise} for a study file that does not have it. */
+  /** Returns the same, or {@code otherwise} if the study file does not have it. */
   public boolean flag(String name, boolean otherwise) {
     return factors.containsKey(name) || constants.containsKey(name) ? flag(name) : otherwise;
   }
 
-  /** Returns the word called {@code name}, which must be one of {@code allowed}. */
+  /** Returns the word {@code name}, which must be one of {@code allowed}. */
   public String word(String name, String... allowed) {
     Object value = value(name);
     for (String word : allowed) {
@@ -66,9 +66,9 @@ public record Setting(
   }
 
   /**
-   * Returns whether messages are to be persistent: constant {@code persistence} (none, written,
-   * synced; the last is the broker's matter), or {@code delivery} (persistent, non-persistent) in
-   * studies that do not have it.
+   * Returns whether messages are persistent: constant {@code persistence} (none, written, synced;
+   * the broker alone distinguishes the last two), or {@code delivery} (persistent, non-persistent)
+   * in older studies.
    */
   public boolean isPersistent() {
     return factors.containsKey("persistence") || constants.containsKey("persistence")

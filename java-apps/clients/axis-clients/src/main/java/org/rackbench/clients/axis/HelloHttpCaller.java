@@ -17,8 +17,9 @@ import org.rackbench.harness.api.Parts;
 import org.rackbench.workloads.hello.HelloText;
 
 /**
- * One client thread's requests. Pooled: on one connection, which is open before the first of them.
- * Else each on a connection of its own, whose opening and closing are part of the call.
+ * One client thread's requests. If pooled, they share one connection, which is opened before the
+ * first of them. If not, each has a connection of its own, and the call includes opening and
+ * closing it.
  */
 final class HelloHttpCaller implements Caller {
 
@@ -49,8 +50,8 @@ final class HelloHttpCaller implements Caller {
   }
 
   /**
-   * Returns the length of an envelope with an empty text. It sends such a request, which also tries
-   * the service.
+   * Returns the length in bytes of an envelope with an empty text. It sends such a request, which
+   * also checks the service.
    */
   private long emptyBytes() throws IOException {
     connection.open();
@@ -68,7 +69,7 @@ final class HelloHttpCaller implements Caller {
       parts.begin(Part.REST);
       return said;
     } catch (IOException | RuntimeException e) {
-      connection.close(); // the next prepare opens it again
+      connection.close(); // the next prepare reopens it
       throw e;
     }
   }

@@ -3,7 +3,7 @@ package org.rackbench.clients.axis;
 import java.util.Locale;
 import org.apache.axis.client.Call;
 
-/** The encodings of a matrix: the levels of the study. */
+/** The encodings of a matrix, which are the levels of the study. */
 enum MatrixEncoding {
   XML("Matrix", false, null),
   XML_MULTIREF("MatrixMultiRef", true, null),
@@ -15,7 +15,7 @@ enum MatrixEncoding {
   final String attachment;
 
   /**
-   * @param axisDefaults multi-references and a type with each element
+   * @param axisDefaults whether elements have multi-references and types, as by Axis's defaults
    * @param attachment Axis's name for the format of attachments, or null for none
    */
   MatrixEncoding(String service, boolean axisDefaults, String attachment) {

@@ -30,7 +30,8 @@ public final class MatrixSoap implements Client {
   }
 
   /**
-   * Waits until a server that this trial has brought down is back, so that the next trial finds it.
+   * Waits until a server that this trial has brought down is up again, so that the next trial finds
+   * it.
    */
   @Override
   public void close() throws Exception {

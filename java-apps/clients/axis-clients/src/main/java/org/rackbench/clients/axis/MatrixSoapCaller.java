@@ -26,7 +26,7 @@ import org.rackbench.workloads.matrix.MatrixBytes;
 
 /**
  * One client thread's matrices. The call includes turning the matrix into an attachment and back,
- * but not making it.
+ * but not creating the matrix.
  */
 final class MatrixSoapCaller implements Caller {
 
@@ -127,7 +127,7 @@ final class MatrixSoapCaller implements Caller {
     deleteResponse();
   }
 
-  /** Deletes the received attachment: Axis keeps it in a file, and in one more with each call. */
+  /** Deletes the received attachment: Axis stores each one in a file and keeps it. */
   private void deleteResponse() {
     if (response != null && response.getDataSource() instanceof ManagedMemoryDataSource received) {
       received.delete();

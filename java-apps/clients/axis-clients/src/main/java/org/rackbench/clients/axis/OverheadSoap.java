@@ -6,8 +6,8 @@ import org.rackbench.harness.api.Parts;
 import org.rackbench.harness.api.Setting;
 
 /**
- * The overhead study over SOAP/HTTP (Axis on Tomcat): one byte to the first worker, m bytes in p
- * elements back. Factors {@code reply_bytes} and {@code elements}.
+ * The overhead study over SOAP/HTTP (Axis on Tomcat): a request of one byte to the first worker,
+ * and a reply of m bytes in p elements. Factors {@code reply_bytes} and {@code elements}.
  */
 public final class OverheadSoap implements Client {
 

@@ -17,7 +17,7 @@ import org.rackbench.harness.api.Part;
 import org.rackbench.harness.api.Parts;
 import org.rackbench.workloads.reply.ReplyText;
 
-/** One client thread's requests on a connection that is open before the first of them. */
+/** One client thread's requests on a connection that is opened before the first of them. */
 final class OverheadSoapCaller implements Caller {
 
   private static final QName OPERATION = new QName("urn:rackbench:reply", "reply");
@@ -63,7 +63,7 @@ final class OverheadSoapCaller implements Caller {
       connection.finish();
       parts.begin(Part.REST);
     } catch (IOException | RuntimeException e) {
-      connection.close(); // the next prepare opens it again
+      connection.close(); // the next prepare reopens it
       throw e;
     }
   }

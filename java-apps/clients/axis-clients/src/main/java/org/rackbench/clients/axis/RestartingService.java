@@ -17,7 +17,7 @@ final class RestartingService {
   private static final Duration LOOK = Duration.ofSeconds(5);
   private static final int PAUSE_MILLIS = 200;
 
-  // what Axis says when the connection ends before any answer: HTTP status 0, no message
+  // Axis's message when the connection ends before any answer: HTTP status 0, no text
   private static final String NO_ANSWER = "(0)null";
 
   private final String endpoint;
@@ -36,7 +36,7 @@ final class RestartingService {
   }
 
   /**
-   * Waits until the service shows its WSDL; throws IOException when it does not within {@link
+   * Waits until the service serves its WSDL; throws IOException if it does not within {@link
    * #RESTART}.
    */
   void awaitHealthy() throws IOException, InterruptedException {
@@ -65,9 +65,9 @@ final class RestartingService {
   }
 
   /**
-   * Throws ServerOutOfMemory when the server answered that it is out of memory, and IOException
-   * when it is gone, as it is after running out of memory. Returns otherwise, also when this JVM is
-   * out of memory.
+   * Throws ServerOutOfMemory if the server answered that it is out of memory, and IOException if it
+   * is gone, as it is after running out of memory. Otherwise it returns, even if this JVM is out of
+   * memory.
    */
   void explain(Exception failure) throws IOException {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {

@@ -27,9 +27,9 @@ import org.rackbench.harness.api.Setting;
 import org.rackbench.workloads.sorting.SortJob;
 
 /**
- * One client thread's jobs: split, N requests from N threads to N servers, merge. Pooled: each of
- * these threads has a connection that is open before the first job. Else each part has a connection
- * of its own, whose opening and closing are part of the job.
+ * One client thread's jobs: split, N requests from N threads to N servers, merge. If pooled, each
+ * of these threads has a connection that is opened before the first job. If not, each part has a
+ * connection of its own, and the job includes opening and closing it.
  */
 final class SortSoapCaller implements Caller {
 
@@ -84,7 +84,7 @@ final class SortSoapCaller implements Caller {
     long end = System.nanoTime() + setting.callTimeout().toNanos();
     parts.begin(Part.SERIALISE);
     int[][] split = job.split();
-    parts.begin(Part.REST); // the requests' own parts follow, each in its thread
+    parts.begin(Part.REST); // each thread marks the parts of its own request
     List<Future<int[]>> requests = new ArrayList<>(answers.length);
     for (int k = 0; k < answers.length; k++) {
       Call call = calls.get(k);
@@ -119,7 +119,7 @@ final class SortSoapCaller implements Caller {
     return sorted;
   }
 
-  /** Ends what is still under way, and has the next prepare begin with new threads and calls. */
+  /** Ends open requests, so that the next prepare begins with new threads and calls. */
   private void giveUp() {
     threads.shutdownNow();
     connections.forEach(KeptConnection::close);
@@ -146,8 +146,8 @@ final class SortSoapCaller implements Caller {
   }
 
   /**
-   * Returns the connection whose request was done last. The job waited for that request, between
-   * splitting and merging; what the others did meanwhile took no time of its own.
+   * Returns the connection whose request ended last. The job waited for that request between
+   * splitting and merging; the other requests ran at the same time and added none.
    */
   private KeptConnection lastDone() {
     return Collections.max(

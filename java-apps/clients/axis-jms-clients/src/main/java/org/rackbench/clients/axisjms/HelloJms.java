@@ -12,9 +12,9 @@ import org.rackbench.workloads.program.BrokerAccount;
 
 /**
  * The binding study over JMS: the service Hello behind the first worker's queue, by Axis's own JMS
- * transport. Factors {@code message_bytes} (of the request's envelope) and {@code pooled};
- * constants {@code persistence} (none, written, synced; of requests, Axis always answers
- * non-persistent) and {@code acknowledge} (dups-ok: Axis knows no other).
+ * transport. Factors {@code message_bytes} (of the request's envelope) and {@code pooled}.
+ * Constants {@code persistence} (none, written, synced; it applies to requests, as Axis's answers
+ * are never persistent) and {@code acknowledge} (dups-ok, the only mode that Axis has).
  */
 public final class HelloJms implements Client {
 

@@ -20,8 +20,9 @@ import org.rackbench.harness.api.Setting;
 import org.rackbench.workloads.hello.HelloText;
 
 /**
- * One client thread's requests. Pooled: on one connection, which is open before the first of them.
- * Else each on a connection of its own, whose opening and closing are part of the call.
+ * One client thread's requests. If pooled, they share one connection, which is opened before the
+ * first of them. If not, each has a connection of its own, and the call includes opening and
+ * closing it.
  */
 final class HelloJmsCaller implements Caller {
 
@@ -43,7 +44,7 @@ final class HelloJmsCaller implements Caller {
     this.pooled = setting.flag("pooled");
     this.messageBytes = setting.integer("message_bytes");
     this.parts = Parts.of(setting);
-    // only then may anything stand between Axis and the broker's client
+    // only then may an observer stand between Axis and the broker's client
     BrokerClient marked = parts.isMarked() ? broker.observed(this::mark) : broker;
     transport = new QueueTransport(marked, deliveryMode, millis, this::mark);
     call = (Call) AxisJmsClient.service().createCall();
@@ -56,8 +57,8 @@ final class HelloJmsCaller implements Caller {
   }
 
   /**
-   * Returns the length of an envelope with an empty text. It sends such a request, which also tries
-   * the service.
+   * Returns the length in bytes of an envelope with an empty text. It sends such a request, which
+   * also checks the service.
    */
   private long emptyBytes() throws Exception {
     transport.open();
@@ -86,7 +87,7 @@ final class HelloJmsCaller implements Caller {
       return said;
     } catch (AxisFault e) {
       boolean lost = transport.isLost();
-      transport.close(); // the next prepare opens it again
+      transport.close(); // the next prepare reopens it
       if (lost) {
         throw new IOException("lost the broker; look at its journal", e);
       }

@@ -10,7 +10,7 @@ import org.rackbench.workloads.matrix.MatrixBytes;
 
 /**
  * One client thread's matrices. The call includes turning the matrix into bytes and back, but not
- * making it.
+ * creating the matrix.
  */
 final class MatrixJmsCaller extends QueueCaller {
 

@@ -24,10 +24,10 @@ import org.rackbench.workloads.program.BrokerAccount;
 
 /**
  * One client thread's requests to one queue, and their replies on a temporary queue of its own. A
- * call sends all its requests and then waits for as many replies. A call that fails ends the queue
- * of its replies. Constants {@code persistence} (none, written, synced), {@code acknowledge} (auto,
- * client, dups-ok) and {@code pooled} (false: each call opens and closes its connection; true,
- * which is also meant without it: the connection is open before the first call and kept).
+ * call sends all its requests and then waits for as many replies. A call that fails closes its
+ * reply queue. Constants {@code persistence} (none, written, synced), {@code acknowledge} (auto,
+ * client, dups-ok) and {@code pooled} (true, the default: the connection is opened before the first
+ * call and kept; false: each call opens and closes its connection).
  */
 abstract class QueueCaller implements Caller {
 
@@ -60,16 +60,16 @@ abstract class QueueCaller implements Caller {
   /** Makes the input of a call. Not timed. */
   abstract void makeInput(long seq);
 
-  /** Sends the requests of a call with {@link #send} and returns how many replies are awaited. */
+  /** Sends the requests of a call with {@link #send} and returns the number of replies due. */
   abstract int sendAll() throws JMSException, IOException;
 
   /**
-   * Returns which request of the call under way a reply with this correlation id answers, counted
-   * from 0; -1 when it belongs to an earlier call.
+   * Returns the number, from 0, of the current call's request that a reply with this correlation id
+   * answers; -1 if the reply belongs to an earlier call.
    */
   abstract int awaited(String correlationId);
 
-  /** Takes over the body of the reply to the request {@code number}. */
+  /** Keeps the body of the reply to the request {@code number}. */
   abstract void take(int number, Message reply, byte[] body) throws JMSException, IOException;
 
   /** Makes the result of a call from all its replies. */
@@ -107,8 +107,8 @@ abstract class QueueCaller implements Caller {
       finish();
       parts.begin(Part.REST);
     } catch (JMSException | TimeoutException | IOException e) {
-      // The reply queue goes with the connection. So late replies reach nobody, and a worker drops
-      // what it has not begun. The next prepare connects again.
+      // The reply queue ends with the connection. So late replies reach nobody, and a worker drops
+    // requests that it has not begun. The next prepare reconnects.
       disconnect();
       throw e;
     } finally {
@@ -143,7 +143,7 @@ abstract class QueueCaller implements Caller {
       throw new TimeoutException(overdue(setting.callTimeout()));
     }
     if (acknowledgeMode == Session.CLIENT_ACKNOWLEDGE) {
-      reply.acknowledge(); // in other modes a part of receiving
+      reply.acknowledge(); // in other modes receiving includes it
     }
     parts.begin(Part.PARSE);
     int number = awaited(reply.getJMSCorrelationID());
@@ -177,7 +177,7 @@ abstract class QueueCaller implements Caller {
   }
 
   /**
-   * Connects once; the constructor of a subclass does so last, so that a trial without a broker
+   * Connects once. The constructor of a subclass calls it last, so that a trial without a broker
    * fails.
    */
   final void tryConnection() throws JMSException {
@@ -191,7 +191,7 @@ abstract class QueueCaller implements Caller {
     connection = queue.factory().createConnection(queue.username(), queue.password());
     session = connection.createSession(false, acknowledgeMode);
     requests = session.createProducer(queue.queue());
-    // Without a time to live: it would begin by this host's clock and end by another's.
+    // No time to live: this host's clock would start it and another host's clock would end it.
     requests.setDeliveryMode(deliveryMode);
     replyQueue = session.createTemporaryQueue();
     replies = session.createConsumer(replyQueue);

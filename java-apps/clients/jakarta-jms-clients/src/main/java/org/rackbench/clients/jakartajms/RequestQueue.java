@@ -8,7 +8,7 @@ import org.rackbench.harness.api.Lab;
 import org.rackbench.workloads.program.BrokerAccount;
 
 /**
- * Where the requests go, found by name once, so that no call has to.
+ * The queue of the requests, looked up once, so that no call looks it up.
  *
  * @param name JNDI name of the queue
  */

@@ -14,7 +14,7 @@ import org.rackbench.harness.api.Parts;
  */
 final class BodyBytes {
 
-  /** Name of the request context's property that holds them. */
+  /** Name of the request context's property that holds this object. */
   static final String PROPERTY = "org.rackbench.bodies";
 
   private final Parts parts;
@@ -90,7 +90,7 @@ final class BodyBytes {
 
       @Override
       public boolean markSupported() {
-        return false; // what is read twice would count twice
+        return false; // a second read would count the bytes twice
       }
     };
   }

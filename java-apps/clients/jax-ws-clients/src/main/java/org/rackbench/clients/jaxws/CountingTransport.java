@@ -40,7 +40,7 @@ public final class CountingTransport extends TransportTubeFactory {
     @Override
     public ContentType encode(Packet packet, OutputStream out) throws IOException {
       ContentType type = codec.encode(packet, bodies(packet).counting(out));
-      // it is all in memory: the JDK sends it when JAX-WS asks for the answer
+      // all is in memory: the JDK sends it when JAX-WS asks for the answer
       bodies(packet).parts().begin(Part.WAIT);
       return type;
     }

@@ -14,8 +14,8 @@ import org.rackbench.harness.api.Setting;
 
 /**
  * The mtom study on JAX-WS RI: a payload to the first worker and back. Factors {@code encoding}
- * (inline, mtom) and {@code payload_bytes}. Inline is an endpoint and a client without MTOM: with
- * it, even what stays inline is sent as a multipart.
+ * (inline, mtom) and {@code payload_bytes}. For inline, endpoint and client have MTOM off, because
+ * with MTOM even an inline payload is sent as a multipart.
  */
 public final class Mtom implements Client {
 
@@ -29,7 +29,7 @@ public final class Mtom implements Client {
 
   @Override
   public void open(Setting trial) throws Exception {
-    // The JDK would send a failed request once more by itself: one slow call instead of an error.
+    // The JDK would retry a failed request once: one slow call instead of one error.
     System.setProperty("sun.net.http.retryPost", "false");
     setting = trial;
     boolean optimised = trial.word("encoding", "inline", "mtom").equals("mtom");

@@ -6,8 +6,8 @@ import org.rackbench.harness.api.Client;
 import org.rackbench.harness.api.Setting;
 
 /**
- * The harness study's smallest real call: GET of one static byte from the first worker's Tomcat,
- * each thread on a connection of its own that is kept.
+ * The harness study's smallest real call: GET of one static byte from the first worker's Tomcat.
+ * Each thread keeps a connection of its own.
  */
 public final class Http implements Client {
 

@@ -13,8 +13,8 @@ import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
 
 /**
- * GETs on one HTTP/1.1 connection. It implements no more of HTTP than the harness study needs: the
- * cost of an HTTP library would be taken for the bench's.
+ * GETs on one HTTP/1.1 connection. It implements only the part of HTTP that the harness study
+ * needs: the study would count the cost of an HTTP library as the bench's own.
  */
 final class HttpCaller implements Caller {
 
@@ -71,7 +71,7 @@ final class HttpCaller implements Caller {
       socket.getOutputStream().write(request);
       readResponse(socket.getInputStream());
     } catch (IOException e) {
-      socket.close(); // the next prepare connects again
+      socket.close(); // the next prepare reconnects
       throw e;
     }
   }

@@ -7,8 +7,8 @@ import org.rackbench.harness.api.Lab;
 import org.rackbench.harness.api.Setting;
 
 /**
- * The overhead study over plain TCP: one byte to the first worker, m bytes back. Factor {@code
- * reply_bytes}.
+ * The overhead study over plain TCP: a request of one byte to the first worker, and a reply of m
+ * bytes. Factor {@code reply_bytes}.
  */
 public final class OverheadTcp implements Client {
 

@@ -14,7 +14,7 @@ import org.rackbench.harness.api.Answer;
 import org.rackbench.harness.api.Caller;
 import org.rackbench.workloads.reply.ReplyText;
 
-/** One client thread's requests on a connection that is open before the first of them. */
+/** One client thread's requests on a connection that is opened before the first of them. */
 final class OverheadTcpCaller implements Caller {
 
   private static final int REQUEST = '?';
@@ -75,7 +75,7 @@ final class OverheadTcpCaller implements Caller {
       socket.close();
       throw new IOException(server + " closed the connection within a reply", e);
     } catch (IOException e) {
-      socket.close(); // the next prepare connects again
+      socket.close(); // the next prepare reconnects
       throw e;
     }
   }

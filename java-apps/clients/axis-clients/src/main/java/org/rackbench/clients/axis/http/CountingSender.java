@@ -19,7 +19,8 @@ public final class CountingSender extends HTTPSender {
 
   /**
    * Axis ends a request in chunks by two small writes, of 2 and of 5 bytes. Without TCP_NODELAY the
-   * second waits until the server acknowledges the first, which takes Linux 40 ms in some calls.
+   * second waits until the server acknowledges the first. In some calls Linux delays that
+   * acknowledgement by 40 ms.
    */
   @Override
   protected void getSocket(

@@ -11,9 +11,9 @@ import org.rackbench.harness.api.Part;
 import org.rackbench.harness.api.Parts;
 
 /**
- * Those methods of a connected socket that Axis's HTTP senders use; the bytes that pass are
- * counted, and the parts of the call are marked: each write is sending, each read is waiting. What
- * Axis does after a write is serialising, and after a read parsing.
+ * The methods of a connected socket that Axis's HTTP senders use. They count the bytes and mark the
+ * parts of the call: each write is sending, each read is waiting. Axis serialises after a write,
+ * and parses after a read.
  */
 final class CountingSocket extends Socket {
 

@@ -45,12 +45,12 @@ public final class KeptConnection implements HttpConnectionManager, AutoCloseabl
     parameters.setConnectionTimeout(millis);
     parameters.setSoTimeout(millis);
     parameters.setTcpNoDelay(true);
-    // HttpClient would look before each request whether the peer has closed: a read of 1 ms.
+    // HttpClient would check before each request whether the peer has closed: a read of 1 ms.
     parameters.setStaleCheckingEnabled(false);
     connection.getParams().setDefaults(parameters);
   }
 
-  /** Opens the connection unless it is open, and sets the count of bytes to zero. */
+  /** Opens the connection unless it is open, and resets the byte count. */
   public void open() throws IOException {
     wire.reset();
     if (!connection.isOpen()) {
@@ -69,8 +69,8 @@ public final class KeptConnection implements HttpConnectionManager, AutoCloseabl
   }
 
   /**
-   * Closes the connection. A call that failed must do so: the rest of its answer would be taken for
-   * the next one.
+   * Closes the connection. A failed call must close it, or the next call would read the rest of the
+   * old answer.
    */
   @Override
   public void close() {
@@ -79,8 +79,8 @@ public final class KeptConnection implements HttpConnectionManager, AutoCloseabl
   }
 
   /**
-   * Reads the response to its end, which Axis leaves unread: it stops after the envelope, before
-   * the last frame of a chunked response.
+   * Reads the response to its end. Axis stops after the envelope, before the last frame of a
+   * chunked response.
    */
   public void finish() throws IOException {
     InputStream response = connection.getLastResponseInputStream();
@@ -109,7 +109,7 @@ public final class KeptConnection implements HttpConnectionManager, AutoCloseabl
 
   @Override
   public void releaseConnection(HttpConnection released) {
-    // it has one user
+    // only one thread uses it
   }
 
   @Override

@@ -17,7 +17,7 @@ public final class KeptSender extends CommonsHTTPSender {
 
   private static final long serialVersionUID = 1;
 
-  // A request sent again by itself would be one slow call instead of one error.
+  // With an automatic retry a failed request would be one slow call instead of one error.
   private static final HttpMethodRetryHandler NEVER = (method, exception, count) -> false;
 
   @Override

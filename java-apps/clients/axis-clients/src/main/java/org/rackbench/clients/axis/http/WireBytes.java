@@ -4,10 +4,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
 /**
- * The bytes of one HTTP exchange as they pass the socket. The frames of chunked transfer count as
- * header, so that a body is as long as its message, however it is sent. Used by one thread at a
- * time. The beginning of a message is kept and told apart when somebody asks, after the timed call;
- * of a longer one it reads only the head and the frames while it passes.
+ * Counts the bytes of one HTTP exchange at the socket. The frames of chunked transfer count as
+ * header, so a body is as long as its message, however it is sent. Used by one thread at a time.
+ * The beginning of a message is kept and parsed on demand, after the timed call. Of a longer
+ * message, only the head and the frames are parsed during the call.
  */
 public final class WireBytes {
 
@@ -33,7 +33,7 @@ public final class WireBytes {
     return response.body();
   }
 
-  /** Sets the counts to zero; the head of a message comes next. */
+  /** Resets the counts; the head of a message comes next. */
   public void reset() {
     request.reset();
     response.reset();
@@ -49,14 +49,14 @@ public final class WireBytes {
   }
 
   /**
-   * Tells the head of a message, up to and including its empty line, and its chunk frames from the
-   * body.
+   * Separates the body from the head of a message, up to and including its empty line, and from the
+   * chunk frames.
    */
   static final class Direction {
 
     private static final int HEXADECIMAL = 16;
     private static final int KEPT_BYTES = 1024;
-    private static final int LONGEST_LINE = 64; // that says anything about frames
+    private static final int LONGEST_LINE = 64; // that describes a frame
 
     private final byte[] kept = new byte[KEPT_BYTES];
     private int keptLength;
@@ -130,7 +130,7 @@ public final class WireBytes {
       count(new byte[] {(byte) oneByte}, 0, 1);
     }
 
-    /** Takes the bytes up to the end of a line, or as many as are there, and returns how many. */
+    /** Consumes the bytes to the end of a line, or all that are there, and returns their number. */
     private int headerBytes(byte[] bytes, int from, int end) {
       int at = from;
       while (at < end && bytes[at] != '\n') {
