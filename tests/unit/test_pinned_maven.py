@@ -69,4 +69,4 @@ def test_a_list_that_cannot_be_read_ends_the_build(repository, tmp_path):
     (tmp_path / "build.sha256").write_text("one-word\n")
     done = maven("./pinned_maven", repository, f"-Drackbench.pins={tmp_path / 'build.sha256'}")
     assert done.returncode == 1
-    assert "mend the line" in done.stderr
+    assert "correct the line" in done.stderr

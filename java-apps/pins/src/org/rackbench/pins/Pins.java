@@ -17,7 +17,10 @@ import org.eclipse.aether.RepositoryEvent;
 import org.eclipse.aether.artifact.Artifact;
 
 /**
- * Checks each file that Maven resolves, plug-ins and their dependencies first of all, before Maven uses it. {@code -Drackbench.pins=FILE} names the list: a line each of SHA-256 and coordinates. With {@code -Drackbench.pins.add=true} files that are not in the list are added to it at the end; a file with another SHA-256 than listed ends the build all the same.
+ * Checks each file that Maven resolves, plug-ins and their dependencies first of all, before Maven
+ * uses it. {@code -Drackbench.pins=FILE} names the list: a line each of SHA-256 and coordinates.
+ * With {@code -Drackbench.pins.add=true} files that are not in the list are added to it at the end;
+ * a file with another SHA-256 than listed ends the build all the same.
  */
 public final class Pins extends AbstractEventSpy {
 
@@ -37,7 +40,7 @@ public final class Pins extends AbstractEventSpy {
           .map(line -> line.split("\\s+"))
           .forEach(words -> pinned.put(words[1], words[0]));
     } catch (IOException | RuntimeException e) {
-      stop("%s cannot be used (%s); mend the line".formatted(list, e));
+      stop("%s cannot be used (%s); correct the line".formatted(list, e));
     }
     Files.createFile(Path.of(System.getProperty("rackbench.pins.read")));
   }
@@ -83,7 +86,8 @@ public final class Pins extends AbstractEventSpy {
   }
 
   /**
-   * Ends Maven at once. An exception would not do: Maven goes on after an exception of a listener, and a plug-in may catch any.
+   * Ends Maven at once. An exception would not do: Maven goes on after an exception of a listener,
+   * and a plug-in may catch any.
    */
   private static void stop(String problem) {
     System.err.println("[ERROR] " + problem);

@@ -11,12 +11,12 @@ import javax.naming.NamingException;
 import org.rackbench.workloads.program.BrokerAccount;
 
 /**
- * The broker as a jakarta.jms program uses it. Code against this class knows the JMS API alone, not
- * whose broker it is.
+ * The broker as a jakarta.jms program uses it. Its users depend on the JMS API alone and not on the
+ * broker's vendor.
  */
 public record JakartaBroker(BrokerAccount account) {
 
-  /** Opens a connection, not started yet. */
+  /** Opens a connection and does not start it. */
   public Connection connect() throws JMSException, NamingException, IOException {
     String password = account.password();
     return account
@@ -29,7 +29,7 @@ public record JakartaBroker(BrokerAccount account) {
     return account.lookup(Queue.class, jndiName);
   }
 
-  /** Returns the JMS constant for the acknowledge mode that a study file calls {@code word}. */
+  /** Returns the JMS constant for the acknowledge mode {@code word} of a study file. */
   public static int acknowledgeMode(String word) {
     Integer mode =
         Map.of(

@@ -18,13 +18,13 @@ import org.rackbench.workloads.program.BrokerAccount;
 import org.rackbench.workloads.program.ReadyFile;
 
 /**
- * Answers the requests of its queues, one at a time, until it is told to stop. When it loses the
- * broker it tries to connect again. A request is acknowledged only after its reply is sent, so that
- * a request of a worker that dies goes to another.
+ * Answers the requests of its queues, one at a time, until it is stopped. If it loses the broker,
+ * it tries to reconnect. It acknowledges a request only after sending the reply, so the broker
+ * gives a dead worker's request to another worker.
  */
 public final class QueueWorker {
 
-  /** Property of a reply: the name of the worker that gave it. */
+  /** Property of a reply: the name of the worker that sent it. */
   public static final String WORKER = "worker";
 
   /** Property of a reply without a body: why the worker could not answer. */
@@ -36,7 +36,7 @@ public final class QueueWorker {
    * One consumer.
    *
    * @param queue JNDI name
-   * @param selector which of the queue's messages, null for all
+   * @param selector JMS selector of the queue's messages, null for all
    */
   public record Subscription(String queue, String selector) {}
 
@@ -67,7 +67,7 @@ public final class QueueWorker {
   }
 
   /**
-   * Reads a worker's command line: its name, its broker and how it acknowledges.
+   * Reads a worker's command line: its name, its broker and its acknowledge mode.
    *
    * @param own the option that only this worker program has
    */
@@ -82,7 +82,7 @@ public final class QueueWorker {
    *
    * @param arguments as {@link #arguments} reads them
    * @param subscriptions the consumers that it opens
-   * @param service makes the body of a reply from the body of its request
+   * @param service turns the body of a request into the body of its reply
    */
   public static QueueWorker of(
       Arguments arguments, List<Subscription> subscriptions, BytesService service) {
@@ -95,7 +95,7 @@ public final class QueueWorker {
         service);
   }
 
-  /** Listens until the JVM is told to end, and then finishes the request that it is working on. */
+  /** Listens until the JVM is asked to end, and then finishes the current request. */
   public void run() {
     Thread main = Thread.currentThread();
     Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(main), "stop"));
@@ -151,7 +151,7 @@ public final class QueueWorker {
   }
 
   /**
-   * Answers a request, unless its client is gone: that would keep the next ones waiting. It may not
+   * Answers a request unless its client is gone, which would delay the next requests. It must not
    * throw, or the broker would deliver the request again and again.
    */
   synchronized void answer(Session session, ReplySender replies, String queue, Message request) {
@@ -225,7 +225,7 @@ public final class QueueWorker {
     current = null;
   }
 
-  /** Ends {@link #run}; closing the connection there waits for the request being answered. */
+  /** Ends {@link #run}, which closes the connection after the current request. */
   private void stop(Thread main) {
     stopping = true;
     main.interrupt();

@@ -12,12 +12,12 @@ import java.util.Map;
 /**
  * Sends replies to the queues that requests name, from one session and in one thread.
  *
- * <p>It keeps a producer for each of the latest queues. One producer for all queues would keep at
- * its broker what it knows of each queue that it ever sent to. OpenMQ knows a queue by its name,
- * and names a temporary queue after its client's address and port: a client that gets the port of
- * one that is gone inherits what that one had left of the 1000 messages for which a producer need
- * not ask the broker. The broker does not answer for a queue that is gone, and the producer, and
- * its worker, would wait for ever. So a producer also ends long before it has to ask.
+ * <p>It keeps a producer for each of the latest queues. A single producer would keep state at its
+ * broker for each queue that it ever sent to. OpenMQ identifies a queue by its name, and names a
+ * temporary queue after its client's address and port. A client that gets the port of an earlier
+ * one inherits the rest of its credit: 1000 messages for which a producer need not ask the broker.
+ * The broker does not answer for a queue that is gone, so the producer and its worker would wait
+ * for ever. Therefore a producer ends long before it has to ask.
  */
 public final class ReplySender {
 
@@ -32,8 +32,9 @@ public final class ReplySender {
   }
 
   /**
-   * Prepares to reply to a queue. Throws InvalidDestinationException if it is gone, as far as that
-   * is known without asking the broker: of a queue that was replied to it is not.
+   * Prepares to reply to a queue. Throws InvalidDestinationException if it is gone, as far as the
+   * client library knows without asking the broker. It does not know this for a queue that it has
+   * replied to.
    */
   public void open(Queue replyTo) throws JMSException {
     producer(replyTo);
@@ -50,7 +51,7 @@ public final class ReplySender {
       producer.jms.send(reply, deliveryMode, Message.DEFAULT_PRIORITY, 0 /* no end */);
       isSent = true;
     } finally {
-      // A queue that refuses may be gone: only with a new producer does the broker tell.
+      // A queue that refuses may be gone: the broker reports this only to a new producer.
       if (!isSent || producer.replies == MOST_REPLIES) {
         latest.remove(replyTo.getQueueName()).jms.close();
       }

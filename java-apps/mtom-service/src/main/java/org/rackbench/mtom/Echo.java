@@ -2,10 +2,10 @@ package org.rackbench.mtom;
 
 import javax.xml.ws.WebServiceException;
 
-/** What both services do: return the payload as it came. */
+/** The work of both services: they return the payload unchanged. */
 final class Echo {
 
-  /** Longest payload in bytes that is accepted. */
+  /** Longest payload in bytes that the services accept. */
   static final int MAXIMUM_BYTES = 16 * 1024 * 1024;
 
   private Echo() {}

@@ -6,8 +6,8 @@ import javax.jws.WebResult;
 import javax.jws.WebService;
 
 /**
- * The service that returns the payload as base64 in the envelope. MTOM is off: with it, even an
- * inline payload is sent as a multipart.
+ * The service that returns the payload as base64 in the envelope. MTOM is off, because with MTOM
+ * even an inline payload is sent as a multipart.
  */
 @WebService(
     name = "Payload",

@@ -14,7 +14,7 @@ public class NoDoctype implements ServletContextListener {
 
   @Override
   public void contextInitialized(ServletContextEvent started) {
-    // JAX-WS keeps one factory for each class loader of an application.
+    // JAX-WS keeps one factory for each application's class loader.
     XMLStreamReaderFactory.set(new Factory(XMLStreamReaderFactory.get()));
   }
 

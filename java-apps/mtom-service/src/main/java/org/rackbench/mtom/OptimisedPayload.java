@@ -6,7 +6,7 @@ import javax.jws.WebResult;
 import javax.jws.WebService;
 import javax.xml.ws.soap.MTOM;
 
-/** The service that returns the payload in a part of its own, however short it is. */
+/** The service that returns the payload, even a short one, in a MIME part of its own. */
 @MTOM(threshold = 0)
 @WebService(
     name = "Payload",

@@ -15,15 +15,15 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The third-party files that dist may hold: {@code artefacts.sha256}, a line each of SHA-256, file
- * name and coordinates, blank-separated; {@code #} starts a comment. A file that is pinned in
- * several versions, a line each, has to be of the one that is built.
+ * The third-party files that dist may contain. {@code artefacts.sha256} has a line for each:
+ * SHA-256, file name and coordinates, separated by blanks; {@code #} starts a comment. A file may
+ * be pinned in several versions, a line each; it must then be of the version that is built.
  */
 final class Artefacts {
 
   private record Pin(String sha256, String coordinates) {
 
-    /** Whether the coordinates, which may name a file in an archive, are of this version. */
+    /** Returns whether the coordinates, which may name a file in an archive, have this version. */
     boolean isOf(String version) {
       return coordinates.replaceFirst("!.*", "").endsWith(":" + version);
     }
@@ -34,7 +34,7 @@ final class Artefacts {
   private final Map<String, List<Pin>> pins = new LinkedHashMap<>();
 
   /**
-   * @param version which counts of a file that is pinned in several
+   * @param version the version to use of a file that is pinned in several
    */
   Artefacts(Path list, String version) throws IOException {
     this.list = list;
@@ -59,7 +59,7 @@ final class Artefacts {
     return isNew && versions.add(pin);
   }
 
-  /** What is wrong with the files that are to go into dist; empty when nothing is. */
+  /** Returns the faults of the files for dist; empty if there are none. */
   List<String> problems(Collection<Path> files) throws IOException {
     List<String> problems = new ArrayList<>();
     Set<String> unused = new HashSet<>(pins.keySet());

@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 import java.util.zip.ZipFile;
 
 /**
- * Last step of the build: checks every third-party file against its pin and, when all are right,
+ * Last step of the build: checks every third-party file against its pin and, if all are right,
  * writes dist. Each program that a module under {@code clients} or {@code workers} names in its
  * {@code programs.properties} gets a directory with all jars of that module's {@code target/stage},
  * so a new client or worker needs no line here.
@@ -120,7 +120,7 @@ public final class Dist {
     void write(OutputStream out) throws IOException;
   }
 
-  /** Puts one file of a jar into dist, under the name of the architecture that it is for. */
+  /** Puts one file of a jar into dist, under a name with its architecture. */
   private void putEntry(Path jar, String entry, String name) throws IOException {
     try (ZipFile zip = new ZipFile(jar.toFile());
         InputStream in = zip.getInputStream(zip.getEntry(entry))) {

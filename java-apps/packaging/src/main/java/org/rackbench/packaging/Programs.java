@@ -19,7 +19,7 @@ final class Programs {
     this.module = module;
   }
 
-  /** Returns the names; throws IOException when there is none or a class has no source file. */
+  /** Returns the names; throws IOException if there is none or a class has no source file. */
   SortedSet<String> names() throws IOException {
     Path file = module.resolve(FILE);
     if (!Files.exists(file)) {
@@ -33,7 +33,7 @@ final class Programs {
       String source = classes.getProperty(name).replace('.', '/') + ".java";
       if (!Files.exists(module.resolve("src/main/java").resolve(source))) {
         throw new IOException(
-            "%s: %s is %s, of which there is no source file; correct the line"
+            "%s: %s is %s, which has no source file; correct the line"
                 .formatted(file, name, classes.getProperty(name)));
       }
     }

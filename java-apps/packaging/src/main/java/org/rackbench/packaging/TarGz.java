@@ -9,8 +9,8 @@ import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
 import org.apache.commons.compress.archivers.tar.TarArchiveOutputStream;
 
 /**
- * A tar.gz whose bytes depend on nothing but the names and bytes of its files. Its last file, empty
- * and named {@code unpacked}, says where it lies that all before it were unpacked.
+ * A tar.gz whose bytes depend only on the names and bytes of its files. Its last file is empty and
+ * named {@code unpacked}; where it exists, all files before it were unpacked.
  */
 final class TarGz {
 
@@ -19,7 +19,7 @@ final class TarGz {
   private TarGz() {}
 
   /**
-   * @param entries name in the archive to bytes, written in this order
+   * @param entries bytes by name in the archive, written in this order
    */
   static void write(OutputStream out, Map<String, byte[]> entries) throws IOException {
     try (TarArchiveOutputStream tar =

@@ -134,7 +134,7 @@ class DistTest {
     assertEquals(Set.of("first", "one"), new Programs(root).names());
     Files.writeString(file, "one = a.One\ntwo = a.Two\n");
     IOException e = assertThrows(IOException.class, () -> new Programs(root).names());
-    assertTrue(e.getMessage().contains("two is a.Two, of which there is no source file"));
+    assertTrue(e.getMessage().contains("two is a.Two, which has no source file"));
   }
 
   private static byte[] plain(byte[] archive) throws IOException {

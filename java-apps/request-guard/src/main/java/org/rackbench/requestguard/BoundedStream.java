@@ -9,10 +9,10 @@ import javax.servlet.ServletInputStream;
 /** The body of a request, with limits on its length, its parts and its speed. */
 final class BoundedStream extends ServletInputStream {
 
-  /** So many bytes of a refused body are read, in order that the sender can read the refusal. */
+  /** Bytes that are read of a refused body, so that the sender can read the refusal. */
   static final long MOST_DRAINED = 128L << 20;
 
-  /** A sender slower than this after the grace would hold a thread that others need. */
+  /** A sender that is slower than this after the grace time would block a thread for others. */
   private static final long BYTES_A_SECOND = 1024;
 
   private static final long GRACE_SECONDS = 5;
@@ -53,7 +53,7 @@ final class BoundedStream extends ServletInputStream {
     return count;
   }
 
-  /** Reads the rest of a body, up to MOST_DRAINED and as long as it comes fast enough. */
+  /** Reads the rest of a body, up to MOST_DRAINED and while it arrives fast enough. */
   void drain() {
     if (broken || isFinished()) {
       return;
@@ -65,7 +65,7 @@ final class BoundedStream extends ServletInputStream {
         count = take(buffer, 0, buffer.length);
       }
     } catch (IOException e) {
-      // The sender is gone, or silent: nobody waits for the answer.
+      // The sender is gone or silent, so nobody waits for the answer.
     }
   }
 
@@ -86,7 +86,7 @@ final class BoundedStream extends ServletInputStream {
     }
     if (isSlow()) {
       throw new IOException(
-          "the request comes with less than %d bytes a second".formatted(BYTES_A_SECOND));
+          "the request arrives at less than %d bytes a second".formatted(BYTES_A_SECOND));
     }
   }
 

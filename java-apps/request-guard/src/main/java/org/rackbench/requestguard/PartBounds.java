@@ -6,7 +6,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
-/** Limits of the parts of a body, checked while its bytes pass. */
+/** Limits of the parts of a body, checked while its bytes are read. */
 final class PartBounds {
 
   static final int MAXIMUM_PARTS = 100;
@@ -37,14 +37,14 @@ final class PartBounds {
   }
 
   /**
-   * Returns what looks at the bytes of another body and finds no part in it. Such a body needs no
-   * limits; but looking takes time, and the studies compare multipart bodies with others.
+   * Returns limits that scan another body and find no part in it. Such a body needs no limits. But
+   * a scan takes time, and the studies compare multipart bodies with others.
    */
   static PartBounds ofOnePart() {
-    return new PartBounds(new byte[] {'\n'}); // which is in no line
+    return new PartBounds(new byte[] {'\n'}); // which no line contains
   }
 
-  /** Looks at the next bytes; throws IOException when they exceed a limit. */
+  /** Checks the next bytes; throws IOException if they exceed a limit. */
   void see(byte[] bytes, int offset, int length) throws IOException {
     int end = offset + length;
     int i = offset;
@@ -64,8 +64,8 @@ final class PartBounds {
   }
 
   /**
-   * Returns where the next line feed is, or {@code end}. Nearly all bytes of a request pass here,
-   * inside the time of its call, so they pass eight at a time.
+   * Returns the place of the next line feed, or {@code end}. It scans nearly all bytes of a
+   * request, within the time of its call, so it scans eight at a time.
    */
   private static int lineFeed(byte[] bytes, int from, int end) {
     int i = from;
@@ -79,7 +79,8 @@ final class PartBounds {
   }
 
   /**
-   * The difference to line feeds has a byte of zero; only such a byte borrows from a higher bit.
+   * A line feed is a zero byte in the difference to line feeds; only such a byte borrows from a
+   * higher bit.
    */
   private static boolean hasLineFeed(long eight) {
     long difference = eight ^ LINE_FEEDS;

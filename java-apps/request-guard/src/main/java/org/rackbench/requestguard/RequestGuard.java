@@ -13,13 +13,13 @@ import javax.servlet.http.HttpServletRequestWrapper;
 import javax.servlet.http.HttpServletResponse;
 
 /**
- * Limits what one request may cost before a SOAP stack reads it: its length, as announced and as
- * received; its parts, if it has several; and the time it takes to arrive. Compressed bodies are
- * refused.
+ * Limits the cost of one request before a SOAP stack reads it: its length, as announced and as
+ * received; its parts, if it has several; and the time it takes to arrive. It refuses compressed
+ * bodies.
  */
 public final class RequestGuard implements Filter {
 
-  /** A SOAP stack needs many times the length of a request in heap. */
+  /** A SOAP stack needs heap of many times the length of a request. */
   private static final int HEAP_SHARE = 16;
 
   private static final Pattern BOUNDARY =
@@ -40,12 +40,12 @@ public final class RequestGuard implements Filter {
         chain.doFilter(guarded, response);
       }
     } finally {
-      // Tomcat itself would read on for as long as something comes, however slowly.
+      // Tomcat itself would go on reading while anything arrives, however slowly.
       guarded.drain();
     }
   }
 
-  /** Returns the status that answers a request which is not read at all, or 0. */
+  /** Returns the HTTP status for a request that is refused unread, or 0. */
   private int refusal(HttpServletRequest request) {
     if (request.getContentLengthLong() > maximumBytes) {
       return HttpServletResponse.SC_REQUEST_ENTITY_TOO_LARGE;

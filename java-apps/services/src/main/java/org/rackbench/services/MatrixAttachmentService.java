@@ -10,8 +10,8 @@ import org.rackbench.workloads.matrix.MatrixBytes;
 
 /**
  * The service {@code MatrixAttachment} (004, section 3.1): the matrix is a serialised object in an
- * attachment, and the answer has the format of the request, MIME or DIME. As the standard SOAP
- * service does, it turns the request into a {@code float[][]} and that into a message again.
+ * attachment, and the answer has the format of the request, MIME or DIME. Like the standard SOAP
+ * service, it turns the request into a {@code float[][]} and that back into a message.
  */
 public final class MatrixAttachmentService {
 

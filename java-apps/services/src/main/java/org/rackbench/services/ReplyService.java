@@ -6,15 +6,15 @@ import org.apache.axis.Constants;
 import org.rackbench.workloads.reply.ReplyText;
 
 /**
- * The service {@code Reply} of the overhead study: a reply of a given number of bytes in a given
- * number of elements.
+ * The service {@code Reply} of the overhead study returns a given number of bytes in a given number
+ * of elements.
  */
 public final class ReplyService {
 
   private static final QName CLIENT = new QName(Constants.URI_SOAP11_ENV, "Client");
 
   /**
-   * Returns the reply without delay, so that the time of a call is the protocol's.
+   * Returns the reply without delay, so that a call spends its time in the protocol.
    *
    * @param request one byte, as long as the request over TCP; its content is ignored
    * @param replyBytes 1 to {@link ReplyText#MAXIMUM_BYTES}

@@ -26,13 +26,13 @@ public final class WarServer implements AutoCloseable {
     tomcat.setPort(0);
     Files.createDirectory(base.resolve("webapps"));
     tomcat.addWebapp(context, file.toString());
-    // As on the nodes: a connection is kept however many requests it has had.
+    // As on the nodes: Tomcat keeps a connection for any number of requests.
     tomcat.getConnector().setProperty("maxKeepAliveRequests", "-1");
     tomcat.start();
     url = "http://localhost:" + tomcat.getConnector().getLocalPort() + context;
   }
 
-  /** Lets every request pass {@code valve} before the application gets it. */
+  /** Puts {@code valve} before the application, for every request. */
   public void add(Valve valve) {
     tomcat.getHost().getPipeline().addValve(valve);
   }

@@ -3,15 +3,16 @@ package org.rackbench.workloads.data;
 import java.util.SplittableRandom;
 
 /**
- * Where the random data of each call come from: the seed of the trial, the number of the call and
- * the drawing, which the plan names. All systems of a study draw alike, so that the same call sends
+ * The source of the random data of each call: the seed of the trial, the number of the call and the
+ * drawing (method), which the plan names. All systems of a study draw alike, so the same call sends
  * the same data in each of them.
  */
 public final class CallData {
 
   /**
    * The drawing of plans that name none. It steps the seed by SplittableRandom's own increment, so
-   * the values of call k + 1 are those of call k, shifted by one: a trial has one data set.
+   * the values of call k + 1 are those of call k, shifted by one. In effect, a trial has one data
+   * set.
    */
   public static final int SHIFTED = 1;
 
@@ -37,14 +38,14 @@ public final class CallData {
           case INDEPENDENT -> mixed(mixed(seed) + seq * STEP);
           default ->
               throw new IllegalArgumentException(
-                  "drawing %d of the data is not known; use the version that made the plan"
+                  "drawing %d of the data is unknown; use the version that made the plan"
                       .formatted(drawing));
         });
   }
 
   /**
    * Mixes all bits by the finaliser of MurmurHash3 (Austin Appleby), which maps no two numbers to
-   * the same one. SplittableRandom has another.
+   * the same one. SplittableRandom uses a different finaliser.
    */
   private static long mixed(long bits) {
     long mixed = (bits ^ bits >>> 33) * 0xff51afd7ed558ccdL;

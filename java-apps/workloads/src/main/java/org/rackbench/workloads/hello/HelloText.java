@@ -1,8 +1,8 @@
 package org.rackbench.workloads.hello;
 
 /**
- * The text "HelloHelloHello…", just long enough to make the envelope of a request as large as the
- * study asks for.
+ * The text "HelloHelloHello…", just long enough for the envelope of a request to have the size that
+ * the study demands.
  */
 public final class HelloText {
 
@@ -23,16 +23,16 @@ public final class HelloText {
     long length = messageBytes - emptyBytes;
     if (length < 1 || messageBytes > MAXIMUM_BYTES) {
       throw new IllegalArgumentException(
-          "a message of %d bytes is not within %d, the envelope's own, to %d; correct the level 'message_bytes'"
+          "a message of %d bytes is not within %d (an empty envelope) to %d; correct the level 'message_bytes'"
               .formatted(messageBytes, emptyBytes + 1, MAXIMUM_BYTES));
     }
     return WORD.repeat((int) (length / WORD.length() + 1)).substring(0, (int) length);
   }
 
-  /** Returns what is wrong with a call, or null. */
+  /** Returns the fault of a call, or null. */
   public static String problem(String answer, String text, long requestBytes, int messageBytes) {
     if (!text.equals(answer)) {
-      return "the answer is not what was said";
+      return "the answer is not the text that was sent";
     }
     return requestBytes == messageBytes
         ? null

@@ -9,7 +9,7 @@ public final class Matrices {
 
   private Matrices() {}
 
-  /** Returns {@code n}; throws IllegalArgumentException for a size that no client may ask for. */
+  /** Returns {@code n}; throws IllegalArgumentException for a size that clients may not use. */
   public static int checkedSize(int n) {
     if (n < 1 || n > MatrixBytes.MAXIMUM) {
       throw new IllegalArgumentException(
@@ -20,7 +20,8 @@ public final class Matrices {
   }
 
   /**
-   * Returns uniform numbers in [0, 1), our choice: the paper does not say which.
+   * Returns uniform numbers in [0, 1). This is our choice, as the paper does not describe its
+   * numbers.
    *
    * @param n number of rows and of columns
    * @param seed seed of the trial
@@ -38,16 +39,16 @@ public final class Matrices {
     return matrix;
   }
 
-  /** Returns what is wrong with an answer, compared bit for bit, or null. */
+  /** Compares an answer bit for bit and returns its fault, or null. */
   public static String problem(float[][] answer, float[][] expected) {
     if (answer == null) {
-      return "the answer is no matrix";
+      return "the answer is not a matrix";
     }
     if (answer.length != expected.length) {
       return "the answer has %d rows, not %d".formatted(answer.length, expected.length);
     }
     for (int i = 0; i < expected.length; i++) {
-      // equal for floats only with equal bits, but for NaN, of which there is none
+      // floats are equal only with equal bits, except NaN, which does not occur
       if (!Arrays.equals(answer[i], expected[i])) {
         return "row %d of the answer is not what was sent".formatted(i);
       }

@@ -11,12 +11,12 @@ import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
 
 /**
- * A matrix as a serialised object: 4n² + 10n + 41 bytes, which with SOAP around it are the sizes in
- * Table 2 of 004.
+ * A matrix as a serialised object of 4n² + 10n + 41 bytes. With SOAP around it this gives the sizes
+ * in Table 2 of 004.
  */
 public final class MatrixBytes {
 
-  /** Largest n that is read. */
+  /** Largest n that a reader accepts. */
   public static final int MAXIMUM = 5000;
 
   private static final int FLAT_BYTES = 41;
@@ -42,7 +42,7 @@ public final class MatrixBytes {
     return decode(new ByteArrayInputStream(bytes));
   }
 
-  /** Reads a matrix and nothing else; throws IOException when the bytes are none. */
+  /** Reads a matrix and nothing else; throws IOException if the bytes are not a matrix. */
   public static float[][] decode(InputStream bytes) throws IOException {
     try (ObjectInputStream in = new ObjectInputStream(bytes)) {
       in.setObjectInputFilter(MatrixBytes::onlyMatrix);
@@ -53,9 +53,7 @@ public final class MatrixBytes {
     }
   }
 
-  /**
-   * Allows nothing but matrices: a sender of a serialised object could otherwise load any class.
-   */
+  /** Allows only matrices. Otherwise the sender of a serialised object could load any class. */
   private static Status onlyMatrix(ObjectInputFilter.FilterInfo info) {
     Class<?> type = info.serialClass();
     boolean matrix = type == null || type == float[][].class || type == float[].class;

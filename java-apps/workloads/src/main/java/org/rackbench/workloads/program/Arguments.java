@@ -15,7 +15,7 @@ public final class Arguments {
 
   /**
    * Reads a command line. Throws IllegalArgumentException for a name that is not in {@code names},
-   * is given twice or has no value.
+   * appears twice or has no value.
    */
   public static Arguments parse(String[] args, String... names) {
     Set<String> known = Set.of(names);
@@ -58,7 +58,7 @@ public final class Arguments {
         return number;
       }
     } catch (NumberFormatException e) {
-      // the message below says it
+      // the message below reports it
     }
     throw new IllegalArgumentException(
         "%s: '%s' is not a whole number within 1 to %d".formatted(name, text, most));

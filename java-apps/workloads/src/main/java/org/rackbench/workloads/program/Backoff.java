@@ -4,7 +4,7 @@ import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * Pauses between attempts to reach a broker. Each pause is up to twice as long as the one before,
- * up to 10 s, and random within its upper half, so that the workers of a lab do not all come back
+ * up to 10 s. It is random within its upper half, so that the workers of a lab do not all reconnect
  * at the same moment.
  */
 public final class Backoff {

@@ -11,8 +11,8 @@ import javax.naming.InitialContext;
 import javax.naming.NamingException;
 
 /**
- * Where programs find the broker: a JNDI file store with its administered objects, and an account.
- * It knows no JMS API, so that javax.jms and jakarta.jms programs share it.
+ * The broker's JNDI file store, which holds its administered objects, and an account. This class
+ * uses no JMS API, so javax.jms and jakarta.jms programs share it.
  *
  * @param jndiUrl directory of the {@code .bindings} file, as a file: URL
  * @param connectionFactory JNDI name of the connection factory
@@ -51,15 +51,15 @@ public record BrokerAccount(
         Path.of(arguments.text("--password-file")));
   }
 
-  /** Reads the password; it may change while the program runs. */
+  /** Reads the password, which may change while the program runs. */
   public String password() throws IOException {
     return Files.readString(passwordFile).lines().findFirst().orElse("");
   }
 
   /**
-   * Limits the waits of this JVM for a broker that hangs where the JMS API has no limit. OpenMQ's
-   * client waits without end for the acknowledgement of what it sent; the libraries of other
-   * brokers do not know the property.
+   * Limits how long this JVM waits for a broker that hangs, where the JMS API has no limit.
+   * OpenMQ's client waits without limit for the acknowledgement of a message. The libraries of
+   * other brokers ignore the property.
    */
   public static void limitWaits(Duration limit) {
     System.setProperty("imqAckTimeout", Long.toString(limit.toMillis()));
@@ -73,7 +73,7 @@ public record BrokerAccount(
     return environment;
   }
 
-  /** Returns the administered object called {@code name}; throws NamingException without it. */
+  /** Returns the administered object {@code name}; throws NamingException if it is missing. */
   public <T> T lookup(Class<T> type, String name) throws NamingException {
     Context context = new InitialContext(jndi());
     try {

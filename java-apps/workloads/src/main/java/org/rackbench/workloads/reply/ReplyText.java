@@ -4,16 +4,16 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * The reply of the overhead study (003, section 2.2): m bytes in p elements. The study does not
- * care about its content; here it is known, so that the client can find a wrong answer. Byte i is
- * the letter number i modulo 26, which takes one byte in XML too.
+ * The reply of the overhead study (003, section 2.2): m bytes in p elements. The study leaves its
+ * content open; a fixed content lets the client detect a wrong answer. Byte i is the letter number
+ * i modulo 26, which takes one byte in XML too.
  */
 public final class ReplyText {
 
-  /** Longest reply in bytes that a server gives. */
+  /** Longest reply in bytes that a server sends. */
   public static final int MAXIMUM_BYTES = 1024 * 1024;
 
-  /** Most elements that a server gives: in SOAP each is an XML element, many times its bytes. */
+  /** Most elements in a reply: in SOAP each is an XML element, many times its own bytes. */
   public static final int MAXIMUM_ELEMENTS = 10_000;
 
   private static final int LETTERS = 26;
@@ -31,7 +31,7 @@ public final class ReplyText {
     for (int i = 0; i < done; i++) {
       bytes[i] = (byte) ('a' + i);
     }
-    while (done < size) { // whole alphabets: a server's time should be that of its protocol
+    while (done < size) { // whole alphabets, so that a server spends its time on its protocol
       int copied = Math.min(done, size - done);
       System.arraycopy(bytes, 0, bytes, done, copied);
       done += copied;
@@ -57,7 +57,7 @@ public final class ReplyText {
     return pieces;
   }
 
-  /** Says what is wrong with a size and a number of elements. */
+  /** Returns the fault of a size and a number of elements. */
   public static void check(int size, int elements) {
     if (size < 1 || size > MAXIMUM_BYTES) {
       throw new IllegalArgumentException(
@@ -72,13 +72,13 @@ public final class ReplyText {
     }
   }
 
-  /** Returns what is wrong with a reply in one piece, or null. */
+  /** Returns the fault of a reply in one piece, or null. */
   public static String problem(byte[] reply, byte[] expected) {
     int at = Arrays.mismatch(reply, expected);
     return at < 0 ? null : different(reply.length, expected.length, "byte", at);
   }
 
-  /** Returns what is wrong with a reply in several pieces, or null. */
+  /** Returns the fault of a reply in several pieces, or null. */
   public static String problem(String[] reply, String[] expected) {
     int at = Arrays.mismatch(reply, expected);
     return at < 0 ? null : different(reply.length, expected.length, "element", at);

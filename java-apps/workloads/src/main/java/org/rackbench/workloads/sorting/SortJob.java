@@ -4,8 +4,8 @@ import java.util.Arrays;
 import org.rackbench.workloads.data.CallData;
 
 /**
- * One job of the sort study: random integers, split evenly over the servers, and merged from their
- * answers. Splitting and merging are part of the job, and so of its time.
+ * One job of the sort study: it splits random integers evenly over the servers and merges their
+ * answers. Splitting and merging are part of the job and of its time.
  */
 public final class SortJob {
 
@@ -24,7 +24,7 @@ public final class SortJob {
       throw new IllegalArgumentException(
           "%d integers cannot be split over %d servers".formatted(integers, servers));
     }
-    // the first call's number here has always been 1
+    // earlier versions numbered the first call 1 for this seed
     input = CallData.random(seed, seq + 1, drawing).ints(integers).toArray();
     this.servers = servers;
   }
@@ -43,9 +43,9 @@ public final class SortJob {
   }
 
   /**
-   * Returns what is wrong with the answers, or null when they merge to the sorted input.
+   * Returns the fault of the answers, or null if they merge to the sorted input.
    *
-   * @param merged what {@link #merge} made of the answers
+   * @param merged the result of {@link #merge}
    */
   public String problem(int[][] answers, int[] merged) {
     for (int k = 0; k < servers; k++) {
@@ -60,7 +60,7 @@ public final class SortJob {
     return Arrays.equals(merged, sorted) ? null : "the merged answer is not the sorted input";
   }
 
-  /** Merges sorted parts, however long they are; null, which SOAP can send, counts as empty. */
+  /** Merges sorted parts of any length; null, which SOAP can send, counts as empty. */
   public static int[] merge(int[][] sortedParts) {
     int[] merged = new int[length(sortedParts)];
     int[] next = new int[sortedParts.length];

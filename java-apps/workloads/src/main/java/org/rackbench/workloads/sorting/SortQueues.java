@@ -1,6 +1,6 @@
 package org.rackbench.workloads.sorting;
 
-/** Names that the sort worker and its client agree on. */
+/** Names that the sort worker and its client share. */
 public final class SortQueues {
 
   /** Property of a request: the name of the worker that it is for. */
@@ -17,11 +17,11 @@ public final class SortQueues {
   }
 
   /**
-   * Returns the selector of one worker: it takes the messages for this worker and those that name
-   * no worker, so that none stays in the queue. The client alone decides which workers form a pool;
-   * adding a worker changes nothing on the others. Without the selector a fast worker takes two
-   * parts of a job before a slow one has asked for its first (seen with OpenMQ, even at a consumer
-   * flow limit of one).
+   * Returns the selector of one worker. It matches the messages for this worker and those that name
+   * no worker, so that none stays in the queue. The client alone decides which workers form a pool,
+   * so adding a worker changes nothing on the others. Without the selector a fast worker takes two
+   * parts of a job before a slow one requests its first (seen with OpenMQ, even at a consumer flow
+   * limit of one).
    */
   public static String selector(String worker) {
     return "%s = '%s' OR %s IS NULL".formatted(WORKER, worker.replace("'", "''"), WORKER);

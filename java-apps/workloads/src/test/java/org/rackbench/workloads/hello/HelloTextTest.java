@@ -20,15 +20,17 @@ class HelloTextTest {
     for (int size : new int[] {400, 0, HelloText.MAXIMUM_BYTES + 1}) {
       Exception e =
           assertThrows(IllegalArgumentException.class, () -> HelloText.filling(size, 400));
-      assertTrue(e.getMessage().contains("within 401, the envelope's own, to"), e.getMessage());
+      assertTrue(e.getMessage().contains("within 401 (an empty envelope) to"), e.getMessage());
     }
   }
 
   @Test
   void seesAnotherAnswerAndAnotherSize() {
     assertNull(HelloText.problem("Hell", "Hell", 404, 404));
-    assertEquals("the answer is not what was said", HelloText.problem("Hello", "Hell", 404, 404));
-    assertEquals("the answer is not what was said", HelloText.problem(null, "Hell", 404, 404));
+    assertEquals(
+        "the answer is not the text that was sent", HelloText.problem("Hello", "Hell", 404, 404));
+    assertEquals(
+        "the answer is not the text that was sent", HelloText.problem(null, "Hell", 404, 404));
     assertEquals("the request was 403 bytes, not 404", HelloText.problem("Hell", "Hell", 403, 404));
   }
 }

@@ -42,7 +42,7 @@ class MatricesTest {
     assertEquals("row 3 of the answer is not what was sent", Matrices.problem(other, matrix));
     assertEquals(
         "the answer has 4 rows, not 5", Matrices.problem(Matrices.random(4, 1, 1, 2), matrix));
-    assertEquals("the answer is no matrix", Matrices.problem(null, matrix));
+    assertEquals("the answer is not a matrix", Matrices.problem(null, matrix));
   }
 
   private static byte[] serialised(Object object) throws IOException {

@@ -81,13 +81,13 @@ final class RestartingService {
       if (cause instanceof ConnectException) {
         lost = true;
         throw new IOException(
-            endpoint + " is not there; it may be starting again, look at its journal", failure);
+            endpoint + " does not answer; it may be restarting, see its journal", failure);
       }
       if (cause instanceof SocketException || text.contains(NO_ANSWER)) {
         lost = true;
         throw new IOException(
             endpoint
-                + " broke off the call, as a server does that is out of memory and starts again: "
+                + " closed the connection within the call, as it does when it runs out of memory: "
                 + text,
             failure);
       }

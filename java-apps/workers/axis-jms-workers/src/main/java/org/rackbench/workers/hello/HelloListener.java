@@ -17,9 +17,9 @@ import org.rackbench.workloads.program.BrokerAccount;
 import org.rackbench.workloads.program.ReadyFile;
 
 /**
- * The service {@code Hello} behind a queue, by Axis's own JMS listener. It waits for a broker that
- * is not there yet. When it loses the broker it ends, so that its unit restarts it: Axis's listener
- * does not report whether it has reconnected.
+ * The service {@code Hello} behind a queue, by Axis's own JMS listener. It waits until the broker
+ * can be reached. When it loses the broker, it ends and its unit restarts it, because Axis's
+ * listener does not report whether it has reconnected.
  */
 public final class HelloListener {
 
@@ -33,7 +33,7 @@ public final class HelloListener {
   private static final int REPLY_SESSIONS = 16;
   private static final int MOST_SESSIONS = 1000;
 
-  /** Not 3, by which the runner tells a JVM that ran out of memory. */
+  /** Not 3, which the runner reads as a JVM that ran out of memory. */
   private static final int LOST_BROKER = 4;
 
   private final String queue;
@@ -80,7 +80,7 @@ public final class HelloListener {
       listen();
       lost.await();
     } catch (Exception e) {
-      log("cannot listen: " + e); // Axis keeps what it has opened so far: only an end closes it
+      log("cannot listen: " + e); // only the end of the JVM closes what Axis has opened
       Thread.sleep(Backoff.LONGEST_MILLIS / 2);
     }
     end(LOST_BROKER);

@@ -12,8 +12,8 @@ import org.apache.axis.transport.jms.SimpleJMSWorker;
 import org.rackbench.axisjms.AxisBroker;
 
 /**
- * Axis's JMS listener with a pool of threads, as Tomcat has one. Axis itself starts a thread for
- * each request or answers all of them in one.
+ * Axis's JMS listener with a pool of threads like Tomcat's. Axis itself starts a thread for each
+ * request, or answers all requests in one thread.
  */
 final class PoolingListener extends SimpleJMSListener {
 
@@ -23,7 +23,7 @@ final class PoolingListener extends SimpleJMSListener {
   private final Executor pool;
 
   /**
-   * @param sessions how many requests are answered at once: each answer needs a session
+   * @param sessions number of requests answered at once: each answer needs a session
    */
   PoolingListener(String queue, AxisBroker broker, int sessions) throws Exception {
     super(
@@ -55,7 +55,7 @@ final class PoolingListener extends SimpleJMSListener {
     if (message instanceof BytesMessage request) {
       pool.execute(new SimpleJMSWorker(this, request));
     } else {
-      super.onMessage(message); // says that it ignores it
+      super.onMessage(message); // logs that it ignores the message
     }
   }
 }

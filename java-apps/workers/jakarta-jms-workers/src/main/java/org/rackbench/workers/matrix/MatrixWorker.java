@@ -10,8 +10,8 @@ import org.rackbench.workloads.program.Arguments;
 
 /**
  * The matrix service behind a queue, a level of the attachments study that the paper does not have.
- * It turns a request into a {@code float[][]} and that into bytes again, as the service behind SOAP
- * does.
+ * Like the service behind SOAP, it turns a request into a {@code float[][]} and that back into
+ * bytes.
  */
 public final class MatrixWorker {
 

@@ -10,7 +10,7 @@ import org.rackbench.workloads.sorting.InsertionSort;
 import org.rackbench.workloads.sorting.IntBytes;
 import org.rackbench.workloads.sorting.SortQueues;
 
-/** Sorts the parts that come for it through the queues of all pools until it is told to stop. */
+/** Sorts the parts for this worker from the queues of all pools, until it is stopped. */
 public final class SortWorker {
 
   static final String USAGE =
@@ -55,7 +55,7 @@ public final class SortWorker {
         return number;
       }
     } catch (NumberFormatException e) {
-      // the message below says it
+      // the message below reports it
     }
     throw new IllegalArgumentException("--pools: '%s' is not a whole number > 0".formatted(text));
   }

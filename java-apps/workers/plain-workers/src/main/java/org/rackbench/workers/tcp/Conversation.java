@@ -12,8 +12,8 @@ import org.rackbench.workloads.reply.ReplyText;
 
 /**
  * The exchange with one client. Numbers are 4 bytes, big endian. The client sends the reply size m
- * once. From then on each byte that it sends asks for a reply: m, then m bytes. A server that
- * refuses sends -n, then n bytes of UTF-8 text, and closes.
+ * once. Each later byte requests a reply: m, then m bytes. A server that refuses sends -n, then n
+ * bytes of UTF-8 text, and closes.
  */
 final class Conversation {
 
@@ -45,12 +45,12 @@ final class Conversation {
       OutputStream out = socket.getOutputStream();
       while (in.read() >= 0) {
         lastMove = System.nanoTime();
-        // made again for each request, as the SOAP service makes its reply
+        // created for each request, as in the SOAP service
         out.write(frame(ReplyText.bytes(size)));
         lastMove = System.nanoTime();
       }
     } catch (IOException e) {
-      // the client left, in the middle of a frame perhaps: nobody is there to be told
+      // the client left, perhaps within a frame: nobody can read a message
     }
   }
 
@@ -76,25 +76,25 @@ final class Conversation {
       socket.shutdownOutput();
       drain();
     } catch (IOException e) {
-      // the client left before it could be told
+      // the client left before the refusal
     }
   }
 
   /**
-   * Reads and drops what the client has sent: closing with bytes unread would reset the connection
-   * and lose the refusal.
+   * Reads and drops the client's data: closing with unread bytes would reset the connection and
+   * lose the refusal.
    */
   private void drain() throws IOException {
     socket.setSoTimeout(DRAIN_MILLIS);
-    socket.getInputStream().skipNBytes(DRAIN_BYTES); // or until the client closes or is silent
+    socket.getInputStream().skipNBytes(DRAIN_BYTES); // or until the client closes or falls silent
   }
 
-  /** Returns whether the client has not yet sent the reply size that it wants. */
+  /** Returns whether the client has not yet sent its reply size. */
   boolean isSilent() {
     return silent;
   }
 
-  /** Returns when the client connected, in nanoseconds as of {@link System#nanoTime}. */
+  /** Returns the time when the client connected, in nanoseconds of {@link System#nanoTime}. */
   long began() {
     return began;
   }

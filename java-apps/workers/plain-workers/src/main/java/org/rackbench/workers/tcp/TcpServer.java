@@ -19,12 +19,12 @@ import org.rackbench.workloads.program.Arguments;
 import org.rackbench.workloads.program.ReadyFile;
 
 /**
- * Plain TCP, which the overhead study compares SOAP with. A client sends once which reply size it
- * wants and then asks with single bytes, so that a request is one byte as in the paper; see {@link
- * Conversation} for the frames. The number of clients is limited, and so is the time for which they
- * may be silent or not take their reply. When all places are taken, the client that has been
- * connected longest without asking for a size is disconnected for the next one, so that silent
- * clients keep nobody out.
+ * Plain TCP, which the overhead study compares with SOAP. A client sends the reply size once and
+ * then requests each reply with a single byte, so that a request is one byte as in the paper;
+ * {@link Conversation} describes the frames. The server limits the number of clients, and how long
+ * they may be silent or leave their reply unread. When all places are taken, the server disconnects
+ * the client that has been connected longest without sending a size. So silent clients cannot lock
+ * out others.
  */
 public final class TcpServer implements AutoCloseable {
 
@@ -33,7 +33,7 @@ public final class TcpServer implements AutoCloseable {
       usage: java -cp 'tcp-server/*' org.rackbench.workers.tcp.TcpServer --address ADDRESS
                   --port PORT [--ready-file FILE] [--maximum-clients N] [--idle-seconds N]""";
 
-  /** Not 3, by which the runner tells a JVM that ran out of memory. */
+  /** Not 3, which the runner reads as a JVM that ran out of memory. */
   private static final int CANNOT_SERVE = 4;
 
   private static final int LAST_PORT = 65535;
@@ -47,7 +47,7 @@ public final class TcpServer implements AutoCloseable {
   private final Set<Conversation> conversations = ConcurrentHashMap.newKeySet();
   private final ExecutorService refusals = refusals();
 
-  /** Listens from now on; {@link #run} answers. Port 0 takes any free one. */
+  /** Starts to listen; {@link #run} answers. Port 0 stands for any free port. */
   public TcpServer(InetSocketAddress address, int maximumClients, Duration idle)
       throws IOException {
     this.maximumClients = maximumClients;
@@ -57,7 +57,7 @@ public final class TcpServer implements AutoCloseable {
     socket.bind(address, BACKLOG);
   }
 
-  /** Exit status 2: bad usage; 4: the port cannot be had; 0: ended by a signal. */
+  /** Exit status 2: bad usage; 4: the port is not available; 0: ended by a signal. */
   public static void main(String[] args) {
     try {
       Arguments arguments =
@@ -105,7 +105,7 @@ public final class TcpServer implements AutoCloseable {
     return socket.getLocalPort();
   }
 
-  /** Takes clients until {@link #close}. */
+  /** Accepts clients until {@link #close}. */
   public void run() throws IOException {
     Thread sweeper = new Thread(this::sweep, "sweeper");
     sweeper.setDaemon(true);
@@ -143,8 +143,8 @@ public final class TcpServer implements AutoCloseable {
   }
 
   /**
-   * Disconnects the client that has been silent longest since it came. Returns whether there was
-   * one.
+   * Disconnects the client that has been silent longest since it connected. Returns whether there
+   * was one.
    */
   private boolean makeRoom() {
     Conversation silent =
@@ -160,19 +160,16 @@ public final class TcpServer implements AutoCloseable {
     return true;
   }
 
-  /**
-   * Refuses a client on another thread than the accepting one: a refusal waits for the client a
-   * little.
-   */
+  /** Refuses a client in a thread of its own, because a refusal waits briefly for the client. */
   private void refuse(Conversation conversation) {
     try {
       refusals.execute(
           () ->
               conversation.refuse(
-                  "%d clients are served already, and no more; try again later"
+                  "%d clients are connected, the maximum; try again later"
                       .formatted(maximumClients)));
     } catch (RejectedExecutionException e) {
-      conversation.close(); // a crowd, or the server ends: nobody is told
+      conversation.close(); // too many at once, or the server ends: no refusal is sent
     }
   }
 
@@ -191,8 +188,8 @@ public final class TcpServer implements AutoCloseable {
   }
 
   /**
-   * Disconnects idle clients. A read could have a timeout of its own; a write to a client that
-   * takes nothing cannot.
+   * Disconnects idle clients. A read could have a timeout of its own, but a write to a client that
+   * reads nothing could not.
    */
   private void sweep() {
     try {

@@ -133,7 +133,7 @@ class TcpServerTest {
       say(socket, 1, "x");
       reply(socket);
     }
-    assertEquals("3 clients are served already, and no more; try again later", refusal(connect()));
+    assertEquals("3 clients are connected, the maximum; try again later", refusal(connect()));
     sockets.get(0).close();
     assertTrue(servedAgain());
   }
