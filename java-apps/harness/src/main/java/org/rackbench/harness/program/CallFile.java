@@ -16,20 +16,21 @@ import org.rackbench.harness.trial.CallLog;
 import org.rackbench.harness.trial.Json;
 
 /**
- * Writes the calls of a program to calls.csv as they are read: a log may be larger than the heap. A
- * call that lies outside the time of the trial is refused, since it was not made for it.
+ * Writes the calls of a program to calls.csv while reading them, because a log may be larger than
+ * the heap. It refuses a call outside the time of the trial, as the trial cannot have made it.
  */
 final class CallFile implements Closeable {
 
   /**
-   * Clocks that are read one after the other, whole milliseconds, and a small step of the clock.
+   * Tolerance for clocks that are read one after the other, for whole milliseconds, and for a small
+   * step of the clock.
    */
   private static final long TOLERANCE = TimeUnit.SECONDS.toNanos(1);
 
-  /** A call may be sent so much earlier than it was due. */
+  /** Tolerance by which a call may be sent before it was due. */
   private static final long EARLY = TimeUnit.MILLISECONDS.toNanos(1);
 
-  /** The rate of an open loop may differ by this share of the planned one, and by chance. */
+  /** Share of the planned rate by which the rate of an open loop may differ, beyond chance. */
   private static final double RATE_SHARE = 0.05;
 
   private static final double DEVIATIONS = 4;
@@ -79,7 +80,7 @@ final class CallFile implements Closeable {
   /**
    * Adds a call.
    *
-   * @param where where it stands in the output, as messages begin
+   * @param where its place in the output, with which messages begin
    */
   void add(String where, Call call) throws IOException, UnreadableOutput {
     check(where, call);
@@ -153,7 +154,7 @@ final class CallFile implements Closeable {
   /**
    * Returns why the calls of an open loop did not come at the planned rate, or "".
    *
-   * @param isBySending whether the log itself does not tell when calls were due
+   * @param isBySending whether the log has the times of sending and no due times
    */
   String otherRate(boolean isBySending) {
     long span = isBySending ? lastStart - firstStart : lastDue - firstDue;
@@ -167,8 +168,8 @@ final class CallFile implements Closeable {
     }
     return String.format(
         Locale.ROOT,
-        "calls came at %.4g /s on average, and the plan says %.4g /s; have the command send at the"
-            + " rate of the plan, with as many connections as it needs for that",
+        "calls came at %.4g /s on average, but the plan has %.4g /s; let the command send at the"
+            + " rate of the plan, with enough connections for that rate",
         rate,
         arrival.rate());
   }

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** The records of a file of comma-separated values; a quoted value may go over several lines. */
+/** The records of a file of comma-separated values; a quoted value may span several lines. */
 final class CsvRecords {
 
   private static final int MOST_LINES = 1000;

@@ -7,31 +7,31 @@ import java.util.List;
 import java.util.Locale;
 import org.rackbench.harness.trial.Arrival;
 
-/** How a program says what it measured: single calls, or a summary of them. */
+/** The form of a program's results: single calls, or a summary of them. */
 public enum Form {
 
   /** The CSV log of JMeter. */
-  JTL(new Jtl(), "it says when a call was sent, and not when it was due"),
+  JTL(new Jtl(), "it records when a call was sent, not when it was due"),
 
-  /** Columns of this kit's own log, named in the first line. */
+  /** Columns of rackbench's own log, named in the first line. */
   CSV(new NamedColumns(), ""),
 
   /** A log of HdrHistogram, whose values are nanoseconds. */
   HDR(new Hdr(), "it has no single calls"),
 
-  /** What wrk prints. */
+  /** The output of wrk. */
   WRK(new Wrk(), "it has no single calls"),
 
-  /** What {@code vegeta encode} writes, JSON or CSV. */
+  /** The output of {@code vegeta encode}, JSON or CSV. */
   VEGETA(new Vegeta(), "");
 
-  /** Reads what a program left. */
+  /** Reads the output of a program. */
   interface Reader {
 
     /**
-     * Hands on each call, or returns a summary of them.
+     * Passes on each call, or returns a summary of them.
      *
-     * @return null when there are single calls
+     * @return null if there are single calls
      */
     Summary read(Path output, CallFile calls) throws IOException, UnreadableOutput;
   }
@@ -44,7 +44,7 @@ public enum Form {
     this.notOpen = notOpen;
   }
 
-  /** Returns the word for it in a manifest. */
+  /** Returns the name of this form in a manifest. */
   public String word() {
     return name().toLowerCase(Locale.ROOT);
   }
@@ -57,7 +57,7 @@ public enum Form {
     return reader;
   }
 
-  /** Returns why no response time can be told from it when calls arrive so, or "". */
+  /** Returns why this form gives no response time for such arrivals, or "". */
   public String refusal(Arrival arrival) {
     if (arrival == null) {
       return "";

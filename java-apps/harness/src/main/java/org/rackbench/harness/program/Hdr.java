@@ -9,8 +9,8 @@ import java.util.zip.DataFormatException;
 import org.HdrHistogram.Histogram;
 
 /**
- * The form {@code hdr}: a log of HdrHistogram, format 1.2 or 1.3. Its values are nanoseconds, so
- * that the largest value of an interval is a million times the {@code Interval_Max} beside it.
+ * The form {@code hdr}: a log of HdrHistogram, format 1.2 or 1.3. Its values must be nanoseconds;
+ * then the largest value of an interval is a million times its {@code Interval_Max}.
  */
 final class Hdr implements Form.Reader {
 
@@ -18,7 +18,7 @@ final class Hdr implements Form.Reader {
   private static final int DIGITS = 3;
   private static final double NANOS_A_MILLI = 1e6;
 
-  /** Interval_Max has three digits behind the point, and the largest value that of its bucket. */
+  /** Tolerance: Interval_Max has three decimals, and the largest value is that of its bucket. */
   private static final double RATIO_SHARE = 0.02;
 
   private static final double SHORTEST_MILLIS = 0.1;
@@ -26,7 +26,7 @@ final class Hdr implements Form.Reader {
   /**
    * A line of the log.
    *
-   * @param begin in seconds, of whatever clock
+   * @param begin in seconds, of any clock
    * @param seconds its length
    */
   private record Interval(double begin, double seconds, Histogram values) {}
@@ -65,7 +65,7 @@ final class Hdr implements Form.Reader {
   private static Interval interval(String where, String line) throws UnreadableOutput {
     String[] columns = line.replaceFirst("^Tag=[^,]*,", "").split(",");
     if (columns.length != COLUMNS) {
-      throw new UnreadableOutput(where + " is no interval of a log of HdrHistogram");
+      throw new UnreadableOutput(where + " is no interval of a HdrHistogram log");
     }
     try {
       byte[] packed = Base64.getDecoder().decode(columns[3].strip());
@@ -78,7 +78,7 @@ final class Hdr implements Form.Reader {
                 .formatted(where, values.getMaxValue(), columns[2]));
       }
       return new Interval(Double.parseDouble(columns[0]), Double.parseDouble(columns[1]), values);
-    } catch (RuntimeException | DataFormatException e) { // of all kinds, for other bytes
+    } catch (RuntimeException | DataFormatException e) { // HdrHistogram throws many kinds for malformed bytes
       throw new UnreadableOutput("%s has no histogram (%s)".formatted(where, e));
     }
   }

@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The form {@code jtl}: the CSV log of JMeter, with its first line. A log that has transactions
- * beside the samples that they consist of has the same time twice and is refused.
+ * The form {@code jtl}: the CSV log of JMeter, with its header line. A log with both transactions
+ * and their samples counts the same time twice and is refused.
  */
 final class Jtl implements Form.Reader {
 
@@ -39,7 +39,7 @@ final class Jtl implements Form.Reader {
         if (hasTransactions && hasOthers) {
           throw new UnreadableOutput(
               row.where()
-                  + ": there are transactions and single samples, so times are there twice;"
+                  + ": there are transactions and single samples, so times are counted twice;"
                   + " have JMeter generate parent samples, or take the controllers out");
         }
         calls.add(row.where(), call(row, threads));
@@ -78,7 +78,7 @@ final class Jtl implements Form.Reader {
     return TimeUnit.MILLISECONDS.toNanos(millis);
   }
 
-  /** Returns the same as {@code collect import} does. */
+  /** Returns the status that {@code collect import} gives to such a row. */
   private static String status(Row row) throws UnreadableOutput {
     if (row.word("success", List.of("true", "false"), null).equals("true")) {
       return Call.OK;
@@ -91,7 +91,7 @@ final class Jtl implements Form.Reader {
     if (said.contains("timeout") || said.contains("timed out")) {
       return "timeout";
     }
-    return row.text("failureMessage").isEmpty() ? "error" : "wrong"; // an assertion refused it
+    return row.text("failureMessage").isEmpty() ? "error" : "wrong"; // an assertion failed
   }
 
   private static String reason(Row row, String status) {

@@ -9,9 +9,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * The processes of an attempt, however far they went from the one that was started for it: a
- * process hands its environment down, and the mark of the attempt is in it. One that took the mark
- * out is found as long as it stays in the session of the command.
+ * The processes of an attempt, including all descendants. A process inherits its environment, which
+ * holds the mark of the attempt. A process without the mark is found while it stays in the session
+ * of the command.
  */
 public final class Leftovers {
 
@@ -23,14 +23,14 @@ public final class Leftovers {
   private static final int ROUNDS = 100;
   private static final int ROUND_MS = 20;
 
-  /** Columns of /proc/PID/stat behind the name of the program. */
+  /** Columns of /proc/PID/stat after the name of the program. */
   private static final int STATE = 0;
 
   private static final int SESSION = 3;
 
   private Leftovers() {}
 
-  /** Kills all processes of an attempt but this one, and waits until they are gone. */
+  /** Kills all processes of an attempt except this one, and waits until they are gone. */
   public static void kill(Path attempt) {
     kill(attempt, NO_SESSION);
   }
@@ -38,7 +38,7 @@ public final class Leftovers {
   /**
    * Does the same.
    *
-   * @param session the id of the command's session, whose processes are the attempt's too
+   * @param session the id of the command's session, whose processes also belong to the attempt
    */
   static void kill(Path attempt, long session) {
     for (int round = 0; round < ROUNDS; round++) {
@@ -52,7 +52,7 @@ public final class Leftovers {
     System.err.println("processes of " + attempt + " do not end: " + of(attempt, session));
   }
 
-  /** Returns those that have not ended by themselves within this time. */
+  /** Returns the processes that have not ended by themselves within this time. */
   static List<ProcessHandle> after(long nanos, Path attempt, long session) {
     long end = System.nanoTime() + nanos;
     List<ProcessHandle> left = of(attempt, session);
@@ -63,7 +63,7 @@ public final class Leftovers {
     return left;
   }
 
-  /** Returns what a process is, for a message. */
+  /** Returns the program and the id of a process, for a message. */
   static String name(ProcessHandle process) {
     String command = process.info().command().orElse("(unknown)");
     return "%s (%d)".formatted(Path.of(command).getFileName(), process.pid());
@@ -85,13 +85,13 @@ public final class Leftovers {
       String line = Files.readString(process.resolve("stat"), StandardCharsets.ISO_8859_1);
       String[] columns = line.substring(line.lastIndexOf(')') + 2).split(" ");
       if (columns[STATE].equals("Z") || columns[STATE].equals("X")) {
-        return false; // it has ended, and nobody has asked how
+        return false; // it has ended, and its parent has not collected it
       }
       return Long.parseLong(columns[SESSION]) == session
           || ("\0" + Files.readString(process.resolve("environ"), StandardCharsets.ISO_8859_1))
               .contains(mark);
     } catch (IOException | RuntimeException e) {
-      return false; // it has ended meanwhile, or it is another account's
+      return false; // it has ended, or it belongs to another account
     }
   }
 

@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** The lines of a file, none of which may be as long as to exhaust the heap. */
+/** The lines of a file, with a limit on their length, so that none exhausts the heap. */
 final class Lines implements Closeable {
 
   private static final int LONGEST = 4 << 20;
@@ -23,7 +23,7 @@ final class Lines implements Closeable {
   private int number;
 
   Lines(Path file) throws IOException {
-    // Not Files.newBufferedReader, which refuses what is not UTF-8: a program may print anything.
+    // Not Files.newBufferedReader, which refuses other bytes than UTF-8: a program may print any.
     in = new InputStreamReader(Files.newInputStream(file), StandardCharsets.UTF_8);
   }
 
@@ -57,7 +57,7 @@ final class Lines implements Closeable {
     return buffer[from++];
   }
 
-  /** Returns how messages name the line that was read last. */
+  /** Returns the name, in messages, of the line that was read last. */
   String where() {
     return "line " + number;
   }

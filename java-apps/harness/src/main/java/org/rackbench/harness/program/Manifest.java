@@ -15,11 +15,11 @@ import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 
 /**
- * {@code client.yml}, which makes a directory a client.
+ * The manifest {@code client.yml}, which makes a directory a client.
  *
- * @param directory where the manifest lies, and the command runs
- * @param command the program and its arguments, as they are written
- * @param form how the command says what it measured
+ * @param directory the manifest's directory, in which the command runs
+ * @param command the program and its arguments, as in the manifest
+ * @param form the form of the command's results
  */
 public record Manifest(Path directory, List<String> command, Form form) {
 
@@ -27,10 +27,10 @@ public record Manifest(Path directory, List<String> command, Form form) {
 
   private static final String HOW = "{command: [PROGRAM, ARGUMENT, ...], reads: FORM}";
 
-  /** In the directory of each client that is a Java class. */
+  /** The file that the directory of each Java client has. */
   private static final String JAR_OF_THE_KIT = "harness-api-*.jar";
 
-  /** An argument may name files of the system here: they are not data. */
+  /** Arguments may name files of the system in these directories: they are not data. */
   private static final List<Path> OF_THE_KERNEL = List.of(Path.of("/dev"), Path.of("/proc"));
 
   /** Returns whether a client's directory has a manifest. */
@@ -38,7 +38,7 @@ public record Manifest(Path directory, List<String> command, Form form) {
     return Files.exists(directory.resolve(FILE));
   }
 
-  /** Reads the manifest of a directory; throws {@link BadInput} when nothing can be run by it. */
+  /** Reads the manifest of a directory; throws {@link BadInput} if it does not define a command. */
   public static Manifest read(Path directory) throws IOException {
     Path file = directory.resolve(FILE);
     try (DirectoryStream<Path> jars = Files.newDirectoryStream(directory, JAR_OF_THE_KIT)) {
@@ -98,7 +98,7 @@ public record Manifest(Path directory, List<String> command, Form form) {
         "%s: reads is %s; write one of %s".formatted(file, word, String.join(", ", Form.words())));
   }
 
-  /** Checks that the program is there: in the client's directory, or on the node's path. */
+  /** Checks that the program exists: in the client's directory, or on the node's path. */
   private void checkProgram(Path file) throws IOException {
     String program = command.get(0);
     if (program.contains("/")) {
@@ -107,8 +107,7 @@ public record Manifest(Path directory, List<String> command, Form form) {
         throw outside(file, 0, "write the bare name of a program of the system");
       } else if (!Files.isExecutable(directory.resolve(there))) {
         throw new BadInput(
-            "%s: command[0] is '%s', and there is no such file that may be executed"
-                .formatted(file, program));
+            "%s: command[0] is '%s', which is not an executable file".formatted(file, program));
       }
       checkLink(file, 0, there);
       return;
@@ -121,11 +120,11 @@ public record Manifest(Path directory, List<String> command, Form form) {
     throw new BadInput(
         "%s: command[0] is '%s', which is not installed on this node; add its package to"
                 .formatted(file, program)
-            + " bench_client_packages and run site.yml, or write ./%s if it lies beside the manifest"
+            + " bench_client_packages and run site.yml, or write ./%s if it is next to the manifest"
                 .formatted(program));
   }
 
-  /** Checks that neither an argument nor the value of an option leads out of the directory. */
+  /** Checks that no argument and no value of an option leads out of the directory. */
   private void checkArgument(Path file, int place) throws IOException {
     String word = command.get(place);
     Path there = path(file, place);

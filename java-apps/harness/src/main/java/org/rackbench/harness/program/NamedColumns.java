@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * The form {@code csv}: the first line names columns of calls.csv, in any order; {@code start_ns}
+ * The form {@code csv}: the first line names columns of calls.csv, in any order. {@code start_ns}
  * and {@code elapsed_ns} must be among them.
  */
 final class NamedColumns implements Form.Reader {

@@ -12,18 +12,18 @@ import org.rackbench.harness.trial.LabFile;
 import org.rackbench.harness.trial.PlannedTrial;
 
 /**
- * What a program is told of its trial: a JSON object, which it finds in a file, and of which the
- * words of its command may name values.
+ * A program's view of its trial: a JSON object in a file. The words of its command may name values
+ * of that object.
  */
 public final class ProgramPlan {
 
   private static final int SCHEMA = 1;
 
-  /** {@code {name}} stands for a value of the plan, {@code {{name}}} for these letters. */
+  /** {@code {name}} stands for a value of the plan, {@code {{name}}} for the literal text. */
   private static final Pattern VALUE =
       Pattern.compile("\\{\\{([a-z][A-Za-z0-9_.-]*)\\}\\}|\\{([a-z][A-Za-z0-9_.-]*)\\}");
 
-  /** Where a name without a dot is looked for first. */
+  /** Objects in which a name without a dot is looked up first. */
   private static final List<String> FIRST = List.of("factors", "constants");
 
   private final PlannedTrial trial;
@@ -31,7 +31,7 @@ public final class ProgramPlan {
   private final Path file;
 
   /**
-   * @param scratch a directory of the trial's own, which is removed after it
+   * @param scratch a directory of the trial's own, which is removed after the trial
    */
   public ProgramPlan(PlannedTrial trial, LabFile lab, Path scratch) {
     this.trial = trial;
@@ -59,12 +59,12 @@ public final class ProgramPlan {
             "plan", file.toString());
   }
 
-  /** Returns the whole plan, as it stands in its file. */
+  /** Returns the whole plan, as in its file. */
   Map<String, Object> json() {
     return plan;
   }
 
-  /** Returns where the program finds the plan. */
+  /** Returns the file that holds the plan for the program. */
   Path file() {
     return file;
   }
@@ -74,14 +74,15 @@ public final class ProgramPlan {
     return Path.of(plan.get("directory").toString());
   }
 
-  /** Returns the file whose content, if it is there, is what the program measured. */
+  /** Returns the file whose content, if it exists, is the result of the program. */
   Path output() {
     return Path.of(plan.get("output").toString());
   }
 
   /**
-   * Returns the words of a command with the values that they name. Where no word names one, the
-   * path of the plan is the last argument. Throws {@link BadInput} for what the plan does not have.
+   * Returns the words of a command with the values that they name. If no word names one, the path
+   * of the plan becomes the last argument. Throws {@link BadInput} for a name that the plan does
+   * not have.
    */
   public List<String> fill(Manifest manifest) {
     List<String> words = new ArrayList<>();
@@ -127,7 +128,7 @@ public final class ProgramPlan {
     return value.toString();
   }
 
-  /** Returns a value by its path; names in it may hold dots themselves. */
+  /** Returns a value by its path; names in the path may contain dots. */
   private static Object find(Object in, String path) {
     if (in instanceof List<?> list) {
       int end = path.indexOf('.') < 0 ? path.length() : path.indexOf('.');

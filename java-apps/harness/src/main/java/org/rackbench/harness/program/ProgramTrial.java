@@ -27,21 +27,21 @@ import org.rackbench.harness.trial.Utc;
 
 /**
  * The main class of the JVM that the runner starts for one trial of a client that is a program. It
- * runs the command in a session of its own, waits for its end, kills what it left, and makes of its
- * output what {@link Trial} leaves: {@link Trial#CALLS} and {@link Trial#RESULT}. What the command
- * prints to its standard error is kept as the log of the trial.
+ * runs the command in a session of its own, waits for its end and kills its remaining processes.
+ * From the output it writes the files that {@link Trial} writes: {@link Trial#CALLS} and {@link
+ * Trial#RESULT}. The standard error of the command becomes the log of the trial.
  */
 public final class ProgramTrial {
 
-  /** What a program printed that reads as a summary; it is sealed with the trial. */
+  /** The text of a summary as the program printed it; it is sealed with the trial. */
   public static final String SUMMARY = "summary.txt";
 
-  /** Statuses of a process that somebody else ended: SIGHUP, SIGINT, SIGKILL, SIGTERM. */
+  /** Exit statuses of a process that was ended from outside: SIGHUP, SIGINT, SIGKILL, SIGTERM. */
   private static final Set<Integer> ENDED_FROM_OUTSIDE = Set.of(129, 130, 137, 143);
 
   private static final long POLL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** Processes that end by themselves have so long for it. */
+  /** Time in which remaining processes may end by themselves. */
   private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private static final int MOST_OUTPUT_BYTES = Integer.MAX_VALUE;
@@ -73,7 +73,7 @@ public final class ProgramTrial {
 
   /**
    * Takes the work directory, the lab file and the client's directory as arguments, and {@link
-   * RunnerWatch#SAMPLED} when the runner has the nodes sampled around the command.
+   * RunnerWatch#SAMPLED} if the runner has the nodes sampled around the command.
    */
   public static void main(String[] args) {
     Path attempt = Path.of(args[0]);
@@ -96,7 +96,7 @@ public final class ProgramTrial {
     Runtime.getRuntime().halt(status);
   }
 
-  /** Returns the exit status: 0 when there is a result. */
+  /** Returns the exit status: 0 if there is a result. */
   private int run(List<Observer> observers) throws IOException, InterruptedException {
     final String anchorStart = Utc.now();
     result.put("jvm", Map.of()); // no JVM of the kit made the calls
@@ -104,7 +104,7 @@ public final class ProgramTrial {
       result.put("profile", Json.of("missing", "the client is a program, not a JVM of the kit"));
     }
     if (trial.isCaptured()) {
-      String reason = "the client is a program, of which one single call cannot be asked";
+      String reason = "the client is a program, which cannot be asked for a single call";
       result.put("capture", Json.of("missing", reason));
       end(Trial.FAILED, reason);
     } else {
@@ -118,7 +118,7 @@ public final class ProgramTrial {
     return 0;
   }
 
-  /** Returns the status of a command that somebody ended from outside, else null. */
+  /** Returns the status of a command that was ended from outside, else null. */
   private Integer runCommand(List<Observer> observers) throws IOException, InterruptedException {
     words = plan.fill(manifest);
     Files.createDirectories(plan.directory());
@@ -166,7 +166,7 @@ public final class ProgramTrial {
     return builder.start();
   }
 
-  /** Waits for the end of the command; returns why it must not go on, or "" when it has ended. */
+  /** Waits for the end of the command; returns why it must be killed, or "" if it has ended. */
   private String await(Process process) throws IOException, InterruptedException {
     long bound = TimeUnit.SECONDS.toNanos(trial.timeoutSeconds());
     long reserve = Trial.reserveNanos(trial.timeoutSeconds());
@@ -193,7 +193,7 @@ public final class ProgramTrial {
     return Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS) ? Files.size(file) : 0;
   }
 
-  /** Makes the outcome of a command that has ended. */
+  /** Decides the outcome of a command that has ended. */
   private void judge(int status, List<String> left) throws IOException {
     Path output = size(plan.output()) > 0 ? plan.output() : printed;
     String found = "";
@@ -201,7 +201,7 @@ public final class ProgramTrial {
       found = "the command ended with status " + status;
     } else if (!left.isEmpty()) {
       found =
-          "the command left processes behind, which were killed: %s; have it wait for them"
+          "the command left processes behind, which were killed: %s; let it wait for them"
               .formatted(String.join(", ", left.subList(0, Math.min(LISTED, left.size()))));
     } else if (size(output) == 0) {
       found = "the command left nothing: neither the file {output} nor a line on standard output";
@@ -260,11 +260,10 @@ public final class ProgramTrial {
     result.put("errors", calls.errors());
   }
 
-  /** Keeps a summary, and the text that it was read from. */
+  /** Keeps a summary and its original text. */
   private void keep(Summary summary, Path output) throws IOException, UnreadableOutput {
     if (Files.size(output) > MOST_SUMMARY_BYTES) {
-      throw new UnreadableOutput(
-          "there are more than %d bytes of it".formatted(MOST_SUMMARY_BYTES));
+      throw new UnreadableOutput("it is longer than %d bytes".formatted(MOST_SUMMARY_BYTES));
     }
     Files.copy(output, attempt.resolve(SUMMARY));
     end(Trial.OK, "");
@@ -291,7 +290,7 @@ public final class ProgramTrial {
     return (Map<String, Object>) result.get("program");
   }
 
-  /** Adds the beginning of what a command left to the log of the trial. */
+  /** Adds the beginning of a command's output to the log of the trial. */
   private static void show(Path file) throws IOException {
     if (size(file) > 0) {
       try (InputStream in = Files.newInputStream(file)) {

@@ -7,18 +7,18 @@ import java.util.Map;
 /**
  * A record whose columns have names.
  *
- * @param where where it stands in the output, as messages begin
+ * @param where its place in the output, with which messages begin
  * @param places the place of each column
  */
 record Row(String where, Map<String, Integer> places, List<String> values) {
 
-  /** Returns the text of a column, "" where the output has no such column. */
+  /** Returns the text of a column, "" if the output has no such column. */
   String text(String column) {
     Integer place = places.get(column);
     return place == null ? "" : values.get(place).strip();
   }
 
-  /** Returns a whole number that must be there. */
+  /** Returns a whole number, which must be present. */
   long whole(String column) throws UnreadableOutput {
     String text = text(column);
     if (!text.matches("[0-9]{1,19}")) {
@@ -32,13 +32,13 @@ record Row(String where, Map<String, Integer> places, List<String> values) {
     }
   }
 
-  /** Returns a whole number, or {@link Call#NONE} where there is none. */
+  /** Returns a whole number, or {@link Call#NONE} if there is none. */
   long wholeOrNone(String column) throws UnreadableOutput {
     String text = text(column);
     return text.isEmpty() || text.equals("-1") ? Call.NONE : whole(column);
   }
 
-  /** Returns which of these words a column has, {@code otherwise} where it is empty. */
+  /** Returns which of these words a column has, or {@code otherwise} if it is empty. */
   String word(String column, List<String> words, String otherwise) throws UnreadableOutput {
     String text = text(column).toLowerCase(Locale.ROOT);
     if (text.isEmpty() && otherwise != null) {

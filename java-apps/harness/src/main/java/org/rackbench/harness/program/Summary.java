@@ -4,12 +4,12 @@ import java.util.Map;
 import org.rackbench.harness.trial.Json;
 
 /**
- * What a program says of all calls together.
+ * A program's summary of all calls.
  *
  * @param calls good calls
  * @param meanMillis their arithmetic mean
- * @param p50Millis their median as the program has it, or null
- * @param p99Millis their 99th percentile as the program has it, or null
+ * @param p50Millis their median as the program reports it, or null
+ * @param p99Millis their 99th percentile as the program reports it, or null
  * @param maxMillis the longest
  * @param callsPerSecond of all connections together
  */

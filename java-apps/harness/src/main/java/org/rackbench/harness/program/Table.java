@@ -16,8 +16,8 @@ final class Table {
   /**
    * Reads the names of the columns.
    *
-   * @param needed columns that must be there
-   * @param hint what to do when they are not
+   * @param needed columns that must be present
+   * @param hint the next step for the user if one is missing
    */
   Table(Lines lines, List<String> needed, String hint) throws IOException, UnreadableOutput {
     this.lines = lines;
@@ -36,7 +36,7 @@ final class Table {
     }
   }
 
-  /** Refuses columns beside these. */
+  /** Refuses any other column. */
   void allowOnly(List<String> known) throws UnreadableOutput {
     HashSet<String> other = new HashSet<>(places.keySet());
     known.forEach(other::remove);
@@ -58,7 +58,7 @@ final class Table {
       return null;
     } else if (values.size() != places.size()) {
       throw new UnreadableOutput(
-          "%s has %d columns, and line 1 has %d; was the command ended while it wrote?"
+          "%s has %d columns, but line 1 has %d; was the command killed while it wrote?"
               .formatted(lines.where(), values.size(), places.size()));
     }
     return new Row(lines.where(), places, values);

@@ -1,6 +1,6 @@
 package org.rackbench.harness.program;
 
-/** What a program left is not of the form that its manifest names, or cannot be of this trial. */
+/** A program's output does not have the form in its manifest, or cannot be of this trial. */
 final class UnreadableOutput extends Exception {
 
   private static final int LONGEST = 300;

@@ -12,13 +12,13 @@ import org.rackbench.harness.trial.BadInput;
 import org.rackbench.harness.trial.Json;
 
 /**
- * The form {@code vegeta}: what {@code vegeta encode} writes, JSON or CSV, a result a line. vegeta
- * says when it sent a call. In an open loop, call number n was due n gaps after the first one, and
- * the beginning of that schedule is the latest at which no call was sent before it was due.
+ * The form {@code vegeta}: the output of {@code vegeta encode}, JSON or CSV, a result a line.
+ * vegeta records when it sent a call. In an open loop, call number n was due n gaps after the first
+ * one. The schedule begins at the latest time for which no call was sent before it was due.
  */
 final class Vegeta implements Form.Reader {
 
-  /** A result as vegeta has it. */
+  /** A result as vegeta writes it. */
   private record Hit(
       String where,
       long seq,
@@ -29,7 +29,7 @@ final class Vegeta implements Form.Reader {
       int code,
       String error) {}
 
-  /** Somebody who is told of each result. */
+  /** A receiver of each result. */
   private interface Taker {
     void take(Hit hit) throws IOException, UnreadableOutput;
   }
@@ -149,6 +149,6 @@ final class Vegeta implements Form.Reader {
 
   private static UnreadableOutput other(String where) {
     return new UnreadableOutput(
-        where + " is no result of vegeta; write what `vegeta encode` makes of them, JSON or CSV");
+        where + " is no result of vegeta; write the output of `vegeta encode`, JSON or CSV");
   }
 }

@@ -9,8 +9,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The form {@code wrk}: what wrk prints. Its times hold failed calls too, so there must be none.
- * They are as wrk prints them, which corrects them for coordinated omission.
+ * The form {@code wrk}: the output of wrk. Its times include failed calls, so there must be none.
+ * The times are those that wrk prints, after its correction for coordinated omission.
  */
 final class Wrk implements Form.Reader {
 
@@ -36,13 +36,13 @@ final class Wrk implements Form.Reader {
   @Override
   public Summary read(Path output, CallFile calls) throws IOException, UnreadableOutput {
     if (Files.size(output) > MOST_BYTES) {
-      throw new UnreadableOutput("there are more than %d bytes of it".formatted(MOST_BYTES));
+      throw new UnreadableOutput("it is longer than %d bytes".formatted(MOST_BYTES));
     }
     String printed = new String(Files.readAllBytes(output), StandardCharsets.ISO_8859_1);
     Matcher bad = BAD.matcher(printed);
     if (bad.find()) {
       throw new UnreadableOutput(
-          "it says '%s', and the times of wrk hold failed calls too".formatted(bad.group(1)));
+          "it reports '%s', and the times of wrk include failed calls".formatted(bad.group(1)));
     }
     Matcher latency = found(LATENCY, printed, "Thread Stats");
     long requests = Long.parseLong(found(REQUESTS, printed, "requests in").group(1));

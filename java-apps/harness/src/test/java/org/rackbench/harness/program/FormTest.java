@@ -91,7 +91,7 @@ class FormTest {
                 + "U 1-1,,true,,1,1,1,1");
     String sample = jtl(5, "12,byte,200,OK,Users 1-1,text,true,,200,120,2,2");
     assertTrue(
-        refusal(Form.JTL, JTL_HEADER + sample + transaction).contains("times are there twice"));
+        refusal(Form.JTL, JTL_HEADER + sample + transaction).contains("times are counted twice"));
     assertTrue(refusal(Form.JTL, JTL_HEADER + "5,12,byte\n").contains("line 2 has 3 columns"));
     String early = jtl(-2000, "12,byte,200,OK,Users 1-1,text,true,,200,120,2,2");
     assertTrue(refusal(Form.JTL, JTL_HEADER + early).contains("the call began -2.000 s after"));
@@ -184,10 +184,12 @@ class FormTest {
     assertEquals(new Summary(6060, 1.05, null, null, 20.05, 3029.28), summary);
     String failed = "  Non-2xx or 3xx responses: 12\nRequests/sec:";
     assertTrue(
-        refusal(Form.WRK, output.replace("Requests/sec:", failed)).contains("hold failed calls"));
+        refusal(Form.WRK, output.replace("Requests/sec:", failed))
+            .contains("include failed calls"));
     String timeouts = "  Socket errors: connect 0, read 0, write 0, timeout 4\nRequests/sec:";
     assertTrue(
-        refusal(Form.WRK, output.replace("Requests/sec:", timeouts)).contains("hold failed calls"));
+        refusal(Form.WRK, output.replace("Requests/sec:", timeouts))
+            .contains("include failed calls"));
     String none = "  Socket errors: connect 0, read 0, write 0, timeout 0\nRequests/sec:";
     read(Form.WRK, null, output.replace("Requests/sec:", none));
     assertTrue(refusal(Form.WRK, "unable to connect\n").contains("no line of wrk"));

@@ -17,14 +17,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.rackbench.harness.trial.Json;
 
-/**
- * What becomes of a trial whose client is a program, by real runner processes and shell scripts.
- */
+/** The outcomes of trials whose client is a program, by real runner processes and shell scripts. */
 class RunnerProgramTest {
 
   private static final String PROGRAM = "program";
 
-  /** Prints so many calls as its argument says; the second one failed. */
+  /** Prints the number of calls in its argument; the second one failed. */
   private static final String CALLS =
       """
       echo thread,start_ns,elapsed_ns,status
@@ -249,7 +247,7 @@ class RunnerProgramTest {
     assertEquals(0, bench.runner().status());
     assertOutcome("t1", "ok", "");
     assertTrue(bench.calls("t1").get(2).matches("1,,measure,[0-9]+,[0-9]+,1000,-1,-1,ok"));
-    assertOutcome("t2", "failed", "calls came at 100.0 /s on average, and the plan says 50.00 /s");
+    assertOutcome("t2", "failed", "calls came at 100.0 /s on average, but the plan has 50.00 /s");
   }
 
   @ParameterizedTest
@@ -265,7 +263,7 @@ class RunnerProgramTest {
         "{command: [sh], reads: xml}|reads is xml; write one of jtl, csv, hdr, wrk, vegeta",
         "{command: [../run.sh], reads: csv}|command[0] is '../run.sh', a path out of",
         "{command: [/bin/sh, run.sh], reads: csv}|command[0] is '/bin/sh', a path out of",
-        "{command: [./no.sh], reads: csv}|no such file that may be executed",
+        "{command: [./no.sh], reads: csv}|which is not an executable file",
         "{command: [no-such-program], reads: csv}|which is not installed on this node",
         "{command: [sh, ../../lab.json], reads: csv}|command[1] is '../../lab.json', a path out of",
         "{command: [sh, a/../../x], reads: csv}|command[1] is 'a/../../x', a path out of",
