@@ -15,14 +15,14 @@ import org.rackbench.harness.trial.Trial;
 import org.rackbench.harness.trial.Utc;
 
 /**
- * Makes attempts at trials: starts the JVM, asks the servers how they are before and after, and
- * either seals the result or throws it away when a fault of the lab spoilt it.
+ * Makes attempts at trials: starts the JVM, checks the health of the servers before and after, and
+ * either seals the result or, if a fault of the lab spoilt it, throws it away.
  */
 final class Attempts {
 
   /**
-   * Pause in milliseconds before the second look: a client may notice the end of a service before
-   * systemd has recorded it.
+   * Pause in milliseconds before the second health check: a client may notice the end of a service
+   * before systemd has recorded it.
    */
   private static final int SECOND_LOOK_MS = 1000;
 
@@ -35,7 +35,7 @@ final class Attempts {
   private final Supplier<List<Map<String, Object>>> newStarts;
 
   /**
-   * @param newStarts gives what was done to have services of the block's own
+   * @param newStarts supplies the record of how services were restarted for the block
    */
   Attempts(
       RunnerOptions options,
@@ -57,7 +57,7 @@ final class Attempts {
   /**
    * The result of an attempt.
    *
-   * @param isSealed false when it was thrown away
+   * @param isSealed false if it was thrown away
    * @param line the line to print for it
    * @param fault why it was thrown away, or ""
    */
@@ -66,8 +66,8 @@ final class Attempts {
   /**
    * Makes one attempt at {@code trial} and returns its result.
    *
-   * @param before a look at the servers, all of them well
-   * @param begin since when this trial alone has taken time, as of {@link System#nanoTime}
+   * @param before a health check that found all servers well
+   * @param begin start of the time spent on this trial alone, as of {@link System#nanoTime}
    */
   Made make(PlannedTrial trial, Look before, long begin) throws IOException, InterruptedException {
     final String startedAt = Utc.now();
@@ -147,10 +147,10 @@ final class Attempts {
   }
 
   /**
-   * What the health checks after the JVM's end found.
+   * The result of the health checks after the JVM's end.
    *
    * @param fault why the attempt does not count, or ""
-   * @param entries what trial.json says of work that the trial left
+   * @param entries entries of trial.json about work that the trial left to its services
    */
   private record Aftermath(
       Look look, TrialRecord record, String fault, Map<String, Object> entries) {
@@ -162,7 +162,8 @@ final class Attempts {
 
   /**
    * Checks the servers until it is known how the attempt ended for them. A trial that may have left
-   * work to its services ends only when they have done it: how they end until then is its outcome.
+   * work to its services ends only when they are done. If one ends before that, the trial's outcome
+   * follows from it.
    */
   private Aftermath aftermath(Observation seen, TrialWatch during, String faultOfJvm)
       throws IOException, InterruptedException {
@@ -184,7 +185,7 @@ final class Attempts {
     }
     fault = fault.isEmpty() ? after.missed(before) : fault;
     if (!after.isServed()) {
-      after = watch.whenWell(trial, after); // only then is it known how a service ended
+      after = watch.whenWell(trial, after); // only now is it known how a service ended
       fault = fault.isEmpty() ? after.missed(before) : fault;
     }
     if (fault.isEmpty() && record.isSetUpFailure() && !hadSetUpFailure(seen.directory())) {
@@ -197,26 +198,26 @@ final class Attempts {
   }
 
   /**
-   * Returns whether an earlier attempt was thrown away since its client could not be opened. Such a
-   * failure counts when it happens twice: of a cable that was out for some seconds between two
-   * looks there is no other trace.
+   * Returns whether an earlier attempt was thrown away because its client could not be opened. Such
+   * a failure counts only the second time, because a cable that was out for some seconds between
+   * two health checks leaves no other trace.
    */
   private boolean hadSetUpFailure(Path attempt) throws IOException {
     return area.earlier(attempt).stream()
         .anyMatch(note -> ((String) note.get("reason")).startsWith(Trial.SET_UP_FAILED));
   }
 
-  /** Returns who may have killed a JVM that has ended, in a sentence, or "". */
+  /** Returns the probable cause of a JVM's end from outside, in a sentence, or "". */
   private static String killed(PlannedTrial trial, Fork fork) {
     String signal = fork.killer();
     if (signal.isEmpty()) {
       return "";
     } else if (fork.isProgram()) {
       return ("%s ended the client's command or its JVM (status %d): by hand, or by the kernel"
-              + " out of memory (the node has %s); look for oom-kill in the node's journal")
+              + " when memory ran out (the node has %s); look for oom-kill in the node's journal")
           .formatted(signal, fork.exitStatus(), memory());
     }
-    return ("%s ended the client's JVM (status %d): by hand, or by the kernel out of memory"
+    return ("%s ended the client's JVM (status %d): by hand, or by the kernel when memory ran out"
             + " (heap %d MiB, the node has %s); look for oom-kill in the node's journal")
         .formatted(signal, fork.exitStatus(), trial.heapMegabytes(), memory());
   }

@@ -11,8 +11,8 @@ import org.rackbench.harness.trial.Durable;
 import org.rackbench.harness.trial.Json;
 
 /**
- * {@code starts.json}: which starts of the services were made and warmed for which block. It is
- * kept for a runner that goes on with the run; the proof is in the sealed trials.
+ * {@code starts.json}: which starts of the services were made and warmed for which block. A runner
+ * that resumes the run reads it; the proof is in the sealed trials.
  */
 final class BlockStarts {
 
@@ -43,8 +43,9 @@ final class BlockStarts {
   }
 
   /**
-   * Returns whether the service must be restarted for the block. One that the block has used
-   * already is not, if it has restarted by itself: that start is the block's alone as well.
+   * Returns whether the service must be restarted for the block. A service that the block has
+   * already used and that has restarted by itself need not be: that start also belongs to the block
+   * alone.
    */
   boolean isDue(int block, String service, Object id) {
     return !isReady(block, service, id)
@@ -52,7 +53,7 @@ final class BlockStarts {
             || blocks.values().stream().anyMatch(services -> holds(services.get(service), id)));
   }
 
-  /** Keeps these starts, by {@code service on node}, as made and warmed for the block. */
+  /** Records these starts, by {@code service on node}, as made and warmed for the block. */
   void add(int block, Map<String, Object> ids) throws IOException {
     ids.forEach((service, id) -> of(block, service).add(id));
     Durable.replace(file, Json.bytes(Json.of("schema", 1, "blocks", blocks)));

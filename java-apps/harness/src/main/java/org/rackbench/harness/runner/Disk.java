@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import org.rackbench.harness.trial.Durable;
 
-/** The two steps of sealing whose order a power cut tests; a test records them. */
+/** The two steps of sealing whose order matters in a power cut; a test records them. */
 interface Disk {
 
   Disk REAL =

@@ -3,7 +3,7 @@ package org.rackbench.harness.runner;
 import java.util.Map;
 import org.rackbench.harness.trial.Json;
 
-/** What else happened on the machines while a trial ran, from the health checks around it. */
+/** Disturbances of the machines while a trial ran, from the health checks around it. */
 final class Disturbances implements Observer {
 
   @Override

@@ -11,11 +11,11 @@ import java.util.HexFormat;
 import org.rackbench.harness.trial.Trial;
 
 /**
- * What a sealed file is proven against. It is read piece by piece: a log of a million calls is
- * larger than the runner's heap.
+ * The figures that prove a sealed file. The file is read in pieces, because a log of a million
+ * calls is larger than the runner's heap.
  *
- * @param lines line ends in the file
- * @param timeouts how many of these lines end as those of calls do that were cut off
+ * @param lines number of line ends in the file
+ * @param timeouts number of lines that end like those of calls that were cut off
  * @param sha256 of its bytes, in hexadecimal digits
  */
 record FileSeal(long lines, long timeouts, String sha256) {

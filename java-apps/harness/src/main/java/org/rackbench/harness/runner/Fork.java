@@ -22,22 +22,22 @@ import org.rackbench.harness.trial.PlannedTrial;
 import org.rackbench.harness.trial.Trial;
 
 /**
- * The JVM of one attempt, from its start to its end. That of a Java client makes the calls; that of
- * a client that is a program runs its command.
+ * The JVM of one attempt, from its start to its end. For a Java client it makes the calls; for a
+ * client that is a program it runs the command.
  */
 final class Fork {
 
-  /** File with what the JVM printed; it is sealed with the trial unless it is empty. */
+  /** File with the JVM's output; it is sealed with the trial unless it is empty. */
   static final String LOG = "trial.log";
 
   /** Directory for the temporary files of the JVM; it is removed before the trial is sealed. */
   static final String TEMPORARY = "tmp";
 
-  /** How the wait for a JVM came to its end; only {@code BOUND} makes a timeout. */
+  /** How the wait for a JVM ended; only {@code BOUND} makes a timeout. */
   enum End {
-    /** The JVM ended, whether by itself or because something else ended it. */
+    /** The JVM ended, by itself or from outside. */
     ENDED,
-    /** The bound came, and the JVM was killed. */
+    /** The JVM reached its bound and was killed. */
     BOUND,
     /** The trial was spoilt, and the JVM was killed before its bound. */
     DISTURBED
@@ -47,22 +47,22 @@ final class Fork {
   private static final int SIGNALLED = 128;
 
   /**
-   * Signals that come from outside, by number. Those that a JVM raises itself when it crashes (as 6
-   * and 11) are not among them: a crash is a result of the trial.
+   * Signals from outside, by number. A JVM that crashes raises others itself, such as 6 and 11;
+   * they are excluded because a crash is a result of the trial.
    */
   private static final Map<Integer, String> FROM_OUTSIDE =
       Map.of(1, "SIGHUP", 2, "SIGINT", 9, "SIGKILL", 15, "SIGTERM");
 
   private static final int LINE_BYTES = 2000;
 
-  /** What is kept of a longer log: of its beginning and of its end. */
+  /** Bytes that are kept of a longer log, at its beginning and at its end. */
   static final int HEAD_BYTES = 64 << 10;
 
   static final int TAIL_BYTES = 192 << 10;
 
   /**
-   * The JVM that runs a command. It sleeps meanwhile, and reads a log of any length in little
-   * memory.
+   * Options of the JVM that runs a command. It sleeps meanwhile, and reads a log of any length in
+   * little memory.
    */
   private static final List<String> OPTIONS_BESIDE_A_PROGRAM =
       List.of(
@@ -105,10 +105,10 @@ final class Fork {
   }
 
   /**
-   * Starts another main class as the JVM of {@code trial} would be started.
+   * Starts another main class with the settings of the JVM of {@code trial}.
    *
    * @param jdk the JDK of the trial's JVM
-   * @param more arguments of it after the directory and the lab file
+   * @param more its arguments after the directory and the lab file
    */
   static Fork start(
       Class<?> program,
@@ -154,7 +154,7 @@ final class Fork {
     List<String> options = new ArrayList<>();
     options.add("-Xms" + trial.heapMegabytes() + "m");
     options.add("-Xmx" + trial.heapMegabytes() + "m");
-    options.add("-XX:+AlwaysPreTouch"); // else the first calls pay for the heap's pages
+    options.add("-XX:+AlwaysPreTouch"); // else the first calls bear the cost of the heap's pages
     options.addAll(trial.collectorOption());
     options.add("-XX:+ExitOnOutOfMemoryError");
     options.add("-XX:+PerfDisableSharedMem"); // else a write to the disk can hold a safepoint
@@ -187,11 +187,11 @@ final class Fork {
   }
 
   /**
-   * Waits for the end of the JVM. Kills it and its descendants when the bound is reached or when
-   * the trial is spoilt.
+   * Waits for the end of the JVM. Kills it and its descendants if it reaches the bound or the trial
+   * is spoilt.
    *
    * @param seconds the bound
-   * @param lookSeconds time between questions whether the trial is spoilt
+   * @param lookSeconds time between checks whether the trial is spoilt
    * @param isSpoilt whether a fault of the lab has spoilt the trial
    */
   End await(int seconds, int lookSeconds, BooleanSupplier isSpoilt) throws InterruptedException {
@@ -215,7 +215,7 @@ final class Fork {
     Leftovers.kill(attempt);
   }
 
-  /** Returns by which signal from outside a JVM that has ended was killed, or "". */
+  /** Returns the signal from outside that killed a JVM, or "". */
   String killer() {
     return FROM_OUTSIDE.getOrDefault(exitStatus() - SIGNALLED, "");
   }
@@ -233,8 +233,8 @@ final class Fork {
   }
 
   /**
-   * Cuts what is neither at the beginning nor at the end of a long log, and says so between them. A
-   * client that prints without end must exhaust neither the runner nor whoever reads the log.
+   * Cuts the middle out of a long log and leaves a note there. A client that prints endlessly must
+   * not exhaust the memory of the runner or of a reader of the log.
    */
   void boundLog() throws IOException {
     try (FileChannel log =

@@ -24,23 +24,21 @@ import org.rackbench.harness.trial.ErrorText;
 import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.PlannedTrial;
 
-/**
- * Asks the nodes of a trial, all at once, how they are; every node has a health socket for that.
- */
+/** Polls the health of all nodes of a trial in parallel, by the health socket of each node. */
 final class Health {
 
   private static final int CONNECT_MS = 3000;
   private static final int READ_MS = 10_000;
 
-  /** So long may it take to write and send the profiles of a node. */
+  /** Longest time to write and send the profiles of a node. */
   private static final int PROFILE_MS = 40_000;
 
-  /** Asks how a node is without keeping its sampling alive. */
+  /** Path that reports a node's health without keeping its sampling alive. */
   private static final String UNOBSERVED = "/?observe=none";
 
   private static final String SIGNATURE = "HmacSHA256";
 
-  /** What a node reports of itself; without a report, the reason why there is none. */
+  /** A node's report of itself, or the reason why there is none. */
   private record NodeReport(Map<String, Object> report, String reason) {
 
     boolean isThere() {
@@ -56,8 +54,8 @@ final class Health {
 
   /**
    * @param run the run's directory, on whose file system trials are written
-   * @param freeMegabytes room that this node and the servers must have, in MiB
-   * @param leftOut names of servers that are not used, whatever they would answer
+   * @param freeMegabytes free disk space that this node and the servers must have, in MiB
+   * @param leftOut names of servers that are not used and not asked
    */
   Health(ServingNodes nodes, Path run, int freeMegabytes, Set<String> leftOut) {
     this.nodes = nodes;
@@ -67,15 +65,15 @@ final class Health {
   }
 
   /**
-   * Asks the client and every server of {@code trial} once. A server that does not answer is a
-   * problem of the look.
+   * Polls the client and every server of {@code trial} once. A server that does not answer becomes
+   * a problem of the returned {@link Look}.
    */
   Look look(PlannedTrial trial) throws IOException {
     Look look = new Look(freeMegabytes);
     long free = Files.getFileStore(run).getUsableSpace() >> 20;
     if (free < freeMegabytes) {
       look.problem(
-          "this node", "%s has %d MiB free, %d are asked for".formatted(run, free, freeMegabytes));
+          "this node", "%s has %d MiB free, %d are needed".formatted(run, free, freeMegabytes));
     }
     if (nodes.healthPort() == 0) {
       return look;
@@ -99,7 +97,7 @@ final class Health {
             look.unreachable(server, answer.join().reason());
           }
         });
-    // Without the client's report only what may have disturbed the trial is missing.
+    // Without the client's report, only the record of disturbances is incomplete.
     client
         .map(CompletableFuture::join)
         .filter(NodeReport::isThere)
@@ -118,8 +116,8 @@ final class Health {
   }
 
   /**
-   * Returns what the services on a node run with, by name; empty when the node does not tell, as
-   * one that is provisioned by an earlier version.
+   * Returns the settings of the services on a node, by name; empty if the node does not report
+   * them, for example because an earlier version provisioned it.
    */
   CompletableFuture<Map<?, ?>> settings(ServingNode server) {
     return CompletableFuture.supplyAsync(
@@ -130,12 +128,12 @@ final class Health {
         asking);
   }
 
-  /** Returns the name of the client node, or "" when the lab file does not tell it. */
+  /** Returns the name of the client node, or "" if the lab file does not name it. */
   String clientName() {
     return nodes.client().map(ServingNode::name).orElse("");
   }
 
-  /** Returns the nodes of {@code trial} that are asked, by name, with the client among them. */
+  /** Returns the nodes to poll for {@code trial}, by name, including the client. */
   Map<String, ServingNode> nodes(PlannedTrial trial) {
     Map<String, ServingNode> found = new LinkedHashMap<>();
     if (nodes.healthPort() != 0) {
@@ -146,10 +144,10 @@ final class Health {
   }
 
   /**
-   * Asks a node what was used there since a moment.
+   * Asks a node for the resources used there since a moment.
    *
-   * @param since nanoseconds of the node's own clock
-   * @param most about how many samples of each service are wanted
+   * @param since that moment in nanoseconds of the node's own clock
+   * @param most approximate number of samples wanted of each service
    */
   CompletableFuture<Resources.Told> used(ServingNode server, long since, int most) {
     String path = "/resources?since=%d&most=%d".formatted(since, most);
@@ -164,7 +162,7 @@ final class Health {
         asking);
   }
 
-  /** Has a node sampled now; what it says is of no use. */
+  /** Has a node sampled now and ignores its answer. */
   CompletableFuture<?> sample(ServingNode server) {
     return CompletableFuture.supplyAsync(() -> ask(server.address(), "/sample"), asking);
   }
@@ -183,15 +181,13 @@ final class Health {
     }
   }
 
-  /**
-   * Asks the node to restart a service if it hangs. Whether it did so is seen in the next looks.
-   */
+  /** Asks the node to restart a service if it hangs. The next health checks show whether it did. */
   void askForRestart(ServingNode server, String service) {
     try {
       HttpURLConnection connection = connection(server.address(), "/restart/" + service);
       connection.setRequestMethod("POST");
       System.out.printf(
-          "%s on %s: the node said %d%n", service, server.name(), connection.getResponseCode());
+          "%s on %s: the node answered %d%n", service, server.name(), connection.getResponseCode());
       connection.disconnect();
     } catch (IOException e) {
       System.out.printf("%s on %s: %s%n", service, server.name(), ErrorText.of(e));
@@ -199,10 +195,10 @@ final class Health {
   }
 
   /**
-   * Asks the node to restart services that are well, which it does for whoever knows the password.
+   * Asks the node to restart services that are well, which requires the password.
    *
    * @param starts systemd's ids of their present starts, by their names: no other start is ended
-   * @return why the node refuses, or ""; whether it did so is seen in the next looks
+   * @return why the node refuses, or ""; the next health checks show whether it did so
    */
   String askForNewStart(ServingNode server, Map<String, Object> starts, byte[] password) {
     try {
@@ -218,11 +214,11 @@ final class Health {
       connection.disconnect();
       return switch (status) {
         case HttpURLConnection.HTTP_ACCEPTED, HttpURLConnection.HTTP_CONFLICT -> "";
-        case HttpURLConnection.HTTP_FORBIDDEN -> "it knows another password; run site.yml again";
-        default -> "it said " + status + "; run site.yml again";
+        case HttpURLConnection.HTTP_FORBIDDEN -> "it has another password; run site.yml again";
+        default -> "it answered " + status + "; run site.yml again";
       };
     } catch (IOException e) {
-      return ""; // the next look tells
+      return ""; // the next health check shows it
     }
   }
 
@@ -231,7 +227,7 @@ final class Health {
    *
    * @param action {@code start} or {@code stop}
    * @param starts systemd's ids of their present starts, by their names: no other JVM is touched
-   * @return what it says of each service, by name; {@code missing} is why there is no profile
+   * @return its answer for each service, by name; {@code missing} is why there is no profile
    */
   CompletableFuture<Map<?, ?>> profile(
       ServingNode server, String action, Map<String, Object> starts, byte[] password) {
@@ -258,7 +254,8 @@ final class Health {
         }
       }
       reason =
-          "%s said %d; run site.yml again".formatted(server.name(), connection.getResponseCode());
+          "%s answered %d; run site.yml again"
+              .formatted(server.name(), connection.getResponseCode());
     } catch (IOException | BadInput e) {
       reason = "%s: %s".formatted(server.name(), ErrorText.of(e));
     }
@@ -283,8 +280,7 @@ final class Health {
     URI uri = URI.create("http://%s:%d%s".formatted(address, nodes.healthPort(), path));
     HttpURLConnection connection = (HttpURLConnection) uri.toURL().openConnection();
     connection.setConnectTimeout(CONNECT_MS);
-    // A kept connection would be closed by its timeout, and wake both ends, in the middle of a
-    // trial.
+    // The timeout of a kept connection would close it and wake both ends during a trial.
     connection.setRequestProperty("Connection", "close");
     connection.setReadTimeout(READ_MS);
     return connection;

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Set;
 import org.rackbench.harness.trial.Json;
 
-/** What else happened on a machine while a trial ran there, from its state before and after. */
+/** Disturbances of a machine while a trial ran there, from its state before and after. */
 final class Interference {
 
   private Interference() {}
@@ -15,9 +15,9 @@ final class Interference {
   /**
    * Returns the differences of two {@code machine} objects of a health socket. Pairs are the values
    * before and after; {@code steal_percent} is the share of the processors' time that the host gave
-   * to other guests; {@code retransmits} counts TCP segments; {@code energy_j} is what the
-   * processors used, in joules; {@code maintenance} names what worked on disks or packages before
-   * or after; {@code discarded_bytes} is what a trim discards. A value that the machine does not
+   * to other guests; {@code retransmits} counts TCP segments; {@code energy_j} is the energy of the
+   * processors in joules; {@code maintenance} names jobs on disks or packages before or after;
+   * {@code discarded_bytes} is the amount that a trim discards. A value that the machine does not
    * report is null.
    */
   static Map<String, Object> between(Map<?, ?> before, Map<?, ?> after) {
@@ -25,7 +25,7 @@ final class Interference {
     Double steal = grown("steal_ticks", before, after);
     Double retransmits = grown("retransmits", before, after);
     Double discarded = grown("discarded_bytes", before, after);
-    Double energy = grown("energy_uj", before, after); // less than before when the counter wrapped
+    Double energy = grown("energy_uj", before, after); // less than before if the counter wrapped
     return Json.of(
         "cores", after.get("cores"),
         "load1", pair("load1", before, after),

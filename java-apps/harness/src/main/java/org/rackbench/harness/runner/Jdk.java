@@ -10,18 +10,18 @@ import org.rackbench.harness.trial.BadInput;
 import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.PlannedTrial;
 
-/** A JDK of this node, which the JVM of a trial may be of. */
+/** A JDK of this node for the JVMs of trials. */
 record Jdk(Path home) {
 
-  /** Returns the one that the runner itself is of. */
+  /** Returns the JDK of the runner itself. */
   static Jdk own() {
     return new Jdk(Path.of(System.getProperty("java.home")));
   }
 
   /**
-   * Returns the one that a trial asks for; throws {@link BadInput} where it is not installed.
+   * Returns the JDK that a trial needs; throws {@link BadInput} if it is not installed.
    *
-   * @param others path of another JDK without the release at its end
+   * @param others path of another JDK, without the release at the end
    */
   static Jdk of(PlannedTrial trial, String others) {
     int release = trial.jdk();
@@ -31,7 +31,7 @@ record Jdk(Path home) {
     Jdk other = new Jdk(Path.of(others + release));
     if (!Files.isExecutable(other.java())) {
       throw new BadInput(
-          ("%s: this node has no JDK %d, which trial %s asks for; add it to jdk_others of the"
+          ("%s: this node has no JDK %d, which trial %s needs; add it to jdk_others of the"
                   + " inventory and run site.yml")
               .formatted(other.java(), release, trial.id()));
     }
@@ -42,7 +42,7 @@ record Jdk(Path home) {
     return home.resolve("bin/java");
   }
 
-  /** Returns its version and vendor as its JVMs tell them, so far as they are known. */
+  /** Returns its version and vendor as its JVMs report them, as far as they are known. */
   Map<String, Object> told() throws IOException {
     if (equals(own())) {
       return Json.of(

@@ -11,15 +11,15 @@ import org.rackbench.harness.trial.PlannedTrial;
 
 /**
  * Waits for nodes and services that do not answer, up to a time limit, and remembers which of them
- * stayed away. systemd restarts a service that has ended; for one that hangs the runner asks, see
- * {@link Restarts}.
+ * stayed away. systemd restarts a service that has ended; {@link Restarts} asks for the restart of
+ * one that hangs.
  */
 final class LabWatch {
 
   private static final int POLL_MS = 1000;
 
   /**
-   * So old may a look be, in nanoseconds, that serves for the next trial: what sealing may take.
+   * Greatest age in nanoseconds of a look that serves for the next trial; sealing may take as long.
    */
   private static final long FRESH_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
@@ -34,9 +34,9 @@ final class LabWatch {
   private Map<String, ServingNode> lastAsked = Map.of();
 
   /**
-   * @param recoverSeconds longest time that a node or service is waited for, once
-   * @param leftOut names of nodes that are not waited for at all
-   * @param mayStart returns false when no further trial is wanted, which ends the waiting
+   * @param recoverSeconds longest wait for a node or service, once
+   * @param leftOut names of nodes for which there is no wait
+   * @param mayStart returns false if no further trial is wanted, which ends the wait
    */
   LabWatch(
       Health health,
@@ -60,17 +60,17 @@ final class LabWatch {
     return last;
   }
 
-  /** Returns the restarts since the last time this was called, see {@link Restarts#take}. */
+  /** Returns the restarts since the last call of this method, see {@link Restarts#take}. */
   List<Map<String, Object>> restarts() {
     return restarts.take();
   }
 
-  /** Looks a second time, unless the first look already missed a node. Returns the last look. */
+  /** Polls again, unless the first look already missed a node. Returns the last look. */
   Look lookAgain(PlannedTrial trial, Look first) throws IOException {
     return first.problem() == null ? look(trial) : first;
   }
 
-  /** Looks until every node answers, at most {@link TrialWatch#MISSES} times. */
+  /** Polls until every node answers, at most {@link TrialWatch#MISSES} times. */
   Look lookPatiently(PlannedTrial trial) throws IOException, InterruptedException {
     Look look = look(trial);
     for (int misses = 1; misses < TrialWatch.MISSES && !look.away().isEmpty(); misses++) {
@@ -81,8 +81,8 @@ final class LabWatch {
   }
 
   /**
-   * Does what {@link #whenWell(PlannedTrial)} does, but spares the look when the last one, which
-   * ended the trial before, has just found the same nodes well: each trial costs one look less.
+   * Like {@link #whenWell(PlannedTrial)}, but without a poll if the last one, at the end of the
+   * trial before, has just found the same nodes well. This saves one poll a trial.
    */
   Look whenStillWell(PlannedTrial trial) throws IOException, InterruptedException {
     boolean isFresh =
@@ -95,14 +95,14 @@ final class LabWatch {
   }
 
   /**
-   * Looks, and waits if need be until the trial may start. Returns the last look; if it has a
-   * problem, the trial may not start.
+   * Polls, and waits if necessary until the trial may start. Returns the last look; if it has a
+   * problem, the trial must not start.
    */
   Look whenWell(PlannedTrial trial) throws IOException, InterruptedException {
     return whenWell(trial, look(trial));
   }
 
-  /** Does the same, beginning with a {@code look} that was made already. */
+  /** Does the same, beginning with an earlier {@code look}. */
   Look whenWell(PlannedTrial trial, Look look) throws IOException, InterruptedException {
     away.removeIf(look::isWell);
     if (look.problem() == null || look.isHinderedBy(away)) {

@@ -13,34 +13,34 @@ import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.PlannedTrial;
 
 /**
- * Work that an ended trial left to its services: a call that the client no longer waits for may
- * still be computed. It must neither slow down the next trial nor end a service in it.
+ * Work that an ended trial left to its services: a service may still compute a call that the client
+ * has given up. Such work must neither slow down the next trial nor end a service in it.
  */
 final class Leftover {
 
-  /** A service that uses less of a processor between two health checks has nothing left to do. */
+  /** A service that uses less of a processor between two health checks is idle. */
   private static final double IDLE_CORES = 0.05;
 
-  /** Time between two health checks, over which that share is taken. */
+  /** Time between the two health checks, over which that share is measured. */
   private static final int STEP_MS = 200;
 
   private static final int MOST_S = 30;
 
-  /** Health checks in a row that a node may miss in that time. */
+  /** Consecutive health checks that a node may miss in that time. */
   private static final int MISSES = TrialWatch.MISSES;
 
   private final LabWatch watch;
   private final long mostNanos;
   private final BooleanSupplier mayWait;
 
-  /** Systemd's id of the start of each service that was still busy in the end. */
+  /** Systemd's id of the start of each service that was still busy at the end. */
   private final Map<String, Object> busy = new HashMap<>();
 
   private final Set<String> silent = new HashSet<>();
 
   /**
-   * @param recoverSeconds how long the runner waits for a service; it waits no longer for this
-   * @param mayWait returns false when no further trial is wanted, which ends the waiting
+   * @param recoverSeconds longest wait for a service, which also limits this wait
+   * @param mayWait returns false if no further trial is wanted, which ends the wait
    */
   Leftover(LabWatch watch, int recoverSeconds, BooleanSupplier mayWait) {
     this.watch = watch;
@@ -49,10 +49,10 @@ final class Leftover {
   }
 
   /**
-   * What the waiting came to.
+   * The result of the wait.
    *
    * @param look the last health check in which all nodes answered, else the first
-   * @param entries what trial.json says of it
+   * @param entries entries of trial.json about it
    */
   record Settled(Look look, Map<String, Object> entries) {}
 
@@ -97,7 +97,7 @@ final class Leftover {
             }
           } else if (silent.add(service)) {
             System.out.printf(
-                "%s: its node does not tell its processor time, so the next trial may meet work"
+                "%s: its node does not report its processor time, so the next trial may meet work"
                     + " that an earlier one left; run site.yml again%n",
                 service);
           }
@@ -106,8 +106,8 @@ final class Leftover {
   }
 
   /**
-   * Returns each {@code service on node} that was still busy, in its present start, when it was
-   * waited for.
+   * Returns each {@code service on node} that was still busy, in its present start, when its wait
+   * ended.
    */
   Set<String> busy(Look look) {
     Set<String> found = new TreeSet<>();

@@ -10,14 +10,14 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The state of the nodes of a trial at one moment, as their health sockets report it (schema 1, see
- * the role {@code health}).
+ * A health check: the state of the nodes of a trial at one moment, as their health sockets report
+ * it (schema 1, see the role {@code health}).
  */
 final class Look {
 
   /**
-   * How a JVM ends under ExitOnOutOfMemoryError. {@code oom-kill} is the result when the kernel
-   * ends a process because memory ran out.
+   * The end of a JVM under ExitOnOutOfMemoryError. If the kernel ends a process because memory ran
+   * out, the result is {@code oom-kill}.
    */
   private static final String MEMORY_STATUS = "exited 3";
 
@@ -26,7 +26,7 @@ final class Look {
   /**
    * A reason why a trial cannot start.
    *
-   * @param subject the node or {@code service on node} that it is about
+   * @param subject the node or {@code service on node} that has the problem
    * @param text the reason in a sentence
    */
   record Problem(String subject, String text) {}
@@ -35,11 +35,11 @@ final class Look {
   record Silent(ServingNode server, String name, Object invocation) {}
 
   /**
-   * How long the processes of a service have used processors since it was started.
+   * The processor time of a service's processes since its start.
    *
    * @param invocation systemd's id of that start
-   * @param micros that time in microseconds, null when the node does not tell
-   * @param at moment of the node's clock in nanoseconds, null when the node does not tell
+   * @param micros that time in microseconds, null if the node does not report it
+   * @param at moment of the node's clock in nanoseconds, null if the node does not report it
    */
   record ProcessorTime(Object invocation, Long micros, Long at) {
 
@@ -47,7 +47,7 @@ final class Look {
       return micros != null && at != null;
     }
 
-    /** Returns the processors used since {@code before}; null when that is not known. */
+    /** Returns the number of processors used since {@code before}; null if it is unknown. */
     Double coresSince(ProcessorTime before) {
       boolean isOfOneStart = before != null && Objects.equals(invocation, before.invocation);
       return isOfOneStart && isKnown() && before.isKnown() && at > before.at
@@ -56,9 +56,7 @@ final class Look {
     }
   }
 
-  /**
-   * The state of a service that a trial needs; {@code invocation} is null when it is not started.
-   */
+  /** The state of a service that a trial needs; {@code invocation} is null if it is not started. */
   private record Service(
       String name,
       Object state,
@@ -127,7 +125,7 @@ final class Look {
     if (report.get("disk_free_mb") instanceof Integer free && free < freeMegabytes) {
       problem(
           server.name(),
-          "%s has %d MiB free, %d are asked for".formatted(server.name(), free, freeMegabytes));
+          "%s has %d MiB free, %d are needed".formatted(server.name(), free, freeMegabytes));
     }
     for (String name : server.services()) {
       String subject = subject(name, server);
@@ -177,10 +175,7 @@ final class Look {
     return isServed;
   }
 
-  /**
-   * Returns the report of each node that was asked, by its name; empty when the node did not
-   * answer.
-   */
+  /** Returns the report of each polled node, by its name; empty if the node did not answer. */
   Map<String, Map<String, Object>> reports() {
     return reports;
   }
@@ -203,7 +198,7 @@ final class Look {
     return found;
   }
 
-  /** Returns each {@code service on node} whose present start has met a profiler. */
+  /** Returns each {@code service on node} whose present start has had a profiler. */
   Set<String> profiled() {
     return services.values().stream()
         .filter(Service::hadProfiler)
@@ -212,8 +207,7 @@ final class Look {
   }
 
   /**
-   * Returns systemd's id of the present start of a {@code service on node}; null when it is not
-   * known.
+   * Returns systemd's id of the present start of a {@code service on node}; null if it is unknown.
    */
   Object invocation(String subject) {
     return services.containsKey(subject) ? services.get(subject).invocation : null;
@@ -233,7 +227,7 @@ final class Look {
   }
 
   /**
-   * Returns whether {@code subject}, a node or a {@code service on node}, was asked and has no
+   * Returns whether {@code subject}, a node or a {@code service on node}, was polled and has no
    * problem.
    */
   boolean isWell(String subject) {
@@ -242,9 +236,9 @@ final class Look {
   }
 
   /**
-   * Returns which nodes and services that were at work in {@code before} have gone away, in a
-   * sentence, or "". A service that runs but does not answer has not gone away: it may still be
-   * busy with a long request.
+   * Names the nodes and services that worked in {@code before} and are gone now, in a sentence, or
+   * returns "". A service that runs but does not answer is not gone: it may be busy with a long
+   * request.
    */
   String missed(Look before) {
     return Stream.of(away(), endedSince(before))
@@ -252,21 +246,21 @@ final class Look {
         .collect(Collectors.joining(", "));
   }
 
-  /** Returns which nodes do not answer, in a sentence, or "". */
+  /** Names the nodes that do not answer, in a sentence, or returns "". */
   String away() {
     return unreachable.stream()
         .map(name -> name + " does not answer")
         .collect(Collectors.joining(", "));
   }
 
-  /** Returns which services have ended since {@code before}, in a sentence, or "". */
+  /** Names the services that have ended since {@code before}, in a sentence, or returns "". */
   String endedSince(Look before) {
     return ended(before)
         .map(service -> "%s ended (%s)".formatted(service.name, service.end()))
         .collect(Collectors.joining(", "));
   }
 
-  /** Returns which service ran out of memory since {@code before}, in a sentence, or "". */
+  /** Names the service that ran out of memory since {@code before}, or returns "". */
   String memory(Look before) {
     return ended(before)
         .filter(service -> service.ends > before.services.get(service.name).ends)
@@ -285,7 +279,7 @@ final class Look {
   }
 
   /**
-   * Returns what disturbed each machine between {@code before} and this look; see {@link
+   * Returns the disturbances of each machine between {@code before} and this look; see {@link
    * Interference}.
    */
   Map<String, Object> interference(Look before) {
@@ -299,7 +293,7 @@ final class Look {
     return found;
   }
 
-  /** Returns how a service of a node is named: {@code service on node}. */
+  /** Returns the name of a service of a node: {@code service on node}. */
   static String subject(String service, ServingNode server) {
     return service + " on " + server.name();
   }

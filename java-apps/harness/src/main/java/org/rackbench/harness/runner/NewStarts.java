@@ -22,28 +22,27 @@ import org.rackbench.harness.trial.Utc;
 import org.rackbench.harness.trial.Warming;
 
 /**
- * Sees to it, where the plan says {@code restart: block}, that the services of a block were
- * restarted for it, and warmed by calls that are not counted, before its first trial. The trials
- * with a profiler are a block of that kind in every plan, and no other trial meets a service that
- * has had one.
+ * If the plan says {@code restart: block}, restarts the services of a block before its first trial,
+ * and warms them by calls that do not count. In every plan, the trials with a profiler form such a
+ * block, and no other trial uses a service that has had a profiler.
  */
 final class NewStarts {
 
   private static final int POLL_MS = 250;
   private static final long AGAIN_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  /** So long are services called for a block, in milliseconds, shared out among its cells. */
+  /** Time of the warming calls for a block, in milliseconds, divided among its cells. */
   private static final int WARM_MS = 20_000;
 
   private static final int MOST_WARM_MS_OF_CELL = 1000;
 
-  /** So long is waited for a restart after one that did not come, in seconds. */
+  /** Longest wait for a restart, in seconds, after an earlier one failed. */
   private static final int SHORT_PATIENCE_S = 10;
 
   /** A client may notice the end of a service before systemd has recorded it. */
   private static final int SETTLE_MS = 1000;
 
-  /** So often are services warmed that restarted while they were. */
+  /** How often services are warmed again if they restart meanwhile. */
   private static final int ROUNDS = 3;
 
   private final RunnerOptions options;
@@ -62,8 +61,8 @@ final class NewStarts {
   private int patienceSeconds;
 
   /**
-   * @param trials those that this runner is to run
-   * @param mayStart returns false when no further trial is wanted
+   * @param trials the trials that this runner runs
+   * @param mayStart returns false if no further trial is wanted
    */
   NewStarts(
       RunnerOptions options,
@@ -97,10 +96,10 @@ final class NewStarts {
   }
 
   /**
-   * Starts and warms the services of the block of {@code trial} if that has to be done.
+   * Restarts and warms the services of the block of {@code trial} if necessary.
    *
-   * @param before a look at the servers of the trial, all of them well
-   * @return {@code before}, or a look after that; if it has a problem, the trial may not start
+   * @param before a look that found all servers of the trial well
+   * @return {@code before}, or a later look; if it has a problem, the trial must not start
    */
   Look ready(PlannedTrial trial, Look before) throws IOException, InterruptedException {
     Look look = ofBlock(trial, trial.isProfiled() ? before : clean(trial, before));
@@ -110,7 +109,7 @@ final class NewStarts {
     return ofBlock(trial, withoutLeftover(trial, look));
   }
 
-  /** Does so for what the plan restarts for each block. */
+  /** Does so for the services that the plan restarts for each block. */
   private Look ofBlock(PlannedTrial trial, Look before) throws IOException, InterruptedException {
     Look look = before;
     if (look.problem() != null || !blocks.containsKey(trial.block())) {
@@ -129,7 +128,7 @@ final class NewStarts {
   /**
    * Restarts the services that have had a profiler, if {@code look} shows any.
    *
-   * @return {@code look}, or a look after that; if it has a problem, that could not be done
+   * @return {@code look}, or a later look; if it has a problem, the restart failed
    */
   Look clean(PlannedTrial trial, Look look) throws IOException, InterruptedException {
     Set<String> due = look.profiled();
@@ -143,8 +142,8 @@ final class NewStarts {
   }
 
   /**
-   * Restarts and warms the services that an earlier trial left busy. Without the password for that
-   * they are waited for once more, and the trial is deferred while they stay busy.
+   * Restarts and warms the services that an earlier trial left busy. Without the password for a
+   * restart, the runner waits for them once more and defers the trial while they stay busy.
    */
   private Look withoutLeftover(PlannedTrial trial, Look before)
       throws IOException, InterruptedException {
@@ -160,7 +159,7 @@ final class NewStarts {
       }
       return look;
     }
-    state.become("paused", "what an earlier trial left busy is restarted: " + busy);
+    state.become("paused", "services that an earlier trial left busy are restarted: " + busy);
     final String at = Utc.now();
     final long begin = System.nanoTime();
     for (Predicate<String> phase : phases()) {
@@ -194,7 +193,7 @@ final class NewStarts {
         .toList();
   }
 
-  // The broker first: what has just connected to it would only lose it again.
+  // The broker first: services that had just connected would lose it again.
   private List<Predicate<String>> phases() {
     return List.of(nodes::isOfBroker, service -> !nodes.isOfBroker(service));
   }
@@ -206,14 +205,14 @@ final class NewStarts {
             .anyMatch(start -> !starts.isReady(trial.block(), start.getKey(), start.getValue()));
   }
 
-  /** Returns what was done since the last time this was called, for trial.json. */
+  /** Returns the actions since the last call of this method, for trial.json. */
   List<Map<String, Object>> take() {
     List<Map<String, Object>> taken = List.copyOf(made);
     made.clear();
     return taken;
   }
 
-  /** Returns a look with the problem if a service could not be restarted, else null. */
+  /** Returns a look with the problem if a service could not be restarted, or else null. */
   private Look makeReady(int block) throws IOException, InterruptedException {
     PlannedTrial whole = together(blocks.get(block));
     Look look = watch.whenWell(whole);
@@ -237,7 +236,7 @@ final class NewStarts {
     look = watch.whenWell(whole);
     state.become("running", "");
     if (!mayStart.getAsBoolean()) {
-      return null; // it may not have been warmed to the end
+      return null; // its warming may be incomplete
     }
     starts.add(block, look.invocations());
     Map<String, Object> done = Json.of("at", at, "restarted", List.copyOf(due));
@@ -249,7 +248,7 @@ final class NewStarts {
     return null;
   }
 
-  /** Returns a trial that needs what all of these need. */
+  /** Returns a trial with the needs of all of these. */
   private static PlannedTrial together(List<PlannedTrial> trials) {
     Map<String, Object> line = new LinkedHashMap<>(trials.get(0).line());
     line.put("needs", trials.stream().flatMap(t -> t.needs().stream()).distinct().toList());
@@ -257,7 +256,7 @@ final class NewStarts {
     return PlannedTrial.of(line, trials.get(0).id());
   }
 
-  /** Restarts those services that are due and waits until they have begun and all are well. */
+  /** Restarts the services that are due and waits until they have started and all are well. */
   private Look restart(PlannedTrial whole, Set<String> due, Predicate<String> phase)
       throws IOException, InterruptedException {
     Map<ServingNode, Map<String, Object>> left = new LinkedHashMap<>();
@@ -308,7 +307,7 @@ final class NewStarts {
     return null;
   }
 
-  /** Waits until all of these services answer, or in vain. */
+  /** Waits until all of these services answer, up to a limit. */
   private void await(PlannedTrial whole, Set<String> services)
       throws IOException, InterruptedException {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(patienceSeconds);
@@ -320,10 +319,10 @@ final class NewStarts {
   }
 
   /**
-   * What was warmed.
+   * The result of warming.
    *
-   * @param calls how many calls were made for each trial that warmed
-   * @param not ids of the trials that did not
+   * @param calls number of calls made for each trial that warmed
+   * @param not ids of the trials that failed to warm
    */
   private record Warmed(List<Integer> calls, Set<String> not) {
 
@@ -337,7 +336,7 @@ final class NewStarts {
 
   /**
    * Calls the services as these trials do, one client program after the other. A trial that fails
-   * so in one block is tried again in the next one: blocks must be alike, also after a resume.
+   * here in one block is tried again in the next one: blocks must be alike, also after a resume.
    */
   private Warmed warm(PlannedTrial whole, List<PlannedTrial> cellsOfBlock)
       throws IOException, InterruptedException {
@@ -348,7 +347,7 @@ final class NewStarts {
     Map<List<Object>, List<PlannedTrial>> programs = new LinkedHashMap<>();
     for (PlannedTrial trial : cellsOfBlock) {
       boolean isProgram = Manifest.isIn(options.client(trial));
-      if (isProgram || !isServed(trial, look)) { // how to warm up is a program's own affair
+      if (isProgram || !isServed(trial, look)) { // a program warms up by itself
         warmed.not().add(trial.id());
       } else {
         programs

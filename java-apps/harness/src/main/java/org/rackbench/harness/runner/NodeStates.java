@@ -6,7 +6,7 @@ import java.util.TreeMap;
 import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.Utc;
 
-/** The state of each node and its services when the runner asked last, for {@code state.json}. */
+/** The state of each node and its services at the last poll, for {@code state.json}. */
 final class NodeStates {
 
   private static final String AWAY = "away";
@@ -14,9 +14,10 @@ final class NodeStates {
   private final Map<String, Map<String, Object>> nodes = new TreeMap<>();
 
   /**
-   * Takes over what {@code look} saw and returns whether any state has changed. A node is {@code
+   * Adopts the states of {@code look} and returns whether any state has changed. A node is {@code
    * up} or {@code away}; a service has the state that its health socket reports. {@code since} is
-   * when the runner first found it in this state, {@code seen} when it asked last, both in UTC.
+   * the time when the runner first found this state, {@code seen} the time of the last poll, both
+   * in UTC.
    */
   boolean takeOver(Look look) {
     boolean changed = false;
@@ -48,7 +49,7 @@ final class NodeStates {
     return node;
   }
 
-  /** Returns the state and the moment since when it lasts. */
+  /** Returns the state and the moment when it began. */
   private static Map<String, Object> state(Object state, Object before) {
     Map<?, ?> known = Look.object(before);
     boolean lasts = state != null && state.equals(known.get("state"));

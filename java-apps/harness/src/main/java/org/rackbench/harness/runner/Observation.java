@@ -48,7 +48,7 @@ final class Observation {
     return arguments.toArray(String[]::new);
   }
 
-  /** Has something done as soon as the JVM of the trial is started. */
+  /** Adds an action to run as soon as the JVM of the trial is started. */
   void whenStarted(Consumer<Fork> deed) {
     whenStarted.add(deed);
   }
@@ -67,7 +67,7 @@ final class Observation {
     record = ofJvm;
   }
 
-  /** Returns what the JVM of the trial left; observers may ask for it when it has ended. */
+  /** Returns the result that the JVM of the trial left, once it has ended. */
   TrialRecord record() {
     return record;
   }

@@ -4,22 +4,22 @@ import java.io.IOException;
 import java.util.Map;
 
 /**
- * Something that watches trials from outside their JVM, as JMH's ExternalProfiler does. The runner
- * makes one attempt at a time, so an observer may keep what it needs between the two calls.
+ * Watches trials from outside their JVM, like JMH's ExternalProfiler. The runner makes one attempt
+ * at a time, so an observer may keep state between the two calls.
  */
 interface Observer {
 
   /**
-   * Called before the JVM of an attempt is started.
+   * The runner calls this before it starts the JVM of an attempt.
    *
-   * @param attempt takes arguments for that JVM and what is to be done once it runs
+   * @param attempt accepts arguments for that JVM and actions for when it runs
    */
   void before(Observation attempt) throws IOException;
 
   /**
-   * Called when that JVM has ended, at the same time as the other observers and the health checks
-   * after the trial. Returns the entries that it contributes to trial.json. What a node does not
-   * tell is an entry with the reason and never an exception.
+   * The runner calls this when that JVM has ended, in parallel with the other observers and the
+   * health checks after the trial. Returns entries for trial.json. If a node does not report
+   * something, its entry has the reason; the observer never throws for that.
    */
   Map<String, Object> after(Observation attempt) throws IOException;
 }

@@ -22,7 +22,7 @@ final class Observers {
     this.all = List.copyOf(all);
   }
 
-  /** Returns the kit's own: whoever adds an observer adds it here. */
+  /** Returns rackbench's own observers; a new observer is added to this list. */
   static Observers of(ServingNodes nodes, Health health, Path run) throws IOException {
     return new Observers(
         List.of(
@@ -48,7 +48,7 @@ final class Observers {
 
     private final List<CompletableFuture<Map<String, Object>>> parts = new ArrayList<>();
 
-    /** Waits for all observers, in the order in which they were given. */
+    /** Waits for all observers, in their original order. */
     Map<String, Object> join() throws IOException {
       Map<String, Object> entries = new LinkedHashMap<>();
       try {
@@ -63,7 +63,7 @@ final class Observers {
     }
   }
 
-  /** Has all observers finish, all at once: none waits for what a node answers to another. */
+  /** Lets all observers finish in parallel, so that none waits for a node's answer to another. */
   Entries after(Observation attempt) {
     Entries entries = new Entries();
     for (Observer observer : of(attempt)) {

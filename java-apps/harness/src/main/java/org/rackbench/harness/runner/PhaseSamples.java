@@ -20,9 +20,9 @@ import org.rackbench.harness.trial.RunnerWatch;
 
 /**
  * Has the nodes of a trial sampled between its warm-up and its first measured call, and again after
- * the last one, so that what they used is known of a short measured phase too. The trial's JVM
- * tells by a file in its directory and waits for the answer; while calls are measured, nothing is
- * done here.
+ * the last one, so that their resources are known for a short measured phase too. The trial's JVM
+ * signals both moments by a file in its directory and waits for the answer. While calls are
+ * measured, this observer does nothing.
  */
 final class PhaseSamples implements Observer {
 
@@ -34,8 +34,8 @@ final class PhaseSamples implements Observer {
   }
 
   /**
-   * Begins to watch the directory of a trial that is not started yet. Nodes that did not say before
-   * it that they sample are not asked.
+   * Begins to watch the directory of a trial before its start. It asks only nodes that have already
+   * reported that they sample.
    */
   @Override
   public void before(Observation attempt) {
@@ -64,7 +64,7 @@ final class PhaseSamples implements Observer {
     }
   }
 
-  /** Answers to the JVM of the trial from now on. */
+  /** Answers the JVM of the trial from now on. */
   private void answer(WatchService its, Fork fork, List<ServingNode> nodes) {
     Thread thread = new Thread(() -> watch(its, fork, nodes), "phase-samples");
     thread.setDaemon(true);
@@ -85,24 +85,24 @@ final class PhaseSamples implements Observer {
     } catch (ClosedWatchServiceException e) {
       // the trial has ended
     } catch (IOException e) {
-      // its JVM has, and nobody waits
+      // its JVM has ended, and nobody waits
     } catch (InterruptedException | ExecutionException e) {
-      throw new IllegalStateException(e); // nothing interrupts, and nodes that fail are no failure
+      throw new IllegalStateException(e); // nothing interrupts; failing nodes throw nothing
     }
   }
 
-  /** Has all nodes sampled at once; one that takes longer than the trial waits is left behind. */
+  /** Has all nodes sampled in parallel; it does not wait for a slow one longer than the trial. */
   private void sample(List<ServingNode> nodes) throws InterruptedException, ExecutionException {
     CompletableFuture<?>[] asked =
         nodes.stream().map(health::sample).toArray(CompletableFuture[]::new);
     try {
       CompletableFuture.allOf(asked).get(RunnerWatch.LONGEST_WAIT_MS, TimeUnit.MILLISECONDS);
     } catch (TimeoutException e) {
-      // the times of its samples tell
+      // the times of its samples show it
     }
   }
 
-  /** Contributes nothing: the samples are among those of {@link Resources}. */
+  /** Contributes nothing, because {@link Resources} records the samples. */
   @Override
   public Map<String, Object> after(Observation attempt) throws IOException {
     if (changes != null) {

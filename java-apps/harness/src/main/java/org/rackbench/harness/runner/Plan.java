@@ -36,7 +36,7 @@ final class Plan {
       String where = file + ":" + (i + 1);
       PlannedTrial trial = PlannedTrial.of(Json.parse(lines.get(i), where), where);
       if (plan.trials.put(trial.id(), trial) != null) {
-        throw new BadInput("%s: trial %s is there twice".formatted(where, trial.id()));
+        throw new BadInput("%s: trial %s appears twice".formatted(where, trial.id()));
       }
     }
     if (plan.trials.isEmpty()) {

@@ -13,8 +13,8 @@ import org.rackbench.harness.trial.PlannedTrial;
 import org.rackbench.harness.trial.ProfileFile;
 
 /**
- * Profiles of the JVMs of a trial that never counts: of its services, by a request to their nodes,
- * and of its own. What could not be profiled is a gap with its reason, never a fault of the trial.
+ * Profiles of the JVMs of a trial that never counts: its services, by a request to their nodes, and
+ * its own JVM. A missing profile is a gap with its reason, never a fault of the trial.
  */
 final class Profiles implements Observer {
 
@@ -29,7 +29,7 @@ final class Profiles implements Observer {
     this.health = health;
   }
 
-  /** Starts the profiler in the services if the trial is one with a profiler. */
+  /** Starts the profiler in the services if the trial is profiled. */
   @Override
   public void before(Observation attempt) throws IOException {
     if (attempt.trial().isProfiled()) {
@@ -37,7 +37,7 @@ final class Profiles implements Observer {
     }
   }
 
-  /** Stops it, keeps the profiles with the trial and contributes a record of each JVM. */
+  /** Stops the profiler, keeps the profiles with the trial and contributes a record of each JVM. */
   @Override
   public Map<String, Object> after(Observation attempt) throws IOException {
     return attempt.trial().isProfiled()
@@ -52,9 +52,9 @@ final class Profiles implements Observer {
   }
 
   /**
-   * Stops it and keeps the profiles in {@code attempt}.
+   * Stops the profiler and keeps the profiles in {@code attempt}.
    *
-   * @param ofClient what the trial's JVM says of its own profile; null when it left no result
+   * @param ofClient the trial's JVM's record of its own profile; null if it left no result
    */
   private List<Map<String, Object>> stop(
       PlannedTrial trial, Look before, Path attempt, Map<?, ?> ofClient) throws IOException {
@@ -75,7 +75,7 @@ final class Profiles implements Observer {
     return found;
   }
 
-  /** Asks all nodes at once. */
+  /** Asks all nodes in parallel. */
   private Map<ServingNode, Map<?, ?>> ask(String action, Look before) throws IOException {
     Map<ServingNode, CompletableFuture<Map<?, ?>>> asked = new LinkedHashMap<>();
     for (Map.Entry<ServingNode, Map<String, Object>> one : before.starts().entrySet()) {
@@ -103,7 +103,7 @@ final class Profiles implements Observer {
     return entry;
   }
 
-  /** Takes what the trial's JVM left; of a profile that it did not finish, nothing stays. */
+  /** Keeps the profile of the trial's JVM, and removes one that it did not finish. */
   private static void takeOwn(Path attempt, Map<String, Object> own) throws IOException {
     for (ProfileFile kind : ProfileFile.values()) {
       Path left = attempt.resolve(JvmProfiler.NAME + kind.suffix());
@@ -116,7 +116,7 @@ final class Profiles implements Observer {
     }
   }
 
-  /** Keeps the files that a node sent of a service. */
+  /** Keeps a service's files from the answer of its node. */
   private static void keep(Map<?, ?> said, Path attempt, Map<String, Object> entry)
       throws IOException {
     for (ProfileFile kind : ProfileFile.values()) {

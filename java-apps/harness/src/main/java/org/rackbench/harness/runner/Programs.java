@@ -10,7 +10,7 @@ import org.rackbench.harness.trial.BadInput;
 import org.rackbench.harness.trial.LabFile;
 import org.rackbench.harness.trial.PlannedTrial;
 
-/** Checks, before the first trial, what can be known of the clients that are programs. */
+/** Checks the clients that are programs before the first trial, as far as possible. */
 final class Programs {
 
   private final RunnerOptions options;
@@ -38,7 +38,7 @@ final class Programs {
       throw new BadInput(
           "%s: the client %s reads %s, and trial %s has an arrival: %s; or make the rate a factor"
                   .formatted(client, trial.client(), manifest.form().word(), trial.id(), refusal)
-              + " that the command is told, without the key arrival");
+              + " of the command's plan, without the key arrival");
     }
   }
 }

@@ -13,9 +13,9 @@ import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.PlannedTrial;
 
 /**
- * What the client, the servers of a trial and the kit's services on them used while it ran: {@code
- * resources.csv}. Nodes sample totals (see the role {@code health}); here they become differences
- * on the time scale of the trial's JVM.
+ * The resources that the client, the servers of a trial and the kit's services on them used while
+ * it ran: {@code resources.csv}. Nodes sample totals (see the role {@code health}); this class
+ * turns them into differences on the time scale of the trial's JVM.
  */
 final class Resources implements Observer {
 
@@ -24,7 +24,7 @@ final class Resources implements Observer {
   static final String HEADER =
       "t_ns,node,service,cpu_cores,rss_bytes,rx_bytes,tx_bytes,retransmits,disk_read_bytes,disk_write_bytes,gc_ms\n";
 
-  /** Samples of a service that are asked for, of all nodes together; more are thinned out. */
+  /** Samples of a service to ask for, over all nodes together; longer series are thinned. */
   private static final int MOST_SAMPLES = 3600;
 
   private static final int FEWEST_SAMPLES = 30;
@@ -33,10 +33,10 @@ final class Resources implements Observer {
       "its health service is of an earlier version; run site.yml again";
 
   /**
-   * The answer of a node; without one, the reason why there is none.
+   * The answer of a node, or the reason why there is none.
    *
-   * @param askedAt when it was asked, and {@code answeredAt} when it had answered, in nanoseconds
-   *     as of {@link System#nanoTime}
+   * @param askedAt time of the request, and {@code answeredAt} the time of the answer, in
+   *     nanoseconds as of {@link System#nanoTime}
    */
   record Told(Map<String, Object> answer, String missing, long askedAt, long answeredAt) {
 
@@ -44,7 +44,7 @@ final class Resources implements Observer {
       return new Told(Map.of(), reason, 0, 0);
     }
 
-    /** Returns the answer, or that it is none of samples. */
+    /** Returns the answer, or the reason why it has no samples. */
     Told checked() {
       if (!missing.isEmpty()) {
         return this;
@@ -61,7 +61,7 @@ final class Resources implements Observer {
       return this;
     }
 
-    /** Returns what the node's clock must be added to, to be that of {@link System#nanoTime}. */
+    /** Returns the difference of {@link System#nanoTime} and the node's clock, in nanoseconds. */
     long offset() {
       long cameIn = number("now_ns");
       long wentOut = cameIn + number("took_ns");
@@ -92,7 +92,7 @@ final class Resources implements Observer {
       return new Totals(((Number) values.get(AT)).longValue(), values.get(START), values);
     }
 
-    /** Returns why something is no sample, or "". */
+    /** Returns why a value is not a sample, or "". */
     static String fault(Object sample) {
       if (!(sample instanceof List<?> values) || values.size() <= GC) {
         return "%s is not a list of %d columns".formatted(sample, GC + 1);
@@ -132,7 +132,7 @@ final class Resources implements Observer {
     }
   }
 
-  /** The rows of resources.csv and what trial.json says of each node. */
+  /** The rows of resources.csv, and the entry of each node in trial.json. */
   private record Series(StringBuilder rows, Map<String, Object> nodes) {}
 
   private final Health health;
@@ -144,7 +144,7 @@ final class Resources implements Observer {
   @Override
   public void before(Observation attempt) {}
 
-  /** Writes resources.csv; contributes nothing when the lab has no health sockets. */
+  /** Writes resources.csv; contributes nothing if the lab has no health sockets. */
   @Override
   public Map<String, Object> after(Observation attempt) throws IOException {
     PlannedTrial trial = attempt.trial();
@@ -165,7 +165,7 @@ final class Resources implements Observer {
             "file", FILE, "rows", seal.rows(), "sha256", seal.sha256(), "nodes", series.nodes()));
   }
 
-  /** Asks the nodes that {@code before} saw, all at once, what was used since then. */
+  /** Asks all nodes of {@code before}, in parallel, for the resources used since then. */
   private Map<String, CompletableFuture<Told>> ask(PlannedTrial trial, Look before) {
     Map<String, ServingNode> nodes = health.nodes(trial);
     int most = Math.max(FEWEST_SAMPLES, MOST_SAMPLES / Math.max(1, nodes.size()));
@@ -184,7 +184,7 @@ final class Resources implements Observer {
   }
 
   /**
-   * Returns the differences of what all nodes told.
+   * Returns the differences of the totals of all nodes.
    *
    * @param origin {@code System.nanoTime()} from which the trial's times count
    * @param megabits the planned rate of a virtual link
@@ -196,7 +196,7 @@ final class Resources implements Observer {
     Map<String, Object> nodes = new LinkedHashMap<>();
     told.forEach(
         (name, node) -> {
-          // Nodes that share a kernel share its clock, and no network can say it more exactly.
+          // Nodes that share a kernel share its clock, which is more exact than any estimate.
           boolean isOurs = name.equals(client) || here != null && here.equals(node.boot());
           String missing = node.missing();
           if (missing.isEmpty()) {
@@ -209,7 +209,7 @@ final class Resources implements Observer {
 
   private static Map<String, Object> described(Told node, String missing, Object megabits) {
     Map<String, Object> answer = node.answer();
-    // The rate of a virtual link is set for the trial; hardware says its own, if it does.
+    // The plan sets the rate of a virtual link; hardware may report its own.
     boolean isSet = Boolean.FALSE.equals(answer.get("link_is_hardware"));
     return Json.of(
         "cores", answer.get("cores"),
@@ -220,7 +220,7 @@ final class Resources implements Observer {
         "missing", missing);
   }
 
-  /** Adds the rows of a node, all or none, and returns why there is none, or "". */
+  /** Adds all rows of a node or none, and returns why there is none, or "". */
   private static String add(StringBuilder rows, String node, Told told, long shift) {
     StringBuilder its = new StringBuilder();
     Map<String, Object> byName = new TreeMap<>();
@@ -233,10 +233,10 @@ final class Resources implements Observer {
       }
     }
     rows.append(its);
-    return its.isEmpty() ? "it has no sample of the time of the trial" : "";
+    return its.isEmpty() ? "it has no sample from the time of the trial" : "";
   }
 
-  /** Adds the rows of a service of a node and returns what is wrong with them, or "". */
+  /** Adds the rows of a service of a node and returns their fault, or "". */
   private static String add(StringBuilder rows, String cells, Object samples, long shift) {
     if (!(samples instanceof List<?> list)) {
       return samples + " is not a list";

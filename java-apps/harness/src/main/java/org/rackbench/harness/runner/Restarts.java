@@ -9,15 +9,15 @@ import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.Utc;
 
 /**
- * Asks for the restart of services that run but do not answer. The runner only asks, while no trial
- * runs, and after the service has been silent for a while; the node itself decides whether the
- * service hangs (role {@code health}).
+ * Asks for the restart of services that run but do not answer. The runner asks while no trial runs,
+ * after the service has been silent for a while. The node itself decides whether the service hangs
+ * (role {@code health}).
  */
 final class Restarts {
 
   private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-  /** Longer than the node takes to decide. */
+  /** Longer than the node needs to decide. */
   private static final long AGAIN_NANOS = TimeUnit.SECONDS.toNanos(30);
 
   private final Health health;
@@ -30,8 +30,8 @@ final class Restarts {
   }
 
   /**
-   * Asks for the restart of each service that has been silent for {@link #PATIENCE_NANOS} in the
-   * looks until {@code look}.
+   * Asks for the restart of each service that has been silent for {@link #PATIENCE_NANOS}, in all
+   * looks up to {@code look}.
    */
   void consider(Look look) {
     note(look);
@@ -66,7 +66,7 @@ final class Restarts {
   }
 
   /**
-   * Returns the restarts since the last time this was called: {@code at} in UTC and {@code service
+   * Returns the restarts since the last call of this method: {@code at} in UTC and {@code service
    * on node}.
    */
   List<Map<String, Object>> take() {

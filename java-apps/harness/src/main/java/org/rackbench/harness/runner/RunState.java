@@ -11,7 +11,7 @@ import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.Utc;
 
 /**
- * {@code state.json}: the progress of the run, for people and programs that follow it. It is no
+ * {@code state.json}: the progress of the run, for people and programs that follow it. It is not a
  * record of results: only sealed trials count.
  */
 final class RunState {
@@ -59,7 +59,7 @@ final class RunState {
             null);
   }
 
-  /** Returns how many trials are planned. */
+  /** Returns the number of planned trials. */
   int total() {
     return (int) state.get("total");
   }
@@ -78,12 +78,12 @@ final class RunState {
     state.put("sealed", (int) state.get("sealed") + 1);
     state.put("last", Json.of("id", id, "outcome", outcome));
     state.put("updated_at", Utc.now());
-    Durable.replaceSoon(file, Json.bytes(state)); // the next event, which is near, waits for it
+    Durable.replaceSoon(file, Json.bytes(state)); // the next event soon waits for the disk
   }
 
   /**
-   * Adds the time that a trial cost outside its JVM, writing this file included. It is shown from
-   * the next event on.
+   * Adds the time that a trial cost outside its JVM, including the writing of this file. The file
+   * shows it from the next event on.
    *
    * @param nanos nanoseconds that the runner spent on the trial while its JVM did not run
    */
@@ -105,7 +105,7 @@ final class RunState {
   }
 
   /**
-   * Keeps the state of the nodes. It is written at once when one of them changed, else with the
+   * Keeps the state of the nodes. It is written at once if one of them changed, or else with the
    * next event.
    */
   synchronized void saw(Look look) throws IOException {
@@ -115,7 +115,7 @@ final class RunState {
   }
 
   /**
-   * Records which trials cannot run for now.
+   * Records the trials that cannot run for now.
    *
    * @param reasons the reason by id of the trial
    */

@@ -55,14 +55,14 @@ public final class Runner {
     ServingNodes nodes = new ServingNodes(lab);
     Programs programs = new Programs(options, lab);
     for (PlannedTrial trial : trials) {
-      options.client(trial); // refuses what is not deployed
-      options.jdk(trial); // refuses what is not installed
+      options.client(trial); // refuses a client that is not deployed
+      options.jdk(trial); // refuses a JDK that is not installed
       if (nodes.healthPort() != 0) {
-        nodes.of(trial); // refuses what no node serves
+        nodes.of(trial); // refuses services that no node has
       }
       programs.check(trial);
     }
-    // Counted on from here by a clock that nobody sets.
+    // From now on measured by a monotonic clock.
     this.nanosToDeadline =
         options.until() == null
             ? Long.MAX_VALUE
@@ -89,7 +89,7 @@ public final class Runner {
     } catch (RuntimeException | Error e) {
       e.printStackTrace();
     }
-    stop.exit(status); // a main thread that just died would leave the hook of Stop waiting for ever
+    stop.exit(status); // if the main thread just died, the hook of Stop would wait for ever
   }
 
   private static int run(String[] args, Stop stop) {
@@ -115,7 +115,7 @@ public final class Runner {
       int open = open().size();
       System.out.printf("%d of %d trials to run%n", open, state.total());
       runThrough(PlannedTrial::isCounted, open);
-      // After all that count, also after those that were deferred.
+      // After all trials that count, including deferred ones.
       runThrough(PlannedTrial::isCaptured, open);
       runThrough(PlannedTrial::isProfiled, open);
       endProfiling();
@@ -130,7 +130,7 @@ public final class Runner {
     return trials.stream().filter(trial -> !area.isSealed(trial.id())).toList();
   }
 
-  /** Runs the open trials of one kind; what is deferred is tried twice. */
+  /** Runs the open trials of one kind; it tries deferred trials twice. */
   private void runThrough(Predicate<PlannedTrial> kind, int all)
       throws IOException, InterruptedException {
     for (int round = 1; round <= 2; round++) {
@@ -146,8 +146,8 @@ public final class Runner {
   }
 
   /**
-   * Restarts the services that have had a profiler. When that fails, or somebody kills the runner
-   * before it, whichever runner next meets such a service does so.
+   * Restarts the services that have had a profiler. If that fails, or the runner is killed before,
+   * the next runner that meets such a service restarts it.
    */
   private void endProfiling() throws IOException, InterruptedException {
     for (PlannedTrial trial : trials) {
@@ -160,7 +160,7 @@ public final class Runner {
     }
   }
 
-  /** Makes attempts at a trial until it is sealed, is deferred, or no trial may start any more. */
+  /** Makes attempts at a trial until it is sealed or deferred, or no trial may start any more. */
   private void run(PlannedTrial trial, int all) throws IOException, InterruptedException {
     for (int spoilt = 0; spoilt <= options.retries(); spoilt++) {
       final long turn = System.nanoTime();
@@ -240,6 +240,6 @@ public final class Runner {
 
   private static String fault(Throwable e) {
     String what = e instanceof FileSystemException ? e.getMessage() : ErrorText.of(e);
-    return what + "; nothing of the open trial counts; mend this node and start the runner again";
+    return what + "; the open trial does not count; repair this node and start the runner again";
   }
 }

@@ -12,7 +12,7 @@ import org.rackbench.harness.trial.BadInput;
 import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.Utc;
 
-/** Allows one runner a node. The kernel releases the lock when the process that holds it ends. */
+/** Allows one runner a node. The kernel releases the lock when the process with it ends. */
 final class RunnerLock implements AutoCloseable {
 
   private final FileChannel channel;

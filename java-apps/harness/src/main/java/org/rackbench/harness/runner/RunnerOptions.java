@@ -15,16 +15,16 @@ import org.rackbench.harness.trial.PlannedTrial;
 /**
  * The runner's command line.
  *
- * @param clients where the directories of clients are looked for
+ * @param clients where the runner looks for the directories of clients
  * @param first id of the first trial to run, or null for the plan's first
  * @param last id of the last one, or null
  * @param group file that lists the ids to run, or null for all of them
- * @param retries how often a trial that a fault of the lab spoilt is repeated
- * @param lookSeconds time between two looks at the servers while a trial runs
- * @param recoverSeconds how long to wait for what does not answer before skipping it
+ * @param retries how often the runner repeats a trial that a fault of the lab spoilt
+ * @param lookSeconds time between two health checks of the servers while a trial runs
+ * @param recoverSeconds longest wait for a node or service that does not answer
  * @param without names of nodes that are not used; trials that need them are deferred
  * @param until no trial starts after it; null: no limit
- * @param freeMegabytes room that this node and the servers must have before a trial, in MiB
+ * @param freeMegabytes free disk space that this node and the servers need before a trial, in MiB
  * @param jdks path of another JDK than the runner's, without the release at its end
  */
 record RunnerOptions(
@@ -123,12 +123,12 @@ record RunnerOptions(
         given.getOrDefault("--jdks", "/opt/rackbench/jdk-"));
   }
 
-  /** Returns the JDK of a trial's JVM; throws {@link BadInput} where it is not installed. */
+  /** Returns the JDK of a trial's JVM; throws {@link BadInput} if it is not installed. */
   Jdk jdk(PlannedTrial trial) {
     return Jdk.of(trial, jdks);
   }
 
-  /** Returns the directory of a client; throws {@link BadInput} without one, or with two. */
+  /** Returns the directory of a client; throws {@link BadInput} if there is none, or two. */
   Path client(PlannedTrial trial) {
     List<Path> found =
         clients.stream()

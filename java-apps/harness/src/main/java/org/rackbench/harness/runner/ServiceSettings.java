@@ -13,8 +13,8 @@ import java.util.stream.Stream;
 import org.rackbench.harness.trial.Json;
 
 /**
- * What the services of trials run with, as their nodes read it from the running parts. A node is
- * asked after a trial, and again only when one of its services was restarted since.
+ * The settings of the services of trials, as their nodes read them from the running processes. A
+ * node is asked after a trial, and again only if one of its services has restarted since.
  */
 final class ServiceSettings implements Observer {
 
@@ -29,7 +29,7 @@ final class ServiceSettings implements Observer {
   private final Map<String, Object> ofNodes;
 
   /**
-   * @param read what the sweep read from each node when it had set them, by {@code node on name}
+   * @param read the settings that the sweep read back from each node, by {@code node on name}
    */
   ServiceSettings(ServingNodes nodes, Health health, Map<String, Object> read) {
     this.nodes = nodes;
@@ -37,7 +37,7 @@ final class ServiceSettings implements Observer {
     this.ofNodes = read;
   }
 
-  /** Returns what the sweep left next to the plan in {@code run}; nothing where it left nothing. */
+  /** Returns the settings that the sweep left next to the plan in {@code run}, if any. */
   static Map<String, Object> read(Path run) throws IOException {
     Path file = run.resolve(FILE);
     return Files.exists(file) ? Json.read(file) : Map.of();
@@ -47,9 +47,9 @@ final class ServiceSettings implements Observer {
   public void before(Observation attempt) {}
 
   /**
-   * Contributes the settings of each {@code service on node} of the trial, and of the connection
-   * factory on the client where the trial needs the broker; and what the sweep read from their
-   * nodes. What a node does not tell is left out.
+   * Contributes the settings of each {@code service on node} of the trial, of the client's
+   * connection factory if the trial needs the broker, and those that the sweep read from their
+   * nodes. Settings that a node does not report are omitted.
    */
   @Override
   public Map<String, Object> after(Observation attempt) {
@@ -74,7 +74,7 @@ final class ServiceSettings implements Observer {
     return Json.of("settings", found);
   }
 
-  /** Asks all nodes at once whose present starts are not known yet. */
+  /** Asks, in parallel, all nodes with present starts that are not known yet. */
   private Map<ServingNode, Map<?, ?>> told(Map<ServingNode, List<String>> wanted, Look look) {
     Map<ServingNode, CompletableFuture<Map<?, ?>>> asked = new LinkedHashMap<>();
     wanted.forEach(
@@ -88,7 +88,7 @@ final class ServiceSettings implements Observer {
     asked.forEach(
         (node, answer) -> {
           told.put(node, answer.join());
-          if (!answer.join().isEmpty()) { // else it is asked again after the next trial
+          if (!answer.join().isEmpty()) { // if empty, it is asked again after the next trial
             known.put(key(node, wanted.get(node), look), answer.join());
           }
         });

@@ -30,14 +30,14 @@ final class ServingNodes {
     return lab.value("health_port") instanceof Integer port ? port : 0;
   }
 
-  /** Returns the file with the password by which services are restarted, if the lab has one. */
+  /** Returns the file with the password for restarting services, if the lab has one. */
   Optional<Path> restartPassword() {
     return lab.value("restart_password_file") instanceof String file
         ? Optional.of(Path.of(file))
         : Optional.empty();
   }
 
-  /** Returns that password; throws {@link BadInput} when the lab has none. */
+  /** Returns that password; throws {@link BadInput} if the lab has none. */
   byte[] readRestartPassword() throws IOException {
     Path file =
         restartPassword()
@@ -62,7 +62,7 @@ final class ServingNodes {
         : Optional.empty();
   }
 
-  /** Returns the nodes that {@code trial} needs: the broker, its workers, and those of others. */
+  /** Returns the nodes that {@code trial} needs: the broker, its workers, and other servers. */
   List<ServingNode> of(PlannedTrial trial) {
     List<ServingNode> nodes = new ArrayList<>();
     Set<String> found = new HashSet<>();

@@ -3,8 +3,8 @@ package org.rackbench.harness.runner;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Makes SIGTERM and SIGINT a request: the running trial ends, no other starts, the exit status is
- * 0.
+ * Treats SIGTERM and SIGINT as a request: the running trial ends, no other starts, the exit status
+ * is 0.
  */
 final class Stop {
 
@@ -25,7 +25,7 @@ final class Stop {
     whenAsked = action;
   }
 
-  /** Ends the process with {@code exitStatus}, whether or not a signal began its end. */
+  /** Ends the process with {@code exitStatus}, even if a signal has begun to end it. */
   void exit(int exitStatus) {
     status = exitStatus;
     ended.countDown();

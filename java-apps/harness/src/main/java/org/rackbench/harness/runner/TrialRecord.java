@@ -18,14 +18,14 @@ import org.rackbench.harness.trial.Trial;
 import org.rackbench.harness.trial.Utc;
 
 /**
- * Makes {@code trial.json} (schema 2: {@code collect/run/trial.schema.json}) from the plan, the
- * JVM's end and what the JVM left.
+ * Builds {@code trial.json} (schema 2: {@code collect/run/trial.schema.json}) from the plan, the
+ * JVM's end and the JVM's result.
  */
 final class TrialRecord {
 
   private static final int SCHEMA = 2;
 
-  /** What the record says where no entry does: nothing is known, or there was nothing. */
+  /** Defaults for missing entries: nothing is known, or there was nothing. */
   private static final Map<String, Object> NOT_CONTRIBUTED =
       Json.of(
           "left_work", null,
@@ -55,7 +55,7 @@ final class TrialRecord {
   /**
    * Returns the record of an attempt whose JVM has ended.
    *
-   * @param isBound whether the JVM was killed because its bound came
+   * @param isBound whether the JVM was killed because it reached its bound
    */
   static TrialRecord of(PlannedTrial trial, Path attempt, Fork fork, boolean isBound)
       throws IOException {
@@ -77,7 +77,7 @@ final class TrialRecord {
       case Trial.EXIT_MEMORY -> {
         String reason =
             fork.isProgram()
-                ? "what the command left could not be read: the runner ran out of memory"
+                ? "the runner ran out of memory while it read the output of the command"
                 : "the client's JVM ran out of memory (heap %d MiB)"
                     .formatted(trial.heapMegabytes());
         String named = ServerOutOfMemory.reason(fork.lastLine(), reason);
@@ -91,7 +91,7 @@ final class TrialRecord {
     }
   }
 
-  /** Returns what the JVM left, or nothing: a client may end its JVM, or overwrite the file. */
+  /** Returns the JVM's result, or an empty one: a client may end its JVM or overwrite the file. */
   private static Map<String, Object> result(Path attempt) throws IOException {
     try {
       return Json.read(attempt.resolve(Trial.RESULT));
@@ -105,19 +105,19 @@ final class TrialRecord {
     String words = fork.lastLine();
     String reason =
         "the JVM ended with status %d before it left a result%s"
-            .formatted(fork.exitStatus(), words.isEmpty() ? ", without a word" : ": " + words);
+            .formatted(fork.exitStatus(), words.isEmpty() ? ", without output" : ": " + words);
     return new TrialRecord(trial, attempt, Map.of(), Trial.FAILED, reason);
   }
 
   /**
-   * Returns the record of an attempt that a fault of the lab spoilt; it is of use only when that
-   * fault was a server's lack of memory.
+   * Returns the record of an attempt that a fault of the lab spoilt; it is used only if that fault
+   * was a server's lack of memory.
    */
   static TrialRecord spoilt(PlannedTrial trial, Path attempt, String reason) {
     return new TrialRecord(trial, attempt, Map.of(), Trial.FAILED, reason);
   }
 
-  /** Returns the record of the same attempt when a server's lack of memory spoilt it. */
+  /** Returns the record of the same attempt for a server's lack of memory. */
   TrialRecord outOfMemory(String sentence) {
     return new TrialRecord(trial, attempt, result, "oom", sentence);
   }
@@ -126,7 +126,7 @@ final class TrialRecord {
     return outcome.equals(Trial.OK);
   }
 
-  /** Returns whether no call was made since the client could not be opened. */
+  /** Returns whether no call was made because the client could not be opened. */
   boolean isSetUpFailure() {
     return reason.startsWith(Trial.SET_UP_FAILED);
   }
@@ -135,7 +135,7 @@ final class TrialRecord {
     return outcome;
   }
 
-  /** Returns what the trial's JVM says of its own profile; null when it left no result. */
+  /** Returns the trial's JVM's record of its own profile; null if it left no result. */
   Map<?, ?> profile() {
     return (Map<?, ?>) result.get("profile");
   }
@@ -147,7 +147,7 @@ final class TrialRecord {
   /**
    * Returns {@code System.nanoTime()} from which the times of the trial count.
    *
-   * @param launched the same for a JVM that left no result and so no times: when it was started
+   * @param launched the start of the JVM on the same clock, for one that left no result
    */
   long origin(long launched) {
     Object origin = Look.object(result.get("clock")).get(Trial.ORIGIN);
@@ -155,7 +155,7 @@ final class TrialRecord {
   }
 
   /**
-   * Returns whether services may still work on a call of the trial: it did not end well, or one of
+   * Returns whether services may still work on a call of the trial: the trial was not ok, or one of
    * its calls was cut off.
    */
   boolean mayHaveLeftWork() throws IOException {
@@ -170,11 +170,11 @@ final class TrialRecord {
   }
 
   /**
-   * Writes trial.json. Beside it, calls.csv keeps only its header line after a bad outcome, and
-   * parts.csv goes.
+   * Writes trial.json. After a bad outcome it also removes parts.csv, and all lines of calls.csv
+   * but the header.
    *
    * @param fork the JVM of the attempt
-   * @param entries what the runner and the observers contribute
+   * @param entries entries of the runner and the observers
    */
   void write(Fork fork, Map<String, Object> entries) throws IOException {
     Path calls = attempt.resolve(Trial.CALLS);
@@ -229,7 +229,7 @@ final class TrialRecord {
     Files.write(attempt.resolve("trial.json"), Json.bytes(record));
   }
 
-  /** Returns what is known of the packets of the trial's call; the reason where nothing is. */
+  /** Returns the record of the packets of the trial's call, or the reason why there is none. */
   private Map<String, Object> captured() throws IOException {
     Map<String, Object> capture = Json.of("missing", "its JVM left no result");
     for (Map.Entry<?, ?> said : Look.object(result.get("capture")).entrySet()) {
@@ -243,7 +243,7 @@ final class TrialRecord {
     return capture;
   }
 
-  /** Returns what is known of the command of a program, with the seal of its summary. */
+  /** Returns the record of a program's command, with the seal of its summary. */
   private Map<String, Object> program(Map<?, ?> said) throws IOException {
     Map<String, Object> program = new LinkedHashMap<>();
     said.forEach((key, value) -> program.put(key.toString(), value));
@@ -258,13 +258,13 @@ final class TrialRecord {
     return program;
   }
 
-  /** Returns what a file of rows under a header line is proven against. */
+  /** Returns the figures that prove a file of rows under a header line. */
   private Map<String, Object> sealed(String name) throws IOException {
     FileSeal seal = FileSeal.of(attempt.resolve(name));
     return Json.of("file", name, "rows", seal.rows(), "sha256", seal.sha256());
   }
 
-  /** Returns this node's name, which the resolver is asked for once: an answer may take long. */
+  /** Returns this node's name. It asks the resolver only once, because an answer may take long. */
   private static synchronized String hostName() throws IOException {
     if (hostName == null) {
       hostName = InetAddress.getLocalHost().getHostName();
@@ -272,7 +272,7 @@ final class TrialRecord {
     return hostName;
   }
 
-  /** Returns what is known of a JVM that left no result. */
+  /** Returns the known data of a JVM that left no result. */
   private Map<String, Object> ownJvm(Fork fork) throws IOException {
     if (fork.isProgram()) {
       return Map.of();

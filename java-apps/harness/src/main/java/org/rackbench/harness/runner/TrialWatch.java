@@ -4,22 +4,22 @@ import java.io.IOException;
 import org.rackbench.harness.trial.PlannedTrial;
 
 /**
- * Looks at the servers while a trial runs, and decides whether a fault of the lab has spoilt it. A
- * node that says itself that a service has ended is believed at once. One that does not answer may
- * only be busy: that counts when it has not answered in {@link #MISSES} looks in a row.
+ * Polls the servers while a trial runs, and decides whether a fault of the lab has spoilt it. If a
+ * node reports that a service has ended, this counts at once. A node that does not answer may only
+ * be busy, so this counts after {@link #MISSES} missed health checks in a row.
  */
 final class TrialWatch {
 
-  /** Looks in a row that a node has to miss before it counts as away. */
+  /** Health checks in a row that a node has to miss before it counts as away. */
   static final int MISSES = 3;
 
   /**
-   * Looks in a row that a node has to miss before a trial that did not end well is blamed on it. By
-   * then it was away for all of the time between two looks.
+   * Health checks in a row that a node has to miss before it is blamed for a trial that did not end
+   * well. By then it was away for the whole time between two checks.
    */
   private static final int DOUBTFUL_MISSES = 2;
 
-  /** Asks the nodes of a trial how they are. */
+  /** Polls the nodes of a trial. */
   interface Check {
     Look look(PlannedTrial trial) throws IOException;
   }
@@ -32,7 +32,7 @@ final class TrialWatch {
   private String doubt = "";
 
   /**
-   * @param before a look at the servers before the trial
+   * @param before the health check of the servers before the trial
    */
   TrialWatch(Check lab, PlannedTrial trial, Look before) {
     this.lab = lab;
@@ -40,13 +40,13 @@ final class TrialWatch {
     this.before = before;
   }
 
-  /** Looks once and returns whether the trial is spoilt. */
+  /** Polls once and returns whether the trial is spoilt. */
   boolean isSpoilt() {
-    Look look; // without a server too: a node samples what is used only while it is polled
+    Look look; // without a server too: a node samples its resources only while it is polled
     try {
       look = lab.look(trial);
     } catch (IOException e) {
-      return false; // this node's own disk; the end of the trial will tell
+      return false; // a fault of this node's disk; it shows at the end of the trial
     }
     if (trial.needs().isEmpty()) {
       return false;
@@ -63,7 +63,7 @@ final class TrialWatch {
     return !fault.isEmpty();
   }
 
-  /** Returns why the last look found the trial spoilt, in a sentence, or "". */
+  /** Returns why the last health check found the trial spoilt, in a sentence, or "". */
   String fault() {
     return fault;
   }

@@ -29,20 +29,20 @@ import org.rackbench.harness.trial.Utc;
 
 /**
  * A run's {@code work/} and {@code trials/}. An attempt at a trial has the directory {@code
- * work/<id>.<attempt>}; sealing renames it to {@code trials/<id>}. The attempts that an earlier
- * runner left in {@code work/} are emptied. Their directories stay until the next attempt has its
- * own, so that attempts are numbered across kills of the runner.
+ * work/<id>.<attempt>}; sealing renames it to {@code trials/<id>}. It empties the attempts that an
+ * earlier runner left in {@code work/}. Their directories stay until the next attempt has its own,
+ * so that the numbering continues after a kill of the runner.
  */
 final class WorkArea {
 
   private static final String JVM = "jvm";
 
-  /** Has no number, so that it is no attempt. */
+  /** A name without a number, so that it is no attempt. */
   private static final String WARMING = "warming";
 
   /**
-   * Why each earlier attempt was thrown away, a JSON object a line; it is copied to the next
-   * attempt.
+   * The file that records why each earlier attempt was thrown away, a JSON object a line; it is
+   * copied to the next attempt.
    */
   private static final String EARLIER = "earlier.jsonl";
 
@@ -151,7 +151,7 @@ final class WorkArea {
     Files.writeString(attempt.resolve(JVM), jvm.pid() + " " + startOf(jvm));
   }
 
-  /** Gives a complete attempt its final name; when this returns, a power cut cannot undo it. */
+  /** Gives a complete attempt its final name; after that, a power cut cannot undo it. */
   void seal(Path attempt, String id) throws IOException {
     for (String scratch : SCRATCH) {
       Files.deleteIfExists(attempt.resolve(scratch));
@@ -168,7 +168,7 @@ final class WorkArea {
     sealed.add(id);
   }
 
-  /** Flushes files at the same time, which a file system does by one commit of its journal. */
+  /** Flushes files in parallel, which a file system does by one commit of its journal. */
   private void syncTogether(List<Path> files) throws IOException {
     List<CompletableFuture<Void>> flushed =
         files.stream().map(file -> CompletableFuture.runAsync(() -> sync(file), syncing)).toList();
@@ -216,7 +216,7 @@ final class WorkArea {
     try {
       note = Files.readString(attempt.resolve(JVM));
     } catch (NoSuchFileException e) {
-      return; // killed before the note: that JVM ends by itself when the runner's pipe closes
+      return; // killed before the note: the JVM ends by itself when the runner's pipe closes
     }
     String[] pidAndStart = note.split(" ");
     if (pidAndStart.length != 2) {

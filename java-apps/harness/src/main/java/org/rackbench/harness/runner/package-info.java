@@ -1,6 +1,6 @@
 /**
- * What runs on the client node for a whole sweep: it starts a JVM for each trial, watches it and
- * the services it needs, and seals what came of it. {@link org.rackbench.harness.runner.Runner} is
- * its main class.
+ * The program that runs on the client node for a whole sweep. It starts a JVM for each trial,
+ * watches the JVM and its services, and seals the trial. {@link
+ * org.rackbench.harness.runner.Runner} is its main class.
  */
 package org.rackbench.harness.runner;

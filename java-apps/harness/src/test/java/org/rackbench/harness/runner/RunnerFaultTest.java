@@ -42,7 +42,7 @@ class RunnerFaultTest {
     Files.delete(bench.run.resolve("plan.jsonl"));
     bench.plan("t1", "ok");
     bench.plan("t1", "ok");
-    assertRefused("plan.jsonl:2: trial t1 is there twice");
+    assertRefused("plan.jsonl:2: trial t1 appears twice");
   }
 
   @Test

@@ -315,7 +315,7 @@ class RunnerHealthTest extends RunnerInLab {
     Bench.Ended ended = bench.runner("--free-mb", "999999999", "--recover", "0");
     assertEquals(4, ended.status(), ended.output());
     String reason = bench.state().get("reason").toString();
-    assertTrue(reason.contains("MiB free, 999999999 are asked for"), reason);
+    assertTrue(reason.contains("MiB free, 999999999 are needed"), reason);
   }
 
   @Test

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Of which JDK the JVMs of trials are. */
+/** The JDK of the JVMs of trials. */
 class RunnerJdkTest {
 
   private static final String RELEASE =
@@ -31,7 +31,7 @@ class RunnerJdkTest {
     bench = new Bench(root);
   }
 
-  /** Lays down a JDK 99: the JDK of this test, started through a script that adds an option. */
+  /** Makes a JDK 99: the JDK of this test, started by a script that adds an option. */
   private void installAnother() throws IOException {
     Path java = Files.createDirectories(root.resolve("jdk-99/bin")).resolve("java");
     Path real = Path.of(System.getProperty("java.home"), "bin", "java");
@@ -84,7 +84,7 @@ class RunnerJdkTest {
     Bench.Ended runner = run();
     assertEquals(2, runner.status(), runner.output());
     assertTrue(
-        runner.output().contains("no JDK 99, which trial t2 asks for; add it to jdk_others"),
+        runner.output().contains("no JDK 99, which trial t2 needs; add it to jdk_others"),
         runner.output());
     assertFalse(Files.exists(bench.sealed("t1")));
   }

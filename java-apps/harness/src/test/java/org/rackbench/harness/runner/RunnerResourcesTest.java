@@ -17,7 +17,7 @@ import org.rackbench.harness.trial.Durable;
 import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.LabFile;
 
-/** What the nodes of a trial used, as the runner seals it with the trial. */
+/** The resources of the nodes of a trial, as the runner seals them with the trial. */
 class RunnerResourcesTest extends RunnerInLab {
 
   private static final Map<String, Object> TOMCATS =
@@ -139,7 +139,7 @@ class RunnerResourcesTest extends RunnerInLab {
     bench.plan("t1", "ok", TOMCATS);
     assertEquals(0, bench.runner().status());
     assertEquals(List.of(Resources.HEADER.strip()), rows("t1"));
-    assertEquals("it has no sample of the time of the trial", node("worker1").get("missing"));
+    assertEquals("it has no sample from the time of the trial", node("worker1").get("missing"));
     assertEquals(
         "its health service is of an earlier version; run site.yml again",
         node("worker2").get("missing"));

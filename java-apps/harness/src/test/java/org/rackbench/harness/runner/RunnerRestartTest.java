@@ -154,7 +154,7 @@ class RunnerRestartTest extends RunnerInLab {
     assertFalse(Files.exists(bench.sealed("b1-t1")));
     assertEquals("ok", bench.trial("t2").get("outcome"));
     String reason = bench.state().get("reason").toString();
-    assertTrue(reason.contains("worker1 cannot restart tomcat: it knows another password"), reason);
+    assertTrue(reason.contains("worker1 cannot restart tomcat: it has another password"), reason);
   }
 
   @Test
