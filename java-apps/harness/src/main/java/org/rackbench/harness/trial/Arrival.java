@@ -8,11 +8,11 @@ import java.util.Set;
  *
  * @param rate calls a second, over all client threads together
  * @param isPoisson whether gaps are drawn from the exponential distribution; else all are equal
- * @param leadSeconds for so long calls come at that rate before the first one counts
+ * @param leadSeconds seconds for which calls come at that rate before the first one counts
  */
 public record Arrival(double rate, boolean isPoisson, double leadSeconds) {
 
-  /** The observers need this time before the first counted call. */
+  /** Seconds that the observers need before the first counted call. */
   static final double LEAST_LEAD_S = 0.5;
 
   private static final String HOW =
@@ -22,9 +22,9 @@ public record Arrival(double rate, boolean isPoisson, double leadSeconds) {
   private static final Set<String> KEYS = Set.of("rate", "spacing", "lead_s");
 
   /**
-   * Reads the key {@code arrival} of a line of the plan; null stands for the closed loop.
+   * Reads the key {@code arrival} of a line of the plan; null means the closed loop.
    *
-   * @param where file:line, the beginning of the message about an error in it
+   * @param where file:line, with which the message about an error begins
    */
   static Arrival of(Object value, String where) {
     if (value == null) {

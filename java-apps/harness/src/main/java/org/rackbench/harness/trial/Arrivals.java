@@ -10,9 +10,9 @@ import java.util.stream.LongStream;
 
 /**
  * The arrivals of an open loop: one sequence for all client threads, drawn before the first call
- * from the trial's seed. A free thread claims the next arrival and waits until it is due. Those of
- * the first {@code lead_s} seconds do not count, the next ones do, and those that follow keep the
- * rate until all counted calls have ended; they repeat the gaps of the sequence.
+ * from the trial's seed. A free thread claims the next arrival and waits until it is due. Arrivals
+ * of the first {@code lead_s} seconds do not count; the next ones do. Further arrivals repeat the
+ * gaps of the sequence and keep the rate until all counted calls have ended.
  */
 final class Arrivals {
 
@@ -24,10 +24,10 @@ final class Arrivals {
 
   private static final double LATE_SHARE = 0.05;
 
-  /** Linux wakes a parked thread 50 microseconds late; so it wakes earlier and spins. */
+  /** Linux wakes a parked thread 50 microseconds late, so a thread wakes earlier and spins. */
   private static final long SPIN_NANOS = TimeUnit.MICROSECONDS.toNanos(70);
 
-  /** A waiting thread sees within this time that the trial is over. */
+  /** A waiting thread notices the end of the trial within this time. */
   private static final long SLEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
   private static final long NO_THREAD_FREE = -1;
@@ -39,8 +39,8 @@ final class Arrivals {
   private volatile long begun;
 
   /**
-   * @param seed decides the gaps
-   * @param counted calls that count
+   * @param seed seed of the gaps
+   * @param counted number of calls that count
    */
   Arrivals(Arrival arrival, long seed, int counted) {
     final double gap = TimeUnit.SECONDS.toNanos(1) / arrival.rate();
@@ -64,22 +64,22 @@ final class Arrivals {
     this.late = new long[counted];
   }
 
-  /** Begins the sequence: the first arrival is due now. */
+  /** Begins the sequence, with the first arrival due now. */
   void begin(long now) {
     begun = now;
   }
 
-  /** Returns when the first counted call is due, as of {@code System.nanoTime()}. */
+  /** Returns the due time of the first counted call, as of {@code System.nanoTime()}. */
   long countedFrom() {
     return due(lead);
   }
 
-  /** Returns the next arrival of the sequence, which from now on is the thread's. */
+  /** Returns the next arrival of the sequence, which then belongs to the calling thread. */
   long claim() {
     return next.getAndIncrement();
   }
 
-  /** Returns which of the counted calls the arrival is: below 0 before them, then from 0. */
+  /** Returns the number, from 0, of the arrival among the counted calls; below 0 before them. */
   long counted(long arrival) {
     return arrival - lead;
   }
@@ -89,7 +89,7 @@ final class Arrivals {
     return counted(arrival) >= 0 && counted(arrival) < late.length;
   }
 
-  /** Returns when the arrival is due, as of {@code System.nanoTime()}. */
+  /** Returns the due time of the arrival, as of {@code System.nanoTime()}. */
   long due(long arrival) {
     int length = offsets.length - 1;
     long round = arrival / length;
@@ -112,22 +112,22 @@ final class Arrivals {
   }
 
   /**
-   * Notes when a counted call was begun.
+   * Records the beginning of a counted call.
    *
-   * @param free when a thread had claimed it
-   * @param begun when it was sent
+   * @param free time when a thread had claimed it
+   * @param begun time when it was sent
    */
   void begun(long arrival, long free, long begun) {
     long due = due(arrival);
     late[(int) counted(arrival)] = free > due ? NO_THREAD_FREE : begun - due;
   }
 
-  /** Returns how many counted calls found a thread that was free when they were due. */
+  /** Returns the number of counted calls for which a thread was free when they were due. */
   int foundFree() {
     return (int) Arrays.stream(late).filter(nanos -> nanos != NO_THREAD_FREE).count();
   }
 
-  /** Returns the nanoseconds by which free threads began late: the 99th percentile of them. */
+  /** Returns the 99th percentile of the nanoseconds by which free threads began late. */
   long lateNanos() {
     long[] sorted = Arrays.stream(late).filter(nanos -> nanos != NO_THREAD_FREE).sorted().toArray();
     return sorted.length == 0 ? 0 : sorted[(int) Math.ceil(0.99 * sorted.length) - 1];

@@ -19,16 +19,16 @@ import org.rackbench.harness.api.Part;
 import org.rackbench.harness.api.Parts;
 
 /**
- * The calls of a trial, in arrays that are made before timing. A call has a slot: there is room for
- * the longest warm-up, for the last {@link #LEADS_KEPT} lead calls of each thread, for the measured
- * calls and for the first cooldown calls: as many as measured ones, or as lead calls where one
- * thread has no other to wait for (see {@link Stride}). Further cooldown calls share one slot for
- * each thread, which is not written. Each thread writes slots of its own, the status of a call
- * last; a call without a status has no row. The arrays are read after all threads have ended, or
- * after {@link #cutOff}.
+ * The calls of a trial, in arrays that are allocated before timing. Each call has a slot. There is
+ * room for the longest warm-up, for the last {@link #LEADS_KEPT} lead calls of each thread, for the
+ * measured calls, and for as many cooldown calls as measured ones. A single thread, which waits for
+ * no other, has room for only as many cooldown calls as lead calls (see {@link Stride}). Further
+ * cooldown calls share one slot for each thread, which is not written to the file. Each thread
+ * writes slots of its own, the status of a call last; a call without a status has no row. The
+ * arrays are read after all threads have ended, or after {@link #cutOff}.
  *
- * <p>In calls.csv the rows are numbered without gaps, in the order of the slots; those of lead
- * calls in the order of their start.
+ * <p>The rows of calls.csv are numbered without gaps, in the order of the slots; lead calls are in
+ * the order of their start.
  */
 public final class CallLog {
 
@@ -41,7 +41,7 @@ public final class CallLog {
 
   private static final Part[] PARTS = {Part.SERIALISE, Part.SEND, Part.WAIT, Part.PARSE};
 
-  /** So many lead calls of each thread are kept, the last ones. */
+  /** Number of lead calls that are kept of each thread, the last ones. */
   static final int LEADS_KEPT = 64;
 
   private static final int ERROR_TEXTS = 100;
@@ -72,7 +72,7 @@ public final class CallLog {
   private final long[] responseBytes;
   private final long[] requestHeaderBytes;
   private final long[] responseHeaderBytes;
-  private final long[] parts; // of length 0 when they are left out
+  private final long[] parts; // of length 0 if the study omits them
   private final AtomicReferenceArray<Status> status;
   private final AtomicIntegerArray underWay;
   private final List<BadCall> errors = new ArrayList<>();
@@ -102,7 +102,7 @@ public final class CallLog {
     this.responseBytes = new long[slots];
     this.requestHeaderBytes = new long[slots];
     this.responseHeaderBytes = new long[slots];
-    int rows = hasParts ? threads * (calls + 1) : 0; // the last of each thread is not written
+    int rows = hasParts ? threads * (calls + 1) : 0; // the last row of each thread is not written
     this.parts = new long[Math.multiplyExact(PARTS.length, rows)];
     Arrays.fill(parts, Parts.UNKNOWN);
     this.status = new AtomicReferenceArray<>(slots);
@@ -137,8 +137,8 @@ public final class CallLog {
   }
 
   /**
-   * Returns whether the text of a bad call is kept. Those of lead and cooldown calls are not: they
-   * could take the place of one that counts.
+   * Returns whether the text of a bad call is kept. Texts of lead and cooldown calls are not,
+   * because they could displace the text of a call that counts.
    */
   boolean keepsText(int slot) {
     return slot < leadFrom || isMeasured(slot);
@@ -149,7 +149,7 @@ public final class CallLog {
   }
 
   /**
-   * Notes that a thread goes to make a call, before its input is made.
+   * Records that a thread is about to make a call, before the call's input is made.
    *
    * @param now {@code System.nanoTime()}
    */
@@ -161,20 +161,19 @@ public final class CallLog {
     underWay.lazySet(of, slot + 1);
   }
 
-  /** Notes when a call of an open loop is due, before it is. */
+  /** Records the due time of a call of an open loop, in advance. */
   void planned(int slot, long due) {
     intended[slot] = due;
     start[slot] = due;
   }
 
-  /** Notes that a thread does not make the call which it went to make. */
+  /** Records that a thread does not make its announced call. */
   void leave(int of) {
     underWay.lazySet(of, 0);
   }
 
   /**
-   * Makes each call that is still under way a {@code timeout}; what becomes of it later changes
-   * that no more.
+   * Makes each open call a {@code timeout}; its later end no longer changes that.
    *
    * @param now {@code System.nanoTime()}
    */
@@ -183,7 +182,7 @@ public final class CallLog {
       int slot = underWay.get(of) - 1;
       if (slot >= 0 && status.get(slot) == null) {
         elapsed[slot] = now - start[slot];
-        bad(slot, Status.TIMEOUT, "under way when the bound of the trial came near");
+        bad(slot, Status.TIMEOUT, "still open when the trial had nearly reached its bound");
       }
     }
   }
@@ -200,10 +199,9 @@ public final class CallLog {
   }
 
   /**
-   * Stores the parts of a call. Those of a call that is not measured are stored as well, but not
-   * kept.
+   * Stores the parts of a call. The parts of a call that is not measured are overwritten later.
    *
-   * @param of null when the client marks none
+   * @param of null if the client marks none
    */
   void parts(int slot, Parts of) {
     if (of != null && parts.length > 0) {
@@ -237,7 +235,7 @@ public final class CallLog {
     }
   }
 
-  /** Returns of how many bad calls the text is kept. */
+  /** Returns the number of bad calls of which the text is kept. */
   int errorTexts() {
     synchronized (errors) {
       return errors.size();
@@ -257,8 +255,9 @@ public final class CallLog {
   }
 
   /**
-   * Copies the nanoseconds of the good warm-up calls of all threads into {@code into}, from each
-   * thread's call {@code from} to before its call {@code to}, and returns how many there are.
+   * Copies the nanoseconds of the good warm-up calls of all threads into {@code into} and returns
+   * their number. It copies from each thread's call {@code from} up to, but not including, its call
+   * {@code to}.
    */
   int okNanos(int from, int to, long[] into) {
     int count = 0;
@@ -278,12 +277,12 @@ public final class CallLog {
     return count;
   }
 
-  /** Returns how many uncounted calls before the measured ones have a row. */
+  /** Returns the number of uncounted calls before the measured ones that have a row. */
   int warmupRows() {
     return rows(0, measureFrom);
   }
 
-  /** Returns how many measured calls have a row, good or bad. */
+  /** Returns the number of measured calls, good or bad, that have a row. */
   int measured() {
     return rows(measureFrom, cooldownFrom);
   }
@@ -307,7 +306,7 @@ public final class CallLog {
     return measured[measured.length / 2];
   }
 
-  /** Returns the median of the nanoseconds from when the good measured calls were due, or 0. */
+  /** Returns the median response time of the good measured calls in nanoseconds, or 0. */
   long medianResponseNanos() {
     long[] sorted =
         IntStream.range(measureFrom, cooldownFrom)
@@ -383,8 +382,8 @@ public final class CallLog {
   }
 
   /**
-   * Writes parts.csv: a row for each measured call that was ok, a cell for each part, empty where
-   * the client cannot tell it. Writes no file when no part of any call is known.
+   * Writes parts.csv: a row for each measured call that was ok, and a cell for each part, empty if
+   * the client does not measure it separately. Writes no file if no part of any call is known.
    */
   void writeParts(Path file) throws IOException {
     int measured = Math.min(parts.length, threads * calls * PARTS.length);

@@ -21,24 +21,24 @@ import org.rackbench.harness.api.Parts;
 import org.rackbench.harness.api.Setting;
 
 /**
- * The packets of the measured call, for a trial that never counts. A unit of this node keeps them;
- * it is asked for them by a connection that is open as long as they are kept. What it refuses is a
- * gap with its reason, never a fault of the trial.
+ * The packets of the measured call, for a trial that never counts. A unit of this node captures
+ * packets while a connection to it is open. A refusal is a gap with its reason, never a fault of
+ * the trial.
  *
- * <p>It is no {@link Observer}: only packets of this one call are wanted, so its thread makes no
- * uncounted calls around it. A layer around the client asks before the call and after it.
+ * <p>It is not an {@link Observer}: only packets of this one call are wanted, so its thread makes
+ * no uncounted calls around it. A layer around the client starts and ends the capture.
  */
 public final class Capture implements AutoCloseable {
 
-  /** What it leaves in the directory of the attempt. */
+  /** Name of the capture file in the directory of the attempt. */
   public static final String FILE = "capture.pcap";
 
   /** Key of lab.json. */
   private static final String SOCKET = "capture_socket";
 
   /**
-   * So long is waited before the call and after it, in milliseconds: acknowledgements of packets
-   * come up to 200 ms late.
+   * Pause before the call and after it, in milliseconds: acknowledgements of packets come up to 200
+   * ms late.
    */
   private static final int QUIET_MS = 250;
 
@@ -48,7 +48,7 @@ public final class Capture implements AutoCloseable {
   private final String socket;
   private final long measured;
   private SocketChannel line;
-  private Map<String, Object> about = missing("its call was not made to its end");
+  private Map<String, Object> about = missing("its call did not end");
   private byte[] packets;
 
   /**
@@ -60,7 +60,7 @@ public final class Capture implements AutoCloseable {
     this.measured = measured;
   }
 
-  /** Returns a client that makes the calls of another one, and has the measured call captured. */
+  /** Returns a client that makes the calls of another one and captures the measured call. */
   Client around(Client client) {
     return new Client() {
       @Override
@@ -143,7 +143,7 @@ public final class Capture implements AutoCloseable {
 
   private void open() throws IOException {
     if (socket.isEmpty()) {
-      about = missing("this node keeps no packets; run site.yml again");
+      about = missing("this node cannot capture packets; run site.yml again");
       return;
     }
     pause();
@@ -169,7 +169,7 @@ public final class Capture implements AutoCloseable {
     }
   }
 
-  /** Reads a line, or all that comes. */
+  /** Reads a line, or to the end. */
   private byte[] read(boolean isLine) throws IOException {
     ByteArrayOutputStream answer = new ByteArrayOutputStream();
     ByteBuffer part = ByteBuffer.allocate(1 << 14);
@@ -188,7 +188,7 @@ public final class Capture implements AutoCloseable {
         }
       }
     }
-    throw new IOException("it gave no whole answer within %d s".formatted(PATIENCE_MS / 1000));
+    throw new IOException("it gave no complete answer within %d s".formatted(PATIENCE_MS / 1000));
   }
 
   private static String text(byte[] bytes) {
@@ -216,21 +216,21 @@ public final class Capture implements AutoCloseable {
     return Json.of("missing", reason);
   }
 
-  /** Ends it; nothing is kept from then on. */
+  /** Ends the capture. */
   @Override
   public void close() {
     MeasuringLoop.close(line);
     line = null;
   }
 
-  /** Leaves the packets in {@code directory}, if there are any. */
+  /** Writes the packets to {@code directory}, if there are any. */
   void write(Path directory) throws IOException {
     if (packets != null) {
       Files.write(directory.resolve(FILE), packets);
     }
   }
 
-  /** Returns what the result says of it; {@code missing} is why there are no packets, or "". */
+  /** Returns its entry of the result; {@code missing} is why there are no packets, or "". */
   Map<String, Object> record() {
     return about;
   }

@@ -8,7 +8,7 @@ import java.util.Properties;
 import java.util.TreeSet;
 import org.rackbench.harness.api.Client;
 
-/** Finds the class of a client by the name that study files give it. */
+/** Finds the class of a client by its name in study files. */
 final class ClientPrograms {
 
   /** In each jar with clients: a line {@code name = class} for each of them. */
@@ -16,7 +16,7 @@ final class ClientPrograms {
 
   private ClientPrograms() {}
 
-  /** Creates the client called {@code name}, made with its constructor without arguments. */
+  /** Creates the client {@code name} with its constructor without arguments. */
   static Client named(String name) throws IOException, ReflectiveOperationException {
     Properties classes = new Properties();
     ClassLoader loader = ClientPrograms.class.getClassLoader();

@@ -13,7 +13,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.stream.Stream;
 
 /**
- * Writes files so that they survive a power cut, and removes them. A file survives when its bytes
+ * Writes files so that they survive a power cut, and removes files. A file survives if its bytes
  * and the entries of the directories above it are on the disk.
  */
 public final class Durable {
@@ -48,7 +48,7 @@ public final class Durable {
   }
 
   /**
-   * Replaces {@code file} in one step and does not wait for the disk: after a power cut it may be
+   * Replaces {@code file} in one step and does not wait for the disk. After a power cut it may be
    * the old file, the new one or an empty one.
    */
   public static void replaceSoon(Path file, byte[] bytes) throws IOException {
@@ -65,8 +65,8 @@ public final class Durable {
   }
 
   /**
-   * Writes the entries of a directory and of those above it to the disk, as far as they are on the
-   * same file system and may be read.
+   * Writes the entries of a directory and of its parents to the disk, as far as they are readable
+   * and on the same file system.
    */
   public static void syncUpwards(Path directory) throws IOException {
     FileStore disk = Files.getFileStore(directory);
@@ -78,8 +78,8 @@ public final class Durable {
   }
 
   /**
-   * Removes a directory and all that is in it; no error when it is not there. A link in it is
-   * removed, and what it leads to stays. What a program made unwritable goes too.
+   * Removes a directory with its content; a missing directory is no error. It removes links but not
+   * their targets. It also removes files and directories that a program made unwritable.
    */
   public static void remove(Path directory) throws IOException {
     if (isDirectory(directory)) {
@@ -91,7 +91,7 @@ public final class Durable {
     }
   }
 
-  /** Removes all that is in a directory. */
+  /** Removes the content of a directory. */
   public static void empty(Path directory) throws IOException {
     try (Stream<Path> entries = Files.list(directory)) {
       for (Path entry : entries.toList()) {

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.function.ToLongFunction;
 
 /**
- * What this JVM did besides the calls, in the warm-up and while calls were measured: compiling,
+ * This JVM's work apart from the calls, in the warm-up and in the measured phase: compiling,
  * loading classes, collecting garbage.
  */
 final class JvmCounters implements Observer {
@@ -57,7 +57,7 @@ final class JvmCounters implements Observer {
     after = Sample.now();
   }
 
-  /** Returns the milliseconds that the compiler has worked; 0 in a JVM without one. */
+  /** Returns the milliseconds of the compiler's work; 0 in a JVM without a compiler. */
   static long compilerMillis() {
     CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
     return compiler != null && compiler.isCompilationTimeMonitoringSupported()
@@ -65,7 +65,7 @@ final class JvmCounters implements Observer {
         : 0;
   }
 
-  /** Adds what is known to the result of a trial that has ended its measured phase. */
+  /** Adds the counters to the result of a trial that has ended its measured phase. */
   void put(Map<String, Object> result) {
     Map<String, Object> measured = after.since(before);
     result.put("phases", Json.of("warmup", before.since(begin), "measure", measured));

@@ -9,21 +9,20 @@ import javax.management.JMException;
 import javax.management.ObjectName;
 
 /**
- * The profiler in this JVM while calls are measured, for a trial that never counts. Loaded by the
- * JVM's own diagnostic command, so that neither options nor class path differ from those of a trial
- * that counts.
+ * The profiler in this JVM while calls are measured, for a trial that never counts. The JVM's own
+ * diagnostic command loads it, so options and class path are those of a trial that counts.
  */
 public final class JvmProfiler implements Observer {
 
-  /** The name, without its suffix, of each file that it leaves in the directory of the attempt. */
+  /** The name, without suffix, of each file that it writes to the directory of the attempt. */
   public static final String NAME = "profile";
 
-  /** In a directory from which every unit of the kit may execute. */
+  /** A library in a directory from which every unit of rackbench may execute. */
   private static final String LIBRARY = "/usr/lib/rackbench/libasyncProfiler.so";
 
   private static final int INTERVAL_NS = 2_000_000;
 
-  /** Timers, as the units' sandboxes forbid perf events. The first that works is taken. */
+  /** Timers, because the units' sandboxes forbid perf events. The first that works is used. */
   private static final List<String> EVENTS = List.of("ctimer", "itimer");
 
   private static final String LOADED = "return code: 0";
@@ -33,7 +32,7 @@ public final class JvmProfiler implements Observer {
   private String missing = "its measured phase did not end";
 
   /**
-   * @param directory where it leaves its files
+   * @param directory the directory of its files
    */
   JvmProfiler(Path directory) {
     this.directory = directory;
@@ -57,7 +56,7 @@ public final class JvmProfiler implements Observer {
     }
   }
 
-  /** Leaves three files; stacks count nanoseconds. */
+  /** Writes three files; stacks count nanoseconds. */
   @Override
   public void after() {
     if (missing.isEmpty()) {
@@ -68,7 +67,7 @@ public final class JvmProfiler implements Observer {
     }
   }
 
-  /** Returns what the result says of it; {@code missing} is why there is no profile, or "". */
+  /** Returns its entry of the result; {@code missing} is why there is no profile, or "". */
   Map<String, Object> record() {
     return Json.of("event", event, "interval_ns", INTERVAL_NS, "missing", missing);
   }

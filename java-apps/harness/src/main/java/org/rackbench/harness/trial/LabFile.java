@@ -14,9 +14,9 @@ import org.rackbench.harness.api.Lab;
 /**
  * The lab as {@code lab.json}, schema 1, describes it. Unknown keys are ignored.
  *
- * <p>{@code groups} names the nodes of each group in order, {@code endpoints} has by the name of a
- * node what its services declare. Older files have these values in {@code broker} and {@code
- * workers} themselves, with {@code services} as a list of names.
+ * <p>{@code groups} names the nodes of each group in order; {@code endpoints} has the values that
+ * the services of each node declare, by the name of the node. Older files have these values in
+ * {@code broker} and {@code workers} themselves, with {@code services} as a list of names.
  */
 public final class LabFile implements Lab {
 
@@ -42,8 +42,8 @@ public final class LabFile implements Lab {
   }
 
   /**
-   * Returns the lab whose first worker is the one {@code shift} places after this one's; the list
-   * goes round.
+   * Returns the same lab with its list of workers rotated: the first worker is the one {@code
+   * shift} places after this lab's.
    */
   public LabFile shifted(int shift) {
     boolean hasGroups = root.get("groups") instanceof Map<?, ?>;
@@ -74,7 +74,7 @@ public final class LabFile implements Lab {
     return text(brokers.isEmpty() ? null : brokers.get(0), "broker.", key);
   }
 
-  /** Returns the names of the groups whose nodes serve; those of broker and workers come first. */
+  /** Returns the names of the groups whose nodes serve, those of broker and workers first. */
   public List<String> groups() {
     Set<String> names = new LinkedHashSet<>(List.of(BROKER, WORKERS));
     names.addAll(object(root.get("groups")).keySet());
@@ -82,8 +82,8 @@ public final class LabFile implements Lab {
   }
 
   /**
-   * Returns what is known of each node of a group, in order; throws {@link BadInput} for a name
-   * without an endpoint.
+   * Returns the entry of each node of a group, in order; throws {@link BadInput} for a name without
+   * an endpoint.
    */
   public List<Map<String, Object>> nodes(String group) {
     Map<String, Object> groups = object(root.get("groups"));
@@ -114,9 +114,9 @@ public final class LabFile implements Lab {
   }
 
   /**
-   * Returns what is known of each node that serves, by its name, and of each service, by its name
-   * and as the first node of its group offers it. Where a node and a service share a name, it is
-   * the node's.
+   * Returns the entry of each serving node, by its name, and of each service, by its name, as the
+   * first node of its group offers it. If a node and a service share a name, the entry is the
+   * node's.
    */
   public Map<String, Object> endpoints() {
     Map<String, Object> endpoints = new LinkedHashMap<>();
@@ -135,7 +135,7 @@ public final class LabFile implements Lab {
     return endpoints;
   }
 
-  /** Returns a service with its node's name and address, and with what it declares itself. */
+  /** Returns a service with its node's name and address and with the values that it declares. */
   private static Map<String, Object> service(String name, Map<String, Object> node) {
     Map<String, Object> service = new LinkedHashMap<>();
     service.put("node", node.get("name"));
@@ -155,14 +155,14 @@ public final class LabFile implements Lab {
     return endpoint;
   }
 
-  /** Returns what is known of the first {@code count} workers, or of as many as there are. */
+  /** Returns the entries of the first {@code count} workers, or of all if there are fewer. */
   public List<Object> workerEndpoints(int count) {
     List<Object> endpoints = new ArrayList<>();
     nodes(WORKERS).stream().limit(count).map(LabFile::endpoint).forEach(endpoints::add);
     return endpoints;
   }
 
-  /** Returns the first {@code count} workers; throws {@link BadInput} when there are fewer. */
+  /** Returns the first {@code count} workers; throws {@link BadInput} if there are fewer. */
   public List<Map<String, Object>> workers(int count) {
     List<Map<String, Object>> workers = nodes(WORKERS);
     if (count < 1 || count > workers.size()) {
@@ -179,9 +179,9 @@ public final class LabFile implements Lab {
   }
 
   /**
-   * Returns the text called {@code key} of {@code holder}; throws {@link BadInput} without it.
+   * Returns the text {@code key} of {@code holder}; throws {@link BadInput} if it is missing.
    *
-   * @param where how messages name the holder, with the dot that follows it
+   * @param where name of the holder in messages, with the dot that follows it
    */
   public String text(Object holder, String where, String key) {
     if (holder instanceof Map<?, ?> map && map.get(key) != null) {

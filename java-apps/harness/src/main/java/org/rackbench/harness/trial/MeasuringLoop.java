@@ -12,24 +12,24 @@ import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Client;
 
 /**
- * Runs the client threads of a trial: each makes the calls of its {@link Stride}, in an open loop
- * when they are due, and times and checks them. Observers are told in the thread that runs the
- * loop, while the client threads go on calling.
+ * Runs the client threads of a trial. Each makes the calls of its {@link Stride}, in an open loop
+ * when they are due, and times and checks them. The thread that runs the loop notifies the
+ * observers while the client threads go on calling.
  */
 final class MeasuringLoop {
 
   private static final int TRACES = 3;
 
   /**
-   * When all have measured, a cooldown call may go on for so many times the longest measured call,
-   * and at least for so many seconds. One that takes longer is taken for lost: it does not count,
-   * and nobody waits for its limit.
+   * When all threads have measured, a cooldown call may continue for this multiple of the longest
+   * measured call, and at least for this many seconds. A longer call counts as lost: it has no
+   * effect on the results, and nobody waits for its limit.
    */
   private static final int PATIENCE = 3;
 
   private static final long LEAST_PATIENCE_S = 5;
 
-  /** So long before the first counted call of an open loop the observers are told. */
+  /** Time before the first counted call of an open loop at which the observers are notified. */
   private static final long OBSERVING_NANOS =
       Math.round(Arrival.LEAST_LEAD_S * TimeUnit.SECONDS.toNanos(1));
 
@@ -56,10 +56,10 @@ final class MeasuringLoop {
   }
 
   /**
-   * @param arrivals null for a closed loop
+   * @param arrivals null in a closed loop
    * @param warmup of each thread
    * @param calls measured calls of each thread; in an open loop, on average
-   * @param observers in the order in which they are told before; afterwards it is the reverse
+   * @param observers in the order of notification before the phase; afterwards it is the reverse
    */
   MeasuringLoop(
       Client client,
@@ -83,9 +83,9 @@ final class MeasuringLoop {
   }
 
   /**
-   * Runs all calls, or those for which there is time. Returns whether it made all measured calls:
-   * when the time is over, no call begins, and what is still under way a little later is cut off.
-   * Throws the exception that kept a caller from being made.
+   * Runs all calls, or those for which there is time. Returns whether it made all measured calls.
+   * When the time is over, no call begins, and calls that are still open a little later are cut
+   * off. Throws the exception that prevented the creation of a caller.
    */
   boolean run(Bounds given) throws Exception {
     bounds = given;
@@ -138,7 +138,7 @@ final class MeasuringLoop {
     }
     goOn();
     if (arrivals != null) {
-      // Counted calls are due when they are due: what observes them begins in time.
+      // Due times are fixed, so observers must begin in time.
       TimeUnit.NANOSECONDS.sleep(arrivals.countedFrom() - OBSERVING_NANOS - System.nanoTime());
       observers.forEach(Observer::before);
     }
@@ -184,7 +184,7 @@ final class MeasuringLoop {
   }
 
   /**
-   * Closes a client or caller after its calls; an exception is only printed, because the calls
+   * Closes a client or caller after its calls. An exception is only printed, because the calls
    * count.
    */
   static void close(AutoCloseable done) {
@@ -197,22 +197,22 @@ final class MeasuringLoop {
     }
   }
 
-  /** Returns whether the warm-up became steady; null where it was of a fixed number of calls. */
+  /** Returns whether the warm-up became steady; null if it had a fixed number of calls. */
   Boolean isSteady() {
     return warming.isSteady();
   }
 
-  /** Returns how many calls the warm-up of all threads took. */
+  /** Returns the number of calls in the warm-up of all threads. */
   long warmupCalls() {
     return sum(Stride::warmupCalls);
   }
 
-  /** Returns how many uncounted calls warm threads made before the measured phase. */
+  /** Returns the number of uncounted calls that warm threads made before the measured phase. */
   long leadCalls() {
     return sum(Stride::leadCalls);
   }
 
-  /** Returns how many cooldown calls all threads made together, logged or not. */
+  /** Returns the number of cooldown calls of all threads, logged or not. */
   long cooldownCalls() {
     return sum(Stride::cooldownCalls);
   }
@@ -253,7 +253,7 @@ final class MeasuringLoop {
       }
       exitOnMemory(e);
       if (log.keepsText(slot) && log.errorTexts() < TRACES) {
-        e.printStackTrace(); // into the trial's log, for whoever looks for the cause
+        e.printStackTrace(); // into the trial's log, to help find the cause
       }
       boolean isLate = after - before > bounds.callNanos() || isTimeout(e);
       log.bad(slot, isLate ? CallLog.Status.TIMEOUT : CallLog.Status.ERROR, ErrorText.of(e));
@@ -261,8 +261,8 @@ final class MeasuringLoop {
   }
 
   /**
-   * Ends the JVM if {@code e} is lack of memory, which is an outcome of the trial: no call after it
-   * can be trusted.
+   * Ends the JVM if {@code e} is lack of memory, which is an outcome of the trial. No later call
+   * could be trusted.
    */
   static void exitOnMemory(Throwable e) {
     for (Throwable cause = e; cause != null; cause = cause.getCause()) {

@@ -8,8 +8,8 @@ import org.rackbench.harness.api.Setting;
 
 /**
  * The cost of the harness itself in this JVM, measured with a client that does nothing. It is
- * measured after the trial's own calls: before them, the compiler would see two kinds of callers in
- * the loop, and the timed calls would no longer be compiled for the one that is measured.
+ * measured after the trial's own calls. Before them, the compiler would see two kinds of callers in
+ * the loop and would no longer compile it for the measured one.
  *
  * @param timerNanos mean nanoseconds of one {@code System.nanoTime()}
  * @param noopCallNanos median nanoseconds that the loop logs for a call that does nothing

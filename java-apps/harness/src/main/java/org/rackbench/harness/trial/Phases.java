@@ -4,9 +4,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The phases of a trial. Threads tell how far they are and go on calling; the trial's main thread
- * waits for them and begins the measured phase with one volatile write, so that no client thread
- * waits for another once all callers are made.
+ * The phases of a trial. Threads report their progress and go on calling. The trial's main thread
+ * waits for them and begins the measured phase with one volatile write, so no client thread waits
+ * for another once all callers are made.
  */
 final class Phases {
 
@@ -24,8 +24,8 @@ final class Phases {
   private volatile Throwable failure;
 
   /**
-   * @param measuring threads that tell when they have made their measured calls; in an open loop,
-   *     where any thread may make any of them, the measured calls
+   * @param measuring number of threads that report the end of their measured calls; in an open
+   *     loop, where any thread may make any of them, the number of measured calls
    */
   Phases(int threads, int measuring) {
     made = new CountDownLatch(threads);
@@ -33,13 +33,13 @@ final class Phases {
     measured = new CountDownLatch(measuring);
   }
 
-  /** A thread has made its caller; returns when calls shall begin. */
+  /** Reports that a thread has made its caller; returns when calls may begin. */
   void callerMade() throws InterruptedException {
     made.countDown();
     begun.await();
   }
 
-  /** Waits until all callers are made; returns false if they are not in time, or one failed. */
+  /** Waits until all callers are made; returns false if time runs out or one failed. */
   boolean awaitCallers(long nanos) throws InterruptedException {
     return made.await(nanos, TimeUnit.NANOSECONDS) && failure == null;
   }
@@ -49,17 +49,17 @@ final class Phases {
     begun.countDown();
   }
 
-  /** A thread has ended its warm-up. */
+  /** Reports that a thread has ended its warm-up. */
   void warm() {
     warm.countDown();
   }
 
-  /** A thread has made its measured calls; in an open loop, one of them. */
+  /** Reports that a thread has made its measured calls; in an open loop, one of them. */
   void measured() {
     measured.countDown();
   }
 
-  /** A thread cannot go on: nobody makes a further call or waits for it. */
+  /** Reports that a thread cannot go on; then nobody makes a further call or waits for it. */
   synchronized void fail(Throwable cause) {
     failure = failure == null ? cause : failure;
     end();
@@ -73,34 +73,34 @@ final class Phases {
     return failure;
   }
 
-  /** Returns whether a thread that is warm shall begin to measure, or to claim arrivals. */
+  /** Returns whether a warm thread may begin to measure, or to claim arrivals. */
   boolean isMeasured() {
     return now == Phase.MEASURED;
   }
 
-  /** Returns whether no call shall begin any more. */
+  /** Returns whether calls must no longer begin. */
   boolean isOver() {
     return now == Phase.OVER;
   }
 
-  /** Waits until all threads are warm; returns false if they are not in time, or one failed. */
+  /** Waits until all threads are warm; returns false if time runs out or one failed. */
   boolean awaitWarm(long nanos) throws InterruptedException {
     return warm.await(nanos, TimeUnit.NANOSECONDS) && failure == null;
   }
 
-  /** Lets each thread's next call be its first measured one. */
+  /** Makes each thread's next call its first measured one. */
   synchronized void measure() {
     if (now == Phase.UNCOUNTED) {
       now = Phase.MEASURED;
     }
   }
 
-  /** Waits until all have measured; returns false if they have not in time, or one failed. */
+  /** Waits until all have measured; returns false if time runs out or one failed. */
   boolean awaitMeasured(long nanos) throws InterruptedException {
     return measured.await(nanos, TimeUnit.NANOSECONDS) && failure == null;
   }
 
-  /** Lets no call begin any more. */
+  /** Prevents calls from beginning. */
   synchronized void end() {
     now = Phase.OVER;
     begin();

@@ -7,7 +7,7 @@ import java.util.regex.Pattern;
 /**
  * One line of {@code plan.jsonl} (schema 1).
  *
- * @param line the whole line, for what the runner only hands on
+ * @param line the whole line, for values that the runner only passes on
  * @param calls measured calls of each client thread
  * @param warmup warm-up calls of each client thread, or the rule that ends them
  * @param timeoutSeconds bound of the whole trial
@@ -26,7 +26,7 @@ public record PlannedTrial(
 
   private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9.-]*");
   private static final int DEFAULT_HEAP_MB = 512;
-  private static final int NEWEST_DRAWING = 2; // that CallData of the workloads knows
+  private static final int NEWEST_DRAWING = 2; // of CallData in the workloads
   private static final Map<String, String> COLLECTORS =
       Map.of(
           "serial", "-XX:+UseSerialGC",
@@ -36,7 +36,7 @@ public record PlannedTrial(
   /**
    * Returns the trial of a line.
    *
-   * @param where file:line, the beginning of the message about an error in it
+   * @param where file:line, with which the message about an error begins
    */
   public static PlannedTrial of(Map<String, Object> line, String where) {
     if (whole(line, "schema", where, 1) != 1) {
@@ -95,8 +95,8 @@ public record PlannedTrial(
   }
 
   /**
-   * Returns the services that must answer. The plans of earlier versions have none; null when it is
-   * not a list.
+   * Returns the services that must answer; null if the value is not a list. Plans of earlier
+   * versions have none.
    */
   public List<String> needs() {
     return line.getOrDefault("needs", List.of()) instanceof List<?> list
@@ -104,22 +104,22 @@ public record PlannedTrial(
         : null;
   }
 
-  /** Returns on how many of the workers, in pool order, these services are used. */
+  /** Returns the number of workers, in pool order, whose services the trial uses. */
   public int servers() {
     return line.getOrDefault("servers", 1) instanceof Integer servers ? servers : 0;
   }
 
-  /** Returns how many places the list of workers is shifted for this trial; mostly 0. */
+  /** Returns the number of places by which the list of workers is shifted for this trial. */
   public int shift() {
     return line.getOrDefault("shift", 0) instanceof Integer shift ? shift : -1;
   }
 
-  /** Returns how the data of a call are drawn from the seed; plans of earlier versions say 1. */
+  /** Returns the number of the drawing of calls' data; plans of earlier versions have 1. */
   public int drawing() {
     return line.getOrDefault("drawing", 1) instanceof Integer drawing ? drawing : 0;
   }
 
-  /** Returns the number of the block, from 1; 0 when the line has none. */
+  /** Returns the number of the block, from 1; 0 if the line has none. */
   public int block() {
     return line.get("block") instanceof Integer block ? block : 0;
   }
@@ -140,22 +140,22 @@ public record PlannedTrial(
   }
 
   /**
-   * Returns whether anything watches the trial from outside but the health checks: not with the
-   * constant {@code observe: none}. A trial with a profiler never counts and is always observed.
+   * Returns whether observers other than the health checks watch the trial: not with the constant
+   * {@code observe: none}. A trial with a profiler never counts and is always observed.
    */
   public boolean isObserved() {
     return isProfiled() || !"none".equals(object("constants").get("observe"));
   }
 
   /**
-   * Returns which share of the measured calls must be ok for their times to count. Plans of earlier
-   * versions have none: one call was enough.
+   * Returns the share of the measured calls that must be ok for their times to count. Plans of
+   * earlier versions have none: one call was enough.
    */
   public double leastOk() {
     return line.getOrDefault("least_ok", 0) instanceof Number share ? share.doubleValue() : -1;
   }
 
-  /** Returns whether the trial is one of those that the results rest on. */
+  /** Returns whether the trial counts in the results. */
   public boolean isCounted() {
     return !isProfiled() && !isCaptured();
   }
@@ -174,8 +174,8 @@ public record PlannedTrial(
 
   /**
    * Returns the option for the collector of the trial's JVM: constant {@code collector} (serial,
-   * parallel, g1). Plans of earlier versions have none, and the JVM guesses; null when it is
-   * another word.
+   * parallel, g1). Plans of earlier versions have none, and the JVM chooses; null if it is another
+   * word.
    */
   public List<String> collectorOption() {
     Object collector = object("constants").get("collector");
@@ -187,8 +187,8 @@ public record PlannedTrial(
   }
 
   /**
-   * Returns of which release of the JDK the trial's JVM is to be: constant {@code jdk}; 0 for that
-   * of the runner, -1 when it is no release.
+   * Returns the JDK release for the trial's JVM: constant {@code jdk}; 0 for the release of the
+   * runner, -1 if the constant is not a release.
    */
   public int jdk() {
     Object release = object("constants").getOrDefault("jdk", 0);
@@ -196,7 +196,7 @@ public record PlannedTrial(
   }
 
   /**
-   * Returns further options of the trial's JVM: constant {@code jvm_options}; null when it is not a
+   * Returns further options of the trial's JVM: constant {@code jvm_options}; null if it is not a
    * list.
    */
   public List<String> jvmOptions() {

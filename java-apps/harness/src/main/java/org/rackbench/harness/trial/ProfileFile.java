@@ -9,10 +9,10 @@ public enum ProfileFile {
   /** Stacks, one a line, with the nanoseconds of processor time in each. */
   STACKS(".collapsed"),
 
-  /** The flame graph of them. */
+  /** The flame graph of the stacks. */
   PAGE(".html"),
 
-  /** What JDK Mission Control and {@code jfr} open. */
+  /** A recording for JDK Mission Control and {@code jfr}. */
   RECORDING(".jfr");
 
   private final String suffix;
@@ -21,7 +21,7 @@ public enum ProfileFile {
     this.suffix = suffix;
   }
 
-  /** Returns how the name of such a file ends. */
+  /** Returns the suffix of such a file's name. */
   public String suffix() {
     return suffix;
   }
@@ -32,9 +32,10 @@ public enum ProfileFile {
   }
 
   /**
-   * Returns what is in the file that a node sends as {@code text}: a recording is sent in base64.
+   * Returns the content of the file that a node sends as {@code text}; recordings are sent in
+   * base64.
    *
-   * @throws IllegalArgumentException if it is not
+   * @throws IllegalArgumentException if a recording is not base64
    */
   public byte[] bytes(String text) {
     return this == RECORDING

@@ -8,24 +8,24 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The runner as the JVM that it started sees it: it holds standard input open while it lives, and
- * writes a byte into it when it has had the nodes sampled.
+ * The view that a trial's JVM has of its runner. The runner keeps standard input open while it
+ * lives, and writes a byte to it when the nodes have been sampled.
  */
 public final class RunnerWatch {
 
-  /** A file that is in the work directory while calls are measured; the runner waits for it. */
+  /** A file that exists in the work directory while calls are measured; the runner polls for it. */
   public static final String MEASURING = "measuring";
 
   /** Argument that makes a trial wait for samples before and after its measured phase. */
   public static final String SAMPLED = "sampled";
 
-  /** What the runner writes when the nodes were sampled since the measured phase was announced. */
+  /** The runner's byte when the nodes were sampled after the announcement of the phase. */
   public static final int BEGIN = 'b';
 
-  /** What it writes when they were since the measured phase had ended. */
+  /** The runner's byte when they were sampled after the end of the phase. */
   public static final int END = 'e';
 
-  /** Longest wait for samples, in milliseconds; the client threads call on while it lasts. */
+  /** Longest wait for samples, in milliseconds; the client threads go on calling meanwhile. */
   public static final int LONGEST_WAIT_MS = 150;
 
   private static final int EXIT_RUNNER_GONE = 6;
@@ -40,9 +40,9 @@ public final class RunnerWatch {
   }
 
   /**
-   * Ends this JVM when the runner has died: only then is the end of standard input reached.
+   * Ends this JVM when the runner has died, which is when standard input ends.
    *
-   * @param last what is done before that
+   * @param last action before the end
    */
   public static RunnerWatch start(Runnable last) {
     RunnerWatch watch = new RunnerWatch(last);
@@ -60,7 +60,7 @@ public final class RunnerWatch {
         }
       }
     } catch (IOException e) {
-      // as good as its end
+      // counts as the end of the input
     }
     last.run();
     Runtime.getRuntime().halt(EXIT_RUNNER_GONE);
@@ -84,7 +84,7 @@ public final class RunnerWatch {
                 }));
   }
 
-  /** Who tells the runner of the measured phase, from the trial's work directory. */
+  /** Returns an observer that announces the measured phase to the runner in the work directory. */
   public Observer teller(Path work) {
     Path file = work.resolve(MEASURING);
     return new Observer() {
@@ -100,12 +100,12 @@ public final class RunnerWatch {
     };
   }
 
-  /** Something that is done with a file. */
+  /** An action on a file. */
   private interface Deed {
     void run() throws IOException;
   }
 
-  /** Without an answer the trial goes on; what its nodes used is then known less exactly. */
+  /** Without an answer the trial goes on; the use of its nodes is then less exact. */
   private void tell(Deed deed, int answer) {
     try {
       deed.run();

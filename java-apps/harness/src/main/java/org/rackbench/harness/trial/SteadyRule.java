@@ -3,17 +3,17 @@ package org.rackbench.harness.trial;
 import java.util.Arrays;
 
 /**
- * Whether the times of warm-up calls have become steady: an equivalence test of the median of the
- * last third of the calls so far against that of the third before it. They are steady when the
+ * Decides whether the times of warm-up calls have become steady, by an equivalence test: the median
+ * of the last third of the calls so far against that of the third before. They are steady when the
  * interval of the ratio of the two medians lies within {@code 1 / (1 + steady)} and {@code 1 +
  * steady}, so <em>steady</em> never follows from too few calls: noise widens the interval.
  *
- * <p>Interim analyses are made after {@code least} calls of each thread, then after half as many
- * again each time, at last after {@code most}. The interval reaches 2.7 standard errors to each
- * side, so one analysis is wrong in 0.35 % of the cases at most, and 14 of them (most = 200 times
- * least) together in 5 %, when times of calls are independent. SteadyRuleTest has a series whose
- * level changes by just {@code steady} at every analysis. Where neighbouring calls are alike the
- * share is larger.
+ * <p>The first interim analysis is after {@code least} calls of each thread, the next ones each
+ * after 1.5 times as many, and the last after {@code most}. The interval extends 2.7 standard
+ * errors to each side. If the times of calls are independent, one analysis is wrong in at most 0.35
+ * % of the cases, and 14 of them (most = 200 times least) together in 5 %. SteadyRuleTest has a
+ * series whose level changes by just {@code steady} at every analysis. If neighbouring calls are
+ * correlated, the share is larger.
  *
  * <p>Sources: two one-sided tests, D. J. Schuirmann, J. Pharmacokinet. Biopharm. 15 (1987) 657; the
  * standard error of a median by order statistics, J. W. McKean and R. M. Schrader, Commun. Stat.
@@ -22,7 +22,7 @@ import java.util.Arrays;
  */
 final class SteadyRule {
 
-  /** Fewer calls than these say nothing of a median's error. */
+  /** Fewer calls give no estimate of a median's error. */
   static final int FEWEST = 15;
 
   private static final double ERRORS = 2.7;
@@ -30,7 +30,7 @@ final class SteadyRule {
 
   private SteadyRule() {}
 
-  /** Returns after how many calls of a thread to analyse, ascending; the last is {@code most}. */
+  /** Returns the numbers of a thread's calls at which to analyse, up to {@code most}. */
   static int[] looks(int least, int most) {
     int[] looks = new int[64]; // int overflows earlier
     int count = 0;

@@ -4,23 +4,23 @@ package org.rackbench.harness.trial;
  * The calls of one client thread, in one stride: its warm-up, further uncounted calls until all
  * threads are warm and every observer is ready (<em>lead</em>), its measured calls, and uncounted
  * ones until all threads have measured (<em>cooldown</em>). Between any two calls the thread does
- * the same. Without a warm-up there is no lead either: the first call of the JVM is measured.
+ * the same. Without a warm-up there is no lead: the first call of the JVM is measured.
  *
  * <p>The number of a call decides its data. The i-th call of the warm-up has the number {@code i *
- * threads + thread}. The first measured call follows {@code warmup.most()} of them, however many
- * calls the warm-up took: trials of a block send the same data in the same measured call. Numbers
- * of lead calls begin at {@link #LEAD}.
+ * threads + thread}. The first measured call has the number after {@code warmup.most()} of them,
+ * even if the warm-up was shorter, so trials of a block send the same data in the same measured
+ * call. Numbers of lead calls begin at {@link #LEAD}.
  *
- * <p>In an open loop a warm thread leaves its lead as soon as all are warm: from then on it claims
- * one {@link Arrivals arrival} after the other, of which the first do not count either. The number
- * of a counted call follows its place among the arrivals.
+ * <p>In an open loop a warm thread ends its lead as soon as all are warm. From then on it claims
+ * one {@link Arrivals arrival} after the other; the first of these do not count either. The number
+ * of a counted call follows from its place among the arrivals.
  */
 final class Stride {
 
   /** Larger than the number of any other call. */
   private static final long LEAD = 1L << 40;
 
-  /** Numbers of uncounted arrivals end here. */
+  /** Upper end of the numbers of uncounted arrivals. */
   private static final long ARRIVALS = 1L << 42;
 
   private enum Stage {
@@ -67,7 +67,7 @@ final class Stride {
     this.arrivals = arrivals;
   }
 
-  /** Goes to the thread's next call and returns whether there is one. */
+  /** Advances to the thread's next call and returns whether there is one. */
   boolean next() {
     if (isCounted) {
       phases.measured();
@@ -124,7 +124,7 @@ final class Stride {
     }
   }
 
-  /** Waits until the call is due, in an open loop; returns whether it shall still be made. */
+  /** Waits until the call is due, in an open loop; returns whether to make it. */
   boolean awaitDue() {
     if (stage != Stage.OPEN) {
       return true;
@@ -138,7 +138,7 @@ final class Stride {
     return false;
   }
 
-  /** Tells when the call was begun. */
+  /** Records when the call began. */
   void begun(long now) {
     if (isCounted) {
       arrivals.begun(arrival, claimed, now);
@@ -159,22 +159,22 @@ final class Stride {
     return number;
   }
 
-  /** Returns where the log has room for it. */
+  /** Returns the call's slot in the log. */
   int slot() {
     return slot;
   }
 
-  /** Returns how many warm-up calls the thread has gone to make. */
+  /** Returns the number of warm-up calls that the thread has begun. */
   long warmupCalls() {
     return made(Stage.WARMUP);
   }
 
-  /** Returns how many lead calls it has gone to make. */
+  /** Returns the number of lead calls that the thread has begun. */
   long leadCalls() {
     return made(Stage.LEAD);
   }
 
-  /** Returns how many cooldown calls it has gone to make. */
+  /** Returns the number of cooldown calls that the thread has begun. */
   long cooldownCalls() {
     return made(Stage.COOLDOWN);
   }

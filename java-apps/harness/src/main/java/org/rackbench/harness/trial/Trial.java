@@ -16,8 +16,8 @@ import org.rackbench.harness.api.Setting;
 
 /**
  * The main class of the JVM that the runner starts for one trial. It reads {@link #PLAN} from its
- * work directory and leaves {@link #CALLS}, {@link #RESULT} and, when the study asks for the parts
- * of calls and the client marks them, {@link #PARTS} there. What it prints is kept as the log of
+ * work directory and writes {@link #CALLS} and {@link #RESULT} there. If the study wants the parts
+ * of calls and the client marks them, it also writes {@link #PARTS}. Its output becomes the log of
  * the trial.
  */
 public final class Trial {
@@ -30,7 +30,7 @@ public final class Trial {
   public static final String OK = "ok";
   public static final String FAILED = "failed";
 
-  /** The outcome of a trial whose bound came before its calls were done. */
+  /** The outcome of a trial that reached its bound before its calls were done. */
   public static final String TIMEOUT = "timeout";
 
   /**
@@ -39,23 +39,23 @@ public final class Trial {
    */
   public static final String ORIGIN = "origin_ns";
 
-  /** How the reason of a trial begins whose client could not be opened. */
+  /** Beginning of the reason of a trial whose client could not be opened. */
   public static final String SET_UP_FAILED = "set-up failed: ";
 
-  /** How the option begins that names the directory for temporary files of the trial's JVM. */
+  /** Beginning of the option that names the directory for temporary files of the trial's JVM. */
   public static final String TEMPORARY_OPTION = "-Djava.io.tmpdir=";
 
   /** Exit status of a JVM that ran out of memory, the same as HotSpot's ExitOnOutOfMemoryError. */
   public static final int EXIT_MEMORY = 3;
 
-  /** Exit status when the work directory could not be written: no result of the trial's own. */
+  /** Exit status if the work directory could not be written, so the trial left no result. */
   public static final int EXIT_IO = 5;
 
   /** A call may take this part of the bound of its trial, unless the study says otherwise. */
   private static final int CALLS_IN_BOUND = 4;
 
   /**
-   * This part of the bound, and no more than {@link #MOST_RESERVE_S} seconds, is kept for writing
+   * This part of the bound, but at most {@link #MOST_RESERVE_S} seconds, is reserved for writing
    * the log.
    */
   private static final int RESERVES_IN_BOUND = 5;
@@ -82,9 +82,9 @@ public final class Trial {
   }
 
   /**
-   * Takes the work directory and the lab file as arguments, and {@link RunnerWatch#SAMPLED} when
-   * the runner has the nodes sampled around the measured phase. The runner keeps standard input
-   * open while it lives.
+   * Takes the work directory and the lab file as arguments, and {@link RunnerWatch#SAMPLED} if the
+   * runner has the nodes sampled around the measured phase. The runner keeps standard input open
+   * while it lives.
    */
   public static void main(String[] args) {
     RunnerWatch runner = RunnerWatch.start(() -> {});
@@ -201,7 +201,7 @@ public final class Trial {
     }
   }
 
-  /** Returns the observers; the last is told last before the measured phase, and first after it. */
+  /** Returns the observers, in the order of notification before the measured phase. */
   private List<Observer> observers(Path work, List<Observer> given) {
     List<Observer> observers = new ArrayList<>(given);
     if (plan.isProfiled()) {
@@ -209,7 +209,7 @@ public final class Trial {
       observers.add(profiler);
     }
     if (plan.warmup().most() > 0) {
-      observers.add(new Settling()); // also without others, so that warm-ups are as long
+      observers.add(new Settling()); // even without others, so warm-ups are alike
     }
     if (plan.isObserved()) {
       counters = new JvmCounters();
@@ -218,14 +218,16 @@ public final class Trial {
     return observers;
   }
 
-  /** Closes the client; when a server hangs, only for as long as there is time to write the log. */
+  /**
+   * Closes the client, but does not wait for a server that hangs: the log must still be written.
+   */
   private void close(Client client) throws InterruptedException {
     Thread closing = new Thread(() -> MeasuringLoop.close(client), "closing");
     closing.setDaemon(true);
     closing.start();
     TimeUnit.NANOSECONDS.timedJoin(closing, nanosToBound() - reserveNanos() / 2);
     if (closing.isAlive()) {
-      System.err.println("closing: not done when the bound of the trial came near");
+      System.err.println("closing: not done when the trial had nearly reached its bound");
     }
   }
 
@@ -242,7 +244,7 @@ public final class Trial {
     return reserveNanos(plan.timeoutSeconds());
   }
 
-  /** Returns how many nanoseconds of a trial's bound are kept for writing its log. */
+  /** Returns the nanoseconds of a trial's bound that are reserved for writing its log. */
   public static long reserveNanos(int boundSeconds) {
     return Math.min(
         TimeUnit.SECONDS.toNanos(boundSeconds) / RESERVES_IN_BOUND,
@@ -262,7 +264,7 @@ public final class Trial {
         || arrivals.lateNanos() <= Arrivals.allowedNanos(log.medianResponseNanos());
   }
 
-  /** Returns whether so many measured calls were ok that their times stand for the trial. */
+  /** Returns whether enough measured calls were ok for their times to represent the trial. */
   private boolean isGood() {
     return log.measuredOk() > 0 && log.measuredOk() >= plan.leastOk() * planned();
   }
@@ -275,8 +277,8 @@ public final class Trial {
     if (!isWhole) {
       return String.format(
           Locale.ROOT,
-          "not done within timeout_s = %d s: %d of %d measured calls were made when the last %.1f s"
-              + " were left to write them; none of them counts",
+          "not done within timeout_s = %d s: %d of %d measured calls were made %.1f s before the"
+              + " end, when writing had to begin; none of them counts",
           plan.timeoutSeconds(),
           log.measured(),
           planned(),
@@ -294,7 +296,7 @@ public final class Trial {
     return String.format(
         Locale.ROOT,
         "the client could not keep the rate: free threads began their calls up to %.2f ms late"
-            + " (p99), and %.2f ms are allowed; leave the client's processors to it, warm up longer"
+            + " (p99), and %.2f ms are allowed; keep other load off its processors, warm up longer"
             + " (its JVM may still compile), or lower arrival.rate",
         arrivals.lateNanos() / 1e6,
         Arrivals.allowedNanos(log.medianResponseNanos()) / 1e6);
@@ -331,7 +333,7 @@ public final class Trial {
     }
   }
 
-  /** Returns what a client program is told of a trial. */
+  /** Returns the settings of a trial for its client. */
   static Setting setting(PlannedTrial plan, Path lab) throws IOException {
     return new Setting(
         plan.id(),
@@ -359,7 +361,7 @@ public final class Trial {
         "vendor", System.getProperty("java.vendor"),
         "options",
             ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
-                .filter(option -> !option.startsWith(TEMPORARY_OPTION)) // other in each trial
+                .filter(option -> !option.startsWith(TEMPORARY_OPTION)) // differs between trials
                 .toList(),
         "heap_max_bytes", Runtime.getRuntime().maxMemory(),
         "collectors",

@@ -13,16 +13,16 @@ import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Client;
 
 /**
- * The main class of the JVM that warms services which were just started: it makes the calls of some
- * trials, one trial after the other, and keeps nothing of them. It reads {@link #PLAN} from its
- * work directory and adds a line to {@link #DONE} for each trial that it has called for.
+ * The main class of the JVM that warms services after a restart. It makes the calls of some trials,
+ * one trial after the other, and keeps no results. It reads {@link #PLAN} from its work directory
+ * and adds a line to {@link #DONE} for each trial that it has finished.
  */
 public final class Warming {
 
   /** Trials of the same client program and JVM options, one a line, as in plan.jsonl. */
   public static final String PLAN = "plan.jsonl";
 
-  /** One line a trial, in the order of {@link #PLAN}: how many calls were made for it. */
+  /** One line a trial, in the order of {@link #PLAN}: the number of calls made for it. */
   public static final String DONE = "warmed";
 
   private static final int EXIT_COLD = 7;
@@ -31,8 +31,8 @@ public final class Warming {
 
   /**
    * Takes the work directory, the lab file and the milliseconds for which the threads of each trial
-   * call as arguments. A longer call is waited for, as a server that is left in the middle of it
-   * would still be busy. Ends with another status than 0 at the first call that fails.
+   * call as arguments. It waits for a longer call, because a server that is abandoned during a call
+   * stays busy. It ends with a status other than 0 at the first call that fails.
    */
   public static void main(String[] args) {
     RunnerWatch.start(() -> {});
@@ -56,7 +56,7 @@ public final class Warming {
     Runtime.getRuntime().halt(status);
   }
 
-  /** Returns how many calls were made. */
+  /** Returns the number of calls made. */
   private static int warm(PlannedTrial trial, Path lab, long nanos) throws Exception {
     AtomicInteger calls = new AtomicInteger();
     AtomicReference<Throwable> failure = new AtomicReference<>();

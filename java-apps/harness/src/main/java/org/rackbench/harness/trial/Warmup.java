@@ -8,10 +8,9 @@ import java.util.Set;
  *
  * @param least calls after which the thread may begin to measure
  * @param most calls after which it does, steady or not; equal to {@code least} for a fixed number
- * @param steady the change of the level, as a share of it, that must be excluded; 0 for a fixed
- *     number. Nor are calls steady while the compiler uses as large a share of a processor
- * @param leastSeconds seconds before which calls are not steady, whatever their times; 0: no such
- *     limit
+ * @param steady the relative change of the level that must be excluded; 0 for a fixed number. Calls
+ *     are not steady either while the compiler uses this share of a processor
+ * @param leastSeconds seconds before which calls never count as steady; 0: no such limit
  */
 public record Warmup(int least, int most, double steady, double leastSeconds) {
 
@@ -29,7 +28,7 @@ public record Warmup(int least, int most, double steady, double leastSeconds) {
     return new Warmup(calls, calls, 0);
   }
 
-  /** Returns whether the calls decide how long it takes. */
+  /** Returns whether the calls decide the length of the warm-up. */
   public boolean isAdaptive() {
     return steady > 0;
   }
@@ -37,7 +36,7 @@ public record Warmup(int least, int most, double steady, double leastSeconds) {
   /**
    * Reads the key {@code warmup} of a line of the plan.
    *
-   * @param where file:line, the beginning of the message about an error in it
+   * @param where file:line, with which the message about an error begins
    */
   static Warmup of(Object value, String where) {
     if (value instanceof Integer calls && calls >= 0) {
@@ -58,7 +57,7 @@ public record Warmup(int least, int most, double steady, double leastSeconds) {
     throw new BadInput("%s: 'warmup' is %s, not %s; make a new plan".formatted(where, value, HOW));
   }
 
-  /** Returns the least seconds of a rule, 0 without them, or -1 when they are no such number. */
+  /** Returns the least seconds of a rule, 0 without them, or -1 if they are not such a number. */
   private static double leastSeconds(Map<?, ?> rule) {
     if (!rule.containsKey("least_s")) {
       return 0;

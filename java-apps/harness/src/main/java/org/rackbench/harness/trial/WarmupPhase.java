@@ -7,7 +7,7 @@ import java.util.function.LongSupplier;
 /**
  * The warm-up of all threads of a trial. The thread that is the last to reach an interim analysis
  * (see {@link SteadyRule}) decides for all of them, over the calls of all threads, while the others
- * call on. Everything happens between calls, in arrays made before.
+ * go on calling. This happens between calls and in preallocated arrays.
  */
 final class WarmupPhase {
 
@@ -32,8 +32,8 @@ final class WarmupPhase {
   }
 
   /**
-   * @param nanoTime nanoseconds of a clock that nobody sets
-   * @param compilerMillis milliseconds that the compiler has worked since the JVM began
+   * @param nanoTime nanoseconds of a monotonic clock
+   * @param compilerMillis milliseconds of the compiler's work since the start of the JVM
    */
   WarmupPhase(
       Warmup warmup, CallLog log, int threads, LongSupplier nanoTime, LongSupplier compilerMillis) {
@@ -60,7 +60,7 @@ final class WarmupPhase {
     return made < warmup.most() && !isSteady;
   }
 
-  /** Tells that a thread has made its first {@code made} calls. */
+  /** Reports that a thread has made its first {@code made} calls. */
   void made(int made) {
     int look = Arrays.binarySearch(looks, made);
     if (look >= 0 && arrived.incrementAndGet(look) == threads && !isSteady) {
@@ -69,7 +69,7 @@ final class WarmupPhase {
   }
 
   /**
-   * Returns whether the least time has passed and the compiler is done: an estimate over the time
+   * Returns whether the least time has passed and the compiler is done, estimated over the time
    * since the last interim analysis.
    */
   private boolean mayBeSteady() {
@@ -90,7 +90,7 @@ final class WarmupPhase {
     return SteadyRule.isSteady(older, olderCount, newer, newerCount, warmup.steady());
   }
 
-  /** Returns whether the calls became steady; null where a fixed number was asked for. */
+  /** Returns whether the calls became steady; null if their number is fixed. */
   Boolean isSteady() {
     return warmup.isAdaptive() ? isSteady : null;
   }

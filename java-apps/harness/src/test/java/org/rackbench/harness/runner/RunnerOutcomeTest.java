@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.rackbench.harness.trial.CallLog;
 
-/** What becomes of a trial, by real runner processes and real trial JVMs. */
+/** The outcomes of trials, by real runner processes and real trial JVMs. */
 class RunnerOutcomeTest {
 
   @TempDir Path root;
@@ -281,7 +281,7 @@ class RunnerOutcomeTest {
     Map<String, Object> constants = Map.of("client_heap_mb", 32, "call_timeout_s", 1.6);
     bench.plan("t1", "late", Map.of("constants", constants, "timeout_s", 12));
     assertEquals(0, bench.runner().status());
-    assertOutcome("t1", "timeout", "measured calls were made when the last 2.4 s were left");
+    assertOutcome("t1", "timeout", "measured calls were made 2.4 s before the end");
     int rows = (int) bench.trial("t1").get("calls_rows");
     assertTrue(rows >= 3 && rows < 7, rows + " rows");
     assertEquals(rows + 1, bench.calls("t1").size());
