@@ -7,9 +7,9 @@ name: loaded_once
 type: aggregate
 short_description: Loads the filters and tests of templates before the nodes' tasks begin
 description:
-  - Ansible runs each task of each node in a process of its own, which inherits what the first
-    process has loaded. That one loads no filter, so each of the others loads the files of all
-    filters when its first template names one, which takes about 10 ms of a core.
+  - Ansible runs each task of each node in a process of its own, which inherits all that the first
+    process has loaded. The first process loads no filter, so each of the others loads the files of
+    all filters when its first template names one, which takes about 10 ms of a core.
   - Loads them in the first process, at the beginning of each play; by then Ansible knows the
     directories of all roles that are imported.
 """
@@ -36,6 +36,6 @@ class CallbackModule(CallbackBase):
     CALLBACK_NAME = "loaded_once"
 
     def v2_playbook_on_play_start(self, play: Play) -> None:
-        """Load what templates may name."""
+        """Load the filters and tests that templates may name."""
         for loader in (filter_loader, test_loader):
             list(loader.all())

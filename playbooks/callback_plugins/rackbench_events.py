@@ -1,4 +1,4 @@
-"""What a playbook does, as one JSON object a line, for the program `rackbench`."""
+"""Writes the events of a playbook, one JSON object a line, for the program `rackbench`."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from ansible.playbook.play import Play
 from ansible.playbook.task import Task
 from ansible.plugins.callback import CallbackBase
 
-# Taken out, so that no playbook that a task starts writes into the same file.
+# Removed, so that no playbook that a task starts writes into the same file.
 EVENTS = os.environ.pop("RACKBENCH_EVENTS", "")
 DEBUG = {"debug", "ansible.builtin.debug"}
 NO_REASON = {"non-zero return code", "One or more items failed", "All items completed"}
 
 
 def reason_of(result: Mapping[str, Any]) -> str:
-    """Return why a task failed: its message, those of its failed items, or what a command said."""
+    """Return why a task failed: its message, those of its failed items, or a command's output."""
     items = [item for item in result.get("results") or [] if isinstance(item, Mapping)]
     failed = [item for item in items if item.get("failed") or item.get("unreachable")]
     if failed:
@@ -53,7 +53,7 @@ def reason_of(result: Mapping[str, Any]) -> str:
 
 
 def text_of(value: Any) -> str:
-    """Return a message as text; those of a list stand below each other."""
+    """Return a message as text, with the entries of a list on lines of their own."""
     if isinstance(value, list):
         return "\n".join(text_of(one) for one in value)
     if value is None:
@@ -62,7 +62,7 @@ def text_of(value: Any) -> str:
 
 
 class CallbackModule(CallbackBase):
-    """Writes the events; disabled where nobody reads them."""
+    """Writes the events; disabled if nobody reads them."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
@@ -74,34 +74,34 @@ class CallbackModule(CallbackBase):
         self.disabled = not EVENTS
 
     def v2_playbook_on_play_start(self, play: Play) -> None:
-        """Tell that a play begins, which ends the one before."""
+        """Report that a play begins, which ends the one before."""
         self._write("play", name=play.get_name().strip())
 
     def v2_playbook_on_task_start(self, task: Task, is_conditional: bool) -> None:
-        """Tell that a task begins."""
+        """Report that a task begins."""
         self._write("task", name=task.get_name().strip())
 
     def v2_playbook_on_handler_task_start(self, task: Task) -> None:
-        """Tell that a handler begins."""
+        """Report that a handler begins."""
         self._write("task", name=task.get_name().strip())
 
     def v2_runner_on_failed(self, result: CallbackTaskResult, ignore_errors: bool = False) -> None:
-        """Tell that a task failed on a node; a block may still rescue it."""
+        """Report that a task failed on a node; a block may still rescue it."""
         if not ignore_errors:
             self._failed(result)
 
     def v2_runner_on_unreachable(self, result: CallbackTaskResult) -> None:
-        """Tell that a node cannot be reached, unless the task skips it."""
+        """Report that a node cannot be reached, unless the task skips it."""
         if not result.task.ignore_unreachable:
             self._failed(result)
 
     def v2_runner_on_ok(self, result: CallbackTaskResult) -> None:
-        """Tell what a debug task says."""
+        """Report the message of a debug task."""
         if result.task.action in DEBUG and (text := text_of(result.result.get("msg"))):
             self._write("said", text=text)
 
     def v2_playbook_on_stats(self, stats: AggregateStats) -> None:
-        """Tell the end: whether no node failed, and how many tasks changed something on each."""
+        """Report the end: whether no node failed, and how many tasks changed something on each."""
         of_hosts = {host: stats.summarize(host) for host in sorted(stats.processed)}
         self._write(
             "end",
@@ -115,5 +115,5 @@ class CallbackModule(CallbackBase):
 
     def _write(self, event: str, **told: Any) -> None:
         line = json.dumps({"at": time.time(), "event": event, **told}, ensure_ascii=False)
-        with open(EVENTS, "a", encoding="utf-8") as file:  # noqa: PTH123 - a name as it was given
+        with open(EVENTS, "a", encoding="utf-8") as file:  # noqa: PTH123 - a text, not a path
             file.write(f"{line}\n")

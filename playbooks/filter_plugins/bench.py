@@ -1,4 +1,4 @@
-"""What the parts of a bench call each other."""
+"""The names and addresses by which the parts of a bench reach each other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 EXAMPLES = r"""
-- name: Show a worker's queue, and what clients are told of the nodes
+- name: Show a worker's queue, and the nodes as clients see them
   ansible.builtin.debug:
     msg:
       - "{{ 'rack-03' | queue_of('matrix') }}"  # matrix.rack_2d03
@@ -17,10 +17,10 @@ EXAMPLES = r"""
 
 
 def queue_of(worker: str, kind: str) -> str:
-    """Return the name of a worker's own queue of a kind; two workers never share one.
+    """Return the name of a worker's own queue of a kind, which is unique among workers.
 
-    OpenMQ takes letters, digits, dots and underscores in a name. What a node's name has beside
-    letters and digits is written as an underscore and two hexadecimal digits a byte.
+    OpenMQ accepts letters, digits, dots and underscores in a name. All other bytes than letters and
+    digits in a node's name become an underscore and two hexadecimal digits each.
     """
     word = re.sub(rb"[^A-Za-z0-9]", lambda odd: b"_%02x" % odd[0][0], worker.encode())
     return f"{kind}.{word.decode()}"
@@ -31,9 +31,9 @@ def served_by(
     groups: Mapping[str, Sequence[str]],
     servers: Mapping[str, Sequence[str]],
 ) -> dict[str, Any]:
-    """Return the `groups` and `endpoints` of lab.json: what the roles of `servers` declare.
+    """Return the `groups` and `endpoints` of lab.json, as the roles of `servers` declare them.
 
-    `groups` and `servers` name the nodes of each group and the roles that serve on them. Where
+    `groups` and `servers` name the nodes of each group and the roles that serve on them. If
     several services of a node have the same key, the node itself has that of the first one.
     """
     endpoints: dict[str, dict[str, Any]] = {}

@@ -1,4 +1,4 @@
-"""What keeps an inventory's machines from being nodes, each in words that say the next step."""
+"""Finds why an inventory's machines cannot be nodes; each reason comes with the next step."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Values = Mapping[str, Any]
 
 
 def ill_written(hostvars: Mapping[str, Values], groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return what is wrong with the inventory itself, told without asking any node."""
+    """Return the faults of the inventory itself, without asking any node."""
     names = groups.get("nodes", [])
     return [
         *_empty_groups(groups),
@@ -101,11 +101,11 @@ def not_ready(
     left_out: Sequence[str] = (),
     free_mb: int = 1500,
 ) -> list[str]:
-    """Return what the nodes' answers (`validate_answer`) say against a run.
+    """Return the reasons against a run in the nodes' answers (`validate_answer`).
 
-    A sweep can skip the nodes of `may_go`; `left_out` says without which it does, by name
-    or with the word `unreachable`. `free_mb` is the room in MiB that a node needs on its root file
-    system.
+    A sweep can skip the nodes of `may_go`; `left_out` lists those that it skips, by name
+    or with the word `unreachable`. `free_mb` is the free space in MiB that a node needs on its root
+    file system.
     """
     problems = []
     for name in names:
@@ -126,7 +126,7 @@ def not_ready(
 
 
 def ssh_reason(said: str) -> str:
-    """Return on one line why ssh reached nobody, out of what Ansible says of it."""
+    """Return on one line why ssh reached nobody, from Ansible's message."""
     own = re.sub(r"^Task failed: |Pseudo-terminal will not be allocated[^\r\n]*", "", said)
     return re.sub(r"[\s\x00-\x1f\x7f]+", " ", own).strip()
 
@@ -149,7 +149,7 @@ def _unreachable(name: str, label: str, answer: Values, *, way_out: bool) -> str
 
 
 def _unfit(label: str, node: Values, answer: Values, free_mb: int) -> Iterator[str]:
-    """Yield what a node that answered lacks; it answers one fact a line, `word value…`."""
+    """Yield the deficits of a node that answered; it answers one fact a line, `word value…`."""
     lines = str(answer.get("stdout", "")).splitlines()
     facts = dict(line.strip().partition(" ")[::2] for line in lines)
     yield from _without_root(f"{label}: {node.get('ansible_user', 'the SSH user')}", node, facts)
@@ -171,7 +171,7 @@ def _unfit(label: str, node: Values, answer: Values, free_mb: int) -> Iterator[s
 
 
 def _without_root(account: str, node: Values, facts: Values) -> Iterator[str]:
-    """Yield why modules could not work as root on a node, and where they could not put files."""
+    """Yield why modules cannot work as root on a node, and where they cannot put files."""
     becomes = str(node.get("ansible_become", True)).lower() not in ("false", "no", "0")
     if becomes and "can-sudo" not in facts:
         yield account + (
@@ -190,7 +190,7 @@ def _without_root(account: str, node: Values, facts: Values) -> Iterator[str]:
 
 
 def beyond_memory(heaps_mb: Sequence[int], memory_mb: int | str, beside_mb: int | str) -> str:
-    """Return why these heaps, all in MiB, do not fit into a node's memory; nothing if they do.
+    """Return why these heaps, all in MiB, do not fit into a node's memory, or nothing.
 
     Each JVM takes `beside_mb` in addition to its heap.
     """
@@ -206,7 +206,7 @@ def beyond_memory(heaps_mb: Sequence[int], memory_mb: int | str, beside_mb: int 
 
 
 class FilterModule:
-    """The filters that say whether machines can be nodes."""
+    """The filters that check whether machines can be nodes."""
 
     def filters(self) -> dict[str, Any]:
         """Return the filters by the names that templates use."""

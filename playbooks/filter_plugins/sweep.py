@@ -1,4 +1,4 @@
-"""What a sweep's command line names, and what a run records of its nodes."""
+"""The runs that a sweep's command line names, and a run's record of its nodes."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 EXAMPLES = r"""
-- name: Show which runs `-e study=sort,overhead -e run=monday` means
+- name: Show the runs that `-e study=sort,overhead -e run=monday` names
   ansible.builtin.debug:
     msg: "{{ 'sort,overhead' | sweep_runs('demo', 'monday') }}"  # monday-sort and monday-overhead
 
-- name: Show what is recorded of the nodes that could be read
+- name: Show the record of the nodes that could be read
   ansible.builtin.debug:
     msg: "{{ hostvars | sweep_nodes(groups['nodes']) }}"
 """
 
 OF_EVERY_NODE = ("nodes", "sweep_uses")
-"""Groups that say nothing of a node's part in the bench."""
+"""Groups that do not define a node's part in the bench."""
 
 Values = Mapping[str, Any]
 
@@ -24,9 +24,9 @@ Values = Mapping[str, Any]
 def named(studies: str, profile: str, name: str = "") -> list[dict[str, str]]:
     """Return the run of each study, in the order of the command line, as `study` and `run`.
 
-    `studies` are names with commas between them. A single run has the name that was given, each of
-    several begins with it; without a name, a run is called by its study and profile. A study in a
-    folder (`teaching/delivery`) is called by its last name.
+    `studies` are names with commas between them. A single run has the given name, and the names
+    of several runs begin with it. The default name consists of study and profile. For a study in a
+    folder (`teaching/delivery`), only the last part of its name counts.
     """
     known = dict.fromkeys(study for part in str(studies).split(",") if (study := part.strip()))
     last = {study: study.rpartition("/")[2] for study in known}
@@ -38,7 +38,7 @@ def named(studies: str, profile: str, name: str = "") -> list[dict[str, str]]:
 
 
 def nodes_of(hostvars: Mapping[str, Values], names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return what a run records of these nodes: name, address, groups and fingerprint.
+    """Return a run's record of these nodes: name, address, groups and fingerprint.
 
     The list of packages is too long for that; `packages_sha256` stands for it.
     """

@@ -1,4 +1,4 @@
-"""The clients that are programs, packed for the node that drives."""
+"""Packs the clients that are programs for the client node."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ short_description: Packs every client that is a program
 description:
   - Packs all files of each directory in C(playbooks/clients) that has a manifest, C(client.yml).
     The same files give the same bytes.
-  - A client's name is that of its directory. One that no study could name, or with a link that
+  - A client has the name of its directory. One that no study could name, or with a link that
     leads out of its directory, is refused.
 options:
   _terms:
@@ -19,7 +19,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Show what is packed
+- name: Show the packed files
   ansible.builtin.debug:
     msg: "{{ lookup('client_programs', '/tmp').files }}"
 """
@@ -54,7 +54,7 @@ _LEFT_OUT = {"__pycache__", ".git"}
 
 
 def files_of_programs(clients: Path) -> Iterator[tuple[str, Path]]:
-    """Yield each file of each client, with its name there; raises AnsibleLookupError."""
+    """Yield each file of each client, with its name in the archive; raises AnsibleLookupError."""
     for manifest in sorted(clients.glob(f"*/{MANIFEST}")):
         client = manifest.parent
         if not _NAME.fullmatch(client.name):
@@ -71,7 +71,7 @@ def files_of_programs(clients: Path) -> Iterator[tuple[str, Path]]:
 
 
 def packed(files: Mapping[str, Path]) -> bytes:
-    """Return an archive whose bytes depend on names, contents and permissions alone."""
+    """Return an archive whose bytes depend only on names, contents and permissions."""
     archive = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=archive, mode="wb", filename="", mtime=0) as compressed,
@@ -87,7 +87,7 @@ def packed(files: Mapping[str, Path]) -> bytes:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a file whole, unless it is as it should be."""
+    """Write a file in one step, unless it already has the content."""
     if path.is_file() and path.read_bytes() == content:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -117,5 +117,5 @@ class LookupModule(LookupBase):
     def run(
         self, terms: list[str], variables: dict[str, Any] | None = None, **options: Any
     ) -> list[dict[str, Any]]:
-        """Return what was packed into each directory."""
+        """Return a description of the archive in each directory."""
         return [pack(CLIENTS, Path(term).expanduser()) for term in terms]

@@ -1,4 +1,4 @@
-"""What modules do to the machine they run on: run commands, and write files whole."""
+"""Lets modules run commands and write whole files on the machine they run on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class HostError(OSError):
 
 
 def run(*argv: str, stdin: str = "", environment: Mapping[str, str] | None = None) -> str:
-    """Return what a command prints, or raise a HostError with what it said.
+    """Return the output of a command, or raise a HostError with its message.
 
     `environment` is added to this process's own.
     """
@@ -35,7 +35,7 @@ def run(*argv: str, stdin: str = "", environment: Mapping[str, str] | None = Non
 
 
 def output(*argv: str) -> str | None:
-    """Return what a command prints, or None where it is missing or fails."""
+    """Return the output of a command, or None if it is missing or fails."""
     try:
         return run(*argv).strip()
     except HostError:
@@ -43,12 +43,12 @@ def output(*argv: str) -> str | None:
 
 
 def succeeds(*argv: str) -> bool:
-    """Return whether a command is there and succeeds."""
+    """Return whether a command exists and succeeds."""
     return output(*argv) is not None
 
 
 def read(path: str) -> str | None:
-    """Return a small file's text, or None where it is not there or may not be read."""
+    """Return a small file's text, or None if it is missing or unreadable."""
     try:
         return Path(path).read_text().strip()
     except OSError:
@@ -56,15 +56,15 @@ def read(path: str) -> str | None:
 
 
 def text_of(path: Path) -> str:
-    """Return a file's text as it is; none where there is no such file."""
+    """Return a file's text unchanged; None if there is no such file."""
     return path.read_text() if path.is_file() else ""
 
 
 def write(path: Path, text: str, mode: int = 0o644, owner: int = -1) -> None:
     """Write a file so that a power cut leaves the old one or the new one; make its directory."""
-    os.umask(0o022)  # sudo keeps what the login set, and services read below
+    os.umask(0o022)  # sudo keeps the login's umask, and services read these files
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A name that begins with a dot and ends otherwise: no service reads it.
+    # No service reads a name with a leading dot and another ending.
     beside = path.with_name(f".{path.name}.new")
     with beside.open("w") as file:
         os.fchmod(file.fileno(), mode)

@@ -1,4 +1,4 @@
-"""What netem does to the packets that a device sends, as `tc -json qdisc show` tells it."""
+"""Reads netem's effect on a device's sent packets from `tc -json qdisc show`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def delay_and_loss(queues: Iterable[Mapping[str, Any]]) -> tuple[float, float]:
-    """Return how long packets are delayed, in ms, and how many are lost, in percent; 0 for none.
+    """Return the delay of packets in ms and their loss in percent; 0 for none.
 
-    tc prints seconds and parts of one, with six digits.
+    tc prints seconds, and loss as a share of 1, with six digits.
     """
     for options in (row.get("options", {}) for row in queues if row["kind"] == "netem"):
         delay = float(options.get("delay", {}).get("delay", 0)) * 1e3

@@ -1,15 +1,15 @@
-"""Mitogen's linear strategy, on whichever cores are free, and gone with its playbook."""
+"""Runs mitogen's linear strategy on any free core, and ends its processes with the playbook."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: mitogen_all_cores
-short_description: Runs tasks in order by mitogen, on whichever cores are free
+short_description: Runs tasks in order by mitogen, on any free core
 description:
-  - Does what C(mitogen_linear) does, but binds no process to a core. Mitogen was tuned on a machine
-    of 16 threads and keeps a core to itself; of two cores, one is left to fill the templates of all
-    hosts, and to the programs that the control host runs.
-  - Its processes end with the playbook, also when that is killed.
+  - Works like C(mitogen_linear), but binds no process to a core. Mitogen was tuned on a machine
+    of 16 threads and keeps a core to itself; on two cores, only one is left for the templates of
+    all hosts and for the programs that the control host runs.
+  - Its processes end with the playbook, even if that is killed.
 """
 
 EXAMPLES = r"""
@@ -31,7 +31,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def end_with_parent() -> None:
-    """Have the kernel end this process when the one that forked it ends."""
+    """Make the kernel end this process when its parent ends."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
@@ -39,11 +39,11 @@ class Unbound(affinity.Policy):
     """Binds nothing; mitogen calls it in each process that the playbook forks."""
 
     def assign_muxprocess(self, index: int) -> None:
-        """Let the process that holds the connections end with the playbook."""
+        """Make the process with the connections end with the playbook."""
         end_with_parent()
 
     def assign_worker(self) -> None:
-        """Let the process of a task end with the playbook, whatever it waits for."""
+        """Make the process of a task end with the playbook, even while it waits."""
         end_with_parent()
 
 

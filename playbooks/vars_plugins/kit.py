@@ -1,4 +1,4 @@
-"""What the kit knows of every inventory, and the nodes' addresses, resolved once."""
+"""Adds the kit's variables to every inventory, and resolves the nodes' addresses once."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ DOCUMENTATION = r"""
 name: kit
 short_description: Adds the kit's own variables to every inventory
 description:
-  - Gives the group C(all) the variables of C(playbooks/vars), so that an inventory holds nothing
-    of the kit's, and what each role declares to serve, in its C(vars/serves.yml). Whatever the
-    inventory itself sets wins.
+  - Gives the group C(all) the variables of C(playbooks/vars), so that an inventory need not repeat
+    them, and the services that each role declares in its C(vars/serves.yml). Values of the
+    inventory take precedence.
   - Gives each of the C(nodes) its C(ansible_host) and C(node_address) as plain text, and the group
-    C(all) all of them as C(ssh_addresses) and C(node_addresses). They are worked out once, when the
-    inventory is read; a task that read them from every node's variables would take time for each
-    pair of nodes.
+    C(all) all of them as C(ssh_addresses) and C(node_addresses). The plug-in computes them once,
+    when Ansible reads the inventory; a task that read them from every node's variables would take
+    time for each pair of nodes.
   - Gives each of them C(ansible_ssh_private_key_file) and C(ansible_ssh_common_args) as plain text
-    as well, if it has them; each task of each node would work them out anew.
-  - Gives the group C(all) the numbers of servers that studies name, as C(study_servers).
-  - Where the inventory lies in a project directory of C(rackbench init), gives it as
-    C(rackbench_project); its studies count as well.
-  - An C(ansible_host) that is a name is looked up as a program on the control host looks up names.
+    as well, if it has them; otherwise each task of each node would compute them.
+  - Gives the group C(all) the values of C(servers) in all studies, as C(study_servers).
+  - If the inventory is in a project directory of C(rackbench init), gives that directory as
+    C(rackbench_project); the project's studies count as well.
+  - Resolves an C(ansible_host) that is a name by the resolver of the control host.
 options:
   stage:
-    description: When this plugin runs. The inventory's own files are read later and so win.
+    description: When this plug-in runs. The inventory's own files are read later and win.
     type: str
     default: inventory
     choices: [inventory]
@@ -69,7 +69,7 @@ YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def demand_settings() -> None:
-    """End a playbook without ansible.cfg in words, before Ansible finds no role and no plug-in."""
+    """End a playbook without ansible.cfg with a message, before Ansible misses a role."""
     root, here = PLAYBOOKS.parent, Path.cwd()
     if "kit" in C.VARIABLE_PLUGINS_ENABLED or Path(sys.argv[0]).name != "ansible-playbook":
         return
@@ -88,7 +88,7 @@ demand_settings()
 
 
 def looked_up(name: str) -> str:
-    """Return the IPv4 address of a name, or the name itself where nobody knows it."""
+    """Return the IPv4 address of a name, or the name itself if it cannot be resolved."""
     try:
         return plain(socket.gethostbyname(name))
     except OSError:
@@ -96,14 +96,14 @@ def looked_up(name: str) -> str:
 
 
 def everybody(group: Group) -> Group:
-    """Return the group `all`, above any group."""
+    """Return the group `all`, which contains any group."""
     return next((g for g in group.get_ancestors() if g.name == "all"), group)
 
 
 def numbers_of_servers(studies: Path) -> list[int]:
-    """Return every number that the studies of a directory give `servers`, in order.
+    """Return all values of `servers` in the studies of a directory, in order.
 
-    A file that cannot be read names none; whoever sweeps it is told why.
+    An unreadable file adds none; a sweep of it reports why.
     """
     found: set[int] = set()
     for file in studies.glob("*.y*ml"):
@@ -127,7 +127,7 @@ class VarsModule(BaseVarsPlugin):
     """Answers for the group `all` and for the nodes; has nothing for others."""
 
     REQUIRES_ENABLED = True
-    is_stateless = True  # or else each call has an instance of its own and resolves all anew
+    is_stateless = True  # otherwise each call would make an instance and resolve all again
 
     def __init__(self) -> None:
         """Begin with nothing read and nothing resolved."""
@@ -137,7 +137,7 @@ class VarsModule(BaseVarsPlugin):
         self._resolved: dict[str, tuple[Group, dict[str, Values]]] = {}
 
     def get_vars(self, loader: DataLoader, path: str, entities: Any) -> Values:
-        """Return the variables of groups or nodes, so far as the inventory at `path` has them."""
+        """Return the variables of groups or nodes, as far as the inventory at `path` has them."""
         found: Values = {}
         for entity in entities if isinstance(entities, list) else [entities]:
             if entity.base_type is InventoryObjectType.HOST:
@@ -162,12 +162,12 @@ class VarsModule(BaseVarsPlugin):
             for file in sorted([*own, *served]):
                 self._kit |= loader.load_from_file(str(file), trusted_as_template=True)
             self._kit["rackbench_root"] = plain(PLAYBOOKS.parent)
-            # Each task of each node would read all studies anew.
+            # Otherwise each task of each node would read all studies again.
             self._kit["study_servers"] = numbers_of_servers(PLAYBOOKS / "studies")
         return self._kit
 
     def _of_the_project(self, path: str) -> Values:
-        """Return what a project directory around an inventory adds to the kit's variables."""
+        """Return the variables that a project directory around an inventory adds to the kit's."""
         if (Path(path).parent / PROJECT_MARK).is_file():
             self._project = Path(path).parent
         if self._project is None:
@@ -177,9 +177,9 @@ class VarsModule(BaseVarsPlugin):
         return {"rackbench_project": plain(self._project), "study_servers": servers}
 
     def _nodes(self, loader: DataLoader, path: str, every: Group) -> dict[str, Values]:
-        """Return what is worked out for each node.
+        """Return the computed variables of each node.
 
-        Nothing where this path does not tell all.
+        Nothing if this path does not have all that they need.
         """
         known, resolved = self._resolved.get(path, (None, {}))
         if known is not every:
@@ -208,7 +208,7 @@ class VarsModule(BaseVarsPlugin):
                 values |= {**common, "inventory_hostname": host.name, **load_extra_vars(loader)}
                 texts[host.name] = own_texts(loader, values, host.name)
         except AnsibleError:
-            return {}  # another path of a chained inventory tells the rest; else tasks will say it
+            return {}  # another path of a chained inventory may have the rest; else tasks report it
         with ThreadPoolExecutor(LOOKUPS_AT_ONCE) as pool:
             addresses = pool.map(looked_up, [own["node_address"] for own in texts.values()])
             for own, address in zip(texts.values(), addresses, strict=True):
@@ -217,15 +217,15 @@ class VarsModule(BaseVarsPlugin):
 
 
 def files_of(loader: DataLoader, path: str, entities: list[Any]) -> Values:
-    """Return what group_vars and host_vars next to an inventory hold."""
+    """Return the variables of group_vars and host_vars next to an inventory."""
     values: Values = vars_loader.get("host_group_vars").get_vars(loader, path, entities)
     return values
 
 
 def own_texts(loader: DataLoader, values: Mapping[str, Any], name: str) -> Values:
-    """Return a node's two addresses as text, and what SSH is told of it, so far as that is known.
+    """Return a node's two addresses as text, and its SSH settings, as far as they are known.
 
-    Raises AnsibleError where a variable of the addresses is not known yet.
+    Raises AnsibleError if a variable of the addresses is not known yet.
     """
     values = {"ansible_host": name, **values}
     templar = Templar(loader, variables=values)
@@ -237,7 +237,7 @@ def own_texts(loader: DataLoader, values: Mapping[str, Any], name: str) -> Value
 
 
 def plain(value: object) -> str:
-    """Return a value as text; marked as the inventory's own where nothing is left to fill in."""
+    """Return a value as text, marked as the inventory's own if no template is left in it."""
     text = str(value)
     trusted: str = trust_as_template(text)
     return text if "{" in text else trusted

@@ -7,7 +7,7 @@ DOCUMENTATION = r"""
 module: clock
 short_description: Sets the servers of the node's own time daemon
 description:
-  - chrony, ntpsec or systemd-timesyncd, whichever is there, gets a drop-in and is not replaced.
+  - The installed daemon (chrony, ntpsec or systemd-timesyncd) gets a drop-in and is not replaced.
   - With servers it waits until the clock is set by one of them.
 options:
   state:
@@ -54,7 +54,7 @@ HEAD = "# Ansible managed: baseline_time_servers\n"
 
 @dataclass(frozen=True)
 class Daemon:
-    """A way to keep time: its unit, its drop-in, how the drop-in names servers, how it is known."""
+    """A time daemon: its unit, its drop-in, the form of servers there, its check of the clock."""
 
     unit: str
     drop_in: str
@@ -64,12 +64,12 @@ class Daemon:
 
 
 def lines(servers: list[str]) -> str:
-    """Return a line a server, as chrony and ntpsec read it."""
+    """Return a line for each server, in the form of chrony and ntpsec."""
     return "".join(f"server {server} iburst prefer\n" for server in servers)
 
 
 def kernel_is_told() -> bool:
-    """Return whether the daemon has told the kernel that the clock is right."""
+    """Return whether the daemon has reported to the kernel that the clock is right."""
     told: str | None = host.output("timedatectl", "show", "-p", "NTPSynchronized", "--value")
     return told == "yes"
 
@@ -107,7 +107,7 @@ DAEMONS = (
 
 
 def installed() -> tuple[Daemon | None, bool]:
-    """Return the daemon that keeps time here, a running one before others, and whether it is on."""
+    """Return the node's time daemon, preferably a running one, and whether it is on."""
     found = []
     for daemon in DAEMONS:
         states = "LoadState,UnitFileState,ActiveState"
@@ -123,7 +123,7 @@ def installed() -> tuple[Daemon | None, bool]:
 
 
 def refusal(server: str) -> str:
-    """Return why a server is of no use to this node; empty when it gives the time."""
+    """Return why this node cannot use a server; empty if the server gives the time."""
     if not re.fullmatch(r"[A-Za-z0-9.:_-]+", server):
         return f"{server!r} is neither a name nor an address"
     try:
@@ -146,13 +146,13 @@ def refusal(server: str) -> str:
 
 
 FORMER = "etc/chrony/conf.d/rackbench.conf"
-"""Where an earlier version wrote on a node whose chrony reads no `sources.d`."""
+"""The file of an earlier version on a node whose chrony reads no `sources.d`."""
 
 
 def drop_in_of(root: Path, daemon: Daemon) -> Path:
-    """Return where the drop-in goes.
+    """Return the path of the drop-in.
 
-    Raises OSError where the daemon's own file would not read it.
+    Raises OSError if the daemon's own file would not read it.
     """
     own = root / "etc/chrony/chrony.conf"
     reads = r"^\s*sourcedir\s+/etc/chrony/sources\.d\s*$"
@@ -166,7 +166,7 @@ def drop_in_of(root: Path, daemon: Daemon) -> Path:
 
 
 def settle(wait_s: int, is_right: Callable[[], bool]) -> bool:
-    """Return whether the clock is right before time is up."""
+    """Wait for the clock, up to a limit, and return whether it is right."""
     end = time.monotonic() + wait_s
     while not is_right():
         if time.monotonic() >= end:
@@ -176,7 +176,7 @@ def settle(wait_s: int, is_right: Callable[[], bool]) -> bool:
 
 
 def configure(root: Path, daemon: Daemon, servers: list[str], *, check: bool) -> bool:
-    """Write or take away the drop-in; whether that changes anything."""
+    """Write or remove the drop-in; return whether that changes anything."""
     path = drop_in_of(root, daemon) if servers else None
     wanted = daemon.text(servers) if path else ""
     drop_ins = [root / FORMER, *(root / one.drop_in for one in DAEMONS)]

@@ -1,15 +1,15 @@
 #!/usr/bin/python
-"""Writes settings that sshd reads before all others, without shutting out the control host."""
+"""Writes settings that sshd reads before all others, without locking out the control host."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: sshd_settings
-short_description: Writes the settings that sshd reads first, and has it read them
+short_description: Writes the settings that sshd reads first, and reloads sshd
 description:
-  - Settings that sshd does not take are refused.
-  - With C(seconds), new settings are tried first; the action plug-in C(probation) has them kept.
-    Until then they are bound over the file, so that a boot finds the old ones.
+  - Refuses settings that sshd does not accept.
+  - With C(seconds), new settings are tried first; the action plug-in C(probation) makes them
+    permanent. Until then a bind mount covers the file, so a boot restores the old ones.
 options:
   content: {description: The settings, type: str, required: true}
   seconds: {description: Time for a new connection; 0 keeps at once, type: int, default: 0}
@@ -42,14 +42,15 @@ SETTINGS = Path("/etc/ssh/sshd_config.d/00-rackbench.conf")
 UNIT = "ssh.service"
 RELOAD = f"systemctl try-reload-or-restart {UNIT}"
 RELOADED_S = 30
-# Of /proc/PID/stat, counted after the name: where the arguments begin, other in each program.
+# Field of /proc/PID/stat, counted after the name: the address of the arguments, which differs
+# between processes.
 ARGUMENTS = 45
 
 
 def program() -> str:
-    """Return what is other each time that sshd's first process restarts.
+    """Return a value that changes each time that sshd's first process restarts.
 
-    Nothing when it is away.
+    Nothing if there is no process.
     """
     pid = run("systemctl", "show", "--property=MainPID", "--value", UNIT).strip()
     try:
@@ -60,7 +61,7 @@ def program() -> str:
 
 
 def reload() -> None:
-    """Have sshd read its settings, and wait until it has restarted by them."""
+    """Reload sshd, and wait until it has restarted with its settings."""
     before = program()
     run(*RELOAD.split())
     deadline = time.monotonic() + RELOADED_S
@@ -71,7 +72,7 @@ def reload() -> None:
 
 
 class Settings:
-    """The node's sshd on its way from the settings before to those asked for."""
+    """The node's sshd on its way from the old settings to the new ones."""
 
     def __init__(self, module: AnsibleModule) -> None:
         """Keep the parameters; read nothing yet."""
@@ -81,7 +82,7 @@ class Settings:
         self.new = self.probation.directory / "new"
 
     def tried(self) -> dict[str, Any]:
-        """Let sshd work by the settings if they are new, and let it go back by itself."""
+        """Apply the settings if they are new, and schedule their rollback."""
         text = self.params["content"].rstrip() + "\n"
         if os.path.ismount(SETTINGS):
             self.probation.clear()
@@ -109,7 +110,7 @@ class Settings:
         self.probation.clear()
         self.new.write_text(text)
         made = "" if SETTINGS.exists() else f"rm -f {SETTINGS}; "
-        # What sshd works by is what the file says again, whether it is bound over by now or not.
+        # Afterwards sshd follows the file again, whether or not the mount already covers it.
         undo = f"if mountpoint -q {SETTINGS}; then umount {SETTINGS}; fi; {made}{RELOAD}"
         with self.probation.armed(self.params["seconds"], undo):
             SETTINGS.touch()
@@ -118,7 +119,7 @@ class Settings:
             reload()
 
     def kept(self) -> dict[str, Any]:
-        """Write down what was tried, for the next boot; sshd works by it already."""
+        """Save the tried settings for the next boot; sshd already uses them."""
         self.probation.keep()
         text = text_of(SETTINGS)
         run("umount", str(SETTINGS))
@@ -127,7 +128,7 @@ class Settings:
         return {"changed": True}
 
     def undone(self) -> dict[str, Any]:
-        """Wait until the settings before are there again, and look whether they are."""
+        """Wait until the old settings are restored, and check that they are."""
         self.probation.wait(self.params["seconds"])
         if os.path.ismount(SETTINGS) or text_of(SETTINGS) == text_of(self.new):
             raise HostError(f"{SETTINGS} is not as it was before")

@@ -1,21 +1,22 @@
 #!/usr/bin/python
-"""Sets what makes a node steady, remembers how it was found, and puts that back."""
+"""Applies settings that make a node steady, records the original ones, and restores them."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: tuning
-short_description: Sets what makes a node steady, and puts it back as it was found
+short_description: Applies settings that make a node steady, and restores the original ones
 description:
   - Frequency governor, turbo, idle states, swap, huge pages, interrupts, the ports of clients, the
     processors and memory of the kit's services, units that would work during a trial, versions of
     packages, and the node's name. A setting that is not given is left as it is.
-  - What was found is recorded on the node before it is first changed; C(state=reset) puts it back.
-  - What cannot be set is left and told with its reason. A container shares its host's kernel, so
-    nothing of the kernel is set there but the ports, which belong to its own network.
+  - The original settings are recorded on the node before the first change; C(state=reset) restores
+    them.
+  - A setting that cannot be applied is left and reported with its reason. A container shares its
+    host's kernel, so only the ports are set there, which belong to its own network.
 options:
   state:
-    description: Whether to set, to put back, or only to refuse what this machine does not have.
+    description: Whether to apply, to restore, or only to refuse settings that this machine lacks.
     choices: [tuned, reset, checked]
     type: str
     default: tuned
@@ -29,21 +30,21 @@ options:
   swap: {description: C(false) turns swap off now and at boot, type: bool}
   huge_pages: {description: Transparent huge pages; empty leaves them, type: str, default: ""}
   units_off:
-    description: Units that are stopped and disabled where they are installed.
+    description: Units to stop and disable if they are installed.
     type: list
     elements: str
     default: []
   hold:
-    description: Patterns of the names of installed packages whose version is held.
+    description: Name patterns of installed packages that stay at their version.
     type: list
     elements: str
     default: []
   max_cstate_us:
-    description: Idle states that take longer to leave, in microseconds, are switched off.
+    description: Idle states with a longer exit latency, in microseconds, are switched off.
     type: int
-  irq_cpus: {description: Processors that take interrupts, as C(0-3,8), type: str, default: ""}
+  irq_cpus: {description: Processors for interrupts, as C(0-3,8), type: str, default: ""}
   port_range:
-    description: First and last port of connections that the node opens; empty leaves them.
+    description: First and last local port of connections that the node opens; empty leaves them.
     type: list
     elements: int
     default: []
@@ -51,11 +52,11 @@ options:
     description: Whether a new connection may use a port in TIME_WAIT, as the kernel numbers it.
     type: int
   service_cpus:
-    description: Processors of the kit's services; empty takes the limit away. Services that run
-      are restarted when it changes.
+    description: Processors of the kit's services; empty removes the limit. A change restarts
+      running services.
     type: str
-  service_numa: {description: The same of the nodes of memory, type: str}
-  hostname: {description: What the node is called; empty leaves it, type: str, default: ""}
+  service_numa: {description: The same for NUMA nodes, type: str}
+  hostname: {description: The node's host name; empty leaves it, type: str, default: ""}
 """
 
 EXAMPLES = r"""
@@ -67,18 +68,18 @@ EXAMPLES = r"""
     units_off: [apt-daily.timer]
     hold: ["*"]
 
-- name: Put the node back as it was found
+- name: Restore the node's original settings
   tuning:
     state: reset
 """
 
 RETURN = r"""
 settings:
-  description: What was set or put back.
+  description: Names of the settings that were applied or restored.
   type: list
   returned: always
 left:
-  description: What was asked for and left as it is, with the reason.
+  description: Requested settings that were left as they are, with the reason.
   type: dict
   returned: always
 """
@@ -88,7 +89,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-# All of its parts: mitogen hands over only what somebody imports by its whole name.
+# All parts by their full names: mitogen transfers only modules that are imported in this way.
 from ansible.module_utils.tuning import (
     cpu_lists,
     holds,
@@ -107,7 +108,7 @@ SUBJECTS = (interrupts, placement, host_name, memory, units, holds)
 
 
 def plan(root: Path, params: dict[str, Any]) -> tuple[list[steps.Step], dict[str, str]]:
-    """Return what there is to do, and what is left with its reason."""
+    """Return the steps to take, and the settings that are left, with the reason."""
     sought = processor.files(root, params) | memory.files(root, params) | ports.files(root, params)
     found = list(kernel.steps(root, sought))
     found += [step for subject in SUBJECTS for step in subject.steps(root, params)]
@@ -116,7 +117,7 @@ def plan(root: Path, params: dict[str, Any]) -> tuple[list[steps.Step], dict[str
 
 
 def tune(root: Path, params: dict[str, Any], *, check: bool) -> tuple[list[str], dict[str, str]]:
-    """Record how the node is, then change it; what was set, and what was left and why."""
+    """Record the node's state, then change it; return the settings applied and those left."""
     planned, left = plan(root, params)
     if check or not planned:
         return [step.name for step in planned], left
@@ -132,7 +133,7 @@ def tune(root: Path, params: dict[str, Any], *, check: bool) -> tuple[list[str],
 
 
 def reset(root: Path, *, check: bool) -> tuple[list[str], dict[str, str]]:
-    """Restore what the record holds, and forget it."""
+    """Restore the settings of the record, and remove it."""
     record = steps.read_record(root)
     left: dict[str, str] = {}
     if check:
@@ -151,7 +152,7 @@ def reset(root: Path, *, check: bool) -> tuple[list[str], dict[str, str]]:
 
 
 def no_more_at_boot(root: Path, _: object) -> None:
-    """Let the next boot set what it sets by itself."""
+    """Leave settings that each boot makes by itself to the next boot."""
     for name in (kernel.AT_BOOT, interrupts.AT_BOOT):
         (root / name).unlink(missing_ok=True)
 

@@ -1,1 +1,1 @@
-"""What the module tuning sets, a file a subject."""
+"""The settings of the module tuning, one file for each subject."""

@@ -1,4 +1,4 @@
-"""Lists and masks of processors and of nodes of memory, as the kernel writes them."""
+"""Lists and masks of processors and of NUMA nodes, as the kernel writes them."""
 
 import re
 import textwrap
@@ -45,12 +45,12 @@ def mask(cpus: set[int]) -> str:
 
 
 def same_mask(one: str, other: str) -> bool:
-    """Return whether two masks, with as many digits as the kernel likes, are the same."""
+    """Return whether two masks are the same, whatever their numbers of digits."""
     return int(one.replace(",", ""), 16) == int(other.replace(",", ""), 16)
 
 
 def refusals(root: Path, params: dict[str, Any]) -> list[str]:
-    """Return what is asked of this machine and cannot be, whatever is done to it."""
+    """Return the requested settings that this machine can never have."""
     found = [
         *absent(root, "irq_cpus", params["irq_cpus"], f"{CPU}/online", "the processors"),
         *absent(root, "jvm_cpus", params["service_cpus"], f"{CPU}/online", "the processors"),
@@ -62,7 +62,7 @@ def refusals(root: Path, params: dict[str, Any]) -> list[str]:
 
 
 def absent(root: Path, name: str, asked: str | None, online: str, what: str) -> Iterator[str]:
-    """Yield why a list of processors or memory nodes cannot be on this machine."""
+    """Yield why this machine does not have a list of processors or NUMA nodes."""
     try:
         wanted = numbers(asked) if asked else set()
     except ValueError as error:

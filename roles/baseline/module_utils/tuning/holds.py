@@ -1,4 +1,4 @@
-"""Packages whose version is held."""
+"""Holds packages at their version."""
 
 from fnmatch import fnmatchcase
 from functools import partial
@@ -13,7 +13,7 @@ FORM = "${db:Status-Want} ${db:Status-Status} ${binary:Package}\n"
 
 
 def packages(*wanted: str) -> list[str]:
-    """Return the installed packages for which dpkg is told one of these."""
+    """Return the installed packages for which dpkg has one of these selections."""
     rows = [line.split() for line in host.run("dpkg-query", "-W", "-f", FORM).splitlines()]
     return [name for want, status, name in rows if status == "installed" and want in wanted]
 
@@ -33,13 +33,13 @@ def steps(_: Path, params: dict[str, Any]) -> Steps:
 
 
 def select(selections: dict[str, str]) -> None:
-    """Hand selections to dpkg, which remembers them."""
+    """Pass selections to dpkg, which stores them."""
     lines = "".join(f"{name} {selection}\n" for name, selection in selections.items())
     host.run("dpkg", "--set-selections", stdin=lines)
 
 
 def release(_: Path, found: dict[str, str]) -> None:
-    """Release what was held; what was removed since stays removed."""
+    """Release the held packages; those removed since stay removed."""
     held = set(packages("hold"))
     select({name: was for name, was in found.items() if name in held})
 

@@ -1,4 +1,4 @@
-"""What the node is called."""
+"""The node's host name."""
 
 import socket
 from functools import partial
@@ -13,7 +13,7 @@ FILE = "etc/hostname"
 
 
 def steps(root: Path, params: dict[str, Any]) -> Steps:
-    """Yield the name, where it is another."""
+    """Yield a step for the name if it differs."""
     wanted, path = params["hostname"], root / FILE
     was = host.text_of(path)
     if wanted and was.strip() != wanted:
@@ -24,7 +24,7 @@ def steps(root: Path, params: dict[str, Any]) -> Steps:
 
 
 def restore(root: Path, found: dict[str, str]) -> None:
-    """Call the node as it was called, its file byte for byte."""
+    """Restore the node's name, and its file byte for byte."""
     host.run("hostnamectl", "hostname", found["called"])
     path = root / FILE
     path.write_text(found["file"]) if found["file"] else path.unlink(missing_ok=True)

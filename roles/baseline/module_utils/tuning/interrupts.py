@@ -1,4 +1,4 @@
-"""The processors that take interrupts."""
+"""The processors that handle interrupts."""
 
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ AT_BOOT = "etc/tmpfiles.d/rackbench-interrupts.conf"
 
 
 def steps(root: Path, params: dict[str, Any]) -> Steps:
-    """Yield every interrupt that can be moved, those that are yet to come, and both at boot."""
+    """Yield steps for every movable interrupt, for future ones, and for both at boot."""
     if not params["irq_cpus"]:
         return
     if in_container(root) or not (root / INTERRUPTS).exists():
@@ -39,7 +39,7 @@ def steps(root: Path, params: dict[str, Any]) -> Steps:
 
 
 def can_move(path: Path) -> bool:
-    """Return whether this interrupt can be moved: the kernel accepts its own value again."""
+    """Return whether this interrupt can be moved, by writing its own value back to the kernel."""
     if not path.stat().st_mode & 0o222:
         return False
     try:
@@ -50,7 +50,7 @@ def can_move(path: Path) -> bool:
 
 
 def restore(_: Path, found: dict[str, str]) -> None:
-    """Restore those that are still there; a boot has given the others what it gives them."""
+    """Restore the interrupts that still exist; a boot has reset the others."""
     write_all({path: was for path, was in found.items() if Path(path).exists()})
 
 

@@ -10,7 +10,7 @@ AT_BOOT = "etc/tmpfiles.d/rackbench-tuning.conf"
 
 
 def steps(root: Path, sought: Sought) -> Steps:
-    """Yield the settings that are others than asked for, and the file of all of them."""
+    """Yield steps for the settings that differ from the requested ones, and for their file."""
     at_boot: Files = {}
     for name, files in sought.items():
         if isinstance(files, Left):

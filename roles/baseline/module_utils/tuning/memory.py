@@ -13,7 +13,7 @@ MASKED = "LoadState=masked\n"
 
 
 def files(root: Path, params: dict[str, Any]) -> Sought:
-    """Return the setting of transparent huge pages, if it is asked for."""
+    """Return the requested setting of transparent huge pages, if any."""
     path, wanted = root / HUGE_PAGES, params["huge_pages"]
     found: Files | Left = {path: wanted}
     if in_container(root) or not path.exists():
@@ -33,13 +33,13 @@ def steps(root: Path, params: dict[str, Any]) -> Steps:
 
 
 def swap_off() -> None:
-    """Turn swap off and let no boot turn it on."""
+    """Turn swap off, now and at boot."""
     host.run("swapoff", "--all")
     host.run("systemctl", "mask", SWAP)
 
 
 def swap_on(_: Path, __: object) -> None:
-    """Turn on what the node turns on by itself."""
+    """Turn on the swap that the node uses by default."""
     host.run("systemctl", "unmask", SWAP)
     host.run("swapon", "--all")
 

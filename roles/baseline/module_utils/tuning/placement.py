@@ -12,7 +12,7 @@ from .steps import Back, Left, Step, Steps
 UNITS = "etc/systemd/system"
 DROP_IN = "placement.conf"
 ALL = "rackbench-.service"
-# A file of the same name, nearer to the unit, takes the place of the one above.
+# A file of the same name for the unit itself replaces the file for all units.
 UNPLACED = ("rackbench-health.service", "rackbench-restart.service", "rackbench-profile.service")
 NO_PLACEMENT = "# Stays away from the processors of the services.\n"
 RUNNER = "rackbench-runner.service"
@@ -20,12 +20,12 @@ RUNNING = ("systemctl", "list-units", "--no-legend", "--plain", "--state=active,
 
 
 def drop_in(root: Path, unit: str) -> Path:
-    """Return the file that places a unit."""
+    """Return the drop-in that sets the processors of a unit."""
     return root / UNITS / f"{unit}.d" / DROP_IN
 
 
 def steps(root: Path, params: dict[str, Any]) -> Steps:
-    """Yield the placement of the services, where it changes; they alone are restarted for it."""
+    """Yield the placement of the services if it changes; it restarts only the services."""
     cpus, numa = params["service_cpus"], params["service_numa"]
     if cpus is None and numa is None:
         return
@@ -56,7 +56,7 @@ def place(files: dict[Path, str]) -> None:
 
 
 def restore(root: Path, _: object) -> None:
-    """Remove the drop-ins; the services themselves go with the kit."""
+    """Remove the drop-ins; the services are removed with the kit."""
     for unit in (ALL, *UNPLACED):
         drop_in(root, unit).unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""The ports of connections that a node opens."""
+"""The local ports of connections that a node opens."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ NOT_ITS_OWN = (
 
 
 def files(root: Path, params: dict[str, Any]) -> Sought:
-    """Return the settings that are asked for; a container may have a network of its own."""
+    """Return the requested settings; a container may have a network of its own."""
     reuse = params["tcp_tw_reuse"]
     asked = {"ip_local_port_range": " ".join(map(str, params["port_range"]))}
     asked["tcp_tw_reuse"] = "" if reuse is None else str(reuse)

@@ -1,4 +1,4 @@
-"""How fast processors run and how deep they sleep: governor, turbo, idle states."""
+"""The speed and sleep states of processors: governor, turbo, idle states."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ CPU = "sys/devices/system/cpu"
 
 
 def files(root: Path, params: dict[str, Any]) -> Sought:
-    """Return the settings that are asked for."""
+    """Return the requested settings."""
     asked = (
         ("governor", governor, params["governor"] or None),
         ("turbo", turbo, params["turbo"]),
@@ -35,7 +35,7 @@ def governor(root: Path, wanted: str) -> Files | Left:
 
 
 def refused_governors(root: Path, wanted: list[str]) -> list[str]:
-    """Return why this machine cannot have some of these governors; nothing if it offers all."""
+    """Return why this machine lacks some of these governors; nothing if it offers all."""
     if wanted and in_container(root):
         return [SHARED]
     found = [governor(root, one) for one in wanted]
@@ -53,7 +53,7 @@ def turbo(root: Path, wanted: bool) -> Files | Left:
 
 
 def idle_states(root: Path, most_us: int) -> Files | Left:
-    """Return the switch of each idle state; those quick enough are as they were found."""
+    """Return the switch of each idle state; states that are quick enough stay as found."""
     found = read_record(root).get("files", {})
     switches = {}
     for path in sorted((root / CPU).glob("cpu[0-9]*/cpuidle/state[0-9]*/disable")):

@@ -1,4 +1,4 @@
-"""What all settings of a node share: steps, and the record of how the node was found."""
+"""The common parts of all settings: steps, and the record of a node's original state."""
 
 import json
 import re
@@ -16,7 +16,7 @@ SHARED = "this node is a container and shares its host's kernel"
 
 @dataclass(frozen=True)
 class Step:
-    """One change: how the node was found goes into the record before `do` is called."""
+    """One change; the original state goes into the record before the call of `do`."""
 
     name: str
     kind: str
@@ -35,14 +35,14 @@ class Left:
 Steps = Iterator[Step | Left]
 Files = dict[Path, str]
 Sought = dict[str, Files | Left]
-"""Files of the kernel with what they are set to, by the name of the setting."""
+"""Files of the kernel with their new values, by the name of the setting."""
 
 Back = Mapping[str, Callable[[Path, Any], object]]
-"""For each kind of step what restores it, from the root and what was found."""
+"""For each kind of step the function that restores it, from the root and the original state."""
 
 
 def in_container(root: Path) -> bool:
-    """Return whether the kernel is somebody else's."""
+    """Return whether this is a container, whose kernel belongs to its host."""
     return (root / "run/systemd/container").exists()
 
 
@@ -54,26 +54,26 @@ def chosen(path: Path) -> str:
 
 
 def write_all(values: Mapping[Any, str]) -> None:
-    """Write each value into its file, as the kernel takes it."""
+    """Write each value into its file, in the kernel's form."""
     for path, value in values.items():
         Path(path).write_text(value)
 
 
 def at_boot(root: Path, file: str, lines: str) -> Iterator[Step]:
-    """Yield the file by which each boot sets what is set now."""
+    """Yield a step for the file that applies the present settings at each boot."""
     boot = root / file
     if lines and host.text_of(boot) != lines:
         yield Step("at boot", "at_boot", {}, partial(host.write, boot, lines))
 
 
 def read_record(root: Path) -> dict[str, dict[str, Any]]:
-    """Return how the node was found; empty when nothing was changed."""
+    """Return the node's original state; empty if nothing was changed."""
     record = root / RECORD
     return json.loads(record.read_text()) if record.exists() else {}
 
 
 def add_to_record(root: Path, steps: list[Step]) -> None:
-    """Record how the node was found; what was found first is what the node was before the kit."""
+    """Record the node's original state; the first record wins, as it precedes the kit."""
     record = read_record(root)
     for step in steps:
         record[step.kind] = {**step.found, **record.get(step.kind, {})}

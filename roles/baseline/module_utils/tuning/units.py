@@ -12,7 +12,7 @@ SHOWN = "Id,LoadState,UnitFileState,ActiveState"
 
 
 def steps(_: Path, params: dict[str, Any]) -> Steps:
-    """Yield units that are installed and would run."""
+    """Yield steps for units that are installed and would run."""
     if not params["units_off"]:
         return
     shown = host.run("systemctl", "show", "-p", SHOWN, *params["units_off"])
@@ -28,7 +28,7 @@ def steps(_: Path, params: dict[str, Any]) -> Steps:
 
 
 def restore(_: Path, found: dict[str, dict[str, bool]]) -> None:
-    """Enable and start what was."""
+    """Enable and start the units that were enabled and active."""
     for name, was in found.items():
         if was["enabled"]:
             host.run("systemctl", "enable", "--quiet", name)
