@@ -33,7 +33,7 @@ class ActionModule(ActionBase):
         return result
 
     def _trip(self) -> tuple[float, float]:
-        """Ask for the time once; half the round trip and the offset, in seconds."""
+        """Ask for the time once; return half the round trip and the offset, in seconds."""
         sent = time.time()
         answer = self._low_level_execute_command("date +now=%s.%N", sudoable=False)
         half = (time.time() - sent) / 2

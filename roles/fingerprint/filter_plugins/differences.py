@@ -1,4 +1,4 @@
-"""Compares nodes that should be the same with each other, and with what was declared for them."""
+"""Compares nodes that should be the same with each other, and with their declaration."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from collect.run.differences import Row, find_odd, gather
 from collect.run.fingerprint import OF_A_MACHINE, READINGS, flat, kind_of
 
 EXAMPLES = r"""
-- name: Show what differs between two nodes
+- name: Show the differences between two nodes
   ansible.builtin.debug:
     msg: "{{ taken | fingerprint_differences({}, tolerances) | as_table }}"
   vars:
     tolerances: {clock_ms: 50, memory: 0.01, link_share: 0.2, rtt_ms: 2}
 
-- name: Show what is in force on the nodes other than declared
+- name: Show the settings in force that differ from the declaration
   ansible.builtin.debug:
     msg: "{{ rows | as_table(['in force', 'declared']) }}"
   vars:
@@ -30,7 +30,7 @@ EXAMPLES = r"""
     taken: {rack03: "{{ fingerprint_taken }}"}
     archives: {workers: [{directory: /opt/rackbench/axis-ce78523f3f90, archive: dist/axis.war}]}
 
-- name: Show what each address counts as
+- name: Show the role that stands for each address
   ansible.builtin.debug:
     msg: "{{ {'rack03': '192.168.1.13'} | fingerprint_roles({'workers': ['rack03']}, []) }}"
 """
@@ -38,7 +38,7 @@ EXAMPLES = r"""
 # The packages themselves are compared.
 DIGESTS = frozenset({"packages_sha256"})
 NOT_COMPARED = READINGS | OF_A_MACHINE | DIGESTS
-# A column is no wider for the others' sake than this.
+# Width up to which other columns may widen a column.
 WIDE = 72
 
 
@@ -54,7 +54,7 @@ def clocks_off(fingerprints: Mapping[str, Mapping[str, Any]], tolerance: float) 
 def limit_of(taken: Mapping[str, Any]) -> float:
     """Return the rate that a node's shaper or else its hardware allows in Mbit/s.
 
-    0 where neither does.
+    0 if neither limits it.
     """
     speed = taken.get("link_speed_mbit") if taken.get("link_driver") else None
     return max(0.0, float(taken.get("link_shaped_mbit") or speed or 0))
@@ -63,10 +63,10 @@ def limit_of(taken: Mapping[str, Any]) -> float:
 def links_off(
     fingerprints: Mapping[str, Mapping[str, Any]], share: float, slower_ms: float
 ) -> Iterator[Row]:
-    """Links far from the middle one: in rate by more than this share, in round trip by so many ms.
+    """Links far from the median one: in rate by this share, in round trip by this many ms.
 
-    Where the middle link is not as fast as hardware or shaper allow, or nothing limits it, the
-    rates are the CPU's, and not compared.
+    If the median link is slower than hardware or shaper allow, or nothing limits it, the CPU limits
+    the rates, and they are not compared.
     """
     limited = {name: taken for name, taken in fingerprints.items() if limit_of(taken)}
     rates = {name: taken.get("link_measured_mbit") for name, taken in limited.items()}
@@ -98,7 +98,7 @@ def links_off(
 def declared(exceptions: Any, nodes: Set[str]) -> dict[tuple[str, str], str]:
     """Return the reasons of the declared exceptions by node and item.
 
-    Refuse one that is not whole.
+    Refuse an incomplete one.
     """
     reasons = {}
     for exception in exceptions or []:
@@ -131,7 +131,7 @@ def fingerprint_roles(
     groups: Mapping[str, Sequence[str]],
     control: Sequence[str],
 ) -> dict[str, str]:
-    """Return what each address counts as: the roles of its node, or the control host's word.
+    """Return the word for each address: the roles of its node, or the control host's word.
 
     `addresses` by node name, one or several a node, `groups` as role and nodes.
     """
@@ -152,15 +152,15 @@ def fingerprint_differences(
     exceptions: Sequence[Mapping[str, str]] = (),
     but: Sequence[str] = (),
 ) -> list[dict[str, str]]:
-    """Return rows of item, node, value and what the others have; none when the nodes are the same.
+    """Return rows of item, node, value and the others' value; none if the nodes are the same.
 
     `fingerprints` by node name, `groups` as role and nodes. `tolerances` holds `clock_ms`,
-    `memory` and `link_share` (parts of the middle node's) and `rtt_ms`. What `exceptions` declare
-    and the items of `but` are left out. Raises AnsibleFilterError for an exception without a node
-    of the lab, an item or a reason.
+    `memory` and `link_share` (shares of the median) and `rtt_ms`. Differences that `exceptions`
+    declare and the items of `but` are omitted. Raises AnsibleFilterError for an exception without a
+    node of the lab, an item or a reason.
     """
     roles = roles_of(groups)
-    # Those that a playbook leaves out are nodes as well.
+    # Nodes that a playbook skips count as well.
     excused = set(declared(exceptions, {*fingerprints, *roles}))
     compared = {
         name: {item: v for item, v in flat(taken).items() if item not in NOT_COMPARED}
@@ -185,12 +185,12 @@ def fingerprint_undeclared(
     files_not: Sequence[str],
     ignored: str = "",
 ) -> list[dict[str, str]]:
-    """Return rows of item, node, what is in force and what was declared; none where all is so.
+    """Return rows of item, node, value in force and declared value, where the two differ.
 
     `taken` are the answers of the module `fingerprint` by node name. `archives` has for each of the
-    `groups` the archives that lie unpacked in a `directory` of its nodes, without the first `strip`
-    parts of their paths; files like `files_not` do not count. Items that begin as the regular
-    expression `ignored` are left out.
+    `groups` the archives that are unpacked in a `directory` of its nodes, without the first `strip`
+    parts of their paths; files that match `files_not` are not compared. Items that begin with a
+    match of the regular expression `ignored` are omitted.
     """
     rows = [{"node": name, **row} for name in sorted(taken) for row in taken[name]["undeclared"]]
     for group, unpacked in archives.items():
@@ -202,7 +202,7 @@ def fingerprint_undeclared(
 
 
 def as_table(rows: Sequence[Mapping[str, str]], sides: Sequence[str] = ("value", "others")) -> str:
-    """Lay differences out in columns, for a terminal: nothing is cut, what says the same is one."""
+    """Lay out differences in columns for a terminal, uncut, and merge rows of equal content."""
     lines = [("item", "node", sides[0], sides[1])]
     for said in gather([Row(**row) for row in rows]):
         lines.append((said.item, ", ".join(said.nodes), said.value, said.others))

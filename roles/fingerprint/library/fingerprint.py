@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""What a node is: hardware, kernel, packages and the kit's own files, as one dictionary."""
+"""Describes a node in one dictionary: hardware, kernel, packages and the kit's own files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ DOCUMENTATION = r"""
 module: fingerprint
 short_description: Takes the fingerprint of a node
 description:
-  - Reads what may make two nodes differ as measuring instruments. Changes nothing.
+  - Reads the properties in which two nodes may differ as measuring instruments. Changes nothing.
   - An item that cannot be read on this node is absent, not empty.
 options:
   files:
@@ -16,7 +16,7 @@ options:
     elements: str
     default: []
   files_not:
-    description: Of these files the ones that are a node's own, or secret, as glob patterns.
+    description: Files among these that are secret or differ by design, as glob patterns.
     type: list
     elements: str
     default: []
@@ -30,20 +30,20 @@ options:
   address: {description: The node's address on the lab network, type: str, required: true}
   roles:
     description: >-
-      What the nodes' addresses count as in settings, by address, for example their roles. Files
-      that hold them are then the same on nodes for which they mean the same.
+      The words for the nodes' addresses in settings, by address, for example their roles. Files
+      with these addresses then compare as equal if the addresses have the same roles.
     type: dict
     default: {}
   own:
-    description: What the node's own addresses count as, where they stand alone, by address.
+    description: The words for the node's own addresses where they stand alone, by address.
     type: dict
     default: {}
   brief:
-    description: Whether to read only what a sweep sets between its groups of trials.
+    description: Whether to read only items that a sweep sets between its groups of trials.
     type: bool
     default: false
   declared:
-    description: What should be in force on the node, as the role's README lists it.
+    description: The settings that should be in force on the node, as in the role's README.
     type: dict
     default: {}
 """
@@ -63,7 +63,7 @@ fingerprint:
   type: dict
   returned: always
 undeclared:
-  description: What is in force other than declared, each with C(item), C(value) and C(others).
+  description: Settings that differ from the declaration, with C(item), C(value) and C(others).
   type: list
   returned: always
 """
@@ -93,15 +93,15 @@ from ansible.module_utils.ssh_session import ssh_session
 
 CONNECTIONS = 5
 LEAST_TRANSFERS, MOST_TRANSFERS = 3, 12
-NEAR = 0.9  # of what the link allows
+NEAR = 0.9  # of the rate that the link allows
 CONNECT_S = 2.0
 ANSWER_S = 30.0
 """The first request starts the peer's health service, which takes seconds on a slow machine."""
 BLOCK_BYTES = 1 << 16
-# The kernel's word for no wish at all.
+# The kernel's value for no request.
 NO_LATENCY_US = 2_000_000_000
 NETWORK = Path("/sys/class/net")
-# What tells a processor of Arm's where there is no name of a model.
+# The fields that identify an Arm processor, which has no model name.
 ARM = ("CPU implementer", "CPU part", "CPU variant", "CPU revision")
 
 
@@ -127,18 +127,18 @@ def processor() -> dict[str, object]:
 
 
 def governor() -> str | None:
-    """Return the frequency governor of the cores; None where the kernel has none."""
+    """Return the frequency governor of the cores; None if the kernel has none."""
     return several(Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor"))
 
 
 def model_of(core: Mapping[str, str]) -> str:
-    """Return what /proc/cpuinfo calls a core: the name of its model, or on Arm its numbers."""
+    """Return a core's model from /proc/cpuinfo: its name, or on Arm its numbers."""
     numbers = [f"{name.removeprefix('CPU ')} {core[name]}" for name in ARM if name in core]
     return core.get("model name") or ", ".join(numbers)
 
 
 def memory() -> dict[str, object]:
-    """Memory and swap, in MiB, the huge page setting, and how many nodes of memory there are."""
+    """Memory and swap in MiB, the huge page setting, and the number of NUMA nodes."""
     info = dict(re.findall(r"^(\w+):\s+(\d+)", read("/proc/meminfo") or "", re.M))
     return {
         "memory_mb": int(info["MemTotal"]) // 1024,
@@ -149,9 +149,9 @@ def memory() -> dict[str, object]:
 
 
 def idle() -> dict[str, object]:
-    """Return how deep processors may sleep: driver, governor, states, latency that is asked for.
+    """Return the sleep settings of processors: driver, governor, states, requested latency.
 
-    A state that is off on some processors alone is named with their number.
+    A state that is off on only some processors is named with their number.
     """
     base = "/sys/devices/system/cpu"
     off: dict[str, int] = {}
@@ -169,7 +169,7 @@ def idle() -> dict[str, object]:
 
 
 def idle_latency() -> int | None:
-    """Return the longest time to wake up that any program asks for, in µs; None where none does."""
+    """Return the longest wake-up time that a program requests, in µs; None without a request."""
     try:
         (latency,) = struct.unpack("=i", Path("/dev/cpu_dma_latency").read_bytes()[:4])
     except (OSError, struct.error):
@@ -178,9 +178,9 @@ def idle_latency() -> int | None:
 
 
 def interrupts(cards: Iterable[str]) -> dict[str, object]:
-    """Return which processors serve interrupts: as a rule, and those of the lab's cards.
+    """Return the processors that serve interrupts: by default, and for the lab's cards.
 
-    Their numbers are each machine's own; how many go where is not. irqbalance moves them.
+    Interrupt numbers differ between machines, but not how many go where. irqbalance moves them.
     """
     places = [place for card in cards for place in (f"{card}/device", f"{card}/device/..")]
     numbers = [path.name for place in places for path in (NETWORK / place).glob("msi_irqs/*")]
@@ -194,7 +194,7 @@ def interrupts(cards: Iterable[str]) -> dict[str, object]:
 
 
 def time_source() -> str | None:
-    """Return who sets the clock; None where that cannot be told. Asks without starting anything."""
+    """Return what sets the clock, or None if it is unknown. This starts no service."""
     if output("systemd-detect-virt", "--container"):
         return "host's clock"
     if tracking := output("chronyc", "-n", "-c", "tracking"):
@@ -209,7 +209,7 @@ def time_source() -> str | None:
 
 
 def link(address: str) -> dict[str, Any]:
-    """Return the link of the lab's address: driver, speed, duplex, MTU, and what tc makes of it."""
+    """Return the link of the lab's address: driver, speed, duplex, MTU, and tc's settings."""
     for entry in json.loads(output("ip", "-json", "address", "show") or "[]"):
         if plain(address) in (plain(info["local"]) for info in entry["addr_info"]):
             return {
@@ -224,13 +224,13 @@ def link(address: str) -> dict[str, Any]:
 
 
 def cards_of(device: str) -> list[str]:
-    """Return what a device of the network stands on: the cards of a bond or VLAN, or itself."""
+    """Return the devices below a network device: the cards of a bond or VLAN, or itself."""
     lower = sorted(path.name.removeprefix("lower_") for path in (NETWORK / device).glob("lower_*"))
     return [card for one in lower for card in cards_of(one)] or [device]
 
 
 def hardware(cards: list[str]) -> dict[str, object]:
-    """Return the drivers of cards and the speed of the slowest, as all may have to carry a call."""
+    """Return the drivers of cards and the slowest speed, because any of them may carry a call."""
     drivers = [NETWORK / card / "device/driver" for card in cards]
     speeds = [speed for card in cards if (speed := read(f"{NETWORK}/{card}/speed"))]
     return {
@@ -245,23 +245,23 @@ def queues_of(device: str) -> list[dict[str, Any]]:
 
 
 def shaped_mbit(device: str) -> float | None:
-    """Return the rate of a device's shaper; tc's JSON has bytes a second, whatever was written."""
+    """Return the rate of a device's shaper; tc's JSON always has bytes a second."""
     queues = queues_of(device)
     rates = [row["options"]["rate"] * 8 / 1e6 for row in queues if row["kind"] == "tbf"]
     return rates[0] if rates else None
 
 
 def impaired(device: str) -> dict[str, float]:
-    """Return by how many ms a device delays packets and loses how many percent, if it does."""
+    """Return a device's delay of packets in ms and their loss in percent, if any."""
     delay_ms, loss = delay_and_loss(queues_of(device))
     told = {"link_delay_ms": delay_ms, "link_loss": loss}
     return {name: value for name, value in told.items() if value}
 
 
 def disk() -> dict[str, object]:
-    """Return what the root file system lies on.
+    """Return the storage of the root file system.
 
-    A container's or a network's has no device of its own.
+    In a container or over a network it has no device of its own.
     """
     number = Path("/").stat().st_dev
     entry = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve()
@@ -282,12 +282,12 @@ def allowed_mbit(carrier: Mapping[str, Any]) -> float:
 
 
 def peer_link(peer: str, allowed: float) -> dict[str, object]:
-    """Round trip (ms) and rate (Mbit/s) to a peer's health service; nothing when it is not there.
+    """Round trip (ms) and rate (Mbit/s) to a peer's health service; nothing if it is away.
 
     The round trip is the shortest of some TCP connects, the rate the best of a few transfers of
-    at most a tenth of a second: other work on the nodes can only make either look worse, so there
-    are more of them while the rate is below what the link allows. They take turns, as the peer
-    may itself be sending at full rate for a while.
+    at most a tenth of a second. Other work on the nodes can only worsen either, so more of them
+    follow while the rate is below the link's. They alternate, because the peer may itself be
+    sending at full rate for a while.
     """
     if not peer:
         return {}
@@ -357,7 +357,7 @@ def packages() -> dict[str, object]:
 def digest(path: Path, roles: Roles) -> str:
     """Return a file's SHA-256.
 
-    In a setting, addresses of the lab count as what they are to the node.
+    In a setting, words for their roles replace the addresses of the lab.
     """
     content = path.read_bytes()
     if path.is_relative_to("/etc"):

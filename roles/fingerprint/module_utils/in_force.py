@@ -1,4 +1,4 @@
-"""What is in force on a node next to what was declared for it."""
+"""Compares the settings in force on a node with those declared for it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ABSENT = "(absent)"
 TABLE = "inet rackbench"
 LIST = f"nft --stateless list table {TABLE}"
 TUNING = re.compile(r"-(?:X(?!log:gc:file=/run/rackbench-)|agent|javaagent)")
-"""Flags that the inventory or a study declares; a unit's own file tells the others."""
+"""Flags that the inventory or a study declares; the others are in a unit's own file."""
 
 CPU = "/sys/devices/system/cpu"
 SSHD = "/usr/sbin/sshd"
 ALIASES = {"challengeresponseauthentication": "kbdinteractiveauthentication"}
-"""Older names of settings, which sshd takes and `sshd -T` does not print."""
+"""Older names of settings, which sshd accepts and `sshd -T` does not print."""
 SSHD_CONFIG = "/etc/ssh/sshd_config"
 STRANGER = "user=nobody,host=stranger.invalid,addr=192.0.2.1,laddr=192.0.2.2,lport=22"
 
@@ -35,12 +35,12 @@ def not_in_force(
     link_mbit: float,
     carrier: Mapping[str, Any] | None = None,
 ) -> list[Row]:
-    """Return what is in force other than declared, each with `item`, `value` and `others`.
+    """Return the settings that differ from the declaration, with `item`, `value` and `others`.
 
     `declared` may name `jdk`, `jdks`, `jvms`, `links`, `sshd`, `packet_filter`, `sysctls`,
-    `governor` and `link_mbit`, which is compared where the hardware tells its rate, or where
-    `link_is_shaped`; there also `link_delay_ms` and `link_loss`, which `carrier`, the link, has
-    where there are any.
+    `governor` and `link_mbit`, which is compared if the hardware reports its rate or if
+    `link_is_shaped`. A shaped link is also compared in `link_delay_ms` and `link_loss`, which
+    `carrier`, the link, has only if they are set.
     """
     rows: list[Row] = []
     if "jdk" in declared:
@@ -69,31 +69,31 @@ def not_in_force(
 
 
 def row(item: str, in_force: str, declared: str) -> Row:
-    """Return a row of the table; an empty text is something that is not there."""
+    """Return a row of the table; an empty text means that something is absent."""
     return {"item": item, "value": in_force or ABSENT, "others": declared or ABSENT}
 
 
 def one(item: str, in_force: str, declared: str) -> Iterator[Row]:
-    """Yield a row where a text is another."""
+    """Yield a row if two texts differ."""
     if in_force != declared:
         yield row(item, in_force, declared)
 
 
 def several(item: str, in_force: Iterable[str], declared: Iterable[str]) -> Iterator[Row]:
-    """Yield a row with those of several texts that only one side has."""
+    """Yield a row with the texts that only one side has."""
     held, wanted = Counter(in_force), Counter(declared)
     more, fewer = (sorted(found.elements()) for found in (held - wanted, wanted - held))
     yield from one(item, " ".join(more), " ".join(fewer))
 
 
 def of_jdk(item: str, version: str, wanted: object) -> Iterator[Row]:
-    """Yield how a JDK is of another release."""
+    """Yield a row if a JDK has another release."""
     if version.partition(".")[0] != str(wanted):
         yield row(item, version, f"Java {wanted}")
 
 
 def of_governor(wanted: str) -> Iterator[Row]:
-    """Yield how processors are governed otherwise, where the node can choose that itself."""
+    """Yield a row if processors have another governor and the node can choose it."""
     found = sorted(Path(CPU).glob("cpu[0-9]*/cpufreq/scaling_governor"))
     held = ", ".join(sorted({read(str(path)) or "" for path in found}))
     if not wanted or held == wanted or not found:
@@ -104,14 +104,14 @@ def of_governor(wanted: str) -> Iterator[Row]:
 
 
 def of_jvm(service: Mapping[str, Any], jvm: Jvm | None) -> Iterator[Row]:
-    """Yield how the JVM of a service runs otherwise."""
+    """Yield the differences of a service's JVM."""
     unit = f"rackbench-{service['name']}"
     if jvm is None:
         yield row(f"services {service['name']}", "does not run", "runs")
         return
     heap = int(service["heap_mb"])
     own = (flag for flag in unit_flags(unit) if not TUNING.match(flag))
-    # One that is declared and stands in the unit as well counts once.
+    # A flag that is both declared and in the unit's file counts once.
     wanted = dict.fromkeys([f"-Xms{heap}m", f"-Xmx{heap}m", *service["options"], *own])
     yield from several(f"jvms {unit} flags", jvm.flags, list(wanted))
     yield from one(f"jvms {unit} executable", jvm.executable, java(service.get("jdk") or ""))
@@ -120,7 +120,7 @@ def of_jvm(service: Mapping[str, Any], jvm: Jvm | None) -> Iterator[Row]:
 
 
 def of_packet_filter(file: str) -> Iterator[Row]:
-    """Yield how the kernel's rules differ from a file of rules, as an empty network lists it."""
+    """Yield the differences of the kernel's rules from a file, as an empty network lists it."""
     wanted = output("unshare", "--net", "sh", "-c", f"nft --file {file} && {LIST}")
     if wanted is None:
         yield row("packet_filter", f"nftables does not take {file}", f"a table {TABLE}")
@@ -135,10 +135,10 @@ def of_packet_filter(file: str) -> Iterator[Row]:
 
 
 def of_sshd(file: str) -> Iterator[Row]:
-    """Yield each setting of a file that sshd does not go by, for whom, and where that is said.
+    """Yield each setting of a file that sshd does not follow, with the clients and the place.
 
-    sshd is asked how it treats a stranger. Whom a Match block holds for, it does not say: one that
-    sets another value is always told.
+    sshd is asked for its settings for a stranger. It does not say to whom a Match block applies, so
+    a block that sets another value is always reported.
     """
     lines = list(sshd_lines(SSHD_CONFIG))
     asked = {words[0]: alike(words[1]) for _, _, words in sshd_lines(file)}
@@ -161,12 +161,12 @@ def of_sshd(file: str) -> Iterator[Row]:
 
 
 def alike(value: str) -> str:
-    """Return a value of sshd's in small letters, and one of its two words for the same."""
+    """Return a value of sshd in small letters, with one word for two that mean the same."""
     return value.lower().replace("prohibit-password", "without-password")
 
 
 def sshd_lines(file: str, whom: str = "") -> Iterator[tuple[str, str, list[str]]]:
-    """Yield each line that sshd reads: where it stands, for whom it holds, and its words."""
+    """Yield each line that sshd reads: its place, the clients that it applies to, its words."""
     for number, line in enumerate((read(file) or "").splitlines(), 1):
         word, *values = re.split(r"[\s=]+", line.partition("#")[0].replace('"', "").strip())
         keyword = ALIASES.get(word.lower(), word.lower())

@@ -1,4 +1,4 @@
-"""The kernel's command line word by word, without what names one machine's disk or card."""
+"""The words of the kernel's command line, without the names of one machine's disk or card."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import re
 
 WORDS = re.compile(r'(?:"[^"]*"|\S)+')
-# The order matters where the last of several words counts, so these stand together.
+# Of some parameters the last word counts, so these words keep their order together.
 TOGETHER = {"rw": "ro", "hugepages": "hugepagesz"}
 
 HEX = r"[0-9A-Fa-f]"
@@ -24,7 +24,7 @@ DISK_NAMES = (
     (re.compile(r"^(BOOT_IMAGE|initrd)=\([^)]*\)"), r"\1="),
     (re.compile(r"\bZFS=[^\s,]+"), "ZFS"),
     (re.compile(r"^(resume_offset)=.*"), r"\1"),
-    # A serial console, whichever port it is wired to.
+    # A serial console at any port.
     (re.compile(r"\b(tty[A-Z]+|hvc)\d+"), r"\1"),
     (re.compile(r"^(early\w*=\w+(?:,[a-z]\w*)?),0x[0-9a-f]+"), r"\1"),
     # The machine's own identity and network card.
@@ -38,12 +38,12 @@ FIRST_PROGRAM = {"init", "rdinit"}
 
 
 def kernel_words(line: str, name: str) -> dict[str, str]:
-    """Return the words of a kernel's command line by parameter, those of one in their order.
+    """Return the words of a kernel's command line, sorted by parameter.
 
-    `name` is the machine's own. What names a disk, a volume, a serial port or the machine says only
-    what kind of name it is. A word that follows itself at once counts once. Which the first program
-    is, and what it is told after `--`, are no settings of the kernel and may hold what nobody wants
-    to publish with a run: of these only a digest is kept, which tells whether two are alike.
+    `name` is the machine's own. A name of a disk, a volume, a serial port or the machine is
+    replaced by its kind. A word that follows itself counts once. The first program and its
+    arguments after `--` are not settings of the kernel and may contain secrets, so only a digest of
+    them is kept, which shows whether two are alike. Words of one parameter keep their order.
     """
     kernel, dashes, program = line.partition(" -- ")
     found: dict[str, list[str]] = {}
@@ -60,7 +60,7 @@ def kernel_words(line: str, name: str) -> dict[str, str]:
 
 
 def neutral(word: str, parameter: str, name: str) -> str:
-    """Return one word without the names that no two machines share."""
+    """Return one word without names that are unique to a machine."""
     if parameter in FIRST_PROGRAM:
         return f"{parameter}={_digest(word)}"
     for pattern, instead in DISK_NAMES:

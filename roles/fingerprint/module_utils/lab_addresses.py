@@ -1,4 +1,4 @@
-"""The addresses in a settings file, each counted by what it is to the node that holds it."""
+"""Replaces the addresses in a settings file by their roles for the node that has the file."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from ansible.module_utils import ssh_session
 
 V4 = r"\d{1,3}(?:\.\d{1,3}){3}"
-# Two colons at least; what is no address after all is left as it is.
+# At least two colons; text that turns out to be no address stays unchanged.
 V6 = r"(?:[0-9A-Fa-f]{0,4}:){2,7}(?:" + V4 + r"|[0-9A-Fa-f]{0,4})"
 ADDRESS = rf"(?:(?<![\w.:]){V6}(?:%[\w.-]+)?(?![\w:])|(?<![\w.]){V4}(?!\w|\.\d))"
-# A range or a network is no node; both ends of it stand for themselves.
+# A range or a network is not a node; both ends of it stay as they are.
 PLACE = rf"{ADDRESS}(?:/\d+| ?- ?{ADDRESS})?"
 HOST = rf"(?:\[{PLACE}\]|{PLACE})"
 ELEMENT = rf"""["']?(?:[\w+]+://)?{HOST}(?::\d+)?(?:/[\w-]+)?["']?"""
-# Several of them, as a set of nftables, a JSON list, lines of YAML or words hold them.
+# Several of them, as in a set of nftables, a JSON list, lines of YAML or words.
 RUN = re.compile(rf"{ELEMENT}(?:(?:\s*,\s*|\s*;\s*|\s+)(?:-\s+)?{ELEMENT})*")
 PLACES = re.compile(PLACE)
 ELEMENTS = re.compile(ELEMENT)
@@ -25,7 +25,7 @@ CONTROL = "control"
 
 
 def plain(address: str) -> str | None:
-    """Return an address as it is always spelt, or None for what is none or names more than one."""
+    """Return an address in its canonical form, or None for anything but a single address."""
     try:
         found: str = ssh_session.plain(address)
     except ValueError:
@@ -34,30 +34,30 @@ def plain(address: str) -> str | None:
 
 
 def alone(place: str) -> str | None:
-    """Return the one address that a place is, or None."""
+    """Return the address of a place that is a single address, or None."""
     address, _, length = place.partition("/")
     return plain(address) if length in {"", "32" if "." in address else "128"} else None
 
 
 def _by_address(named: Mapping[str, str]) -> dict[str | None, str]:
-    """Return the names by address as it is always spelt; no name has what is no address."""
+    """Return the names by canonical address, without those of invalid addresses."""
     return {known: name for address, name in named.items() if (known := plain(address))}
 
 
 class Roles:
-    """What each address of the lab is to one node."""
+    """The role of each address of the lab for one node."""
 
     def __init__(self, words: Mapping[str, str], own: Mapping[str, str]) -> None:
-        """Take roles by address, and by each of the node's own what it is called."""
+        """Take the roles by address, and the words for the node's own addresses."""
         roles, self._own = _by_address(words), _by_address(own)
-        # An address of the node's own is called by it where it stands alone, else by its role.
+        # These words stand for the node's own addresses only outside lists.
         self._alone, self._among = roles | self._own, self._own | roles
 
     def neutral(self, text: str) -> str:
-        """Return the text with the word for its role in each address' place.
+        """Return the text with the word for its role in place of each address.
 
-        Where several stand together, as in the list of all nodes, they are sorted by role, and
-        the node's own counts by its role too: such a list is the same on every node of a lab.
+        Addresses in a list, such as the list of all nodes, are sorted by role, and the node's own
+        also counts by its role. So such a list is the same on every node of a lab.
         """
         return RUN.sub(lambda run: self._run(run[0]), text)
 

@@ -1,4 +1,4 @@
-"""The JVMs of the kit's own units that run on a node, and what they were started with."""
+"""The running JVMs of the kit's own units on a node, and their options."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VARIABLES_OF_JVMS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 
 @dataclass(frozen=True)
 class Jvm:
-    """A running JVM: its flags in order, its executable, and the kit's directories it runs from."""
+    """A running JVM: its flags in order, its executable, and its directories among the kit's."""
 
     flags: list[str]
     executable: str
@@ -50,7 +50,7 @@ def running() -> dict[str, Jvm]:
 def flags_of(process: Path, command: list[str]) -> list[str]:
     """Return the flags that a JVM takes from its command line and from its environment.
 
-    The kit's JVMs write no performance data (`-XX:+PerfDisableSharedMem`), which would tell them.
+    The kit's JVMs write no performance data (`-XX:+PerfDisableSharedMem`), which would show them.
     """
     if Path(command[0]).name != "java":
         return []
@@ -73,14 +73,14 @@ def command_flags(arguments: Iterable[str]) -> list[str]:
 
 
 def unit_flags(unit: str) -> list[str]:
-    """Return the flags that the kit's own file of a unit names, whatever drop-ins change."""
+    """Return the flags in the kit's own file of a unit, without drop-ins."""
     text = re.sub(r"\\\n(?:[#;].*\n)*", " ", read(f"{UNITS}/{unit}.service") or "")
     command = re.search(r"^ExecStart=(.*)$", text, re.M)
     return command_flags(shlex.split(command[1])[1:]) if command else []
 
 
 def directories_of(command: list[str]) -> list[str]:
-    """Return the kit's directories that a JVM runs from; Tomcat's applications are among them."""
+    """Return the kit's directories that a JVM uses, including Tomcat's applications."""
     text = " ".join(command[1:])
     if base := re.search(r"-Dcatalina\.base=(\S+)", text):
         text += read(f"{base[1]}/conf/server.xml") or ""
@@ -88,19 +88,19 @@ def directories_of(command: list[str]) -> list[str]:
 
 
 def java(home: str = "") -> str:
-    """Return the program that units start, of the default JDK unless told which, without links."""
+    """Return the program `java` of a JDK, by default the units' default JDK, without links."""
     return os.path.realpath(f"{home}/bin/java" if home else JAVA)
 
 
 def release(home: str = "") -> str:
-    """Return the version of the default JDK or of another one; nothing where there is none."""
+    """Return the version of the default JDK or of another one; nothing if there is none."""
     told = read(f"{Path(java(home)).parents[1]}/release") or ""
     version = re.search(r'^JAVA_VERSION="(.*)"', told, re.M)
     return version[1] if version else ""
 
 
 def placement(process: Path) -> str:
-    """Return where a process may run and have its memory, and by which policy."""
+    """Return the CPUs and NUMA nodes that a process may use, and its memory policy."""
     status = dict(re.findall(r"^(\w+):\s*(.*)$", read(f"{process}/status") or "", re.M))
     cpus, nodes = status.get("Cpus_allowed_list"), status.get("Mems_allowed_list")
     try:
@@ -112,7 +112,7 @@ def placement(process: Path) -> str:
 
 
 def texts_of(file: Path) -> list[str]:
-    """Return the texts of a file in /proc that NUL ends; an empty one if the process is gone."""
+    """Return the NUL-terminated texts of a file in /proc; none if the process is gone."""
     try:
         return file.read_bytes().decode(errors="replace").split("\0")
     except OSError:

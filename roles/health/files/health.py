@@ -1,10 +1,10 @@
-"""Says how this node and the kit's services on it are: one JSON object for every request.
+"""Reports the health of this node and of the kit's services: a JSON object for every request.
 
 Started by systemd with the listening socket as its file descriptor 3. It reads a few small files
 and probes each service once a request, and starts no process. For some time after a request it
-samples what the services use. Asked to, it judges whether a service hangs, and names one that does
-to the unit that may restart it. Whoever knows the password may have services restarted that are
-well.
+samples the resources of the services. On request it decides whether a service hangs, and reports
+one that does to the unit that may restart it. A client with the password may have services
+restarted that are well.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ REQUEST_BYTES = 1 << 16
 PROBE_TIMEOUT_S = 1.0
 PROBES = 5
 PROBE_PAUSE_S = 2.0
-IDLE_SHARE = 0.02  # of one processor; what works, however slowly, uses more
+IDLE_SHARE = 0.02  # of one processor; a service that works at all uses more
 ANSWER_BYTES = 4096
 BINDINGS = Path("/etc/rackbench/jndi/.bindings")
 QUEUES = Path("/etc/rackbench/queues.json")
@@ -75,7 +75,7 @@ def services(address: str, probes: dict[str, Any]) -> dict[str, Any]:
 def service(
     unit: str, address: str, probe: dict[str, Any] | None, *, stopped: bool
 ) -> dict[str, Any]:
-    """Return whether a service runs and answers, since when, and how it ended last."""
+    """Return whether a service runs and answers, its start time, and how it ended last."""
     link = INVOCATIONS / f"invocation:{unit}.service"
     invocation = since = None
     with suppress(OSError):  # systemd removes the link when the unit ends
@@ -96,7 +96,7 @@ def service(
 
 
 def _answers(address: str, probe: dict[str, Any]) -> bool:
-    """Return whether the probe's text is in what the service says."""
+    """Return whether the service's answer contains the probe's text."""
     said = b""
     expected = probe["expect"].encode()
     try:
@@ -113,11 +113,12 @@ def _answers(address: str, probe: dict[str, Any]) -> bool:
 
 
 def judge(unit: str, address: str, probe: dict[str, Any] | None) -> str:
-    """Watch a service for a while; why it does not hang, or "" when it does.
+    """Watch a service for a while; return why it does not hang, or "" if it does.
 
-    It hangs when at every look it is silent and none of its threads runs, waits for a processor or
-    for a disk, and it hardly used a processor. One that cannot be probed must be stopped as well:
-    without its ready file it waits for the broker. Who sees none of its processes cannot tell.
+    It hangs if at every check it is silent, none of its threads runs or waits for a processor or a
+    disk, and it hardly used a processor. A service that cannot be probed must also be stopped by a
+    signal, because without its ready file it may wait for the broker. If its processes are not
+    visible, nobody can tell.
     """
     began, ticks, first = time.monotonic(), _ticks(unit), None
     for _ in range(PROBES):
@@ -173,7 +174,7 @@ def _processes(unit: str) -> list[Path]:
 
 
 def _fields(stat: Path) -> list[str]:
-    """Return what /proc says of a process, from its state on."""
+    """Return the fields of a process in /proc, from its state on."""
     return _text(stat).rpartition(")")[2].split()
 
 
@@ -182,9 +183,9 @@ def _units(stat: Path) -> list[str]:
 
 
 def settings(address: str, probes: dict[str, Any]) -> dict[str, Any]:
-    """Return what the running services of the kit were started with and say of themselves.
+    """Return the running services' options, and the settings that they report.
 
-    And what JMS clients on this node are given: the connection factory, as it is deployed.
+    Also the connection factory of this node's JMS clients, as it is deployed.
     """
     found = {}
     for path in sorted(UNITS.glob(f"{PREFIX}*.service")):
@@ -203,7 +204,7 @@ def settings(address: str, probes: dict[str, Any]) -> dict[str, Any]:
 def command_settings(command: list[str]) -> dict[str, Any]:
     """Return the options of a JVM's command line, and a program's numbers after its main class.
 
-    Without what is a place of this node: addresses, ports, paths.
+    Without values that belong to this node: addresses, ports, paths.
     """
     options, arguments, words = [], {}, iter(command[1:])
     for word in words:
@@ -221,9 +222,9 @@ def command_settings(command: list[str]) -> dict[str, Any]:
 
 
 def jdk_of(program: str) -> dict[str, str]:
-    """Return the version of the JDK that a process was started from; nothing of other programs.
+    """Return the version of a process's JDK; nothing for other programs.
 
-    Nobody but root may read /proc/PID/exe of other accounts; fingerprint does.
+    Only root may read /proc/PID/exe of other accounts; the module fingerprint does.
     """
     path = Path(program)
     if path.name != "java" or not path.is_absolute():
@@ -234,7 +235,7 @@ def jdk_of(program: str) -> dict[str, str]:
 
 
 def _told(address: str, probe: dict[str, Any]) -> dict[str, Any]:
-    """Return what a service says of itself over HTTP, lines of name=value; nothing if not asked."""
+    """Return the settings that a service reports over HTTP, lines of name=value, if it has any."""
     if "settings" not in probe:
         return {}
     try:
@@ -252,7 +253,7 @@ def _told(address: str, probe: dict[str, Any]) -> dict[str, Any]:
 
 
 def queue_settings() -> dict[str, Any]:
-    """Return how the broker said that its queues are set: once if they are all alike."""
+    """Return the broker's record of its queues' settings: once if all queues are alike."""
     with suppress(ValueError, KeyError):
         queues = json.loads(_text(QUEUES))["queues"]
         alike = {json.dumps(queue, sort_keys=True) for queue in queues.values()}
@@ -272,7 +273,7 @@ def factory_settings(lines: list[str]) -> dict[str, Any]:
 
 
 def machine(sampler: Sampler) -> dict[str, Any]:
-    """Return what may disturb a trial.
+    """Return the machine's state as far as it may disturb a trial.
 
     Ticks, retransmits and discarded bytes count from boot, None is not readable.
     """
@@ -299,7 +300,7 @@ def machine(sampler: Sampler) -> dict[str, Any]:
 
 
 def _energy() -> int | None:
-    """Return what the processors' packages have used, in microjoules; root alone may read most."""
+    """Return the energy of the processors' packages in microjoules; most need root to be read."""
     packages = [
         int(lines[0])
         for counter in Path("/sys/class/powercap").glob("intel-rapl:?/energy_uj")
@@ -329,7 +330,7 @@ def report(
 ) -> dict[str, Any]:
     """Return the answer to a request that came in on `address`.
 
-    It keeps the sampling alive and tells the state of the machine, unless the trial has no
+    It keeps the sampling alive and reports the state of the machine, unless the trial has no
     observers. `cpu_us` is how long a service has used processors since it was started, as read
     between `now_ns` and the answer.
     """
@@ -353,10 +354,10 @@ def report(
 
 
 def resources(query: str, sampler: Sampler) -> dict[str, Any]:
-    """Return what was used since a moment: `since` in ns of the node's clock, `most` samples each.
+    """Return the use since a moment: `since` in ns of the node's clock, `most` samples each.
 
-    Raises ValueError for what is no number. `took_ns` is how long the answer took: the request came
-    in at `now_ns`, and what is said then left the node so much later.
+    Raises ValueError if one is not a number. The request arrived at `now_ns`, and its answer left
+    the node `took_ns` later.
     """
     began = time.monotonic_ns()
     asked = {name: int(values[0]) for name, values in parse_qs(query).items()}
@@ -369,16 +370,16 @@ def resources(query: str, sampler: Sampler) -> dict[str, Any]:
 
 def ask(verb: str, units: list[str]) -> None:
     """Name units to rackbench-restart.service, which may kill or restart them."""
-    new = ASKED.with_suffix(".new")  # who watches must never see half of it
+    new = ASKED.with_suffix(".new")  # a watcher must never see half of it
     new.write_text(" ".join([verb, *(f"{unit}.service" for unit in units)]) + "\n")
     new.chmod(0o644)
     new.replace(ASKED)
 
 
 def profile(action: str, starts: dict[str, str]) -> dict[str, Any] | None:
-    """Have the profiler started or stopped in units, which rackbench-profile.service does.
+    """Ask rackbench-profile.service to start or stop the profiler in units.
 
-    Returns what it says of each unit, or None when it says nothing in time.
+    Returns its answer for each unit, or None if there is none in time.
     """
     wish = {"id": os.urandom(8).hex(), "action": action, "starts": starts}
     new = PROFILE_ASKED.with_suffix(".new")
@@ -400,7 +401,7 @@ class Handler(BaseHTTPRequestHandler):
     """Answers GET; systemd's journal needs no line for each."""
 
     timeout = 5
-    wbufsize = -1  # headers and body in one packet: the second would wait for an acknowledgement
+    wbufsize = -1  # headers and body in one packet: a second would wait for an acknowledgement
     probes: ClassVar[dict[str, Any]] = {}
     password: ClassVar[bytes] = b""
     sampler: ClassVar[Sampler] = Sampler()
@@ -408,9 +409,9 @@ class Handler(BaseHTTPRequestHandler):
     profiling = threading.Lock()
 
     def do_GET(self) -> None:
-        """Send the report, what was used, the settings, or the stream that measures a link.
+        """Send the report, the samples, the settings, or the stream that measures a link.
 
-        Or take a sample at once, and send when.
+        Or take a sample at once, and send its time.
         """
         if self.path == "/stream":
             self._stream()
@@ -439,8 +440,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Have the services of a signed request restarted, or that of /restart/NAME if it hangs.
 
-        Answers 202 at once; it checks those that hang one at a time. Or have the profiler
-        started or stopped in services, and answer with what it says.
+        Answers 202 at once; it checks services for hanging one at a time. Or have the profiler
+        started or stopped in services, and send its answer.
         """
         if self.path == "/restart":
             if wanted := self._starts("restart"):
@@ -486,8 +487,8 @@ class Handler(BaseHTTPRequestHandler):
     def _starts(self, what: str) -> dict[str, str]:
         """Return the units that a signed request names, each with the id of its present start.
 
-        So the same request does nothing once they are restarted, whoever sends it again. Says
-        why not, and returns none, when it is not to be done.
+        So a repetition of the request does nothing once they are restarted. If the request is
+        refused, sends the reason and returns none.
         """
         length = self.headers.get("Content-Length", "")
         body = self.rfile.read(min(int(length), REQUEST_BYTES)) if length.isdecimal() else b""
@@ -520,7 +521,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def _stream(self) -> None:
-        """Send zeros for a tenth of a second, or until so many are sent."""
+        """Send zeros for a tenth of a second, or up to a number of bytes."""
         self.send_response(200)
         self.send_header("Content-Type", "application/octet-stream")
         self.end_headers()
@@ -536,7 +537,7 @@ class Handler(BaseHTTPRequestHandler):
 def main() -> None:
     """Serve on the socket that systemd hands over."""
     Handler.probes = json.loads(Path(sys.argv[1]).read_text())
-    with suppress(OSError, KeyError):  # without it no request is taken for signed
+    with suppress(OSError, KeyError):  # without the password no request counts as signed
         Handler.password = (
             Path(os.environ["CREDENTIALS_DIRECTORY"], CREDENTIAL).read_bytes().strip()
         )

@@ -1,8 +1,8 @@
-"""Starts or stops the profiler in JVMs of the kit's services, as the health service was asked to.
+"""Starts or stops the profiler in JVMs of the kit's services, for the health service.
 
-Started as root when the wish in ASKED changes. The profiler's library is loaded into the running
-JVM by the JVM's own attach protocol; what it writes lies in the private /tmp of the service.
-Whatever fails is an answer with the reason.
+systemd starts it as root when the request in ASKED changes. It loads the profiler's library into
+the running JVM by the JVM's own attach protocol; the profiler writes to the private /tmp of the
+service. A failure becomes an answer with its reason.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ STACKS = "/tmp/rackbench-profile.collapsed"  # noqa: S108 - in the service's pri
 PAGE = "/tmp/rackbench-profile.html"  # noqa: S108
 RECORDING = "/tmp/rackbench-profile.jfr"  # noqa: S108
 LOG = "/tmp/rackbench-profile.log"  # noqa: S108
-STOPPED_AFTER_S = 7200  # when nobody stops it
-MOST_BYTES = 8 << 20  # of all profiles of a node together, as the runner has a small heap
+STOPPED_AFTER_S = 7200  # if nobody stops it
+MOST_BYTES = 8 << 20  # of all profiles of a node together, because the runner has a small heap
 TOO_LONG = "its profile has more than {} MiB"
 ATTACH_S = 5.0
 COMMAND_S = 20.0
@@ -38,11 +38,11 @@ UNIT = re.compile(r"rackbench-[\w-]+")
 
 
 class RefusedError(Exception):
-    """There is no profile of a unit; the message says why."""
+    """There is no profile of a unit; the message has the reason."""
 
 
 def main() -> None:
-    """Do what ASKED says and leave the answer next to the marks of the JVMs that had a profiler."""
+    """Carry out ASKED and write the answer next to the marks of the JVMs that had a profiler."""
     wish, said = json.loads(ASKED.read_text()), ROOM / "answer"
     if said.exists() and json.loads(said.read_text())["id"] == wish["id"]:
         return  # systemd may start this twice for one change
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def answer(action: str, unit: str, start: str, most: int) -> dict[str, object]:
-    """Start or stop the profiler in the JVM of a unit and return what is known of its profile.
+    """Start or stop the profiler in the JVM of a unit and return the entry of its profile.
 
     A profile may have `most` bytes.
     """
@@ -77,7 +77,7 @@ def begin(unit: str, start: str, pid: int) -> None:
     if not LIBRARY.exists():
         raise RefusedError(f"{LIBRARY}: no such file; run site.yml again")
     (ROOM / f"{unit}.event").unlink(missing_ok=True)
-    mark(ROOM / unit, start)  # before, so that no JVM with the library is without
+    mark(ROOM / unit, start)  # first, so that no JVM with the library lacks its mark
     more = f"interval={INTERVAL_NS},timeout={STOPPED_AFTER_S},file={RECORDING},log={LOG}"
     for event in EVENTS:
         why_not = load(pid, f"start,jfr,event={event},{more}")
@@ -109,7 +109,7 @@ def end(unit: str, pid: int, most: int) -> dict[str, object]:
 
 
 def load(pid: int, options: str) -> str:
-    """Have a JVM load the profiler with these options; return why that failed, or nothing."""
+    """Make a JVM load the profiler with these options; return why that failed, or nothing."""
     said = command(pid, "load", str(LIBRARY), "true", options)
     try:
         words = taken(pid, LOG).decode(errors="replace").strip()
@@ -122,7 +122,7 @@ def load(pid: int, options: str) -> str:
 
 
 def command(pid: int, *words: str) -> str:
-    """Return what a JVM answers to a command of the attach protocol; raises RefusedError."""
+    """Return a JVM's answer to a command of the attach protocol; raises RefusedError."""
     inside = re.findall(r"^NSpid:.*\s(\d+)$", Path(f"/proc/{pid}/status").read_text(), re.M)[0]
     listener = seen_by(pid, f"/tmp/.java_pid{inside}")  # noqa: S108
     if not is_socket(listener):
@@ -138,12 +138,12 @@ def command(pid: int, *words: str) -> str:
 
 
 def ask_to_listen(pid: int, inside: str, listener: Path) -> None:
-    """Have a JVM open its socket: it looks for a file of this name when it is sent SIGQUIT."""
+    """Make a JVM open its socket: on SIGQUIT it looks for a file of this name."""
     if not str(Path(f"/proc/{pid}/exe").readlink()).endswith("/java"):
         raise RefusedError("it is no JVM")
     trigger = seen_by(pid, f"/tmp/.attach_pid{inside}")  # noqa: S108
     trigger.unlink(missing_ok=True)
-    # Its /tmp is the service's own: root follows no link there.
+    # The service owns this /tmp, so root follows no link there.
     os.close(os.open(trigger, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     try:
         os.kill(pid, signal.SIGQUIT)
@@ -157,7 +157,7 @@ def ask_to_listen(pid: int, inside: str, listener: Path) -> None:
 
 
 def taken(pid: int, path: str) -> bytes:
-    """Return what the profiler wrote into the service's /tmp, and remove it there."""
+    """Return a file that the profiler wrote to the service's /tmp, and remove it there."""
     place = seen_by(pid, path)
     try:
         with os.fdopen(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
@@ -172,12 +172,12 @@ def taken(pid: int, path: str) -> bytes:
 
 
 def seen_by(pid: int, path: str) -> Path:
-    """Return where a path of a process lies, which has a /tmp of its own."""
+    """Return the path on this node of a process's path; the process has a /tmp of its own."""
     return Path(f"/proc/{pid}/root{path}")
 
 
 def is_socket(path: Path) -> bool:
-    """Return whether there is a socket, and not a link to one."""
+    """Return whether the path is a socket itself, not a link to one."""
     try:
         return stat.S_ISSOCK(path.lstat().st_mode)
     except FileNotFoundError:
@@ -191,7 +191,7 @@ def mark(path: Path, text: str) -> None:
 
 
 def process(unit: str, start: str) -> int:
-    """Return the process of this start of a unit; raises RefusedError when it is gone."""
+    """Return the process of this start of a unit; raises RefusedError if it is gone."""
     if not UNIT.fullmatch(unit):
         raise RefusedError("it is no unit of the kit")
     if str((INVOCATIONS / f"invocation:{unit}.service").readlink()) != start:

@@ -1,8 +1,8 @@
-"""Samples what this node and each of the kit's services use, once a second while somebody looks.
+"""Samples the resources of this node and of the kit's services, once a second while polled.
 
-A sample holds totals, as the kernel and the JVMs count them; who asks takes the differences. So of
-two neighbours one may be left out, and nothing is lost but resolution. A total that cannot be read
-is None. Nothing is attached to a service, and no process is started.
+A sample has totals, as the kernel and the JVMs count them; the reader takes the differences. So
+every second sample can be dropped, and only resolution is lost. A total that cannot be read is
+None. The sampler attaches nothing to a service and starts no process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 PREFIX = "rackbench-"
 STEP_S = 1.0
 LEASE_S = 90.0
-"""A look keeps the sampling alive for so long; the runner looks every 30 s during a trial."""
+"""A poll keeps the sampling alive for this time; the runner polls every 30 s during a trial."""
 FRESH_S = 0.2
 TIER_ROWS = 300
 TIERS = 7
@@ -37,17 +37,17 @@ MAINTENANCE = frozenset(
         *("apt-daily", "apt-daily-upgrade", "fwupd-refresh", "man-db", "plocate-updatedb"),
     )
 )
-"""Units that work on disks or packages now and then, next to whatever a node is for."""
+"""Units that work on disks or packages now and then, independent of a node's purpose."""
 IDLE = ("", "idle", "frozen")
-"""What `sync_action` of an array says that does nothing; no array says nothing."""
+"""Values of `sync_action` of an idle array; empty without an array."""
 SECTOR_BYTES = 512
 
 
 class Sample(NamedTuple):
     """Totals of a service, or of the node, at `t_ns` of the node's monotonic clock.
 
-    `start` names the start of the service that they count from. `rss_bytes` is no total: it is what
-    the processes hold at that moment, and what two of them share counts twice. `gc_us` are the
+    `start` names the start of the service from which they count. `rss_bytes` is not a total but the
+    processes' memory at that moment; memory that two of them share counts twice. `gc_us` are the
     pauses of the JVM's collector in microseconds.
     """
 
@@ -64,14 +64,14 @@ class Sample(NamedTuple):
 
 
 class Series:
-    """Samples of one service: the older, the fewer, and never more than TIERS x TIER_ROWS."""
+    """Samples of one service: fewer of older ones, and at most TIERS x TIER_ROWS."""
 
     def __init__(self) -> None:
         """Begin an empty series."""
         self.tiers: tuple[deque[Sample], ...] = tuple(deque() for _ in range(TIERS))
 
     def add(self, sample: Sample) -> None:
-        """Take a sample in; of the two oldest of a full tier one goes on to the next tier."""
+        """Add a sample; of the two oldest of a full tier, one moves to the next tier."""
         for tier in self.tiers:
             tier.append(sample)
             if len(tier) <= TIER_ROWS:
@@ -80,7 +80,7 @@ class Series:
             sample = tier.popleft()
 
     def since(self, t_ns: int, most: int) -> list[Sample]:
-        """Return the samples from `t_ns` on, at most about so many, the first and last always."""
+        """Return samples from `t_ns` on, about this many at most, with the first and last."""
         found = [one for tier in reversed(self.tiers) for one in tier if one.t_ns >= t_ns]
         while len(found) > max(most, 2):
             found = [*found[:-1:2], found[-1]]
@@ -89,7 +89,7 @@ class Series:
 
 @dataclass
 class Collections:
-    """The pauses that a JVM writes into its log, read on from where the last look ended."""
+    """The pauses that a JVM writes into its log, read on from the end of the last reading."""
 
     file: Path
     inode: int = 0
@@ -97,7 +97,7 @@ class Collections:
     micros: int = 0
 
     def total(self) -> int | None:
-        """Return the microseconds since the log was first seen, None when some may be lost."""
+        """Return the microseconds since the log was first read, None if some may be lost."""
         try:
             now = self.file.stat()
         except OSError:
@@ -108,14 +108,14 @@ class Collections:
         if not is_known and not is_first:
             is_whole = self._read_rotated()
         if not is_known:
-            # What it tells from before the first look is not of any sample's time.
+            # Pauses before the first reading do not belong to the time of any sample.
             self.inode, self.offset = now.st_ino, now.st_size if is_first else 0
         if now.st_size > self.offset:
             self._read(self.file)
         return self.micros if is_whole else None
 
     def _read_rotated(self) -> bool:
-        """Read the rest of the log that the JVM has renamed; whether it is still there."""
+        """Read the rest of the log that the JVM has renamed; return whether it still exists."""
         rotated = self.file.with_name("gc.log.0")
         try:
             if rotated.stat().st_ino != self.inode:
@@ -136,7 +136,7 @@ class Collections:
 
 @dataclass
 class Sampler:
-    """Samples while its lease lasts; `root` is "" but in tests."""
+    """Samples while its lease lasts; `root` is "" except in tests."""
 
     root: str = ""
     series: dict[str, Series] = field(default_factory=dict)
@@ -151,7 +151,7 @@ class Sampler:
         self.node_group, self.units = self._groups()
 
     def run(self) -> None:
-        """Sample for ever, whenever somebody has looked in the last LEASE_S seconds."""
+        """Sample for ever, while the last poll is at most LEASE_S seconds ago."""
         while True:
             with self.guard:
                 while time.monotonic() >= self.until:
@@ -161,14 +161,14 @@ class Sampler:
             time.sleep(max(0.0, began + STEP_S - time.monotonic()))
 
     def look(self) -> None:
-        """Keep the sampling alive, and have a sample of this moment."""
+        """Keep the sampling alive, and ensure a sample of this moment."""
         with self.guard:
             self.until = time.monotonic() + LEASE_S
             self.guard.notify()
         self.sample(FRESH_S)
 
     def sample(self, fresh_s: float = STEP_S / 2) -> None:
-        """Take a sample of everything, unless there is one that is not older than `fresh_s`."""
+        """Take a sample of everything, unless there is one no older than `fresh_s`."""
         with self.guard:
             now = time.monotonic_ns()
             if self.sampled_ns is not None and now - self.sampled_ns <= fresh_s * 1e9:
@@ -234,7 +234,7 @@ class Sampler:
         return f"{self.units}/{unit}.service"
 
     def running(self) -> list[str]:
-        """Return the kit's units that have a control group, which is so while they run."""
+        """Return the kit's units that have a control group, as they do while they run."""
         return sorted(
             name.removesuffix(".service")
             for name in _names(self.root + self.units)
@@ -249,9 +249,9 @@ class Sampler:
             return None
 
     def _groups(self) -> tuple[str, str]:
-        """Return the control group (v2) of the whole node, and that above the kit's units.
+        """Return the control group (v2) of the whole node, and the one above the kit's units.
 
-        Without control groups they are directories that do not exist.
+        Without control groups both are directories that do not exist.
         """
         mounts = (line.split() for line in self._text("/proc/self/mountinfo").splitlines())
         point = next((words[4] for words in mounts if "cgroup2" in words[6:]), "/no-control-groups")
@@ -259,7 +259,7 @@ class Sampler:
         return point, point + (own[1] if own else "/none")
 
     def cpu_us(self, unit: str) -> int | None:
-        """Return how long a unit has used processors since it was started, in microseconds."""
+        """Return the processor time of a unit since its start, in microseconds."""
         return self._group_cpu(self._group(unit))
 
     def _group_cpu(self, group: str) -> int | None:
@@ -267,7 +267,7 @@ class Sampler:
         return int(found[1]) if found else None
 
     def _machine_cpu(self) -> int | None:
-        """Return the processors' time that was not idle, waiting for a disk or stolen."""
+        """Return the time in which processors were not idle, waiting for a disk or stolen."""
         words = self._text("/proc/stat").partition("\n")[0].split()[1:]
         if len(words) < 7:
             return None
@@ -275,14 +275,14 @@ class Sampler:
         return (user + nice + system + irq + softirq) * 1_000_000 // TICKS_PER_S
 
     def _mapped(self, group: str) -> int | None:
-        """Return what the processes of the node hold, where the memory controller counts it."""
+        """Return the memory of the node's processes, if the memory controller counts it."""
         found = dict(
             re.findall(r"^(anon|file_mapped) (\d+)$", self._text(f"{group}/memory.stat"), re.M)
         )
         return sum(map(int, found.values())) if len(found) == 2 else None
 
     def _resident(self, processes: list[str]) -> int | None:
-        """Return the sum of what the processes hold, as `ps` shows it; None without a process."""
+        """Return the sum of the processes' memory, as `ps` shows it; None without a process."""
         pages = [
             int(words[1])
             for process in processes
@@ -292,7 +292,7 @@ class Sampler:
         return sum(pages) * PAGE_BYTES if pages else None
 
     def _disk(self, group: str) -> tuple[int | None, int | None]:
-        """Return the bytes read and written, where the io controller counts them."""
+        """Return the bytes read and written, if the io controller counts them."""
         text = self._text(f"{group}/io.stat")
         if not text:
             return None, None
@@ -309,8 +309,8 @@ class Sampler:
     def _devices(self) -> dict[str, list[str]]:
         """Return the counters of each network device that counts, by its name.
 
-        A bridge or a bond carries the bytes of the devices below it, which would count twice. A
-        virtual node has no hardware, and every device but loopback counts.
+        A bridge or a bond repeats the bytes of the devices below it, so it is excluded. A virtual
+        node has no hardware, so every device but loopback counts.
         """
         rows = [line.partition(":") for line in self._text("/proc/net/dev").splitlines()[2:]]
         found = {name.strip(): row.split() for name, _, row in rows if name.strip() != "lo"}
@@ -320,14 +320,14 @@ class Sampler:
         return hardware or found
 
     def link_mbit(self) -> int | None:
-        """Return the rate of the fastest device that is up; None when the hardware does not say."""
+        """Return the rate of the fastest device that is up; None if it is unknown."""
         names = [name for name in self._devices() if self.hardware[name]]
         texts = [self._text(f"/sys/class/net/{name}/speed").strip() for name in names]
         rates = [int(text) for text in texts if text.isdecimal() and int(text) > 0]
         return max(rates, default=None)
 
     def limits(self) -> dict[str, float]:
-        """Return the cores that each service may use, for those that are held to fewer than all."""
+        """Return the cores that each service may use, for services limited to fewer than all."""
         every = os.cpu_count() or 1
         held = {}
         for unit in self.running():
@@ -337,7 +337,7 @@ class Sampler:
         return {unit: cores for unit, cores in held.items() if cores < every}
 
     def _quotas(self, group: str) -> Iterator[float]:
-        """Yield the cores that a group and those around it, up to the whole node, may use."""
+        """Yield the limits, in cores, of a group and of its parents up to the whole node."""
         around = [group, *map(str, Path(group).parents)]
         for one in around[: around.index(self.node_group) + 1]:
             quota, _, period = self._text(f"{one}/cpu.max").partition(" ")
@@ -345,7 +345,7 @@ class Sampler:
                 yield int(quota) / int(period)
 
     def _allowed(self, group: str) -> Iterator[int]:
-        """Yield how many processors each process of a group may run on."""
+        """Yield the number of processors on which each process of a group may run."""
         for process in self._text(f"{group}/cgroup.procs").split():
             status = self._text(f"/proc/{process}/status")
             if found := re.search(r"^Cpus_allowed_list:\s+(\S+)$", status, re.MULTILINE):
@@ -360,7 +360,7 @@ class Sampler:
         return min([*limits, *([int(cap)] if cap.isdecimal() else [])], default=None)
 
     def maintenance(self) -> list[str]:
-        """Return what works on disks or packages now: units, and checks of arrays."""
+        """Return the units and checks of arrays that work on disks or packages now."""
         units = MAINTENANCE.intersection(_names(self.root + self.units))
         blocks = sorted(_names(f"{self.root}/sys/block"))
         actions = {name: self._text(f"/sys/block/{name}/md/sync_action").strip() for name in blocks}
@@ -368,7 +368,7 @@ class Sampler:
         return [*sorted(units), *at_work]
 
     def discarded_bytes(self) -> int | None:
-        """Return what was discarded on the disks since boot, as a trim does; None without disks."""
+        """Return the bytes discarded on the disks since boot, as by a trim; None without disks."""
         disks = [
             self._text(f"/sys/block/{name}/stat").split()
             for name in _names(f"{self.root}/sys/block")
@@ -380,8 +380,8 @@ class Sampler:
     def boot(self) -> str | None:
         """Return an id of this boot of the kernel, the same for all nodes that share it.
 
-        A container is given a boot id of its own, by a mount; then the moment of the boot, the
-        memory and the kernel's command line tell which kernel it is.
+        A mount gives a container a boot id of its own. Then the moment of the boot, the memory
+        and the kernel's command line identify the kernel.
         """
         place = "/proc/sys/kernel/random/boot_id"
         text = self._text(place).strip()
@@ -397,13 +397,13 @@ class Sampler:
 
 
 def retransmits(snmp: str) -> int | None:
-    """Return the TCP segments sent again since boot, from what /proc/net/snmp says."""
+    """Return the TCP segments retransmitted since boot, from the text of /proc/net/snmp."""
     rows = [line.split() for line in snmp.splitlines() if line.startswith("Tcp:")]
     return int(dict(zip(*rows, strict=True))["RetransSegs"]) if len(rows) == 2 else None
 
 
 def _names(directory: str) -> list[str]:
-    """Return what is in a directory, or nothing when it cannot be read."""
+    """Return the entries of a directory, or nothing if it cannot be read."""
     try:
         with os.scandir(directory) as entries:
             return [entry.name for entry in entries]
@@ -417,7 +417,7 @@ def _chunks(file: int) -> Iterator[bytes]:
 
 
 def _bytes(path: str | Path, offset: int = 0) -> bytes:
-    """Return a small file's bytes from an offset on; several times as fast as pathlib."""
+    """Return a small file's bytes from an offset on, several times as fast as pathlib."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

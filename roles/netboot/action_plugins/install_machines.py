@@ -1,4 +1,4 @@
-"""Runs the server of the installer, and shows how far each machine is."""
+"""Runs the server of the installer, and shows the progress of each machine."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from collect.sweep.follow import end_with_parent
 
 DOCUMENTATION = r"""
 module: install_machines
-short_description: Runs the server of the installer until each machine is installed or given up
+short_description: Runs the server of the installer until each machine is installed or has failed
 description:
-  - Starts the server, makes the machines boot from the network side by side, shows how far each is,
+  - Starts the server, makes the machines boot from the network in parallel, shows their progress,
     and ends the server.
 options:
   server: {description: Command that serves, type: list, elements: str, required: true}
@@ -49,7 +49,7 @@ LOG_LINES = 12
 LOG_LETTERS = 300
 POWER_S = 60
 POWERED_AT_ONCE = 16
-# In time, and in what it says: a tool that says more is ended when nobody reads on.
+# Bounds the time and the output: a tool with more output ends when nobody reads on.
 BOUNDED = 'timeout --kill-after=1 "$0" "$@" 2>&1 | head --bytes=65536'
 KILLED_LATE = (124, 137)
 
@@ -60,7 +60,7 @@ NEVER_LOADED = (
 
 
 def usual_seconds(directory: Path) -> float | None:
-    """Return how long installs took here before, in the middle; None before the first."""
+    """Return the median time of earlier installs by this host; None before the first."""
     files = (directory / "machines").glob("*/installed.json")
     took = [took for file in files if (took := json.loads(file.read_text()).get("took_s"))]
     return statistics.median(took) if took else None
@@ -85,7 +85,7 @@ def line_of(event: dict[str, Any], begun: dict[str, float], usual_s: float | Non
 
 
 def verdict(ends: dict[str, str], directory: Path) -> list[str]:
-    """Return what became of the machines that are not ready, and where to look."""
+    """Return the states of the machines that are not ready, and the paths of their logs."""
     lines = []
     for name, end in sorted(ends.items()):
         if end == "ready":
@@ -104,9 +104,9 @@ def verdict(ends: dict[str, str], directory: Path) -> list[str]:
 
 
 def start(machine: Mapping[str, Any], within_s: float = POWER_S) -> str:
-    """Let a machine boot from the network; nothing, or why it cannot and what to do.
+    """Boot a machine from the network; return nothing, or the reason why not and the next step.
 
-    Each command may take so many seconds; one command of each step must succeed.
+    Each command may take this many seconds; one command of each step must succeed.
     """
     for step in machine["power"]:
         said = [run(command, within_s) for command in step]
@@ -119,7 +119,7 @@ def start(machine: Mapping[str, Any], within_s: float = POWER_S) -> str:
 
 
 def run(command: Mapping[str, Any], within_s: float) -> str:
-    """Run one of the commands of `power`: nothing when it succeeds, or what it did instead."""
+    """Run one of the commands of `power`; return nothing on success, or what it did instead."""
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", BOUNDED, f"{within_s}", *command["argv"]],
         env={**os.environ, **command["environment"]},
@@ -137,7 +137,7 @@ def run(command: Mapping[str, Any], within_s: float) -> str:
 
 
 def start_all(machines: Sequence[Mapping[str, Any]], tell: Callable[[str, str], None]) -> None:
-    """Start machines side by side; `tell` gets the name of each that cannot be, and why."""
+    """Start machines in parallel; `tell` gets the name of each that fails, and the reason."""
 
     def attempt(machine: Mapping[str, Any]) -> None:
         if why := start(machine):
@@ -187,7 +187,7 @@ def follow(
 
 
 class ActionModule(ActionBase):
-    """Serves, and tells what became of each machine."""
+    """Serves, and reports the end of each machine."""
 
     def run(
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None

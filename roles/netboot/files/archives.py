@@ -15,7 +15,7 @@ from plan import Plan
 FETCH_S = 600
 FETCHES_AT_ONCE = 8
 RESERVE_BYTES = 1 << 30
-# An install takes about a thousand packages and asks for some dozen indices that are nowhere.
+# An install needs about a thousand packages and requests some dozen indices that do not exist.
 FETCHES_OF_ONE = 5000
 MISSES_OF_ONE = 500
 
@@ -29,12 +29,12 @@ _FILE = re.compile(
 class Archives:
     """Debian archives, each file fetched once by apt's own helper.
 
-    Nothing is checked here: installer and apt check all they get against Debian's signatures. What
-    one machine can make this host fetch is bounded, and some of the disk stays free.
+    This class checks nothing: installer and apt check all files against Debian's signatures. It
+    limits how much one machine can make this host fetch, and keeps some of the disk free.
     """
 
     def __init__(self, plan: Plan) -> None:
-        """Begin with what earlier installs left, or with an empty place for it."""
+        """Begin with the files of earlier installs, or with an empty directory."""
         plan.cache.mkdir(parents=True, exist_ok=True)
         self._plan = plan
         self._lock = threading.Lock()
@@ -46,13 +46,13 @@ class Archives:
         self._numbers = itertools.count()
 
     def file(self, path: str, address: str) -> Path | None:
-        """Return the file of an archive for who asks, or None where the archive has none."""
+        """Return the file of an archive for a machine, or None if the archive has no such file."""
         place = _FILE.fullmatch(path)
         if place is None or place.group(1) not in self._plan.archives or "/../" in path:
             return None
         archive, inner = place.groups()
         kept = self._plan.cache / archive / inner
-        # What lies there changes never; indices are asked for once in each run.
+        # Files there never change; indices are fetched once in each run.
         lasting = inner.startswith("pool/") or "/by-hash/" in inner
         if not (lasting and kept.is_file()) and self._may_fetch(kept, address):
             with self._locks[kept]:
@@ -71,7 +71,7 @@ class Archives:
             ):
                 return False
             self._fetches[address] += 1
-            self._locks[kept]  # made while the others are held off
+            self._locks[kept]  # made under the lock of all
             return True
 
     def _fetch(self, archive: str, inner: str, kept: Path, address: str) -> None:
@@ -83,7 +83,7 @@ class Archives:
             self._misses[address] += not found
 
     def _load(self, uri: str, target: Path) -> bool:
-        """Fetch one file; a place without it leaves nothing here."""
+        """Fetch one file; if the archive lacks it, leave no file."""
         partial = self._plan.cache / f".partial-{next(self._numbers)}"
         partial.unlink(missing_ok=True)
         try:

@@ -2,9 +2,9 @@
 
     boot_by_redfish.py URL UEFI|Legacy
 
-Standard input is curl's configuration with the controller's account. The system is read first: some
-controllers take no change without its ETag as If-Match, and some none without the boot mode, which
-those show. Ends with an error and its reason where the controller does not obey.
+Standard input is curl's configuration with the controller's account. The program reads the system
+first: some controllers accept no change without its ETag as If-Match, and some none without the
+boot mode, which those report. It ends with an error and its reason if the controller does not obey.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ ITS_TAG = ("--write-out", "\n%header{etag}")
 
 
 class ControllerError(Exception):
-    """The controller does not obey; the text says how."""
+    """The controller does not obey; the text has the reason."""
 
 
 class Controller:
-    """A management controller, asked by one account."""
+    """A management controller, used by one account."""
 
     def __init__(self, config: str) -> None:
-        """Take the account, and how the controller is trusted, as curl's configuration."""
+        """Take curl's configuration with the account and the trust in the controller."""
         self._config = config.encode()
 
     def ask(
@@ -66,7 +66,7 @@ class Controller:
 
 
 def boot_of(system: dict[str, Any], mode: str) -> dict[str, str]:
-    """Return what the system's Boot is to be; with the mode where the controller shows one."""
+    """Return the new Boot of the system, with the mode if the controller reports one."""
     shown = system.get("Boot") or {}
     modes = shown.get(f"{MODE}@Redfish.AllowableValues") or [mode]
     if mode not in modes:
@@ -79,7 +79,8 @@ def boot_of(system: dict[str, Any], mode: str) -> dict[str, str]:
 def boot(controller: Controller, url: str, mode: str) -> None:
     """Set the next boot, and start the machine.
 
-    What is off cannot be reset and what is on cannot be switched on, so one of the two must work.
+    A machine that is off cannot be reset, and one that is on cannot be switched on, so one of the
+    two must succeed.
     """
     system, tag = controller.ask("GET", url)
     wanted = {"Boot": boot_of(system, mode)}

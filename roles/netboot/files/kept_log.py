@@ -1,4 +1,4 @@
-"""A log of what other machines say, of bounded size."""
+"""A log of other machines' messages, of bounded size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class KeptLog:
     """Keeps the newest lines in a file, and as many before them in another, `….1`."""
 
     def __init__(self, path: Path) -> None:
-        """Go on with what the file holds."""
+        """Continue with the lines of the file."""
         self.path = path
         self._lock = threading.Lock()
 
@@ -26,7 +26,7 @@ class KeptLog:
             self._before.unlink(missing_ok=True)
 
     def add(self, text: str) -> None:
-        """Add one line, without what would steer a terminal."""
+        """Add one line, without control characters for a terminal."""
         with self._lock:
             if self.path.exists() and self.path.stat().st_size >= FILE_BYTES:
                 self.path.replace(self._before)

@@ -1,4 +1,4 @@
-"""What is served, and to whom."""
+"""The plan of an install: the machines, and the files to serve."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 @dataclass
 class Machine:
-    """One machine of the plan and how far it is; times are monotonic seconds.
+    """One machine of the plan and its progress; times are monotonic seconds.
 
-    `offered` says that it was given its boot script, in this run or in one before, and `took` which
-    of its files, texts by their names, it has asked for since.
+    `offered` is true once it was given its boot script, in this run or an earlier one. `took` names
+    those of its files (texts by their names) that it has requested since.
     """
 
     name: str
@@ -36,12 +36,12 @@ class Machine:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is served: to whom, on which interface, from where.
+    """The machines to serve, the interface, and the sources.
 
-    `machines` by MAC address; `archives` are URIs of Debian archives by the name they are served
-    under, each a list that is asked in order. A machine may take `wait_s` until it loads the
-    installer, and say nothing for `silence_s`. With `proxy` another server gives the addresses that
-    firmware boots with.
+    `machines` by MAC address; `archives` are URIs of Debian archives by the name under which they
+    are served, each a list to try in order. A machine may take `wait_s` until it loads the
+    installer, and be silent for `silence_s`. With `proxy` another server assigns the addresses for
+    the firmware's boot.
     """
 
     interface: str
@@ -60,7 +60,7 @@ class Plan:
 
 
 def read_plan(path: Path) -> Plan:
-    """Read a plan file; raises KeyError, TypeError or ValueError where it is none."""
+    """Read a plan file; raises KeyError, TypeError or ValueError if it is not a plan."""
     given = json.loads(path.read_text())
     machines = {}
     for mac, described in given.pop("machines").items():
@@ -74,5 +74,5 @@ def read_plan(path: Path) -> Plan:
 
 
 def offer_of(directory: Path) -> Path:
-    """Return the file that remembers that a machine was given its boot script."""
+    """Return the file that records that a machine was given its boot script."""
     return directory / "offered"

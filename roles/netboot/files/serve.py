@@ -1,15 +1,15 @@
-"""Serves the Debian installer to the machines of a plan, and tells what becomes of them.
+"""Serves the Debian installer to the machines of a plan, and reports their progress.
 
     serve.py PLAN      ends when its standard input does, or when every machine has come to an end
 
 The plan is a JSON file, see plan.py. Standard output gets one JSON object a line: `at` (epoch
-seconds), `name`, and either `state` and `detail` or a `note`; or `serving`, once everything listens
+seconds), `name`, and either `state` and `detail` or a `note`; or `serving`, once all servers listen
 and machines may be switched on. States are waiting, asked, loading,
 installing, rebooting, and the ends ready, refused, failed, silent, absent, unstarted. Standard
 input takes an object a line: the `name` of a machine that could not be switched on, and `why`.
 
-A machine is offered the installer, at its own address, until it has reported success; from then on,
-and for every other machine from the beginning, the answer is to boot from its own disk.
+A machine is offered the installer, at its own address, until it has reported success. After that it
+is told to boot from its own disk, as is every other machine from the beginning.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ TALKS_OF_ONE = 16
 TALKS = 1024
 LOOK_S = 2
 BIND_TO_DEVICE = 25
-# The answer depends on who asks. With colons iPXE would take the address for the scheme of a URI.
+# The answer depends on the machine. iPXE would read an address with colons as a URI scheme.
 BOOT = "#!ipxe\nchain /boot/${netX/mac:hexhyp} || exit 1\n"
 
 _SERVES = re.compile(r"dnsmasq(?:\[\d+\])?: started, version")
@@ -123,13 +123,13 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class OnInterface(socketserver.BaseServer):
-    """A server that hears one interface alone."""
+    """A server that listens on one interface only."""
 
     interface: str
     socket: socket.socket
 
     def server_bind(self) -> None:
-        """Refuse what comes in by other interfaces, even for this address."""
+        """Refuse packets from other interfaces, even for this address."""
         self.socket.setsockopt(socket.SOL_SOCKET, BIND_TO_DEVICE, self.interface.encode())
         super().server_bind()  # type: ignore[misc]
 
@@ -147,7 +147,7 @@ class Web(OnInterface, ThreadingHTTPServer):
         super().__init__((plan.address, plan.port), Handler)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Talk to one address, and to all together, over so many connections at once."""
+        """Limit the number of connections at once, for one address and for all together."""
         address = client_address[0]
         with self._lock:
             may = self._talks[address] < TALKS_OF_ONE and self._talks.total() < TALKS
@@ -155,7 +155,7 @@ class Web(OnInterface, ThreadingHTTPServer):
         return may
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Talk, and forget who has gone."""
+        """Serve a connection, and release its place at the end."""
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -164,7 +164,7 @@ class Web(OnInterface, ThreadingHTTPServer):
                 self._talks += Counter()
 
     def handle_error(self, *_: Any) -> None:
-        """A machine that is reset in the middle of a file is no news."""
+        """Report nothing: a machine may be reset while it loads a file."""
 
 
 class Logs(OnInterface, socketserver.UDPServer):
@@ -183,7 +183,7 @@ class Logs(OnInterface, socketserver.UDPServer):
 
 
 def watch_dhcp(process: subprocess.Popen[str], machines: Machines, log: KeptLog) -> None:
-    """Follow dnsmasq's log, and say when it serves; its end is ours."""
+    """Follow dnsmasq's log, and report when it serves; end when it ends."""
     assert process.stdout is not None  # noqa: S101
     log.begin()
     for line in process.stdout:
@@ -196,7 +196,7 @@ def watch_dhcp(process: subprocess.Popen[str], machines: Machines, log: KeptLog)
 
 
 def follow_input(machines: Machines) -> None:
-    """Take who could not be switched on; the end of it is ours: whoever started this has gone."""
+    """Read which machines could not be switched on; end with the input, as the caller is gone."""
     for line in sys.stdin:
         told = json.loads(line)
         machines.unstarted(told["name"], told["why"])
@@ -204,7 +204,7 @@ def follow_input(machines: Machines) -> None:
 
 
 def end(code: int, why: str = "") -> None:
-    """End now, whatever other threads do; dnsmasq ends with its own standard input."""
+    """End now, without waiting for other threads; dnsmasq ends with its own standard input."""
     if why:
         sys.stderr.write(why + "\n")
         sys.stderr.flush()

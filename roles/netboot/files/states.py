@@ -1,4 +1,4 @@
-"""The machines that are installed, and how far each is."""
+"""The machines to install, and their progress."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ENDS = OPEN_ENDS | {"ready", "refused", "failed", "silent"}
 DONE = (ENDS - OPEN_ENDS) | {"rebooting"}
 BEFORE = OPEN_ENDS | {"waiting", "asked", "loading", "installing"}
 MACHINE_FILES = frozenset({"preseed.cfg", "begin", "choose_disk", "finish"})
-# What an installer reports, and the file that it must have asked for before.
+# An installer's reports, each with the file that it must have requested before.
 REPORTS = {"installed": "finish", "refused": "choose_disk", "failed": ""}
 STEPS = {
     "choose-mirror": "package source",
@@ -45,10 +45,10 @@ SCANS_END_S = 60
 NEIGHBOURS = Path("/proc/net/arp")
 
 SAY = "#!ipxe\necho rackbench: {reason}, so this machine boots from its own disk\n"
-# Firmware that is given an error goes on with its next boot device, by UEFI's specification and by
-# custom; one that is told of success may stop in its menu.
+# After an error, firmware goes on with its next boot device, by UEFI's specification and by custom.
+# After a success it may stop in its menu.
 LOCAL = SAY + "exit 1\n"
-# For a machine that asks again: its firmware came back here instead of going on.
+# For a machine that asks again, because its firmware did not go on to the next device.
 LOCAL_AGAIN = SAY + (
     "iseq ${{platform}} pcbios && goto bios || goto efi\n"
     ":bios\n"
@@ -65,7 +65,7 @@ _KEY = re.compile(r"ssh-ed25519 [A-Za-z0-9+/]{68}(?=\s|$)")
 
 
 class Machines:
-    """The machines and what is known of each; every change is told at once."""
+    """The machines and their states; every change is reported at once."""
 
     def __init__(self, plan: Plan, out: Callable[[str], None]) -> None:
         """Begin with all waiting."""
@@ -82,21 +82,21 @@ class Machines:
         }
 
     def asked(self, mac: str) -> None:
-        """A machine sent a DHCP request."""
+        """Note that a machine sent a DHCP request."""
         machine = self._plan.machines.get(mac)
         if machine:
             self._to(machine, "asked", come_from=("waiting", "unstarted"))
 
     def unstarted(self, name: str, why: str) -> None:
-        """A machine could not be switched on from here; it may have come up all the same."""
+        """Note that a machine could not be switched on from here; it may be up all the same."""
         machine = self._by_name.get(name)
         if machine:
             self._to(machine, "unstarted", why, come_from=("waiting",))
 
     def boot_script(self, mac: str, address: str) -> str | None:
-        """Return what iPXE shall do on the machine with this card, at this address.
+        """Return the iPXE script for the machine with this card, at this address.
 
-        None for no card.
+        None for an unknown card.
         """
         if not _MAC.fullmatch(mac):
             return None
@@ -122,7 +122,7 @@ class Machines:
         return machine.files["boot.ipxe"]
 
     def file(self, token: str, name: str, address: str) -> str | None:
-        """Return a file of the machine that holds this token, for that machine alone."""
+        """Return a file of the machine with this token, for that machine only."""
         with self._lock:
             machine = self._installing(token, address)
             if machine is None or name not in MACHINE_FILES:
@@ -133,11 +133,11 @@ class Machines:
             return machine.files[name]
 
     def holds(self, token: str, address: str) -> bool:
-        """Return whether a token is that of the machine at this address, which installs."""
+        """Return whether the token belongs to the machine at this address, which is installing."""
         return self._installing(token, address) is not None
 
     def report(self, token: str, what: str, text: str, address: str) -> bool:
-        """Take what an installer reports: installed (its host key), refused or failed (why)."""
+        """Accept an installer's report: installed (its host key), refused or failed (why)."""
         with self._lock:
             machine = self._installing(token, address)
             before = REPORTS.get(what)
@@ -159,7 +159,7 @@ class Machines:
             return True
 
     def logged(self, address: str, line: bytes) -> None:
-        """Keep a line of an installer's log, and see from it which step runs.
+        """Keep a line of an installer's log, and read the current step from it.
 
         Anyone can send such a line in the name of another, so it ends nothing.
         """
@@ -179,7 +179,7 @@ class Machines:
         return bool(machine and machine.offered and machine.state not in DONE)
 
     def look(self) -> bool:
-        """See who is back, who is late; whether any machine has not come to an end."""
+        """Find the machines that are back or late; return whether any machine is unfinished."""
         machines = self._plan.machines.values()
         shown = shown_keys(machine for machine in machines if machine.state == "rebooting")
         now = time.monotonic()
@@ -192,11 +192,11 @@ class Machines:
                 self._to(machine, "ready")
             elif silent_s > self._plan.silence_s and machine.state not in ENDS:
                 self._to(machine, "silent", f"nothing was heard of it for {silent_s:.0f} s")
-        with self._lock:  # so an end that counts here has been told
+        with self._lock:  # so an end that counts here has been reported
             return any(machine.state not in ENDS for machine in machines)
 
     def _installing(self, token: str, address: str) -> Machine | None:
-        """Return the machine that holds a token, where it asks from its own address and may."""
+        """Return the machine with a token, if it asks from its own address and may do so."""
         machine = self._by_token.get(token)
         if machine is None or not machine.offered or machine.state in DONE:
             return None
@@ -213,7 +213,7 @@ class Machines:
         return address == machine.address and card in ("", machine.mac)
 
     def _local(self, mac: str, reason: str) -> str:
-        """Return the script that boots from the disk, by another way each time that it is asked."""
+        """Return the script that boots from the disk, in a different way at each request."""
         with self._lock:
             if len(self._sent_away) >= REMEMBERED:
                 self._sent_away.clear()
@@ -222,7 +222,7 @@ class Machines:
         return script.format(reason=reason)
 
     def _stranger(self, machine: Machine, address: str) -> None:
-        """Tell of one who asks in a machine's name, the first few times."""
+        """Report requests in a machine's name from elsewhere, the first few times."""
         with self._lock:
             if address in machine.strangers or len(machine.strangers) >= STRANGERS:
                 return
@@ -252,14 +252,14 @@ class Machines:
 
 
 def step_of(item: str) -> str:
-    """Return a step of Debian's installer in words, where it has some."""
+    """Return a step of Debian's installer in words, if there are any for it."""
     return STEPS.get(item, item)
 
 
 def neighbour(address: str, table: Path = NEIGHBOURS) -> str:
     """Return the card that answers for an address on the cable.
 
-    Empty where the kernel knows none.
+    Empty if the kernel knows none.
     """
     for row in table.read_text().splitlines()[1:]:
         fields = row.split()
@@ -269,7 +269,7 @@ def neighbour(address: str, table: Path = NEIGHBOURS) -> str:
 
 
 def shown_keys(machines: Iterable[Machine]) -> dict[str, set[str]]:
-    """Return the host keys that machines' SSH servers show, by address; all are asked at once."""
+    """Return the host keys of the machines' SSH servers, by address; it asks all in parallel."""
     ports: dict[int, list[str]] = defaultdict(list)
     for machine in machines:
         ports[machine.port].append(machine.address)

@@ -1,4 +1,4 @@
-"""Checks what the inventory says of machines that are to be installed over the network."""
+"""Checks the inventory's description of machines to install over the network."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _KEY = re.compile(r"(ssh|ecdsa|sk)-\S+ [A-Za-z0-9+/=]+( [^'\n]*)?")
 
 
 def inventory_machines(nodes: Sequence[str], hostvars: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the nodes whose `netboot_mac` is known, as the role takes them.
+    """Return the nodes with a `netboot_mac`, in the form that the role needs.
 
     Each file with a public key is read once. Raises AnsibleFilterError, which names machine, reason
     and next step, for values of a wrong type.
@@ -98,7 +98,7 @@ def _yes(value: Any) -> bool | None:
 
 
 def _first_line(file: Path) -> str:
-    """Return what a file of one line holds; nothing without it."""
+    """Return the content of a file of one line; nothing if it is missing."""
     try:
         return file.read_text().strip()
     except (OSError, ValueError):
@@ -108,7 +108,7 @@ def _first_line(file: Path) -> str:
 def network_problems(
     network: str, addresses: Sequence[Any], gateway: Any, nameservers: Sequence[Any]
 ) -> list[str]:
-    """Return what is wrong with netboot_range, netboot_gateway and netboot_nameservers."""
+    """Return the faults of netboot_range, netboot_gateway and netboot_nameservers."""
     inside = ipaddress.ip_network(network)
     problems = []
     first_and_last = [found for address in addresses if (found := _address(address))]
@@ -145,13 +145,13 @@ def _address(text: Any) -> ipaddress.IPv4Address | None:
 def machine_problems(
     machines: Sequence[Machine], network: str, own: str, again: Sequence[str] = ()
 ) -> list[str]:
-    """Return what is wrong with machines.
+    """Return the faults of machines.
 
     Each line names the machine, the reason and the next step.
 
     `network` is the interface's network (`192.168.1.0/24`), `own` the control host's address there,
-    `again` the names that are to be installed once more. Machines that are not to be installed may
-    be described in part.
+    `again` the names of machines to install again. The description of machines that are not
+    installed may be incomplete.
     """
     if not any(machine["install"] for machine in machines):
         return [
@@ -238,9 +238,9 @@ def _of_disk(disk: Any) -> Iterable[str]:
 
 
 def installed_machines(directory: str, *, known: bool = True) -> list[str]:
-    """Return the names of machines that reported success, as the state's directory has them.
+    """Return the names of machines that reported success, from the state's directory.
 
-    Without those whose host keys are `known`, if so asked.
+    `known` tells whether to include those whose host keys are known.
     """
     reported = [file.parent for file in Path(directory).glob("machines/*/installed.json")]
     return sorted(of.name for of in reported if known or not (of / "known").exists())

@@ -1,4 +1,4 @@
-"""How machines are made to boot from the network: commands of well-kept tools."""
+"""Boots machines from the network by commands of maintained tools."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _MUST_BE = (
 
 
 def power_problems(machines: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the machines whose netboot_power is none.
+    """Return the machines whose netboot_power is invalid.
 
-    Without what it holds, which may be a password.
+    The text omits its value, which may be a password.
     """
     return [
         f"{machine['name']}: netboot_power {_MUST_BE}"
@@ -69,16 +69,16 @@ def _is_known(power: Any) -> bool:
 def power_commands(
     power: Mapping[str, Any] | str, mac: str, broadcast: str, *, uefi: bool = False
 ) -> list[list[Command]]:
-    """Return the steps that boot a machine from the network, with commands of which one must work.
+    """Return the steps that boot a machine from the network; of each, one command must succeed.
 
-    Each is `name`, `argv`, `environment`, `stdin`. All of a step are run: what is off cannot be
-    reset, what is on not switched on, and what was just switched on is not always reset. A machine
-    with UEFI is told to boot that way.
+    Each command is `name`, `argv`, `environment`, `stdin`. All commands of a step run: a machine
+    that is off cannot be reset, one that is on cannot be switched on, and one that was just
+    switched on is not always reset. The command for a machine with UEFI requests that mode.
 
     `power` is `wake`, or a mapping with `ipmi` (address of the management controller) or `redfish`
     (URL of the system), `user` and `password`; nothing means by hand. With `public_key`
-    (`sha256//…`) a Redfish controller needs that key and no other trust. Passwords are in no
-    command line. Raises AnsibleFilterError for anything else.
+    (`sha256//…`) that key alone decides the trust in a Redfish controller. No command line has a
+    password. Raises AnsibleFilterError for anything else.
     """
     if not power:
         return []
