@@ -1,7 +1,6 @@
 """What holds for every command of rackbench."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -123,29 +122,6 @@ def test_status_takes_the_newest_run(run_of, tmp_path, monkeypatch, capsys):
     (tmp_path / "results/older").rename(tmp_path / "gone")
     assert main(["status"]) == 2
     assert "sample-sort" in capsys.readouterr().err
-
-
-def test_completion_knows_runs_and_studies(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "results/monday-sort").mkdir(parents=True)
-    (tmp_path / "results/monday-sort/plan.jsonl").touch()
-    (tmp_path / "studies").mkdir()
-    (tmp_path / "studies/own.yml").touch()
-    assert main(["completion", "bash"]) == 0
-    script = capsys.readouterr().out
-    (tmp_path / "script").write_text(script)
-
-    def completed(function, word):
-        asked = f"source ./script; {function} {word}"
-        done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=False)
-        return done.stdout.split()
-
-    assert completed("_rackbench_runs", "mon") == ["monday-sort"]
-    assert completed("_rackbench_runs", "sample-m") == ["sample-mtom"]
-    assert completed("_rackbench_studies", "o") == ["own", "overhead"]
-    assert "_rackbench_runs" in script.replace("_rackbench_runs()", "")
-    assert main(["completion", "zsh"]) == 0
-    assert "_rackbench_studies" in capsys.readouterr().out
 
 
 def test_the_checkout_around_this_package_is_found_from_anywhere(tmp_path, monkeypatch):
