@@ -16,7 +16,7 @@ PLAY = $(ANSIBLE_ENV) .venv/bin/ansible-playbook -i $(INVENTORY) $(EXTRA)
 ANSIBLE_ENV = ANSIBLE_CONFIG='$(CURDIR)/ansible.cfg' $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) ANSIBLE_DEPRECATION_WARNINGS=false)
 
 .PHONY: help demo test test-long test-beside test-java test-unit test-lab test-lab-long test-security test-faults test-netboot test-rack test-packages lint \
-  bench bench-alike bench-collect bench-jtl bench-scale build bundle dist docs reference lab-up lab-down site verify clean
+  bench bench-alike bench-collect bench-jtl bench-page bench-scale build bundle dist docs reference lab-up lab-down may-install site verify clean
 
 help:
 	@echo 'make demo       make the virtual lab, provision it, run the demo profiles, write the report'
@@ -33,7 +33,10 @@ help:
 	@echo 'make test-security  noise, crowds and attacks on every service, for three quarters of an hour'
 	@echo 'make test-netboot  install a machine with a blank disk over the network, in emulation, for three quarters of an hour'
 	@echo 'make test-rack  provision emulated machines that the kit did not make, for an hour'
-	@echo 'make bench      measure the kit itself        make clean      remove what was built'
+	@echo 'make test-unit, make test-java, make test-lab   parts of make test'
+	@echo 'make bench      measure the kit itself, and write docs/project/benchmarks.md and its CSV'
+	@echo 'make bench-page       write docs/project/benchmarks.md from its CSV, without a lab'
+	@echo 'make clean      remove what was built'
 	@echo 'make bench-collect    measure the reading of logs, without a lab'
 	@echo 'make bench-jtl        let JMeter read an exported log, and compare'
 	@echo 'make bench-scale      how the kit grows with the number of nodes'
@@ -44,7 +47,7 @@ demo: .venv/ready
 
 # The analysis, its samples and the study files, for machines without a clone.
 dist: .venv/ready
-	@rm -rf build dist
+	@rm -rf build dist/*.whl
 	@.venv/bin/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 	@rm -rf build
 	@ls dist/*.whl
@@ -131,6 +134,10 @@ bench: .venv/ready
 	.venv/bin/python tests/bench/page.py
 	.venv/bin/python tests/bench/bench.py
 
+# What follows from the rows that were measured before.
+bench-page: .venv/ready
+	.venv/bin/python tests/bench/bench_page.py
+
 # Needs no lab; CALLS=100000000 is the large run of about 6 GB.
 bench-collect: .venv/ready
 	.venv/bin/python tests/bench/logs.py $(if $(CALLS),--calls $(CALLS))
@@ -147,13 +154,13 @@ bench-scale: .venv/ready
 bench-jtl: .venv/ready
 	.venv/bin/python tests/bench/jtl.py
 
-lab-up: .venv/ready
+lab-up: may-install .venv/ready
 	$(PLAY) playbooks/lab.yml
 
-lab-down: .venv/ready
+lab-down: may-install .venv/ready
 	$(PLAY) playbooks/lab_down.yml
 
-build: .venv/ready
+build: may-install .venv/ready
 	$(PLAY) playbooks/build.yml
 
 site: build
@@ -162,8 +169,13 @@ site: build
 verify: .venv/ready
 	$(PLAY) playbooks/verify.yml
 
-bundle: .venv/ready
+bundle: may-install .venv/ready
 	$(PLAY) playbooks/bundle.yml
+
+# What installs packages on this machine, mounts or makes networks.
+may-install:
+	@[ -z "$(AS_ROOT)" ] || sudo -n true 2>/dev/null || \
+	  { echo "this needs root on this machine: run make as root, or let $$USER use sudo without a password"; exit 2; }
 
 clean:
 	rm -rf .venv java-apps/dist
@@ -178,8 +190,6 @@ clean:
 .venv/ready: requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "$(PYTHON) is older than 3.11; install a newer one and say make PYTHON=python3.x"; exit 2; }
-	@[ -z "$(AS_ROOT)" ] || sudo -n true 2>/dev/null || \
-	  { echo "the lab needs root on this machine: run make as root, or let $$USER use sudo without a password"; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	  { $(AS_ROOT) apt-get update -q && $(AS_ROOT) apt-get install -y -q --no-install-recommends python3-venv; }
 	@echo 'Installing the pinned Python packages into .venv'

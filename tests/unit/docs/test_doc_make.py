@@ -1,0 +1,57 @@
+"""The targets of the Makefile are those that its help and the pages name."""
+
+import re
+import subprocess
+
+from test_doc_links import PAGES, ROOT
+
+TARGETS = set(
+    re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+)
+PARTS = {"help", "may-install", "test-beside", "test-packages"}
+"""Targets that nobody is told to make."""
+NAMED = re.compile(r"(?:^ {4}|`|&& )make (?!room )((?:[a-z][a-z-]* ?)+)", re.M)
+
+
+def make(*words):
+    done = subprocess.run(
+        ["make", *words], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stdout
+
+
+def test_help_names_every_target():
+    named = set(re.findall(r"make (?!the )([a-z][a-z-]*)", make("help")))
+    assert named == TARGETS - PARTS
+
+
+def test_help_says_what_writes_the_site_and_the_page_of_benchmarks():
+    text = make("help")
+    assert re.search(r"make docs +build the pages as a site", text)
+    for target in ("bench", "bench-page"):
+        assert re.search(rf"make {target} .*docs/project/benchmarks\.md", text)
+
+
+def test_every_target_that_a_page_names_is_there():
+    named = {
+        (page.name, target)
+        for page in PAGES
+        for found in NAMED.findall(page.read_text(encoding="utf-8"))
+        for target in found.split()
+    }
+    assert len({target for _, target in named}) > 12
+    assert [one for one in sorted(named) if one[1] not in TARGETS] == []
+
+
+def test_a_wheel_that_is_built_leaves_the_site_where_it_is():
+    commands = make("--dry-run", "--assume-old", ".venv/ready", "dist")
+    removed = re.findall(r"rm -rf (.*)", commands)
+    assert removed
+    assert all("dist" not in words.split() for words in removed)
+
+
+def test_no_root_is_needed_for_the_analysis_and_the_pages():
+    for target in ("dist", "docs"):
+        commands = make("--dry-run", "--assume-new", "requirements.txt", target)
+        assert "sudo -n true" not in commands
+    assert "needs root on this machine" in make("--dry-run", "build")
