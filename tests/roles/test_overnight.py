@@ -256,6 +256,15 @@ def test_a_night_is_tried_without_the_agent_and_the_connections_of_the_caller(ch
     assert planned.startswith("plan sort mtom --profile=overnight --workers=5 --fit --output=")
 
 
+def test_levels_beyond_the_workers_are_skipped_in_the_plan_and_in_each_night(checkout):
+    own = {"sweep_compress": True}
+    done = nights(checkout, overnight_fit=True, overnight_variables=own)
+    assert done.returncode == 0, done.stdout
+    assert " --fit " in (checkout / "planned").read_text()
+    written = json.loads((checkout / "state/a night/variables.json").read_text())
+    assert written == {**own, "fit": True}
+
+
 def test_each_node_that_a_night_cannot_reach_is_named_with_its_key_and_the_next_step(checkout):
     (checkout / "shut").write_text(SHUT)
     key = {"ansible_ssh_private_key_file": "/home/me/.ssh/nights"}

@@ -3,7 +3,7 @@
 import argparse
 import re
 
-from collect.commands.arguments import Commands, command
+from collect.commands.arguments import Commands, add_fit, command
 from collect.errors import InputError
 from collect.front.inventory import read_inventory
 from collect.front.kit import add_kit, kit_of
@@ -50,6 +50,7 @@ examples:
         help="start no trial after this time (default: 06:30)",
     )
     parser.add_argument("--profile", default="overnight", help="their profile (default: overnight)")
+    add_fit(parser)
     parser.add_argument(
         "--days", type=_days, default=[], help="for example Mon,Fri (default: every day)"
     )
@@ -77,8 +78,9 @@ def run(options: argparse.Namespace) -> int:
             "the inventory of your machines"
         )
     inventory.demand_bench()
+    workers = len(inventory.groups["workers"])
     for name in options.studies:
-        load_study(find_study(name)).profile(options.profile, len(inventory.groups["workers"]))
+        load_study(find_study(name)).profile(options.profile, workers, fit=options.fit)
     variables = {
         "overnight_begin": options.begin,
         "overnight_end": options.end,
@@ -86,6 +88,8 @@ def run(options: argparse.Namespace) -> int:
         "overnight_profile": options.profile,
         "overnight_days": options.days,
     }
+    if options.fit:
+        variables["overnight_fit"] = True
     return play(kit, [[Play("overnight.yml", variables, shown, guess_s=8)]], options.again)
 
 

@@ -144,3 +144,11 @@ def test_a_night_is_what_overnight_yml_is_told(checkout, capsys):
     assert line in capsys.readouterr().out
     assert main(["night", "--stop"]) == 0
     assert "overnight_state=absent" in checkout.called[1]
+
+
+def test_a_night_on_few_workers_skips_levels_where_that_is_asked_for(checkout, capsys):
+    checkout.have(workers=2)
+    assert main(["night", "sort"]) == 2
+    assert "worker" in capsys.readouterr().err
+    assert main(["night", "sort", "--fit"]) == 0
+    assert '{"overnight_fit": true}' in checkout.called[0]
