@@ -286,6 +286,8 @@ def _value(schema: Mapping[str, Any], kinds: Mapping[str, Any]) -> str:
         if key in schema
     ]
     inside = f" of `{'`, `'.join(schema['properties'])}`" if schema.get("properties") else ""
+    if inside and schema.get("additionalProperties"):
+        inside += " and others"
     named = {"object": "mapping", "array": "list", "string": "text"}
     kind = schema.get("type", "object")
     kind = [kind] if isinstance(kind, str) else kind
