@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from collect.errors import InputError
+from collect.front.bench import GROUPS, ill_written
 from collect.front.kit import Kit
 from collect.printable import printable
 from collect.strict_json import parse_json
 
 UNFILLED = "FILL-IN"
 """What stands in a new hosts.yml where an address belongs."""
-GROUPS = ("client", "broker", "workers")
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,7 @@ class Inventory:
                 f"{self.name}: {', '.join(unfilled)} {'has' if len(unfilled) == 1 else 'have'} no "
                 "address yet; write ansible_host into hosts.yml"
             ]
-        rules = self.kit.plugin("filter_plugins/readiness.py")
-        found: list[str] = rules.ill_written(self.hostvars, self.groups)
+        found = ill_written(self.hostvars, self.groups)
         return [f"{self.name}: {problem}" for problem in found]
 
     def demand_bench(self) -> None:

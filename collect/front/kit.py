@@ -8,9 +8,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from collect.errors import InputError
@@ -69,16 +67,6 @@ class Kit:
         if chosen.get("ANSIBLE_STRATEGY", "").startswith("mitogen"):
             chosen.setdefault("ANSIBLE_DEPRECATION_WARNINGS", "false")
         return chosen
-
-    def plugin(self, path: str) -> ModuleType:
-        """Return a plug-in of the playbooks as a module, so that its rules stand in one place."""
-        file = self.checkout / "playbooks" / path
-        spec = spec_from_file_location(f"rackbench_{file.stem}", file)
-        if spec is None or spec.loader is None:
-            raise InputError(f"{file}: cannot be loaded; update the checkout")
-        module = module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
 
 
 def add_kit(parser: argparse.ArgumentParser) -> None:

@@ -92,6 +92,15 @@ def worker_heaps(node: Mapping[str, Setting]) -> dict[str, Setting]:
     }
 
 
+def asked(node: Mapping[str, Setting], prefix: str) -> dict[str, str]:
+    """Return the settings whose names begin so, by the rest of their names."""
+    return {
+        name.removeprefix(prefix): str(value)
+        for name, value in node.items()
+        if name.startswith(prefix)
+    }
+
+
 def not_understood(node: Mapping[str, Setting], served: Mapping[str, Collection[str]]) -> list[str]:
     """Return the settings of services that no service takes; they would have no effect.
 

@@ -1,1 +1,1 @@
-"""What happens while a run runs: trials are pulled, its status is shown, a hook is called."""
+"""What happens around a run: its place in a sweep, its trials pulled, its status, a hook."""

@@ -1,8 +1,10 @@
 """state.json: how a run goes on the client, as its runner last wrote it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Self
 
 from collect.run.fields import Fields
@@ -103,3 +105,19 @@ class RunnerState:
 
 UNHEARD = RunnerState.parse(b"{}")
 """The state of a run whose runner wrote nothing yet."""
+
+
+def put_off(runs: Sequence[Mapping[str, str]], root: str | Path) -> list[str]:
+    """Return why trials are deferred, a text for each run with such; named if there are several.
+
+    The runs are below `results` of `root`. One without a state that can be read has no such trials.
+    """
+    reasons = {}
+    for run in runs:
+        with suppress(OSError, ValueError):
+            file = Path(root) / "results" / run["run"] / "state.json"
+            if (state := RunnerState.parse(file.read_bytes())).put_off:
+                reasons[run["run"]] = state.reason
+    if len(runs) == 1:
+        return list(reasons.values())
+    return [f"{run}: {reason}" for run, reason in reasons.items()]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from collect.front.bench import ill_written
 
 EXAMPLES = r"""
 - name: Refuse an inventory that cannot be a bench
@@ -26,72 +27,7 @@ EXAMPLES = r"""
     msg: "{{ [512, 512] | beyond_memory(1024, 90) }}"
 """
 
-GROUPS = ("client", "broker", "workers")
 Values = Mapping[str, Any]
-
-
-def ill_written(hostvars: Mapping[str, Values], groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the faults of the inventory itself, without asking any node."""
-    names = groups.get("nodes", [])
-    return [
-        *_empty_groups(groups),
-        *_double_groups(groups),
-        *(text for name in names for text in _address(name, hostvars[name], len(names))),
-        *_shared_addresses({name: str(hostvars[name]["node_address"]) for name in names}),
-    ]
-
-
-def _empty_groups(groups: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    for group in GROUPS:
-        if not groups.get(group):
-            yield f"the group {group} has no node; write one into it in hosts.yml"
-    strangers = {name for group in GROUPS for name in groups.get(group, [])}
-    for name in sorted(strangers - set(groups.get("nodes", []))):
-        yield f"{name} is not in the group nodes; make client, broker and workers its children"
-
-
-def _double_groups(groups: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    for group in ("client", "broker"):
-        if len(members := groups.get(group, [])) > 1:
-            yield (
-                f"the group {group} has {' and '.join(members)}, and no study uses more than one "
-                f"{group}: two clients would run the same trials on the same workers, and a second "
-                "broker would be idle. Keep one of them in hosts.yml"
-            )
-
-
-def _address(name: str, node: Values, nodes: int) -> Iterator[str]:
-    address = str(node["node_address"])
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        yield (
-            f"{name}: no name server here knows the name {address}. Correct it, or write the "
-            "node's own address on the bench's network next to it: node_address: 192.168.1.11"
-        )
-        return
-    if parsed.version == 6:
-        yield (
-            f"{name}: the services need an IPv4 address, but {address} is not one. SSH may use "
-            "IPv6; write next to it node_address: 192.168.1.11, the node's IPv4 address"
-        )
-    elif parsed.is_unspecified or parsed.is_multicast or (parsed.is_loopback and nodes > 1):
-        yield (
-            f"{name}: other nodes cannot reach it at {address}; write node_address: with the "
-            "node's address on the bench's network into hosts.yml"
-        )
-
-
-def _shared_addresses(addresses: Mapping[str, str]) -> Iterator[str]:
-    names: dict[str, list[str]] = {}
-    for name, address in addresses.items():
-        names.setdefault(address, []).append(name)
-    for address, sharing in names.items():
-        if len(sharing) > 1:
-            yield (
-                f"{' and '.join(sharing)} have the same address {address}. One machine has one "
-                "name, which may stand in several groups; correct hosts.yml"
-            )
 
 
 def not_ready(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from collect.sweep.names import runs_of
+
 EXAMPLES = r"""
 - name: Show the runs that `-e study=sort,overhead -e run=monday` names
   ansible.builtin.debug:
@@ -19,22 +21,6 @@ OF_EVERY_NODE = ("nodes", "sweep_uses")
 """Groups that do not define a node's part in the bench."""
 
 Values = Mapping[str, Any]
-
-
-def named(studies: str, profile: str, name: str = "") -> list[dict[str, str]]:
-    """Return the run of each study, in the order of the command line, as `study` and `run`.
-
-    `studies` are names with commas between them. A single run has the given name, and the names
-    of several runs begin with it. The default name consists of study and profile. For a study in a
-    folder (`teaching/delivery`), only the last part of its name counts.
-    """
-    known = dict.fromkeys(study for part in str(studies).split(",") if (study := part.strip()))
-    last = {study: study.rpartition("/")[2] for study in known}
-    if not name:
-        return [{"study": study, "run": f"{last[study]}-{profile}"} for study in known]
-    if len(known) == 1:
-        return [{"study": study, "run": name} for study in known]
-    return [{"study": study, "run": f"{name}-{last[study]}"} for study in known]
 
 
 def nodes_of(hostvars: Mapping[str, Values], names: Sequence[str]) -> list[dict[str, Any]]:
@@ -62,4 +48,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Any]:
         """Return the filters by the names that templates use."""
-        return {"sweep_runs": named, "sweep_nodes": nodes_of}
+        return {"sweep_runs": runs_of, "sweep_nodes": nodes_of}

@@ -78,8 +78,7 @@ class StandIn:
             program.write_text(text.format(python=sys.executable))
             program.chmod(0o755)
         (root / "playbooks").mkdir()
-        for name in ("filter_plugins", "studies"):
-            (root / "playbooks" / name).symlink_to(ROOT / "playbooks" / name)
+        (root / "playbooks/studies").symlink_to(ROOT / "playbooks/studies")
         (root / "playbooks/site.yml").touch()
         (root / "ansible.cfg").touch()
         for name in ("inventory", "roles"):

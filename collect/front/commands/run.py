@@ -20,6 +20,7 @@ from collect.front.process import remember, remembered
 from collect.front.screen import Screen
 from collect.front.sweeping import Sweeping
 from collect.run.plan import is_planned
+from collect.sweep.names import runs_of
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d")
@@ -107,11 +108,7 @@ def _runs(kit: Kit, options: argparse.Namespace) -> list[dict[str, str]]:
                 f"{name!r} is not the name of a study; copy the file into {kit.root / 'studies'} "
                 "and give its name without .yml"
             )
-    rules = kit.plugin("filter_plugins/sweep.py")
-    found: list[dict[str, str]] = rules.named(
-        ",".join(options.studies), options.profile, options.run_name or ""
-    )
-    return found
+    return runs_of(",".join(options.studies), options.profile, options.run_name or "")
 
 
 def _demand_plans(

@@ -5,16 +5,11 @@ import time
 from datetime import UTC, datetime
 
 import pytest
-from ansible.errors import AnsibleFilterError
-from loading import load
 
-PLUGIN = "roles/sweep/filter_plugins/instant.py"
+from collect.errors import InputError
+from collect.sweep.deadline import instant
+
 EVENING = datetime(2026, 3, 1, 21, 0, tzinfo=UTC)
-
-
-@pytest.fixture(scope="module")
-def instant():
-    return load(PLUGIN).instant
 
 
 @pytest.fixture(autouse=True)
@@ -39,12 +34,12 @@ def _in_zagreb(monkeypatch):
         ("2026-03-05T06:30:00+00:00", "2026-03-05T06:30:00Z"),
     ],
 )
-def test_a_deadline_is_given_in_utc(instant, text, expected):
+def test_a_deadline_is_given_in_utc(text, expected):
     assert instant(text, EVENING) == expected
 
 
 @pytest.mark.parametrize("text", [1320, "1320"])
-def test_a_time_that_yaml_took_for_a_number_is_read_back(instant, text):
+def test_a_time_that_yaml_took_for_a_number_is_read_back(text):
     assert instant(text, EVENING) == instant("22:00", EVENING)
 
 
@@ -55,17 +50,15 @@ def test_a_time_that_yaml_took_for_a_number_is_read_back(instant, text):
         (datetime(2026, 10, 24, 21, 0, tzinfo=UTC), "02:30", "2026-10-25T00:30:00Z"),  # the first
     ],
 )
-def test_a_deadline_that_the_clock_skips_or_shows_twice_is_one_moment(
-    instant, evening, text, expected
-):
+def test_a_deadline_that_the_clock_skips_or_shows_twice_is_one_moment(evening, text, expected):
     assert instant(text, evening) == expected
 
 
-def test_the_clock_may_be_set_for_summer_before_the_deadline(instant):
+def test_the_clock_may_be_set_for_summer_before_the_deadline():
     assert instant("06:00", datetime(2026, 3, 28, 21, 0, tzinfo=UTC)) == "2026-03-29T04:00:00Z"
 
 
 @pytest.mark.parametrize("text", ["soon", "25:00", "6", "", "22:61"])
-def test_what_is_no_time_is_refused(instant, text):
-    with pytest.raises(AnsibleFilterError, match="write HH:MM"):
+def test_what_is_no_time_is_refused(text):
+    with pytest.raises(InputError, match="write HH:MM"):
         instant(text, EVENING)
