@@ -38,13 +38,14 @@ import hashlib
 import io
 import re
 import tarfile
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
+
+from collect.files import write_bytes
 
 CLIENTS = Path(__file__).resolve().parents[1] / "clients"
 MANIFEST = "client.yml"
@@ -86,23 +87,14 @@ def packed(files: Mapping[str, Path]) -> bytes:
     return archive.getvalue()
 
 
-def write(path: Path, content: bytes) -> None:
-    """Write a file in one step, unless it already has the content."""
-    if path.is_file() and path.read_bytes() == content:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as beside:
-        beside.write(content)
-    Path(beside.name).replace(path)
-
-
 def pack(clients: Path, place: Path) -> dict[str, Any]:
     """Pack the clients below a directory into an archive in another."""
     files = dict(files_of_programs(clients))
-    content = packed(files)
-    write(place / ARCHIVE, content)
+    archive, content = place / ARCHIVE, packed(files)
+    if not archive.is_file() or archive.read_bytes() != content:
+        write_bytes(archive, content)
     return {
-        "archive": str(place / ARCHIVE),
+        "archive": str(archive),
         "sha256": hashlib.sha256(content).hexdigest(),
         "files": {
             f"clients/{name}": hashlib.sha256(file.read_bytes()).hexdigest()

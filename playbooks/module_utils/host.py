@@ -55,6 +55,14 @@ def read(path: str) -> str | None:
         return None
 
 
+def texts_of(path: Path) -> list[str]:
+    """Return the texts of a file in /proc that NUL ends; an empty one if the process is gone."""
+    try:
+        return path.read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return [""]
+
+
 def text_of(path: Path) -> str:
     """Return a file's text unchanged; None if there is no such file."""
     return path.read_text() if path.is_file() else ""

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 
 ROUND_TRIPS = 5
@@ -24,7 +25,7 @@ class ActionModule(ActionBase):
         """
         result: dict[str, Any] = super().run(tmp, task_vars)
         result.update(self._execute_module(task_vars=task_vars))
-        if "fingerprint" not in result or self._task.args.get("brief") in (True, "True", "true"):
+        if "fingerprint" not in result or boolean(self._task.args.get("brief", False)):
             return result
         trips = [self._trip() for _ in range(ROUND_TRIPS)]
         uncertainty, offset = min(trips)

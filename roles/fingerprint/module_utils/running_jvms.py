@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ansible.module_utils.host import read
+from ansible.module_utils.host import read, texts_of
 
 PROC = Path("/proc")
 UNITS = Path("/etc/systemd/system")
@@ -109,11 +109,3 @@ def placement(process: Path) -> str:
     except (OSError, IndexError):
         policy = "default"
     return f"CPUs {cpus}, memory of nodes {nodes}, policy {policy}"
-
-
-def texts_of(file: Path) -> list[str]:
-    """Return the NUL-terminated texts of a file in /proc; none if the process is gone."""
-    try:
-        return file.read_bytes().decode(errors="replace").split("\0")
-    except OSError:
-        return [""]

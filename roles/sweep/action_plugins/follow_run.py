@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
@@ -82,10 +83,10 @@ class ActionModule(ActionBase):
             silence_s=float(given["silence_s"]),
             stall_s=float(given["stall_s"]),
             reserve_mb=int(given["reserve_mb"]),
-            compress=given["compress"] in (True, "True", "true", "yes"),
+            compress=boolean(given["compress"]),
             look=int(given["look"]),
             group=frozenset(given.get("group", ())),
-            goes_on=given.get("goes_on") in (True, "True", "true", "yes"),
+            goes_on=boolean(given.get("goes_on", False)),
         )
         try:
             hook = (

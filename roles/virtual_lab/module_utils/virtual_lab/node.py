@@ -25,13 +25,12 @@ MEMORY_LIMITS = ("memory.limit_in_bytes", "memory.max")
 
 def init_of(nodes: list[Node]) -> dict[str, int]:
     """Return the process id of the first process of each node that runs, by node name."""
-    names = {f"container_uuid={node.uuid}".encode(): node.name for node in nodes}
+    names = {f"container_uuid={node.uuid}": node.name for node in nodes}
     found: dict[str, int] = {}
     for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            variables = (process / "environ").read_bytes().split(b"\0")
-            if re.search(r"^NSpid:.*\s1$", (process / "status").read_text(), re.MULTILINE):
-                found |= {names[one]: int(process.name) for one in variables if one in names}
+        if re.search(r"^NSpid:.*\s1$", host.read(f"{process}/status") or "", re.MULTILINE):
+            variables = host.texts_of(process / "environ")
+            found |= {names[one]: int(process.name) for one in variables if one in names}
     return found
 
 
@@ -39,10 +38,9 @@ def supervisors_of(node: Node) -> list[int]:
     """Return the process ids of systemd-nspawn for this node, alive or half-started."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            argv = (process / "cmdline").read_bytes().split(b"\0")
-            if argv[0].endswith(b"systemd-nspawn") and f"--uuid={node.uuid}".encode() in argv:
-                found.append(int(process.name))
+        argv = host.texts_of(process / "cmdline")
+        if argv[0].endswith("systemd-nspawn") and f"--uuid={node.uuid}" in argv:
+            found.append(int(process.name))
     return found
 
 
