@@ -330,13 +330,13 @@ def tbf(rate):
 )
 def test_a_rate_of_tc_is_in_bytes_whatever_unit_it_was_given_in(taking, answers, asked, rate, mbit):
     answers(taking, {"tc -json qdisc show dev host0": tbf(rate)})
-    assert taking.shaped_mbit("host0") == pytest.approx(mbit), asked
+    assert taking.shaped("host0")["link_shaped_mbit"] == pytest.approx(mbit), asked
 
 
 @pytest.mark.parametrize("said", [None, "[]", '[{"kind": "noqueue", "options": {}}]'])
 def test_a_link_without_a_shaper_has_no_shaped_rate(taking, answers, said):
     answers(taking, {"tc": said})
-    assert taking.shaped_mbit("host0") is None
+    assert set(taking.shaped("host0").values()) == {None}
 
 
 def impaired_by(**options):
@@ -364,8 +364,9 @@ LOSING = {"loss-random": {"loss": 0.015, "correlation": 0}}
 )
 def test_what_netem_does_is_in_ms_and_percent(taking, answers, said, delay_ms, loss):
     answers(taking, {"tc -json qdisc show dev host0": said})
-    expected = {"link_delay_ms": delay_ms, "link_loss": loss}
-    assert taking.impaired("host0") == {k: v for k, v in expected.items() if v}
+    mbit = 100 if said else None
+    expected = {"link_shaped_mbit": mbit, "link_delay_ms": delay_ms, "link_loss": loss}
+    assert taking.shaped("host0") == expected
 
 
 @pytest.mark.parametrize(

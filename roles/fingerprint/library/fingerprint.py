@@ -216,8 +216,7 @@ def link(address: str) -> dict[str, Any]:
                 "link_device": entry["ifname"],
                 "link_mtu": entry["mtu"],
                 "link_duplex": read(f"{NETWORK}/{entry['ifname']}/duplex"),
-                "link_shaped_mbit": shaped_mbit(entry["ifname"]),
-                **impaired(entry["ifname"]),
+                **shaped(entry["ifname"]),
                 **hardware(cards_of(entry["ifname"])),
             }
     return {}
@@ -239,23 +238,19 @@ def hardware(cards: list[str]) -> dict[str, object]:
     }
 
 
-def queues_of(device: str) -> list[dict[str, Any]]:
-    """Return the queueing disciplines of a device as tc prints them."""
-    return list(json.loads(output("tc", "-json", "qdisc", "show", "dev", device) or "[]"))
+def shaped(device: str) -> dict[str, float | None]:
+    """Return the rate of a device's shaper in Mbit/s, and its delay in ms and loss in percent.
 
-
-def shaped_mbit(device: str) -> float | None:
-    """Return the rate of a device's shaper; tc's JSON always has bytes a second."""
-    queues = queues_of(device)
+    tc's JSON has bytes a second, whatever was written.
+    """
+    queues = json.loads(output("tc", "-json", "qdisc", "show", "dev", device) or "[]")
     rates = [row["options"]["rate"] * 8 / 1e6 for row in queues if row["kind"] == "tbf"]
-    return rates[0] if rates else None
-
-
-def impaired(device: str) -> dict[str, float]:
-    """Return a device's delay of packets in ms and their loss in percent, if any."""
-    delay_ms, loss = delay_and_loss(queues_of(device))
-    told = {"link_delay_ms": delay_ms, "link_loss": loss}
-    return {name: value for name, value in told.items() if value}
+    delay_ms, loss = delay_and_loss(queues)
+    return {
+        "link_shaped_mbit": rates[0] if rates else None,
+        "link_delay_ms": delay_ms or None,
+        "link_loss": loss or None,
+    }
 
 
 def disk() -> dict[str, object]:
