@@ -39,9 +39,7 @@ examples:
         metavar="SHARE",
         help="wanted half width of the 95 %% intervals, as a share of the mean (default: 0.05)",
     )
-    parser.add_argument(
-        "--hours", type=hours, default=8.0, help="length of the night (default: 8)"
-    )
+    parser.add_argument("--hours", type=hours, default=8.0, help="length of the night (default: 8)")
     parser.add_argument(
         "--contrast",
         metavar="FACTOR",

@@ -128,8 +128,7 @@ def _read(path: Path, sealed: ResourcesSeal) -> Mapping[str, NDArray[Any]]:
         raise ResourcesError(f"{path.name} has a row that cannot be read ({reason})") from error
     if table.num_rows != sealed.rows:
         raise ResourcesError(
-            f"{path.name} has {table.num_rows} rows, but trial.json says "
-            f"{sealed.rows or 'nothing'}"
+            f"{path.name} has {table.num_rows} rows, but trial.json says {sealed.rows or 'nothing'}"
         )
     if any(table.column(n).null_count for n, kind in _TYPES.items() if kind != pa.float64()):
         raise ResourcesError(f"{path.name} has a row without a time")

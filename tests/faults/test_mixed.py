@@ -1,4 +1,4 @@
-"""Factors of the kernel, the broker and the workers' JVMs in one run, which its rule stops early."""
+"""Factors of the kernel, the broker and the workers' JVMs in one run, which a rule stops early."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ words=(); for w in "$@"; do [ "$w" = --watch ] || words+=("$w"); done
 "$PYTHON" -S "$LAB" collect "${words[@]}"; code=$?; echo "$code $*" >> "$CODES"; exit $code""",
     "python": 'exec "$PYTHON" "$@"',
     "python3": """
-if [ "$2" = venv ]; then mkdir -p "$3/bin"; touch "$3/bin/activate"; else exec "$PYTHON" "$@"; fi""",
+if [ "$2" = venv ]; then mkdir -p "$3/bin"; touch "$3/bin/activate"
+else exec "$PYTHON" "$@"; fi""",
     "pip": '[ "$1" = install ] || echo "pip $*" >> "$FAULTS"',
     "sleep": '[ "$1" != 1 ]',  # an endless loop ends at once
     "ssh": 'echo "$*" >> "$REMOTE"; echo "sort.pool1 1 2 3 4 5 20"',

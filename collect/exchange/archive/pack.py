@@ -122,9 +122,7 @@ def _check(runs: Sequence[Run], output: Path, *, replace: bool) -> None:
         if names.count(run.name) > 1:
             raise InputError(f"two runs are named {run.name}; an archive holds each name once")
         if not is_safe(run.name):
-            raise InputError(
-                f"{run.directory}: its name is not valid on every system; rename it"
-            )
+            raise InputError(f"{run.directory}: its name is not valid on every system; rename it")
 
 
 def _licence(path: Path | None) -> str:
