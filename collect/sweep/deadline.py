@@ -1,4 +1,4 @@
-"""The instant that a deadline on the command line means."""
+"""Turns a deadline of the command line into an instant."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -19,7 +19,7 @@ def instant(text: str | int, now: datetime | None = None) -> str:
     try:
         if re.fullmatch(r"\d{1,2}:\d{2}", text):
             hour, minute = map(int, text.split(":"))
-            # Without the zone, so that the clock may be set for summer in between.
+            # Without the zone, so that summer time may begin or end in between.
             local = now.replace(tzinfo=None)
             then = local.replace(hour=hour, minute=minute, second=0, microsecond=0)
             when = then if then > local else then + timedelta(days=1)
@@ -30,5 +30,5 @@ def instant(text: str | int, now: datetime | None = None) -> str:
             f"deadline is {text!r}, which is not a time ({error}); write HH:MM, or a date and time "
             "like 2026-03-02T06:00"
         ) from None
-    # Not astimezone, which makes an hour that summer time skips earlier instead of later.
+    # Not astimezone, which moves an hour that summer time skips earlier instead of later.
     return datetime.fromtimestamp(when.timestamp(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

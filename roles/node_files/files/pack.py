@@ -1,6 +1,6 @@
 """Packs files of a node into a zip: `pack.py ARCHIVE`, with a list of them as JSON at its input.
 
-The same files always give the same archive, so that a node on which they lie has nothing to unpack.
+The same files always give the same archive, so a node that has them need not unpack it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NotRequired, TypedDict
 from zipfile import ZipFile, ZipInfo
 
 UNIX = 3
-DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold
+DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date of a zip
 
 
 class File(TypedDict):
@@ -29,7 +29,7 @@ class File(TypedDict):
 
 
 def main(archive: Path, files: list[File]) -> None:
-    """Write the archive whole, and remove those before it, which lie in the same directory."""
+    """Write the archive in one step, and remove earlier ones in the same directory."""
     archive.parent.mkdir(parents=True, exist_ok=True)
     part = archive.with_suffix(".part")
     with ZipFile(part, "w") as packed:
@@ -42,7 +42,7 @@ def main(archive: Path, files: list[File]) -> None:
 
 
 def entry_of(file: File) -> ZipInfo:
-    """Return how a file stands in an archive that is unpacked in the root directory."""
+    """Return a file's entry in an archive that is unpacked in the root directory."""
     entry = ZipInfo(file["path"].lstrip("/"), DATE)
     kind = stat.S_IFDIR if entry.is_dir() else stat.S_IFREG
     entry.create_system = UNIX

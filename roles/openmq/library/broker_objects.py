@@ -1,25 +1,25 @@
 #!/usr/bin/python
-"""The broker's queues, and the administered objects by which clients find them."""
+"""Manages the broker's queues, and the administered objects by which clients find them."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: broker_objects
-short_description: Sets the broker's queues, and makes a sample of its administered objects
+short_description: Sets the broker's queues, and writes a sample of its administered objects
 description:
-  - Asks the running broker once which queues it has and creates those that are missing, a few at a
-    time. A queue that is not wanted stays; the access list shuts it to everybody.
-  - Sets queues that were made with other settings to these. What the broker then says of each queue
-    is kept in C(record), which anybody may read; a queue is asked for again only when it was set.
-  - Writes a JNDI file store that holds the connection factory and one queue, C(sample). A client's
-    own store is made from it, as all queues are alike but for their names.
+  - Asks the running broker once for its queues and creates the missing ones, a few at a time. A
+    queue that is not listed stays; the access list closes it to everybody.
+  - Applies these settings to queues that have others. The broker's answer for each queue is kept in
+    C(record), which anybody may read; a queue is read again only after it was set.
+  - Writes a JNDI file store with the connection factory and one queue, C(sample). It is the model
+    of each client's own store, because queues differ only in their names.
 options:
   home: {description: Directory of the OpenMQ distribution, type: path, required: true}
   admin_port: {description: Port of the admin service on loopback, type: int, required: true}
   passfile: {description: File with the administrator's password, type: path, required: true}
-  queues: {description: Names of the queues to have, type: list, elements: str, required: true}
-  queue_settings: {description: What a queue is set to, type: dict, required: true}
-  record: {description: JSON file of what the broker says of queues, type: path, required: true}
+  queues: {description: Names of the queues, type: list, elements: str, required: true}
+  queue_settings: {description: Settings of each queue, type: dict, required: true}
+  record: {description: JSON file with the broker's record of queues, type: path, required: true}
   factory: {description: Properties of the connection factory, type: dict, required: true}
   store: {description: Directory of the store, type: path, required: true}
 """
@@ -51,26 +51,26 @@ from ansible.module_utils.basic import AnsibleModule
 
 SAMPLE = "sample"
 SETTING = re.compile(r"Max |Limit Behavior|Consumer Flow Limit|Use Dead|Validate XML|Is Local")
-# Each call is a JVM that lives for a second.
+# For the tools, whose JVMs live for a second.
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -Xmx64m"
 OF_TOOLS = {"IMQ_JAVAHOME": "/opt/rackbench/jdk", "JAVA_TOOL_OPTIONS": SHORT_LIVED}
 
 
 def run(home: str, tool: str, *arguments: str) -> str:
-    """Return what a tool of OpenMQ prints."""
+    """Return the output of a tool of OpenMQ."""
     return str(host.run("sh", f"{home}/bin/{tool}", *arguments, environment=OF_TOOLS))
 
 
 def settings(given: dict[str, Any]) -> list[str]:
-    """Properties as the tools take them."""
+    """Return properties in the tools' form."""
     return [word for name, value in given.items() for word in ("-o", f"{name}={value}")]
 
 
 class Broker:
-    """The running broker, asked by its administrator."""
+    """The running broker, as its administrator."""
 
     def __init__(self, wanted: dict[str, Any]) -> None:
-        """Take what the module was told."""
+        """Take the parameters of the module."""
         self._home = wanted["home"]
         address = f"mqtcp://127.0.0.1:{wanted['admin_port']}/admin"
         self._account = ["-b", address, "-u", "admin", "-passfile", wanted["passfile"]]
@@ -89,11 +89,11 @@ class Broker:
         self._each("update", names, "-f", *settings(given))
 
     def described(self, names: list[str]) -> dict[str, dict[str, str]]:
-        """Return how each of these queues is set, in the broker's words."""
+        """Return the settings of each of these queues, in the broker's words."""
         return dict(zip(names, map(limits, self._each("query", names)), strict=True))
 
     def _each(self, verb: str, names: list[str], *arguments: str) -> list[str]:
-        """Do this to each queue, as many at a time as there are processors; what is said of it."""
+        """Run a command for each queue, as many at a time as processors; return the outputs."""
 
         def one(name: str) -> str:
             return self._command(verb, "dst", "-t", "q", "-n", name, *arguments)
@@ -106,13 +106,13 @@ class Broker:
 
 
 def limits(queried: str) -> dict[str, str]:
-    """Return the settings among what `imqcmd query dst` prints: limits, not present counts."""
+    """Return the settings in the output of `imqcmd query dst`: limits, without present counts."""
     rows = re.findall(r"(?m)^(\w[\w ()]*?)(?: {2,}|\t+)(\S.*?) *$", queried)
     return {name: value for name, value in rows if SETTING.match(name)}
 
 
 def recorded(record: Path, inputs: str) -> dict[str, dict[str, str]]:
-    """Return what is known of the queues that were set to `inputs`."""
+    """Return the record of the queues that were set to `inputs`."""
     try:
         known = json.loads(record.read_text())
     except (OSError, ValueError):
@@ -137,7 +137,7 @@ def write_store(home: str, store: Path, factory: dict[str, Any], inputs: str) ->
             *settings({"imqDestinationName": SAMPLE}), *into)  # fmt: skip
         written = place / ".bindings"
         lines = written.read_text().splitlines()
-        # Without the date, brokers that are alike have files that are alike.
+        # Without the date, equal brokers have equal files.
         dateless = sorted(line for line in lines if not line.startswith("#"))
         written.write_text("\n".join([*dateless, ""]))
         written.chmod(0o644)
@@ -171,7 +171,7 @@ def main() -> None:
     known = recorded(record, set_to)
     broker = Broker(wanted)
     try:
-        planned = module.check_mode and not Path(wanted["home"]).is_dir()  # installed by no one yet
+        planned = module.check_mode and not Path(wanted["home"]).is_dir()  # not yet installed
         present = set() if planned else broker.queues()
         missing = sorted(set(wanted["queues"]) - present)
         unset = sorted((set(wanted["queues"]) & present) - set(known))

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""One night of sweeps, by what night.json next to it says.
+"""Runs one night of sweeps, by the settings in night.json next to it.
 
 night.py DIRECTORY         sweeps the studies in order until the night ends
 night.py DIRECTORY failed  calls the hook with the reason why a night failed
-night.py prove             reads settings from standard input, and says what no night could do
+night.py prove             reads settings from standard input, and reports what would fail at night
 
-A night ends with 0 when every sweep ended well or when it is no night now, with 1 when a sweep did
-not, and with 75 when another night of the same directory is under way.
+A night ends with 0 if every sweep succeeded or it is not night now, with 1 if a sweep failed, and
+with 75 if another night of the same directory is running.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ HOOK_S = 60
 SHOWN = 400
 KEPT_LINES = 200
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR")
-"""What a hook gets of the environment, beside RACKBENCH_…; as collect/sweep/hook.py does."""
-# A connection that the caller has open would let in a key that a night does not have.
+"""Variables that a hook gets in addition to RACKBENCH_…, as in collect/sweep/hook.py."""
+# An open connection of the caller would hide that a night lacks the key.
 OWN_CONNECTION = {"ANSIBLE_SSH_ARGS": "-o ControlMaster=no -o ControlPath=none"}
 READABLE = {"ANSIBLE_CALLBACK_RESULT_FORMAT": "json", "ANSIBLE_NOCOLOR": "1"}
 ANSWER = re.compile(r"^(\S+) \| (SUCCESS|CHANGED|FAILED|UNREACHABLE)\b", re.MULTILINE)
@@ -61,21 +61,21 @@ class Night(NamedTuple):
 
     @property
     def deadline(self) -> str:
-        """The end in UTC, as a sweep takes it."""
+        """The end in UTC, in the form that a sweep needs."""
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.end))
 
 
 def moment(day: date, clock: str) -> float:
-    """Return when this machine's clock shows HH:MM on a day, in seconds since 1970.
+    """Return the time when this machine's clock shows HH:MM on a day, in seconds since 1970.
 
-    In an hour that summer time skips, it is as much later as the clock is set forward. Of an hour
-    that comes twice, it is the first.
+    A time in an hour that summer time skips moves forward with the clock. A time in an hour that
+    comes twice is the first of the two.
     """
     return datetime.combine(day, clock_time.fromisoformat(clock)).timestamp()
 
 
 def night_of(begin: str, end: str, days: Sequence[str], now: float) -> Night | None:
-    """Return the night that `now` is in, None in the daytime; without `days` each day has one."""
+    """Return the night of `now`, None in the daytime; without `days` each day has a night."""
     today = date.fromtimestamp(now)
     for day in (today + timedelta(days=shift) for shift in (1, 0, -1)):
         until = moment(day if begin < end else day + timedelta(days=1), end)
@@ -86,7 +86,7 @@ def night_of(begin: str, end: str, days: Sequence[str], now: float) -> Night | N
 
 
 def run_of(settings: Settings, study: str, day: str) -> str:
-    """Return the name of a night's run; a study in a folder is called by its last name."""
+    """Return the name of a night's run; of a study in a folder only the last part counts."""
     name = f"{study.rpartition('/')[2]}-{settings['profile']}"
     return f"{name}-{day}" if settings["dated"] else name
 
@@ -94,7 +94,7 @@ def run_of(settings: Settings, study: str, day: str) -> str:
 def in_turn(settings: Settings, tonight: str) -> list[str]:
     """Return the studies in order; dated ones that no night has reached for longest come first.
 
-    A night that begins again keeps its order: its own runs do not count.
+    A night that is started again keeps its order, because its own runs do not count.
     """
     results = Path(settings["project"]) / "results"
 
@@ -113,20 +113,20 @@ def inventories(settings: Settings) -> list[str]:
 
 
 def environment(settings: Settings) -> dict[str, str]:
-    """Return the environment of what a night runs: the state directory is that of the installer."""
-    # Ansible takes no ansible.cfg from a directory that everybody may write to, unless named.
+    """Return the environment of a night's programs, with the installer's state directory."""
+    # Ansible reads no ansible.cfg from a directory that everybody may write to, unless it is named.
     configuration = {"ANSIBLE_CONFIG": f"{settings['root']}/ansible.cfg"}
     return {**os.environ, **configuration, **settings["environment"]}
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line, and not too much of it."""
+    """Return a text on one line, shortened if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
 
 
 def sweep(directory: Path) -> int:
-    """Sweep the night that it is now; return the exit code."""
+    """Sweep the present night; return the exit code."""
     settings = json.loads((directory / SETTINGS).read_text())
     with (directory / "lock").open("w") as lock:
         try:
@@ -148,7 +148,7 @@ def sweep(directory: Path) -> int:
 
 
 def failures(settings: Settings, directory: Path, night: Night) -> Iterator[tuple[str, str]]:
-    """Sweep the studies in order; yield each run that did not end well, with the reason."""
+    """Sweep the studies in order; yield each run that failed, with the reason."""
     results = Path(settings["project"]) / "results"
     for study in in_turn(settings, night.date):
         run = run_of(settings, study, night.date)
@@ -168,7 +168,7 @@ def failures(settings: Settings, directory: Path, night: Night) -> Iterator[tupl
 
 
 def remaining(settings: Settings, run: str) -> int | None:
-    """Return how many trials of a run are open, None when nobody can say."""
+    """Return the number of a run's open trials, None if it is unknown."""
     with suppress(OSError, ValueError, KeyError):
         told = subprocess.run(
             [f"{settings['root']}/.venv/bin/collect", "status", run, "--json"],
@@ -209,7 +209,7 @@ def played(settings: Settings, directory: Path, words: Sequence[str]) -> str:
 
 
 def reason_of(lines: Sequence[str]) -> str:
-    """Return the last failure that a playbook's output names; without one, its last line."""
+    """Return the last failure in a playbook's output, or else its last line."""
     failed = [n for n, line in enumerate(lines) if line.startswith(("fatal:", "[ERROR]", "ERROR"))]
     said = [line for line in lines if line.strip()]
     shown = takewhile(str.strip, lines[failed[-1] :]) if failed else said[-1:]
@@ -251,7 +251,7 @@ def tell(directory: Path) -> int:
 
 
 def prove() -> int:
-    """Plan the studies and log in to the nodes as a night will; return the exit code."""
+    """Plan the studies and log in to the nodes as a night does; return the exit code."""
     settings = json.load(sys.stdin)
     with TemporaryDirectory() as place:
         faults = [*unplanned(settings, Path(place)), *shut_out(settings, Path(place))]
@@ -260,7 +260,7 @@ def prove() -> int:
 
 
 def unplanned(settings: Settings, place: Path) -> Iterator[str]:
-    """Yield what `collect` says of studies that cannot be planned, as a sweep would ask it."""
+    """Yield the message of `collect` if a sweep's command could not plan the studies."""
     studies, variables = settings["studies"], settings["variables"]
     said = output_of(
         settings,
@@ -304,7 +304,7 @@ def shut_out(settings: Settings, place: Path) -> Iterator[str]:
 def output_of(
     settings: Settings, place: str, command: Sequence[str], *more: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program of the checkout in a place, without the connections of the caller."""
+    """Run a program of the checkout in a directory, without the connections of the caller."""
     try:
         return subprocess.run(
             [f"{settings['root']}/{command[0]}", *command[1:], *more],

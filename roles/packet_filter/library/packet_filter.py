@@ -1,20 +1,21 @@
 #!/usr/bin/python
-"""Close every port of a node but those that are named, and never the one Ansible comes in by."""
+"""Closes every port of a node except the named ones, and never the one that Ansible uses."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: packet_filter
-short_description: Lets in what one table of rules says and nothing else
+short_description: Admits only the traffic that one table of rules names
 description:
   - Writes the table C(inet rackbench) of nftables and the units that load it, and loads it, in one
-    transaction. Other tables of the node stay as they are; what they drop stays dropped.
-  - What the kernel holds is compared, not only the file. A table changed by hand is put right.
-  - Rules are refused that would not let an SSH session in again.
-  - With C(seconds), new rules are tried first; the action plug-in C(probation) has them kept.
+    transaction. Other tables of the node stay as they are, and drop the same packets as before.
+  - Compares the kernel's table, not only the file, so it corrects a table that was changed by hand.
+  - Refuses rules that would lock out an open SSH session.
+  - With C(seconds), new rules are tried first; the action plug-in C(probation) makes them
+    permanent.
 options:
   rules:
-    description: The file of rules, with C(@ssh_ports@) where the TCP ports of SSH go.
+    description: The file of rules, with C(@ssh_ports@) in place of the TCP ports of SSH.
     type: str
     required: true
   places:
@@ -22,14 +23,14 @@ options:
     type: list
     elements: str
   ssh_from:
-    description: Addresses, networks or ranges that may reach SSH; none for all.
+    description: Addresses, networks or ranges that may reach SSH; empty for all.
     type: list
     elements: str
   ssh_ports:
-    description: TCP ports of SSH; by default those of sshd and the one that Ansible came in by.
+    description: TCP ports of SSH; by default those of sshd and of Ansible's connection.
     type: list
     elements: int
-  shut_out: {description: Whether open SSH sessions may be shut out, type: bool, default: false}
+  shut_out: {description: Whether open SSH sessions may be locked out, type: bool, default: false}
   units:
     description: Files below C(/etc/systemd/system); C(packet-filter.service) loads the rules.
     type: dict
@@ -42,7 +43,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Let in what a template says, and SSH from one machine
+- name: Admit the traffic of a template, and SSH from one machine
   probation:
     module: packet_filter
     seconds: 30
@@ -54,8 +55,8 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-rules: {description: What nftables was told, type: str, returned: when tried}
-notes: {description: Who is let in unnamed or is shut out, type: list, returned: with other rules}
+rules: {description: The rules that nftables loaded, type: str, returned: when tried}
+notes: {description: Who is admitted unnamed or locked out, type: list, returned: with other rules}
 """
 
 import ipaddress
@@ -73,13 +74,13 @@ RULES = Path("/etc/rackbench/packet-filter.nft")
 UNITS = Path("/etc/systemd/system")
 UNIT = "packet-filter.service"
 TABLE = "inet rackbench"
-# Without counters, which no two moments have alike.
+# Without counters, which change all the time.
 LIST = f"nft --stateless list table {TABLE}"
 ROOM = f"table {TABLE}\ndelete table {TABLE}\n"
 
 
 def sessions(listing: str) -> set[Session]:
-    """Return the connections that `ss` lists: two numbers, this node's end, the other end."""
+    """Return the connections in the output of `ss`: two numbers, this node's end, the other end."""
     ends = (line.split()[2:4] for line in listing.splitlines())
     return {
         Session(plain(peer.rpartition(":")[0].strip("[]")), int(own.rpartition(":")[2]))
@@ -88,28 +89,28 @@ def sessions(listing: str) -> set[Session]:
 
 
 def let_in_now(table: str, ports: list[int]) -> list[Session]:
-    """Return the connections to these ports that the kernel's table would let in again."""
+    """Return the connections to these ports that the kernel's table would admit again."""
     listed = run("ss", "--no-header", "--tcp", "--numeric", "state", "established")
     found = [one for one in sessions(listed) if one.port in ports]
     return [one for one in found if is_member(one.peer)] if "@ssh4 " in table else found
 
 
 def is_member(peer: str) -> bool:
-    """Return whether an address is in the set of those that may reach SSH."""
+    """Return whether an address may reach SSH by the table's set."""
     version = ipaddress.ip_address(peer).version
     element = (*TABLE.split(), f"ssh{version}", f"{{ {peer} }}")
     return bool(succeeds("nft", "get", "element", *element))
 
 
 def sshd_ports() -> list[int]:
-    """Return the ports that sshd is set to; none when it does not say."""
+    """Return the ports in sshd's settings; none if sshd does not report them."""
     told = output("/usr/sbin/sshd", "-T") or ""
     return [int(line.split()[1]) for line in told.splitlines() if line.startswith("port ")]
 
 
 def bounds(text: str) -> tuple[ipaddress._BaseAddress, ipaddress._BaseAddress]:
     """Return the first and last address of an address, a network or a range."""
-    # A zone is one machine's own view.
+    # A zone has a meaning on one machine only.
     first, dash, last = text.replace("%", " of zone ").partition("-")
     try:
         if dash:
@@ -141,9 +142,9 @@ def holds(places: list[str], address: str) -> bool:
 
 
 def control_line(named: list[str], peers: list[str]) -> str:
-    """Return what to write into lab.yml so that these are let in to SSH, and peers as well.
+    """Return the line for lab.yml that admits these and the peers to SSH.
 
-    Of a peer's IPv6 address its network: the address may be a temporary one, gone in a day.
+    It names the network of a peer's IPv6 address, because the address may last only a day.
     """
     lasting = [f"{ipaddress.ip_interface(f'{p}/64').network}" if ":" in p else p for p in peers]
     places = ", ".join(f'"{place}"' for place in dict.fromkeys([*named, *lasting]))
@@ -154,7 +155,7 @@ def control_line(named: list[str], peers: list[str]) -> str:
 def shut_out(
     named: list[str], here: Session | None, others: Iterable[Session], ports: list[int]
 ) -> list[str]:
-    """Return what these rules would newly shut out, each with the line that lets it in."""
+    """Return the sessions that these rules newly lock out, each with a line that admits it."""
     found = []
     if here and here.port not in ports:
         found.append(
@@ -182,7 +183,7 @@ def shut_out(
 
 
 def what_is_let_in(here: Session | None, ports: list[int]) -> str:
-    """Return the warning that nobody was named."""
+    """Return the warning that no address was named."""
     return (
         f"SSH (port {', '.join(map(str, ports))}) is let in from everywhere, as rackbench_control "
         "names nobody; to narrow it, name your control and jump hosts in lab.yml, for example "
@@ -191,13 +192,13 @@ def what_is_let_in(here: Session | None, ports: list[int]) -> str:
 
 
 def listing_of(rules: str) -> str:
-    """Return how the kernel lists these rules, asked in an empty network; refuses wrong ones."""
+    """Return the kernel's listing of these rules, from an empty network; refuse invalid rules."""
     try:
         listed: str = run("unshare", "--net", "sh", "-c", f"nft --file - && {LIST}", stdin=rules)
     except HostError as error:
         told = str(error).partition("failed: ")[2] or str(error)
         raise HostError(
-            "nftables does not take the rules, and nothing was loaded; correct the inventory's "
+            "nftables refuses the rules, and nothing was loaded; correct the inventory's "
             "ports and addresses, or the site's own file that is named (names of interfaces go "
             f"with iifname): {in_their_files(rules, told)}"
         ) from error
@@ -205,9 +206,9 @@ def listing_of(rules: str) -> str:
 
 
 def in_their_files(rules: str, told: str) -> str:
-    """Return what nftables says of the rules, where it can with the site's own file and its line.
+    """Return nftables' message about the rules, if possible with the site's own file and line.
 
-    Each file follows a line with its name and ends where the kit's own next comment begins.
+    Each file follows a line with its name and ends before the kit's next comment.
     """
 
     def named(place: re.Match[str]) -> str:
@@ -225,7 +226,7 @@ def held() -> str:
 
 
 class Filter:
-    """The node's filter on its way from the rules before to the rules asked for."""
+    """The node's filter on its way from the old rules to the new ones."""
 
     def __init__(self, module: AnsibleModule) -> None:
         """Keep the parameters; read nothing yet."""
@@ -237,7 +238,7 @@ class Filter:
         self.new = self.probation.directory / "new.nft"
 
     def tried(self) -> dict[str, Any]:
-        """Load the rules if they are others than before, and let the node go back by itself."""
+        """Load the rules if they differ from the old ones, and schedule their rollback."""
         here = ssh_session()
         own = {here.port} if here else set()
         ports = self.params["ssh_ports"] or sorted({*own, *sshd_ports()}) or [22]
@@ -279,7 +280,7 @@ class Filter:
             run("nft", "--file", str(self.new))
 
     def kept(self) -> dict[str, Any]:
-        """Write down what was tried, for the next boot."""
+        """Save the tried rules for the next boot."""
         self.probation.keep()
         self._install(self.new.read_text())
         self.probation.end()
@@ -293,11 +294,11 @@ class Filter:
         run("systemctl", "reload-or-restart", UNIT)
 
     def undone(self) -> dict[str, Any]:
-        """Wait until the node is back at the rules before, and look whether the kernel is."""
+        """Wait until the node has restored the old rules, and check that the kernel has them."""
         self.probation.wait(self.params["seconds"])
         former = self.before.read_text().removeprefix(ROOM)
         if held() != former:
-            raise HostError("the kernel holds neither the rules tried nor those before")
+            raise HostError("the kernel has neither the tried rules nor the old ones")
         self.probation.end()
         return {"changed": False, "before": "the filter before" if former else "no filter"}
 

@@ -1,4 +1,4 @@
-"""Tries settings that could shut the control host out, and keeps them only if it gets in again."""
+"""Tries settings that could lock out the control host, and keeps them only if it can reconnect."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ansible.plugins.loader import connection_loader
 
 DOCUMENTATION = r"""
 module: probation
-short_description: Tries settings of a node and keeps them only if a new connection gets in
+short_description: Tries settings of a node and keeps them only if a new connection succeeds
 description:
   - Calls a module with C(state=tried), opens a new SSH connection to the node, and calls the module
-    with C(state=kept), or with C(state=undone) where no connection got through.
+    with C(state=kept), or with C(state=undone) if no connection succeeded.
 options:
-  module: {description: The module that makes the settings, type: str, required: true}
+  module: {description: The module that applies the settings, type: str, required: true}
   arguments: {description: Its other arguments, type: dict, required: true}
   seconds: {description: Time for the new connection, 1 to 3600, type: int, default: 30}
 """
 
 EXAMPLES = r"""
-- name: Let in what the table of ports names
+- name: Admit the traffic that the table of ports names
   probation:
     module: packet_filter
     seconds: 30
@@ -32,8 +32,8 @@ EXAMPLES = r"""
 Values = dict[str, Any]
 
 PAUSE_S = 0.5
-# Before all other arguments, as ssh takes the first value it meets: a connection of its own, and
-# one that ends when nobody answers.
+# First of all arguments, because ssh uses the first value of each: a connection of its own that
+# ends when nobody answers.
 ALONE = (
     "-o ControlPath=none -o ControlMaster=no -o ServerAliveInterval=5 -o ServerAliveCountMax=2 "
     "-o ConnectTimeout={seconds}"
@@ -44,7 +44,7 @@ class ActionModule(ActionBase):
     """`probation`: `module` with its `arguments`, and `seconds` for a new connection."""
 
     def run(self, tmp: str | None = None, task_vars: Values | None = None) -> Values:
-        """Return what the module says, or how the way in was lost and what the node made of it."""
+        """Return the module's answer, or why no connection succeeded and what the node did then."""
         super().run(tmp, task_vars)
         self._variables = task_vars or {}
         seconds = self._seconds()
@@ -78,9 +78,9 @@ class ActionModule(ActionBase):
         return answer
 
     def _new_connection(self, seconds: int) -> str:
-        """Open new connections until one gets through; else what SSH said, each reason once.
+        """Open new connections until one succeeds; else return SSH's messages, each reason once.
 
-        The last reason alone may be that sshd was just starting anew with the settings before.
+        The last reason may only be that sshd was just restarting with the old settings.
         """
         deadline = time.monotonic() + seconds
         reasons: list[str] = []
@@ -95,7 +95,7 @@ class ActionModule(ActionBase):
         return "; later: ".join(reasons)
 
     def _attempt(self, seconds: int) -> str:
-        """Return nothing, or why no connection came about within so many seconds."""
+        """Return nothing, or why no connection succeeded within this many seconds."""
         connection = self._connection_of_its_own(seconds)
         try:
             code, _, errors = connection.exec_command("true", sudoable=False)
@@ -106,7 +106,7 @@ class ActionModule(ActionBase):
         return f"true ended with {code}: {errors.decode(errors='replace')}" if code else ""
 
     def _connection_of_its_own(self, seconds: int) -> Any:
-        """Ansible's own SSH for this node, whatever strategy runs the task."""
+        """Return Ansible's own SSH connection to this node, with any strategy."""
         connection = connection_loader.get("ansible.builtin.ssh", self._play_context, "/dev/null")
         keys = self._task.dump_attrs()
         del keys["retries"]
@@ -121,7 +121,7 @@ class ActionModule(ActionBase):
         return connection
 
     def _lost(self, tried: Values, seconds: int, why_not: str) -> Values:
-        """Wait until the node is as before, look whether it is, and tell all of it."""
+        """Wait until the node is as before, check that it is, and report all of it."""
         try:
             undone = self._module("undone", seconds)
         except AnsibleConnectionFailure as error:
@@ -143,5 +143,5 @@ class ActionModule(ActionBase):
 
 
 def warnings_of(answer: Values) -> Values:
-    """Return the warnings of a module's answer, which the answer of another must not hide."""
+    """Return the warnings of a module's answer, so that another answer does not hide them."""
     return {"warnings": answer["warnings"]} if "warnings" in answer else {}

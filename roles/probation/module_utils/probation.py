@@ -1,4 +1,4 @@
-"""Settings of a node that are kept only once somebody got in by them, and else rolled back."""
+"""Keeps settings of a node only after a new connection with them, and else rolls them back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.host import HostError, output, run
 
-# Gone after a boot, as the settings that are tried are.
+# A boot removes it, as it does the tried settings.
 PLACE = Path("/run/rackbench-probation")
 GRACE_S = 30
 
@@ -20,7 +20,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "seconds": {"type": "int", "default": 0},
     "state": {"choices": ["tried", "kept", "undone"], "default": "tried"},
 }
-"""The options that every module has whose settings are tried on probation."""
+"""The options of every module whose settings are tried on probation."""
 
 Answer = dict[str, Any]
 
@@ -29,17 +29,17 @@ class OnProbation(Protocol):
     """Settings of a node, with a method for each state."""
 
     def tried(self) -> Answer:
-        """Bring new settings into effect until they are kept or rolled back."""
+        """Apply new settings until they are kept or rolled back."""
 
     def kept(self) -> Answer:
-        """Write down what was tried, so that a boot finds it."""
+        """Save the tried settings, so that a boot applies them."""
 
     def undone(self) -> Answer:
-        """Wait until the settings before are in effect again, and check that they are."""
+        """Wait until the old settings are in effect again, and check that they are."""
 
 
 def exit_with(module: AnsibleModule, settings: OnProbation) -> None:
-    """Do what the module's `state` asks, and end the module with the answer and its notes."""
+    """Carry out the module's `state`, and end the module with the answer and its notes."""
     steps = {"tried": settings.tried, "kept": settings.kept, "undone": settings.undone}
     try:
         answer = steps[module.params["state"]]()
@@ -53,11 +53,11 @@ def exit_with(module: AnsibleModule, settings: OnProbation) -> None:
 class Probation:
     """Settings of one kind on probation.
 
-    Keeping and taking back each begin by renaming the same file, so that only one of them happens.
+    Keeping and rolling back both begin by renaming the same file, so only one of them can happen.
     """
 
     def __init__(self, kind: str) -> None:
-        """Settings of this kind, of which one at a time is tried."""
+        """Prepare for settings of this kind, which are tried one at a time."""
         self.kind = kind
         self.directory = PLACE / kind
         self.unit = f"probation-{kind}"
@@ -66,7 +66,7 @@ class Probation:
         )
 
     def clear(self) -> None:
-        """Make room for settings to try; those that an earlier run left undecided go first."""
+        """Prepare for new settings, after rolling back those that an earlier run left undecided."""
         if self._open.exists():
             self.undo_now()
         self.wait(0)
@@ -76,16 +76,16 @@ class Probation:
 
     @contextmanager
     def armed(self, seconds: int, undo: str) -> Iterator[None]:
-        """Let systemd run `undo`, a shell text, after so many seconds unless settings are kept.
+        """Let systemd run `undo`, a shell text, after this many seconds unless settings are kept.
 
-        The block brings the settings into effect; where it fails they are rolled back at once.
+        The block applies the settings; if it fails they are rolled back at once.
         """
         undoing, undone = self._undoing, self._undone
         script = f"mv {self._open} {undoing} && {{ {undo}; }} && mv {undoing} {undone}"
         # fmt: off
         run("systemd-run", "--quiet", "--collect", f"--unit={self.unit}", f"--on-active={seconds}s",
             "--timer-property=AccuracySec=100ms", "--property=Type=oneshot",
-            f"--description=Take back what nobody got in by: {self.kind}",
+            f"--description=Roll back settings without a new connection: {self.kind}",
             "/bin/sh", "-c", script)
         # fmt: on
         self._open.touch()
@@ -96,28 +96,28 @@ class Probation:
             raise
 
     def keep(self) -> None:
-        """Decide that the settings stay; a HostError when they were rolled back already."""
+        """Decide that the settings stay; raise a HostError if they were already rolled back."""
         try:
             self._open.rename(self._kept)
         except FileNotFoundError as error:
             raise HostError(
-                "a new connection got through, but the node had gone back already; run site.yml "
+                "a new connection succeeded, but the node had already rolled back; run site.yml "
                 "again, with more seconds if that is slow"
             ) from error
         self._disarm()
 
     def undo_now(self) -> None:
-        """Take the settings back before their time."""
+        """Roll back the settings before their time."""
         run("systemctl", "start", f"{self.unit}.service")
         self.wait(0)
 
     def wait(self, seconds: int) -> None:
-        """Wait until the settings are rolled back; a HostError when that fails."""
+        """Wait until the settings are rolled back; raise a HostError if that fails."""
         deadline = time.monotonic() + seconds + GRACE_S
         while self._open.exists() or self._undoing.exists():
             if time.monotonic() > deadline:
                 raise HostError(
-                    f"{self.unit}.service did not take the settings back; look at its console with "
+                    f"{self.unit}.service did not roll back the settings; at the console run "
                     f"journalctl -u {self.unit}"
                 )
             time.sleep(0.1)
@@ -126,5 +126,5 @@ class Probation:
         output("systemctl", "stop", f"{self.unit}.timer")
 
     def end(self) -> None:
-        """Forget what was tried."""
+        """Forget the tried settings."""
         shutil.rmtree(self.directory, ignore_errors=True)

@@ -18,7 +18,7 @@ class Session:
 
 
 def plain(address: str) -> str:
-    """Return an address without its zone, and as IPv4 where it is."""
+    """Return an address without its zone, and as IPv4 if it is a mapped one."""
     found = ipaddress.ip_address(address.partition("%")[0])
     return str(getattr(found, "ipv4_mapped", None) or found)
 
@@ -38,7 +38,7 @@ def ssh_session() -> Session | None:
         for variable in variables:
             if variable.startswith(b"SSH_CONNECTION="):
                 peer, _, _, port = variable.decode().partition("=")[2].split()
-                with suppress(ValueError):  # sshd writes UNKNOWN where it has no socket
+                with suppress(ValueError):  # sshd writes UNKNOWN if it has no socket
                     return Session(plain(peer), int(port))
         pid = int(status.partition("\nPPid:")[2].split()[0])
     return None

@@ -1,10 +1,10 @@
 """Keeps the headers of the first packets that the client exchanges with the services of a call.
 
-Started by systemd with the listening socket as its file descriptor 3, for one connection. The
-caller is told, in a line, that packets are kept from now on; it ends its side when the call is
-over, and is sent a line about them and a pcap file. It says neither what is kept nor how much:
-packets of TCP over IPv4 to and from the ports in a file of the node's own. The kernel copies them
-into memory shared with this process, which looks at them only after the call.
+systemd starts this program with the listening socket as its file descriptor 3, for one connection.
+The program sends the caller a line when packets are kept from now on. The caller ends its side when
+the call is over, and gets a line about the packets and a pcap file. The caller cannot choose the
+packets: they are those of TCP over IPv4 to and from the ports in a file of the node's own. The
+kernel copies them into memory shared with this process, which reads them only after the call.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TPACKET_V2 = 1
 ALL_PROTOCOLS, IPV4, TCP = 3, 0x0800, 6
 LOOPBACK = 772
 NAME_OF_INTERFACE, MTU_OF_INTERFACE = 0x8910, 0x8921
-# A frame holds 80 bytes of the kernel's own and the longest headers: 60 bytes of IP, 60 of TCP.
+# A frame has 80 bytes of the kernel and the longest headers: 60 bytes of IP, 60 of TCP.
 FRAME_BYTES, FRAMES, BLOCK_BYTES = 256, 8192, 1 << 16
 # tpacket2_hdr: status, len, snaplen, mac, net, sec, nsec; at 32 sockaddr_ll: family, protocol,
 # interface, kind of hardware.
@@ -41,7 +41,7 @@ PCAP_MAGIC, LINKTYPE_RAW, SNAP_BYTES = 0xA1B23C4D, 101, 120
 
 @dataclass(frozen=True)
 class Packet:
-    """The headers of a packet, when it passed, and how long it was from its IP header on."""
+    """The headers of a packet, its time, and its length from the IP header on."""
 
     seconds: int
     nanoseconds: int
@@ -87,7 +87,7 @@ def capture(connection: socket.socket, ports: list[int]) -> bytes:
 
 
 def opened() -> tuple[socket.socket, mmap.mmap]:
-    """Return a socket for the packets of all interfaces, and the ring they are copied into."""
+    """Return a socket for the packets of all interfaces, and the ring for their copies."""
     tap = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ALL_PROTOCOLS))
     try:
         tap.setsockopt(SOL_PACKET, PACKET_VERSION, TPACKET_V2)
@@ -102,7 +102,7 @@ def opened() -> tuple[socket.socket, mmap.mmap]:
 
 
 def kept(ring: mmap.mmap, ports: frozenset[int]) -> Iterator[Packet]:
-    """Yield the packets in the ring that are exchanged with one of these ports."""
+    """Yield the packets in the ring to or from one of these ports."""
     for start in range(0, FRAME_BYTES * FRAMES, FRAME_BYTES):
         status, length, held, _, net, seconds, nanoseconds = HEADER.unpack_from(ring, start)
         if not status & FILLED:
@@ -127,12 +127,12 @@ def headers_of(packet: bytes, ports: frozenset[int]) -> bytes:
 
 
 def on_one_interface(packets: list[Packet]) -> list[Packet]:
-    """Return the packets of the first one's interface: a bond and its cable both have each."""
+    """Return the packets of the first one's interface, as a bond and its cable both show each."""
     return [packet for packet in packets if packet.interface == packets[0].interface]
 
 
 def mtu(tap: socket.socket, interface: int) -> int | None:
-    """Return the most bytes that a packet may have on an interface; None when it is gone."""
+    """Return the largest packet size of an interface in bytes; None if it is gone."""
     try:
         name = fcntl.ioctl(tap, NAME_OF_INTERFACE, struct.pack("=16si20x", b"", interface))[:16]
         about = fcntl.ioctl(tap, MTU_OF_INTERFACE, struct.pack("=16s24x", name))

@@ -1,4 +1,4 @@
-"""Follows the runner on the client node and pulls sealed trials back while it goes."""
+"""Follows the runner on the client node and pulls sealed trials while it runs."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ DOCUMENTATION = r"""
 module: follow_run
 short_description: Follows the runner and pulls sealed trials
 description:
-  - Pulls each trial that the runner on the client node seals, proves it, flushes it to disk and
+  - Pulls each trial that the runner on the client node seals, checks it, flushes it to disk and
     removes it there, until the runner ends.
 options:
   source: {description: Directory of the run on the client node, type: path, required: true}
   results: {description: Directory of the run on the control host, type: path, required: true}
   unit: {description: Unit of the runner, type: str, required: true}
   account: {description: Account that owns the trials there, type: str, required: true}
-  silence_s: {description: Seconds that the client node may not answer, type: float, required: true}
+  silence_s: {description: Longest silence of the client in seconds, type: float, required: true}
   stall_s: {description: Seconds without a trial that are a stall, type: float, required: true}
-  reserve_mb: {description: Free space here below which pulling waits, type: int, required: true}
+  reserve_mb: {description: Free local space below which pulling waits, type: int, required: true}
   compress: {description: Whether logs are kept as calls.csv.gz, type: bool, required: true}
   look: {description: Blocks before the next interim analysis or 0, type: int, required: true}
-  group: {description: Trials that the runner was given if not all up to there, type: list}
-  goes_on: {description: Whether nodes are set for further trials after these, type: bool}
-  hook: {description: Command that learns of its end, or empty, type: str, required: true}
+  group: {description: Trials of the runner if not all up to the analysis, type: list}
+  goes_on: {description: Whether trials with other node settings follow, type: bool}
+  hook: {description: Command that reports the end, or empty, type: str, required: true}
   hook_directory: {description: Directory that it runs in, type: path, required: true}
   hook_environment: {description: Its further environment variables, type: dict, required: true}
 """
 
 EXAMPLES = r"""
-- name: Follow the runner and pull what is sealed
+- name: Follow the runner and pull sealed trials
   follow_run:
     source: /var/lib/rackbench/runs/sort-demo
     results: results/sort-demo
@@ -67,7 +67,7 @@ ANSWER = re.compile(rf"(?s)\n{BEGIN}\r?\n(.*){END}\s")
 
 
 class ActionModule(ActionBase):
-    """Follows the runner by way of the task's connection."""
+    """Follows the runner over the task's connection."""
 
     def run(
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
@@ -102,7 +102,7 @@ class ActionModule(ActionBase):
         return result
 
     def _node(self, command: str) -> bytes:
-        """Return what a command prints on the node."""
+        """Return the output of a command on the node."""
         marked = f"echo; echo {BEGIN}; {{ {command}; }} 2>/dev/null; echo {END}"
         try:
             answer = self._low_level_execute_command(marked)

@@ -14,33 +14,33 @@ from collect.sweep.order import netem_of, settings_of, steps_of, understood
 from collect.sweep.state import put_off
 
 EXAMPLES = r"""
-- name: Show how often the nodes are set
+- name: Show the number of node settings
   ansible.builtin.debug:
     msg: "{{ runs | sweep_settings('/home/me/rackbench') | length }}"
   vars:
     runs: [{study: sort, run: monday-sort}, {study: mtom, run: monday-mtom}]
 
-- name: Refuse settings that no service takes
+- name: Refuse settings that no service has
   ansible.builtin.debug:
     msg: "{{ runs | sweep_settings('/home/me/rackbench') | sweep_understood(runner_lab) | length }}"
 
-- name: Show what is to be run of a run that may stop after 10 blocks
+- name: Show the open trials of a run that may stop after 10 blocks
   ansible.builtin.debug:
     msg: "{{ 'results/monday' | sweep_open(10) }}"
   when: 10 in 'results/monday' | sweep_looks
 
-- name: Show what a group of trials asks for, and what is read to be in force on the nodes
+- name: Show the settings that a group of trials needs, and those in force on the nodes
   ansible.builtin.debug:
     msg:
       - "{{ {'sysctl.vm.swappiness': 10} | sweep_asked('sysctl.') }}"
       - "{{ {'tomcat_heap_mb': 512, 'matrix_worker_heap_mb': 512} | sweep_worker_heaps }}"
       - "{{ {'rack03': fingerprint_taken} | sweep_in_force({'link_mbit': 100}) }}"
 
-- name: Show what is done between the groups of a run
+- name: Show the steps between the groups of a run
   ansible.builtin.debug:
     msg: "{{ sweep_settings | sweep_steps | map(attribute='tasks') }}"
 
-- name: Show which delays and losses of packets the runs ask for
+- name: Show the delays and losses of packets that the runs need
   ansible.builtin.debug:
     msg: "{{ sweep_settings | sweep_netem }}"
 
@@ -61,9 +61,9 @@ def looks(results: str) -> list[int]:
 
 
 def open_ones(results: str, look: int = 0, group: Sequence[str] = ()) -> list[str]:
-    """Return the trials of a group, or all, to run now, up to a look.
+    """Return the trials of a group, or all, to run now, up to an interim analysis.
 
-    Takes the decision of a look that is due.
+    Decides an interim analysis that is due.
     """
     return open_trials(Path(results), int(look), frozenset(group))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Boot and remove the nodes of a virtual lab: real systemd under systemd-nspawn on one bridge."""
+"""Boots and removes the nodes of a virtual lab: real systemd under systemd-nspawn on one bridge."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ DOCUMENTATION = r"""
 module: virtual_lab
 short_description: Boots and removes the nodes of a virtual lab
 description:
-  - One overlay on a shared image a node, one bridge for all, links shaped in both directions.
-  - Works from what the kernel says (mounts, processes, links), never from a note of an earlier run,
-    so it mends whatever a crash left behind.
+  - Each node has an overlay on a shared image; one bridge connects all; links are shaped both ways.
+  - Reads the state from the kernel (mounts, processes, links), never from a record of an earlier
+    run, so it repairs the remains of a crash.
 options:
   state:
-    description: C(checked) only looks whether the lab can be made, C(down) removes it.
+    description: C(checked) only checks whether the lab can be created, C(down) removes it.
     choices: [checked, up, down]
     type: str
     default: up
   authorized_key: {description: The public key that logs in; needed to go up, type: str}
-  left_out: {description: Names of nodes that are let be, type: list, elements: str, default: []}
+  left_out: {description: Names of nodes to leave alone, type: list, elements: str, default: []}
   lab:
-    description: What the lab is; each key is the role's variable without C(virtual_lab_).
+    description: The lab's settings; each key is the role's variable without C(virtual_lab_).
     type: dict
     required: true
 """
@@ -75,7 +75,7 @@ AT_ONCE = 4
 
 
 def up(lab: Lab, nodes: list[Node], left_out: list[str]) -> tuple[bool, dict[str, str]]:
-    """Bring the lab up, all nodes at once; what changed and the public host keys."""
+    """Bring up all nodes in parallel; return the changes and the public host keys."""
     wanted = {one.name for one in nodes}
     stale = [one for one in lab.known_nodes() if one.name not in wanted]
     used = [one for one in nodes if one.name not in left_out]
@@ -94,7 +94,7 @@ def up(lab: Lab, nodes: list[Node], left_out: list[str]) -> tuple[bool, dict[str
 
 
 def down(lab: Lab) -> bool:
-    """Remove the lab whole; whether there was anything to remove."""
+    """Remove the whole lab; return whether there was anything to remove."""
     nodes = lab.known_nodes()
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(node.remove, nodes))

@@ -1,4 +1,4 @@
-"""The lab's network: its bridge, its way out, and each node's link with its rate."""
+"""The lab's network: its bridge, its route to the outside, and each node's link with its rate."""
 
 import json
 import math
@@ -15,7 +15,7 @@ from .lab import Lab, Node
 NAMESPACES = Path("/run/netns")
 OWN_END = "host0"
 LATENCY_MS = 100
-"""How long data may wait for the rate of a link."""
+"""Longest wait of data for the rate of a link."""
 PACKET_BYTES = 1514
 LEAST_PACKETS, UNSHAPED_PACKETS = 100, 100_000
 RULES = """
@@ -35,7 +35,7 @@ def link_of(name: str) -> dict[str, Any] | None:
 
 
 def bridge_of(lab: Lab) -> dict[str, Any] | None:
-    """Return the lab's bridge, or None; refuse a link of that name which is not ours."""
+    """Return the lab's bridge, or None; refuse a foreign link of that name."""
     link = link_of(lab.bridge)
     if link and link.get("ifalias") != f"rackbench lab {lab.name}":
         raise host.HostError(
@@ -57,7 +57,7 @@ def make_bridge(lab: Lab) -> bool:
 
 
 def drop_bridge(lab: Lab) -> bool:
-    """Remove the bridge; whether there was one."""
+    """Remove the bridge; return whether there was one."""
     if not bridge_of(lab):
         return False
     host.run("ip", "link", "delete", "dev", lab.bridge)
@@ -71,7 +71,7 @@ def has_table(lab: Lab) -> bool:
 
 
 def set_internet(lab: Lab) -> bool:
-    """Let nodes reach beyond the lab, or no longer; whether that changed anything."""
+    """Let nodes reach beyond the lab, or no longer; return whether that changed anything."""
     if not lab.internet:
         return close_internet(lab)
     if has_table(lab):
@@ -82,7 +82,7 @@ def set_internet(lab: Lab) -> bool:
 
 
 def close_internet(lab: Lab) -> bool:
-    """Let nodes no longer reach beyond the lab; whether they could."""
+    """Stop nodes from reaching beyond the lab; return whether they could."""
     restored = kernel.restore(lab, kernel.IP_FORWARD)
     if not shutil.which("nft") or not has_table(lab):
         return restored
@@ -120,7 +120,7 @@ def drop_namespaces() -> None:
 def shape(node: Node) -> bool:
     """Limit the node's link to the lab's rate, in both directions, as a switch port would.
 
-    What the node sends is delayed and lost as well, so that a packet from node to node is so once.
+    Delay and loss apply only to packets that the node sends, so each packet has them once.
     """
     lab, changed = node.lab, False
     for tc, device, netem in (
@@ -131,7 +131,7 @@ def shape(node: Node) -> bool:
         if is_shaped(queues, lab, is_impaired=bool(netem)):
             continue
         changed = True
-        # A shaper whose netem is removed alone would send nothing.
+        # A shaper that loses only its netem would send nothing.
         kinds = {row["kind"] for row in queues} & {"tbf", "netem"}
         if kinds and (netem or "netem" in kinds or not lab.link_mbit):
             host.run(*tc, "qdisc", "del", "dev", device, "root")
@@ -148,10 +148,10 @@ def shape(node: Node) -> bool:
 
 
 def netem_of(lab: Lab) -> list[str]:
-    """Return what tc is told of the lab's delay and loss; nothing where it has neither.
+    """Return tc's arguments for the lab's delay and loss; nothing if it has neither.
 
-    Its queue stands in the place of the shaper's own, and is as deep: it also holds the packets
-    that wait for the rate.
+    Its queue replaces the shaper's own and is as deep, because it also holds the packets that wait
+    for the rate.
     """
     if not (lab.link_delay_ms or lab.link_loss):
         return []
@@ -165,7 +165,7 @@ def netem_of(lab: Lab) -> list[str]:
 def is_shaped(queues: list[dict[str, Any]], lab: Lab, *, is_impaired: bool) -> bool:
     """Return whether queueing disciplines already have the lab's rate, delay and loss."""
     rates = [row["options"]["rate"] for row in queues if row["kind"] == "tbf"]
-    # Without the option `-details` tc prints bytes a second.
+    # Without `-details` tc prints bytes a second.
     if rates != ([lab.link_mbit * 125_000] if lab.link_mbit else []):
         return False
     wanted = (lab.link_delay_ms, lab.link_loss) if is_impaired else (0.0, 0.0)

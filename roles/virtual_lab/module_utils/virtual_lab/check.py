@@ -1,4 +1,4 @@
-"""Refuses, before anything long starts, a lab that this machine cannot hold."""
+"""Refuses a lab that this machine cannot hold, before any long step."""
 
 import ipaddress
 import json
@@ -13,7 +13,7 @@ from .lab import MIB, Lab, Node
 
 
 def check(lab: Lab, nodes: list[Node], running: dict[str, int]) -> None:
-    """Refuse wrong names, addresses that are taken, another image, and too little room."""
+    """Refuse invalid names, addresses in use, another image, and too little space."""
     check_names(lab)
     check_nodes(lab, nodes)
     bridge_of(lab)
@@ -22,7 +22,7 @@ def check(lab: Lab, nodes: list[Node], running: dict[str, int]) -> None:
 
 
 def check_names(lab: Lab) -> None:
-    """Refuse what cannot be a name."""
+    """Refuse invalid names."""
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,23}", lab.name):
         raise host.HostError(
             f"virtual_lab_name is {lab.name!r}; use at most 24 small letters, digits and dashes"
@@ -35,7 +35,7 @@ def check_names(lab: Lab) -> None:
 
 
 def check_nodes(lab: Lab, nodes: list[Node]) -> None:
-    """Refuse addresses that are no node's, or two nodes', and nodes of another image."""
+    """Refuse addresses outside the lab or of two nodes, and nodes of another image."""
     seen: dict[str, str] = {}
     for node in nodes:
         if ipaddress.IPv4Address(node.address) not in lab.network or node.address == lab.gateway:
@@ -57,7 +57,7 @@ def check_nodes(lab: Lab, nodes: list[Node]) -> None:
 
 
 def check_network(lab: Lab) -> None:
-    """Refuse a network that this machine reaches by another link."""
+    """Refuse a network that this machine reaches over another link."""
     for route in json.loads(host.run("ip", "-json", "-4", "route", "show", "table", "all")):
         target = route["dst"] if route["dst"] != "default" else "0.0.0.0/32"
         taken = ipaddress.IPv4Network(target, strict=False).overlaps(lab.network)
@@ -69,8 +69,8 @@ def check_network(lab: Lab) -> None:
 
 
 def check_room(lab: Lab, missing: list[Node]) -> None:
-    """Refuse nodes that memory or disk have no room for."""
-    # The cap is for a study that asks for large heaps; half of it is what all nodes need at once.
+    """Refuse nodes for which memory or disk space is missing."""
+    # The cap allows for studies with large heaps; all nodes at once need half of it.
     need = len(missing) * lab.memory_mb // 2
     shown = re.search(r"MemAvailable:\s+(\d+)", Path("/proc/meminfo").read_text())
     available = int(shown[1]) // 1024  # type: ignore[index]

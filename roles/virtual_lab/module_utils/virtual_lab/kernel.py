@@ -1,4 +1,4 @@
-"""Settings of this machine's kernel that a lab changes, and restores when it goes."""
+"""Settings of this machine's kernel that a lab changes, and restores when it is removed."""
 
 from pathlib import Path
 
@@ -9,11 +9,11 @@ from .lab import Lab
 IP_FORWARD = Path("/proc/sys/net/ipv4/ip_forward")
 WATCHES = Path("/proc/sys/fs/inotify/max_user_instances")
 ENOUGH_WATCHES = 4096
-"""The instances of inotify that all programs of root share, of which a node takes about 8."""
+"""The inotify instances that all programs of root share; a node needs about 8."""
 
 
 def change(lab: Lab, setting: Path, value: str) -> None:
-    """Change a setting, and remember its value before this lab."""
+    """Change a setting, and record its value before this lab."""
     before = lab.root / "kernel" / setting.name
     if not before.exists():
         host.write(before, setting.read_text())
@@ -21,7 +21,7 @@ def change(lab: Lab, setting: Path, value: str) -> None:
 
 
 def restore(lab: Lab, setting: Path) -> bool:
-    """Restore the value before this lab; whether the lab had changed it."""
+    """Restore the value before this lab; return whether the lab had changed it."""
     before = lab.root / "kernel" / setting.name
     if not before.exists():
         return False
@@ -31,6 +31,6 @@ def restore(lab: Lab, setting: Path) -> bool:
 
 
 def widen_watches(lab: Lab) -> None:
-    """Let the nodes boot, however many there are."""
+    """Raise the limit of inotify instances, so that any number of nodes can boot."""
     if int(WATCHES.read_text()) < ENOUGH_WATCHES:
         change(lab, WATCHES, f"{ENOUGH_WATCHES}\n")

@@ -1,4 +1,4 @@
-"""A virtual lab and its nodes: their names, and where each keeps what."""
+"""A virtual lab and its nodes: their names and their paths."""
 
 import ipaddress
 import re
@@ -45,7 +45,7 @@ class Lab:
         return "rackbench_" + re.sub(r"[^a-z0-9]", "_", self.name)
 
     def known_nodes(self) -> list["Node"]:
-        """Return the nodes that have a directory, whatever the inventory says now."""
+        """Return the nodes that have a directory, even if the inventory no longer names them."""
         return [Node(self, path.name, "") for path in sorted((self.root / "nodes").glob("*"))]
 
 
@@ -64,12 +64,12 @@ class Node:
 
     @property
     def tree(self) -> Path:
-        """Return where the node's file system is mounted."""
+        """Return the mount point of the node's file system."""
         return self.directory / "tree"
 
     @property
     def uuid(self) -> str:
-        """Return the identity by which the node's first process is found again."""
+        """Return the id that identifies the node's first process."""
         return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{self.name}.{self.lab.name}.rackbench"))
 
     @property

@@ -1,4 +1,4 @@
-"""A node's processes: found, started, awaited and ended, from what the kernel says of them."""
+"""Finds, starts, awaits and ends a node's processes, by the kernel's view of them."""
 
 import os
 import re
@@ -16,9 +16,9 @@ from ansible.module_utils import host
 from . import bridge, tree
 from .lab import MIB, Node
 
-# A node may write the settings of its own network; the rest of the kernel is the host's.
+# A node may write the settings of its own network; the rest of the kernel belongs to the host.
 OWN_NETWORK = {"SYSTEMD_NSPAWN_API_VFS_WRITABLE": "network"}
-# The exit status by which systemd-nspawn says that the node wants to be started again.
+# The exit status of systemd-nspawn for a node that wants to be restarted.
 REBOOT = 133
 MEMORY_LIMITS = ("memory.limit_in_bytes", "memory.max")
 
@@ -47,8 +47,8 @@ def supervisors_of(node: Node) -> list[int]:
 def cgroups_of(node: Node) -> dict[str, Path]:
     """Return the node's own control groups on a host without systemd, by kind of hierarchy.
 
-    Each node needs a group of its own in every hierarchy its systemd manages: two that shared one
-    would end each other's services.
+    Each node needs a group of its own in every hierarchy that its systemd manages: two nodes in one
+    group would end each other's services.
     """
     groups = {}
     for line in Path("/proc/self/mounts").read_text().splitlines():
@@ -62,7 +62,7 @@ def cgroups_of(node: Node) -> dict[str, Path]:
 
 
 def make_cgroups(node: Node) -> list[str]:
-    """Make the node's control groups with its memory cap; the files by which a process joins."""
+    """Make the node's control groups with its memory cap; return the files for joining them."""
     groups = cgroups_of(node)
     if "memory" not in groups and "unified" in groups:
         root = groups["unified"].parent
@@ -107,7 +107,7 @@ def boot(node: Node) -> None:
         *("--timezone=off", "--link-journal=no"),
     ]
     if Path("/run/systemd/system").is_dir():
-        # The unit of an earlier boot would bar a new one.
+        # The failed unit of an earlier boot would block a new one.
         if host.succeeds("systemctl", "is-failed", "--quiet", f"{node.key}.service"):
             host.run("systemctl", "reset-failed", f"{node.key}.service")
         properties = {
@@ -128,8 +128,8 @@ def boot(node: Node) -> None:
             *nspawn,
         )
         return
-    # The shell joins the groups before systemd-nspawn starts, so that all of it is inside, and
-    # starts it again when the node asks to be rebooted.
+    # The shell joins the groups before it starts systemd-nspawn, so that all processes are inside,
+    # and restarts it when the node wants to reboot.
     join = 'while [ "$1" != -- ]; do echo 0 >"$1"; shift; done; shift'
     loop = f'until "$@"; [ $? -ne {REBOOT} ]; do :; done'
     with (node.directory / "console.log").open("ab") as console:
@@ -144,7 +144,7 @@ def boot(node: Node) -> None:
 
 
 def answers(address: str) -> bool:
-    """Return whether an SSH server greets us there."""
+    """Return whether an SSH server answers with its greeting."""
     with suppress(OSError), socket.create_connection((address, 22), timeout=1) as connection:
         connection.settimeout(2)
         return connection.recv(4) == b"SSH-"
@@ -169,7 +169,7 @@ def await_boot(node: Node) -> None:
 
 
 def stop(node: Node) -> None:
-    """End the node's processes at once; its file system is thrown away or was not clean already."""
+    """End the node's processes at once; its file system is discarded or already unclean."""
     for _ in range(100):
         left = [*supervisors_of(node), *init_of([node]).values()]
         if not left:
@@ -182,7 +182,7 @@ def stop(node: Node) -> None:
 
 
 def remove(node: Node) -> None:
-    """Remove a node whole: processes, mounts, control group and file system."""
+    """Remove a whole node: processes, mounts, control group and file system."""
     stop(node)
     for point in tree.mounts_under(node.directory):
         host.run("umount", "--lazy", point)
@@ -192,12 +192,12 @@ def remove(node: Node) -> None:
 
 
 def runs(node: Node, booted: Mapping[str, int]) -> bool:
-    """Return whether a node runs and answers; `booted` are the first processes of nodes by name."""
+    """Return whether a node runs and answers; `booted` has the nodes' first processes by name."""
     return node.name in booted and bool(supervisors_of(node)) and answers(node.address)
 
 
 def bring_up(node: Node, *, runs: bool) -> bool:
-    """Make and boot one node unless it `runs`; whether anything changed."""
+    """Make and boot one node unless it `runs`; return whether anything changed."""
     node.directory.mkdir(parents=True, exist_ok=True)
     if not runs:
         stop(node)

@@ -27,7 +27,7 @@ def mounts_under(path: Path) -> list[str]:
 
 
 def host_key(node: Node) -> Path:
-    """Return the node's private SSH host key, made before its first boot and so known then."""
+    """Return the node's private SSH host key, which is made before its first boot."""
     key = node.directory / "ssh_host_ed25519_key"
     if not key.exists() or not key.with_suffix(".pub").exists():
         key.unlink(missing_ok=True)
