@@ -1,4 +1,4 @@
-"""What the runs of several load generators say of each other, as rows of the page."""
+"""Compares the runs of several load generators, as rows of the page."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ JMETER = "JMeter"
 OUR_CALL = "JMeter, our call"
 GATLING = "Gatling"
 SHARED = "Gatling, one connection"
-LAZY = "lazy"  # as "jms", with replies acknowledged some at a time: constant `acknowledge: dups-ok`
+LAZY = "lazy"  # like "jms", with replies acknowledged in groups: `acknowledge: dups-ok`
 RIVALS = {
     "jms": (JMETER, OUR_CALL, GATLING, SHARED),
-    LAZY: (GATLING,),  # the same runs of it: it never waits until a reply is acknowledged
+    LAZY: (GATLING,),  # its runs of "jms": it never waits until a reply is acknowledged
     "soap": (OUR_CALL,),
     "text": (JMETER,),
 }
-"""The other tools, by the kind of our call. All but SHARED have a connection for each thread."""
+"""The other tools, by the kind of our call. All except SHARED have a connection a thread."""
 NAMES = {
     "jms": "JMS request and reply",
     LAZY: "JMS request and reply, acknowledged some at a time",
@@ -31,7 +31,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Load:
-    """What one run measured: calls a second; the time of a call in seconds."""
+    """The result of one run: calls a second; the time of a call in seconds."""
 
     calls_per_s: float
     p50: float  # of times in whole milliseconds, interpolated
@@ -39,13 +39,13 @@ class Load:
 
     @property
     def pace(self) -> float:
-        """Seconds from call to call; times the threads, a call and what its thread does after."""
+        """Seconds from call to call; times the threads, a call with its thread's work after it."""
         return 1 / self.calls_per_s
 
 
 @dataclass(frozen=True)
 class Aim:
-    """What a ratio should be."""
+    """The range that a ratio should be in."""
 
     words: str
     low: float
@@ -53,9 +53,9 @@ class Aim:
     digits: int = 2
 
     def of(self, ratio: Ratio) -> str:
-        """The aim, and whether it is met; likely so where a bound lies inside the interval.
+        """Return the aim and whether it is met; only likely if a bound lies inside the interval.
 
-        The ratio is judged as it is shown, so 0.998 is 1.00.
+        The displayed ratio counts, so 0.998 is 1.00.
         """
         low, mean, high = (
             round(value, self.digits) for value in (ratio.low, ratio.mean, ratio.high)
@@ -73,9 +73,9 @@ Runs = Mapping[tuple[str, str, int], Sequence[Load]]  # by tool, kind and thread
 
 
 def load(calls: Iterable[tuple[int, int]], begin: int, end: int) -> Load:
-    """Of the calls, given by start and end in milliseconds, those in this time.
+    """Return the load of the calls in this time; calls are given by start and end in ms.
 
-    The median is of those that ended in it.
+    The median is that of the calls that ended in it.
     """
     every = list(calls)
     count, mean = _inside_of(every, begin, end)
@@ -88,10 +88,10 @@ def load(calls: Iterable[tuple[int, int]], begin: int, end: int) -> Load:
 
 
 def own_load(calls: Iterable[tuple[int, int, int, bool]]) -> Load:
-    """Of ours, given by thread, start, duration (ns) and whether it is measured, not a warm-up.
+    """Return our load from thread, start, duration (ns) and whether a call is measured.
 
-    The time counts in which all threads made their measured calls. Those of the median are rounded
-    as the others round, so that the medians are alike; the mean is not.
+    Only the time counts in which all threads made their measured calls. For the median, times are
+        rounded as the other tools round; for the mean they are not.
     """
     every = list(calls)
     first: dict[int, int] = {}
@@ -109,10 +109,10 @@ def own_load(calls: Iterable[tuple[int, int, int, bool]]) -> Load:
 
 
 def _inside_of(calls: Iterable[tuple[int, int]], begin: int, end: int) -> tuple[float, float]:
-    """Number and mean of the calls in this time; one that is partly in it counts for that part.
+    """Return the number and mean of the calls in this time; a call partly in it counts in part.
 
-    Of threads that call in step, as many as there are threads would else count or not, by where
-    the time begins and ends.
+    Otherwise the calls of threads in step would all count or not, depending on the ends of the
+    time.
     """
     count = total = 0.0
     for start, done in calls:
@@ -128,11 +128,10 @@ def _inside_of(calls: Iterable[tuple[int, int]], begin: int, end: int) -> tuple[
 
 
 def compared(runs: Runs, mbit: int, threads: int) -> Iterator[Row]:
-    """The rows of one link, in Mbit/s, and one number of threads.
+    """Yield the rows of one link, in Mbit/s, and one number of threads.
 
-    Aims stand beside the rival that makes most calls among those with as many connections, and
-    beside those that do the same: JMeter with our call, and Gatling where replies are not
-    acknowledged one by one.
+    Aims apply to the fastest other load generator with as many connections, and to those that do
+    the same: JMeter with our call, and Gatling where replies are not acknowledged one by one.
     """
     at = f"{mbit} Mbit/s, {threads} thread{'s' if threads > 1 else ''}"
     for kind, rivals in RIVALS.items():
@@ -176,7 +175,7 @@ def _row(
     *,
     show: Callable[[float], str] = seconds,
 ) -> Row:
-    """Medians over the rounds, and the ratio inside them."""
+    """Return the row of the medians over the rounds, with the ratio inside the rounds."""
     rival, theirs = other
     ratio = Ratio.of_pairs(*([getattr(one, name) for one in loads] for loads in (mine, theirs)))
     target = aim.of(ratio) if aim else ""
@@ -189,7 +188,7 @@ def _middle(loads: Sequence[Load], name: str) -> float:
 
 
 def _inside(loads: Sequence[Load], threads: int) -> float:
-    """The part of all its threads' time that a tool spends in calls, the median over the rounds."""
+    """Return the share of its threads' time that a tool spends in calls: the median of rounds."""
     return statistics.median(load.calls_per_s * load.mean / threads for load in loads)
 
 

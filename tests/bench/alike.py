@@ -1,8 +1,8 @@
-"""Measures what the two sides of a study do not share, one by one, on loopback: A/A and A/B.
+"""Measures each difference between the two sides of a study, on loopback: A/A and A/B.
 
-Each subject has a pair of variants that are the same, which shows what the bench can tell apart,
-and a pair that differ in one thing. docs/explain/fairness.md has the results. Run it after `make
-build`, on an otherwise idle machine: `.venv/bin/python tests/bench/alike.py guard`.
+Each subject has a pair of equal variants, which shows the smallest difference that the bench can
+detect, and a pair that differ in one thing. docs/explain/fairness.md has the results. Run it after
+`make build`, on an otherwise idle machine: `.venv/bin/python tests/bench/alike.py guard`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CONNECTOR = """<Connector port="{port}" address="{address}" maxThreads="128"
 JVM = ("-Xms192m", "-Xmx192m", "-XX:+UseParallelGC", "-XX:+AlwaysPreTouch")
 SMALL_JVM = ("-Xms32m", "-Xmx32m", "-XX:+UseParallelGC")
 COLD_ROUNDS = 2
-"""Before those that count: each variant has classes of its own, which the server's JVM compiles."""
+"""Rounds before the counted ones, because the server's JVM compiles each variant's own classes."""
 SORT_WORKERS = 5
 ACCOUNT = ("--username", "guest", "--password-file")
 
@@ -57,7 +57,7 @@ class Bench:
 
     programs: Programs
     stack: contextlib.ExitStack
-    other: Path | None  # classes that one variant has before its own
+    other: Path | None  # classes that precede one variant's own
     password: Path = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,14 +65,14 @@ class Bench:
         self.password.write_text("guest\n")
 
     def keep(self, process: subprocess.Popen[bytes]) -> None:
-        """End this service with the bench."""
+        """Register this service to end with the bench."""
         self.stack.callback(process.wait, 30)
         self.stack.callback(process.kill)
 
     def tomcats(self, changed: str, logs: Sequence[str], free: Sequence[str]) -> Labs:
-        """One Tomcat with a host for each variant, those of `logs` with an access log.
+        """Start one Tomcat with a host for each variant, those of `logs` with an access log.
 
-        Those of `free` have no request guard. One JVM serves all, so that none has the better one.
+        Those of `free` have no request guard. One JVM serves all, so that none has a better one.
         """
         names = (AS_IS, AGAIN, changed)
         base, (library,) = (
@@ -109,11 +109,11 @@ class Bench:
             file = target / "WEB-INF/web.xml"
             text = file.read_text()
             if GUARD not in text:
-                raise SystemExit(f"{file} does not map the guard as alike.py expects; mend GUARD")
+                raise SystemExit(f"{file} does not map the guard as GUARD does; correct GUARD")
             file.write_text(text.replace(GUARD, ""))
 
     def stores(self, queues: Mapping[str, Mapping[str, str]]) -> dict[str, Path]:
-        """A broker, and by variant the names of its queues for the clients."""
+        """Start a broker; return, by variant, the names of its queues for the clients."""
         (port,) = free_ports(1)
         self.keep(self.programs.broker(port))
         every = [queue for names in queues.values() for queue in names.values()]
@@ -143,13 +143,13 @@ class Bench:
         self.keep(self.programs.start(f"{name}-{number}", ready.exists, *command))
 
     def broker_of(self, store: Path) -> Lab:
-        """The broker as a lab file has it."""
+        """Return the broker's entry of a lab file."""
         account = {"username": "guest", "password_file": str(self.password)}
         return {"jndi_url": f"file://{store}", "connection_factory": "ConnectionFactory"} | account
 
 
 def listen(addresses: Sequence[str], port: int) -> bool:
-    """Whether a service takes connections at each of these addresses."""
+    """Return whether a service accepts connections at each of these addresses."""
     try:
         for address in addresses:
             socket.create_connection((address, port), timeout=1).close()
@@ -159,7 +159,7 @@ def listen(addresses: Sequence[str], port: int) -> bool:
 
 
 def renamed(bindings: str, names: Mapping[str, str]) -> str:
-    """Bindings in which each of these queues has the name that clients look up."""
+    """Return bindings in which each of these queues has the name that clients look up."""
     lines = bindings.splitlines()
     for looked_up, queue in names.items():
         entries = [line for line in lines if line.startswith(f"{queue}/")]
@@ -168,7 +168,7 @@ def renamed(bindings: str, names: Mapping[str, str]) -> str:
 
 
 def lab(worker: Lab, broker: Lab | None = None) -> Lab:
-    """A lab file of one worker."""
+    """Return a lab file of one worker."""
     return {"schema": 1, "workers": [{"name": "w1", **worker}]} | (
         {"broker": broker} if broker else {}
     )
@@ -176,18 +176,18 @@ def lab(worker: Lab, broker: Lab | None = None) -> Lab:
 
 @dataclass(frozen=True)
 class Subject:
-    """What is measured: the services, and the trials that are made against each variant."""
+    """A subject: the services, and the trials against each variant."""
 
     changed: str
     services: Callable[[Bench, str], Labs]
     client: str
     needs: Sequence[str]
-    trials: Mapping[str, Mapping[str, Any]]  # by what: settings of the study
+    trials: Mapping[str, Mapping[str, Any]]  # settings of the study, by name
     openmq: Path = OPENMQ
 
 
 def soap(message_bytes: int, calls: int, threads: int = 1) -> dict[str, Any]:
-    """Settings of a trial of SOAP calls."""
+    """Return the settings of a trial of SOAP calls."""
     constants = {"message_bytes": message_bytes, "pooled": True, "client_heap_mb": 256}
     constants |= {"collector": "parallel", "persistence": "written", "acknowledge": "dups-ok"}
     return {"constants": constants, "calls": calls, "warmup": calls // 2, "threads": threads}
@@ -224,7 +224,7 @@ def selectors(bench: Bench, changed: str) -> Labs:
     queues = {name: {"sort.pool1": f"sort.v{i}"} for i, name in enumerate(names)}
     labs = {}
     for name, store in bench.stores(queues).items():
-        # The last one opened is asked for: a message passes the selectors of the others first.
+        # Calls go to the last one opened, so a message passes the selectors of the others first.
         for number in range(1 if name == changed else SORT_WORKERS, 0, -1):
             bench.worker(
                 "sort-worker",
@@ -267,13 +267,13 @@ SUBJECTS = {
         "sort-jms",
         ["broker", "sort-worker"],
         {"500 integers": {"constants": SORT, "calls": 400, "warmup": 200, "threads": 1}},
-        DIST / "openmq.zip",  # its client, as that of the sort worker, needs Java 21
+        DIST / "openmq.zip",  # its client, like that of the sort worker, needs Java 21
     ),
 }
 
 
 def measured(bench: Bench, subject: Subject, rounds: int) -> list[Row]:
-    """The rows of one subject."""
+    """Return the rows of one subject."""
     labs = subject.services(bench, subject.changed)
     rows: list[Row] = []
     for number, (what, settings) in enumerate(subject.trials.items()):
@@ -298,12 +298,12 @@ def measured(bench: Bench, subject: Subject, rounds: int) -> list[Row]:
 
 
 def main() -> int:
-    """Measure the subjects that are named, and print their rows."""
+    """Measure the named subjects, and print their rows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("subjects", nargs="+", choices=[*SUBJECTS], metavar="SUBJECT",
                         help=", ".join(SUBJECTS))  # fmt: skip
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    other = "compiled classes that one of the listeners has before its own"
+    other = "compiled classes that precede one listener's own"
     parser.add_argument("--other", type=Path, metavar="DIR", help=other)
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))

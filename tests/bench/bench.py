@@ -1,7 +1,7 @@
 """Measures rackbench itself, as ratios in one run, and writes the page of benchmarks.
 
-Makes a lab of its own and removes it. Run it on an otherwise idle machine: `make bench`. Given
-names of sections it measures those alone and replaces their rows; --print writes nothing.
+It makes a lab of its own and removes it. Run it on an otherwise idle machine: `make bench`. With
+names of sections it measures only those and replaces their rows; --print writes nothing.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def main() -> int:
 
 
 def machine_here() -> str:
-    """The machine in words."""
+    """Return a description of the machine."""
     model = next(
         line.partition(":")[2].strip()
         for line in Path("/proc/cpuinfo").read_text().splitlines()

@@ -1,4 +1,4 @@
-"""The bench's own lab, and commands in it that are timed."""
+"""The bench's own lab, and timed commands in it."""
 
 from __future__ import annotations
 
@@ -19,48 +19,48 @@ from row import seconds
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "rbbench"
 PREFIX = "10.79.0"
-LONGEST_S = 1800  # of one command; an idle machine takes minutes
+LONGEST_S = 1800  # limit of one command, which takes minutes on an idle machine
 MITOGEN = {"ANSIBLE_STRATEGY": "mitogen_all_cores", "ANSIBLE_DEPRECATION_WARNINGS": "false"}
 
 
 @dataclass(frozen=True)
 class BenchLab:
-    """A lab that stands: its state directory, and the environment that playbooks run in."""
+    """A running lab: its state directory, and the environment of playbooks."""
 
     state: Path
     environment: dict[str, str]
 
     def play(self, playbook: str, *extra: str) -> float:
-        """Run a playbook; its wall time in seconds. Its output is shown when it fails."""
+        """Run a playbook; return its wall time in seconds, and show its output if it fails."""
         print(f"{playbook} …", end=" ", flush=True)
         took = self.clocked([".venv/bin/ansible-playbook", f"playbooks/{playbook}.yml", *extra])
         print(seconds(took), flush=True)
         return took
 
     def ping(self) -> float:
-        """Wall time in seconds of the least that Ansible does with every node."""
+        """Return the wall time in seconds of Ansible's smallest action on every node."""
         return self.clocked([".venv/bin/ansible", "nodes", "-m", "ansible.builtin.ping"])
 
     def clocked(self, command: list[str]) -> float:
-        """Wall time of an Ansible command in seconds."""
+        """Return the wall time of an Ansible command in seconds."""
         return clocked([*command, "-e", settings()], self.environment)
 
     def ssh(self, node: str) -> list[str]:
-        """The command that reaches a node over a connection that stays open between calls."""
+        """Return the command that reaches a node over a connection kept open between calls."""
         options = ["ControlMaster=auto", "ControlPersist=30", f"ControlPath={self.state}/mux-%C"]
         config = self.state / f"rackbench/{NAME}/ssh/config"
         return ["ssh", "-F", str(config), *(part for o in options for part in ("-o", o)), node]
 
 
 def settings() -> str:
-    """What the lab is, for Ansible; nodes have no way out, so tools are laid into their image."""
+    """Return Ansible's variables; the nodes lack Internet, so their image has the tools."""
     tools = {"bench_client_packages": ["wrk"]}
     return json.dumps({"rackbench_lab": NAME, "virtual_lab_prefix": PREFIX, **tools})
 
 
 @contextmanager
 def bench_lab() -> Iterator[BenchLab]:
-    """Make the lab with nodes as Debian left them; it is removed whatever happens."""
+    """Make the lab with unprovisioned Debian nodes, and remove it in any case."""
     with tempfile.TemporaryDirectory() as state:
         environment = {
             **os.environ,
@@ -77,7 +77,7 @@ def bench_lab() -> Iterator[BenchLab]:
 
 
 def clocked(command: list[str], environment: dict[str, str] | None = None) -> float:
-    """Wall time of a command in seconds; one that fails ends the bench with its output."""
+    """Return the wall time of a command in seconds; a failure ends the bench with its output."""
     begin = time.monotonic()
     said(command, environment=environment)
     return time.monotonic() - begin
@@ -86,7 +86,7 @@ def clocked(command: list[str], environment: dict[str, str] | None = None) -> fl
 def said(
     command: list[str], given: bytes = b"", environment: dict[str, str] | None = None
 ) -> bytes:
-    """What a command prints; one that fails or does not end ends the bench with its output."""
+    """Return a command's output; one that fails or does not end ends the bench with its output."""
     try:
         done = subprocess.run(
             command,

@@ -1,7 +1,7 @@
-"""Writes docs/project/benchmarks.md from benchmarks.csv next to it, which has every row measured.
+"""Writes docs/project/benchmarks.md from benchmarks.csv next to it, which has every measured row.
 
 A section that is measured again replaces its own rows, so no row is edited by hand.
-`python tests/bench/bench_page.py` writes the page again from the rows that are there.
+`python tests/bench/bench_page.py` writes the page again from the existing rows.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ SHOWN = (
     ("SOAP call, 100 Mbit/s, 30 threads: rate", "JMeter, our call"),
     ("JMS request and reply, 100 Mbit/s, 30 threads: rate", "Gatling"),
 )
-"""The rows of the page: how they begin, and what each is compared with."""
+"""The rows of the page: their beginnings, and the reference of each."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One row of the table as it is shown, with where and when it was measured."""
+    """One row of the table as it is shown, with the place and date of its measurement."""
 
     section: str
     what: str
@@ -54,13 +54,13 @@ class Line:
     machine: str
 
     def markdown(self) -> str:
-        """The row in the page."""
+        """Return the row of the page."""
         cells = (self.what, self.measured, self.compared_with, self.measured_by_it)
         return f"| {' | '.join((*cells, self.ratio, self.target))} |"
 
 
 def read(table: Path) -> list[Line]:
-    """The rows of a table; none where there is no such file."""
+    """Return the rows of a table; none if there is no such file."""
     if not table.is_file():
         return []
     with table.open(encoding="utf-8", newline="") as file:
@@ -68,7 +68,7 @@ def read(table: Path) -> list[Line]:
 
 
 def merged(before: Iterable[Line], found: Sequence[Line]) -> list[Line]:
-    """The rows with those of each section that was measured again replaced, in their old places."""
+    """Return the rows, with those of newly measured sections replaced in their old places."""
     again: dict[str, list[Line]] = {}
     for line in found:
         again.setdefault(line.section, []).append(line)
@@ -93,7 +93,7 @@ def write(rows: Sequence[Line]) -> None:
 
 
 def chosen(rows: Sequence[Line]) -> list[Line]:
-    """The rows that a person wants, in the order of SHOWN; those that were measured."""
+    """Return the measured rows among SHOWN, in its order."""
     found = (
         next((r for r in rows if r.what.startswith(what) and r.compared_with == with_it), None)
         for what, with_it in SHOWN
@@ -102,7 +102,7 @@ def chosen(rows: Sequence[Line]) -> list[Line]:
 
 
 def render(rows: Sequence[Line]) -> str:
-    """The page."""
+    """Return the page."""
     shown = chosen(rows)
     dates = sorted({line.date for line in rows})
     when = dates[0] if dates[:1] == dates[-1:] else f"{dates[0]} to {dates[-1]}"

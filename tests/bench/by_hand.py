@@ -20,7 +20,7 @@ RUNS = "/var/lib/rackbench/runs"
 
 @dataclass(frozen=True)
 class Trial:
-    """A sealed trial: trial.json, and calls.csv as it lies there."""
+    """A sealed trial: trial.json, and the text of calls.csv."""
 
     record: Mapping[str, Any]
     calls: bytes
@@ -38,7 +38,7 @@ class HandRun:
     def planned(
         cls, lab: BenchLab, name: str, study: Mapping[str, Any], workers: int = 1
     ) -> HandRun:
-        """Plan a study of the bench's own as `collect` does, and put the plan on the node."""
+        """Plan a study of the bench by `collect`, and put the plan on the node."""
         file = lab.state / f"{study['study']}.yml"
         file.write_text(yaml.safe_dump(dict(study)))
         command = [".venv/bin/collect", "plan", str(file), "--profile", "bench"]
@@ -50,11 +50,11 @@ class HandRun:
 
     @property
     def path(self) -> str:
-        """Its directory on the node."""
+        """Return its directory on the node."""
         return f"{RUNS}/{self.name}"
 
     def run(self, ids: Iterable[str], lab_file: str = "/etc/rackbench/lab.json") -> float:
-        """Run these trials; the runner's wall time in seconds, ssh included."""
+        """Run these trials; return the runner's wall time in seconds, including ssh."""
         self.on_node(f"cat > {self.path}/open", "".join(f"{i}\n" for i in ids).encode())
         return clocked(self._command(self._runner(lab_file)))
 
@@ -72,14 +72,14 @@ class HandRun:
         ]
 
     def copy_sealed(self, template: str, ids: Iterable[str]) -> None:
-        """Let these trials be sealed, as copies of one that is."""
+        """Seal these trials as copies of a sealed one."""
         self.on_node(
             f"cd {self.path}/trials && xargs -I ID cp -r {template} ID",
             "".join(f"{i}\n" for i in ids).encode(),
         )
 
     def on_node(self, script: str, given: bytes = b"") -> bytes:
-        """Run a shell script on the client as the account of the runs; what it printed."""
+        """Run a shell script on the client as the account of the runs; return its output."""
         return said(self._command(f"bash -euc {shlex.quote(script)}"), given)
 
     def _command(self, command: str) -> list[str]:
@@ -95,14 +95,14 @@ class HandRun:
 
 
 def jvm_options() -> Sequence[str]:
-    """Return the options of the JVM that a sweep runs the runner with."""
+    """Return the options of the runner's JVM in a sweep."""
     variables = yaml.safe_load(Path("roles/sweep/vars/main.yml").read_text())
     command: list[str] = variables["__sweep_command"]
     return command[command.index("/opt/rackbench/jdk/bin/java") + 1 : command.index("-cp")]
 
 
 def study(name: str, clients: str | Mapping[str, str], **settings: Any) -> dict[str, Any]:
-    """A study file with one factor, `concurrency`; `settings` complete or replace its keys."""
+    """Return a study file with one factor, `concurrency`; `settings` add or replace keys."""
     return {
         "schema": 1,
         "study": name,

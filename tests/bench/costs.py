@@ -1,8 +1,9 @@
-"""What measuring itself costs: the sampling of nodes, and the marks of the parts of a call.
+"""Measures the cost of measuring: the sampling of nodes, and the marks of the parts of a call.
 
-Each in pairs of trials, one with it and one without, which is first in turns. What is shown is the
-geometric mean of the ratios inside the pairs with its 95 % interval; 1 inside it is no cost that
-could be seen. A sample also takes processors from nobody's call, so its share of a core is a row.
+Each is measured in pairs of trials, one with it and one without, which alternate in order. The
+result is the geometric mean of the ratios inside the pairs with its 95 % interval; an interval that
+includes 1 shows no detectable cost. Samples also use processors between calls, so a row shows their
+share of a core.
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ from row import Ratio, Row
 PAIRS = 12
 WORKER = "worker1"
 HTTP_CALLS = 40_000
-"""About two seconds, so that each trial holds samples of its seconds and those around its phase."""
+"""About two seconds, so that each trial has samples of its seconds and around its phase."""
 SOAP_CALLS = 1500
 LONG_CALLS = 1_000_000
-"""About half a minute: of a shorter trial the looks before and after it are a large part."""
+"""About half a minute; in a shorter trial the health checks around it are a large part."""
 SETTLED_S = 1
-"""For the start of the health service, which would count as its sampling."""
+"""Pause for the start of the health service, which would count as its sampling."""
 CALM = "lab-without-health.json"
 
 
 def rows(lab: BenchLab) -> list[Row]:
-    """Every row of this subject."""
+    """Return every row of this subject."""
     return [*sampling(lab), marks(lab)]
 
 
 def sampling(lab: BenchLab) -> list[Row]:
-    """The p50 of `http` at one thread with and without sampling, and what the sampler takes."""
+    """Return the p50 of `http` at one thread with and without sampling, and the sampler's cost."""
     run = http_run(lab, "bench-sampling", calls=HTTP_CALLS, replicates=2 * PAIRS)
     calm = f"{run.path}/{CALM}"
     described = json.loads(run.on_node("cat /etc/rackbench/lab.json"))
@@ -48,7 +49,7 @@ def sampling(lab: BenchLab) -> list[Row]:
         print(f"http with and without samples, pair {pair + 1} of {PAIRS} …", flush=True)
         both = run.ids[2 * pair : 2 * pair + 2]
         for is_sampled, trial in zip((pair % 2 == 0, pair % 2 == 1), both, strict=True):
-            # Started anew, or its last look keeps it sampling for 90 s of the trial without it.
+            # Restarted, or its last poll keeps it sampling for 90 s of the trial without samples.
             set_health(lab, "restart" if is_sampled else "stop")
             if is_sampled:
                 shares.append(health_share(lab, run, trial))
@@ -68,34 +69,34 @@ def sampling(lab: BenchLab) -> list[Row]:
 
 
 def http_run(lab: BenchLab, name: str, calls: int, replicates: int) -> HandRun:
-    """A run of `http` at one thread, with half as many calls to warm up as HTTP_CALLS."""
+    """Plan a run of `http` at one thread, with half of HTTP_CALLS as warm-up calls."""
     asked = {"calls": calls, "warmup": HTTP_CALLS // 2, "replicates": replicates}
     plan = study(name, "http", needs=["tomcat"], servers=1, restart="none", **asked)
     return HandRun.planned(lab, name, plan)
 
 
 def set_health(lab: BenchLab, verb: str) -> None:
-    """Start the health service anew on the nodes of a trial, or stop it, and let them settle."""
+    """Restart or stop the health service on the nodes of a trial, and let the nodes settle."""
     for node in (CLIENT, WORKER):
         said([*lab.ssh(node), f"sudo systemctl {verb} rackbench-health.service"])
     time.sleep(SETTLED_S)
 
 
 def health_share(lab: BenchLab, run: HandRun, trial: str) -> float:
-    """Run a trial; the cores that the health service of the worker took while the runner ran."""
+    """Run a trial; return the cores that the worker's health service used meanwhile."""
     before, began = health_cpu(lab), time.monotonic()
     run.run([trial])
     return (health_cpu(lab) - before) / (time.monotonic() - began)
 
 
 def of_a_core(when: str, share: float, target: str) -> Row:
-    """A row of what the health service took: its looks and settings, and the sampling."""
+    """Return the row of the health service's use: polls, settings and sampling."""
     what = f"the health service of {WORKER} in {when}"
     return Row(what, share, "one core", 1, target, lambda value: f"{value:.4f}")
 
 
 def marks(lab: BenchLab) -> Row:
-    """The p50 of a small SOAP job whose client marks the parts of its call, and of one that not."""
+    """Return the p50 of a small SOAP job with and without marks of the parts of its call."""
     constants = {"client_heap_mb": 256, "integers": 500, "pooled": True, "servers": 1}
     plan = study(
         "bench-marks",
@@ -115,13 +116,13 @@ def marks(lab: BenchLab) -> Row:
     print(f"{len(run.ids)} trials with and without marks …", flush=True)
     run.run(run.ids)
     found: dict[bool, list[float]] = {True: [], False: []}
-    for trial in run.trials(run.ids):  # the plan keeps the two of a block together
+    for trial in run.trials(run.ids):  # the plan keeps both trials of a block together
         found[bool(trial.record["factors"]["parts"])].append(p50(trial.record, trial.calls))
     return paired("SOAP job, 1 thread: p50 with marks", found[True], "without", found[False])
 
 
 def paired(what: str, ours: Sequence[float], other: str, theirs: Sequence[float]) -> Row:
-    """A row of the ratios inside pairs."""
+    """Return the row of the ratios inside pairs."""
     middle, others = statistics.median(ours), statistics.median(theirs)
     return Row(what, middle, other, others, "1 inside", paired=Ratio.of_pairs(ours, theirs))
 
@@ -132,7 +133,7 @@ def median_call(run: HandRun, trial: str) -> float:
 
 
 def p50(record: Mapping[str, Any], calls: bytes) -> float:
-    """Seconds of the median measured call; a trial that is not ok ends the bench."""
+    """Return the seconds of the median measured call; a trial that is not ok ends the bench."""
     if record["outcome"] != "ok":
         raise SystemExit(f"{record['id']} {record['outcome']}: {json.dumps(record['reason'])}")
     rows = csv.DictReader(io.StringIO(calls.decode()))
@@ -140,10 +141,10 @@ def p50(record: Mapping[str, Any], calls: bytes) -> float:
 
 
 def health_cpu(lab: BenchLab) -> float:
-    """Seconds of processors that the health service of the worker and its children have used.
+    """Return the processor seconds of the worker's health service and its children.
 
-    They are its processes' own (fields 14 to 17 of `proc(5)`'s stat): not each node's kernel counts
-    processors for each service. A service that is down ends the bench.
+    They come from its processes (fields 14 to 17 of `proc(5)`'s stat), because not every node's
+    kernel counts processor time for each service. A service that is down ends the bench.
     """
     asked = "systemctl show --property=MainPID --value rackbench-health.service"
     text = said([*lab.ssh(WORKER), f'getconf CLK_TCK; cat "/proc/$({asked})/stat"']).decode()

@@ -1,6 +1,6 @@
 """Runs `true` once for each of N combinations, as execo's documentation shows: N SSH_OPTIONS HOST.
 
-Runs in an environment of its own (requirements.txt beside this file).
+It runs in an environment of its own (requirements.txt next to this file).
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Gatling's simulation.log, which is binary since 3.12: the start and end of every request."""
+"""Reads every request from Gatling's simulation.log, which is binary since 3.12."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Request:
 
 
 def requests(log: bytes) -> Iterator[Request]:
-    """The requests in the order in which they ended; ValueError for what is no such log."""
+    """Return the requests in the order of their ends; raise ValueError for other files."""
     reader = _Reader(log)
     if log[:1] != b"\0":
         raise ValueError("no log of Gatling 3.12 or later: it does not begin with a run")
@@ -40,7 +40,7 @@ def requests(log: bytes) -> Iterator[Request]:
 
 
 class _Reader:
-    """Takes a log apart. A text that returns is written once and then named by its number."""
+    """Parses a log. It contains a repeated text once, and then the number of the text."""
 
     def __init__(self, log: bytes) -> None:
         self.log = log
@@ -60,7 +60,7 @@ class _Reader:
 
     def text(self) -> None:
         length = self.number(">i")
-        self.at += length + 1 if length else 0  # how it is coded stands behind it
+        self.at += length + 1 if length else 0  # the coding follows the text
 
     def known_text(self) -> None:
         number = abs(self.number(">i"))

@@ -1,4 +1,4 @@
-"""What it costs a run that its nodes are set for the next group of its trials."""
+"""Measures the time to set the nodes for the next group of a run's trials."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scipy import stats
 
 ROUNDS = 3
 BY_HAND = 3
-"""How often the same is done by hand in a round; the median counts."""
+"""Repetitions by hand in a round; the median counts."""
 BEYOND = Aim("< 3 s beyond it", -math.inf, 3, digits=1)
 WORKERS = tuple(f"worker{number}" for number in range(1, 6))
 NODES = ("client1", "broker1", *WORKERS)
@@ -35,7 +35,7 @@ TOMCAT = (
 
 @dataclass(frozen=True)
 class Kind:
-    """A study whose groups differ in one setting, and the same done by hand on nodes at once."""
+    """A study whose groups differ in one setting, and the same change by hand on all nodes."""
 
     study: str
     what: str
@@ -57,7 +57,7 @@ KINDS = (
 
 
 def rows(lab: BenchLab) -> list[Row]:
-    """Every row of this subject; each round begins with what the round before ended with."""
+    """Return every row; each round begins with the last kind of the round before."""
     found: dict[str, list[tuple[float, float]]] = {kind.study: [] for kind in KINDS}
     for number in range(ROUNDS):
         for kind in KINDS if number % 2 == 0 else reversed(KINDS):
@@ -69,7 +69,7 @@ def rows(lab: BenchLab) -> list[Row]:
 
 
 def row(kind: Kind, rounds: Sequence[tuple[float, float]]) -> Row:
-    """The row of one kind; `rounds` have the seconds of a change, and of the same by hand."""
+    """Return the row of one kind; `rounds` have the seconds of a change, and by hand."""
     gaps, by_hand = zip(*rounds, strict=True)
     beyond = interval([gap - itself for gap, itself in rounds])
     low, high = (seconds(max(0.0, one)) for one in (beyond.low, beyond.high))
@@ -84,7 +84,7 @@ def row(kind: Kind, rounds: Sequence[tuple[float, float]]) -> Row:
 
 
 def interval(values: Sequence[float]) -> Ratio:
-    """The mean of values and its 95 % interval, by Student's t."""
+    """Return the mean of values and its 95 % interval, by Student's t."""
     mean, half = statistics.fmean(values), 0.0
     if len(values) > 1:
         half = stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * statistics.stdev(values)
@@ -93,9 +93,9 @@ def interval(values: Sequence[float]) -> Ratio:
 
 
 def changes(records: Iterable[Mapping[str, Any]]) -> list[float]:
-    """Seconds from the last trial of each group to the first of the next, of sealed trials.
+    """Return the seconds from the last trial of each group to the first of the next.
 
-    One that is not ok ends the bench: its nodes may have been repaired in the meantime.
+    A trial that is not ok ends the bench, because its nodes may have been repaired meanwhile.
     """
     ordered = sorted(records, key=lambda record: datetime.fromisoformat(record["started_at"]))
     for record in ordered:
@@ -109,12 +109,12 @@ def changes(records: Iterable[Mapping[str, Any]]) -> list[float]:
 
 
 def moment(record: Mapping[str, Any], name: str) -> datetime:
-    """When a trial began or ended."""
+    """Return the time when a trial began or ended."""
     return datetime.fromisoformat(record[name])
 
 
 def sweep(lab: BenchLab, study: str) -> list[dict[str, Any]]:
-    """Sweep the demo of a study; the records of its trials. Its results are removed."""
+    """Sweep the demo of a study; return the records of its trials, and remove its results."""
     name = f"bench-groups-{study}"
     results = ROOT / "results" / name
     shutil.rmtree(results, ignore_errors=True)
@@ -126,9 +126,9 @@ def sweep(lab: BenchLab, study: str) -> list[dict[str, Any]]:
 
 
 def at_once(lab: BenchLab, kind: Kind) -> float:
-    """How long it takes by hand, on all nodes at once, in seconds."""
+    """Return the seconds for the change by hand, on all nodes in parallel."""
     for node in kind.nodes:
-        said([*lab.ssh(node), "true"])  # the connections stand
+        said([*lab.ssh(node), "true"])  # opens the connections
     began = time.monotonic()
     with ThreadPoolExecutor(len(kind.nodes)) as pool:
         list(pool.map(lambda node: said([*lab.ssh(node), kind.script]), kind.nodes))

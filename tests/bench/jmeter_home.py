@@ -1,4 +1,4 @@
-"""Apache JMeter, put together from its jars."""
+"""Assembles Apache JMeter from its jars."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PINNED = Path(__file__).parent / "jmeter"
 
 
 def jmeter_home(state: Path) -> Path:
-    """JMeter in `state`, proven by its checksums and laid out as it finds its parts."""
+    """Return the home of JMeter in `state`, with checked checksums and in JMeter's layout."""
     home = state / "jmeter"
     if home.exists():
         return home

@@ -1,4 +1,4 @@
-"""Apache JMeter on the client node, without its window."""
+"""Runs Apache JMeter on the client node without its GUI."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JMETER = "/opt/jmeter"
 
 @dataclass(frozen=True)
 class Sample:
-    """A call as JMeter logs it, in whole milliseconds; `start` is of the node's clock."""
+    """A call as JMeter logs it, in whole milliseconds; `start` is by the node's clock."""
 
     start: int
     elapsed: int
@@ -28,7 +28,7 @@ class Sample:
 
 
 def install(lab: BenchLab, java: Sequence[str] = ()) -> None:
-    """Put JMeter and its test plans on the client, and a start script with options of its JVM."""
+    """Put JMeter, its test plans and a start script with JVM options on the client."""
     home = jmeter_home(lab.state)
     for plan in PLANS.glob("*.jmx"):
         shutil.copy(plan, home)
@@ -42,7 +42,7 @@ def install(lab: BenchLab, java: Sequence[str] = ()) -> None:
 def samples(
     lab: BenchLab, plan: str, options: Mapping[str, object], java: Sequence[str]
 ) -> list[Sample]:
-    """Run a test plan with these properties, logging of each call what is needed here."""
+    """Run a test plan with these properties and a log of the needed columns; return its calls."""
     given = dict(options) | {f"jmeter.save.saveservice.{name}": "false" for name in _UNSAVED}
     command = (
         'cd "$(mktemp -d)" && trap \'rm -rf "$PWD"\' EXIT && '

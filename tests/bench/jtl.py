@@ -21,11 +21,11 @@ from collect.cli import main as collect  # noqa: E402
 from collect.exchange.labels import label_of  # noqa: E402
 from collect.run.directory import Run, open_run  # noqa: E402
 
-HALF_A_MS = 0.5  # JMeter knows whole milliseconds
+HALF_A_MS = 0.5  # JMeter has whole milliseconds
 
 
 def main() -> int:
-    """Make a run with failed calls, export it, let JMeter make its report of it, compare."""
+    """Make a run with failed calls, export it, and compare JMeter's report with ours."""
     with tempfile.TemporaryDirectory() as directory:
         run, log = made_up(Path(directory, "night")), Path(directory, "night.jtl")
         if collect(["export", str(run.directory), "--format", "jtl", "-o", str(log)]):
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def made_up(directory: Path) -> Run:
-    """A run of the sort study; in one trial a call failed and another timed out."""
+    """Make a run of the sort study; in one trial a call failed and another timed out."""
     plan = synthetic.make_run(directory, synthetic.sort_times, profile="paper")
 
     def spoil(rows: str) -> str:
@@ -54,7 +54,7 @@ def made_up(directory: Path) -> Run:
 
 
 def report(home: Path, log: Path, output: Path) -> dict[str, Any]:
-    """What JMeter's own report says of a log, by label."""
+    """Return the numbers of JMeter's own report of a log, by label."""
     java = ["java", "-Djava.awt.headless=true", "-jar", str(home / "bin/ApacheJMeter.jar")]
     said([*java, "-g", str(log), "-o", str(output), "-j", str(output.with_suffix(".log"))])
     statistics: dict[str, Any] = json.loads((output / "statistics.json").read_text())
@@ -62,7 +62,7 @@ def report(home: Path, log: Path, output: Path) -> dict[str, Any]:
 
 
 def agree(cell: CellResult, theirs: dict[str, Any]) -> bool:
-    """Whether counts are the same, and means where all calls were good: JMeter averages others."""
+    """Return whether counts agree, and means too if all calls are ok: JMeter averages all calls."""
     counts = (theirs["sampleCount"] - theirs["errorCount"], theirs["errorCount"])
     if counts != (cell.calls, cell.errors) or cell.mean is None:
         return False

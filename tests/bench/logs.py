@@ -1,12 +1,12 @@
-"""Raw logs to cells.csv: collect against DuckDB's bare scan of the same files, and against pandas.
+"""Times raw logs to cells.csv: collect against DuckDB's bare scan, and against pandas.
 
 All read the same made-up run, each in its own process, in turns. A time is the median over the
-rounds, from the start of the process to its end. Each contestant:
+rounds, from the start of the process to its end. The contestants:
 
-- scan: DuckDB counts the rows and adds up `elapsed_ns`, with the types given. Nothing is proven.
-- pandas: reads the same files one by one, leaves out warm-up and failed calls, and computes mean,
-  exact p50 and p99 of each cell; its numbers must be those of collect. Nothing is proven.
-- collect: reads the plan and the seals, proves row count, SHA-256 and schema of every log, writes
+- scan: DuckDB counts the rows and adds up `elapsed_ns`, with given types. It checks nothing.
+- pandas: reads the same files one by one, omits warm-up and failed calls, and computes mean,
+  exact p50 and p99 of each cell, which must equal those of collect. It checks nothing.
+- collect: reads the plan and the seals, checks row count, SHA-256 and schema of every log, writes
   cells.csv and the cache, which is empty before.
 - again: the same after one more trial was sealed.
 
@@ -14,7 +14,7 @@ rounds, from the start of the process to its end. Each contestant:
 removed afterwards). The run has 10 000 trials in 20 cells.
 """
 
-# ruff: noqa: PLC0415 - what one contestant imports, no other must pay for
+# ruff: noqa: PLC0415 - each contestant bears the cost of its own imports only
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def race(run: Path, rounds: int, *, with_pandas: bool) -> dict[str, list[Lap]]:
     aside = run / last.name
     for number in range(1, rounds + 1):
         shutil.rmtree(run / ".cache", ignore_errors=True)
-        # A round begins with another, so that none is always the first after the rest.
+        # Rounds begin with different contestants, so that none is always the first after the rest.
         for name in names if number % 2 else [*names[3:], *names[:3]]:
             if name == "collect":
                 last.rename(aside)
@@ -113,7 +113,7 @@ def take(name: str, run: Path) -> Lap:
 
 
 def check(laps: dict[str, list[Lap]]) -> None:
-    """See that all read the same: every row, and to the same cells."""
+    """Check that all read every row, and that their cells agree."""
     (scanned,) = {lap.answer for lap in laps["scan"]}
     for mine, theirs in zip(laps["again"], laps.get("pandas", []), strict=False):
         for cell, numbers in theirs.answer["cells"].items():
@@ -127,7 +127,7 @@ def check(laps: dict[str, list[Lap]]) -> None:
 
 @contextmanager
 def made_up_run(calls: int) -> Iterator[Path]:
-    """Make a run in a temporary directory that goes away; exits when the disk has no room."""
+    """Make a run in a temporary directory, which is removed; exit if the disk lacks space."""
     with tempfile.TemporaryDirectory(prefix="rackbench-logs-") as directory:
         wanted, free = calls * _BYTES_A_CALL, shutil.disk_usage(directory).free
         if wanted > free:
@@ -136,7 +136,7 @@ def made_up_run(calls: int) -> Iterator[Path]:
                 "make room, set TMPDIR, or measure fewer calls"
             )
         run = Path(directory) / "bench"
-        # In a process of its own: what it leaves in memory is no contestant's.
+        # In a process of its own, so that no contestant inherits its memory.
         maker = Path(__file__).with_name("made_up_logs.py")
         command = [sys.executable, str(maker), str(run), str(TRIALS), str(calls // TRIALS)]
         subprocess.run(command, check=True)
@@ -144,7 +144,7 @@ def made_up_run(calls: int) -> Iterator[Path]:
 
 
 def scan(run: Path) -> int:
-    """DuckDB's bare scan: how many rows."""
+    """Return the number of rows, by DuckDB's bare scan."""
     import duckdb
 
     from collect.exchange.calls import LOG_COLUMNS
@@ -159,7 +159,7 @@ def scan(run: Path) -> int:
 
 
 def with_collect(run: Path) -> dict[str, Any]:
-    """What `collect report` does until cells.csv is written."""
+    """Do the work of `collect report` until cells.csv is written."""
     from collect.cells.analysis import analyse
     from collect.cells.cells import write_cells
     from collect.run.directory import open_run
@@ -176,7 +176,7 @@ def with_collect(run: Path) -> dict[str, Any]:
 
 
 def with_pandas(run: Path) -> dict[str, Any]:
-    """The same reading and the same numbers with pandas, one file after the other."""
+    """Read the same files one after the other, and compute the same numbers, with pandas."""
     import numpy as np
     import pandas as pd
 
@@ -209,7 +209,7 @@ CONTESTANTS: dict[str, Callable[[Path], Any]] = {
 
 
 def contest(name: str, run: Path) -> None:
-    """Be one contestant, and print what it took."""
+    """Run as one contestant, and print its use of time and memory."""
     answer = CONTESTANTS[name](run)
     used = resource.getrusage(resource.RUSAGE_SELF)
     status = Path("/proc/self/status").read_text()
@@ -219,7 +219,7 @@ def contest(name: str, run: Path) -> None:
 
 
 def main() -> int:
-    """Run the benchmark, or be a part of it."""
+    """Run the benchmark, or one contestant of it."""
     parser = argparse.ArgumentParser(
         description="Raw logs to cells.csv, against DuckDB and pandas."
     )

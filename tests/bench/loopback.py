@@ -1,4 +1,4 @@
-"""Trials of the real runner on this machine, against services that the caller has started."""
+"""Runs trials of the real runner on this machine, against services that the caller started."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LoopbackRun:
 
     @classmethod
     def planned(cls, directory: Path, programs: Path, study: Mapping[str, Any]) -> LoopbackRun:
-        """Plan a study as `collect` does."""
+        """Plan a study by `collect`."""
         directory.mkdir(parents=True)
         file = directory / f"{study['study']}.yml"
         file.write_text(yaml.safe_dump(dict(study)))
@@ -35,7 +35,7 @@ class LoopbackRun:
         return cls(directory, programs, tuple(json.loads(li)["id"] for li in plan.splitlines()))
 
     def run(self, trial: str, lab: Mapping[str, Any]) -> Trial:
-        """Run one trial against the services of a lab file; what it sealed."""
+        """Run one trial against the services of a lab file; return the sealed trial."""
         file, opened = self.directory / f"{trial}-lab.json", self.directory / "open"
         file.write_text(json.dumps(lab))
         opened.write_text(f"{trial}\n")

@@ -1,4 +1,4 @@
-"""Makes the run that logs.py measures with: made_up_logs.py DIRECTORY TRIALS CALLS_A_TRIAL."""
+"""Makes the run for the measurements of logs.py: made_up_logs.py DIRECTORY TRIALS CALLS_A_TRIAL."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def make(run: Path, trials: int, each: int) -> None:
 
 
 def log_of(planned: PlannedTrial, rng: np.random.Generator) -> bytes:
-    """A log as the harness writes it: lognormal times, one call in a thousand failed."""
+    """Return a log in the harness's form: lognormal times, one call in a thousand failed."""
     count = planned.rows
     elapsed = (1e6 * planned.factors["concurrency"] * rng.lognormal(0, 0.3, count)).astype(np.int64)
     seq = np.arange(count)

@@ -1,6 +1,6 @@
-"""What the observers of a trial cost its calls: node samples, MXBeans and settings.
+"""Measures the cost of a trial's observers to its calls: node samples, MXBeans and settings.
 
-Pairs of trials, one as a study has it and one with the constant `observe: none`.
+In pairs of trials, one is as in a study and one has the constant `observe: none`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pairs import SAME, Times, alternate, compared
 from row import Row
 
 ROUNDS = 60
-"""The medians of single trials vary by a tenth; 20 rounds left intervals of twice the aim."""
+"""The medians of single trials vary by a tenth; with 20 rounds intervals were twice the aim."""
 OBSERVED, ALONE = "with observers", "`observe: none`"
 TCP = {"needs": ["tcp-server"], "client": "overhead-tcp"}
 HTTP = {"needs": ["tomcat"], "client": "http"}
@@ -26,12 +26,12 @@ CALLS = {
 
 
 def rows(lab: BenchLab) -> list[Row]:
-    """Every row of this subject."""
+    """Return every row of this subject."""
     return [row for what in CALLS for row in of_calls(lab, what)]
 
 
 def of_calls(lab: BenchLab, what: str) -> list[Row]:
-    """The rows of one kind of call."""
+    """Return the rows of one kind of call."""
     kind, constants = CALLS[what]
     name = f"bench-observers-{kind['client']}"
     runs = {
@@ -41,7 +41,7 @@ def of_calls(lab: BenchLab, what: str) -> list[Row]:
 
     def measured(variant: str, number: int) -> Times:
         print(f"{what}, {variant}, round {number + 1} of {ROUNDS} …", flush=True)
-        # Of the trial before, its node would still be sampled for 90 s.
+        # The sampling for the trial before would continue for 90 s.
         set_health(lab, "restart")
         run = runs[variant]
         trial = run.ids[number]
@@ -56,7 +56,7 @@ def of_calls(lab: BenchLab, what: str) -> list[Row]:
 def planned(
     lab: BenchLab, name: str, kind: Mapping[str, Any], constants: Mapping[str, Any]
 ) -> HandRun:
-    """A run of one client at one thread, with a trial for each round."""
+    """Plan a run of one client at one thread, with a trial for each round."""
     plan = study(
         name,
         kind["client"],

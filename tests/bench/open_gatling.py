@@ -1,9 +1,9 @@
-"""The open loop next to Gatling's open model, at the same even rate: HTTP, and JMS.
+"""Compares the open loop with Gatling's open model, at the same even rate: HTTP, and JMS.
 
 Gatling injects users that make one call each: over connections that they share, or, over JMS, on as
 many connections as our client has threads. It logs whole milliseconds, from when a user begins its
-call. Next to them stand our response times, from when the call was due, rounded as Gatling rounds.
-Of Gatling the last seconds count: its JVM has no warm-up but its first calls.
+call. Our response times count from when the call was due, and are rounded as Gatling rounds. For
+Gatling only the last seconds count, because its JVM has no warm-up but its first calls.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from open_loop import MBIT, ROUNDS, SECONDS, SHARES, THREADS, planned
 from row import Ratio, Row, rate, seconds
 
 WARM_UP_S = 12
-PACE = 1000  # calls a second over JMS, about, which say how long the closed loop is
+PACE = 1000  # approximate calls a second over JMS, which set the length of the closed loop
 JMS_CLIENT, JMS_CONSTANTS = reference_tools.OWN[LAZY]
 CONSTANTS: dict[str, object] = {
     "client_heap_mb": reference_tools.HEAP_MB,
@@ -33,7 +33,7 @@ CONSTANTS: dict[str, object] = {
 
 @dataclass(frozen=True)
 class Sent:
-    """What one run measured: answers a second; times in seconds, from whole milliseconds."""
+    """The result of one run: answers a second; times in seconds, from whole milliseconds."""
 
     calls_per_s: float
     mean: float
@@ -42,11 +42,11 @@ class Sent:
 
 
 Tool = Callable[[int, int], Sent]
-"""Runs a tool in a round, from 1, at a rate in calls a second."""
+"""A function that runs a tool in a round, from 1, at a rate in calls a second."""
 
 
 def http(lab: BenchLab) -> list[Row]:
-    """The `http` client and Gatling's HTTP, at shares of what wrk gets from the same resource."""
+    """Compare the `http` client and Gatling's HTTP, at shares of wrk's rate."""
     reference_tools.install(lab)
     with reference_tools.sending_at(lab, MBIT):
         rates = shares_of(open_loop.closed(lab))
@@ -57,7 +57,7 @@ def http(lab: BenchLab) -> list[Row]:
 
 
 def jms(lab: BenchLab) -> list[Row]:
-    """The kit's JMS client and Gatling's, at shares of what ours reaches in the closed loop."""
+    """Compare the kit's JMS client and Gatling's, at shares of our rate in the closed loop."""
     reference_tools.install(lab)
     with reference_tools.sending_at(lab, MBIT), reference_tools.echoing(lab):
         constants = {**CONSTANTS, **JMS_CONSTANTS, "message_bytes": reference_tools.BYTES}
@@ -73,12 +73,12 @@ def jms(lab: BenchLab) -> list[Row]:
 
 
 def shares_of(capacity: float) -> list[int]:
-    """The rates that are offered."""
+    """Return the offered rates."""
     return [round(share * capacity) for share in SHARES]
 
 
 def jms_capacity(lab: BenchLab, constants: Mapping[str, object]) -> float:
-    """How many calls a second our threads make one after the other, once they are warm."""
+    """Return the calls a second of our warm threads in the closed loop."""
     plan = study(
         "bench-closed-jms",
         JMS_CLIENT,
@@ -92,7 +92,7 @@ def jms_capacity(lab: BenchLab, constants: Mapping[str, object]) -> float:
 
 
 def ours_of(run: HandRun) -> Tool:
-    """Our trial of a round and rate."""
+    """Run our trial of a round and rate."""
 
     def ours(block: int, offered: int) -> Sent:
         begin, end = f"b{block:02d}-", f"-{offered}"
@@ -105,7 +105,7 @@ def ours_of(run: HandRun) -> Tool:
 
 
 def due_and_done(trial: Trial) -> list[tuple[float, float]]:
-    """When each counted call was due and when it had ended, in whole milliseconds."""
+    """Return the due time and the end of each counted call, in whole milliseconds."""
     calls = open_loop.measured(trial)
     if not calls:
         record = trial.record
@@ -114,7 +114,7 @@ def due_and_done(trial: Trial) -> list[tuple[float, float]]:
 
 
 def gatling_with(lab: BenchLab, simulation: str, options: Mapping[str, object]) -> Tool:
-    """Gatling's run at a rate; a call that failed ends the bench."""
+    """Run Gatling at a rate; a failed call ends the bench."""
 
     def gatling(_: int, offered: int) -> Sent:
         given = {**options, "rate": offered, "seconds": WARM_UP_S + SECONDS}
@@ -132,7 +132,7 @@ def gatling_with(lab: BenchLab, simulation: str, options: Mapping[str, object]) 
 
 
 def sent(calls: Sequence[tuple[float, float]]) -> Sent:
-    """Of calls, given by begin and end in milliseconds."""
+    """Return the result of calls, given by begin and end in milliseconds."""
     span = max(end for _, end in calls) - min(begin for begin, _ in calls)
     took = sorted(end - begin for begin, end in calls)
     return Sent(
@@ -144,7 +144,7 @@ def sent(calls: Sequence[tuple[float, float]]) -> Sent:
 
 
 def compared(kind: str, rates: list[int], ours: Tool, gatling: Tool) -> list[Row]:
-    """Alternate both tools, and give the rows of each rate."""
+    """Alternate both tools, and return the rows of each rate."""
     found: dict[tuple[str, int], list[Sent]] = defaultdict(list)
     for block in range(1, ROUNDS + 1):
         for offered in rates:
@@ -164,7 +164,7 @@ def compared(kind: str, rates: list[int], ours: Tool, gatling: Tool) -> list[Row
 
 
 def rows_of(what: str, ours: Sequence[Sent], gatling: Sequence[Sent]) -> list[Row]:
-    """The rows of one rate, from each round; no ratio where a median is below a millisecond."""
+    """Return the rows of one rate, without a ratio if a median is below a millisecond."""
     rows = []
     for name, label, show in (
         ("calls_per_s", "rate", rate),

@@ -1,8 +1,8 @@
-"""The open loop: how late the sender is, and its rate and times beside vegeta's.
+"""Measures the open loop: the sender's lateness, and its rate and times next to vegeta's.
 
 Both are clients of the kit that call the same one-byte resource at the same even rate, in
 alternating rounds: ours over as many connections as it has threads, vegeta over as many as it
-needs. Of vegeta the calls of the first seconds are left out, as our lead is.
+needs. The first seconds of vegeta's calls do not count, like our lead.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PINNED = Path(__file__).parent / "vegeta"
 
 @dataclass(frozen=True)
 class Sent:
-    """What one tool measured: answers a second, and times in seconds."""
+    """The result of one tool: answers a second, and times in seconds."""
 
     calls_per_s: float
     p50: float
@@ -45,7 +45,7 @@ class Sent:
 
 
 def install(lab: BenchLab) -> None:
-    """Build vegeta, which Debian does not have, and put it on the client; wrk is there."""
+    """Build vegeta, which Debian lacks, and put it on the client, which already has wrk."""
     program = lab.state / "vegeta"
     build = ["go", "build", "-C", str(PINNED), "-mod=readonly", "-o", str(program)]
     environment = {**os.environ, "CGO_ENABLED": "0"}
@@ -55,7 +55,7 @@ def install(lab: BenchLab) -> None:
 
 
 def closed(lab: BenchLab) -> float:
-    """How many calls a second wrk makes with as many threads."""
+    """Return the calls a second of wrk with as many threads."""
     constants = {"path": "/byte", "seconds": SECONDS}
     plan = study("bench-closed", "wrk", constants=constants, factors={"concurrency": [THREADS]})
     (trial,) = ran(HandRun.planned(lab, "bench-closed", plan), range(1, 2))
@@ -64,7 +64,7 @@ def closed(lab: BenchLab) -> float:
 
 
 def lateness(lab: BenchLab) -> list[Row]:
-    """A client that does nothing, at 1 000 calls a second."""
+    """Measure a client that does nothing, at 1 000 calls a second."""
     run = planned(lab, "bench-late", "noop", [NOOP_RATE], CONSTANTS)
     late = [
         trial.record["arrival"]["late_p99_ns"] / 1e9 for trial in ran(run, range(1, ROUNDS + 1))
@@ -74,7 +74,7 @@ def lateness(lab: BenchLab) -> list[Row]:
 
 
 def beside_vegeta(lab: BenchLab) -> list[Row]:
-    """Rate, p50 and p99 of both tools, in pairs at each share of what the service can do."""
+    """Measure rate, p50 and p99 of both tools, in pairs at each share of the service's capacity."""
     install(lab)
     with reference_tools.sending_at(lab, MBIT):
         rates = [round(share * closed(lab)) for share in SHARES]
@@ -122,7 +122,7 @@ def planned(
     rates: list[int],
     constants: Mapping[str, object],
 ) -> HandRun:
-    """A trial a round, tool and rate, each of SECONDS; vegeta's lead is among its calls."""
+    """Plan a trial a round, tool and rate, each of SECONDS; vegeta's lead is among its calls."""
     tools = [] if isinstance(clients, str) else [tool for tool in clients if tool != "factor"]
     cells: list[dict[str, object]] = [{"tool": tool} for tool in tools] or [{}]
     factors: dict[str, object] = {"tool": tools} if tools else {}
@@ -148,7 +148,7 @@ def planned(
 
 
 def ran(run: HandRun, blocks: range) -> list[Trial]:
-    """Run the trials of these blocks; those that were late are sealed as failed, and count here."""
+    """Run the trials of these blocks; late ones are sealed as failed, but count in the bench."""
     ids = [name for name in run.ids if int(name[1:].partition("-")[0]) in blocks]
     run.run(ids)
     return run.trials(ids)
@@ -177,7 +177,7 @@ def sent(run: HandRun, block: int, tool: str, offered: int) -> tuple[Sent, Sent]
 
 
 def measured(trial: Trial) -> list[tuple[int, int, int]]:
-    """Of each counted call that was ok when it was due, its start and its duration, in ns."""
+    """Return the due time, start and duration, in ns, of each counted call that was ok."""
     return [
         (int(row["intended_ns"]), int(row["start_ns"]), int(row["elapsed_ns"]))
         for row in csv.DictReader(io.StringIO(trial.calls.decode()))

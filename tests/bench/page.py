@@ -1,6 +1,6 @@
-"""Measures the report's page: its size, and how long Chromium takes to open it.
+"""Measures the report's page: its size, and the time that Chromium needs to open it.
 
-Over made-up runs of the paper profiles of all five studies. Part of `make bench`.
+The page covers made-up runs of the paper profiles of all five studies. Part of `make bench`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def report(directory: Path) -> bytes:
-    """The page over a made-up run of each study."""
+    """Return the page over a made-up run of each study."""
     runs = []
     for study in STUDIES:
         times = getattr(synthetic, f"{study}_times")

@@ -1,7 +1,7 @@
-"""Variants of a trial in rounds that alternate: how long a call takes in one, and in the other.
+"""Compares the time of a call in two variants of a trial, in rounds that alternate.
 
-A machine that is busy or grows warm changes both variants of a round alike, so the ratio inside
-the round is kept. Each round begins with the variant that the round before it ended with: A B, B A.
+A busy or warming machine changes both variants of a round alike, so the ratio inside the round
+stays the same. Each round begins with the last variant of the round before: A B, B A.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from row import Ratio, Row
 
 ROUNDS = 20
 DIGITS = 3
-"""Of ratios: they are compared with an aim of a few hundredths."""
+"""Digits of ratios, because the aim is a few hundredths wide."""
 SAME = Aim("0.98 to 1.02", 0.98, 1.02, DIGITS)
 
 
@@ -28,23 +28,23 @@ class Sealed(Protocol):
 
     @property
     def record(self) -> Mapping[str, Any]:
-        """Its trial.json."""
+        """Return its trial.json."""
 
     @property
     def calls(self) -> bytes:
-        """Its calls.csv."""
+        """Return its calls.csv."""
 
 
 @dataclass(frozen=True)
 class Times:
-    """The measured calls of one trial, in seconds."""
+    """The times of one trial's measured calls, in seconds."""
 
     p50: float
     mean: float
 
     @classmethod
     def of(cls, trial: Sealed) -> Times:
-        """A trial that is not ok, or has a measured call that is not, ends the bench."""
+        """Return the times; a trial or measured call that is not ok ends the bench."""
         record = trial.record
         calls = list(csv.DictReader(io.StringIO(trial.calls.decode())))
         measured = [call for call in calls if call["phase"] == "measure"]
@@ -53,20 +53,20 @@ class Times:
             why = json.dumps(record.get("reason"))
             raise SystemExit(
                 f"{record['id']} ended as {record['outcome']} ({why}); "
-                f"{failed} of {len(measured)} measured calls failed; repeat it once that is mended"
+                f"{failed} of {len(measured)} measured calls failed; repeat it after the repair"
             )
         took = [int(call["elapsed_ns"]) / 1e9 for call in measured]
         return cls(statistics.median(took), statistics.fmean(took))
 
 
 Variants = Mapping[str, Callable[[int], Times]]
-"""By name: what measures a variant in the round of this number, from 0."""
+"""Functions by name of the variant; each measures it in the round of this number, from 0."""
 Rounds = Mapping[str, Sequence[Times]]
-"""By variant: what each round measured."""
+"""The times of each round, by variant."""
 
 
 def alternate(variants: Variants, rounds: int = ROUNDS) -> Rounds:
-    """Measure each variant in each round; every other round has them in reverse order."""
+    """Measure each variant in each round; every second round has the reverse order."""
     found: dict[str, list[Times]] = {name: [] for name in variants}
     for number in range(rounds):
         order: Iterable[str] = variants if number % 2 == 0 else reversed(list(variants))
@@ -76,7 +76,7 @@ def alternate(variants: Variants, rounds: int = ROUNDS) -> Rounds:
 
 
 def compared(what: str, rounds: Rounds, one: str, other: str, aim: Aim | None = None) -> list[Row]:
-    """The rows of two variants, `one` by `other`: of the medians of calls and of their means."""
+    """Return the rows of two variants, `one` by `other`: medians of calls, and means."""
     return [
         _row(f"{what}: p50, {one}", [t.p50 for t in rounds[one]], other,
              [t.p50 for t in rounds[other]], aim),

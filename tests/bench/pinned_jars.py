@@ -1,4 +1,4 @@
-"""The jars of a foreign tool, by Maven's coordinates and proven by their checksums."""
+"""Fetches the jars of another tool by Maven's coordinates, and checks their checksums."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bench_lab import said
 
 
 def fetch(pinned: Path, jars: Path) -> None:
-    """Put what `pinned`/pom.xml names into `jars`; anything but `pinned`/artefacts.sha256 ends."""
+    """Put the jars of `pinned`/pom.xml into `jars`; exit if `pinned`/artefacts.sha256 differs."""
     maven = ["mvn", "--batch-mode", "--quiet", "--file", str(pinned / "pom.xml")]
     said([*maven, "dependency:copy-dependencies", f"-DoutputDirectory={jars}"])
     lines = (pinned / "artefacts.sha256").read_text().splitlines()

@@ -1,4 +1,4 @@
-"""How long it takes to provision seven nodes, and to find that nothing is to be done."""
+"""Measures the time to provision seven nodes, and to find that nothing is to be done."""
 
 from __future__ import annotations
 

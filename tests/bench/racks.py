@@ -1,4 +1,4 @@
-"""Racks of any number of machines: as an inventory alone, or as a virtual lab."""
+"""Racks of any number of machines: only as an inventory, or as a virtual lab."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import yaml
 from bench_lab import ROOT
 
 FILES, PACKAGES = 250, 200
-# Of the network that RFC 2544 sets aside for measurements; nothing is ever sent there.
+# In the network that RFC 2544 reserves for measurements; nothing is ever sent there.
 FAKE_PREFIX = "198.18"
 
 
 @dataclass(frozen=True)
 class Rack:
-    """So many machines, the first the client, the second the broker, the others workers."""
+    """A number of machines: the first is the client, the second the broker, the others workers."""
 
     size: int
 
     @property
     def names(self) -> list[str]:
-        """All names, the client's first and the broker's second."""
+        """Return all names, the client's first and the broker's second."""
         return ["client1", "broker1", *(f"worker{k}" for k in range(1, self.size - 1))]
 
     def groups(self, about: dict[str, Any]) -> dict[str, Any]:
-        """The inventory's groups, each machine with what there is about it."""
+        """Return the inventory's groups, each machine with its variables."""
         client, broker, *workers = self.names
         return {
             "client": {"hosts": {client: about.get(client)}},
@@ -38,9 +38,9 @@ class Rack:
 
 
 def inventory_alone(size: int, directory: Path) -> Path:
-    """`inventory/example` with machines that are not there, addresses written one by one.
+    """Return `inventory/example` with imaginary machines and explicit addresses.
 
-    Each is given a fingerprint as large as a real one, so that they can be compared.
+    Each has a fingerprint of real size, so that they can be compared.
     """
     mine = directory / f"rack{size}"
     shutil.copytree(ROOT / "inventory/example", mine)
@@ -58,7 +58,7 @@ def inventory_alone(size: int, directory: Path) -> Path:
 
 
 def taken() -> dict[str, Any]:
-    """What the role `fingerprint` registers, made up, of a machine that is like all others."""
+    """Return a made-up result of the role `fingerprint`, of a machine like all others."""
     digests = {
         f"/opt/rackbench/part/{number}": hashlib.sha256(str(number).encode()).hexdigest()
         for number in range(FILES)
@@ -86,7 +86,7 @@ def taken() -> dict[str, Any]:
 
 
 def virtual_inventory(size: int, directory: Path) -> Path:
-    """`inventory/virtual` with so many machines."""
+    """Return `inventory/virtual` with this number of machines."""
     mine = directory / f"virtual{size}"
     shutil.copytree(ROOT / "inventory/virtual", mine)
     hosts = yaml.safe_load((mine / "hosts.yml").read_text())

@@ -1,9 +1,9 @@
-"""The kit's JMS and SOAP clients against those of other load generators, JMeter and Gatling.
+"""Compares the kit's JMS and SOAP clients with other load generators, JMeter and Gatling.
 
-All send a message of as many bytes to the same queue of the same broker, where one worker returns
+All send a message of the same size to the same queue of the same broker, where one worker returns
 it, or the same envelope to the same service. They run on the client node one after the other, with
-the same heap and collector. Each warms up for three times as long as it is measured: after a third
-of that JVMs still compile, and on one core JMeter made half as many SOAP calls as later.
+the same heap and collector. Each warms up for three times as long as it is measured. After a third
+of that time JVMs still compile, and on one core JMeter made half as many SOAP calls as later.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from row import Row, rate, seconds
 
 @dataclass(frozen=True)
 class Link:
-    """What each node sends at, our calls a second over it, about, and the rounds made over it."""
+    """The rate of each node's link, our approximate calls a second over it, and its rounds."""
 
     mbit: int
     pace: int
@@ -40,17 +40,17 @@ class Link:
 HERE = Path(__file__).parent
 WORKER, BROKER = "worker1", "broker1"
 CONCURRENCY = (1, 30, 100)
-# Over the documents' link a call of this size waits for the cores, which tool and servers share
-# here. Over the slow one it waits for the link, so that a tool does not slow the servers down.
+# Over the papers' link a call of this size waits for the cores, which tool and servers share in the
+# lab. Over the slow one it waits for the link, so a tool does not slow down the servers.
 LINKS = (Link(100, pace=2000, rounds=6), Link(10, pace=400, rounds=3))
 WARM_UP_S = 12
 SECONDS = 4
 BYTES = 512  # of the body, and of the envelope: the smallest of the study `binding`
 HEAP_MB = 512
 COLLECTOR = "parallel"
-JVM_OPTIONS = ["-XX:+UseParallelGC", "-XX:+AlwaysPreTouch"]  # as the harness has it
+JVM_OPTIONS = ["-XX:+UseParallelGC", "-XX:+AlwaysPreTouch"]  # as in the harness
 JAVA = [f"-Xms{HEAP_MB}m", f"-Xmx{HEAP_MB}m", *JVM_OPTIONS]
-# JMeter brings a parser of its own, which Axis would take in its JVM.
+# JMeter brings a parser of its own, which Axis would use in its JVM.
 PARSER = (
     "-Djavax.xml.parsers.SAXParserFactory="
     "com.sun.org.apache.xerces.internal.jaxp.SAXParserFactoryImpl"
@@ -70,7 +70,7 @@ LAB = {
     "username": USER,
     "password_file": PASSWORD,
 }
-"""What the rivals have to know of the nodes, by its name in lab.json."""
+"""The settings of the nodes that the other tools need, by their names in lab.json."""
 OWN: dict[str, tuple[str, dict[str, object]]] = {
     "jms": ("echo-jms", {"pooled": True, "persistence": "written", "acknowledge": "auto"}),
     LAZY: ("echo-jms", {"pooled": True, "persistence": "written", "acknowledge": "dups-ok"}),
@@ -108,11 +108,11 @@ def rows(lab: BenchLab) -> list[Row]:
 
 
 def measured(lab: BenchLab, link: Link) -> list[Row]:
-    """Run all rounds over this link, every other one in the opposite order."""
+    """Run all rounds over this link, every second one in the opposite order."""
     send_at(lab, link.mbit)
     own = {kind: planned(lab, kind, link, paces(lab, kind, link)) for kind in OWN}
     order = [(tool, kind) for kind, rivals in RIVALS.items() for tool in (OURS, *rivals)]
-    order.remove((GATLING, LAZY))  # as its runs of "jms"
+    order.remove((GATLING, LAZY))  # the same runs as "jms"
     runs: dict[tuple[str, str, int], list[Load]] = defaultdict(list)
     for block in range(1, link.rounds + 1):
         for c in CONCURRENCY:
@@ -130,7 +130,7 @@ def measured(lab: BenchLab, link: Link) -> list[Row]:
 
 
 def install(lab: BenchLab) -> None:
-    """Build what the bench adds to the kit, and put it and the rivals on the nodes, once."""
+    """Build the bench's additions to the kit, and put them and the other tools on the nodes."""
     built = lab.state / "reference-classes"
     if built.exists():
         return
@@ -144,7 +144,7 @@ def install(lab: BenchLab) -> None:
     sources = map(str, (HERE / "reference").rglob("*.java"))
     said(["javac", "--release", "17", "-proc:none", "-d", str(built), "-cp", path, *sources])
     said(["jar", "--create", "--file", str(jars / "reference.jar"), "-C", str(built), "."])
-    # A directory for each: jars of javax.jms and jakarta.jms never meet.
+    # A directory for each, because jars of javax.jms and jakarta.jms must not mix.
     put(lab, CLIENT, f"{AT}/gatling", jars, "*.jar")
     put(lab, CLIENT, f"{AT}/echo-jms", jars, "reference.jar")
     put(lab, CLIENT, f"{AT}/posted-envelope", jars, "reference.jar")
@@ -165,7 +165,7 @@ def install(lab: BenchLab) -> None:
 
 @contextmanager
 def echoing(lab: BenchLab) -> Iterator[None]:
-    """Let the echo answer at the queue of the matrix worker meanwhile."""
+    """Let the echo answer at the queue of the matrix worker during the block."""
     try:
         echo(lab)
         yield
@@ -194,7 +194,7 @@ def echo(lab: BenchLab) -> None:
 
 
 def send_at(lab: BenchLab, mbit: int) -> None:
-    """Let all nodes of the reference tools send at this rate."""
+    """Set the sending rate of all nodes of the reference tools."""
     for node in (CLIENT, BROKER, WORKER):
         on(
             lab,
@@ -226,7 +226,7 @@ def on(lab: BenchLab, node: str, script: str, given: bytes = b"") -> bytes:
 
 
 def paces(lab: BenchLab, kind: str, link: Link) -> dict[int, float]:
-    """Our calls a second by concurrency, of servers that have warmed up before the slowest."""
+    """Return our calls a second by concurrency, after warming the servers; the slowest counts."""
     first = planned(lab, kind, link, dict.fromkeys(CONCURRENCY, link.pace), suffix="-pace")
     return {c: harness(first, 1, c).calls_per_s for c in reversed(CONCURRENCY)}
 
@@ -234,7 +234,7 @@ def paces(lab: BenchLab, kind: str, link: Link) -> dict[int, float]:
 def planned(
     lab: BenchLab, kind: str, link: Link, pace: Mapping[int, float], suffix: str = ""
 ) -> HandRun:
-    """A trial a round and concurrency, of as many calls as last WARM_UP_S and SECONDS."""
+    """Plan a trial a round and concurrency, with calls for WARM_UP_S and SECONDS."""
     where = [
         {
             "cells": {"concurrency": c},
@@ -282,10 +282,10 @@ def harness(run: HandRun, block: int, threads: int) -> Load:
 
 
 def rival(lab: BenchLab, tool: str, kind: str, threads: int) -> Load:
-    """Run one of the others at this concurrency; the last SECONDS of its run count.
+    """Run one of the other tools at this concurrency; the last SECONDS of its run count.
 
-    They end with the last start of a call: while the last calls are waited for, fewer and fewer
-    threads call.
+    They end with the last start of a call, because fewer and fewer threads call while the last
+    calls end.
     """
     if tool in (GATLING, SHARED):
         calls = gatling(lab, threads, 1 if tool == SHARED else threads)

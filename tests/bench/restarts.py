@@ -1,4 +1,4 @@
-"""What it costs a block that its services are restarted and warmed before it."""
+"""Measures the time to restart and warm the services before a block."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from by_hand import HandRun, Trial
 from row import Row
 
 STUDIES = ("sort", "mtom")
-"""One with the broker, its workers and Tomcat, one with Tomcat alone."""
+"""One study with the broker, its workers and Tomcat, one with only Tomcat."""
 BLOCKS = 2
 WORKERS = 5
 
 
 def rows(lab: BenchLab) -> list[Row]:
-    """Every row of this subject."""
+    """Return every row of this subject."""
     return [_row(lab, study) for study in STUDIES]
 
 
 def _row(lab: BenchLab, study: str) -> Row:
-    """Seconds a block for starting and warming, against the seconds of the block's trials."""
+    """Compare the seconds of starting and warming a block with those of the block's trials."""
     print(f"{BLOCKS} blocks of {study}, each with its own starts of the services …", flush=True)
     content = yaml.safe_load((ROOT / f"playbooks/studies/{study}.yml").read_text())
-    # The cells of the demo with the calls of the paper: the largest cells alone would take hours.
+    # The demo's cells with the paper's calls: the largest cells alone would take hours.
     own = {"factors": content["profiles"]["demo"]["factors"], "replicates": BLOCKS}
     content["profiles"] = {"bench": {**own, "restart": "block"}}
     run = HandRun.planned(lab, f"bench-restarts-{study}", content, WORKERS)
@@ -45,7 +45,7 @@ _PARTS = ("restart_ms", "warm_ms")
 
 
 def _seconds(trials: Iterable[Trial]) -> float:
-    """How long trials lasted in all."""
+    """Return the total time of trials in seconds."""
     moments = [
         [datetime.datetime.fromisoformat(trial.record[key]) for key in ("started_at", "ended_at")]
         for trial in trials

@@ -1,9 +1,9 @@
-"""The harness's own HTTP client against wrk and Apache JMeter, on the same one-byte resource.
+"""Compares the harness's own HTTP client with wrk and Apache JMeter, on a one-byte resource.
 
-wrk gets as many threads as connections, as the other two have. Ours is measured from the moment all
-its threads are warm until the first of them has made its calls: all tools then have the same number
-of calls under way. wrk corrects its percentiles for coordinated omission before it prints them, so
-ours are compared with the same correction; the page shows them as they were measured, too.
+wrk gets as many threads as connections, like the other two. Our client is measured from the moment
+when all its threads are warm until the first of them has made its calls, so all tools have the same
+number of open calls. wrk corrects its percentiles for coordinated omission before it prints them,
+so ours are compared with the same correction. The page also shows ours as measured.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ JMETER_OPTIONS = ["-Xms512m", "-Xmx512m"]
 
 @dataclass(frozen=True)
 class Load:
-    """What one tool measured: calls a second; latencies in seconds, as it counts percentiles."""
+    """The result of one tool: calls a second; latencies in seconds, by its own percentiles."""
 
     calls_per_s: float
     p50: float
@@ -37,7 +37,7 @@ class Load:
 
 @dataclass(frozen=True)
 class OwnLoad(Load):
-    """Ours: corrected as wrk's, and as measured; `busy` is the share of time spent in calls."""
+    """Our result, corrected like wrk's and as measured; `busy` is the share of time in calls."""
 
     raw_p50: float
     raw_p99: float
@@ -46,10 +46,10 @@ class OwnLoad(Load):
 
 
 def rows(lab: BenchLab) -> list[Row]:
-    """Alternate the tools, each a client of the kit; medians over the rounds."""
+    """Alternate the tools, each a client of the kit; return medians over the rounds."""
     install(lab)
     others = planned_others(lab)
-    # The first round warms the server up, and says how many calls last so long.
+    # The first round warms up the server, and gives the number of calls in this time.
     expected = {c: of_wrk(trial_of(others, 1, "wrk", c)).calls_per_s for c in CONCURRENCY}
     run = planned(lab, expected)
     found: dict[tuple[str, int], list[Load]] = defaultdict(list)
@@ -70,7 +70,7 @@ def rows(lab: BenchLab) -> list[Row]:
 def compared(
     threads: int, ours: list[OwnLoad], wrk: list[Load], jmeter: list[Load]
 ) -> Iterator[Row]:
-    """The rows of one concurrency."""
+    """Yield the rows of one concurrency."""
 
     def median(loads: list[Load] | list[OwnLoad], what: str) -> float:
         values: list[float] = [getattr(load, what) for load in loads]
@@ -94,12 +94,12 @@ def compared(
 
 
 def install(lab: BenchLab) -> None:
-    """Put JMeter on the client; wrk is there."""
+    """Put JMeter on the client, which already has wrk."""
     jmeter_run.install(lab, JMETER_OPTIONS)
 
 
 def planned_others(lab: BenchLab) -> HandRun:
-    """A trial a round, concurrency and tool, with a round more to warm up."""
+    """Plan a trial a round, concurrency and tool, with a further round to warm up."""
     plan = study(
         "bench-http-others",
         {"factor": "tool", "wrk": "wrk", "jmeter": "jmeter-http"},
@@ -122,7 +122,7 @@ def trial_of(run: HandRun, block: int, tool: str, threads: int) -> Trial:
 
 
 def planned(lab: BenchLab, expected: dict[int, float]) -> HandRun:
-    """A trial a round and concurrency, of as many calls as last SECONDS, and as many to warm up."""
+    """Plan a trial a round and concurrency, with calls for SECONDS, and as many to warm up."""
     where = [
         {"cells": {"concurrency": c}, "calls": calls, "warmup": calls}
         for c, speed in expected.items()
@@ -143,13 +143,13 @@ def harness(run: HandRun, block: int, threads: int) -> OwnLoad:
 
 
 def measured_calls(trial: Trial) -> list[dict[str, str]]:
-    """The rows of the calls that count."""
+    """Return the rows of the calls that count."""
     rows = csv.DictReader(io.StringIO(trial.calls.decode()))
     return [row for row in rows if (row["phase"], row["status"]) == ("measure", "ok")]
 
 
 def own_load(calls: list[tuple[int, int, int]], threads: int) -> OwnLoad:
-    """Thread, start and duration (ns) of each call to rates, while all threads were calling."""
+    """Turn thread, start and duration (ns) of calls into rates, while all threads were calling."""
     last: dict[int, int] = {}
     for thread, start, elapsed in calls:
         last[thread] = max(last.get(thread, 0), start + elapsed)
@@ -169,9 +169,10 @@ def own_load(calls: list[tuple[int, int, int]], threads: int) -> OwnLoad:
 
 
 def correct(counts: Counter[int], span: int, threads: int) -> Counter[int]:
-    """Add the calls that a slow one kept from being sent, as wrk 4.1 does.
+    """Add the calls that a slow call delayed, as wrk 4.1 does.
 
-    `counts` says how many calls took so many microseconds, `span` is all the time in microseconds.
+    `counts` has the number of calls by their time in microseconds, `span` is the total time in
+    microseconds.
     """
     expected = span * threads // counts.total()
     corrected = Counter(counts)
@@ -182,7 +183,7 @@ def correct(counts: Counter[int], span: int, threads: int) -> Counter[int]:
 
 
 def percentiles(counts: Counter[int]) -> dict[int, int]:
-    """The 50th and 99th percentile of counted values."""
+    """Return the 50th and 99th percentile of counted values."""
     found: dict[int, int] = {}
     total, passed = counts.total(), 0
     for value in sorted(counts):
@@ -194,12 +195,12 @@ def percentiles(counts: Counter[int]) -> dict[int, int]:
 
 
 def of_wrk(trial: Trial) -> Load:
-    """What wrk said."""
+    """Return wrk's result."""
     said = trial.record["program"]["summary"]
     return Load(said["calls_per_s"], said["p50_ms"] / 1e3, said["p99_ms"] / 1e3)
 
 
 def of_jmeter(trial: Trial) -> Load:
-    """What the calls of JMeter say."""
+    """Return the result of JMeter's calls."""
     times = sorted(int(call["elapsed_ns"]) / 1e9 for call in measured_calls(trial))
     return Load(len(times) / SECONDS, times[len(times) // 2], times[len(times) * 99 // 100])

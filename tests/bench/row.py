@@ -13,22 +13,22 @@ CONFIDENCE = 0.95
 
 
 def seconds(value: float) -> str:
-    """A time in seconds, with a fitting unit."""
+    """Return a time, given in seconds, with a fitting unit."""
     return f"{value:.1f} s" if value >= 1 else f"{value * 1e3:.3g} ms"
 
 
 def rate(value: float) -> str:
-    """Calls per second."""
+    """Return calls per second as text."""
     return f"{value:.0f} /s"
 
 
 def mebibytes(value: float) -> str:
-    """Bytes, shown in MiB."""
+    """Return bytes as text in MiB."""
     return f"{value / 2**20:.0f} MiB"
 
 
 def share(value: float) -> str:
-    """A part of a whole."""
+    """Return a share as text."""
     return f"{value:.2f}"
 
 
@@ -42,9 +42,9 @@ class Ratio:
 
     @classmethod
     def of_pairs(cls, ours: Sequence[float], theirs: Sequence[float]) -> Ratio:
-        """Ours by theirs, which were measured together; by Student's t on logarithms.
+        """Return the ratio of paired values, ours by theirs, by Student's t on logarithms.
 
-        A single pair has no interval beside its ratio.
+        A single pair has a ratio without an interval.
         """
         logs = [math.log(one / other) for one, other in zip(ours, theirs, strict=True)]
         mean, half = statistics.fmean(logs), 0.0
@@ -54,16 +54,16 @@ class Ratio:
         return cls(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
 
     def show(self, digits: int) -> str:
-        """For a cell of a table."""
+        """Return the text for a cell of a table."""
         low, mean, high = (f"{value:.{digits}f}" for value in (self.low, self.mean, self.high))
         return f"{mean} ({low} to {high})"
 
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured and what it is compared with, in the same unit; `show` writes both.
+    """A measured value and its reference, in the same unit; `show` formats both.
 
-    `paired` is the ratio where both were measured together, several times; it has `digits`.
+    `paired` is the ratio if both were measured together several times; it has `digits`.
     """
 
     what: str
@@ -76,7 +76,7 @@ class Row:
     digits: int = 2
 
     def cells(self) -> tuple[str, str, str, str, str, str]:
-        """The row as it is shown, cell by cell."""
+        """Return the cells of the row as they are shown."""
         quotient = f"{self.value / self.yardstick_value:.2f}" if self.yardstick_value else "-"
         return (
             self.what,
@@ -88,5 +88,5 @@ class Row:
         )
 
     def line(self) -> str:
-        """The row as Markdown."""
+        """Return the row as Markdown."""
         return f"| {' | '.join(self.cells())} |"

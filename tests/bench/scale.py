@@ -1,10 +1,10 @@
-"""How rackbench grows with the rack: `make bench-scale` prints tables for docs/guides/scale.md.
+"""Measures how times grow with the rack: `make bench-scale` prints tables for docs/guides/scale.md.
 
     scale.py                     inventories of 10 to 200 nodes, without any node, then 10 real ones
     scale.py --alone 50 200      these inventories        scale.py --real 10 25   these virtual labs
 
-Run it on an otherwise idle machine. Beside each wall time stands the processor time that all
-processes took together, which other work on the machine hardly changes.
+Run it on an otherwise idle machine. Next to each wall time is the processor time of all processes
+together, which other work on the machine hardly changes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _RECAP = re.compile(r"^(\S+)\s+: ok=\d+\s+changed=(\d+)", re.M)
 
 @dataclass(frozen=True)
 class Took:
-    """What a command took: wall time and processor time in seconds; and what it said."""
+    """Wall time and processor time of a command in seconds, and its output."""
 
     wall_s: float
     cpu_s: float
@@ -48,11 +48,11 @@ class Took:
 
     @property
     def changed(self) -> dict[str, int]:
-        """Changed tasks by host, where there were any."""
+        """Return the number of changed tasks by host, without hosts that have none."""
         return {host: int(count) for host, count in _RECAP.findall(self.said) if int(count)}
 
     def __str__(self) -> str:
-        """For a cell of a table."""
+        """Return the text for a cell of a table."""
         return f"{self.wall_s:.1f} ({self.cpu_s:.1f})"
 
 
@@ -78,7 +78,7 @@ def timed(command: Sequence[str], environment: dict[str, str]) -> Took:
 
 
 def environment_of(state: Path, *, mitogen: bool = False) -> dict[str, str]:
-    """Keys, secrets and connections of the bench's own; stock Ansible unless said otherwise."""
+    """Return an environment with own keys, secrets and connections; stock Ansible by default."""
     mine = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
     mine |= {"XDG_STATE_HOME": str(state), "ANSIBLE_NOCOLOR": "1"}
     if mitogen:
@@ -87,7 +87,7 @@ def environment_of(state: Path, *, mitogen: bool = False) -> dict[str, str]:
 
 
 def alone(sizes: Sequence[int], directory: Path) -> None:
-    """Time what needs no node, with larger and larger inventories."""
+    """Time the work that needs no node, with larger and larger inventories."""
     headings = ("three tasks", "settings of all nodes", "comparing the nodes")
     _head("nodes", *headings)
     environment = environment_of(directory / "state")
@@ -102,9 +102,9 @@ def alone(sizes: Sequence[int], directory: Path) -> None:
 
 
 def real(sizes: Sequence[int], directory: Path) -> None:
-    """Provision virtual labs of these sizes, and each with a worker more, twice.
+    """Provision virtual labs of these sizes, and each twice with one more worker.
 
-    The first time limited to the nodes that have to know of it.
+    The first time is limited to the nodes that need the change.
     """
     headings = ("site.yml", "again", "again, mitogen", "verify.yml", "until a sweep's first trial")
     headings += ("one worker more, limited", "one worker more, all, mitogen", "memory")
@@ -142,7 +142,7 @@ class Standing:
     directory: Path
 
     def play(self, playbook: str, *more: str, mitogen: bool = False, limit: str = "") -> Took:
-        """Run a playbook on it, with more extra variables."""
+        """Run a playbook on it, with further extra variables."""
         inventory = self.directory / f"virtual{self.rack.size}"
         if not inventory.exists():
             racks.virtual_inventory(self.rack.size, self.directory)
@@ -164,7 +164,7 @@ class Standing:
         return took
 
     def until_first_trial(self) -> float:
-        """Seconds from the command of a sweep to its first trial; one clock serves the lab."""
+        """Return the seconds from a sweep's command to its first trial; the lab has one clock."""
         shutil.rmtree(RUN, ignore_errors=True)
         begin = time.time()
         self.play("sweep", "study=harness", f"run={RUN.name}")
@@ -174,13 +174,13 @@ class Standing:
         return datetime.datetime.fromisoformat(first).timestamp() - begin
 
     def with_one_more(self) -> Standing:
-        """The same lab with one worker more, booted but not provisioned."""
+        """Return the same lab with one more worker, booted but not provisioned."""
         more = Standing(racks.Rack(self.rack.size + 1), self.directory)
         more.play("lab")
         return more
 
     def memory_mb(self) -> int:
-        """What the nodes use now, in MiB."""
+        """Return the memory that the nodes use now, in MiB."""
         used = 0
         for pattern in ("memory/*/memory.usage_in_bytes", "*/memory.current"):
             for file in Path("/sys/fs/cgroup").glob(pattern):
@@ -191,7 +191,7 @@ class Standing:
 
 @contextmanager
 def standing(size: int, directory: Path) -> Iterator[Standing]:
-    """A lab of that size, removed whatever happens."""
+    """Make a lab of that size, and remove it in any case."""
     lab = Standing(racks.Rack(size), directory)
     try:
         lab.play("lab")
@@ -210,7 +210,7 @@ def _row(*cells: object) -> None:
 
 
 def main() -> None:
-    """Measure what is asked for."""
+    """Measure the sizes of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--alone", nargs="*", type=int, metavar="N", help="inventories of N nodes")
     parser.add_argument("--real", nargs="*", type=int, metavar="N", help="virtual labs of N nodes")

@@ -1,4 +1,4 @@
-"""What a trial costs outside its own JVM, and how soon a long run goes on."""
+"""Measures a trial's time outside its own JVM, and the time to resume a long run."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ MANY = 5000
 
 
 def rows(lab: BenchLab) -> list[Row]:
-    """Every row of this subject."""
+    """Return every row of this subject."""
     cost, beside_rivals = against_rivals(lab)
     return [sweep(lab), *beside_rivals, *long_run(lab, cost)]
 
 
 def sweep(lab: BenchLab) -> Row:
-    """Median of a trial's wall time outside its JVM in a sweep, against a bare ssh."""
+    """Compare the median wall time of a trial outside its JVM in a sweep with a bare ssh."""
     results = ROOT / "results" / SWEEP
     shutil.rmtree(results, ignore_errors=True)
     lab.play("sweep", "-e", "study=sort", "-e", f"run={SWEEP}")
@@ -45,9 +45,9 @@ def sweep(lab: BenchLab) -> Row:
 
 
 def against_rivals(lab: BenchLab) -> tuple[float, list[Row]]:
-    """All of 200 trivial trials outside their JVMs, against the same number of `true` by others.
+    """Compare 200 trivial trials outside their JVMs with as many calls of `true` by other tools.
 
-    Also gives the cost of one of ours in seconds.
+    Also return the cost of one of ours in seconds.
     """
     ssh = lab.ssh(CLIENT)
     loop = f"for i in $(seq {FEW}); do {shlex.join(ssh)} true; done"
@@ -72,9 +72,9 @@ def against_rivals(lab: BenchLab) -> tuple[float, list[Row]]:
 
 
 def long_run(lab: BenchLab, cost_alone: float) -> list[Row]:
-    """Whether a trial costs the same, and how soon the first begins, when 4 800 are sealed.
+    """Measure the cost of a trial, and the time to the first one, when 4 800 are sealed.
 
-    Those are copies of one that ran: it is their number in the runner's way that is measured.
+    The sealed ones are copies of one real trial, because only their number matters.
     """
     few = noop(lab, "bench-few", FEW)
     many = noop(lab, "bench-many", MANY)
@@ -106,14 +106,14 @@ def noop(lab: BenchLab, name: str, replicates: int, **more: str) -> HandRun:
 
 
 def outside(run: HandRun, ids: Sequence[str]) -> float:
-    """Seconds of each of these trials that the runner spends while no JVM of theirs runs."""
+    """Return the seconds of each of these trials that the runner spends outside their JVMs."""
     wall = run.run(ids)
     inside: list[float] = [trial.record["fork_ms"]["jvm"] for trial in run.trials(ids)]
     return (wall - sum(inside) / 1e3) / len(ids)
 
 
 def until_first(run: HandRun, ids: Sequence[str]) -> float:
-    """Seconds from the runner's command to the start of the trial; one clock serves the lab."""
+    """Return the seconds from the runner's command to the trial; the lab has one clock."""
     begin = time.time()
     run.run(ids)
     started = run.trials(ids)[0].record["started_at"]
@@ -121,7 +121,7 @@ def until_first(run: HandRun, ids: Sequence[str]) -> float:
 
 
 def execo_python(lab: BenchLab) -> Path:
-    """The interpreter of an environment that has execo."""
+    """Return the interpreter of an environment that has execo."""
     home = lab.state / "execo"
     if not home.exists():
         venv.create(home, with_pip=True)
