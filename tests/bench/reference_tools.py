@@ -226,7 +226,7 @@ def on(lab: BenchLab, node: str, script: str, given: bytes = b"") -> bytes:
 
 
 def paces(lab: BenchLab, kind: str, link: Link) -> dict[int, float]:
-    """Return our calls a second by concurrency, after warming the servers; the slowest counts."""
+    """Return our calls a second by concurrency; the fastest is first and warms up the servers."""
     first = planned(lab, kind, link, dict.fromkeys(CONCURRENCY, link.pace), suffix="-pace")
     return {c: harness(first, 1, c).calls_per_s for c in reversed(CONCURRENCY)}
 

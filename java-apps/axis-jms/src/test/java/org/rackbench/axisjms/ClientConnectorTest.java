@@ -14,7 +14,7 @@ import javax.jms.QueueConnectionFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What becomes of a connection whose broker goes away. */
+/** The behaviour of a connection whose broker goes away. */
 @Timeout(20)
 class ClientConnectorTest {
 
@@ -54,7 +54,7 @@ class ClientConnectorTest {
     ClientConnector connector = broker.connect(1000);
     await("createQueueSession");
     connector.close();
-    // nothing between the two: from then on Axis's own thread may make the session
+    // nothing between the two, because Axis's own thread may then create the session
     List<String> first = List.copyOf(done).subList(0, 2);
     assertEquals(List.of("createQueueConnection", "start"), first);
   }

@@ -14,7 +14,7 @@ import org.apache.axis.client.Call;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** How Axis sends a request over the connection that it is given. */
+/** Tests how Axis sends a request over a given connection. */
 @Timeout(20)
 class QueueTransportTest {
 
@@ -22,7 +22,7 @@ class QueueTransportTest {
 
   private final List<Object[]> sent = new CopyOnWriteArrayList<>();
 
-  /** It would begin by the client's clock and end by the broker's. */
+  /** The client's clock would start it, and the broker's clock would end it. */
   @Test
   void aRequestHasNoTimeToLive() throws Exception {
     BrokerClient broker =

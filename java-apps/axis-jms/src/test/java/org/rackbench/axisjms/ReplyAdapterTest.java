@@ -16,7 +16,7 @@ import javax.jms.QueueSession;
 import org.apache.axis.components.jms.JMSVendorAdapterFactory;
 import org.junit.jupiter.api.Test;
 
-/** How Axis's listener sends its replies. */
+/** Tests how Axis's listener sends its replies. */
 class ReplyAdapterTest {
 
   private final List<String> done = new ArrayList<>();

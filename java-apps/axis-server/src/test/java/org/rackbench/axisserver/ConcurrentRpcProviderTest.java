@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Timeout;
 
 class ConcurrentRpcProviderTest {
 
-  /** A service of several operations, so that looking into it takes a while. */
+  /** A service of several operations, so that its inspection takes a while. */
   public static final class Service {
     public int one(int value) {
       return value;
@@ -43,7 +43,7 @@ class ConcurrentRpcProviderTest {
     return (JavaServiceDesc) service.getServiceDescription();
   }
 
-  /** What Axis does in every request. */
+  /** The steps of Axis in every request. */
   private static int operationsSeenBy(JavaServiceDesc description, CyclicBarrier start)
       throws Exception {
     start.await();

@@ -12,8 +12,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Which package of the harness may know which: {@code runner} knows the others, {@code program}
- * knows {@code trial}, and never the other way round. What a client knows of them is a module of
+ * Tests which packages of the harness may import which: {@code runner} imports the others, {@code
+ * program} imports {@code trial}, and never the reverse. The interface of clients is a module of
  * its own.
  */
 class PackagesTest {

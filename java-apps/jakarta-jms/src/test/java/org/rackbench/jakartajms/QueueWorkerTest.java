@@ -16,7 +16,7 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** On which requests a worker works, and what it does about them. */
+/** The requests that a worker accepts, and its replies. */
 class QueueWorkerTest {
 
   private final List<String> done = new ArrayList<>();

@@ -16,7 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Which producers a worker keeps for its replies. */
+/** The producers that a worker keeps for its replies. */
 class ReplySenderTest {
 
   private static final int CREDIT = 1000; // messages that OpenMQ lets a producer send unasked

@@ -14,7 +14,7 @@ class BoundedStreamTest {
 
   private static final int MAXIMUM_BYTES = 100_000;
 
-  /** A body whose sender sends a piece each second, by a clock of its own. */
+  /** A body whose sender sends a piece each second, by a simulated clock. */
   private static final class Sender extends ServletInputStream {
 
     private final int piece;

@@ -12,7 +12,7 @@ class PartBoundsTest {
 
   private static final String PART = "\r\n--of-no-part\r\nA: b\r\n\r\nx";
 
-  /** However the network cuts the bytes. */
+  /** Tests all ways in which the network may cut the bytes. */
   private static void see(String text, int piece) throws IOException {
     PartBounds bounds = new PartBounds("of-no-part");
     byte[] bytes = text.getBytes(StandardCharsets.ISO_8859_1);

@@ -14,7 +14,7 @@ class PartsTest {
   @Test
   void eachMomentIsInOnePartAtMost() throws Exception {
     Parts parts = new Parts(true);
-    for (int call = 0; call < 2; call++) { // what the first one took is forgotten
+    for (int call = 0; call < 2; call++) { // the times of the first one are reset
       parts.reset();
       final long begin = System.nanoTime();
       Thread.sleep(5); // before the first mark
@@ -64,7 +64,7 @@ class PartsTest {
     assertTrue(request.lastMark() < job.lastMark());
   }
 
-  /** By the fastest of many rounds: a busy machine only ever adds to one. */
+  /** Compares the fastest of many rounds, because a busy machine only slows rounds down. */
   @Test
   void aMarkCostsLittleMoreThanReadingTheClock() {
     Parts kept = new Parts(true);
@@ -93,7 +93,7 @@ class PartsTest {
       sum += step.getAsLong();
     }
     long nanos = System.nanoTime() - begin;
-    assertTrue(sum != 0); // so that the compiler leaves nothing out
+    assertTrue(sum != 0); // so that the compiler removes nothing
     return nanos;
   }
 }

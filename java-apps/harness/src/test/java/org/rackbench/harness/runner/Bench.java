@@ -23,7 +23,7 @@ final class Bench {
 
   static final String CLIENT = "puppet";
 
-  /** As a sweep gives the runner. */
+  /** The same value as in a sweep. */
   static final int RUNNER_HEAP_MB = 64;
 
   final Path root;
@@ -63,7 +63,7 @@ final class Bench {
     }
   }
 
-  /** Appends a trial of two warm-up and five measured calls in which the puppet plays a part. */
+  /** Appends a trial of two warm-up and five measured calls, in which the puppet plays a part. */
   void plan(String id, String part, Map<String, Object> more) throws IOException {
     Map<String, Object> line =
         Json.of(
@@ -175,7 +175,7 @@ final class Bench {
     return Files.readAllLines(sealed(id).resolve("calls.csv"));
   }
 
-  /** Waits until the puppet of some trial has said that it is in a call; gives its JVM. */
+  /** Waits until the puppet of a trial reports that it is in a call; returns its JVM. */
   ProcessHandle puppet() throws Exception {
     Path said = root.resolve("puppet.pid");
     await(() -> Files.exists(said) && !Files.readString(said).isEmpty());

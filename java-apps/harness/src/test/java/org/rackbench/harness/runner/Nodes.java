@@ -19,12 +19,12 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.rackbench.harness.trial.Json;
 
-/** A broker and two workers as their health sockets tell it; worker k is at 127.0.0.k. */
+/** A broker and two workers, as their health sockets report them; worker k is at 127.0.0.k. */
 final class Nodes implements AutoCloseable {
 
   private static final String PASSWORD = "a password";
 
-  /** Key of a service that works: since when. */
+  /** Key of a service that works: the start of its work. */
   private static final String SINCE = "since_ns";
 
   private final Map<String, Map<String, Object>> services = new TreeMap<>();
@@ -78,7 +78,7 @@ final class Nodes implements AutoCloseable {
                 workers)));
   }
 
-  /** The node answers from now on. */
+  /** Makes the node answer from now on. */
   synchronized void open(String node) throws IOException {
     HttpServer socket = HttpServer.create(new InetSocketAddress(address(node), port), 0);
     socket.createContext("/sample", exchange -> sample(node, exchange));
@@ -87,12 +87,12 @@ final class Nodes implements AutoCloseable {
     sockets.put(node, socket);
   }
 
-  /** The node goes away. */
+  /** Makes the node go away. */
   synchronized void shut(String node) {
     sockets.remove(node).stop(0);
   }
 
-  /** A {@code service on node} is there, as if just started. */
+  /** Makes a {@code service on node} appear as if it had just started. */
   synchronized void begin(String service) {
     Map<String, Object> known = services.computeIfAbsent(service, name -> new TreeMap<>());
     known.put("state", "up");
@@ -103,7 +103,7 @@ final class Nodes implements AutoCloseable {
     known.remove(SINCE);
   }
 
-  /** It uses a whole processor from now on, until it rests or ends. */
+  /** Makes it use a whole processor from now on, until it rests or ends. */
   synchronized void work(String service) {
     services.get(service).put(SINCE, System.nanoTime());
   }
@@ -119,17 +119,17 @@ final class Nodes implements AutoCloseable {
     return (long) service.get("cpu_us") + micros;
   }
 
-  /** The nodes are of a version that does not tell the processor time of services. */
+  /** Makes the nodes a version that does not report the processor time of services. */
   void hideProcessorTime() {
     hidesProcessorTime = true;
   }
 
-  /** Returns whether any connection was to stay open, which its timeout would close in a trial. */
+  /** Returns whether any connection asked to stay open; a timeout would close it in a trial. */
   boolean keptConnection() {
     return keptConnection;
   }
 
-  /** Returns what a node was asked for, as paths with queries. */
+  /** Returns the requests to a node, as paths with queries. */
   List<String> asked(String node) {
     return asked.getOrDefault(node, List.of());
   }
@@ -140,7 +140,7 @@ final class Nodes implements AutoCloseable {
     asked.computeIfAbsent(node, name -> new CopyOnWriteArrayList<>()).add(uri);
   }
 
-  /** It ends: {@code how} is systemd's result, code and status. */
+  /** Ends a service; {@code how} is systemd's result, code and status. */
   synchronized void end(String service, String how) {
     Map<String, Object> known = services.get(service);
     String[] words = how.split(" ");
@@ -160,37 +160,37 @@ final class Nodes implements AutoCloseable {
     services.get(service).put("state", "silent");
   }
 
-  /** Every service ends before every request from now on, and is started again. */
+  /** Restarts every service before every request from now on. */
   void flap() {
     flapping = true;
   }
 
-  /** Tomcat of {@code node} ends and restarts right before the node is asked that often. */
+  /** Restarts Tomcat of {@code node} right before the request to the node with this number. */
   synchronized void restartBeforeRequest(String node, int request) {
     requestsLeft.put(node, request);
   }
 
-  /** A service is restarted from now on when its node is asked for that. */
+  /** Makes nodes restart a service on request from now on. */
   void restart() {
     restarting = true;
   }
 
-  /** The node is of a version that samples, and tells this of what was used. */
+  /** Makes the node a version that samples, with these samples. */
   synchronized void use(String node, Map<String, Object> told) {
     used.put(node, told);
   }
 
-  /** Returns when a node was asked for a sample at once, in nanoseconds as of System.nanoTime. */
+  /** Returns the times of requests for a sample at once, in nanoseconds of System.nanoTime. */
   List<Long> sampledAt(String node) {
     return sampledAt.getOrDefault(node, List.of());
   }
 
-  /** Returns how often the node was asked how it is. */
+  /** Returns the number of health checks of the node. */
   synchronized int looks(String node) {
     return looks.getOrDefault(node, 0);
   }
 
-  /** Each sample that is asked for takes the node so many milliseconds from now on. */
+  /** Makes each requested sample take the node this many milliseconds from now on. */
   void sampleIn(int millis) {
     sampleMillis = millis;
   }
@@ -207,7 +207,7 @@ final class Nodes implements AutoCloseable {
     send(exchange, Map.of("sampled_ns", now));
   }
 
-  /** A runner that was killed left the profiler in a {@code service on node}. */
+  /** Leaves the profiler in a {@code service on node}, like a runner that was killed. */
   synchronized void leaveProfiler(String service) {
     services.get(service).put("profiled", true);
   }
@@ -235,9 +235,7 @@ final class Nodes implements AutoCloseable {
     return 202;
   }
 
-  /**
-   * Starts or stops the profiler in the services of a signed request, as the health service does.
-   */
+  /** Starts or stops the profiler in the services of a signed request, like the health service. */
   private byte[] profile(String node, HttpExchange exchange) throws IOException {
     byte[] body = exchange.getRequestBody().readAllBytes();
     Map<String, Object> asked = Json.parse(new String(body), "request");

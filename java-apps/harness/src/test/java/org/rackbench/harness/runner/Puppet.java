@@ -14,7 +14,7 @@ import org.rackbench.harness.api.Parts;
 import org.rackbench.harness.api.ServerOutOfMemory;
 import org.rackbench.harness.api.Setting;
 
-/** A client of which the factor {@code part} says how it behaves. */
+/** A client whose behaviour the factor {@code part} sets. */
 public final class Puppet implements Client, Caller {
 
   static final int FLOOD_BYTES = 80 << 20;
@@ -108,13 +108,13 @@ public final class Puppet implements Client, Caller {
     }
   }
 
-  /** What a client does whose server hangs. */
+  /** Behaves like a client whose server hangs. */
   private void beLate() throws Exception {
     Thread.sleep(limitMillis);
     throw new TimeoutException("no answer within %d ms".formatted(limitMillis));
   }
 
-  /** Prints more than the runner's heap holds, and ends without a result. */
+  /** Prints more than fits into the runner's heap, and ends without a result. */
   private static void flood() {
     System.out.println("first words");
     String line = "x".repeat(1023);

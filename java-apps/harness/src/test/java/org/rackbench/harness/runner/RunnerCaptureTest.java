@@ -22,14 +22,14 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.rackbench.harness.trial.Json;
 
-/** A runner whose plan has trials of which the packets are kept. */
+/** A runner whose plan has trials with captured packets. */
 class RunnerCaptureTest extends RunnerInLab {
 
   private static final byte[] PACKETS = {0x4d, 0x3c, 10, -1};
   private static final String READY = "{\"missing\": \"\"}\n";
   private static final String END = "{\"missing\": \"\", \"packets\": 2, \"ports\": [8080]}\n";
 
-  /** What the caller sent before it ended its side; one entry for each connection. */
+  /** The caller's data before it ended its side, one entry for each connection. */
   private final BlockingQueue<String> heard = new LinkedBlockingQueue<>();
 
   private void plan(String id, boolean captured, String part) throws Exception {
@@ -77,7 +77,7 @@ class RunnerCaptureTest extends RunnerInLab {
 
   @Test
   void packetsAreKeptAfterAllTrialsThatCountAndSealed() throws Exception {
-    plan("b2-t2", true, "ok"); // wherever it stands
+    plan("b2-t2", true, "ok"); // at any place in the plan
     plan("b1-t1", false, "ok");
     try (ServerSocketChannel unit = unit(READY, END)) {
       Map<?, ?> capture = captured("b2-t2");

@@ -10,14 +10,14 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** The runner against services and nodes that end, stay away or come back, and against the hour. */
+/** The runner with services and nodes that end, stay away or come back, and with a deadline. */
 class RunnerHealthTest extends RunnerInLab {
 
   private static final Map<String, Object> TOMCAT = Map.of("needs", List.of("tomcat"));
   private static final Map<String, Object> TOMCATS =
       Map.of("needs", List.of("tomcat"), "servers", 2);
 
-  /** The runner with one trial, which waits for a file {@code go} when it runs first. */
+  /** Starts the runner with one trial, whose first attempt waits for a file {@code go}. */
   private Process underWay(Map<String, Object> needs, String... options) throws Exception {
     bench.plan("t1", "hang-once", needs);
     Process runner = bench.start(options);
@@ -262,7 +262,7 @@ class RunnerHealthTest extends RunnerInLab {
     Process runner = underWay(TOMCAT, "--look", "1");
     nodes.end("tomcat on worker1", "signal killed KILL");
     nodes.begin("tomcat on worker1");
-    Bench.await(() -> bench.state().get("thrown_away").equals(1)); // there is no go yet
+    Bench.await(() -> bench.state().get("thrown_away").equals(1)); // the file go does not exist yet
     Files.createFile(root.resolve("go"));
     assertEquals(0, bench.end(runner).status());
     assertEquals("ok", bench.trial("t1").get("outcome"));

@@ -5,7 +5,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What tests of a runner with nodes around it begin with. */
+/** The common setup of tests of a runner with nodes. */
 abstract class RunnerInLab {
 
   @TempDir Path root;

@@ -23,14 +23,14 @@ class RunnerLeftoverTest extends RunnerInLab {
     nodes.work(TOMCAT);
   }
 
-  /** Begins with a trial that fails at once, while the service goes on working. */
+  /** Begins with a trial that fails at once while its service goes on working. */
   private Process left(String part, String... options) throws Exception {
     bench.plan("a", part, NEEDS);
     bench.plan("b", "ok", NEEDS);
     return bench.start(options);
   }
 
-  /** Waits until the node was asked so often how it is. */
+  /** Waits until the node has had this many health checks. */
   private void awaitLooks(int looks) throws Exception {
     Bench.await(() -> nodes.looks("worker1") >= looks);
   }

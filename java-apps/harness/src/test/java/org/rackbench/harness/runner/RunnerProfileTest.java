@@ -35,7 +35,7 @@ class RunnerProfileTest extends RunnerInLab {
 
   @Test
   void theProfilerComesLastAndLeavesNoTrace() throws Exception {
-    plan("p2-t2", 2, true); // wherever it stands
+    plan("p2-t2", 2, true); // at any place in the plan
     plan("b1-t1", 1, false);
     run();
     assertEquals(List.of(TOMCAT, TOMCAT), nodes.newStarts());

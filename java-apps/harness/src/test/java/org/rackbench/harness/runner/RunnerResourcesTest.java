@@ -46,7 +46,7 @@ class RunnerResourcesTest extends RunnerInLab {
         series);
   }
 
-  /** A sample of a service: a node alone has counters of the network. */
+  /** A sample of a service: only a node has counters of the network. */
   private static List<Object> sample(long at, String start, long cpu, long rss, Integer gc) {
     return Arrays.asList(at, start, cpu, rss, null, null, null, null, null, gc);
   }
@@ -128,7 +128,7 @@ class RunnerResourcesTest extends RunnerInLab {
 
   @Test
   void theClockOfAnotherMachineIsFoundFromTheMiddleOfTheRequest() {
-    // Asked at 1000, answered at 1600; it came in at 50 there and took 200: on its way for 200.
+    // Asked at 1000, answered at 1600; it arrived at 50 there and took 200: 200 each way.
     Map<String, Object> answer = Json.of("now_ns", 50L, "took_ns", 200L);
     assertEquals(1200, 50 + new Resources.Told(answer, "", 1000, 1600).offset());
   }

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.rackbench.harness.trial.Json;
 
-/** A runner whose plan says that each block has its own start of the services. */
+/** A runner whose plan gives each block its own start of the services. */
 class RunnerRestartTest extends RunnerInLab {
 
   private static final String TOMCAT = "tomcat on worker1";

@@ -21,7 +21,7 @@ import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.LabFile;
 import org.rackbench.harness.trial.PlannedTrial;
 
-/** Who serves what, by {@code lab.json} with endpoints and by those of earlier versions. */
+/** The nodes that serve, by {@code lab.json} with endpoints and by earlier versions. */
 class ServingNodesTest {
 
   /** The node one is broker and worker at once. */

@@ -18,7 +18,7 @@ import org.rackbench.harness.trial.PlannedTrial;
 import org.rackbench.harness.trial.Trial;
 import org.rackbench.harness.trial.Utc;
 
-/** What trial.json takes over from the JVM of a trial, and from the runner. */
+/** The entries of trial.json from the JVM of a trial, and from the runner. */
 class TrialRecordTest {
 
   private static final Map<String, Object> PHASES = Map.of("warmup", phase(5), "measure", phase(7));
@@ -78,7 +78,7 @@ class TrialRecordTest {
   void whatNothingIsKnownOfIsThereAndEmpty() throws Exception {
     Map<String, Object> record = written(Map.of());
     assertEquals(2, record.get("schema"));
-    assertEquals("", record.get("restart")); // the plan of an earlier version does not say
+    assertEquals("", record.get("restart")); // the plan of an earlier version has no such key
     for (String key : List.of("phases", "parts", "resources", "capture", "left_work", "program")) {
       assertTrue(record.containsKey(key), key);
       assertNull(record.get(key), key);

@@ -11,7 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** The layout of trial.json. It lies with its reader, whose tests check what they read by it. */
+/** The schema of trial.json. Its reader has it, and the reader's tests use it too. */
 final class TrialSchema {
 
   private static final Path FILE = Path.of("../../collect/run/trial.schema.json");
@@ -30,7 +30,7 @@ final class TrialSchema {
     }
   }
 
-  /** Fails unless this trial.json has the layout. */
+  /** Fails unless this trial.json conforms to the schema. */
   static void check(Path record) throws IOException {
     assertEquals(List.of(), SCHEMA.validate(Files.readString(record), InputFormat.JSON));
   }

@@ -20,7 +20,7 @@ class WorkAreaTest {
 
   @TempDir Path run;
 
-  /** Keeps what was done, in order; the disk itself does nothing that a test could see. */
+  /** Records the steps in order, because a test cannot see their effect on the disk. */
   private static final class Recorder implements Disk {
     final List<String> done = Collections.synchronizedList(new ArrayList<>());
 

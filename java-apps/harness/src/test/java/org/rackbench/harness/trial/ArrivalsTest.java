@@ -22,7 +22,7 @@ import org.rackbench.harness.api.Caller;
 import org.rackbench.harness.api.Client;
 import org.rackbench.harness.api.Setting;
 
-/** The open loop: when calls come, what counts, and what a stall does to their times. */
+/** The open loop: when calls come, which ones count, and how a stall changes their times. */
 @Timeout(60)
 class ArrivalsTest {
 
@@ -171,7 +171,7 @@ class ArrivalsTest {
     assertTrue(arrivals.foundFree() <= 1, arrivals.foundFree() + " found the thread free");
     double[] response = sorted(rows, true);
     double[] service = sorted(rows, false);
-    // The thread serves 50 a second of 100: each call waits 10 ms longer than the one before.
+    // The thread serves 50 of 100 a second, so each call waits 10 ms longer than the one before.
     assertTrue(response[29] - response[0] > 0.25, Arrays.toString(response));
     assertTrue(response[0] > 0.4, "the backlog of the lead: " + response[0]);
     assertTrue(service[15] < 0.1, Arrays.toString(service));

@@ -10,7 +10,7 @@ import java.net.ConnectException;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** What an error says of its cause. */
+/** The text of an error about its cause. */
 class ErrorTextTest {
 
   private static final BindException NO_PORT = new BindException("Cannot assign requested address");
@@ -43,7 +43,7 @@ class ErrorTextTest {
   void aRingOfCausesEnds() {
     IOException one = new IOException("one");
     one.initCause(new IOException("two", one));
-    // in a thread of its own: an endless loop heeds no interrupt
+    // in a thread of its own, because an endless loop ignores interrupts
     assertTimeoutPreemptively(
         Duration.ofSeconds(20), () -> assertEquals("IOException: one", ErrorText.of(one)));
   }

@@ -32,14 +32,14 @@ class MeasuringLoopTest {
 
   private static final Answer RIGHT = new Answer(null, 0, 0, 0, 0);
 
-  /** Numbers of lead calls begin here, those of all others end. */
+  /** Numbers of lead calls begin with this one; all others are smaller. */
   private static final long LEAD = 1L << 40;
 
   private static final long MINUTE = TimeUnit.MINUTES.toNanos(1);
 
   @TempDir Path directory;
 
-  /** A client whose callers do nothing, each step to be overridden. */
+  /** A client whose callers do nothing; tests override single steps. */
   private static class Quiet implements Client, Caller {
 
     @Override
@@ -177,7 +177,7 @@ class MeasuringLoopTest {
                     TimeUnit.SECONDS.toNanos(1),
                     TimeUnit.MILLISECONDS.toNanos(10),
                     Long.MAX_VALUE)));
-    never.countDown(); // what ends later changes no row
+    never.countDown(); // a later end changes no row
     Path file = directory.resolve("calls.csv");
     log.write(file, 0);
     List<String> rows =
@@ -206,7 +206,7 @@ class MeasuringLoopTest {
     assertEquals(log.measured(), log.measuredOk(), "the call under way had time to end");
   }
 
-  /** Thread 1 calls first once thread 0 has made the call with this number. */
+  /** Makes thread 1 wait until thread 0 has made the call with this number. */
   private static class OneWaits extends Quiet {
 
     final Queue<Long> numbers = new ConcurrentLinkedQueue<>();
@@ -426,7 +426,7 @@ class MeasuringLoopTest {
     assertTrue(rows.get(2).endsWith(",timeout"), rows.toString());
   }
 
-  /** Opens when each thread has made so many calls of a kind. */
+  /** Opens when each thread has made this many calls of a kind. */
   private static final class Each {
 
     private final Map<Integer, AtomicInteger> calls = new ConcurrentHashMap<>();
@@ -454,9 +454,9 @@ class MeasuringLoopTest {
   }
 
   /**
-   * Thread 0 is warm first, and the others only end their warm-up when it has made calls after its
-   * own; an observer waits for calls of every thread before and after the measured phase. If any
-   * thread waited for another or for an observer, nobody would go on, and the test would not end.
+   * Thread 0 is warm first, and the others end their warm-up only when it has made further calls.
+   * An observer waits for calls of every thread before and after the measured phase. If any thread
+   * waited for another or for an observer, none would continue, and the test would not end.
    */
   @Test
   void noThreadEverWaitsForAnotherOrForAnObserver() throws Exception {
@@ -518,7 +518,7 @@ class MeasuringLoopTest {
     assertEquals(threads * most, loop.warmupCalls());
   }
 
-  /** The last calls before the measured ones are in the log, also where all warm-up calls are. */
+  /** The log has the last calls before the measured ones, and also all warm-up calls. */
   @Test
   void theLogShowsThatAThreadGoesOnWithoutAPause() throws Exception {
     Each leads = new Each(1, 3 * CallLog.LEADS_KEPT);

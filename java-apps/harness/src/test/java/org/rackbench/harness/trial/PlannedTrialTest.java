@@ -12,7 +12,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** How the data of calls are drawn, from the plan to the client. */
+/** The drawing of calls' data, from the plan to the client. */
 class PlannedTrialTest {
 
   @TempDir private Path directory;

@@ -21,7 +21,7 @@ class SteadyRuleTest {
   private static final int MOST = 2000;
   private static final double STEADY = 0.05;
 
-  /** Returns after how many calls a series is called steady; 0 when it never is. */
+  /** Returns the number of calls after which a series is steady; 0 if it never is. */
   private static int steadyAfter(double[] times) {
     Warmup warmup = new Warmup(LEAST, MOST, STEADY);
     CallLog log = new CallLog(1, warmup, 1);
@@ -35,7 +35,7 @@ class SteadyRuleTest {
     return phase.isSteady() ? made : 0;
   }
 
-  /** Returns which share of many series is called steady: {@code level(i) * exp(noise)}. */
+  /** Returns the share of many series that become steady: {@code level(i) * exp(noise)}. */
   private static double shareSteady(IntToDoubleFunction level, ToDoubleFunction<Random> noise) {
     Random random = new Random(1987);
     int steady = 0;
@@ -50,8 +50,8 @@ class SteadyRuleTest {
   }
 
   /**
-   * A level that falls as a power of the call's number: between the middles of the second and of
-   * the last third (1/2 and 5/6 of the calls) it changes by {@code STEADY}, whenever one looks.
+   * A level that falls as a power of the call's number. At any analysis, it changes by {@code
+   * STEADY} between the middles of the second and the last third (1/2 and 5/6 of the calls).
    */
   private static double atTheBound(int i) {
     return Math.pow(i + 1, -Math.log1p(STEADY) / Math.log((5 / 6.0) / (1 / 2.0)));
@@ -110,7 +110,7 @@ class SteadyRuleTest {
     assertEquals(false, phase.isSteady());
   }
 
-  /** Returns after how many calls of 10 ms each, all alike, the warm-up is steady. */
+  /** Returns the number of equal calls of 10 ms after which the warm-up is steady. */
   private static int steadyAfter(double leastSeconds, LongSupplier compilerMillis) {
     Warmup warmup = new Warmup(LEAST, MOST, STEADY, leastSeconds);
     CallLog log = new CallLog(1, warmup, 1);

@@ -39,7 +39,7 @@ class CallDataTest {
     assertArrayEquals(new byte[] {-92, 47, -98, -98, -18, 53, -10, -52}, payload);
   }
 
-  /** Recorded when the drawing was made: runs of a later version draw the same. */
+  /** Recorded with the first version of the drawing; later versions must draw the same. */
   @Test
   void theSecondDrawingStaysAsItIs() {
     assertArrayEquals(
@@ -64,7 +64,7 @@ class CallDataTest {
     assertArrayEquals(Arrays.copyOfRange(call, 1, INTEGERS), Arrays.copyOf(next, INTEGERS - 1));
   }
 
-  /** Streams that overlap anywhere in what calls draw would give some value twice. */
+  /** Streams of calls that overlap anywhere would give some value twice. */
   @Test
   void noValueOfACallComesBackInAnother() {
     Set<Long> drawn = new HashSet<>();
@@ -78,7 +78,7 @@ class CallDataTest {
     }
   }
 
-  /** What the work of sorting depends on scatters between calls as between independent draws. */
+  /** The work of sorting varies between calls as between independent draws. */
   @ParameterizedTest
   @ValueSource(longs = {0, 42, 1L << 62})
   void theInversionsOfCallsScatterAsIndependentDrawsWould(long seed) {
@@ -120,7 +120,7 @@ class CallDataTest {
   }
 
   /**
-   * Returns von Neumann's ratio: the mean square of what neighbours differ by, over the variance.
+   * Returns von Neumann's ratio: the mean square of the neighbours' differences over the variance.
    */
   private static double neighbours(double[] values) {
     double sum = 0;

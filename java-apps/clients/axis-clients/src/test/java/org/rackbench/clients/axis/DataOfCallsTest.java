@@ -11,7 +11,7 @@ import org.rackbench.harness.api.Setting;
 import org.rackbench.workloads.matrix.Matrices;
 import org.rackbench.workloads.sorting.SortJob;
 
-/** The clients send the data that the plan's drawing gives. */
+/** The clients send the data of the plan's drawing. */
 class DataOfCallsTest {
 
   private static final String ENDPOINT = "http://localhost/axis"; // nothing is sent

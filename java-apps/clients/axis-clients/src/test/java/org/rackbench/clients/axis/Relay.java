@@ -7,7 +7,7 @@ import java.net.Socket;
 import java.net.URI;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Passes connections on to a server, and counts them. */
+/** Forwards connections to a server, and counts them. */
 final class Relay implements AutoCloseable {
 
   private final URI server;
@@ -19,7 +19,7 @@ final class Relay implements AutoCloseable {
     new Thread(this::accept).start();
   }
 
-  /** Returns the server's URL, with this one's port in it. */
+  /** Returns the server's URL with the port of this relay. */
   String url() {
     return server.toString().replace(":" + server.getPort(), ":" + entrance.getLocalPort());
   }

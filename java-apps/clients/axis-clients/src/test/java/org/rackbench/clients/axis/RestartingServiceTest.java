@@ -8,7 +8,7 @@ import java.io.IOException;
 import org.junit.jupiter.api.Test;
 import org.rackbench.harness.api.ServerOutOfMemory;
 
-/** Whose lack of memory it was. */
+/** Tests whose lack of memory it was. */
 class RestartingServiceTest {
 
   @Test

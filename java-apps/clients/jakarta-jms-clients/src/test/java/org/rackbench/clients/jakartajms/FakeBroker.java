@@ -23,10 +23,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** A broker and a worker in this JVM, as far as a client uses them. Nothing waits. */
+/** The parts of a broker and a worker that a client uses, in this JVM. Nothing waits. */
 final class FakeBroker {
 
-  /** What the worker does with a request; it may reply at once, later or never. */
+  /** The worker's reaction to a request; it may reply at once, later or never. */
   interface Worker {
     void take(BytesMessage request) throws JMSException;
   }
@@ -43,7 +43,7 @@ final class FakeBroker {
         "requests", proxy(ConnectionFactory.class, this::factory), null, "bench", "secret");
   }
 
-  /** Replies with what was asked; returns whether the queue of the reply is still there. */
+  /** Replies with the body of the request; returns whether the reply queue still exists. */
   boolean echo(BytesMessage request, String error) throws JMSException {
     BytesMessage reply = proxy(BytesMessage.class, new Bytes());
     reply.setJMSCorrelationID(request.getJMSCorrelationID());

@@ -23,7 +23,7 @@ import org.rackbench.workloads.matrix.MatrixBytes;
 import org.rackbench.workloads.sorting.IntBytes;
 import org.rackbench.workloads.sorting.SortJob;
 
-/** What a client sends over JMS, and what becomes of a call that is given up. */
+/** The messages of a client over JMS, and the end of a call that is given up. */
 class QueueCallerTest {
 
   private final FakeBroker broker = new FakeBroker();

@@ -111,7 +111,7 @@ class MtomTest {
     assertTrue(low <= found && found <= high, found + " is not within " + low + " to " + high);
   }
 
-  /** What the encodings are on the wire, told by a client that knows neither. */
+  /** The encodings on the wire, as a client without either sees them. */
   @Test
   void onlyTheEndpointWithMtomSendsAMultipart() throws Exception {
     String payload = "no MTOM unless asked for".repeat(100);

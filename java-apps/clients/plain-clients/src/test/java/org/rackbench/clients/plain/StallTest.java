@@ -20,8 +20,8 @@ import org.rackbench.tomcattesting.WarServer;
 
 /**
  * Coordinated omission, in whole trials of the client {@code http}: a real Tomcat answers 100 calls
- * a second for 20 s and stalls for 2 s of them. The closed loop has one call in it and waits; the
- * open loop counts the wait of the 200 calls that were due.
+ * a second for 20 s and stalls for 2 s of them. The closed loop waits with one open call; the open
+ * loop counts the wait of the 200 calls that were due.
  */
 @Timeout(120)
 class StallTest {
@@ -37,7 +37,7 @@ class StallTest {
 
   @TempDir Path directory;
 
-  /** Each request takes {@link #CALL_MS}, or as long as the stall lasts that it falls into. */
+  /** Each request takes {@link #CALL_MS}, or lasts until the end of a stall. */
   private static final class Stall extends ValveBase {
 
     private final AtomicLong firstNanos = new AtomicLong();
@@ -125,7 +125,7 @@ class StallTest {
     }
   }
 
-  /** From when the call was due, in an open loop; a call of a closed one is due when it is sent. */
+  /** Returns the due time of a call; a call of a closed loop is due when it is sent. */
   private static double responseSeconds(String[] row) {
     long start = Long.parseLong(row[4]);
     long due = row[3].isEmpty() ? start : Long.parseLong(row[3]);

@@ -18,7 +18,7 @@ class HelloListenerTest {
     System.setProperty("axis.ServerConfigFile", "hello-listener.wsdd");
   }
 
-  /** The way of a request in Axis's JMS worker, which knows the body alone. */
+  /** The path of a request in Axis's JMS worker, which sees only the body. */
   private static String invoke(String namespace, String argument) throws Exception {
     AxisServer server = new AxisServer();
     MessageContext context = new MessageContext(server);

@@ -17,7 +17,7 @@ class PoolingListenerTest {
   private static final int THREADS = 3;
   private static final int REQUESTS = 100;
 
-  /** All threads of the pool are busy at once; what comes then waits, and is answered by them. */
+  /** All threads of the pool are busy at once; later requests wait for them. */
   @Test
   void requestsShareAsManyThreadsAsThereAreSessions() throws InterruptedException {
     Set<Thread> answering = ConcurrentHashMap.newKeySet();

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rackbench.harness.api.Parts;
 
-/** Both ways in which the clients of Axis reach a server send each write at once. */
+/** Both transports of Axis's clients send each write at once. */
 class NoDelayTest {
 
   private ServerSocket server;
