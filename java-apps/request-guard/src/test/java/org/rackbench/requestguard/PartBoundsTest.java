@@ -12,7 +12,7 @@ class PartBoundsTest {
 
   private static final String PART = "\r\n--of-no-part\r\nA: b\r\n\r\nx";
 
-  /** Tests all ways in which the network may cut the bytes. */
+  /** Checks the text in pieces of this size, as a network may cut it. */
   private static void see(String text, int piece) throws IOException {
     PartBounds bounds = new PartBounds("of-no-part");
     byte[] bytes = text.getBytes(StandardCharsets.ISO_8859_1);

@@ -125,7 +125,7 @@ class StallTest {
     }
   }
 
-  /** Returns the due time of a call; a call of a closed loop is due when it is sent. */
+  /** Returns seconds from the due time to the answer; a closed loop sends a call when it is due. */
   private static double responseSeconds(String[] row) {
     long start = Long.parseLong(row[4]);
     long due = row[3].isEmpty() ? start : Long.parseLong(row[3]);
