@@ -50,25 +50,26 @@ record RunnerOptions(
                   [--retries N] [--look SECONDS] [--recover SECONDS] [--without NAMES]
                   [--until INSTANT] [--free-mb N] [--jdks PREFIX]
         --run      directory of the run, with plan.jsonl in it
-        --lab      lab.json, handed to the clients
+        --lab      lab.json, for the clients
         --clients  directories, joined by colons, with one directory for each client: of jars, or
                    with a manifest
         --lock     lock file of this node (default /run/rackbench/runner.lock)
         --first, --last  only the trials from one id to the other, in plan order
         --group    only the trials whose ids the file lists, one a line
-        --retries  how often a trial that a fault of the lab spoilt is repeated (default 2)
-        --look     seconds between two looks at the servers while a trial runs; each look may
+        --retries  how often the runner repeats a trial that a fault of the lab spoilt (default 2)
+        --look     seconds between two health checks of the servers while a trial runs; each may
                    disturb the calls a little (default 30)
-        --recover  how long to wait for a node or service that does not answer before the
-                   trials that need it are deferred (default 600)
-        --without  nodes to leave out, their names joined by commas; the trials that need them
-                   are deferred
-        --until    no trial starts after it, UTC, as 2026-03-02T06:00:00Z (default: no limit)
+        --recover  seconds to wait for a node or service that does not answer, before the trials
+                   that need it are deferred (default 600)
+        --without  names of nodes to skip, joined by commas; the trials that need them are
+                   deferred
+        --until    no trial starts after this time in UTC, such as 2026-03-02T06:00:00Z (default: no limit)
         --free-mb  MiB that must be free here and on the servers before a trial (default 0)
         --jdks     where JDKs of other releases are; the release follows (default
                    /opt/rackbench/jdk-)
-      exit status: 0 all is sealed, or stopped by SIGTERM; 2 bad input; 3 a fault of this node;
-        4 some trials are deferred; 5 --until came first. The same command goes on.""";
+      exit status: 0 all trials are sealed, or SIGTERM stopped the runner; 2 bad input;
+        3 a fault of this node; 4 some trials are deferred; 5 --until came first. The same command
+        continues.""";
 
   private static final Set<String> NAMES =
       Set.of(

@@ -28,7 +28,7 @@ public final class HelloListener {
       usage: java -cp 'hello-listener/*' org.rackbench.workers.hello.HelloListener --queue NAME
                   --jndi-url URL --username USER --password-file FILE
                   [--connection-factory NAME] [--sessions N] [--ready-file FILE]
-      --sessions: how many requests are answered at once (16).""";
+      --sessions: number of requests answered at once (16).""";
 
   private static final int REPLY_SESSIONS = 16;
   private static final int MOST_SESSIONS = 1000;

@@ -19,7 +19,7 @@ public final class SortWorker {
                   --pools N,N,... --jndi-url URL --username USER --password-file FILE
                   [--connection-factory NAME] [--acknowledge auto|client|dups-ok]
                   [--ready-file FILE]
-      Listens on the queue sort.pool<N> of each pool size N, for what names it or no worker.""";
+      Listens on the queue sort.pool<N> of each pool size N for messages to it or to no worker.""";
 
   private SortWorker() {}
 
