@@ -266,7 +266,7 @@ def test_a_governor_that_a_node_does_not_offer_is_refused_before_the_first_trial
     code, said = settable(lab, sweep_settings=asked)
     assert code != 0
     assert "worker1" in said
-    assert "A study asks for the governor conserving, but this" in said
+    assert "A study needs the governor conserving, but this" in said
     assert "Remove governor from the study" in said
     code, said = settable(lab, sweep_settings=asked, baseline_governor="")
     assert "baseline_governor of worker1 is empty, so nothing would put it back" in said

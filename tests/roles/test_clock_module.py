@@ -25,8 +25,8 @@ def clock(monkeypatch):
     ("first_bytes", "refusal"),
     [
         (b"\x24\x02", ""),
-        (b"\xe4\x02", "127.0.0.1 answers, but has no time itself"),
-        (b"\x24\x10", "127.0.0.1 answers, but has no time itself"),
+        (b"\xe4\x02", "127.0.0.1 answers, but has no valid time"),
+        (b"\x24\x10", "127.0.0.1 answers, but has no valid time"),
         (b"", "127.0.0.1 does not answer on UDP port"),
     ],
 )

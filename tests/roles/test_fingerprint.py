@@ -91,7 +91,7 @@ def test_equal_nodes_have_no_differences(differences):
         ({"link_measured_mbit": 120.0}, ("link_measured_mbit", "120.0", "within 20% of 95")),
         (
             {"link_measured_mbit": None},
-            ("link_measured_mbit", "no answer of its peer", "within 20% of 95"),
+            ("link_measured_mbit", "no answer from its peer", "within 20% of 95"),
         ),
         ({"link_rtt_ms": 2.3}, ("link_rtt_ms", "2.3", "at most 2 above 0.1")),
         ({"clock_offset_ms": -60.0}, ("clock_offset_ms", "-60.0", "within 50")),

@@ -130,7 +130,7 @@ def test_a_good_inventory_is_not_refused():
         ("rack03.lab", "no name server here knows the name rack03.lab"),
         ("", "no name server here knows the name "),
         ("10.0.0.300", "no name server here knows"),
-        ("fd00::3", "need an IPv4 address, and fd00::3 is none"),
+        ("fd00::3", "need an IPv4 address, and fd00::3 is not one"),
         ("127.0.1.1", "other nodes cannot reach it at 127.0.1.1"),
         ("224.0.0.1", "other nodes cannot reach it"),
     ],

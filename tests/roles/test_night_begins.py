@@ -323,4 +323,4 @@ def test_a_hook_that_cannot_be_run_is_said(repository):
     repository.set(hook="nowhere/at-all")
     done = repository.tell()
     assert done.returncode == 1
-    assert "nobody is told: the hook cannot be run" in done.stderr
+    assert "no hook is called: it cannot be run" in done.stderr

@@ -87,7 +87,7 @@ def test_what_is_no_address_is_refused_with_what_is_one(text: str) -> None:
     "text", ["0.0.0.0/32", "::", "127.0.0.1", "::1", "224.0.0.1", "ff02::1", "255.255.255.255"]
 )
 def test_an_address_that_is_nobodys_is_refused(text: str) -> None:
-    with pytest.raises(packets.HostError, match="is the address of no machine"):
+    with pytest.raises(packets.HostError, match="is not the address of a machine"):
         packets.bounds(text)
 
 
@@ -371,7 +371,7 @@ def test_a_filter_on_probation_is_taken_back_whole_and_lies_where_no_boot_finds_
     assert list(packets.UNITS.iterdir()) == []
     assert node.filter().undone() == {
         "changed": False,
-        "before": "the filter before" if before else "no filter",
+        "before": "the previous filter" if before else "no filter",
     }
     tried.write_text("dport { 22, 2222 }\n")
     assert node.filter().kept() == {"changed": True}

@@ -230,7 +230,7 @@ def test_rules_that_would_shut_out_who_comes_are_refused(lab: Lab) -> None:
         code, answer = role(lab, **wrong)
         assert code == 2
         assert re.search(
-            rf"you come from {re.escape(control)} to port 22\b.*; add it\b", answer["msg"]
+            rf"your session comes from {re.escape(control)} to port 22\b.*; add it\b", answer["msg"]
         )
     assert lab.output("worker1", "nft list table inet rackbench") == rules
 
@@ -239,7 +239,7 @@ def test_without_a_control_host_ssh_is_not_restricted_and_that_is_said(lab: Lab)
     control = lab.nodes["worker1"].rpartition(".")[0] + ".1"
     _, answer = role(lab, "--check", ssh_from=[])
     assert "        tcp dport { 22 } accept\n" in answer["rules"]
-    assert "SSH (port 22) is let in from everywhere" in answer["notes"][0]
+    assert "SSH (port 22) is open to all addresses" in answer["notes"][0]
     assert f'rackbench_control: ["{control}"]' in answer["notes"][0]
     assert answer["changed"]
     assert not role(lab, "--check")[1]["changed"]

@@ -108,7 +108,7 @@ def test_a_filter_that_shuts_out_the_control_host_is_taken_back(
         wrong = {"snippets": written(tmp_path, **wrong["snippets"])}
     said = refused(lambda seconds: filter_on_probation(lab, seconds, **wrong), reason)
     assert "packet filter did not let a new connection in within" in said
-    assert "The node went back to the filter before" in said
+    assert "The node rolled back to the previous filter" in said
     assert "orrect rackbench_control" in said
 
 
@@ -119,7 +119,7 @@ def test_sshd_that_does_not_admit_the_account_any_more_is_set_back(
         lambda seconds: sshd_on_probation(lab, seconds, "\nDenyUsers rack\n"), "Permission denied"
     )
     assert "sshd did not let a new connection in within" in said
-    assert "The node went back to sshd's settings before" in said
+    assert "The node rolled back to sshd's previous settings" in said
 
 
 def test_settings_that_sshd_does_not_take_are_refused(lab: Lab, as_before: str) -> None:

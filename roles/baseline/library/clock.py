@@ -47,7 +47,7 @@ ANSWER_S = 2.0
 ASKED_TIMES = 3
 CLIENT_REQUEST = bytes([0x23]) + bytes(47)
 NOT_SET = 3
-"""The leap indicator of a server that has no time itself."""
+"""The leap indicator of a server without a valid time."""
 LOOK_EVERY_S = 0.5
 HEAD = "# Ansible managed: baseline_time_servers\n"
 
@@ -141,7 +141,7 @@ def refusal(server: str) -> str:
                 continue
             if len(answer) >= len(CLIENT_REQUEST):
                 no_time = answer[0] >> 6 == NOT_SET or not 0 < answer[1] < 16
-                return f"{server} answers, but has no time itself" if no_time else ""
+                return f"{server} answers, but has no valid time" if no_time else ""
     return f"{server} does not answer on UDP port {NTP_PORT}"
 
 
@@ -231,8 +231,8 @@ def main() -> None:
         status = host.output(*daemon.status) or "nothing"
         module.fail_json(
             msg=f"the clock was not set within {module.params['wait_s']} s by {', '.join(servers)}."
-            f" {daemon.unit} says: {status}. Look at its journal there;"
-            " baseline_time_wait_s is how long to wait"
+            f" {daemon.unit} reports: {status}. Read its journal on the node;"
+                " baseline_time_wait_s limits the wait"
         )
     if not right:
         module.warn(

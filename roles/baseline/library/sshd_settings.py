@@ -98,8 +98,8 @@ class Settings:
         if self.params["seconds"]:
             self._bind(text)
             next_step = (
-                "Look at the account in the inventory and at what is in "
-                f"{SETTINGS.parent} there, and run it again."
+                "Check the account in the inventory and the files in "
+                f"{SETTINGS.parent} on the node, and run it again."
             )
             return {**answer, "pending": True, "what": "sshd", "next_step": next_step}
         write(SETTINGS, text)
@@ -133,7 +133,7 @@ class Settings:
         if os.path.ismount(SETTINGS) or text_of(SETTINGS) == text_of(self.new):
             raise HostError(f"{SETTINGS} is not as it was before")
         self.probation.end()
-        return {"changed": False, "before": "sshd's settings before"}
+        return {"changed": False, "before": "sshd's previous settings"}
 
 
 def main() -> None:

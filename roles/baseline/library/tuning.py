@@ -186,7 +186,7 @@ def main() -> None:
     if module.params["state"] == "checked":
         if reasons := processor.refused_governors(root, module.params["governors"]):
             module.fail_json(
-                msg=f"A study asks for the governor {' and '.join(module.params['governors'])}, "
+                msg=f"A study needs the governor {' and '.join(module.params['governors'])}, "
                 f"but {'; '.join(reasons)}. Remove governor from the study, or sweep it on "
                 "machines that offer it."
             )

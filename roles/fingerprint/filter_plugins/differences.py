@@ -90,7 +90,7 @@ def links_off(
             else:
                 far = abs(value - middle) > share * middle
             if far:
-                shown = "no answer of its peer" if value is None else str(value)
+                shown = "no answer from its peer" if value is None else str(value)
                 others = f"{words} {middle:g}"
                 yield Row(item, name, shown, others)
 

@@ -480,7 +480,7 @@ class Handler(BaseHTTPRequestHandler):
         with self.profiling:
             said = profile(str(self.request_body.get("action")), starts)
         if said is None:
-            self._send(503, {"error": "no answer; journalctl -u rackbench-profile may tell why"})
+            self._send(503, {"error": "no answer; see journalctl -u rackbench-profile"})
         else:
             self._send(200, {"services": {u.removeprefix(PREFIX): s for u, s in said.items()}})
 

@@ -140,7 +140,7 @@ def command(pid: int, *words: str) -> str:
 def ask_to_listen(pid: int, inside: str, listener: Path) -> None:
     """Make a JVM open its socket: on SIGQUIT it looks for a file of this name."""
     if not str(Path(f"/proc/{pid}/exe").readlink()).endswith("/java"):
-        raise RefusedError("it is no JVM")
+        raise RefusedError("it is not a JVM")
     trigger = seen_by(pid, f"/tmp/.attach_pid{inside}")  # noqa: S108
     trigger.unlink(missing_ok=True)
     # The service owns this /tmp, so root follows no link there.
@@ -193,7 +193,7 @@ def mark(path: Path, text: str) -> None:
 def process(unit: str, start: str) -> int:
     """Return the process of this start of a unit; raises RefusedError if it is gone."""
     if not UNIT.fullmatch(unit):
-        raise RefusedError("it is no unit of the kit")
+        raise RefusedError("it is not a unit of the kit")
     if str((INVOCATIONS / f"invocation:{unit}.service").readlink()) != start:
         raise RefusedError("this start of it is gone")
     for path in Path("/proc").glob("[0-9]*/cgroup"):

@@ -229,7 +229,7 @@ def tell(directory: Path) -> int:
     text = f"{unit} failed: {one_line(reason)}; its output is in {settings['output']}"
     print(text, flush=True)
     if not settings["hook"]:
-        print("nobody is told: sweep_hook is not set", file=sys.stderr)
+        print("no hook is called: sweep_hook is not set", file=sys.stderr)
         return 0
     told = {"event": "failed", "run": unit, "state": "failed", "text": text}
     summary = {"schema": 1, **told, "reason": reason}
@@ -245,7 +245,7 @@ def tell(directory: Path) -> int:
             check=False,
         )
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        print(f"nobody is told: the hook cannot be run ({error})", file=sys.stderr)
+        print(f"no hook is called: it cannot be run ({error})", file=sys.stderr)
         return 1
     return done.returncode
 

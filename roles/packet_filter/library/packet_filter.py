@@ -129,7 +129,7 @@ def bounds(text: str) -> tuple[ipaddress._BaseAddress, ipaddress._BaseAddress]:
         )
     nobody = low.is_unspecified or low.is_loopback or str(low) == "255.255.255.255"
     if low.is_multicast or (low == high and nobody):
-        raise HostError(f"{text!r} is the address of no machine; correct the inventory")
+        raise HostError(f"{text!r} is not the address of a machine; correct the inventory")
     return low, high
 
 
@@ -164,8 +164,8 @@ def shut_out(
         )
     if here and named and not holds(named, here.peer):
         found.append(
-            f"you come from {here.peer} to port {here.port} (a jump host's or router's address, if "
-            f"there is one between), and rackbench_control does not name it; add it: "
+            f"your session comes from {here.peer} to port {here.port} (the address of a jump host "
+            f"or router, if there is one), and rackbench_control does not name it; add it: "
             f"{control_line(named, [here.peer])}"
         )
     peers = {other.peer for other in others} - {here.peer if here else ""}
@@ -185,8 +185,8 @@ def shut_out(
 def what_is_let_in(here: Session | None, ports: list[int]) -> str:
     """Return the warning that no address was named."""
     return (
-        f"SSH (port {', '.join(map(str, ports))}) is let in from everywhere, as rackbench_control "
-        "names nobody; to narrow it, name your control and jump hosts in lab.yml, for example "
+        f"SSH (port {', '.join(map(str, ports))}) is open to all addresses, as rackbench_control "
+        "names none; to limit it, name your control and jump hosts in lab.yml, for example "
         f"{control_line([], [here.peer if here else '192.168.1.2'])}"
     )
 
@@ -300,7 +300,7 @@ class Filter:
         if held() != former:
             raise HostError("the kernel has neither the tried rules nor the old ones")
         self.probation.end()
-        return {"changed": False, "before": "the filter before" if former else "no filter"}
+        return {"changed": False, "before": "the previous filter" if former else "no filter"}
 
 
 def enabled() -> bool:

@@ -127,9 +127,9 @@ class ActionModule(ActionBase):
         except AnsibleConnectionFailure as error:
             undone = {"failed": True, "msg": f"the connection from before broke ({error.message})"}
         if undone.get("failed") or undone.get("unreachable"):
-            state = f"Whether the node went back could not be seen: {undone.get('msg', '')}"
+            state = f"It is unknown whether the node rolled back: {undone.get('msg', '')}"
         else:
-            state = f"The node went back to {undone['before']}, which was checked"
+            state = f"The node rolled back to {undone['before']}, as a check showed"
         target = tried.get("what", self._task.args["module"])
         return {
             "failed": True,

@@ -63,7 +63,8 @@ record RunnerOptions(
                    that need it are deferred (default 600)
         --without  names of nodes to skip, joined by commas; the trials that need them are
                    deferred
-        --until    no trial starts after this time in UTC, such as 2026-03-02T06:00:00Z (default: no limit)
+        --until    no trial starts after this time in UTC, such as 2026-03-02T06:00:00Z
+                   (default: no limit)
         --free-mb  MiB that must be free here and on the servers before a trial (default 0)
         --jdks     where JDKs of other releases are; the release follows (default
                    /opt/rackbench/jdk-)
