@@ -232,7 +232,7 @@ def main() -> None:
         module.fail_json(
             msg=f"the clock was not set within {module.params['wait_s']} s by {', '.join(servers)}."
             f" {daemon.unit} reports: {status}. Read its journal on the node;"
-                " baseline_time_wait_s limits the wait"
+            " baseline_time_wait_s limits the wait"
         )
     if not right:
         module.warn(
