@@ -78,7 +78,7 @@ final class Hdr implements Form.Reader {
                 .formatted(where, values.getMaxValue(), columns[2]));
       }
       return new Interval(Double.parseDouble(columns[0]), Double.parseDouble(columns[1]), values);
-    } catch (RuntimeException | DataFormatException e) { // HdrHistogram throws many kinds for malformed bytes
+    } catch (RuntimeException | DataFormatException e) { // HdrHistogram throws many kinds
       throw new UnreadableOutput("%s has no histogram (%s)".formatted(where, e));
     }
   }

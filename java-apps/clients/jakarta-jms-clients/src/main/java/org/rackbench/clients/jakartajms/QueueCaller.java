@@ -108,7 +108,7 @@ abstract class QueueCaller implements Caller {
       parts.begin(Part.REST);
     } catch (JMSException | TimeoutException | IOException e) {
       // The reply queue ends with the connection. So late replies reach nobody, and a worker drops
-    // requests that it has not begun. The next prepare reconnects.
+      // requests that it has not begun. The next prepare reconnects.
       disconnect();
       throw e;
     } finally {
