@@ -24,7 +24,7 @@ def test_two_clients_or_brokers_are_refused_before_anything_happens(lab, playboo
     code, said = lab.play(playbook, study="sort", sweep_root=str(lab.directory))
     assert code == 2
     assert f"the group {group} has {GROUPS[group][0]} and worker2" in said
-    assert "Leave one of them there in hosts.yml" in said
+    assert "Keep one of them in hosts.yml" in said
     assert not (lab.directory / "results").exists()
 
 

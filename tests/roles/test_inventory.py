@@ -130,7 +130,7 @@ def test_a_good_inventory_is_not_refused():
         ("rack03.lab", "no name server here knows the name rack03.lab"),
         ("", "no name server here knows the name "),
         ("10.0.0.300", "no name server here knows"),
-        ("fd00::3", "need an IPv4 address, and fd00::3 is not one"),
+        ("fd00::3", "need an IPv4 address, but fd00::3 is not one"),
         ("127.0.1.1", "other nodes cannot reach it at 127.0.1.1"),
         ("224.0.0.1", "other nodes cannot reach it"),
     ],
@@ -159,7 +159,7 @@ def test_an_empty_group_is_refused(group):
 def test_a_second_client_or_broker_is_refused_with_the_reason(group):
     (refusal,) = refusals({**GROUPS, group: ["a", "b"]})
     assert refusal.startswith(f"the group {group} has a and b, and no study uses more than one")
-    assert "Leave one of them there in hosts.yml" in refusal
+    assert "Keep one of them in hosts.yml" in refusal
 
 
 def test_a_node_outside_the_group_nodes_is_refused():

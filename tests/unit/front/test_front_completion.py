@@ -103,7 +103,7 @@ def script_of(place, capsys):
     return script
 
 
-@pytest.mark.parametrize(("line", "expected"), CASES, ids=str)
+@pytest.mark.parametrize(("line", "expected"), CASES, ids=[line for line, _ in CASES])
 def test_bash_completes(line, expected, script_of):
     script_of("bash")
     assert in_bash(line) == expected
@@ -139,7 +139,7 @@ needs_zsh = pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not insta
 
 
 @needs_zsh
-@pytest.mark.parametrize(("line", "expected"), CASES, ids=str)
+@pytest.mark.parametrize(("line", "expected"), CASES, ids=[line for line, _ in CASES])
 def test_zsh_completes(line, expected, place, script_of):
     script_of("zsh")
     assert in_zsh(line, place) == expected
