@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
  */
 public final class RunnerWatch {
 
-  /** A file that exists in the work directory while calls are measured; the runner polls for it. */
+  /** A file that exists in the work directory while calls are measured; the runner watches it. */
   public static final String MEASURING = "measuring";
 
   /** Argument that makes a trial wait for samples before and after its measured phase. */
