@@ -236,9 +236,8 @@ final class Look {
   }
 
   /**
-   * Names the nodes and services that worked in {@code before} and are gone now, in a sentence, or
-   * returns "". A service that runs but does not answer is not gone: it may be busy with a long
-   * request.
+   * Returns a sentence with the nodes and services that worked in {@code before} and are gone now,
+   * or "". A service that runs but does not answer is not gone: it may be busy with a long request.
    */
   String missed(Look before) {
     return Stream.of(away(), endedSince(before))
@@ -246,21 +245,21 @@ final class Look {
         .collect(Collectors.joining(", "));
   }
 
-  /** Names the nodes that do not answer, in a sentence, or returns "". */
+  /** Returns a sentence with the nodes that do not answer, or "". */
   String away() {
     return unreachable.stream()
         .map(name -> name + " does not answer")
         .collect(Collectors.joining(", "));
   }
 
-  /** Names the services that have ended since {@code before}, in a sentence, or returns "". */
+  /** Returns a sentence with the services that have ended since {@code before}, or "". */
   String endedSince(Look before) {
     return ended(before)
         .map(service -> "%s ended (%s)".formatted(service.name, service.end()))
         .collect(Collectors.joining(", "));
   }
 
-  /** Names the service that ran out of memory since {@code before}, or returns "". */
+  /** Returns a sentence with the service that ran out of memory since {@code before}, or "". */
   String memory(Look before) {
     return ended(before)
         .filter(service -> service.ends > before.services.get(service.name).ends)
