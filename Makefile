@@ -21,6 +21,7 @@ ANSIBLE_ENV = ANSIBLE_CONFIG='$(CURDIR)/ansible.cfg' $(if $(filter mitogen%,$(ST
 help:
 	@echo 'make demo       make the virtual lab, provision it, run the demo profiles, write the report'
 	@echo 'make test       every test in its short form; makes its own lab and removes it'
+	@echo 'make test-unit, make test-java, make test-lab   parts of make test'
 	@echo 'make test-long  every test in its long form, for a night: the five below'
 	@echo 'make lab-up     make the virtual lab          make lab-down   remove it'
 	@echo 'make site       provision INVENTORY           make verify     compare its nodes'
@@ -33,14 +34,13 @@ help:
 	@echo 'make test-security  noise, crowds and attacks on every service, for three quarters of an hour'
 	@echo 'make test-netboot  install a machine with a blank disk over the network, in emulation, for three quarters of an hour'
 	@echo 'make test-rack  provision emulated machines that the kit did not make, for an hour'
-	@echo 'make test-unit, make test-java, make test-lab   parts of make test'
 	@echo 'make bench      measure the kit itself, and write docs/project/benchmarks.md and its CSV'
 	@echo 'make bench-page       write docs/project/benchmarks.md from its CSV, without a lab'
-	@echo 'make clean      remove what was built'
 	@echo 'make bench-collect    measure the reading of logs, without a lab'
 	@echo 'make bench-jtl        let JMeter read an exported log, and compare'
 	@echo 'make bench-scale      how the kit grows with the number of nodes'
 	@echo 'make bench-alike      what the sides of a study do not share, one by one, without a lab'
+	@echo 'make clean      remove what was built'
 
 demo: .venv/ready
 	@ANSIBLE_STRATEGY=$(STRATEGY) .venv/bin/rackbench demo -i $(INVENTORY) $(if $(EXTRA),-- $(EXTRA))
