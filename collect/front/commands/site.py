@@ -40,7 +40,7 @@ examples:
     )
     add_kit(parser)
     parser.add_argument("--limit", metavar="MACHINES", help="only these, separated by commas")
-    parser.add_argument("--check", action="store_true", help="show each change in the log only")
+    parser.add_argument("--check", action="store_true", help="make no change, show each in the log")
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
