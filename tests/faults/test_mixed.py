@@ -16,7 +16,7 @@ SOMAXCONN = "sysctl.net.core.somaxconn"
 
 @pytest.fixture(scope="module")
 def sweep(lab: Lab) -> Iterator[InterruptedRun]:
-    sweep = InterruptedRun(lab, "mixed", "mixed", {"without": "worker5"}, study="link")
+    sweep = InterruptedRun(lab, "mixed", "mixed", {"without": "worker3"}, study="link")
     try:
         yield sweep
     finally:
@@ -31,8 +31,8 @@ def test_a_run_of_mixed_factors_that_is_killed_between_groups_is_stopped_by_its_
         sweep.more(1)
         sweep.kill()
     sweep.finish()
-    first_two = {name for name in sweep.planned if name.startswith(("b01-", "b02-"))}
-    assert {record["id"] for record in sweep.records} == first_two < set(sweep.planned)
+    to_the_first_look = {name for name in sweep.planned if name < "b04-"}
+    assert {record["id"] for record in sweep.records} == to_the_first_look < set(sweep.planned)
     done = sweep.lab.player.project.collect("check", sweep.run)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -39,7 +39,7 @@ RUN = "never"
         ({}, ["No study was named", "add -e study=NAME", "sort"]),
         (
             {"study": "sort", "profile": "tiny", "sweep_free_mb": 10**9},
-            ["MiB free", "asks for 1000000000", "make room or set sweep_free_mb"],
+            ["MiB free", "a sweep needs 1000000000", "make room or set sweep_free_mb"],
         ),
     ],
     ids=["study", "profile", "type", "servers", "second", "empty", "none", "disk"],

@@ -70,7 +70,9 @@ def odd_nodes(lab: Lab) -> Iterator[dict[str, str]]:
     lab.output("worker2", ODD_PACKAGE)
     lab.output("worker3", f"cp {JAR} /tmp/whole && echo >>{JAR}")
     # Not its heap: that a sweep would set again.
-    lab.output("worker1", f"cp {UNIT} /tmp/unit && sed -i 's/-Xms/-Xss2m &/' {UNIT} && {RESTART}")
+    lab.output(
+        "worker1", f"cp -p {UNIT} /tmp/unit && sed -i 's/-Xms/-Xss2m &/' {UNIT} && {RESTART}"
+    )
     slow_start = "net.ipv4.tcp_slow_start_after_idle"
     _set_sysctl(lab, "worker1", f"{slow_start}=0")
     try:
@@ -84,7 +86,7 @@ def odd_nodes(lab: Lab) -> Iterator[dict[str, str]]:
         _set_sysctl(lab, "worker1", f"{slow_start}=1")
         lab.output("worker2", "dpkg --purge odd")
         lab.output("worker3", f"cp /tmp/whole {JAR}")
-        lab.output("worker1", f"cp /tmp/unit {UNIT} && {RESTART}")
+        lab.output("worker1", f"cp -p /tmp/unit {UNIT} && {RESTART}")
 
 
 def test_a_node_that_differs_is_named_and_no_sweep_begins(

@@ -228,7 +228,7 @@ def test_why_a_node_is_away_is_told_without_what_a_terminal_adds(end):
     (problem,) = answered({"unreachable": True, "msg": said})
     assert problem.startswith(
         "a (10.0.0.1) cannot be reached: Failed to connect to the host via ssh: connect to host "
-        "10.0.0.1 : No route; look whether"
+        "10.0.0.1 : No route; check that it is powered on"
     )
 
 
@@ -260,7 +260,7 @@ def test_the_question_is_answered_by_this_machine_after_what_its_shell_prints(tm
 
 def test_a_sweep_may_go_on_without_a_node_that_is_no_client():
     away = {"unreachable": True, "msg": "Task failed: no route"}
-    assert "cannot be reached: no route; look" in answered(away)[0]
+    assert "cannot be reached: no route; check" in answered(away)[0]
     assert "or skip it: -e without=a" in answered(away, may_go=["a"])[0]
     for word in ("unreachable", "a"):
         assert answered(away, may_go=["a"], left_out=[word]) == []

@@ -54,7 +54,7 @@ def test_a_machine_fully_described_has_no_problems(disk):
             {"address": "10.0.0.13"},
             "its address 10.0.0.13 cannot be that of a machine on 192.168.1.0/24",
         ),
-        ({"address": OWN}, "its address 192.168.1.1 is not one"),
+        ({"address": OWN}, "its address 192.168.1.1 cannot be that of a machine"),
         ({"address": ""}, "correct ansible_host or netboot_address"),
         ({"user": "root"}, "name an account that may use sudo, not root"),
         ({"user": "a b"}, "ansible_user is 'a b'"),

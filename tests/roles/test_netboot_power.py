@@ -299,7 +299,7 @@ def test_a_controller_that_hangs_refuses_or_babbles_stops_no_other(monkeypatch):
     assert "an answer without end" in told["endless"]
     for why in told.values():
         assert why.startswith("Redfish ")
-        assert why.endswith("or leave it out and switch the machine on by hand")
+        assert why.endswith("or omit it and switch the machine on by hand")
         assert "hush" not in why
 
 

@@ -157,7 +157,7 @@ def refused(name, **variables):
 
 @pytest.mark.parametrize(
     ("interface", "says"),
-    [("", "set netboot_interface to one of enp3s0, lo"), ("eth9", "eth9 is not there or has no")],
+    [("", "set netboot_interface to one of enp3s0, lo"), ("eth9", "eth9 does not exist or has no")],
 )
 def test_only_an_interface_with_an_address_is_served(interface, says):
     name = "Refuse what is no interface with an address"

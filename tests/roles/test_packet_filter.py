@@ -383,7 +383,7 @@ def test_a_filter_on_probation_is_taken_back_whole_and_lies_where_no_boot_finds_
 def test_a_node_that_did_not_go_back_is_told(node: Node) -> None:
     node.filter().tried()
     node.held = "table inet rackbench {\n}\n"
-    with pytest.raises(packets.HostError, match="neither the rules tried nor those before"):
+    with pytest.raises(packets.HostError, match="neither the tried rules nor the old ones"):
         node.filter().undone()
 
 

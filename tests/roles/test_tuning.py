@@ -365,7 +365,7 @@ def test_a_name_is_given_and_taken_back_byte_for_byte(tuning, machine, systemd):
         ({"service_cpus": "all"}, "jvm_cpus: 'all' is not a list such as 0-3,8"),
         ({"service_cpus": "1,5"}, "jvm_cpus: this machine has the processors 0-1 and not 5"),
         ({"service_numa": "1"}, "jvm_numa: this machine has the NUMA nodes 0 and not 1"),
-        ({"max_cstate_us": -1}, "max_cstate_us is negative"),
+        ({"max_cstate_us": -1}, "max_cstate_us is negative; give microseconds, at least 0"),
     ],
 )
 def test_what_a_machine_does_not_have_is_refused(server, asked, words):

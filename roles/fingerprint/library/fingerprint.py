@@ -239,17 +239,17 @@ def hardware(cards: list[str]) -> dict[str, object]:
 
 
 def shaped(device: str) -> dict[str, float | None]:
-    """Return the rate of a device's shaper in Mbit/s, and its delay in ms and loss in percent.
+    """Return the rate of a device's shaper in Mbit/s; delay in ms and loss in percent, if any.
 
     tc's JSON has bytes a second, whatever was written.
     """
     queues = json.loads(output("tc", "-json", "qdisc", "show", "dev", device) or "[]")
     rates = [row["options"]["rate"] * 8 / 1e6 for row in queues if row["kind"] == "tbf"]
     delay_ms, loss = delay_and_loss(queues)
+    impaired = {"link_delay_ms": delay_ms, "link_loss": loss}
     return {
         "link_shaped_mbit": rates[0] if rates else None,
-        "link_delay_ms": delay_ms or None,
-        "link_loss": loss or None,
+        **{name: value for name, value in impaired.items() if value},
     }
 
 

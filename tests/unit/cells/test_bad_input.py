@@ -70,7 +70,7 @@ def column(place, value):
             {"factors": {"other": 1}},
             "line 2 has the factors transport, servers, but line 1 has other",
         ),
-        ({"study": "other"}, "line 2 has the study sort, line 1 other"),
+        ({"study": "other"}, "line 2 has the study sort, but line 1 has other"),
         ({"study": 7}, "has the study 7"),
         ({"block": "1"}, 'has the block "1"'),
         ({"block": True}, "has the block true"),

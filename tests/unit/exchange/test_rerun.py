@@ -190,7 +190,7 @@ def test_what_cannot_be_run_again_is_one_message(archive, lab, tmp_path, capsys)
     assert "playbooks/sweep.yml" not in log.read_text()
     lab(workers=0)
     assert main(["rerun", str(archive), "--yes"]) == 2
-    assert "no group workers" in capsys.readouterr().err
+    assert "its group workers is empty" in capsys.readouterr().err
     run = tmp_path / "bare"
     shutil.copytree(archive.parent / "night", run)
     record = json.loads((run / "run.json").read_text())

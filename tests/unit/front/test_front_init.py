@@ -112,7 +112,7 @@ def test_a_checkout_that_is_gone_is_named(mylab, checkout, monkeypatch, capsys):
     assert main(["verify"]) == 2
     said = capsys.readouterr().err
     assert "rackbench.yml" in said
-    assert "not there" in said
+    assert "does not exist" in said
 
 
 @pytest.mark.parametrize("text", ["", "checkout: [1]\n", "checkout: a: b\n"])

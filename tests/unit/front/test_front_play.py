@@ -112,7 +112,7 @@ def test_a_lab_is_made_of_virtual_machines_only(checkout, capsys, monkeypatch):
     monkeypatch.setattr(demo, "demand_root", lambda what: None)
     for words in ("lab up", "demo"):
         assert main(words.split()) == 2
-        assert "machines of its own" in capsys.readouterr().err
+        assert "lists real machines" in capsys.readouterr().err
     checkout.have(kind="virtual")
     assert main(["lab", "up"]) == 0
     assert main(["lab", "down"]) == 0

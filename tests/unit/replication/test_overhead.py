@@ -201,7 +201,7 @@ def test_a_share_of_cells_that_share_no_block_is_not_tested(run_of):
     measured = Measured({result.cell: result for result in analyse(run).cells})
     judgement = on(measured, "almost everything")
     assert judgement.verdict == Verdict.NOT_TESTED
-    assert "cannot be told apart" in judgement.only.reason
+    assert "are confounded" in judgement.only.reason
 
 
 def test_o_of_m_and_p_is_the_difference_of_the_response_times(paper):
@@ -338,7 +338,7 @@ def test_a_protocol_in_whole_plots_is_tested_against_them():
     rows = {one.source: one for one in table_of_trials(experiment, split)}
     assert (rows["Whole-plot error"].df, rows["Within"].df) == (5, 90)
     short = replace(made(keys, {key: times[key][:2] for key in keys}), plots=plots)
-    assert "takes 3" in table_of_trials(experiment, short).reason
+    assert "3 are needed" in table_of_trials(experiment, short).reason
 
 
 def made(keys, times):

@@ -154,7 +154,7 @@ def test_a_ratio_lies_in_its_interval_and_turns_round_with_the_runs(before, afte
     [
         ([1.0], [1.0, 2.0], "one trial in the first run"),
         ([1.0, 2.0], [1.0], "one trial in the other run"),
-        ([0.0, 1.0], [1.0, 2.0], "0 ms in a run"),
+        ([0.0, 1.0], [1.0, 2.0], "a run has a mean of 0 ms"),
         ([1.0, 1.0], [2.0, 2.0], "all equal"),
     ],
 )

@@ -167,7 +167,11 @@ def test_a_fitted_run_keeps_its_plan_when_workers_are_added(tmp_path, capsys):
     [
         (5, [], ["skips levels that need more than 4 workers", "-e fit=true"]),
         (4, [], ["skips levels that need more than 4 workers", "-e fit=true"]),
-        (3, ["--fit"], ["did not fit 4 workers", "the inventory has 3 now", "another run name"]),
+        (
+            3,
+            ["--fit"],
+            ["need more than 4 workers", "the inventory has only 3 now", "another run name"],
+        ),
     ],
 )
 def test_a_fitted_run_does_not_go_on_as_another(tmp_path, capsys, workers, more, parts):
@@ -300,7 +304,7 @@ def test_a_run_goes_on_with_the_drawing_of_data_that_it_began_with(tmp_path):
         (0, '"drawing":3', "line 1 has the drawing 3, which this version does not know"),
         (0, '"drawing":0', "line 1 has the drawing 0, which"),
         (0, '"drawing":"2"', "line 1 has the drawing "),
-        (5, '"drawing":1', "line 6 has the drawing 1, line 1 2"),
+        (5, '"drawing":1', "line 6 has the drawing 1, but line 1 has 2"),
     ],
 )
 def test_a_drawing_of_data_that_is_unknown_or_not_that_of_the_run_is_refused(
@@ -349,7 +353,7 @@ def test_a_plan_says_which_share_of_calls_must_be_ok(tmp_path):
         with pytest.raises(InputError, match=r"plan\.jsonl: line 1 "):
             read_plan(path)
     path.write_text(text.replace('"least_ok":0.9', '"least_ok":0.5', 1))
-    with pytest.raises(InputError, match=r"line 2 has the least_ok 0\.9, line 1 0\.5"):
+    with pytest.raises(InputError, match=r"line 2 has the least_ok 0\.9, but line 1 has 0\.5"):
         read_plan(path)
 
 

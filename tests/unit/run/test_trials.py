@@ -106,7 +106,7 @@ def test_any_other_trial_json_is_refused_without_a_traceback(tmp_path_factory, c
         ({"factors": ["soap"]}, "factors is"),
         ({"seed": 1}, "seed is 1 in trial.json"),
         ({"constants": {}}, "constants is {} in trial.json"),
-        ({"id": OTHER.id}, f"is of the trial {OTHER.id}"),
+        ({"id": OTHER.id}, f"belongs to the trial {OTHER.id}"),
     ],
 )
 def test_a_seal_that_does_not_fit_is_refused(sealed, changes, part):
