@@ -118,7 +118,7 @@ class RunnerLeftoverTest extends RunnerInLab {
     nodes.hideProcessorTime();
     Bench.Ended ended = bench.end(left("crash"));
     assertEquals(0, ended.status(), ended.output());
-    assertTrue(ended.output().contains(TOMCAT + ": its node does not tell"), ended.output());
+    assertTrue(ended.output().contains(TOMCAT + ": its node does not report"), ended.output());
     assertEquals("ok", bench.trial("b").get("outcome"));
   }
 }
