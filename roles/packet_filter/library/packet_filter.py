@@ -159,7 +159,7 @@ def shut_out(
     found = []
     if here and here.port not in ports:
         found.append(
-            f"you come from {here.peer} to port {here.port}, and packet_filter_ssh_ports "
+            f"your session comes from {here.peer} to port {here.port}, and packet_filter_ssh_ports "
             f"({', '.join(map(str, ports))}) would close it; add it there"
         )
     if here and named and not holds(named, here.peer):
