@@ -183,7 +183,9 @@ def test_an_artefact_that_was_changed_after_the_build_is_not_deployed(lab: Lab) 
     archive.write_bytes(content + b"!")
     try:
         outcome = lab.player.attempt("site.yml")
-        assert_refused(outcome, "are not those that were built there", "axis.war: FAILED", "Run make build")
+        assert_refused(
+            outcome, "are not those that were built there", "axis.war: FAILED", "Run make build"
+        )
         assert outcome.hosts == {"localhost"}
     finally:
         archive.write_bytes(content)
