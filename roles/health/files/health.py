@@ -1,4 +1,4 @@
-"""Reports the health of this node and of the kit's services: a JSON object for every request.
+"""Answers each request with the health of this node and of the kit's services, as a JSON object.
 
 Started by systemd with the listening socket as its file descriptor 3. It reads a few small files
 and probes each service once a request, and starts no process. For some time after a request it

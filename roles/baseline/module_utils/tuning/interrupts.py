@@ -12,7 +12,7 @@ AT_BOOT = "etc/tmpfiles.d/rackbench-interrupts.conf"
 
 
 def steps(root: Path, params: dict[str, Any]) -> Steps:
-    """Yield steps for every movable interrupt, for future ones, and for both at boot."""
+    """Yield the steps that place interrupts: present ones, future ones, and both again at boot."""
     if not params["irq_cpus"]:
         return
     if in_container(root) or not (root / INTERRUPTS).exists():

@@ -17,7 +17,7 @@ import java.util.Map;
  * temporary queue after its client's address and port. A client that gets the port of an earlier
  * one inherits the rest of its credit: 1000 messages for which a producer need not ask the broker.
  * The broker does not answer for a queue that is gone, so the producer and its worker would wait
- * for ever. Therefore a producer ends long before it has to ask.
+ * forever. Therefore a producer ends long before it has used up the credit.
  */
 public final class ReplySender {
 

@@ -32,7 +32,7 @@ public final class WarServer implements AutoCloseable {
     url = "http://localhost:" + tomcat.getConnector().getLocalPort() + context;
   }
 
-  /** Puts {@code valve} before the application, for every request. */
+  /** Lets {@code valve} handle every request before the application. */
   public void add(Valve valve) {
     tomcat.getHost().getPipeline().addValve(valve);
   }

@@ -55,7 +55,7 @@ final class Fork {
 
   private static final int LINE_BYTES = 2000;
 
-  /** Bytes that are kept of a longer log, at its beginning and at its end. */
+  /** Number of bytes that the runner keeps of each end of a longer log. */
   static final int HEAD_BYTES = 64 << 10;
 
   static final int TAIL_BYTES = 192 << 10;

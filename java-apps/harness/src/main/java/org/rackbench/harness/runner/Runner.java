@@ -89,7 +89,7 @@ public final class Runner {
     } catch (RuntimeException | Error e) {
       e.printStackTrace();
     }
-    stop.exit(status); // if the main thread just died, the hook of Stop would wait for ever
+    stop.exit(status); // without it, the hook of Stop would wait forever for this thread
   }
 
   private static int run(String[] args, Stop stop) {

@@ -25,7 +25,7 @@ import org.rackbench.harness.trial.PlannedTrial;
  * @param without names of nodes that are not used; trials that need them are deferred
  * @param until no trial starts after it; null: no limit
  * @param freeMegabytes free disk space that this node and the servers need before a trial, in MiB
- * @param jdks path of another JDK than the runner's, without the release at its end
+ * @param jdks common beginning of the paths of other JDKs; each path ends with the release
  */
 record RunnerOptions(
     Path run,
