@@ -100,11 +100,8 @@ ENVELOPE = (
 def rows(lab: BenchLab) -> list[Row]:
     """Alternate the tools."""
     install(lab)
-    try:
-        with echoing(lab):
-            return [row for link in LINKS for row in measured(lab, link)]
-    finally:
-        send_at(lab, LINKS[0].mbit)
+    with sending_at(lab, LINKS[0].mbit), echoing(lab):
+        return [row for link in LINKS for row in measured(lab, link)]
 
 
 def measured(lab: BenchLab, link: Link) -> list[Row]:
