@@ -1,7 +1,10 @@
 """What is refused before the first trial of a sweep, and what is recorded of its nodes."""
 
+import subprocess
+
 import pytest
 from loading import load
+from machine import wait_for
 from rendering import Role
 
 sweep = load("playbooks/filter_plugins/sweep.py")
@@ -39,3 +42,22 @@ def test_a_node_is_recorded_with_its_part_in_the_bench_and_without_its_long_list
     assert sweep.nodes_of(HOSTVARS, ["rack02"]) == [
         {"name": "rack02", "address": "10.0.0.2", "groups": ["broker", "workers"], "os": "Debian"}
     ]
+
+
+@pytest.mark.parametrize("kind", ["one file", "both files of a group"])
+def test_two_commands_that_hand_over_the_same_run_at_once_leave_it_whole(tmp_path, kind):
+    role = Role("sweep", sweep_user="root", __sweep_source=str(tmp_path))
+    one_file = [*role.render("{{ __sweep_hand_over }}")[3:], "open"]
+    group = ["sh", "-euc", role.render("{{ __sweep_lay }}"), str(tmp_path)]
+    argv = one_file if kind == "one file" else group
+    both = [subprocess.Popen(argv, stdin=subprocess.PIPE) for _ in range(2)]
+    for command in both:
+        command.stdin.write(b"{}\nb01-t001\n")
+        command.stdin.flush()
+    wait_for(lambda: len(list(tmp_path.glob("open*.part"))) == 2, "both to write", 10)
+    for command in both:
+        command.stdin.close()
+        assert command.wait(10) == 0
+    handed_over = {"open"} if kind == "one file" else {"open", "setting.json"}
+    assert {file.name for file in tmp_path.iterdir()} == handed_over
+    assert (tmp_path / "open").read_text().endswith("b01-t001\n")
