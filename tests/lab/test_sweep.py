@@ -319,7 +319,7 @@ def test_several_studies_are_a_run_each_with_their_own_settings_and_one_report(l
     assert links == {"sort": {100}, "harness": {1000}}
     assert looks == {"sort": 2, "harness": 2}
     page = project.results("both") / "report.html"
-    head = page.read_text().split("In a minute")[0]
+    head = page.read_text().split(">Summary<")[0]
     assert "because the inventory had 3 workers: servers 9" in head
     assert [run for run in ("both-sort", "both-harness") if run not in head] == []
     assert str(page) in outcome.text

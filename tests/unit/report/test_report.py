@@ -253,7 +253,7 @@ def test_what_went_wrong_stands_first(run_of, capsys):
     log = run.trials_directory / run.plan[0].id / "calls.csv"
     log.write_text(log.read_text()[:-9])
     page, _ = report(run, code=1)
-    head = page.text.split("In a minute")[0]
+    head = page.text.split("Summary")[0]
     for part in (
         "1 trial refused",
         run.plan[0].id,
@@ -273,7 +273,7 @@ def test_nodes_that_differ_are_named_at_the_head(run_of):
     record["nodes"][3]["kernel"] = "6.1.0"
     path.write_text(json.dumps(record))
     page, _ = report(run)
-    head = page.text.split("In a minute")[0]
+    head = page.text.split("Summary")[0]
     assert "The nodes were not identical" in head
     assert "6.1.0 on worker2" in head
 
@@ -354,7 +354,7 @@ def test_jars_are_compared_between_nodes_of_a_role_alone(run_of):
     record["nodes"][6]["files"]["/opt/app.jar"] = "other"
     record["nodes"][0]["sysctls"]["net.core.somaxconn"] = 128
     path.write_text(json.dumps(record))
-    head = report(run)[0].text.split("In a minute")[0]
+    head = report(run)[0].text.split("Summary")[0]
     assert "files /opt/app.jar: other on worker5; worker on the others" in head
     assert "sysctls net.core.somaxconn: 128 on client" in head
 
@@ -431,7 +431,7 @@ def test_a_study_without_a_document_says_so(everything):
 
 
 def test_runs_where_nothing_went_wrong_share_a_sentence(everything):
-    head = " ".join(everything[0].text.split("In a minute")[0].split())
+    head = " ".join(everything[0].text.split("Summary")[0].split())
     (quiet,) = re.findall(r"((?:demo-\w+(?:, )?)+): nothing. Every planned trial", head)
     assert len(quiet.split(", ")) > 1
 
