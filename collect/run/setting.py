@@ -144,8 +144,10 @@ def problem_of(name: str, value: Setting, services: Collection[str]) -> str:
     programs = {*PROGRAMS, *services} - {"tomcat", "broker"}
     heaps = {*_OF_KINDS, *(f"{one.replace('-', '_')}{HEAP}" for one in programs)}
     problem = _UNKNOWN
-    if name in (JDK, GOVERNOR):
-        problem = problem_of_jdk(value) if name == JDK else _governor(value)
+    if name == JDK:
+        problem = problem_of_jdk(value)
+    elif name == GOVERNOR:
+        problem = _governor(value)
     elif name in _WORDS:
         known = _WORDS[name]
         problem = "" if value in known else f"is {value!r}; choose one of {', '.join(known)}"

@@ -64,7 +64,7 @@ def texts_of(path: Path) -> list[str]:
 
 
 def text_of(path: Path) -> str:
-    """Return a file's text unchanged; None if there is no such file."""
+    """Return a file's text unchanged, or an empty text if there is no such file."""
     return path.read_text() if path.is_file() else ""
 
 

@@ -58,6 +58,14 @@ class HandRun:
         self.on_node(f"cat > {self.path}/open", "".join(f"{i}\n" for i in ids).encode())
         return clocked(self._command(self._runner(lab_file)))
 
+    def trial(self, block: int, *levels: object) -> Trial:
+        """Run the trial of this block whose id ends with these levels, and fetch it."""
+        begin, end = f"b{block:02d}-", "".join(f"-{level}" for level in levels)
+        (name,) = (i for i in self.ids if i.startswith(begin) and i.endswith(end))
+        self.run([name])
+        (sealed,) = self.trials([name])
+        return sealed
+
     def trials(self, ids: Iterable[str]) -> list[Trial]:
         """Fetch sealed trials."""
         directory = f"{self.path}/trials"

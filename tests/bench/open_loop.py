@@ -156,13 +156,7 @@ def ran(run: HandRun, blocks: range) -> list[Trial]:
 
 def sent(run: HandRun, block: int, tool: str, offered: int) -> tuple[Sent, Sent]:
     """Run the trial of this block, tool and rate; its service and its response times."""
-    end = f"-{offered}-{tool}"
-    (name,) = (i for i in run.ids if i.startswith(f"b{block:02d}-") and i.endswith(end))
-    run.run([name])
-    (sealed,) = run.trials([name])
-    calls = measured(sealed)
-    if not calls:
-        raise SystemExit(f"{name} {sealed.record['outcome']}: {sealed.record['reason']}")
+    calls = measured(run.trial(block, offered, tool))
     begin = min(due for due, _, _ in calls) + (LEAD_S * 10**9 if tool == VEGETA else 0)
     counted = [(due, start, took) for due, start, took in calls if due >= begin]
     span = max(start + took for _, start, took in counted) - begin
@@ -177,9 +171,16 @@ def sent(run: HandRun, block: int, tool: str, offered: int) -> tuple[Sent, Sent]
 
 
 def measured(trial: Trial) -> list[tuple[int, int, int]]:
-    """Return the due time, start and duration, in ns, of each counted call that was ok."""
-    return [
+    """Return the due time, start and duration, in ns, of each counted call that was ok.
+
+    A trial without such a call ends the bench.
+    """
+    calls = [
         (int(row["intended_ns"]), int(row["start_ns"]), int(row["elapsed_ns"]))
         for row in csv.DictReader(io.StringIO(trial.calls.decode()))
         if row["phase"] == "measure" and row["status"] == "ok"
     ]
+    if not calls:
+        record = trial.record
+        raise SystemExit(f"{record['id']} {record['outcome']}: {record['reason']}")
+    return calls

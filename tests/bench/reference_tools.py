@@ -128,9 +128,10 @@ def measured(lab: BenchLab, link: Link) -> list[Row]:
 
 def install(lab: BenchLab) -> None:
     """Build the bench's additions to the kit, and put them and the other tools on the nodes."""
-    built = lab.state / "reference-classes"
-    if built.exists():
+    built, done = lab.state / "reference-classes", lab.state / "reference-installed"
+    if done.exists():
         return
+    shutil.rmtree(built, ignore_errors=True)  # an installation that was interrupted
     jmeter_run.install(lab)
     shutil.unpack_archive(ROOT / "java-apps/dist/clients.tar.gz", lab.state / "clients")
     jars = lab.state / "reference"
@@ -158,6 +159,7 @@ def install(lab: BenchLab) -> None:
         f"mkdir -p {AT}/jmeter && cp imq-*.jar fscontext-*.jar javax.jms-api-*.jar {AT}/jmeter && "
         f"printf %s {shlex.quote(text)} > {FILE}",
     )
+    done.touch()
 
 
 @contextmanager
@@ -261,12 +263,10 @@ def planned(
 
 def harness(run: HandRun, block: int, threads: int) -> Load:
     """Run our trial of this block at this concurrency."""
-    (trial,) = (i for i in run.ids if i.startswith(f"b{block:02d}-") and i.endswith(f"-{threads}"))
-    run.run([trial])
-    (sealed,) = run.trials([trial])
+    sealed = run.trial(block, threads)
     calls = list(csv.DictReader(io.StringIO(sealed.calls.decode())))
     if sealed.record["outcome"] != "ok" or any(call["status"] != "ok" for call in calls):
-        raise SystemExit(f"{trial} of {run.name} has calls that failed: {sealed.record}")
+        raise SystemExit(f"{run.name} has calls that failed: {sealed.record}")
     return own_load(
         (
             int(call["thread"]),

@@ -112,12 +112,10 @@ def planned_others(lab: BenchLab) -> HandRun:
 
 def trial_of(run: HandRun, block: int, tool: str, threads: int) -> Trial:
     """Run the trial of this block, tool and concurrency."""
-    end = f"-{tool}-{threads}"
-    (trial,) = (i for i in run.ids if i.startswith(f"b{block:02d}-") and i.endswith(end))
-    run.run([trial])
-    (sealed,) = run.trials([trial])
-    if sealed.record["outcome"] != "ok":
-        raise SystemExit(f"{trial} {sealed.record['outcome']}: {sealed.record['reason']}")
+    sealed = run.trial(block, tool, threads)
+    record = sealed.record
+    if record["outcome"] != "ok":
+        raise SystemExit(f"{record['id']} {record['outcome']}: {record['reason']}")
     return sealed
 
 
