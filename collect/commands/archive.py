@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
             )
     except UnprovenRunError as error:
         print_findings(error.findings, sys.stderr)
-        print(f"collect: {error}", file=sys.stderr)
+        print(error, file=sys.stderr)
         return FINDINGS
     print_findings(packed.findings, sys.stderr)
     megabytes = packed.bytes / 1e6

@@ -45,7 +45,7 @@ examples:
 
 
 def _formats() -> str:
-    return "\n".join(f"  {name:<9} {form.summary}" for name, form in FORMATS.items())
+    return "\n".join(f"  {name:<11} {form.summary}" for name, form in FORMATS.items())
 
 
 def run(options: argparse.Namespace) -> int:

@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
         f"{', '.join(made.factors)}"
     )
     for note in made.notes:
-        print(f"collect: {note}", file=sys.stderr)
+        print(note, file=sys.stderr)
     return GOOD
 
 

@@ -180,7 +180,7 @@ def _of_limits(cells: Sequence[CellResult]) -> list[ReportWarning]:
         f"{', '.join(f'{number} by {name}' for name, number in by.items())}. Such times show how "
         "fast this bench is. A verdict that depends on them may differ where each system has its "
         "own machines. You can still compare the CPU time of a call, by client, service and "
-        "broker, also as a ratio of two systems (under “What limits the cells”); bytes; and "
+        "broker, also as a ratio of two systems (under “Limits of the cells”); bytes; and "
         "outcomes."
     )
     details = [f"{name_of(cell.cell)}: {cell.limit.text}" for cell in limited]

@@ -219,7 +219,7 @@ class Trial:
 
 
 def read_trial(directory: Path) -> Trial:
-    """Read trial.json alone; raises TrialError. The calls are not looked at: see verify_trial."""
+    """Read trial.json alone; raises TrialError. verify_trial reads the calls."""
     path = directory / "trial.json"
     try:
         trial = Trial.parse(directory, parse_json(path.read_bytes()))

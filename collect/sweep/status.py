@@ -406,7 +406,7 @@ def _read(run: Run, name: str, parse: Callable[[bytes], T], otherwise: T) -> T:
     except FileNotFoundError:
         return otherwise
     except (OSError, ValueError) as error:
-        print(f"collect: {run.name}/{name} cannot be used ({error})", file=sys.stderr)
+        print(f"{run.name}/{name} cannot be used ({error})", file=sys.stderr)
         return otherwise
 
 

@@ -91,7 +91,7 @@ def test_another_machine_gets_no_script_and_cannot_speak_for_it(boots: Boots) ->
         script = boots.lab.output("client1", f"curl -s {path}")
         assert f"{boots.lab.nodes['client1']} is not the address of uefi1" in script
         assert boots.planned("uefi1")["token"] not in script
-    assert "asked in its name and got nothing" in boots.said
+    assert "sent a request under its name and was refused" in boots.said
     token = boots.planned("bios1")["token"]
     for what in ("installed", "failed"):
         assert answer(boots, f"{token}/{what}", "--data-binary", KEY) == 403

@@ -265,7 +265,7 @@ def test_nobody_else_gets_a_machines_script_or_speaks_for_it(served):
     server = served()
     for _ in range(5):
         assert f"{OTHER} is not the address of rack03" in server.get(BOOT, source=OTHER)[1]
-    assert f"{OTHER} (card unknown) asked in its name" in server.event()["note"]
+    assert f"{OTHER} (card unknown) sent a request under its name" in server.event()["note"]
     server.begin("preseed.cfg", "choose_disk", "finish")
     for what in ("installed", "refused", "failed"):
         assert server.post(what, KEY, source=OTHER) == 403

@@ -19,9 +19,9 @@ def add(commands: Commands) -> None:
         commands,
         "demo",
         run,
-        "make a lab, sweep every study, write a report",
+        "make a lab, sweep six studies, write a report",
         """\
-Make the virtual lab, provision it, run the profile `demo` of every study and write one
+Make the virtual lab, provision it, run the profile `demo` of six studies and write one
 report; the last line is its path. It needs root. On this machine it installs Debian packages
 (Maven, a JDK, mmdebstrap, nftables, systemd-container), keeps an image below
 /var/cache/rackbench, and boots the lab's machines behind a bridge. `rackbench lab down`

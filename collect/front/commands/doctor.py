@@ -221,7 +221,7 @@ def of_machine(inventory: Inventory, node: Node, sockets: ports.Sockets) -> list
         return [
             Finding(
                 f"{label}: login failed ({printable(reason)})",
-                f"ssh-copy-id {key}-p {node.port} {_target(node)}",
+                f"ssh-copy-id {_arguments(node)}{key}-p {node.port} {_target(node)}",
             )
         ]
     found = list(of_answer(inventory.kit, node, done.stdout, (before, after)))
@@ -293,10 +293,14 @@ def _target(node: Node) -> str:
     return f"{node.user}@{node.address}" if node.user else node.address
 
 
+def _arguments(node: Node) -> str:
+    return f"{node.arguments} " if node.arguments else ""
+
+
 def _reach(node: Node) -> str:
     """Return the beginning of a command that runs something on a machine, and may ask there."""
     key = f"-i {shlex.quote(node.key)} " if node.key else ""
-    return f"ssh {key}-p {node.port} -t {_target(node)}"
+    return f"ssh {_arguments(node)}{key}-p {node.port} -t {_target(node)}"
 
 
 def memory_mb(kind: str = "MemTotal") -> int:
@@ -353,4 +357,6 @@ def _lab_file(kit: Kit) -> str:
 def _mend_checkout(text: str) -> str:
     if text == NO_CHECKOUT:
         return "use it for reports as it is, or run rackbench from a clone"
+    if "no such inventory" in text:
+        return "rackbench doctor -i PATH   # a file or a directory that exists"
     return text.rpartition(": ")[2] if "make -C" in text else "correct rackbench.yml"

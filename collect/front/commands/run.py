@@ -24,6 +24,11 @@ from collect.sweep.names import runs_of
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d")
+_OPTIONS = {
+    "study": "the name of the study",
+    **{name: f"--{name}" for name in ("profile", "run", "seed", "fit", "rotate", "capture")},
+}
+"""What takes the place of a variable of the sweep that chooses its runs or their plans."""
 
 
 def add(commands: Commands) -> None:
@@ -97,6 +102,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _runs(kit: Kit, options: argparse.Namespace) -> list[dict[str, str]]:
     """Return study and run of each, as the sweep names them; raises InputError."""
+    for name in sorted({one.partition("=")[0] for one in options.settings} & _OPTIONS.keys()):
+        raise InputError(f"-e {name}=… does not choose the run of this command; use {_OPTIONS[name]}")
     if options.run_name is not None and not _NAME.fullmatch(options.run_name):
         raise InputError(
             f"the run {options.run_name!r} is not a valid name; use letters, digits, dots, hyphens "

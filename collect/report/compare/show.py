@@ -275,7 +275,7 @@ def _cells(outcome: Outcome, label: str) -> Table:
 def _differences(outcome: Outcome) -> Table | Text:
     if not outcome.differences:
         return Text("Nothing else that is recorded differs between the runs.")
-    table = Table(title="What else differs", title_justify="left")
+    table = Table(title="Other differences", title_justify="left")
     table.add_column("what")
     for label in outcome.runs:
         table.add_column(Text(label), overflow="fold")

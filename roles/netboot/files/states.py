@@ -230,7 +230,7 @@ class Machines:
         card = f" (card {neighbour(address) or 'unknown'})"
         self._tell(
             machine,
-            f"{machine.state}, {address}{card} asked in its name and got nothing, since its "
+            f"{machine.state}, {address}{card} sent a request under its name and was refused, because its "
             f"address is {machine.address}; does another DHCP server give addresses here?",
         )
 

@@ -132,7 +132,7 @@ def sweep(directory: Path) -> int:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print(f"another night of {directory} is under way", file=sys.stderr)
+            print(f"another night of {directory} is running; this one ends here", file=sys.stderr)
             return UNDER_WAY
         (directory / FAILURE).unlink(missing_ok=True)
         begin, end = settings["begin"], settings["end"]
@@ -245,7 +245,7 @@ def tell(directory: Path) -> int:
             check=False,
         )
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        print(f"no hook is called: it cannot be run ({error})", file=sys.stderr)
+        print(f"no hook is called: it cannot be run ({error}); correct sweep_hook", file=sys.stderr)
         return 1
     return done.returncode
 

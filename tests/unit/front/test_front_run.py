@@ -22,6 +22,8 @@ from collect.front.sweeping import Sweeping
         ("run sort.yml", "not the name of a study"),
         ("run sort --profile sample --run a/b", "not a valid name"),
         ("run sort --profile sample --fit --without client1", "cannot skip client1"),
+        ("run sort --profile sample --fit -e run=other", "use --run"),
+        ("run sort --profile sample -e fit=true", "use --fit"),
         ("night soort", "no study 'soort'"),
         ("night sort --profile nowhere", "no profile 'nowhere'"),
         ("night", "no study is named"),

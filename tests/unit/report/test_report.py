@@ -407,7 +407,7 @@ def test_one_page_over_every_study_stays_small_and_whole(everything):
 def test_the_contents_lead_to_every_study_and_exhibit(everything):
     page, _ = everything
     start = page.text.index("Contents")
-    contents = page.text[start : page.text.index("What was run where")]
+    contents = page.text[start : page.text.index("Conditions of the run")]
     for title in (
         *("Sorting integers", "SOAP over HTTP and SOAP over JMS", "Inline base64", "overhead"),
         *("A matrix as", "The bench itself", "Figure 7", "Table 2", "The MTOM threshold"),
