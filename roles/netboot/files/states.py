@@ -230,8 +230,8 @@ class Machines:
         card = f" (card {neighbour(address) or 'unknown'})"
         self._tell(
             machine,
-            f"{machine.state}, {address}{card} sent a request under its name and was refused, because its "
-            f"address is {machine.address}; does another DHCP server give addresses here?",
+            f"{machine.state}, {address}{card} sent a request under its name and was refused, "
+            f"because its address is {machine.address}; does another DHCP server give addresses here?",
         )
 
     def _to(
