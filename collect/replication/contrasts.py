@@ -76,7 +76,7 @@ def ranks_table(samples: Sequence[Sample]) -> Table:
     ]
     return Table(
         id="aligned-ranks",
-        title="F beside aligned ranks",
+        title="F and aligned ranks",
         caption="Whether the cells of an experiment have one mean, from the logs of the means of "
         "trials that were measured in whole blocks: by F with the block in its model, and by F of "
         "aligned ranks, on which one slow trial weighs little. No verdict depends on this table. "
@@ -189,7 +189,8 @@ def _contrasts(measured: Measured, system: str) -> Sequence[_SystemPair]:
                 ratio = replace(geometric_t(ratios, measured.error), lost=measured.lost(pair))
                 p_value = p_of_ratio(ratios, measured.error)
                 plots = measured.whole_plots(pair)
-                if plots and plots.too_few(len(ratios)):
+                lacks_ratios = len(ratios) < len(rows)  # of times of 0; see Measured.statistic
+                if lacks_ratios or (plots and plots.too_few(len(ratios))):
                     ratio, p_value = replace(ratio, low=None, high=None), None
                 found.append(_SystemPair(*pair, ratio, p_value))
     return found

@@ -296,7 +296,8 @@ class Measured:
     ) -> Estimate | Untested:
         """Return the geometric mean over blocks of the statistic, with the t interval of its logs.
 
-        A statistic that is not positive in every block is averaged as it is.
+        A statistic that is not positive in every block is averaged as it is. A time of 0, as clocks
+        of whole milliseconds give it, has no ratio: the other blocks give a value, but no interval.
         """
         rows = self.rows(cells, of)
         if isinstance(rows, Untested):
@@ -305,8 +306,8 @@ class Measured:
         if not values:
             return Untested(NO_BLOCK)
         mean = geometric_t if min(values) > 0 else mean_t
-        found = mean(values, self.error)
-        return replace(found, lost=self.lost(cells))
+        found = replace(mean(values, self.error), lost=self.lost(cells))
+        return found if len(values) == len(rows) else replace(found, low=None, high=None)
 
     def difference(
         self, larger: Cell, smaller: Cell, of: Quantity = "time_ms"

@@ -75,16 +75,15 @@ class Replication:
     @property
     def correction(self) -> str:
         """How interim analyses correct intervals and P-values; empty where there were none."""
-        error = self.measured.error
-        if error == ERROR or not self.exhibits:
+        error, rule = self.measured.error, self.analysis.run.stop
+        if error == ERROR or not self.exhibits or rule is None:
             return ""
         return (
             "Interim analyses could end this run early. So each interval of trials or of ratios in "
             f"the claims and exhibits is one of {100 * (1 - error):.4g} %, and each P-value of "
             f"trials is multiplied by {ERROR / error:.3g}: over all analyses, intervals hold the "
-            "true value with 95 %, and verdicts err in no more than 5 % (an error spending "
-            "function of O'Brien and Fleming's shape). What takes calls as samples is as the "
-            "papers compute it."
+            f"true value with 95 %, and verdicts err in no more than 5 % ({rule.correction}). "
+            "What takes calls as samples is as the papers compute it."
         )
 
     @property

@@ -306,9 +306,7 @@ def _of_drift(cells: Sequence[CellResult]) -> list[ReportWarning]:
     drifting = [name_of(cell.cell) for cell in cells if cell.steadiness == "drifting"]
     if not drifting:
         return []
-    text = (
-        f"{_count(len(drifting), 'cell')} drifted while measured: the warm-up was too short there."
-    )
+    text = f"{_count(len(drifting), 'cell')} drifted while measured."
     return [ReportWarning(text, _first(drifting), is_grave=False)]
 
 

@@ -17,6 +17,10 @@ LOOKS = "looks.json"
 _KEYS = {"half_width", "looks"}
 EQUAL, OBRIEN_FLEMING = "equal", "obrien-fleming"
 """How the error of 5 % is spent: in plans of earlier versions, and in new ones."""
+_WORDS = {
+    EQUAL: "equal parts, as the run was planned",
+    OBRIEN_FLEMING: "an error spending function of O'Brien and Fleming's shape",
+}
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,11 @@ class StopRule:
         """Return it as the report writes it."""
         looks = ", ".join(map(str, self.looks))
         return f"±{100 * self.half_width:g} % in every cell, analysed after {looks} blocks"
+
+    @property
+    def correction(self) -> str:
+        """How the error is divided among the analyses, as the report writes it."""
+        return _WORDS[self.spending]
 
     @property
     def most(self) -> int:

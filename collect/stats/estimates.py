@@ -159,6 +159,29 @@ def _student(freedom: float, error: float) -> float:
     return float(scipy.special.stdtrit(freedom, 1 - error / 2))
 
 
+@dataclass(frozen=True)
+class Quotient(Estimate):
+    """A quotient of two means with Fieller's interval, and the samples of both, in pairs."""
+
+    above: tuple[float, ...] = ()
+    below: tuple[float, ...] = ()
+
+    def p_outside(self, low: float, high: float) -> float | None:
+        """Return the p-value against the true quotient lying in [low, high].
+
+        From the t test whose interval this is: that of the mean of `above - bound * below`.
+        """
+        if self.low is None or self.high is None:
+            return None
+        if low <= self.value <= high:
+            return 1.0
+        bound = low if self.value < low else high
+        left = np.asarray(self.above) - bound * np.asarray(self.below)
+        if self.low == self.high:
+            return 0.0
+        return corrected(float(scipy.stats.ttest_1samp(left, 0).pvalue), self.error)
+
+
 def quotient_of_means(
     above: Sequence[float], below: Sequence[float], error: float = ERROR
 ) -> Estimate | None:
@@ -184,7 +207,7 @@ def quotient_of_means(
         return Estimate(value, samples=count)
     root = math.sqrt(max(middle**2 - square * last, 0.0))
     low, high = (middle - root) / square, (middle + root) / square
-    return Estimate(value, low, high, count, error=error)
+    return Quotient(value, low, high, count, error=error, above=tuple(above), below=tuple(below))
 
 
 def pooled(parts: Sequence[Moments]) -> Moments | None:

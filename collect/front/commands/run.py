@@ -103,7 +103,9 @@ def run(options: argparse.Namespace) -> int:
 def _runs(kit: Kit, options: argparse.Namespace) -> list[dict[str, str]]:
     """Return study and run of each, as the sweep names them; raises InputError."""
     for name in sorted({one.partition("=")[0] for one in options.settings} & _OPTIONS.keys()):
-        raise InputError(f"-e {name}=… does not choose the run of this command; use {_OPTIONS[name]}")
+        raise InputError(
+            f"-e {name}=… does not choose the run of this command; use {_OPTIONS[name]}"
+        )
     if options.run_name is not None and not _NAME.fullmatch(options.run_name):
         raise InputError(
             f"the run {options.run_name!r} is not a valid name; use letters, digits, dots, hyphens "

@@ -96,7 +96,7 @@ class Outcome:
             lines.append(f"{against}: {len(cells)} cells, {', '.join(counts)}")
         if self.has_budget:
             over = len(self.compared.over)
-            of_runs = self.unit == "runs"
+            of_runs = self.unit == "runs" and all(c.unit != "trials" for c in self.compared.over)
             line = (
                 f"over budget {'beyond doubt' if of_runs else 'in these runs'}: "
                 f"{over or 'no'} cell{'' if over == 1 else 's'}"

@@ -252,6 +252,22 @@ def test_an_average_over_survivors_says_so(run_of):
     assert all(row[-3].estimate.lost == 1 for row in exhibits[0].rows)
 
 
+def test_a_ratio_of_blocks_with_a_time_of_zero_has_no_interval(run_of):
+    """As clocks of whole milliseconds give it: the other blocks are those of slow calls."""
+
+    def times(planned, rng):
+        is_short = planned.block == 2 and planned.factors["transport"] == "jms"
+        return [0.0 if is_short else float(planned.block)] * planned.calls
+
+    run = run_of(times)
+    measured = replicate(analyse(run)).measured
+    soap = next(cell for cell in run.cells if cell["transport"] == "soap")
+    ratio = measured.statistic([soap, soap.at(transport="jms")], lambda t: t[0] / t[1])
+    assert (ratio.value, ratio.low, ratio.high) == (1.0, None, None)
+    exhibits = [e for e in replicate(analyse(run)).exhibits if e.title == "System against system"]
+    assert all(row[-1].text == "too few trials to tell" for row in exhibits[0].rows)
+
+
 def test_what_is_judged_of_a_run_that_may_stop_early_is_corrected(tmp_path):
     """Two runs with the same trials, one of them planned with two interim analyses."""
     few = {"transport": ["soap", "jms"], "servers": [1, 5], "integers": [500, 100000]}
@@ -299,7 +315,9 @@ def test_a_run_that_was_planned_with_equal_parts_keeps_them(tmp_path):
     path = tmp_path / "old" / "plan.jsonl"
     assert b'"spending":"obrien-fleming"' in path.read_bytes()
     path.write_bytes(path.read_bytes().replace(b',"spending":"obrien-fleming"', b""))
-    assert error_of(open_run(str(tmp_path / "old"))) == 0.025
+    old = open_run(str(tmp_path / "old"))
+    assert error_of(old) == 0.025
+    assert old.stop.correction == "equal parts, as the run was planned"
 
 
 def test_a_verdict_says_that_it_rests_on_cells_that_drift(run_of):

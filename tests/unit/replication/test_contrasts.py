@@ -38,7 +38,7 @@ def test_77_percent_of_the_printed_residual_is_of_two_cells(overhead):
 
 
 def test_aligned_ranks_stand_beside_f(overhead):
-    rows = [texts(row) for row in table_of(overhead, "F beside aligned ranks").rows]
+    rows = [texts(row) for row in table_of(overhead, "F and aligned ranks").rows]
     inside = {row[1] for row in rows if row[0] == "sizes, measured: trials in 3 blocks"}
     assert inside == {"F, blocks in the model", "aligned ranks, F"}
     assert all(0 <= row[5] <= 1 for row in rows)

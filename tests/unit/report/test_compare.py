@@ -238,6 +238,18 @@ def test_a_cell_without_a_second_run_has_no_verdict(like_nights, run_of, compare
     assert reasons == {"no two repeated runs have this cell"}
 
 
+def test_over_budget_by_cells_that_no_run_repeats_is_said_of_these_runs(run_of, capsys):
+    profiles = {"demo": {"replicates": 3, "factors": {"integers": [5000]}}}
+    noise = [run_of(slower(k), name=f"n{k}", study=changed(profiles=profiles)) for k in (1, 2)]
+    pair = [run_of(name="a"), run_of(slower(2), name="b")]
+    words = [str(run.directory) for run in pair] + ["--noise"]
+    words += [*(str(run.directory) for run in noise), "--budget", "1.1"]
+    assert main(["compare", *words]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert "over budget in these runs" in text
+    assert "one run on each side cannot separate" in text
+
+
 def test_a_cell_that_fails_in_one_run_of_a_side_fails_now(like_nights, run_of, compared):
     broken = run_of(lambda planned, rng: "oom" if is_soap(planned.factors) else [1.0], name="z")
     against = ["--against", *(str(run.directory) for run in like_nights[:2])]

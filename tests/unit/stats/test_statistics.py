@@ -259,6 +259,20 @@ def test_the_interval_of_a_quotient_of_means_covers_95_percent(blocks):
     assert 0.93 < np.mean(hits) < 0.98
 
 
+@pytest.mark.parametrize("blocks", [3, 5, 10])
+def test_a_quotient_of_means_is_refuted_as_often_as_the_error_says(blocks):
+    """The noise is in the denominator alone, where logs of the interval's ends would mislead."""
+    rng = np.random.default_rng(blocks)
+    below = 1 + rng.normal(0, 0.2, size=(4000, blocks))
+    found = [quotient_of_means([0.5] * blocks, night) for night in below]
+    p_values = [one.p_outside(0, 0.5) for one in found if one.low is not None and one.value > 0.5]
+    for level in (0.05, 0.01, 0.002):
+        assert np.sum(np.array(p_values) <= level) / len(found) < 0.6 * level + 0.002
+    for one in found:
+        if one.low is not None and one.value > 0.5:
+            assert (one.p_outside(0, 0.5) <= 0.05) == (one.low >= 0.5)
+
+
 def test_a_quotient_of_nothing_is_none():
     assert quotient_of_means([1.0, 2.0], [0.0, 0.0]) is None
     assert quotient_of_means([1.0, 2.0], [1.0, -0.9]).low is None

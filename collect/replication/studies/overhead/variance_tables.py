@@ -61,8 +61,9 @@ def variance_table(experiment: Experiment, published: Published, measured: Measu
         "variances. Calls as samples is the paper's own method, in ms²; trials are the samples "
         "that are independent, as logs of their means, with a term for the block that each "
         "belongs to. Their critical values are simulated with the variances seen in the cells, at "
-        "least those of F, and their P-values follow. Compare F with its critical value, and "
-        "shares; sums of squares are of other hardware. "
+        "least those of F, and their P-values follow; where cells lie in different whole plots, "
+        "or fewer than two blocks hold all cells, they are those of F. Compare F with its critical "
+        "value, and shares; sums of squares are of other hardware. "
         f"{' '.join(lacking)}".rstrip(),
         heads=[
             headings(
