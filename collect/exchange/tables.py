@@ -135,8 +135,8 @@ def write_markdown(analysis: Analysis, path: Path) -> None:
 def _caption(analysis: Analysis) -> str:
     run = analysis.run
     return (
-        f"Run {run.name}: study {run.study}, profile {run.profile}. Geometric means of trial means with "
-        "Student's 95 % intervals over trials (JVM forks)."
+        f"Run {run.name}: study {run.study}, profile {run.profile}. Geometric means of trial means "
+        "with Student's 95 % intervals over trials (JVM forks)."
     )
 
 

@@ -185,8 +185,8 @@ all:
         ansible_port: 22
         ansible_ssh_private_key_file: {json.dumps(key)}
         ansible_become: true
-        # Offer only that key, because sshd ends a connection after it has refused a few keys of an agent.
-        # Behind a jump host, add -o ProxyJump=me@gateway.example.org
+        # Offer only that key, because sshd ends a connection after it has refused a few keys of an
+        # agent. Behind a jump host, add -o ProxyJump=me@gateway.example.org
         ansible_ssh_common_args: -o IdentitiesOnly=yes
       children:
         # An address, or a name that this machine can look up. Where SSH goes over another network

@@ -245,8 +245,8 @@ def _exhibits(published: Published, measured: Measured) -> Sequence[Exhibit]:
             "Table 2: message bytes",
             "Bytes of the request's body, without the headers of HTTP or JMS. The printed sizes of "
             "DIME are 4n² + 10n and about 1000 more, which a serialised float[n][n] explains; "
-            "those of standard SOAP depend on the digits of the floats. The bytes of responses stand "
-            "with the cells.",
+            "those of standard SOAP depend on the digits of the floats. The bytes of responses "
+            "stand with the cells.",
             "request_bytes",
             published,
             measured,

@@ -45,8 +45,8 @@ def figure_7(published: Published, measured: Measured) -> Table:
         id="sort-figure-7",
         title="Figure 7: execution times for JMS and SOAP",
         caption="Time of one whole job in milliseconds, printed next to measured. Measured: "
-        "geometric mean of the trial means, with its 95 % interval, and below it measured over paper, of which "
-        "both are arithmetic means.",
+        "geometric mean of the trial means, with its 95 % interval, and below it measured over "
+        "paper, of which both are arithmetic means.",
         heads=[
             [Header(""), *(Header(servers_text(count), 4) for count in servers)],
             [Header(""), *(Header(NAMES[transport], 2) for transport, _ in columns)],
