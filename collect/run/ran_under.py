@@ -11,6 +11,7 @@ from collect.run.setting import (
     NETEM,
     OF_NODES,
     OPTIONS,
+    PROGRAMS,
     Setting,
     release_of,
     setting_of,
@@ -118,4 +119,12 @@ def _unread(setting: Mapping[str, Setting], trial: Trial, several: Collection[st
         for name in told
     }
     varied_here = sorted(name for name in several & setting.keys() if name.startswith(OF_NODES))
-    return [f"does not record {name}" for name in varied_here if name not in read]
+    lacking = [name for name in varied_here if name not in read]
+    if any(not name.startswith(OF_NODES) for name in several):
+        lacking += [
+            f"the options of {where}"
+            for where in trial.services
+            if where.partition(" on ")[0] in (*PROGRAMS, "tomcat", "broker")
+            and not trial.ran_with.get(where, {}).get("options")
+        ]
+    return [f"does not record {name}" for name in lacking]

@@ -1,11 +1,11 @@
 """The starts of the services that served a run: one for each block, or one under all of it."""
 
-import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from collect.run.plan import PlannedTrial
+from collect.run.setting import setting_key, setting_of
 from collect.run.trials import Trial
 from collect.run.verify import Finding
 
@@ -54,7 +54,7 @@ def find(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> Iterator[Find
             f"{len(served)} trials, so restart: block in the plan cannot be proven: run site.yml "
             "and sweep under a new name",
         )
-    yield from _several(served)
+    yield from _several(served, {one.id: setting_key(setting_of(one)) for one in plan})
     yield from _shared(served)
 
 
@@ -82,16 +82,16 @@ def met_the_profiler(trials: Sequence[Trial], profiled: Sequence[Trial]) -> Iter
                 )
 
 
-def _several(trials: Sequence[Trial]) -> Iterator[Finding]:
+def _several(trials: Sequence[Trial], asked: Mapping[str, str]) -> Iterator[Finding]:
     """Find services with more starts in a block than running out of memory explains.
 
-    Trials of a block that ask something else of the nodes may have a start of their own.
+    Trials of a block that ask something else of nodes and services (`asked`, by id) may have a
+    start of their own.
     """
     first_with: dict[tuple[int, str, str], dict[str, Trial]] = defaultdict(dict)
     for trial in trials:
-        node = json.dumps(trial.asked["node"], sort_keys=True)
         for service, start in trial.services.items():
-            first_with[trial.block, node, service].setdefault(start, trial)
+            first_with[trial.block, asked[trial.id], service].setdefault(start, trial)
     for (block, _, service), firsts in first_with.items():
         explained = sum(
             trial.block == block and trial.outcome == "oom" and trial.reason.startswith(service)

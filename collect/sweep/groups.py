@@ -11,11 +11,15 @@ from collect.run.setting import Setting, setting_key, setting_of
 
 @dataclass(frozen=True)
 class Group:
-    """Trials that run under one setting; `look` is the interim analysis that follows, or 0."""
+    """Trials that run under one setting; `look` is the interim analysis that follows, or 0.
+
+    `outlasts` of a group with trials that a rule which stops the run does not skip.
+    """
 
     setting: Mapping[str, Setting]
     trials: tuple[str, ...]
     look: int
+    outlasts: bool
 
 
 def groups_of(run: Run) -> list[Group]:
@@ -27,7 +31,9 @@ def groups_of(run: Run) -> list[Group]:
     found = []
     for (_, look), members in groupby(run.all_trials, key=kind):
         trials = list(members)
-        found.append(Group(setting_of(trials[0]), tuple(trial.id for trial in trials), look))
+        outlasts = run.stop is not None and not all(trial.counts for trial in trials)
+        names = tuple(trial.id for trial in trials)
+        found.append(Group(setting_of(trials[0]), names, look, outlasts))
     return found
 
 

@@ -107,19 +107,23 @@ def _demand_no_links(name: str, plan: Run) -> None:
 def _step(
     run: Mapping[str, str], groups: Sequence[Group], place: int, is_attached: bool
 ) -> dict[str, Any]:
-    """Return one group of a run; what it sets as the one before it is set already."""
-    group, before = groups[place], groups[place - 1].setting if place else None
-    changed = varied([before, group.setting]) if before is not None else set()
+    """Return one group of a run; what it sets as the one before it is set already.
+
+    A rule that stops the run skips groups, so one that outlasts it may follow any earlier one.
+    """
+    group, is_first = groups[place], place == 0
+    before = groups[:place] if group.outlasts else groups[max(0, place - 1) : place]
+    changed = varied([one.setting for one in [*before, group]])
     is_last = place == len(groups) - 1
     more = {"group": list(group.trials), "looks": [group.look], "goes_on": not is_last}
     return {
         "node": dict(group.setting),
         "runs": [{**run, **more}],
         "is_attached": is_attached,
-        "is_first": before is None,
+        "is_first": is_first,
         "is_last": is_last,
-        "sets_link": before is None or bool(changed & {"link_mbit", *NETEM}),
-        "sets_kernel": before is None or any(name.startswith(SYSCTL) for name in changed),
+        "sets_link": is_first or bool(changed & {"link_mbit", *NETEM}),
+        "sets_kernel": is_first or any(name.startswith(SYSCTL) for name in changed),
         "sets_roles": _roles(changed),
     }
 

@@ -50,6 +50,7 @@ def test_two_commands_that_hand_over_the_same_run_at_once_leave_it_whole(tmp_pat
     one_file = [*role.render("{{ __sweep_hand_over }}")[3:], "open"]
     group = ["sh", "-euc", role.render("{{ __sweep_lay }}"), str(tmp_path)]
     argv = one_file if kind == "one file" else group
+    (tmp_path / "state.json").write_text('{"state": "deadline"}')  # of the last night
     both = [subprocess.Popen(argv, stdin=subprocess.PIPE) for _ in range(2)]
     for command in both:
         command.stdin.write(b"{}\nb01-t001\n")

@@ -45,9 +45,9 @@ def jmeter(arguments):
     assert (given["-Jpath"], given["-Jthreads"], given["-Jseconds"]) == ("/byte", "2", "2")
     assert Path(arguments[arguments.index("-t") + 1]).read_text().startswith("<?xml")
     with Path(arguments[arguments.index("-l") + 1]).open("w") as log:
-        print("timeStamp,elapsed,label,success", file=log)
+        print("timeStamp,elapsed,label,success,responseMessage", file=log)
         for call in range(20):
-            print(f"{time.time_ns() // 10**6},{call},get,true", file=log)
+            print(f"{time.time_ns() // 10**6},{call},get,true,OK", file=log)
             time.sleep(0.1)
 
 

@@ -72,6 +72,20 @@ def test_two_starts_in_a_block_are_found(made):
     assert warning.details == (text,)
 
 
+def test_a_start_for_each_setting_of_a_block_is_as_planned(tmp_path):
+    """The collector varies by a constant, which services go by as well."""
+    directory = tmp_path / "run"
+    study = STUDY.format(restart="restart: block")
+    study = study.replace("{size: [1, 2]}", "{size: [serial, g1]}")
+    study = study.replace("{client_heap_mb: 64}", "{client_heap_mb: 64, collector: size}")
+    make_run(directory, lambda planned, rng: [1.0, 1.1, 1.2], study=study)
+    for path in directory.glob("trials/*/trial.json"):
+        record = json.loads(path.read_text())
+        record["services"] = {"tomcat on worker1": f"{record['block']}{record['factors']['size']}"}
+        path.write_text(json.dumps(record))
+    assert said(open_run(str(directory))) == []
+
+
 def test_a_start_that_two_blocks_share_is_found(made):
     run = made(t3=served_by("of-1"), t4=served_by("of-1"))
     (text,) = said(run)

@@ -249,6 +249,20 @@ def test_no_group_goes_beyond_an_interim_analysis(tmp_path):
     assert open_trials(results, 3, steps[-1]["runs"][0]["group"]) == []
 
 
+def test_a_group_that_outlasts_a_stop_sets_what_any_skipped_group_would_have_set(tmp_path):
+    """Profiled trials run after the stop, and the groups between were never set."""
+    factors = {"rate": [10, 100], "heap": [64, 128]}
+    node = {"link_mbit": "rate", "tomcat_heap_mb": "heap"}
+    stop = {"half_width": 0.1, "looks": [2, 3]}
+    run = planned(tmp_path, factors=factors, node=node, stop=stop, replicates=3, profile_forks=1)
+    plan = read_plan(tmp_path / "results/mixed/plan.jsonl")
+    counts = {trial.id: trial.counts for trial in plan}
+    steps = settings_of([run], str(tmp_path))
+    last = [step for step in steps if not all(counts[name] for name in step["runs"][0]["group"])]
+    assert last
+    assert all(step["sets_link"] and "tomcat" in step["sets_roles"] for step in last)
+
+
 def test_what_was_read_of_a_node_is_told_for_what_was_asked():
     read = {"link_shaped_mbit": 10.0, "sysctls": {"vm.swappiness": "10", "vm.dirty_ratio": "20"}}
     taken = {"rack03": {"fingerprint": read}, "rack04": {"fingerprint": {}}}

@@ -44,6 +44,7 @@ final class CallFile implements Closeable {
   private final Arrival arrival;
   private final List<Map<String, Object>> errors = new ArrayList<>();
   private final StringBuilder row = new StringBuilder();
+  private boolean hasThreads;
   private int rows;
   private int measured;
   private int good;
@@ -84,6 +85,12 @@ final class CallFile implements Closeable {
    */
   void add(String where, Call call) throws IOException, UnreadableOutput {
     check(where, call);
+    boolean isNamed = call.thread() != Call.NONE;
+    if (rows > 0 && isNamed != hasThreads) {
+      throw new UnreadableOutput(
+          where + ": some calls name their thread and others do not; name all of them or none");
+    }
+    hasThreads = isNamed;
     row.setLength(0);
     row.append(rows).append(',');
     number(call.thread()).append(call.isWarmup() ? "warmup," : "measure,");
@@ -131,6 +138,12 @@ final class CallFile implements Closeable {
     if (arrival != null && call.due() == Call.NONE && !call.isWarmup()) {
       throw new UnreadableOutput(
           where + ": calls arrive at a rate, and the output does not say when this one was due");
+    }
+    if (call.due() != Call.NONE && call.due() < from - TOLERANCE) {
+      throw new UnreadableOutput(
+          where
+              + ": the call was due before the command started; due times must be those of this"
+              + " node's clock, since 1970");
     }
     if (call.due() != Call.NONE && call.due() > call.start() + EARLY) {
       throw new UnreadableOutput(where + ": the call was sent before it was due");

@@ -46,8 +46,14 @@ final class Hdr implements Form.Reader {
         }
       }
     }
-    if (all.getTotalCount() == 0 || to <= from) {
+    if (all.getTotalCount() == 0 || !(to > from) || Double.isInfinite(to - from)) {
       throw new UnreadableOutput("it has no value");
+    } else if (all.getMaxValue() == 0) {
+      throw new UnreadableOutput("all its values are 0; record nanoseconds");
+    } else if (to - from > calls.nanos() / 1e9 + 1) {
+      throw new UnreadableOutput(
+          "its intervals cover %.1f s, but the command ran for %.1f s"
+              .formatted(to - from, calls.nanos() / 1e9));
     } else if (all.getMaxValue() > calls.nanos() + TimeUnit.SECONDS.toNanos(1)) {
       throw new UnreadableOutput(
           "its largest value is %d, and the command ran for %d ns; values must be nanoseconds"

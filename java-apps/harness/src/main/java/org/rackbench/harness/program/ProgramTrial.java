@@ -183,10 +183,16 @@ public final class ProgramTrial {
                 + " left to read its output",
             trial.timeoutSeconds(),
             reserve / 1e9);
-      } else if (size(printed) > MOST_OUTPUT_BYTES || size(plan.output()) > MOST_OUTPUT_BYTES) {
+      } else if (isTooLarge(printed)
+          || isTooLarge(plan.output())
+          || isTooLarge(attempt.resolve(Trial.PRINTED))) {
         return "the command left more than %d bytes and was killed".formatted(MOST_OUTPUT_BYTES);
       }
     }
+  }
+
+  private static boolean isTooLarge(Path file) throws IOException {
+    return size(file) > MOST_OUTPUT_BYTES;
   }
 
   private static long size(Path file) throws IOException {
@@ -205,7 +211,7 @@ public final class ProgramTrial {
               .formatted(String.join(", ", left.subList(0, Math.min(LISTED, left.size()))));
     } else if (size(output) == 0) {
       found = "the command left nothing: neither the file {output} nor a line on standard output";
-    } else if (size(output) > MOST_OUTPUT_BYTES) {
+    } else if (isTooLarge(output)) {
       found = "the command left more than %d bytes".formatted(MOST_OUTPUT_BYTES);
     }
     if (!found.isEmpty()) {

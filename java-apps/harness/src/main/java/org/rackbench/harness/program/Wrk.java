@@ -24,7 +24,7 @@ final class Wrk implements Form.Reader {
   private static final Pattern PERCENTILE =
       Pattern.compile("(?m)^ +(50|99)(?:\\.000)?% +" + TIME + "$");
 
-  private static final Pattern REQUESTS = Pattern.compile("(?m)^ +([0-9]+) requests in ");
+  private static final Pattern REQUESTS = Pattern.compile("(?m)^ +([0-9]+) requests in " + TIME + ",");
   private static final Pattern RATE = Pattern.compile("(?m)^Requests/sec: +([0-9.]+)$");
 
   private static final Pattern BAD =
@@ -45,7 +45,15 @@ final class Wrk implements Form.Reader {
           "it reports '%s', and the times of wrk include failed calls".formatted(bad.group(1)));
     }
     Matcher latency = found(LATENCY, printed, "Thread Stats");
-    long requests = Long.parseLong(found(REQUESTS, printed, "requests in").group(1));
+    Matcher counted = found(REQUESTS, printed, "requests in");
+    long requests = Long.parseLong(counted.group(1));
+    double seconds = millis(counted.group(2), counted.group(3)) / 1e3;
+    if (counted.find()) {
+      throw new UnreadableOutput("it has two results of wrk; let the command print one");
+    } else if (seconds > calls.nanos() / 1e9 + 1) {
+      throw new UnreadableOutput(
+          "wrk ran for %.1f s, but the command for %.1f s".formatted(seconds, calls.nanos() / 1e9));
+    }
     double rate = Double.parseDouble(found(RATE, printed, "Requests/sec").group(1));
     double mean = millis(latency.group(1), latency.group(2));
     if (requests == 0 || rate <= 0 || mean <= 0) {

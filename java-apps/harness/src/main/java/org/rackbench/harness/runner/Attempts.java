@@ -98,7 +98,8 @@ final class Attempts {
             : TrialRecord.spoilt(trial, attempt, fault);
     seen.ended(ofJvm);
     final Observers.Entries observed = observers.after(seen); // while the nodes are checked
-    Aftermath after = aftermath(seen, during, fault);
+    boolean isOutcome = end == Fork.End.ENDED && fork.isProgram() && hadBefore(attempt, fault);
+    Aftermath after = aftermath(seen, during, isOutcome ? "" : fault);
     seen.checked(after.look());
     Map<String, Object> entries = observed.join();
     if (after.isSpoilt()) {
@@ -188,7 +189,9 @@ final class Attempts {
       after = watch.whenWell(trial, after); // only now is it known how a service ended
       fault = fault.isEmpty() ? after.missed(before) : fault;
     }
-    if (fault.isEmpty() && record.isSetUpFailure() && !hadSetUpFailure(seen.directory())) {
+    if (fault.isEmpty()
+        && record.isSetUpFailure()
+        && !hadBefore(seen.directory(), Trial.SET_UP_FAILED)) {
       fault = record.reason();
     }
     String memory = after.memory(before);
@@ -198,13 +201,14 @@ final class Attempts {
   }
 
   /**
-   * Returns whether an earlier attempt was thrown away because its client could not be opened. Such
-   * a failure counts only the second time, because a cable that was out for some seconds between
-   * two health checks leaves no other trace.
+   * Returns whether an earlier attempt was thrown away for such a reason. A client that cannot be
+   * opened counts only the second time, because a cable that was out for some seconds between two
+   * health checks leaves no other trace. So does a command that ends as if by a signal, as one that
+   * kills its own tool does.
    */
-  private boolean hadSetUpFailure(Path attempt) throws IOException {
+  private boolean hadBefore(Path attempt, String reason) throws IOException {
     return area.earlier(attempt).stream()
-        .anyMatch(note -> ((String) note.get("reason")).startsWith(Trial.SET_UP_FAILED));
+        .anyMatch(note -> ((String) note.get("reason")).startsWith(reason));
   }
 
   /** Returns the probable cause of a JVM's end from outside, in a sentence, or "". */

@@ -28,7 +28,7 @@ import org.rackbench.harness.trial.Trial;
 final class Fork {
 
   /** File with the JVM's output; it is sealed with the trial unless it is empty. */
-  static final String LOG = "trial.log";
+  static final String LOG = Trial.PRINTED;
 
   /** Directory for the temporary files of the JVM; it is removed before the trial is sealed. */
   static final String TEMPORARY = "tmp";

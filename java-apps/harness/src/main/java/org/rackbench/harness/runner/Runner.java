@@ -54,13 +54,13 @@ public final class Runner {
     LabFile lab = LabFile.read(options.lab());
     ServingNodes nodes = new ServingNodes(lab);
     Programs programs = new Programs(options, lab);
-    for (PlannedTrial trial : trials) {
+    for (PlannedTrial trial : plan.all()) { // later groups may have other clients
       options.client(trial); // refuses a client that is not deployed
       options.jdk(trial); // refuses a JDK that is not installed
-      if (nodes.healthPort() != 0) {
-        nodes.of(trial); // refuses services that no node has
-      }
       programs.check(trial);
+    }
+    if (nodes.healthPort() != 0) {
+      trials.forEach(nodes::of); // refuses services that no node has
     }
     // From now on measured by a monotonic clock.
     this.nanosToDeadline =

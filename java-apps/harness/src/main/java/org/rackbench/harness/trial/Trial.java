@@ -51,6 +51,9 @@ public final class Trial {
   /** Exit status if the work directory could not be written, so the trial left no result. */
   public static final int EXIT_IO = 5;
 
+  /** The file with what the trial's JVM and its command print, in the trial's work directory. */
+  public static final String PRINTED = "trial.log";
+
   /** A call may take this part of the bound of its trial, unless the study says otherwise. */
   private static final int CALLS_IN_BOUND = 4;
 

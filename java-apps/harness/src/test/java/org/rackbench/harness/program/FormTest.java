@@ -84,6 +84,9 @@ class FormTest {
   void aLogOfJmeterThatDoesNotHaveTheTimeOfEachCallIsRefused() {
     assertTrue(refusal(Form.JTL, "<?xml version=\"1.0\"?>\n").contains("no column timeStamp"));
     assertTrue(refusal(Form.JTL, "timeStamp,elapsed\n1,2\n").contains("no column success"));
+    assertTrue(
+        refusal(Form.JTL, "timeStamp,elapsed,success\n1,2,true\n")
+            .contains("no column responseMessage"));
     String transaction =
         jtl(
             5,
@@ -115,6 +118,16 @@ class FormTest {
             "2,1,measure,,3,9,-1,-1,ok"),
         read(Form.CSV, null, output));
     assertEquals(2, calls.measured());
+  }
+
+  @Test
+  void aCallWithoutItsThreadAmongOthersOrDueBeforeTheCommandIsRefused() {
+    String head = "elapsed_ns,start_ns,intended_ns,thread\n";
+    String one = "7,%d,%d,0\n".formatted(BEGIN + 1, BEGIN);
+    String unnamed = "7,%d,%d,\n".formatted(BEGIN + 2, BEGIN);
+    assertTrue(refusal(Form.CSV, head + one + unnamed).contains("name all of them or none"));
+    String early = "7,%d,%d,0\n".formatted(BEGIN + 2, 10_000_000);
+    assertTrue(refusal(Form.CSV, head + one + early).contains("was due before the command"));
   }
 
   @ParameterizedTest
@@ -193,6 +206,9 @@ class FormTest {
     String none = "  Socket errors: connect 0, read 0, write 0, timeout 0\nRequests/sec:";
     read(Form.WRK, null, output.replace("Requests/sec:", none));
     assertTrue(refusal(Form.WRK, "unable to connect\n").contains("no line of wrk"));
+    assertTrue(refusal(Form.WRK, output + output).contains("two results of wrk"));
+    assertTrue(
+        refusal(Form.WRK, output.replace("2.00s,", "1.00m,")).contains("wrk ran for 60.0 s"));
   }
 
   private static String hdr(double begin, long unit, long... micros) {
@@ -219,6 +235,11 @@ class FormTest {
     assertTrue(refusal(Form.HDR, head + hdr(0, 1, 1000)).contains("must be nanoseconds"));
     assertTrue(refusal(Form.HDR, head + hdr(0, 1000, 60_000_000)).contains("the command ran for"));
     assertTrue(refusal(Form.HDR, head).contains("no value"));
+    assertTrue(refusal(Form.HDR, head + hdr(0, 1000, 0)).contains("all its values are 0"));
+    assertTrue(
+        refusal(Form.HDR, head + hdr(0, 1000, 10) + hdr(60, 1000, 10)).contains("cover 61.0 s"));
+    String endless = (head + hdr(0, 1000, 10)).replace(",1.000,", ",Infinity,");
+    assertTrue(refusal(Form.HDR, endless).contains("no value"));
     assertTrue(refusal(Form.HDR, "0.0,1.0,3.0,SGlzdA==\n").contains("no histogram"));
     assertTrue(refusal(Form.HDR, "words\n").contains("no interval"));
   }

@@ -233,6 +233,15 @@ class RunnerProgramTest {
   }
 
   @Test
+  void aCommandThatEndsAsIfKilledEachTimeFails() throws Exception {
+    program("{command: [sh, run.sh, '{calls}'], reads: csv}", "exit 137\n");
+    plan("t1");
+    assertEquals(0, bench.runner().status());
+    assertOutcome("t1", "failed", "SIGKILL ended the client's command or its JVM (status 137)");
+    assertEquals(2, bench.trial("t1").get("attempt"));
+  }
+
+  @Test
   void callsAtAnotherRateThanThePlansAreNoNumber() throws Exception {
     program(
         "{command: [sh, run.sh], reads: csv}",
