@@ -160,8 +160,7 @@ def problem_of(name: str, value: Setting, services: Collection[str]) -> str:
     elif name in {f"{OPTIONS}.{one}" for one in _WITH_OPTIONS}:
         problem = _options(value)
     elif name.startswith(SYSCTL):
-        allowed = f"cannot be set by a study; choose one of {', '.join(sorted(SYSCTLS))}"
-        problem = "" if name.removeprefix(SYSCTL) in SYSCTLS else allowed
+        problem = _sysctl(name.removeprefix(SYSCTL), value)
     return problem
 
 
@@ -184,6 +183,13 @@ def problem_of_jdk(value: Setting) -> str:
 def release_of(version: object) -> str:
     """Return the release of a version of Java: 21 of 21.0.9+10-Debian, 25 of 25-ea."""
     return re.split(r"[^0-9]", str(version), maxsplit=1)[0]
+
+
+def _sysctl(name: str, value: Setting) -> str:
+    if name not in SYSCTLS:
+        return f"cannot be set by a study; choose one of {', '.join(sorted(SYSCTLS))}"
+    has_value = not isinstance(value, bool) and str(value).strip()
+    return "" if has_value else f"is {value!r}; write a value as `sysctl {name}` prints it"
 
 
 def _governor(value: Setting) -> str:

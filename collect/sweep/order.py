@@ -7,11 +7,13 @@ from typing import Any
 from collect.errors import InputError
 from collect.run.directory import Run, open_run
 from collect.run.setting import (
+    COLLECTORS,
     HEAP,
     JDK,
     NETEM,
     OPTIONS,
     SYSCTL,
+    asked,
     not_understood,
     setting_key,
     setting_of,
@@ -170,6 +172,29 @@ def understood(ordered: list[dict[str, Any]], lab: Mapping[str, Any]) -> list[di
 def netem_of(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return which delays and losses of packets these settings ask for, by their names."""
     return [name for name in NETEM if any(one["node"].get(name) for one in settings)]
+
+
+def jvms_of(settings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the JVMs that settings ask for with options of a study: `jdk` and all `options`.
+
+    `jdk` is 0 for the JDK of the inventory. Each is there once.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for node in (setting["node"] for setting in settings):
+        collector = COLLECTORS.get(str(node.get("collector")))
+        for name, text in node.items():
+            if name.startswith(f"{OPTIONS}.") and text:
+                options = [*([collector] if collector else []), *str(text).split()]
+                jvm = {"jdk": node.get(JDK, 0), "options": options}
+                found.setdefault(str(jvm), jvm)
+    return list(found.values())
+
+
+def sysctls_of(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the parameters of the kernel that settings ask for, as `name=value`, each once."""
+    nodes = (setting["node"] for setting in settings)
+    asked_for = (f"{name}={value}" for node in nodes for name, value in asked(node, SYSCTL).items())
+    return list(dict.fromkeys(asked_for))
 
 
 def steps_of(settings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

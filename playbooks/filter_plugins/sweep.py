@@ -1,4 +1,4 @@
-"""The runs that a sweep's command line names, and a run's record of its nodes."""
+"""The runs that a sweep's command line names, what they need of nodes, and the record of these."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from collect.sweep.names import runs_of
+from collect.sweep.order import jvms_of, sysctls_of
 
 EXAMPLES = r"""
 - name: Show the runs that `-e study=sort,overhead -e run=monday` names
   ansible.builtin.debug:
     msg: "{{ 'sort,overhead' | sweep_runs('demo', 'monday') }}"  # monday-sort and monday-overhead
+
+- name: Show the JVMs with options and the kernel's parameters that the runs need
+  ansible.builtin.debug:
+    msg: "{{ [sweep_settings | sweep_jvms, sweep_settings | sweep_sysctls] }}"
 
 - name: Show the record of the nodes that could be read
   ansible.builtin.debug:
@@ -48,4 +53,9 @@ class FilterModule:
 
     def filters(self) -> dict[str, Any]:
         """Return the filters by the names that templates use."""
-        return {"sweep_runs": runs_of, "sweep_nodes": nodes_of}
+        return {
+            "sweep_jvms": jvms_of,
+            "sweep_nodes": nodes_of,
+            "sweep_runs": runs_of,
+            "sweep_sysctls": sysctls_of,
+        }

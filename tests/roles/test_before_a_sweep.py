@@ -246,8 +246,8 @@ def settable_play():
 
 def settable(lab, **extra):
     """Ask nodes whether they can be set to what two groups of trials and a client need."""
-    of_services = {"node": {"jdk": 21}, "jdks": [21, 25]}
-    of_client = {"node": {}, "jdks": [25]}
+    of_services = {"node": {"jdk": 21}, "jdks": [21, 25], "is_attached": False}
+    of_client = {"node": {}, "jdks": [25], "is_attached": False}
     return lab.play(settable_play(), **{"sweep_settings": [of_services, of_client], **extra})
 
 
@@ -261,8 +261,58 @@ def test_a_jdk_that_the_inventory_does_not_list_is_refused_with_node_and_next_st
     assert "worker1 has no JDK 21, which a study asks for: its inventory lists JDK 17, 25." in said
 
 
+JAVA = """#!/bin/sh
+case "$*" in *UseFoo*) echo "Unrecognized VM option 'UseFoo'" >&2; exit 1 ;; esac
+"""
+SYSCTL = """#!/bin/sh
+case "$1 $2" in
+"--values "*) cat "$NODE/$2" ;;
+"--quiet --write")
+  case $3 in *=fast) echo "sysctl: setting key ${3%%=*}: Invalid argument" >&2; exit 1 ;; esac
+  echo "$3" >>"$NODE/written" ;;
+"--quiet --load="*) cat "${2#--load=}" >>"$NODE/written" ;;
+esac
+"""
+
+
+def test_options_that_a_jvm_does_not_take_are_refused_before_the_first_trial(lab, tmp_path):
+    java = tmp_path / "jdk/bin/java"
+    java.parent.mkdir(parents=True)
+    java.write_text(JAVA)
+    java.chmod(0o755)
+    more = {"server_jvm_options.tomcat": "-XX:+UseFoo", "collector": "g1"}
+    asked = [{"node": more, "jdks": [], "is_attached": False}]
+    code, said = settable(lab, sweep_settings=asked, bench_jdk_home=str(tmp_path / "jdk"))
+    assert code != 0
+    assert "worker1: Java 21 does not start with -XX:+UseG1GC -XX:+UseFoo: Unrecognized VM" in said
+    more["server_jvm_options.tomcat"] = "-Xss1m"
+    code, said = settable(lab, sweep_settings=asked, bench_jdk_home=str(tmp_path / "jdk"))
+    assert code == 0, said
+
+
+def test_a_value_that_the_kernel_does_not_take_is_refused_and_others_are_restored(lab, tmp_path):
+    name = "net.core.somaxconn"
+    stub = tmp_path / "stubs/sysctl"
+    stub.write_text(SYSCTL)
+    stub.chmod(0o755)
+    for node in ADDRESSES:
+        (lab.node(node) / name).write_text("4096\n")
+    groups = [128, "fast"]
+    asked = [{"node": {f"sysctl.{name}": one}, "jdks": [], "is_attached": False} for one in groups]
+    kept = {"settable_kept": f"{tmp_path}/kept-{{{{ inventory_hostname }}}}"}
+    code, said = settable(lab, sweep_settings=asked, **kept)
+    assert code != 0
+    assert f"worker2 cannot set {name}=fast: sysctl: setting key {name}: Invalid" in said
+    written = (lab.node("worker1") / "written").read_text().splitlines()
+    assert written == [f"{name}=128", f"{name} = 4096", f"{name} = 4096"]
+    for one in asked:
+        one["is_attached"] = True
+    assert settable(lab, sweep_settings=asked, **kept)[0] == 0
+
+
 def test_a_governor_that_a_node_does_not_offer_is_refused_before_the_first_trial(lab):
-    asked = [{"node": {"governor": "conserving"}, "jdks": []}, {"node": {}, "jdks": []}]
+    nothing = {"jdks": [], "is_attached": False}
+    asked = [{"node": {"governor": "conserving"}, **nothing}, {"node": {}, **nothing}]
     code, said = settable(lab, sweep_settings=asked)
     assert code != 0
     assert "worker1" in said

@@ -231,7 +231,8 @@ class Machines:
         self._tell(
             machine,
             f"{machine.state}, {address}{card} sent a request under its name and was refused, "
-            f"because its address is {machine.address}; does another DHCP server give addresses here?",
+            f"because its address is {machine.address}; "
+            "does another DHCP server give addresses here?",
         )
 
     def _to(
