@@ -50,7 +50,7 @@ def succeeds(*argv: str) -> bool:
 def read(path: str) -> str | None:
     """Return a small file's text, or None if it is missing or unreadable."""
     try:
-        return Path(path).read_text().strip()
+        return Path(path).read_text(errors="replace").strip()
     except OSError:
         return None
 
@@ -65,7 +65,7 @@ def texts_of(path: Path) -> list[str]:
 
 def text_of(path: Path) -> str:
     """Return a file's text unchanged, or an empty text if there is no such file."""
-    return path.read_text() if path.is_file() else ""
+    return path.read_text(errors="replace") if path.is_file() else ""
 
 
 def write(path: Path, text: str, mode: int = 0o644, owner: int = -1) -> None:

@@ -574,6 +574,7 @@ INCLUDE = "Include d/*.conf\n"
 def sshd(force, tmp_path, monkeypatch):
     """Settings files of sshd; returns what is told of them when sshd answers so."""
     monkeypatch.setattr(force, "SSHD_CONFIG", str(tmp_path / "sshd_config"))
+    monkeypatch.setattr(force, "SSHD_DEFAULTS", str(tmp_path / "default"))
     (tmp_path / "d").mkdir()
     kit = tmp_path / "d/00-rackbench.conf"
 
@@ -595,6 +596,15 @@ def sshd(force, tmp_path, monkeypatch):
 def test_an_sshd_that_goes_by_the_settings_has_no_row(sshd, word):
     same = "# PasswordAuthentication yes\nMatch User a\nPasswordAuthentication no\n"
     assert sshd(SHUT.replace("without-password", word), drop_in=same) == []
+
+
+@pytest.mark.parametrize("options", ["", "-4"])
+def test_an_option_that_sshd_is_started_with_is_named(sshd, tmp_path, options):
+    (tmp_path / "default").write_bytes(b"# caf\xe9\nSSHD_OPTS=" + options.encode() + b"\n")
+    assert sshd(SHUT) == []
+    (tmp_path / "default").write_text('SSHD_OPTS="-o PasswordAuthentication=yes"\n')
+    said = sshd(SHUT)
+    assert said == [("sshd options", 'SSHD_OPTS="-o PasswordAuthentication=yes": default', "none")]
 
 
 def test_an_earlier_drop_in_is_named(sshd):

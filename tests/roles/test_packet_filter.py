@@ -398,6 +398,15 @@ def test_nothing_is_done_where_kernel_and_files_are_as_asked(node: Node) -> None
     assert node.steps == []
 
 
+def test_a_unit_of_that_name_that_somebody_else_made_is_left_alone(node: Node) -> None:
+    theirs = packets.UNITS / "packet-filter.service"
+    theirs.write_text("[Service]\nExecStart=/usr/local/sbin/filter\n")
+    with pytest.raises(packets.HostError, match="rackbench did not make it"):
+        node.filter(seconds=0).tried()
+    assert "/usr/local/sbin/filter" in theirs.read_text()
+    assert node.steps == []
+
+
 @pytest.mark.parametrize("given", [{"places": ["rack01"]}, {"ssh_from": ["rack01"]}])
 def test_a_name_where_an_address_should_be_is_refused_before_anything_is_loaded(
     node: Node, given: dict[str, Any]

@@ -157,7 +157,7 @@ def drop_in_of(root: Path, daemon: Daemon) -> Path:
     own = root / "etc/chrony/chrony.conf"
     reads = r"^\s*sourcedir\s+/etc/chrony/sources\.d\s*$"
     is_chrony = daemon.unit == "chrony.service" and own.exists()
-    if is_chrony and not re.search(reads, own.read_text(), re.M):
+    if is_chrony and not re.search(reads, own.read_text(errors="replace"), re.M):
         raise OSError(
             "/etc/chrony/chrony.conf reads no drop-in; write `sourcedir /etc/chrony/sources.d`"
             " into it on the node"

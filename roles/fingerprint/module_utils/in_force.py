@@ -26,6 +26,7 @@ SSHD = "/usr/sbin/sshd"
 ALIASES = {"challengeresponseauthentication": "kbdinteractiveauthentication"}
 """Older names of settings, which sshd accepts and `sshd -T` does not print."""
 SSHD_CONFIG = "/etc/ssh/sshd_config"
+SSHD_DEFAULTS = "/etc/default/ssh"
 STRANGER = "user=nobody,host=stranger.invalid,addr=192.0.2.1,laddr=192.0.2.2,lport=22"
 
 
@@ -140,6 +141,9 @@ def of_sshd(file: str) -> Iterator[Row]:
     sshd is asked for its settings for a stranger. It does not say to whom a Match block applies, so
     a block that sets another value is always reported.
     """
+    for line in (read(SSHD_DEFAULTS) or "").splitlines():
+        if re.match(r"\s*SSHD_OPTS\s*=.*-[of]", line):
+            yield row("sshd options", f"{line.strip()}: {SSHD_DEFAULTS}", "none")
     lines = list(sshd_lines(SSHD_CONFIG))
     asked = {words[0]: alike(words[1]) for _, _, words in sshd_lines(file)}
     answer = output(SSHD, "-T", "-C", STRANGER)

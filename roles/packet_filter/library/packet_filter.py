@@ -249,6 +249,10 @@ class Filter:
         wanted, now = listing_of(rules), held()
         others = now != wanted
         files = {RULES: rules, **self.units}
+        if (UNITS / UNIT).exists() and not RULES.exists():
+            raise HostError(
+                f"{UNITS / UNIT} is there, and rackbench did not make it; rename or remove it"
+            )
         stale = others or not enabled() or any(text_of(path) != files[path] for path in files)
         answer: dict[str, Any] = {"changed": stale, "pending": False, "rules": rules}
         if not stale:
