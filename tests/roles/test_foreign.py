@@ -33,6 +33,7 @@ NODES = {
         "directories": ["/usr/share"],
     },
     "account": {"baseline_accounts": {THERE.pw_name: "/etc/rackbench/tomcat"}},
+    "group": {"baseline_accounts": {"tty": "/etc/rackbench/tomcat"}},  # every Debian has that group
     "directory": {"directories": ["/usr/share"]},
 }
 # What a role sets itself, facts override.
@@ -95,6 +96,11 @@ def test_an_account_of_somebody_else_is_named_with_the_next_step(refusals: dict[
     named = f"account has an account {THERE.pw_name} with the home {THERE.pw_dir}, which the kit"
     assert refusals["account"].startswith(named)
     assert "Remove it there (or the package that brought it)" in refusals["account"]
+
+
+def test_a_group_of_somebody_else_is_named_with_the_next_step(refusals: dict[str, str]) -> None:
+    assert refusals["group"].startswith("group has a group tty without an account tty, which")
+    assert "groupdel tty" in refusals["group"]
 
 
 def test_a_directory_of_somebody_else_is_named_with_the_next_step(
