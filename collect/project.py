@@ -29,7 +29,7 @@ class Project:
 
     @property
     def studies(self) -> Path:
-        """Studies of the project's own, which come before those of the kit."""
+        """Studies of the project's own, which come before those of rackbench."""
         return self.root / "studies"
 
 

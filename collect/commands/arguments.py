@@ -14,7 +14,7 @@ Action: TypeAlias = Callable[[argparse.Namespace], int]
 
 ONE_RUN = (
     "a run's directory, its name in results/, an archive (ARCHIVE.zip, ARCHIVE.zip/RUN), or "
-    "a sample run of the kit (sample-sort)"
+    "a sample run of rackbench (sample-sort)"
 )
 
 

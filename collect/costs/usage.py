@@ -97,7 +97,7 @@ class Usage:
 
 
 def kind_of(service: str) -> str:
-    """Return what a service of the kit is in a trial: client, service, broker or bench."""
+    """Return what a service of rackbench is in a trial: client, service, broker or bench."""
     return "bench" if service in _OF_THE_BENCH else _KINDS.get(service, "service")
 
 

@@ -1,4 +1,4 @@
-"""The commands of `collect` as those of `rackbench`: under its name, saying what runs behind."""
+"""The commands of `collect` under the name `rackbench`."""
 
 import argparse
 import re

@@ -1,4 +1,4 @@
-"""What keeps an inventory from being a bench, told without asking any machine."""
+"""Faults of an inventory that keep it from being a bench, found without asking any machine."""
 
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence

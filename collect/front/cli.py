@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _end_as_by_ctrl_c() -> None:
-    """Let an end from outside, or of the terminal, stop what was started; nohup still holds."""
+    """Treat SIGTERM and SIGHUP as Ctrl-C, which also stops child processes; respect nohup."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)

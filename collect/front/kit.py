@@ -1,4 +1,4 @@
-"""What a command plays with: the checkout, its Ansible, the inventory and further settings."""
+"""The checkout, its Ansible, the inventory and further settings that a command works with."""
 
 import argparse
 import json

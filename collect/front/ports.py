@@ -21,7 +21,7 @@ _WORDS = 5
 
 @dataclass(frozen=True)
 class Holder:
-    """What listens on a port that the kit needs; `variable` sets the kit's port."""
+    """What listens on a port that rackbench needs; `variable` sets rackbench's port."""
 
     port: str
     process: str

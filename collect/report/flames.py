@@ -54,7 +54,7 @@ class Box:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is code of the kit."""
+        """Whether it is code of rackbench."""
         return self.name.startswith(_OURS)
 
 

@@ -26,7 +26,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 _NUMBERS = {"link_mbit": "Mbit/s", "tomcat_threads": "threads"}
 JDK = "jdk"
 LEAST_JDK = 17
-"""The oldest release of a JDK that runs what the kit builds."""
+"""The oldest release of a JDK that runs what rackbench builds."""
 GOVERNOR = "governor"
 NETEM = {"link_delay_ms": ("ms", 10_000), "link_loss": ("percent", 100)}
 """What netem does to each packet that a node sends: in which unit, and below which number."""
@@ -38,7 +38,7 @@ OF_SERVICES = frozenset({*_OF_KINDS, "collector", JDK, "synced", "tomcat_threads
 OF_NODES = ("link_mbit", *NETEM, GOVERNOR, SYSCTL)
 """How the settings begin that are no service's."""
 PROGRAMS = ("sort-worker", "matrix-worker", "hello-listener", "tcp-server")
-"""The worker programs of the kit, which have heaps and options of their own."""
+"""The worker programs of rackbench, which have heaps and options of their own."""
 SYSCTLS = frozenset(
     {
         *("net.core.rmem_max", "net.core.somaxconn", "net.core.wmem_max"),
@@ -139,7 +139,7 @@ def flat_node(node: Mapping[str, Any]) -> dict[str, Setting]:
 def problem_of(name: str, value: Setting, services: Collection[str]) -> str:
     """Return what is wrong with a node setting and what to write, or an empty text.
 
-    `services` are those that the study names in addition to the kit's.
+    `services` are those that the study names in addition to rackbench's.
     """
     programs = {*PROGRAMS, *services} - {"tomcat", "broker"}
     heaps = {*_OF_KINDS, *(f"{one.replace('-', '_')}{HEAP}" for one in programs)}

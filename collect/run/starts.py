@@ -22,7 +22,7 @@ class Cost:
 
 
 def serves(plan: Sequence[PlannedTrial]) -> bool:
-    """Return whether services of the kit serve any of these trials."""
+    """Return whether services of rackbench serve any of these trials."""
     return any(planned.needs for planned in plan)
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 STUDIES = Path("playbooks/studies")
 KIT_STUDIES = Path(__file__).parents[1] / "studies"
-"""The studies of the kit: a link to playbooks/studies in a checkout, copies in a wheel."""
+"""The studies of rackbench: a link to playbooks/studies in a checkout, copies in a wheel."""
 LEAST_OK = 0.9
 """The share of a trial's measured calls that must be ok, unless the study says otherwise."""
 NAMING = frozenset({"client_heap_mb", "collector", JDK, "jvm_options", "persistence"})

@@ -1,10 +1,10 @@
-"""Adds the kit's variables to every inventory, and resolves the nodes' addresses once."""
+"""Adds rackbench's variables to every inventory, and resolves the nodes' addresses once."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: kit
-short_description: Adds the kit's own variables to every inventory
+short_description: Adds rackbench's own variables to every inventory
 description:
   - Gives the group C(all) the variables of C(playbooks/vars), so that an inventory need not repeat
     them, and the services that each role declares in its C(vars/serves.yml). Values of the
@@ -167,7 +167,7 @@ class VarsModule(BaseVarsPlugin):
         return self._kit
 
     def _of_the_project(self, path: str) -> Values:
-        """Return the variables that a project directory around an inventory adds to the kit's."""
+        """Return the variables that a project directory around an inventory adds to rackbench's."""
         if (Path(path).parent / PROJECT_MARK).is_file():
             self._project = Path(path).parent
         if self._project is None:

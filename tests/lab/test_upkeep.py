@@ -183,7 +183,7 @@ def test_what_the_kit_did_not_make_is_refused_and_not_removed(lab: Lab, new_mach
     outcome = lab.player.attempt("site.yml", None, "--limit", NODE)
     assert outcome.code != 0
     assert f"{NODE} has an account tomcat with the home /var/lib/tomcat" in outcome.flat
-    assert "It has a directory /opt/rackbench, which the kit did not make" in outcome.flat
+    assert "It has a directory /opt/rackbench, which rackbench did not make" in outcome.flat
     assert lab.play("reset.yml", {"node": NODE}).changed == {}
     left = lab.output(NODE, f"getent passwd tomcat; ls -d {theirs}")
     assert left.endswith(theirs)

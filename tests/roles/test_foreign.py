@@ -1,4 +1,4 @@
-"""Accounts and directories that the kit did not make: named at preflight, and never removed."""
+"""Accounts and directories that rackbench did not make: named at preflight, and never removed."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_nothing_there_or_all_by_the_kit_is_taken(refusals: dict[str, str], node
 
 
 def test_an_account_of_somebody_else_is_named_with_the_next_step(refusals: dict[str, str]) -> None:
-    named = f"account has an account {THERE.pw_name} with the home {THERE.pw_dir}, which the kit"
+    named = f"account has an account {THERE.pw_name} with the home {THERE.pw_dir}, which rackbench"
     assert refusals["account"].startswith(named)
     assert "Remove it there (or the package that brought it)" in refusals["account"]
 
@@ -106,7 +106,7 @@ def test_a_group_of_somebody_else_is_named_with_the_next_step(refusals: dict[str
 def test_a_directory_of_somebody_else_is_named_with_the_next_step(
     refusals: dict[str, str],
 ) -> None:
-    assert refusals["directory"].startswith("directory has a directory /usr/share, which the kit")
+    assert refusals["directory"].startswith("directory has a directory /usr/share, which rackbench")
     assert "Move it away" in refusals["directory"]
 
 

@@ -124,7 +124,7 @@ def _run(
 
 
 def _kit(crate: ROCrate, provenance: Provenance) -> Any:
-    """Describe what measured: the kit in the version of the run, and what it deployed."""
+    """Describe what measured: rackbench in the version of the run, and what it deployed."""
     version = str(provenance.recorded.get("rackbench") or "not recorded")
     commit = provenance.commit or "commit not recorded"
     dirty = ", with uncommitted changes" if provenance.is_dirty else ""

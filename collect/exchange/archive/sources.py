@@ -11,7 +11,7 @@ from collect.project import results
 from collect.run.directory import Run, open_run
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-"""The archives that come with the kit, one a study, each named after its one run."""
+"""The archives that come with rackbench, one a study, each named after its one run."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def open_sources(names: Sequence[str], signers: Path | None = None) -> Iterator[
     """Open the runs that a command line names; archives stay unpacked while the block runs.
 
     A name is that of a run, its directory, an archive (all its runs), ARCHIVE.zip/RUN, or that of a
-    sample run that comes with the kit; a run of that name in results/ comes before it. Each
+    sample run that comes with rackbench; a run of that name in results/ comes before it. Each
     archive is opened once, and proven; see unpacked. Raises InputError.
     """
     with ExitStack() as stack:

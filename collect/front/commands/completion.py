@@ -105,7 +105,7 @@ def mark(parser: argparse.ArgumentParser) -> None:
 
 
 def _studies() -> list[str]:
-    """Return the names of the kit's studies; a project's own are looked up at each tab."""
+    """Return the names of rackbench's studies; a project's own are looked up at each tab."""
     paths = (path.relative_to(KIT_STUDIES) for path in KIT_STUDIES.rglob("*.yml"))
     return sorted(str(path.with_suffix("")) for path in paths if path.parts[0] != "archived")
 

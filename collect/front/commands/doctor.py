@@ -275,7 +275,7 @@ def _of_root(kit: Kit, node: Node, label: str, facts: Mapping[str, str]) -> Iter
 
 
 def of_ports(kit: Kit, node: Node, sockets: ports.Sockets) -> Iterator[Finding]:
-    """Yield what holds a port on a machine that a service of the kit needs."""
+    """Yield what holds a port on a machine that a service of rackbench needs."""
     for one in ports.holders(kit, node, sockets) if sockets else ():
         named = "no unit" if one.unit == "none" else one.unit
         if one.unit.endswith((".service", ".socket")):

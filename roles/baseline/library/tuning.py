@@ -8,7 +8,7 @@ module: tuning
 short_description: Applies settings that make a node steady, and restores the original ones
 description:
   - Frequency governor, turbo, idle states, swap, huge pages, interrupts, the ports of clients, the
-    processors and memory of the kit's services, units that would work during a trial, versions of
+    processors and memory of rackbench's services, units that would work during a trial, versions of
     packages, and the node's name. A setting that is not given is left as it is.
   - The original settings are recorded on the node before the first change; C(state=reset) restores
     them.
@@ -52,7 +52,7 @@ options:
     description: Whether a new connection may use a port in TIME_WAIT, as the kernel numbers it.
     type: int
   service_cpus:
-    description: Processors of the kit's services; empty removes the limit. A change restarts
+    description: Processors of rackbench's services; empty removes the limit. A change restarts
       running services.
     type: str
   service_numa: {description: The same for NUMA nodes, type: str}

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Describes a node in one dictionary: hardware, kernel, packages and the kit's own files."""
+"""Describes a node in one dictionary: hardware, kernel, packages and rackbench's own files."""
 
 from __future__ import annotations
 
@@ -326,7 +326,7 @@ def transfer_mbit(peer: str) -> float:
 
 
 def jvms(running: Mapping[str, Jvm], roles: Roles) -> dict[str, str]:
-    """Heap, flags, executable and placement of each running JVM of the kit's own units."""
+    """Heap, flags, executable and placement of each running JVM of rackbench's own units."""
     found = {}
     for unit, jvm in running.items():
         heap = [flag for flag in jvm.flags if flag.startswith(("-Xmx", "-Xms"))]

@@ -1,4 +1,4 @@
-"""The running JVMs of the kit's own units on a node, and their options."""
+"""The running JVMs of rackbench's own units on a node, and their options."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VARIABLES_OF_JVMS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 
 @dataclass(frozen=True)
 class Jvm:
-    """A running JVM: its flags in order, its executable, and its directories among the kit's."""
+    """A running JVM: its flags in order, its executable, and its directories among rackbench's."""
 
     flags: list[str]
     executable: str
@@ -30,7 +30,7 @@ class Jvm:
 
 
 def running() -> dict[str, Jvm]:
-    """Return the running JVM of each of the kit's own units, by the unit's name."""
+    """Return the running JVM of each of rackbench's own units, by the unit's name."""
     found = {}
     for process in PROC.glob("[0-9]*"):
         unit = re.search(r"/(rackbench-[^/]+)\.service$", read(f"{process}/cgroup") or "", re.M)
@@ -50,7 +50,7 @@ def running() -> dict[str, Jvm]:
 def flags_of(process: Path, command: list[str]) -> list[str]:
     """Return the flags that a JVM takes from its command line and from its environment.
 
-    The kit's JVMs write no performance data (`-XX:+PerfDisableSharedMem`), which would show them.
+    rackbench's JVMs write no performance data (`-XX:+PerfDisableSharedMem`), which would show them.
     """
     if Path(command[0]).name != "java":
         return []
@@ -73,14 +73,14 @@ def command_flags(arguments: Iterable[str]) -> list[str]:
 
 
 def unit_flags(unit: str) -> list[str]:
-    """Return the flags in the kit's own file of a unit, without drop-ins."""
+    """Return the flags in rackbench's own file of a unit, without drop-ins."""
     text = re.sub(r"\\\n(?:[#;].*\n)*", " ", read(f"{UNITS}/{unit}.service") or "")
     command = re.search(r"^ExecStart=(.*)$", text, re.M)
     return command_flags(shlex.split(command[1])[1:]) if command else []
 
 
 def directories_of(command: list[str]) -> list[str]:
-    """Return the kit's directories that a JVM uses, including Tomcat's applications."""
+    """Return rackbench's directories that a JVM uses, including Tomcat's applications."""
     text = " ".join(command[1:])
     if base := re.search(r"-Dcatalina\.base=(\S+)", text):
         text += read(f"{base[1]}/conf/server.xml") or ""

@@ -1,4 +1,4 @@
-"""Answers each request with the health of this node and of the kit's services, as a JSON object.
+"""Answers each request with the health of this node and of rackbench's services, as a JSON object.
 
 Started by systemd with the listening socket as its file descriptor 3. It reads a few small files
 and probes each service once a request, and starts no process. For some time after a request it
@@ -61,7 +61,7 @@ MOST_SAMPLES = 3600
 
 
 def services(address: str, probes: dict[str, Any]) -> dict[str, Any]:
-    """Return every service of the kit that is installed here."""
+    """Return every service of rackbench that is installed here."""
     units = sorted(path.stem for path in UNITS.glob(f"{PREFIX}*.service") if path.stem not in OWN)
     stopped = _stopped()
     return {

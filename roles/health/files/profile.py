@@ -1,4 +1,4 @@
-"""Starts or stops the profiler in JVMs of the kit's services, for the health service.
+"""Starts or stops the profiler in JVMs of rackbench's services, for the health service.
 
 systemd starts it as root when the request in ASKED changes. It loads the profiler's library into
 the running JVM by the JVM's own attach protocol; the profiler writes to the private /tmp of the
@@ -193,7 +193,7 @@ def mark(path: Path, text: str) -> None:
 def process(unit: str, start: str) -> int:
     """Return the process of this start of a unit; raises RefusedError if it is gone."""
     if not UNIT.fullmatch(unit):
-        raise RefusedError("it is not a unit of the kit")
+        raise RefusedError("it is not a unit of rackbench")
     if str((INVOCATIONS / f"invocation:{unit}.service").readlink()) != start:
         raise RefusedError("this start of it is gone")
     for path in Path("/proc").glob("[0-9]*/cgroup"):

@@ -1,4 +1,4 @@
-"""Samples the resources of this node and of the kit's services, once a second while polled.
+"""Samples the resources of this node and of rackbench's services, once a second while polled.
 
 A sample has totals, as the kernel and the JVMs count them; the reader takes the differences. So
 every second sample can be dropped, and only resolution is lost. A total that cannot be read is
@@ -234,7 +234,7 @@ class Sampler:
         return f"{self.units}/{unit}.service"
 
     def running(self) -> list[str]:
-        """Return the kit's units that have a control group, as they do while they run."""
+        """Return rackbench's units that have a control group, as they do while they run."""
         return sorted(
             name.removesuffix(".service")
             for name in _names(self.root + self.units)
@@ -249,7 +249,7 @@ class Sampler:
             return None
 
     def _groups(self) -> tuple[str, str]:
-        """Return the control group (v2) of the whole node, and the one above the kit's units.
+        """Return the control group (v2) of the whole node, and the one above rackbench's units.
 
         Without control groups both are directories that do not exist.
         """

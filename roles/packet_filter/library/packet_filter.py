@@ -208,7 +208,7 @@ def listing_of(rules: str) -> str:
 def in_their_files(rules: str, told: str) -> str:
     """Return nftables' message about the rules, if possible with the site's own file and line.
 
-    Each file follows a line with its name and ends before the kit's next comment.
+    Each file follows a line with its name and ends before rackbench's next comment.
     """
 
     def named(place: re.Match[str]) -> str:
@@ -221,7 +221,7 @@ def in_their_files(rules: str, told: str) -> str:
 
 
 def held() -> str:
-    """Return the kit's table as the kernel holds it, or nothing."""
+    """Return rackbench's table as the kernel holds it, or nothing."""
     return str(run("sh", "-c", f"{LIST} || true"))
 
 

@@ -1,4 +1,4 @@
-"""The processors and the memory of the kit's services."""
+"""The processors and the memory of rackbench's services."""
 
 from functools import partial
 from pathlib import Path
@@ -56,7 +56,7 @@ def place(files: dict[Path, str]) -> None:
 
 
 def restore(root: Path, _: object) -> None:
-    """Remove the drop-ins; the services are removed with the kit."""
+    """Remove the drop-ins; the services are removed with rackbench."""
     for unit in (ALL, *UNPLACED):
         drop_in(root, unit).unlink(missing_ok=True)
 

@@ -73,7 +73,7 @@ def read_record(root: Path) -> dict[str, dict[str, Any]]:
 
 
 def add_to_record(root: Path, steps: list[Step]) -> None:
-    """Record the node's original state; the first record wins, as it precedes the kit."""
+    """Record the node's original state; the first record wins, as it precedes rackbench."""
     record = read_record(root)
     for step in steps:
         record[step.kind] = {**step.found, **record.get(step.kind, {})}
