@@ -106,6 +106,12 @@ def not_understood(node: Mapping[str, Setting], served: Mapping[str, Collection[
 
     `served` has the names of the settings that each service of a lab declares.
     """
+    known = taken_by(served)
+    return sorted(name for name in node if _is_of_services(name) and name not in known)
+
+
+def taken_by(served: Mapping[str, Collection[str]]) -> set[str]:
+    """Return the node settings that services take, by the names that each of them declares."""
     known: set[str] = set()
     for service, declared in served.items():
         known.update(declared)
@@ -113,7 +119,7 @@ def not_understood(node: Mapping[str, Setting], served: Mapping[str, Collection[
             known.add(f"{service.replace('-', '_')}{HEAP}")
         if OPTIONS in declared:
             known.add(f"{OPTIONS}.{service if service in _WITH_OPTIONS else 'workers'}")
-    return sorted(name for name in node if _is_of_services(name) and name not in known)
+    return known
 
 
 def _is_of_services(name: str) -> bool:

@@ -17,6 +17,7 @@ from collect.run.setting import (
     not_understood,
     setting_key,
     setting_of,
+    taken_by,
     varied,
     worker_heaps,
 )
@@ -24,6 +25,8 @@ from collect.sweep.groups import Group, groups_to_run
 
 # What restarts services, then a link, which is one command.
 _DEAREST_FIRST = (JDK, "collector", "synced", "tomcat_heap_mb", "broker_heap_mb", "link_mbit")
+Served = Mapping[str, Collection[str]]
+"""The names of the settings that each service of a role declares."""
 _OF_ALL = ("collector", JDK)
 """The settings that all services go by."""
 _WHOLE = {
@@ -40,6 +43,7 @@ def settings_of(  # noqa: PLR0913 - named where it is called
     *,
     drafts: str | Path = "",
     sets_links: bool = True,
+    servers: Mapping[str, Served] | None = None,
 ) -> list[dict[str, Any]]:
     """Return the settings of the nodes in turn, each with the runs that ask for it.
 
@@ -51,6 +55,7 @@ def settings_of(  # noqa: PLR0913 - named where it is called
     interim analysis `looks` after it, and `goes_on` unless it is the last one); before the first
     and after the last group nodes are compared as a whole (`is_first`, `is_last`). `jdks` are those
     that its runs ask for, for services or for clients. Without `sets_links` nobody sets links.
+    `servers` are the settings that the services of further roles declare, by role and service.
     Raises InputError.
     """
     alike: dict[str, dict[str, Any]] = {}
@@ -63,7 +68,10 @@ def settings_of(  # noqa: PLR0913 - named where it is called
         if plan.varied:
             groups = groups_to_run(plan, given if at_work else ())
             mixed += [
-                {**_step(run, groups, place, at_work and not place), "jdks": _jdks(plan)}
+                {
+                    **_step(run, groups, place, at_work and not place, servers or {}),
+                    "jdks": _jdks(plan),
+                }
                 for place in range(len(groups))
             ]
             continue
@@ -107,7 +115,11 @@ def _demand_no_links(name: str, plan: Run) -> None:
 
 
 def _step(
-    run: Mapping[str, str], groups: Sequence[Group], place: int, is_attached: bool
+    run: Mapping[str, str],
+    groups: Sequence[Group],
+    place: int,
+    is_attached: bool,
+    servers: Mapping[str, Served],
 ) -> dict[str, Any]:
     """Return one group of a run; what it sets as the one before it is set already.
 
@@ -126,7 +138,7 @@ def _step(
         "is_last": is_last,
         "sets_link": is_first or bool(changed & {"link_mbit", *NETEM}),
         "sets_kernel": is_first or any(name.startswith(SYSCTL) for name in changed),
-        "sets_roles": _roles(changed),
+        "sets_roles": _roles(changed, servers),
     }
 
 
@@ -135,10 +147,10 @@ def _jdks(run: Run) -> list[int]:
     return sorted({release for release in asked if isinstance(release, int)})
 
 
-def _roles(changed: Collection[str]) -> list[str]:
+def _roles(changed: Collection[str], servers: Mapping[str, Served]) -> list[str]:
     """Return the roles whose services these settings change, in the order of their restarts.
 
-    A broker comes before what connects to it.
+    A broker comes before what connects to it, and other servers after rackbench's own.
     """
     own = {
         "openmq": {"broker_heap_mb", "synced", f"{OPTIONS}.broker"},
@@ -147,7 +159,8 @@ def _roles(changed: Collection[str]) -> list[str]:
     }
     heaps = worker_heaps(dict.fromkeys(changed, 0))
     own["worker_programs"] |= {f"{name.replace('-', '_')}{HEAP}" for name in heaps}
-    return [role for role, names in own.items() if {*names, *_OF_ALL} & set(changed)]
+    ours = [role for role, names in own.items() if {*names, *_OF_ALL} & set(changed)]
+    return ours + [role for role, served in servers.items() if taken_by(served) & set(changed)]
 
 
 def understood(ordered: list[dict[str, Any]], lab: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ EXAMPLES = r"""
       - "{{ 'rack-03' | queue_of('matrix') }}"  # matrix.rack_2d03
       - "{{ hostvars | served_by({'workers': ['rack-03']}, {'workers': ['tomcat']}) }}"
       - "{{ hostvars['rack-03'] | archives_of({'workers': ['tomcat']}) }}"
+      - "{{ hostvars['rack-03'] | settings_taken({'workers': ['tomcat']}) }}"
 """
 
 
@@ -71,9 +72,34 @@ def archives_of(
     }
 
 
+def settings_taken(
+    known: Mapping[str, Any], servers: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, list[str]]]:
+    """Return the node settings that the services of roles declare, by role and service.
+
+    `known` are the variables of any node, and `servers` names the roles of each group. A role
+    without such settings is left out.
+    """
+    found = {
+        role: {
+            service["name"]: list(service["settings"])
+            for service in known[f"{role}_serves"]
+            if service.get("settings")
+        }
+        for roles in servers.values()
+        for role in roles
+    }
+    return {role: served for role, served in found.items() if served}
+
+
 class FilterModule:
-    """The filters of playbooks/vars/bench.yml."""
+    """The filters of playbooks/vars."""
 
     def filters(self) -> dict[str, Any]:
         """Return the filters by the names that templates use."""
-        return {"queue_of": queue_of, "served_by": served_by, "archives_of": archives_of}
+        return {
+            "archives_of": archives_of,
+            "queue_of": queue_of,
+            "served_by": served_by,
+            "settings_taken": settings_taken,
+        }

@@ -192,6 +192,20 @@ def test_between_groups_only_what_differs_is_set(tmp_path, levels, node, between
     assert change == between * (len(change) // len(between)) != []
 
 
+def test_a_role_that_an_inventory_adds_is_run_where_a_setting_of_its_services_differs(tmp_path):
+    factors, node = {"it": [64, 128]}, {"parrot_heap_mb": "it"}
+    text = changed(factors={"transport": ["soap"], "servers": [1], "integers": [500], **factors},
+                   node=node, needs=["tomcat", "parrot"], replicates=2)  # fmt: skip
+    plan = make_plan(parse_study(text, "x").profile("paper", 5))
+    write_plan(tmp_path / "results/mixed/plan.jsonl", plan)
+    run = {"study": "sort", "run": "mixed"}
+    for declared, roles in ((["worker_heap_mb"], ["parrots"]), (["jdk"], [])):
+        servers = {"parrots": {"parrot": declared}}
+        steps = settings_of([run], str(tmp_path), servers=servers)
+        assert {role for step in steps for role in step["sets_roles"]} >= set(roles)
+        assert ("parrots" in [role for step in steps for role in step["sets_roles"]]) == bool(roles)
+
+
 def test_each_step_is_one_that_there_is(mixed, tmp_path):
     factors = {"it": [64, 128]}
     node = {"tomcat_heap_mb": "it", "sysctl.net.core.somaxconn": "it"}
