@@ -30,6 +30,69 @@ done
 """
 
 
+# The server tells the setting that it runs with by the length of an answer.
+TELLING = {
+    "vars/serves.yml": ("    probe:", "    settings: [worker_heap_mb]\n    probe:"),
+    "templates/rackbench-parrot.service.j2": (
+        "Type=exec\n",
+        "Type=exec\nEnvironment=HEAP={{ bench_worker_heaps_mb.parrot | default(8) }}\n",
+    ),
+    "files/parrot.py": (
+        "self.wfile.write(self.path.encode())",
+        "self.wfile.write(self.path.encode() if self.path != '/heap' else b'x' * HEAP)",
+    ),
+}
+HEAP_ASKING = {"command": ["sh", "ask.sh", "{endpoints.parrot.url}"], "reads": "csv"}
+ASK_HEAP = """
+set -eu
+echo start_ns,elapsed_ns,status,response_bytes
+for call in 1 2 3; do
+  begin=$(date +%s%N)
+  bytes=$(curl --silent --show-error --fail "$1/heap" | wc -c)
+  echo "$begin,$(($(date +%s%N) - begin)),ok,$bytes"
+done
+"""
+STUDY = {
+    "schema": 1,
+    "study": "parrot",
+    "title": "A setting of a server that the inventory adds",
+    "factors": {"heap": [16, 32]},
+    "clients": "heap-asking",
+    "needs": ["parrot"],
+    "constants": {},
+    "node": {"parrot_heap_mb": "heap"},
+    "replicates": 2,
+    "calls": 3,
+    "warmup": 0,
+    "timeout_s": 60,
+    "seed": 1,
+    "restart": "none",
+    "profiles": {"demo": {}},
+}
+
+
+def write_telling_role(root: Path) -> tuple[Path, Path]:
+    """Add the role, a client that asks for its setting, and a study that varies it."""
+    write_role(root)
+    for name, (old, new) in TELLING.items():
+        file = root / "roles/parrot" / name
+        text = file.read_text()
+        assert text.count(old) == 1
+        file.write_text(text.replace(old, new))
+    program = root / "roles/parrot/files/parrot.py"
+    program.write_text(
+        program.read_text()
+        .replace("import sys\n", "import os\nimport sys\n", 1)
+        .replace("\n\nclass", "\nHEAP = int(os.environ['HEAP'])\n\n\nclass", 1)
+    )
+    client, study = root / "playbooks/clients/heap-asking", root / "playbooks/studies/parrot.yml"
+    client.mkdir(parents=True)
+    (client / "client.yml").write_text(json.dumps(HEAP_ASKING))
+    (client / "ask.sh").write_text(ASK_HEAP)
+    study.write_text(json.dumps(STUDY))
+    return client, study
+
+
 @pytest.fixture(scope="module")
 def served(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
     """The lab with the new server on its workers, and the inventory that lists it."""
@@ -37,12 +100,14 @@ def served(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[
     shutil.copytree(root / "inventory/virtual", mine, dirs_exist_ok=True)
     with (mine / "group_vars/all/lab.yml").open("a") as file:
         file.write(LISTED)
-    write_role(root)
+    client, study = write_telling_role(root)
     try:
         lab.play("site.yml", inventory=[mine])
         yield [mine]
     finally:
         shutil.rmtree(root / "roles/parrot")
+        shutil.rmtree(client)
+        study.unlink()
         for worker in lab.workers:
             gone = f"systemctl disable --now {UNIT}; rm -f /etc/systemd/system/{UNIT}"
             lab.output(worker, f"{gone} /opt/rackbench/parrot.py; systemctl daemon-reload")
@@ -67,6 +132,23 @@ def test_a_program_finds_it_by_name_and_its_calls_are_sealed(lab: Lab, served: l
     assert (one.outcome, one.reason) == ("ok", "")
     assert [row["status"] for row in one.rows] == ["ok"] * 3
     assert [*one.record["services"]] == ["parrot on worker1"]
+
+
+@pytest.mark.journal(UNIT, "worker1")
+def test_each_trial_of_a_study_has_the_setting_that_it_asks_the_server_for(
+    lab: Lab, served: list[Path]
+) -> None:
+    words = {"study": "parrot", "profile": "demo", "run": "parrot"}
+    lab.play("sweep.yml", words, inventory=served)
+    trials = [*lab.player.project.results("parrot").glob("trials/*/trial.json")]
+    assert len(trials) == 4
+    for seal in trials:
+        record = json.loads(seal.read_text())
+        rows = seal.with_name("calls.csv").read_text().splitlines()[1:]
+        assert {row.split(",")[7] for row in rows} == {str(record["factors"]["heap"])}
+    lab.play("site.yml", inventory=served)
+    said = lab.output("worker1", f"systemctl show -P Environment {UNIT}")
+    assert "HEAP=8" in said
 
 
 def test_the_node_says_whether_it_is_up(lab: Lab, served: list[Path]) -> None:
