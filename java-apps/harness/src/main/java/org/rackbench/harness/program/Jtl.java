@@ -14,7 +14,8 @@ import java.util.concurrent.TimeUnit;
  */
 final class Jtl implements Form.Reader {
 
-  private static final List<String> NEEDED = List.of("timeStamp", "elapsed", "success", "responseMessage");
+  private static final List<String> NEEDED =
+      List.of("timeStamp", "elapsed", "success", "responseMessage");
 
   private static final String HINT =
       "let JMeter write CSV with this column and a first line"

@@ -24,7 +24,9 @@ final class Wrk implements Form.Reader {
   private static final Pattern PERCENTILE =
       Pattern.compile("(?m)^ +(50|99)(?:\\.000)?% +" + TIME + "$");
 
-  private static final Pattern REQUESTS = Pattern.compile("(?m)^ +([0-9]+) requests in " + TIME + ",");
+  private static final Pattern REQUESTS =
+      Pattern.compile("(?m)^ +([0-9]+) requests in " + TIME + ",");
+
   private static final Pattern RATE = Pattern.compile("(?m)^Requests/sec: +([0-9.]+)$");
 
   private static final Pattern BAD =
