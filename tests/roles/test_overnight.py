@@ -161,6 +161,16 @@ def test_each_inventory_has_a_timer_and_takes_the_place_of_the_former_one(night,
     assert units_in(tmp_path) == sorted(UNITS + own)
 
 
+def test_the_nights_of_another_account_are_not_replaced(tmp_path):
+    (tmp_path / "units").mkdir()
+    theirs = tmp_path / "units" / UNITS[1]
+    theirs.write_text("[Service]\nUser=somebody\n")
+    done = play(tmp_path)
+    assert done.returncode != 0
+    assert "runs the nights of the account somebody" in " ".join(done.stdout.split())
+    assert theirs.read_text() == "[Service]\nUser=somebody\n"
+
+
 def test_a_project_directory_has_its_results_and_a_timer_by_its_name(tmp_path):
     (tmp_path / "thesis/inventory").mkdir(parents=True)
     (tmp_path / "thesis/rackbench.yml").write_text(f"checkout: {ROOT}\n")
