@@ -122,12 +122,13 @@ class FormTest {
 
   @Test
   void aCallWithoutItsThreadAmongOthersOrDueBeforeTheCommandIsRefused() {
-    String head = "elapsed_ns,start_ns,intended_ns,thread\n";
-    String one = "7,%d,%d,0\n".formatted(BEGIN + 1, BEGIN);
-    String unnamed = "7,%d,%d,\n".formatted(BEGIN + 2, BEGIN);
-    assertTrue(refusal(Form.CSV, head + one + unnamed).contains("name all of them or none"));
-    String early = "7,%d,%d,0\n".formatted(BEGIN + 2, 10_000_000);
-    assertTrue(refusal(Form.CSV, head + one + early).contains("was due before the command"));
+    String one = jtl(5, "12,byte,200,OK,Users 1-1,text,true,,200,120,2,2");
+    String unnamed = jtl(6, "12,byte,200,OK,,text,true,,200,120,2,2");
+    String mixed = refusal(Form.JTL, JTL_HEADER + one + unnamed);
+    assertTrue(mixed.contains("name all of them or none"), mixed);
+    String early = "elapsed_ns,start_ns,intended_ns\n7,%d,10000000\n".formatted(BEGIN + 2);
+    String due = refusal(Form.CSV, early);
+    assertTrue(due.contains("was due before the command"), due);
   }
 
   @ParameterizedTest
