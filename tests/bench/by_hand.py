@@ -105,7 +105,7 @@ class HandRun:
 def jvm_options() -> Sequence[str]:
     """Return the options of the runner's JVM in a sweep."""
     variables = yaml.safe_load(Path("roles/sweep/vars/main.yml").read_text())
-    command: list[str] = variables["__sweep_command"]
+    command: list[str] = variables["__sweep_runner_command"]
     return command[command.index("/opt/rackbench/jdk/bin/java") + 1 : command.index("-cp")]
 
 

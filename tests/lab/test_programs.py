@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import pytest
 from labs import RUNNER, Lab
@@ -22,6 +23,45 @@ def test_wrk_calls_the_resource_of_a_worker(lab: Lab) -> None:
     assert said["calls"] > 100
     assert 0 < said["mean_ms"] < 1000
     assert one.record["jvm"] == {}
+
+
+STUDY = {
+    "schema": 1,
+    "study": "asked",
+    "title": "wrk over its connections",
+    "factors": {"concurrency": [1, 2]},
+    "clients": "wrk",
+    "needs": ["tomcat"],
+    "constants": {"path": "/byte", "seconds": 1},
+    "threads": "concurrency",
+    "replicates": 1,
+    "calls": 1,
+    "warmup": 0,
+    "timeout_s": 60,
+    "seed": 1,
+    "restart": "none",
+    "profiles": {"demo": {}},
+}
+
+
+@pytest.fixture
+def asked(lab: Lab) -> Iterator[str]:
+    """A study whose client is a program; its name."""
+    file = lab.player.project.root / "playbooks/studies/asked.yml"
+    file.write_text(json.dumps(STUDY))
+    try:
+        yield "asked"
+    finally:
+        file.unlink()
+
+
+@pytest.mark.journal(RUNNER, "client1")
+def test_a_program_runs_in_a_sweep_whose_runner_is_confined(lab: Lab, asked: str) -> None:
+    lab.play("sweep.yml", {"study": asked, "profile": "demo", "run": asked})
+    seals = [*lab.player.project.results(asked).glob("trials/*/trial.json")]
+    records = [json.loads(seal.read_text()) for seal in seals]
+    assert [record["outcome"] for record in records] == ["ok", "ok"]
+    assert all(record["program"]["summary"]["calls"] > 100 for record in records)
 
 
 def test_a_program_of_the_kit_may_not_be_changed_by_the_runners_account(lab: Lab) -> None:
