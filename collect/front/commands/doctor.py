@@ -217,11 +217,10 @@ def of_machine(inventory: Inventory, node: Node, sockets: ports.Sockets) -> list
     after = time.time()
     if done.returncode == 255:
         reason = (done.stderr.strip().splitlines() or ["ssh gave no reason"])[-1]
-        key = f"-i {shlex.quote(node.key)} " if node.key else ""
         return [
             Finding(
                 f"{label}: login failed ({printable(reason)})",
-                f"ssh-copy-id {_arguments(node)}{key}-p {node.port} {_target(node)}",
+                f"ssh-copy-id {_way(node)} {_target(node)}",
             )
         ]
     found = list(of_answer(inventory.kit, node, done.stdout, (before, after)))
@@ -293,14 +292,15 @@ def _target(node: Node) -> str:
     return f"{node.user}@{node.address}" if node.user else node.address
 
 
-def _arguments(node: Node) -> str:
-    return f"{node.arguments} " if node.arguments else ""
+def _way(node: Node) -> str:
+    """Return the options by which ssh and ssh-copy-id reach a machine, as words of a shell."""
+    key = f"-i {shlex.quote(node.key)}" if node.key else ""
+    return " ".join(filter(None, (node.arguments, key, f"-p {node.port}")))
 
 
 def _reach(node: Node) -> str:
     """Return the beginning of a command that runs something on a machine, and may ask there."""
-    key = f"-i {shlex.quote(node.key)} " if node.key else ""
-    return f"ssh {_arguments(node)}{key}-p {node.port} -t {_target(node)}"
+    return f"ssh {_way(node)} -t {_target(node)}"
 
 
 def memory_mb(kind: str = "MemTotal") -> int:
