@@ -90,9 +90,12 @@ class Estimate:
             return None
         if low <= self.value <= high:
             return 1.0
-        bound = low if self.value < low else high
-        if self.low == self.high:
-            return 0.0
+        return 0.0 if self.low == self.high else self._p_at(low if self.value < low else high)
+
+    def _p_at(self, bound: float) -> float:
+        """Return the p-value against a true value at a bound, where there is an interval."""
+        if self.low is None or self.high is None:
+            raise ValueError("there is no interval")
         ends = [self.low, self.value, self.high, bound]
         if not all(map(math.isfinite, ends)):
             return 1.0 if self.low <= bound <= self.high else ERROR
@@ -166,19 +169,9 @@ class Quotient(Estimate):
     above: tuple[float, ...] = ()
     below: tuple[float, ...] = ()
 
-    def p_outside(self, low: float, high: float) -> float | None:
-        """Return the p-value against the true quotient lying in [low, high].
-
-        From the t test whose interval this is: that of the mean of `above - bound * below`.
-        """
-        if self.low is None or self.high is None:
-            return None
-        if low <= self.value <= high:
-            return 1.0
-        bound = low if self.value < low else high
+    def _p_at(self, bound: float) -> float:
+        """Return that of the t test of the mean of above - bound * below, as Fieller's interval."""
         left = np.asarray(self.above) - bound * np.asarray(self.below)
-        if self.low == self.high:
-            return 0.0
         return corrected(float(scipy.stats.ttest_1samp(left, 0).pvalue), self.error)
 
 
