@@ -25,6 +25,11 @@ class Trial:
     record: Mapping[str, Any]
     calls: bytes
 
+    @property
+    def end(self) -> str:
+        """How it ended, for a message."""
+        return f"{self.record['id']} {self.record['outcome']}: {self.record['reason']}"
+
 
 @dataclass(frozen=True)
 class HandRun:

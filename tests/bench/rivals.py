@@ -113,9 +113,8 @@ def planned_others(lab: BenchLab) -> HandRun:
 def trial_of(run: HandRun, block: int, tool: str, threads: int) -> Trial:
     """Run the trial of this block, tool and concurrency."""
     sealed = run.trial(block, tool, threads)
-    record = sealed.record
-    if record["outcome"] != "ok":
-        raise SystemExit(f"{record['id']} {record['outcome']}: {record['reason']}")
+    if sealed.record["outcome"] != "ok":
+        raise SystemExit(sealed.end)
     return sealed
 
 

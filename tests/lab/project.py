@@ -155,6 +155,14 @@ OF_LINK: dict[str, dict[str, Any]] = {
     },
 }
 
+
+def small_study(name: str, **keys: Any) -> dict[str, Any]:
+    """Return a study whose client is a program, with a profile `demo` that ends soon."""
+    common: dict[str, Any] = {"schema": 1, "study": name, "title": name, "constants": {}}
+    soon = {"calls": 1, "warmup": 0, "timeout_s": 60, "restart": "none"}
+    return {**common, **soon, "seed": 1, "replicates": 1, "profiles": {"demo": {}}, **keys}
+
+
 ON_TWO_JDKS = {
     "encoding": ["mime"],
     "collector": ["parallel"],

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from labs import RUNNER, Lab
 from new_server import LISTED, write_role
+from project import small_study
 from trials import Planned, run
 
 pytestmark = pytest.mark.long
@@ -52,23 +53,15 @@ for call in 1 2 3; do
   echo "$begin,$(($(date +%s%N) - begin)),ok,$bytes"
 done
 """
-STUDY = {
-    "schema": 1,
-    "study": "parrot",
-    "title": "A setting of a server that the inventory adds",
-    "factors": {"heap": [16, 32]},
-    "clients": "heap-asking",
-    "needs": ["parrot"],
-    "constants": {},
-    "node": {"parrot_heap_mb": "heap"},
-    "replicates": 2,
-    "calls": 3,
-    "warmup": 0,
-    "timeout_s": 60,
-    "seed": 1,
-    "restart": "none",
-    "profiles": {"demo": {}},
-}
+STUDY = small_study(
+    "parrot",
+    factors={"heap": [16, 32]},
+    clients="heap-asking",
+    needs=["parrot"],
+    node={"parrot_heap_mb": "heap"},
+    replicates=2,
+    calls=3,
+)
 
 
 def write_telling_role(root: Path) -> tuple[Path, Path]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from labs import RUNNER, Lab
+from project import small_study
 from services import TOMCAT
 from trials import Planned, run
 
@@ -25,23 +26,14 @@ def test_wrk_calls_the_resource_of_a_worker(lab: Lab) -> None:
     assert one.record["jvm"] == {}
 
 
-STUDY = {
-    "schema": 1,
-    "study": "asked",
-    "title": "wrk over its connections",
-    "factors": {"concurrency": [1, 2]},
-    "clients": "wrk",
-    "needs": ["tomcat"],
-    "constants": {"path": "/byte", "seconds": 1},
-    "threads": "concurrency",
-    "replicates": 1,
-    "calls": 1,
-    "warmup": 0,
-    "timeout_s": 60,
-    "seed": 1,
-    "restart": "none",
-    "profiles": {"demo": {}},
-}
+STUDY = small_study(
+    "asked",
+    factors={"concurrency": [1, 2]},
+    clients="wrk",
+    needs=["tomcat"],
+    constants={"path": "/byte", "seconds": 1},
+    threads="concurrency",
+)
 
 
 @pytest.fixture
