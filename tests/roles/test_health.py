@@ -177,3 +177,17 @@ def test_an_answer_that_comes_in_parts_is_an_answer(health):
         threading.Thread(target=answer, daemon=True).start()
         probe = {"port": server.getsockname()[1], "expect": " 200 "}
         assert health._answers("127.0.0.1", probe)
+
+
+def test_the_kernels_values_are_told_by_name_and_nothing_outside_of_them(
+    health, ask, monkeypatch, tmp_path
+):
+    kernel = tmp_path / "sys"
+    (kernel / "net/ipv4").mkdir(parents=True)
+    (kernel / "net/ipv4/tcp_rmem").write_text("4096\t131072\t6291456\n")
+    (tmp_path / "secret").write_text("hunter2")
+    monkeypatch.setattr(health, "KERNEL", kernel)
+    wanted = "sysctl=net.ipv4.tcp_rmem&sysctl=net.core.absent&sysctl=../secret&sysctl=net..secret"
+    told = ask(f"/settings?{wanted}")["settings"]
+    assert told["node"] == {"sysctl.net.ipv4.tcp_rmem": "4096\t131072\t6291456"}
+    assert "node" not in ask("/settings")["settings"]

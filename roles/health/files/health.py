@@ -30,6 +30,7 @@ from sampler import Sampler, retransmits
 
 SCHEMA = 1
 PROC = Path("/proc")
+KERNEL = Path("/proc/sys")
 UNITS = Path("/etc/systemd/system")
 INVOCATIONS = Path("/run/systemd/units")
 ENDS = Path("/run/rackbench-ends")
@@ -182,10 +183,11 @@ def _units(stat: Path) -> list[str]:
     return re.findall(rf"/({PREFIX}[\w-]+)\.service$", _text(stat.with_name("cgroup")), re.M)
 
 
-def settings(address: str, probes: dict[str, Any]) -> dict[str, Any]:
+def settings(address: str, probes: dict[str, Any], sysctls: list[str]) -> dict[str, Any]:
     """Return the running services' options, and the settings that they report.
 
-    Also the connection factory of this node's JMS clients, as it is deployed.
+    Also the connection factory of this node's JMS clients, as it is deployed, and the values that
+    the kernel has of `sysctls`.
     """
     found = {}
     for path in sorted(UNITS.glob(f"{PREFIX}*.service")):
@@ -198,7 +200,16 @@ def settings(address: str, probes: dict[str, Any]) -> dict[str, Any]:
         found["broker"] |= queue_settings()
     if factory := factory_settings(_lines(BINDINGS)):
         found["connection factory"] = factory
+    if kernel := kernel_settings(sysctls):
+        found["node"] = kernel
     return found
+
+
+def kernel_settings(sysctls: list[str]) -> dict[str, str]:
+    """Return the kernel's values of these parameters, without those that it does not have."""
+    names = [name for name in sysctls if re.fullmatch(r"[\w-]+(\.[\w-]+)+", name)]
+    held = {name: _text(KERNEL.joinpath(*name.split("."))).strip() for name in names}
+    return {f"sysctl.{name}": value for name, value in held.items() if value}
 
 
 def command_settings(command: list[str]) -> dict[str, Any]:
@@ -421,11 +432,12 @@ class Handler(BaseHTTPRequestHandler):
             self._send(200, {"sampled_ns": self.sampler.sampled_ns})
             return
         address = self.connection.getsockname()[0]
-        if self.path == "/settings":
-            told = {"node": os.uname().nodename, "settings": settings(address, self.probes)}
-            self._send(200, {"schema": SCHEMA, **told})
-            return
         place = urlsplit(self.path)
+        if place.path == "/settings":
+            sysctls = parse_qs(place.query).get("sysctl", [])
+            held = settings(address, self.probes, sysctls)
+            self._send(200, {"schema": SCHEMA, "node": os.uname().nodename, "settings": held})
+            return
         if place.path == "/resources":
             try:
                 used = resources(place.query, self.sampler)

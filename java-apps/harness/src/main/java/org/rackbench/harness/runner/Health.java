@@ -116,13 +116,17 @@ final class Health {
   }
 
   /**
-   * Returns the settings of the services on a node, by name; empty if the node does not report
-   * them, for example because an earlier version provisioned it.
+   * Returns the settings of the services on a node, by name, and those of its kernel by the name
+   * {@code node}; empty if the node does not report them, for example because an earlier version
+   * provisioned it.
+   *
+   * @param sysctls names of the kernel's parameters that are wanted
    */
-  CompletableFuture<Map<?, ?>> settings(ServingNode server) {
+  CompletableFuture<Map<?, ?>> settings(ServingNode server, List<String> sysctls) {
+    String query = sysctls.isEmpty() ? "" : "?sysctl=" + String.join("&sysctl=", sysctls);
     return CompletableFuture.supplyAsync(
         () -> {
-          NodeReport told = ask(server.address(), "/settings");
+          NodeReport told = ask(server.address(), "/settings" + query);
           return told.isThere() ? Look.object(told.report().get("settings")) : Map.of();
         },
         asking);

@@ -22,6 +22,7 @@ final class ServiceSettings implements Observer {
   private static final String NODE = "node";
   private static final String FACTORY = "connection factory";
   private static final String BROKER = "broker";
+  private static final String SYSCTL = "sysctl.";
 
   private final ServingNodes nodes;
   private final Health health;
@@ -49,7 +50,8 @@ final class ServiceSettings implements Observer {
   /**
    * Contributes the settings of each {@code service on node} of the trial, of the client's
    * connection factory if the trial needs the broker, and those that the sweep read from their
-   * nodes. Settings that a node does not report are omitted.
+   * nodes. Settings that a node does not report are omitted. A node that restarts within a group
+   * loses the values that the sweep gave its kernel, so it is asked for those again.
    */
   @Override
   public Map<String, Object> after(Observation attempt) {
@@ -67,11 +69,29 @@ final class ServiceSettings implements Observer {
         .forEach(node -> found.put(node, ofNodes.get(node)));
     told(wanted, attempt.lookAfter())
         .forEach(
-            (node, told) ->
-                wanted.get(node).stream()
-                    .filter(service -> told.get(service) != null)
-                    .forEach(service -> found.put(Look.subject(service, node), told.get(service))));
+            (node, told) -> {
+              wanted.get(node).stream()
+                  .filter(service -> told.get(service) != null)
+                  .forEach(service -> found.put(Look.subject(service, node), told.get(service)));
+              found.computeIfPresent(
+                  Look.subject(NODE, node), (name, read) -> with(read, told.get(NODE)));
+            });
     return Json.of("settings", found);
+  }
+
+  private static Map<Object, Object> with(Object read, Object now) {
+    Map<Object, Object> held = new LinkedHashMap<>(Look.object(read));
+    held.putAll(Look.object(now));
+    return held;
+  }
+
+  /** Returns the parameters of a node's kernel that the sweep set. */
+  private List<String> sysctls(ServingNode node) {
+    return Look.object(ofNodes.get(Look.subject(NODE, node))).keySet().stream()
+        .map(Object::toString)
+        .filter(name -> name.startsWith(SYSCTL))
+        .map(name -> name.substring(SYSCTL.length()))
+        .toList();
   }
 
   /** Asks, in parallel, all nodes with present starts that are not known yet. */
@@ -82,7 +102,9 @@ final class ServiceSettings implements Observer {
           Map<?, ?> before = known.get(key(node, services, look));
           asked.put(
               node,
-              before == null ? health.settings(node) : CompletableFuture.completedFuture(before));
+              before == null
+                  ? health.settings(node, sysctls(node))
+                  : CompletableFuture.completedFuture(before));
         });
     Map<ServingNode, Map<?, ?>> told = new LinkedHashMap<>();
     asked.forEach(

@@ -41,6 +41,7 @@ final class Nodes implements AutoCloseable {
   private volatile int sampleMillis;
   private volatile boolean hidesProcessorTime;
   private volatile boolean keptConnection;
+  private volatile Map<String, Object> kernel = Map.of();
   private final Map<String, List<String>> asked = new ConcurrentHashMap<>();
 
   /** Starts all sockets and describes the lab in {@code lab}. */
@@ -117,6 +118,11 @@ final class Nodes implements AutoCloseable {
     Object since = service.get(SINCE);
     long micros = since == null ? 0 : (System.nanoTime() - (long) since) / 1000;
     return (long) service.get("cpu_us") + micros;
+  }
+
+  /** Gives the kernels of all nodes these values. */
+  void setKernel(Map<String, Object> values) {
+    kernel = values;
   }
 
   /** Makes the nodes a version that does not report the processor time of services. */
@@ -294,7 +300,8 @@ final class Nodes implements AutoCloseable {
       return;
     }
     if (path.equals("/settings")) {
-      send(exchange, Map.of("settings", Map.of("tomcat", Map.of("threads", "200"))));
+      Map<String, Object> told = Json.of("tomcat", Map.of("threads", "200"), "node", kernel);
+      send(exchange, Map.of("settings", told));
       return;
     }
     looks.merge(node, path.equals("/") ? 1 : 0, Integer::sum);

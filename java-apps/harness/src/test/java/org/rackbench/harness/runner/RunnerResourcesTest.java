@@ -216,6 +216,24 @@ class RunnerResourcesTest extends RunnerInLab {
   }
 
   @Test
+  void aNodeIsAskedForTheKernelsValuesThatTheSweepSet() throws Exception {
+    String backlog = "sysctl.net.core.somaxconn";
+    Map<String, Object> read = Json.of(backlog, "64", "link_mbit", 10);
+    Files.write(
+        bench.run.resolve("setting.json"),
+        Json.bytes(Json.of("node on worker1", read, "node on worker9", read)));
+    nodes.setKernel(Map.of(backlog, "4096"));
+    bench.plan("t1", "ok", TOMCATS);
+    assertEquals(0, bench.runner().status());
+    Map<?, ?> settings = (Map<?, ?>) bench.trial("t1").get("settings");
+    assertEquals(Map.of(backlog, "4096", "link_mbit", 10), settings.get("node on worker1"));
+    assertEquals(
+        Set.of("tomcat on worker1", "tomcat on worker2", "node on worker1"), settings.keySet());
+    assertTrue(nodes.asked("worker1").contains("/settings?sysctl=net.core.somaxconn"));
+    assertTrue(nodes.asked("worker2").contains("/settings"));
+  }
+
+  @Test
   void aTrialWithoutObserversAsksOnlyHowTheServicesAre() throws Exception {
     nodes.use("worker1", told(1, "one", Map.of()));
     Map<String, Object> constants =
