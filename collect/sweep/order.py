@@ -44,6 +44,7 @@ def settings_of(  # noqa: PLR0913 - named where it is called
     drafts: str | Path = "",
     sets_links: bool = True,
     servers: Mapping[str, Served] | None = None,
+    programs: Collection[str] = (),
 ) -> list[dict[str, Any]]:
     """Return the settings of the nodes in turn, each with the runs that ask for it.
 
@@ -56,7 +57,7 @@ def settings_of(  # noqa: PLR0913 - named where it is called
     and after the last group nodes are compared as a whole (`is_first`, `is_last`). `jdks` are those
     that its runs ask for, for services or for clients. Without `sets_links` nobody sets links.
     `servers` are the settings that the services of further roles declare, by role and service.
-    Raises InputError.
+    A run `has_program` if one of its clients is among `programs`. Raises InputError.
     """
     alike: dict[str, dict[str, Any]] = {}
     mixed: list[dict[str, Any]] = []
@@ -65,11 +66,12 @@ def settings_of(  # noqa: PLR0913 - named where it is called
         plan = open_run(str(_place(run["run"], Path(root) / "results", drafts)))
         if not sets_links:
             _demand_no_links(run["run"], plan)
+        asking = {**run, "has_program": any(one.client in programs for one in plan.all_trials)}
         if plan.varied:
             groups = groups_to_run(plan, given if at_work else ())
             mixed += [
                 {
-                    **_step(run, groups, place, at_work and not place, servers or {}),
+                    **_step(asking, groups, place, at_work and not place, servers or {}),
                     "jdks": _jdks(plan),
                 }
                 for place in range(len(groups))
@@ -80,7 +82,7 @@ def settings_of(  # noqa: PLR0913 - named where it is called
             setting_key(node),
             {"node": node, "runs": [], "is_attached": False, "jdks": [], **_WHOLE},
         )
-        setting["runs"].append(dict(run))
+        setting["runs"].append(asking)
         setting["jdks"] = sorted({*setting["jdks"], *_jdks(plan)})
         setting["is_attached"] |= at_work
     ordered = list(alike.values())
@@ -115,7 +117,7 @@ def _demand_no_links(name: str, plan: Run) -> None:
 
 
 def _step(
-    run: Mapping[str, str],
+    run: Mapping[str, Any],
     groups: Sequence[Group],
     place: int,
     is_attached: bool,

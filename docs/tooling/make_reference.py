@@ -17,6 +17,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs/reference"
 SWEEP_VARIABLES = ROOT / "playbooks/vars/sweep.yml"
+RUN_OF_SWEEP = ROOT / "playbooks/tasks/run.yml"
 BENCH_VARIABLES = ROOT / "playbooks/vars/bench.yml"
 _NOTE = "<!-- Written by docs/tooling/make_reference.py; change its source instead. -->"
 _LONGEST_DEFAULT = 60
@@ -104,7 +105,8 @@ def sweep_page() -> str:
         "",
     ]
     named = {f"sweep_{name}" for name in short}
-    own = yaml.safe_load(SWEEP_VARIABLES.read_text()).keys()
+    by_plays = re.findall(r"^ +(sweep_\w+):", RUN_OF_SWEEP.read_text(), re.M)
+    own = {*yaml.safe_load(SWEEP_VARIABLES.read_text()), *by_plays}
     rows = [
         (f"`{name}`", _default(defaults[name]), _sentence(option))
         for name, option in sorted(known.items())

@@ -299,7 +299,7 @@ def test_a_value_that_the_kernel_does_not_take_is_refused_and_others_are_restore
         (lab.node(node) / name).write_text("4096\n")
     groups = [128, "fast"]
     asked = [{"node": {f"sysctl.{name}": one}, "jdks": [], "is_attached": False} for one in groups]
-    kept = {"settable_kept": f"{tmp_path}/kept-{{{{ inventory_hostname }}}}"}
+    kept = {"bench_sysctls_kept": f"{tmp_path}/kept-{{{{ inventory_hostname }}}}"}
     code, said = settable(lab, sweep_settings=asked, **kept)
     assert code != 0
     assert f"worker2 cannot set {name}=fast: sysctl: setting key {name}: Invalid" in said

@@ -44,6 +44,12 @@ def test_each_setting_comes_once_and_a_demo_restarts_no_service(runs, tmp_path):
     assert not any(setting["is_attached"] for setting in settings)
 
 
+def test_it_is_known_which_run_has_a_client_that_is_a_program(runs, tmp_path):
+    settings = settings_of(runs, str(tmp_path), programs=("wrk", "overhead-tcp"))
+    found = {run["study"]: run["has_program"] for one in settings for run in one["runs"]}
+    assert found == {study: study == "overhead" for study in DEMO}
+
+
 @pytest.mark.parametrize("attached", DEMO)
 def test_what_the_runner_is_at_comes_first(runs, tmp_path, attached):
     settings = settings_of(runs, str(tmp_path), f"demo-{attached}")
