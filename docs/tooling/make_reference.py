@@ -17,7 +17,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs/reference"
 SWEEP_VARIABLES = ROOT / "playbooks/vars/sweep.yml"
-RUN_OF_SWEEP = ROOT / "playbooks/tasks/run.yml"
+GROUP_OF_SWEEP = ROOT / "playbooks/tasks/end_change.yml"
 BENCH_VARIABLES = ROOT / "playbooks/vars/bench.yml"
 _NOTE = "<!-- Written by docs/tooling/make_reference.py; change its source instead. -->"
 _LONGEST_DEFAULT = 60
@@ -105,7 +105,7 @@ def sweep_page() -> str:
         "",
     ]
     named = {f"sweep_{name}" for name in short}
-    by_plays = re.findall(r"^ +(sweep_\w+):", RUN_OF_SWEEP.read_text(), re.M)
+    by_plays = re.findall(r"^ +(sweep_\w+):", GROUP_OF_SWEEP.read_text(), re.M)
     own = {*yaml.safe_load(SWEEP_VARIABLES.read_text()), *by_plays}
     rows = [
         (f"`{name}`", _default(defaults[name]), _sentence(option))

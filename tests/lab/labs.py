@@ -139,7 +139,7 @@ def remove(lab: Lab, before: Mapping[str, str] | None = None) -> None:
     `before` holds the sysctls as they were when there was no lab.
     """
     lab.hang_up()
-    lab.play("lab_down.yml")
+    lab.play("lab_down.yml", {"despite_sweep": True})
     left = lab.traces()
     changed = machine.changed_settings(before or {})
     if left or changed:

@@ -273,6 +273,9 @@ def test_no_trial_starts_after_the_deadline_and_another_run_is_waited_for(lab: L
     refused = lab.player.attempt("sweep.yml", study)
     assert refused.code == 2
     assert "client1 is busy: rackbench run other since" in refused.flat
+    kept = lab.player.attempt("lab_down.yml")
+    assert kept.code == 2
+    assert "A sweep runs on client1. Wait for its end" in kept.flat
     lab.output("client1", f"systemd-run --on-active=10 systemctl stop {RUNNER}")
     late = {**study, "wait": True, "deadline": "2026-01-01T00:00"}
     outcome = lab.play("sweep.yml", late)

@@ -340,3 +340,21 @@ def test_mounts_are_those_below_a_path_innermost_first(proc):
     points = ("/lab/n1", "/lab/n1/tree/a\\040b", "/lab/n1/tree", "/lab/n10/tree", "/")
     proc("/proc/self/mounts", "".join(f"overlay {point} overlay rw 0 0\n" for point in points))
     assert tree.mounts_under(Path("/lab/n1")) == ["/lab/n1/tree/a b", "/lab/n1/tree", "/lab/n1"]
+
+
+@pytest.mark.parametrize(
+    ("group", "found"),
+    [
+        ("/rackbench-two-n1/payload/system.slice/rackbench-runner.service", ["n1"]),
+        ("/system.slice/rackbench-two-n2.service/payload/system.slice/rackbench-runner.service", ["n2"]),
+        ("/rackbench-two-n1/payload/system.slice/rackbench-tomcat.service", []),
+        ("/rackbench-other-n1/payload/system.slice/rackbench-runner.service", []),
+        ("/system.slice/rackbench-runner.service", []),
+    ],
+)
+def test_a_lab_with_a_runner_at_work_is_not_removed(lab, tmp_path, group, found):
+    (tmp_path / "proc/77").mkdir(parents=True)
+    (tmp_path / "proc/77/cgroup").write_text(f"1:name=systemd:{group}\n0::/\n")
+    (tmp_path / "proc/78").mkdir()  # it has just ended
+    busy = node.sweeping(nodes(lab, "10.99.0.11", "10.99.0.12"), tmp_path / "proc")
+    assert busy == found

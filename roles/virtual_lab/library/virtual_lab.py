@@ -18,6 +18,7 @@ options:
     default: up
   authorized_key: {description: The public key that logs in; needed to go up, type: str}
   left_out: {description: Names of nodes to leave alone, type: list, elements: str, default: []}
+  despite_sweep: {description: Whether nodes are removed during a sweep, type: bool, default: false}
   lab:
     description: The lab's settings; each key is the role's variable without C(virtual_lab_).
     type: dict
@@ -106,6 +107,15 @@ def down(lab: Lab) -> bool:
     return any(changed)
 
 
+def refuse_during_sweep(nodes: list[Node]) -> None:
+    """Raise HostError if a sweep runs on one of these nodes."""
+    if busy := node.sweeping(nodes):
+        raise HostError(
+            f"A sweep runs on {', '.join(busy)}. Wait for its end, or remove the lab all the same, "
+            "without the trials that were not pulled: -e despite_sweep=true"
+        )
+
+
 def main() -> None:
     """Do what the task asks."""
     keys = {key: {"type": kind, "required": True} for kind in KEYS for key in KEYS[kind]}
@@ -114,6 +124,7 @@ def main() -> None:
             "state": {"choices": ["checked", "up", "down"], "default": "up"},
             "authorized_key": {"no_log": False},
             "left_out": {"type": "list", "elements": "str", "default": []},
+            "despite_sweep": {"type": "bool", "default": False},
             "lab": {"type": "dict", "required": True, "options": keys},
         },
         required_if=[("state", "up", ["authorized_key"])],
@@ -127,6 +138,8 @@ def main() -> None:
     nodes = [Node(lab, name, address) for name, address in members.items()]
     try:
         if state == "down":
+            if not module.params["despite_sweep"]:
+                refuse_during_sweep(lab.known_nodes())
             left = bool(lab.known_nodes() or bridge.bridge_of(lab))
             module.exit_json(changed=left if module.check_mode else down(lab))
         running = node.init_of(nodes)

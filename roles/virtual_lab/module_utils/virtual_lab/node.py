@@ -20,6 +20,9 @@ from .lab import MIB, Node
 OWN_NETWORK = {"SYSTEMD_NSPAWN_API_VFS_WRITABLE": "network"}
 # The exit status of systemd-nspawn for a node that wants to be restarted.
 REBOOT = 133
+# The end of a node's control group is that of a unit on a host with systemd.
+UNIT_ENDS = ("", ".service")
+RUNNER = "/payload/system.slice/rackbench-runner.service"
 MEMORY_LIMITS = ("memory.limit_in_bytes", "memory.max")
 
 
@@ -32,6 +35,16 @@ def init_of(nodes: list[Node]) -> dict[str, int]:
             variables = host.texts_of(process / "environ")
             found |= {names[one]: int(process.name) for one in variables if one in names}
     return found
+
+
+def sweeping(nodes: list[Node], proc: Path = Path("/proc")) -> list[str]:
+    """Return the names of the nodes on which a runner is at work, by control groups in `proc`."""
+    groups = {one: host.read(str(one)) or "" for one in proc.glob("[0-9]*/cgroup")}
+    return [
+        node.name
+        for node in nodes
+        if any(f"/{node.key}{end}{RUNNER}" in text for text in groups.values() for end in UNIT_ENDS)
+    ]
 
 
 def supervisors_of(node: Node) -> list[int]:
