@@ -126,7 +126,10 @@ with open("/var/lib/dpkg/lock-frontend", "r+") as lock:
 
 
 @pytest.mark.long
-def test_where_apt_is_in_use_the_process_is_named(lab: Lab, new_machine: str) -> None:
+def test_where_apt_is_in_use_the_process_is_named(
+    lab: Lab, new_machine: str, bundle: Path
+) -> None:
+    from_bundle = {"baseline_bundle": str(bundle)}
     lab.output(NODE, "dpkg --remove --force-depends unzip")
     hold = f"systemd-run --quiet --collect --unit=odd-apt python3 -c '{HOLD_APT}'"
     lab.ssh(NODE, "sudo sh -s", given=hold.encode())
@@ -137,8 +140,8 @@ def test_where_apt_is_in_use_the_process_is_named(lab: Lab, new_machine: str) ->
         assert "wait for its end or stop it there" in outcome.flat
     finally:
         lab.output(NODE, "systemctl stop odd-apt")
-    lab.play("site.yml", None, "--limit", NODE)
-    assert lab.play("site.yml", None, "--limit", NODE).changed == {}
+    lab.play("site.yml", from_bundle, "--limit", NODE)
+    assert lab.play("site.yml", from_bundle, "--limit", NODE).changed == {}
 
 
 @pytest.mark.long

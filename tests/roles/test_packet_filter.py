@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 from ansible.errors import AnsibleError
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.loader import init_plugin_loader
@@ -450,6 +451,10 @@ PREFLIGHT = """
         (["ufw", "docker"], [], 'packet_filter_beside: ["docker", "ufw"] for rack01 into'),
         (["ufw", "docker"], ["docker"], 'packet_filter_beside: ["ufw"] for rack01 into'),
         (["ufw"], ["ufw"], ""),
+        (["table ip filter"], [], "The table ip filter drops every packet that it has no rule for."),
+        (["table ip filter"], [], "(sudo nft delete table ip filter, and what loads it at boot)"),
+        (["table ip filter", "ufw"], ["ufw"], 'packet_filter_beside: ["table ip filter"] for'),
+        (["table ip filter"], ["table ip filter"], ""),
     ],
 )
 def test_another_packet_filter_is_refused_with_the_next_step(
@@ -473,3 +478,42 @@ def test_another_packet_filter_is_refused_with_the_next_step(
     told = " ".join(done.stdout.replace("\\", "").split())
     assert done.returncode == (2 if said else 0), told
     assert said in told
+
+
+TABLE = """table {name} {{
+	set known {{
+		type ipv4_addr
+	}}
+	chain input {{
+		type filter hook {hook} priority filter; policy {policy};
+		ct state established accept
+		ct state invalid drop
+		{last}
+	}}
+	chain other {{
+		drop
+	}}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "hook", "policy", "last", "drops"),
+    [
+        ("inet filter", "input", "drop", "", True),
+        ("ip filter", "input", "accept", "counter packets 7 bytes 420 reject with icmp type 3", True),
+        ("inet filter", "input", "accept", "drop", True),
+        ("inet filter", "input", "accept", "ip saddr @known drop", False),
+        ("inet filter", "forward", "drop", "", False),
+        ("inet rackbench", "input", "drop", "", False),
+    ],
+)
+def test_a_table_that_drops_what_no_rule_lets_in_is_found(
+    name: str, hook: str, policy: str, last: str, drops: bool
+) -> None:
+    variables = yaml.safe_load((ROOT / "roles/packet_filter/vars/main.yml").read_text())
+    listed = TABLE.format(name=name, hook=hook, policy=policy, last=last)
+    listed += TABLE.format(name="inet after", hook="input", policy="accept", last="accept")
+    command = ["awk", variables["__packet_filter_dropping"]]
+    done = subprocess.run(command, input=listed, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ([f"table {name}"] if drops else [])

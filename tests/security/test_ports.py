@@ -218,6 +218,18 @@ def test_another_packet_filter_on_a_node_is_refused_by_its_name(lab: Lab) -> Non
         lab.output("worker1", "rm -rf /usr/sbin/ufw /etc/ufw; ip link del docker0 || :")
 
 
+def test_a_table_that_drops_incoming_packets_is_refused_by_its_name(lab: Lab) -> None:
+    words = ("-m", "include_role", "-a", "name=packet_filter tasks_from=preflight")
+    chain = "type filter hook input priority 10; policy drop; tcp dport 22 accept;"
+    try:
+        lab.output("worker1", f"nft 'table ip strict {{ chain input {{ {chain} }} }}'")
+        code, answer = ansible(lab, "worker1", *words)
+        assert code == 2
+        assert "The table ip strict drops every packet that it has no rule for" in answer["msg"]
+    finally:
+        lab.output("worker1", "nft delete table ip strict")
+
+
 def role(lab: Lab, *options: str, **other: Any) -> tuple[int, dict[str, Any]]:
     """What the role does, alone and on one node."""
     return packet_filter(lab, "worker1", *options, **other)
