@@ -140,14 +140,13 @@ class CellResult:
             return None
         return replace(geometric_t(list(self.medians.values())), lost=self.failed_trials)
 
-    @cached_property
-    def arithmetic_mean(self) -> Estimate | None:
-        """The arithmetic mean over trials of the mean call, which is what papers print."""
+    def arithmetic_mean(self, error: float = ERROR) -> Estimate | None:
+        """Return the arithmetic mean over trials of the mean call, which is what papers print."""
         means = list(self.samples.values())
         if not means:
             return None
         spread = statistics.variance(means) if len(means) > 1 else None
-        found = positive_mean_t(Moments(len(means), statistics.fmean(means), spread))
+        found = positive_mean_t(Moments(len(means), statistics.fmean(means), spread), error)
         return replace(found, lost=self.failed_trials)
 
     @cached_property
@@ -322,7 +321,7 @@ def _row(cell: CellResult, with_every_percentile: bool) -> list[str]:
     mean = cell.mean
     trials = len(cell.counted) if cell.counted else len(cell.trials)
     times: list[float | None] = [None] * 5
-    pooled, typical, arithmetic = cell.pooled, cell.typical, cell.arithmetic_mean
+    pooled, typical, arithmetic = cell.pooled, cell.typical, cell.arithmetic_mean()
     further: list[float | None] = [None] * 4
     if mean is not None:
         p50 = pooled.p50_ms if pooled and (with_every_percentile or pooled.p50) else None

@@ -22,7 +22,7 @@ from collect.run.cell import Cell, Level
 from collect.run.plan import SCHEMA as PLAN_SCHEMA
 from collect.run.plan import PlannedTrial, plan_bytes
 from collect.run.provenance import SCHEMA as RUN_SCHEMA
-from collect.run.study import CELL_COLUMNS, two_alike, two_alike_in_print
+from collect.run.study import CELL_COLUMNS, LEAST_OK, two_alike, two_alike_in_print
 from collect.run.trials import CALLS_HEADER, PLANNED_KEYS, STATUSES
 from collect.run.upgrade import NOT_RECORDED, TRIAL_SCHEMA
 
@@ -293,7 +293,9 @@ def _seal(directory: Path, part: _Part) -> None:
             digest.update(line)
             log.write(line)
     flush(directory / "calls.csv")
-    is_good = STATUSES.index("ok") in samples.status
+    good = samples.status.count(STATUSES.index("ok"))
+    is_good = good >= max(LEAST_OK * len(samples), 1)
+    few = f"{good} of {len(samples)} calls were ok, fewer than the share {LEAST_OK}"
     ended_ms = max(map(sum, zip(samples.started_ms, samples.elapsed_ms, strict=True)))
     seq_of = {place: seq for seq, place in enumerate(order)} if samples.texts else {}
     record = {
@@ -302,7 +304,7 @@ def _seal(directory: Path, part: _Part) -> None:
         **{key: value for key, value in planned.record().items() if key in PLANNED_KEYS},
         "attempt": 1,
         "outcome": "ok" if is_good else "failed",
-        "reason": "" if is_good else "no measured call was ok",
+        "reason": "" if is_good else few,
         "started_at": _utc(origin_ms),
         "ended_at": _utc(ended_ms),
         "host": "not recorded",

@@ -35,6 +35,9 @@ _REMOTE = re.compile(
 )
 
 
+_NUMBER_IN_GROUP = re.compile(r" \d+-\d+$")
+
+
 @dataclass
 class Samples:
     """The samples of one label in one file, by column.
@@ -42,8 +45,8 @@ class Samples:
     `started_ms` counts from 1970. `status` is a place in STATUSES; bytes are -1 where the log has
     none. `texts` has the reasons of the first hundred failed samples, by their place. `threads`
     numbers the threads by their engine and name; `active` has the most threads that an engine says
-    it had at once, 0 where the log does not say. Engines are told apart by `Hostname` and by what
-    stands before the name of a thread.
+    it had at once, 0 where the log does not say, and `groups` those of each of its thread groups.
+    Engines are told apart by `Hostname` and by what stands before the name of a thread.
     """
 
     started_ms: "array[int]" = field(default_factory=lambda: array("q"))
@@ -55,6 +58,7 @@ class Samples:
     texts: dict[int, str] = field(default_factory=dict)
     threads: dict[tuple[str, str], int] = field(default_factory=dict)
     active: dict[str, int] = field(default_factory=dict)
+    groups: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """How many samples there are."""
@@ -67,8 +71,11 @@ class Samples:
         A thread that ended and one that started later have two names but did not run at once.
         """
         named = Counter(engine for engine, name in self.threads if name)
+        grouped: Counter[str] = Counter()
+        for (engine, _), most in self.groups.items():
+            grouped[engine] += most
         return sum(
-            min(filter(None, (named[engine], active)), default=1)
+            min(filter(None, (named[engine], grouped[engine], active)), default=1)
             for engine, active in self.active.items()
         )
 
@@ -195,9 +202,10 @@ def _add(samples: Samples, row: Mapping[str, str]) -> None:
     remote = _REMOTE.match(name)
     engine = f"{row.get('Hostname', '')} {remote[0] if remote else ''}".strip()
     samples.thread.append(samples.threads.setdefault((engine, name), len(samples.threads)))
-    # The threads of the group if known; those of all groups need not all send this label.
-    active = max(_size(row, "grpThreads"), 0) or max(_size(row, "allThreads"), 0)
-    samples.active[engine] = max(samples.active.get(engine, 0), active)
+    # Those of all groups need not all send this label, so its groups bound them as well.
+    samples.active[engine] = max(samples.active.get(engine, 0), _size(row, "allThreads"))
+    group = engine, _NUMBER_IN_GROUP.sub("", name)
+    samples.groups[group] = max(samples.groups.get(group, 0), _size(row, "grpThreads"))
     if status != "ok" and len(samples.texts) < _ERROR_TEXTS:
         said = (row.get(key, "") for key in ("failureMessage", "responseMessage", "responseCode"))
         samples.texts[len(samples) - 1] = next(filter(None, map(printable, said)), status)

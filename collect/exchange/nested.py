@@ -41,7 +41,8 @@ def nested_in(samples: Mapping[str, Samples]) -> Nested | None:
     thread, started, ended, label = np.concatenate(columns, axis=1)
     kept = (thread >= 0) & (ended > started)
     rows = np.stack([thread, started, ended, label])[:, kept]
-    rows = rows[:, np.lexsort((-rows[2], rows[1], rows[0]))]
+    # Of two that are alike the later label contains the other: JMeter writes children first.
+    rows = rows[:, np.lexsort((-rows[3], -rows[2], rows[1], rows[0]))]
     pairs: Counter[tuple[int, int]] = Counter()
     last_thread, last_end, outer = -1, -1, -1
     for of_thread, _, end, own in rows.T.tolist():

@@ -9,6 +9,7 @@ from collect.cells.cells import CellResult
 from collect.run.cell import Cell
 from collect.run.directory import Run
 from collect.stats.estimates import Estimate, geometric_t
+from collect.stats.spending import ERROR
 
 ACHIEVED = 0.95
 """The share of the offered calls that must be answered, unless the study says otherwise."""
@@ -102,25 +103,34 @@ def by_system(cells: Iterable[CellResult], factor: str) -> dict[Cell, list[CellR
     return systems
 
 
-def capacities(run: Run, cells: Sequence[CellResult], demand: Demand) -> list[Capacity]:
-    """Return the capacity of each system of a run; none without a factor for the rate."""
+def capacities(
+    run: Run, cells: Sequence[CellResult], demand: Demand, error: float = ERROR
+) -> list[Capacity]:
+    """Return the capacity of each system of a run; none without a factor for the rate.
+
+    `error` is how often an interval may miss the capacity.
+    """
     factor = rate_factor(run)
     if factor is None:
         return []
     return [
-        _capacity(system, found, factor, demand)
+        _capacity(system, found, factor, demand, error)
         for system, found in by_system(cells, factor).items()
     ]
 
 
-def _capacity(system: Cell, cells: Sequence[CellResult], factor: str, demand: Demand) -> Capacity:
+def _capacity(
+    system: Cell, cells: Sequence[CellResult], factor: str, demand: Demand, error: float
+) -> Capacity:
     levels = tuple(float(cell.cell[factor]) for cell in cells)
     met = [_met(cell, demand) for cell in cells]
     blocks = sorted(set[int]().union(*(found.keys() for found in met)))
     whole = [block for block in blocks if all(block in found for found in met)]
     steps = {block: _step(levels, [found[block] for found in met]) for block in whole}
     lows, highs = [low for low, _ in steps.values()], [high for _, high in steps.values()]
-    low, high = _mean(lows), _mean(highs)
+    low, high = _mean(lows, error), _mean(highs, error)
+    if low is None or high is None:
+        low = high = None  # a mean and a median may cross
     return Capacity(
         system,
         levels,
@@ -154,11 +164,11 @@ def _step(levels: Sequence[float], met: Sequence[bool]) -> tuple[float, float]:
     )
 
 
-def _mean(ends: Sequence[float]) -> Estimate | None:
+def _mean(ends: Sequence[float], error: float) -> Estimate | None:
     """Return the geometric mean of ends; None where it is none, as one is 0 or infinite."""
     if len(ends) < 2 or any(end == 0 or math.isinf(end) for end in ends):
         return None
-    return geometric_t(ends)
+    return geometric_t(ends, error)
 
 
 def _median(ends: Sequence[float]) -> float:

@@ -35,9 +35,10 @@ def error_of(run: Run) -> float:
 def corrected_interval(cell: CellResult, rule: StopRule, blocks: int) -> Estimate | None:
     """Return the mean over the first blocks, its interval corrected for the interim analyses.
 
-    None when no trial counts.
+    That of response times in an open loop. None when no trial counts.
     """
-    sample = [mean for block, mean in cell.samples.items() if block <= blocks]
+    samples = (cell.response or cell).samples
+    sample = [mean for block, mean in samples.items() if block <= blocks]
     return geometric_t(sample, error_at(rule, blocks)) if sample else None
 
 

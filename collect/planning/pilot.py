@@ -44,8 +44,8 @@ class PilotCell:
 
     @property
     def call_s(self) -> float:
-        """What one call more of each thread costs."""
-        return self.mean_ms / 1e3
+        """What one measured call more of each thread costs."""
+        return _call_s(self.planned, self.mean_ms)
 
     @property
     def spread(self) -> Spread:
@@ -56,9 +56,16 @@ class PilotCell:
         """Return what a trial of this cell costs without its measured calls in another profile."""
         least, most = bounds_of(planned.warmup)
         least_s = planned.warmup.least_s if isinstance(planned.warmup, Warmup) else None
-        in_time = (least_s or 0) / self.call_s
+        service_s = self.mean_ms / 1e3  # the warm-up is a closed loop
+        in_time = (least_s or 0) / service_s
         change = min(max(self.warmup_calls, least, in_time), most) - self.warmup_calls
-        return max(self.fork_s + change * self.call_s, 0.0)
+        return max(self.fork_s + change * service_s, 0.0)
+
+
+def _call_s(planned: PlannedTrial, mean_ms: float) -> float:
+    """Return how long each thread takes for a measured call: in an open loop until the next."""
+    due_s = planned.threads / planned.arrival.rate if planned.arrival else 0.0
+    return max(mean_ms / 1e3, due_s)
 
 
 @dataclass(frozen=True)
@@ -162,7 +169,7 @@ def _cell(
         call_variance=squares / freedom if freedom else 0.0,
         shared=shared[0],
         plot=shared[1],
-        fork_s=pause_s + max(seconds - calls / planned.threads * mean_ms / 1e3, 0.0),
+        fork_s=pause_s + max(seconds - calls / planned.threads * _call_s(planned, mean_ms), 0.0),
         warmup_calls=fmean(warm) if warm else float(bounds_of(planned.warmup)[0]),
     )
 

@@ -72,7 +72,13 @@ def _lines(name: str, found: Sequence[Capacity], factor: str, analysis: Analysis
         "  factors:",
     ]
     for one in found:
-        rates = geometric_rates({"from": one.low, "to": one.high, "steps": STEPS})
+        try:
+            rates = geometric_rates({"from": one.low, "to": one.high, "steps": STEPS})
+        except ValueError as error:
+            raise InputError(
+                f"{analysis.run.name}: {one} is so narrow that {STEPS} rates in it would not differ "
+                "in three digits; sweep more blocks instead"
+            ) from error
         levels = {name: [level] for name, level in one.system.items()}
         grid: dict[str, list[Level]] = {**levels, factor: list(rates)}
         ordered = {name: grid[name] for name in analysis.run.factors}

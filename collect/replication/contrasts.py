@@ -132,6 +132,7 @@ class _SystemPair:
     second: Cell
     ratio: Estimate
     p_value: float | None
+    why_untested: str
 
 
 def systems_table(measured: Measured, system: str, names: Mapping[str, str]) -> Table:
@@ -190,15 +191,18 @@ def _contrasts(measured: Measured, system: str) -> Sequence[_SystemPair]:
                 p_value = p_of_ratio(ratios, measured.error)
                 plots = measured.whole_plots(pair)
                 lacks_ratios = len(ratios) < len(rows)  # of times of 0; see Measured.statistic
-                if lacks_ratios or (plots and plots.too_few(len(ratios))):
+                too_few = len(ratios) < 2 or bool(plots and plots.too_few(len(ratios)))
+                if lacks_ratios or too_few:
                     ratio, p_value = replace(ratio, low=None, high=None), None
-                found.append(_SystemPair(*pair, ratio, p_value))
+                why = "too few trials to tell" if too_few else "all ratios are equal: no test"
+                why = "times of 0 ms have no ratio" if lacks_ratios else why
+                found.append(_SystemPair(*pair, ratio, p_value, why))
     return found
 
 
 def _faster(contrast: _SystemPair, p_value: float | None, names: Sequence[str]) -> str:
     if p_value is None:
-        return "too few trials to tell"
+        return contrast.why_untested
     if p_value >= ERROR:
         return "no difference found"
     return names[1] if contrast.ratio.value > 1 else names[0]

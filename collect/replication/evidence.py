@@ -284,7 +284,7 @@ class Measured:
 
     def arithmetic(self, cell: Cell) -> Estimate | None:
         """Return the arithmetic mean of the trial means in ms, None without a time."""
-        return self.cells[cell].arithmetic_mean if cell in self.cells else None
+        return self.cells[cell].arithmetic_mean(self.error) if cell in self.cells else None
 
     def lost(self, cells: Sequence[Cell]) -> int:
         """Return in how many blocks a sealed trial of one of the cells is excluded."""

@@ -11,19 +11,23 @@ from collect.replication.exhibits import Entry, Exhibit, Figure, Table, headings
 from collect.replication.figures import Pair, paired_figure
 from collect.run.cell import Cell
 from collect.stats.estimates import Estimate, geometric_t
+from collect.stats.spending import ERROR
 
 _SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
 
 
-def load_exhibits(analysis: Analysis) -> list[Exhibit]:
-    """Return the exhibits of a run with rates as a factor; none of any other run."""
+def load_exhibits(analysis: Analysis, error: float = ERROR) -> list[Exhibit]:
+    """Return the exhibits of a run with rates as a factor; none of any other run.
+
+    `error` is how often an interval of trials may miss.
+    """
     factor = rate_factor(analysis.run)
     if factor is None:
         return []
     systems = by_system(analysis.cells, factor)
     demand = Demand.of(analysis.run)
-    found: list[Exhibit] = [_capacity_table(analysis, demand)] if demand else []
-    return [*found, _responses(systems, factor), _answers(systems, factor)]
+    found: list[Exhibit] = [_capacity_table(analysis, demand, error)] if demand else []
+    return [*found, _responses(systems, factor), _answers(systems, factor, error)]
 
 
 def parting(cells: Sequence[CellResult], factor: str) -> float | None:
@@ -35,7 +39,7 @@ def parting(cells: Sequence[CellResult], factor: str) -> float | None:
     return None
 
 
-def _capacity_table(analysis: Analysis, demand: Demand) -> Table:
+def _capacity_table(analysis: Analysis, demand: Demand, error: float) -> Table:
     return Table(
         id="capacity",
         title="Capacity",
@@ -51,7 +55,7 @@ def _capacity_table(analysis: Analysis, demand: Demand) -> Table:
                 Entry(str(len(one.steps)), sort=len(one.steps)),
                 Entry(", ".join(f"{level:g}" for level in one.levels)),
             ]
-            for one in capacities(analysis.run, analysis.cells, demand)
+            for one in capacities(analysis.run, analysis.cells, demand, error)
         ],
     )
 
@@ -81,7 +85,7 @@ def _response_pairs(systems: dict[Cell, list[CellResult]], factor: str) -> Itera
                 yield _pair(series, [_name(system), name], cell, factor, value)
 
 
-def _answers(systems: dict[Cell, list[CellResult]], factor: str) -> Figure:
+def _answers(systems: dict[Cell, list[CellResult]], factor: str, error: float) -> Figure:
     parts = []
     for system, cells in systems.items():
         rate = parting(cells, factor)
@@ -103,7 +107,9 @@ def _answers(systems: dict[Cell, list[CellResult]], factor: str) -> Figure:
                 [_name(system)],
                 cell,
                 factor,
-                geometric_t(found) if (found := [a for a in cell.achieved.values() if a]) else None,
+                geometric_t(found, error)
+                if (found := [a for a in cell.achieved.values() if a])
+                else None,
             )
             for hue, (system, cells) in enumerate(systems.items())
             for cell in cells

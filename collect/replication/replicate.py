@@ -56,7 +56,7 @@ class Replication:
     @cached_property
     def exhibits(self) -> Sequence[Exhibit]:
         """Those of an open loop, then those of the paper in its order, and the systems in pairs."""
-        of_load = load_exhibits(self.analysis)
+        of_load = load_exhibits(self.analysis, self.measured.error)
         if not self.module:
             return of_load
         return [
@@ -83,7 +83,8 @@ class Replication:
             f"the claims and exhibits is one of {100 * (1 - error):.4g} %, and each P-value of "
             f"trials is multiplied by {ERROR / error:.3g}: over all analyses, intervals hold the "
             f"true value with 95 %, and verdicts err in no more than 5 % ({rule.correction}). "
-            "What takes calls as samples is as the papers compute it."
+            "Not corrected are percentiles of calls, and what takes calls as samples, as the papers "
+            "do."
         )
 
     @property

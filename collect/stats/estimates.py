@@ -237,13 +237,13 @@ def geometric_t(sample: Sequence[float], error: float = ERROR) -> Estimate:
     return Estimate(value, low, high, logs.samples, error=error)
 
 
-def positive_mean_t(sample: Moments) -> Estimate:
+def positive_mean_t(sample: Moments, error: float = ERROR) -> Estimate:
     """Return the arithmetic mean of positive values, with the t interval of its logarithm.
 
     By the delta method: the error of the logarithm of a mean is its relative error. For many values
     it is the usual interval; for few it does not reach 0.
     """
-    plain = mean_t_from_moments(sample)
+    plain = mean_t_from_moments(sample, error)
     if plain.half_width is None or plain.value <= 0:
         return replace(plain, low=None, high=None)
     factor = math.exp(plain.half_width / plain.value)

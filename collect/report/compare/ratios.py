@@ -262,7 +262,7 @@ def _cells(runs: Sequence[Analysis]) -> dict[Cell, SideCell]:
     errors: dict[Cell, float] = {}
     for analysis in runs:
         for result in analysis.cells:
-            found.setdefault(result.cell, []).append(result)
+            found.setdefault(result.cell, []).append(result.response or result)
             errors[result.cell] = min(errors.get(result.cell, ALPHA), error_of(analysis.run))
     return {cell: SideCell(tuple(results), errors[cell]) for cell, results in found.items()}
 

@@ -34,6 +34,7 @@ _RATIO = (
     "The ratio is that of geometric means, above 1 where {others} took longer than {reference}, "
     "with its 95 % interval. "
 )
+_OF_RESPONSES = "Times of an open loop are response times. "
 _OF_RUNS = (
     "Runs are the samples: the interval depends on the variance between repeated runs "
     "({groups}), by Student's t over the logs of their means. The verdicts faster, slower and over "
@@ -119,6 +120,9 @@ class Outcome:
         """How the ratios and their intervals were made, and what they can tell."""
         others = " or ".join(side.label for side in self.others)
         ratio = _RATIO.format(others=others, reference=self.reference.label)
+        cells = (cell for side in self._sides for one in side.runs for cell in one.cells)
+        if any(cell.response for cell in cells):
+            ratio += _OF_RESPONSES
         if self.unit == "trials":
             may_stop = any(one.run.stop for side in self._sides for one in side.runs)
             return ratio + _OF_TRIALS + (_OF_INTERIM if may_stop else "")

@@ -96,7 +96,7 @@ def test_a_summary_makes_a_cell_with_an_interval_and_without_percentiles(run):
     assert (cell.outcome, cell.calls, cell.errors) == ("ok", 3 * 6300, 0)
     assert cell.mean.value == pytest.approx((0.5 * 0.6 * 0.7) ** (1 / 3))
     assert cell.mean.low < cell.mean.value < cell.mean.high
-    assert cell.arithmetic_mean.value == pytest.approx(0.6)
+    assert cell.arithmetic_mean().value == pytest.approx(0.6)
     assert cell.throughput.value == pytest.approx(2000 / cell.mean.value)
     assert (cell.pooled, cell.typical, cell.variance, cell.calls_as_samples) == (None,) * 4
     assert cell.steadiness == "undecided"

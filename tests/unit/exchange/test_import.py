@@ -107,18 +107,30 @@ def test_errors_are_rows_and_in_no_time():
             3, success="false", elapsed=9999, failureMessage="Test failed: text expected, twice"
         ),
     ]
-    write("a.jtl", [sample(), *bad])
+    write("a.jtl", [sample(), *bad, *(sample(place, elapsed=10) for place in range(4, 33))])
     assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
     run = open_run("jm")
     (cell,) = analyse(run).cells
-    assert (cell.mean.value, cell.calls, cell.errors) == (10, 1, 3)
+    assert (cell.outcome, cell.calls, cell.errors) == ("ok", 30, 3)
+    assert cell.mean.value == pytest.approx(10)
     log = (cell.trials[0].trial.directory / "calls.csv").read_text().splitlines()[1:]
-    assert [line.rsplit(",", 1)[1] for line in log] == ["ok", "error", "timeout", "wrong"]
+    assert [line.rsplit(",", 1)[1] for line in log[:4]] == ["ok", "error", "timeout", "wrong"]
     assert [error.text for error in cell.trials[0].trial.errors] == [
         "OK",
         "OK",
         "Test failed: text expected, twice",
     ]
+
+
+@pytest.mark.parametrize(("failed", "outcome"), [(2, "ok"), (3, "failed")])
+def test_the_mean_of_survivors_is_no_time(failed, outcome):
+    samples = [sample(place, success=str(place >= failed).lower()) for place in range(20)]
+    write("a.jtl", samples)
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    (cell,) = analyse(open_run("jm")).cells
+    assert (cell.outcome, cell.mean is None, cell.errors) == (outcome, failed == 3, failed)
+    if failed == 3:
+        assert cell.trials[0].trial.reason == "17 of 20 calls were ok, fewer than the share 0.9"
 
 
 def test_a_log_of_errors_alone_is_a_failed_trial():
@@ -279,11 +291,11 @@ def test_other_names_of_threads_have_no_engine(name):
 
 def test_a_long_field_is_read_and_its_line_is_that_where_it_begins(capsys):
     long = sample(success="false", failureMessage="x\n" * 70_000)
-    write("a.jtl", [long, sample(1)])
+    write("a.jtl", [long, *map(sample, range(1, 11))])
     assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
     assert main(["check", "jm"]) == 0
     (cell,) = analyse(open_run("jm")).cells
-    assert (cell.calls, cell.errors) == (1, 1)
+    assert (cell.calls, cell.errors) == (10, 1)
     (error,) = cell.trials[0].trial.errors
     assert error.text.startswith("x x x")
     assert len(error.text) == 300
@@ -390,6 +402,18 @@ def test_samples_that_lie_within_others_of_their_thread_are_said(capsys):
     capsys.readouterr()
     assert main(["import", "jtl", "a.jtl", "--run", "one", "--label", "Buy"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_a_transaction_of_one_child_contains_it_and_not_the_other_way_round(capsys):
+    both = {"elapsed": 100, "threadName": "T 1-1"}
+    rows = [
+        sample(label=label, timeStamp=START_MS + 101 * k, **both)
+        for k in range(3)
+        for label in ("GET /a", "Buy")
+    ]
+    write("a.jtl", rows)
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    assert "such as GET /a within Buy: transaction" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -507,7 +531,21 @@ def test_nothing_half_made_is_left_when_the_disk_is_full(capsys, monkeypatch):
         ([{"grpThreads": "", "allThreads": ""} for _ in range(12)], 2, 6),
         ([{"threadName": "", "grpThreads": "", "allThreads": ""} for _ in range(12)], 1, 12),
         # 12 calls are not divisible by five.
-        ([{"threadName": f"users 1-{k % 5}", "grpThreads": 5} for k in range(12)], 5, 3),
+        (
+            [
+                {"threadName": f"users 1-{k % 5}", "grpThreads": 5, "allThreads": 5}
+                for k in range(12)
+            ],
+            *(5, 3),
+        ),
+        # Two groups of one thread each.
+        (
+            [
+                {"threadName": ("Readers 1-1", "Writers 2-1")[k % 2], "grpThreads": 1}
+                for k in range(12)
+            ],
+            *(2, 6),
+        ),
     ],
 )
 def test_client_threads_are_those_there_were_at_once(samples, threads, calls):

@@ -59,6 +59,16 @@ def test_blocks_that_differ_widen_the_interval(night):
     assert soap.high_end > 250
 
 
+def test_both_ends_are_summarised_alike_so_that_they_never_cross(night):
+    def times(planned, rng):
+        slow = planned.factors["transport"] == "soap" and planned.block == 2
+        return [60.0] * 100 if slow else service_ms(planned, rng)
+
+    soap = capacity_of(night(times))
+    assert soap.steps == {1: (190, 250), 2: (0, 50), 3: (190, 250)}
+    assert str(soap) == "190 to 250/s"
+
+
 def test_a_limit_that_the_lowest_level_misses_is_said(night):
     soap = capacity_of(night(capacity={"p99_ms": 1}))
     assert str(soap) == "below 50/s"
@@ -145,3 +155,17 @@ def test_finer_rates_go_into_a_profile_of_the_study(night, tmp_path, monkeypatch
         {"transport": ("jms",), "rate": (400, 476, 566, 673, 800)},
     ]
     assert "the profile refined-2 has" in refine(analysis)
+
+
+def test_a_capacity_that_is_known_to_three_digits_is_not_refined(night, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "playbooks/studies/load.yml"
+    file.parent.mkdir(parents=True)
+    file.write_text(load_study(rates=(199, 201), capacity={"p99_ms": 50}))
+
+    def times(planned, rng):
+        return [60.0 if planned.factors["rate"] == 201 else 1.0] * planned.measured_rows
+
+    with pytest.raises(InputError, match="199 to 201/s is so narrow that 5 rates in it would not"):
+        refine(night(times, rates=(199, 201)))
+    assert "refined" not in file.read_text()

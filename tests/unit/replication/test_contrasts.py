@@ -1,8 +1,11 @@
 import json
+import math
+from dataclasses import replace
 from statistics import fmean
 
 import pytest
 from made_up_studies import changed
+from scipy.stats import t
 from synthetic import make_run, spread
 
 from collect.cells.analysis import analyse
@@ -129,6 +132,20 @@ def test_soap_overtakes_jms_where_the_printed_lines_cross(n_squared):
     assert found["5"] == "above 100\u202f000"
 
 
+@pytest.mark.parametrize(
+    ("soap_ms", "why"),
+    [(20.0, "all ratios are equal: no test"), (0.0, "times of 0 ms have no ratio")],
+)
+def test_why_many_trials_have_no_test_is_said(run_of, soap_ms, why):
+    def times(planned, rng):
+        is_zero = soap_ms == 0 and planned.block == 1
+        soap = 0.0 if is_zero else 20.0
+        return [soap if planned.factors["transport"] == "soap" else 10.0] * planned.calls
+
+    rows = table_of(replicate(analyse(run_of(times))), "System against system").rows
+    assert {row[-1].text for row in rows} == {why}
+
+
 def test_measured_stands_over_paper_with_its_interval(n_squared):
     data = table_of(n_squared, "Figure 8: JMS times").data
     assert [head.text for head in data.heads[0]][-3:] == ["paper", "measured", "measured / paper"]
@@ -141,6 +158,17 @@ def test_measured_stands_over_paper_with_its_interval(n_squared):
         means = list(n_squared.measured.samples(row[-2].cell).values())
         assert ratio.value == pytest.approx(fmean(means) / printed.value)
         assert ratio.value > own.value / printed.value
+
+
+def test_measured_over_paper_is_corrected_for_interim_analyses(n_squared):
+    jms = Cell.of(transport="jms", servers=1, integers=500)
+    plain = n_squared.measured.arithmetic(jms)
+    corrected = replace(n_squared.measured, error=0.0167).arithmetic(jms)
+    freedom = plain.samples - 1
+    longer = t.isf(0.0167 / 2, freedom) / t.isf(0.025, freedom)
+    assert math.log(corrected.high / plain.value) == pytest.approx(
+        longer * math.log(plain.high / plain.value)
+    )
 
 
 def test_published_rows_are_one_block():

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_studies import changed, study_of
+from open_loops import load_study
 from synthetic import make_run, reseal, seal, sort_times
 
 from collect.cells.analysis import analyse
@@ -126,6 +127,21 @@ def test_two_runs_that_may_stop_early_are_corrected_and_several_are_not(run_of, 
     ]
     assert main(["compare", *runs]) == 0
     assert "each interval is corrected for them" in " ".join(capsys.readouterr().out.split())
+
+
+def test_open_loops_are_compared_by_their_response_times(tmp_path, capsys):
+    def run(name, each_ms):
+        def times(planned, rng):
+            return list(each_ms * rng.normal(1, 0.01, planned.measured_rows))
+
+        directory = tmp_path / f"{name}/results/{name}"
+        make_run(directory, times, study=load_study(rates=(400,)))
+        return str(directory)
+
+    # At 400/s in one thread calls of 3 ms wait for each other, and calls of 2 ms do not.
+    before, after = run("before", 2.0), run("after", 3.0)
+    assert main(["compare", before, after, "--budget", "2"]) == 1
+    assert "Times of an open loop are response times." in " ".join(capsys.readouterr().out.split())
 
 
 def test_holm_is_that_of_r():
