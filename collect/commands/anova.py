@@ -74,8 +74,8 @@ def run(options: argparse.Namespace) -> int:
     from collect.stats.anova import anova, as_json, as_table, read_observations  # noqa: PLC0415 - slow
 
     read = read_observations(options.file, options.response, options.factor, options.block)
+    _check_plots(options)
     if not options.whole_plot:
-        _check_plots(options)
         table = anova(read)
     else:
         from collect.stats import split_plot  # noqa: PLC0415 - slow
@@ -105,7 +105,7 @@ def _check_plots(options: argparse.Namespace) -> None:
     read = read_observations(options.file, options.response, [*options.factor, COLUMN])
     *levels, settings = read.levels
     for factor, own in zip(options.factor, levels, strict=True):
-        if decided(own, settings):
+        if factor not in options.whole_plot and decided(own, settings):
             raise InputError(
                 f"{options.file}: {factor} differs only between whole plots (column {COLUMN}), so "
                 "the variance between trials is the wrong error; add --block block --whole-plot "

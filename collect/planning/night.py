@@ -169,10 +169,13 @@ def plan_night(run: Run, pilot: Pilot, wish: Wish, profile: str | None = None) -
         cell: _cancelled(one, wish.contrast, plots.factors if plots else ())
         for cell, one in known.items()
     }
-    stated = {cell: planned[cell].measured_rows / planned[cell].threads for cell in known}
+    stated = {
+        cell: (one.calls if one.is_program else planned[cell].measured_rows) / planned[cell].threads
+        for cell, one in known.items()
+    }
     chosen = {
         cell: _best_calls(one, spreads[cell], planned[cell], cancelled[cell])
-        if cell in wanted
+        if cell in wanted and not one.is_program
         else stated[cell]
         for cell, one in known.items()
     }

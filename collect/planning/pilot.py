@@ -29,7 +29,8 @@ class PilotCell:
     call about its trial, relative to the squared mean, and `calls` are those of a trial over all
     its threads. `shared` is what the cells that need the same services have in common in a block,
     and `plot` what those of its whole plot share beyond that, 0 in a run of one setting.
-    `fork_s` is a trial without its measured calls: the pause before it, its JVM and its warm-up.
+    `fork_s` is a trial without its measured calls: the pause before it, its JVM and its warm-up. A
+    client that is a program decides itself how many calls it makes: `fork_s` is its whole trial.
     """
 
     planned: PlannedTrial
@@ -41,11 +42,12 @@ class PilotCell:
     fork_s: float
     warmup_calls: float
     plot: float = 0.0
+    is_program: bool = False
 
     @property
     def call_s(self) -> float:
         """What one measured call more of each thread costs."""
-        return _call_s(self.planned, self.mean_ms)
+        return 0.0 if self.is_program else _call_s(self.planned, self.mean_ms)
 
     @property
     def spread(self) -> Spread:
@@ -54,6 +56,8 @@ class PilotCell:
 
     def fork_s_of(self, planned: PlannedTrial) -> float:
         """Return what a trial of this cell costs without its measured calls in another profile."""
+        if self.is_program:
+            return self.fork_s
         least, most = bounds_of(planned.warmup)
         least_s = planned.warmup.least_s if isinstance(planned.warmup, Warmup) else None
         service_s = self.mean_ms / 1e3  # the warm-up is a closed loop
@@ -160,6 +164,8 @@ def _cell(
         (part.calls - 1) * (part.variance_ms2 or 0) / (part.mean_ms or 1) ** 2 for part in parts
     )
     seconds = fmean(trial.trial.seconds for trial in cell.counted)
+    is_program = any(trial.trial.program for trial in cell.counted)
+    of_calls_s = 0.0 if is_program else calls / planned.threads * _call_s(planned, mean_ms)
     warm = [trial.trial.warmup.calls for trial in cell.counted if trial.trial.warmup]
     return PilotCell(
         planned=planned,
@@ -169,7 +175,8 @@ def _cell(
         call_variance=squares / freedom if freedom else 0.0,
         shared=shared[0],
         plot=shared[1],
-        fork_s=pause_s + max(seconds - calls / planned.threads * _call_s(planned, mean_ms), 0.0),
+        fork_s=pause_s + max(seconds - of_calls_s, 0.0),
+        is_program=is_program,
         warmup_calls=fmean(warm) if warm else float(bounds_of(planned.warmup)[0]),
     )
 

@@ -20,6 +20,8 @@ from collect.run.setting import (
 from collect.run.trials import Trial
 from collect.run.verify import Finding
 
+_OURS = (*PROGRAMS, "tomcat", "broker")
+"""Services that take every setting of their kind; further roles declare what theirs take."""
 _SYNC = "-Dimq.persist.file.sync.enabled="
 Read = Mapping[str, Mapping[str, str]]
 
@@ -52,7 +54,8 @@ def differences(setting: Mapping[str, Setting], read: Read) -> Iterator[str]:
             wanted = {name: str(setting[name]) for name in names}
         else:
             yield from _of_options(where, told.get("options", "").split(), service, setting)
-            yield from _of_jdk(where, told, setting)
+            if service in _OURS:
+                yield from _of_jdk(where, told, setting)
             wanted = {"maxThreads": str(setting.get("tomcat_threads", told.get("maxThreads")))}
         for name, value in wanted.items():
             held = told.get(name, value)
@@ -94,15 +97,16 @@ def _of_options(
     """Yield what the options of a JVM lack, if it told any."""
     if not options or service == "connection factory":
         return
+    wanted = []
     kind = service if service in ("tomcat", "broker") else "worker"
-    heap = setting.get(f"{service.replace('-', '_')}{HEAP}", setting.get(f"{kind}{HEAP}"))
-    collector = COLLECTORS.get(str(setting.get("collector")))
-    more = setting.get(f"{OPTIONS}.{'workers' if kind == 'worker' else kind}", "")
-    wanted = [
-        *([f"-Xmx{heap}m"] if heap is not None else []),
-        *([collector] if collector else []),
-        *str(more).split(),
-    ]
+    of_kind = setting.get(f"{kind}{HEAP}") if service in _OURS else None
+    heap = setting.get(f"{service.replace('-', '_')}{HEAP}", of_kind)
+    if heap is not None:
+        wanted.append(f"-Xmx{heap}m")
+    if service in _OURS:
+        collector = COLLECTORS.get(str(setting.get("collector")))
+        more = setting.get(f"{OPTIONS}.{'workers' if kind == 'worker' else kind}", "")
+        wanted += [*([collector] if collector else []), *str(more).split()]
     if any(option.startswith(_SYNC) for option in options):
         wanted.append(f"{_SYNC}{'true' if setting.get('synced') else 'false'}")
     missing = [option for option in wanted if option not in options]
@@ -124,7 +128,7 @@ def _unread(setting: Mapping[str, Setting], trial: Trial, several: Collection[st
         lacking += [
             f"the options of {where}"
             for where in trial.services
-            if where.partition(" on ")[0] in (*PROGRAMS, "tomcat", "broker")
+            if where.partition(" on ")[0] in _OURS
             and not trial.ran_with.get(where, {}).get("options")
         ]
     return [f"does not record {name}" for name in lacking]

@@ -209,9 +209,15 @@ def _amount(value: Setting, unit: str, below: int) -> str:
     return "" if is_number and 0 <= float(str(value)) < below else told
 
 
+_HEAPS = ("-Xms", "-Xmx", "-XX:InitialHeap", "-XX:MaxHeap", "-XX:MinHeap", "-XX:MaxRAM")
+
+
 def _options(value: Setting) -> str:
     """Return what is wrong with the options of a JVM: each is one word that begins with -X."""
-    bad = [word for word in str(value).split() if not word.startswith("-X")]
+    words = str(value).split()
+    bad = [word for word in words if not word.startswith("-X")]
+    if any(word.startswith(_HEAPS) for word in words):
+        return f"is {value!r}; write heaps as tomcat_heap_mb, broker_heap_mb or worker_heap_mb"
     plain = all(char.isalnum() or char in "-+:=._/, %" for char in str(value))
     return "" if plain and not bad else f"is {value!r}; write options of a JVM that begin with -X"
 

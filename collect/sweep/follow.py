@@ -342,7 +342,9 @@ class Follower:
         """Raise SweepStoppedError when trials are open and the runner did not say why."""
         self._take_stock()
         word = self.state.state
-        accounted = word == "deadline" or (word == "finished" and self.state.put_off)
+        was_stopped = self.state.reason.startswith("stopped")
+        is_done = word == "finished" and not was_stopped
+        accounted = word == "deadline" or (is_done and self.state.put_off)
         if not self.missing or accounted:
             return
         refused = f"{len(self._refused)} arrived torn and are open again; " if self._refused else ""

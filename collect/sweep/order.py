@@ -189,14 +189,17 @@ def netem_of(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     return [name for name in NETEM if any(one["node"].get(name) for one in settings)]
 
 
-def jvms_of(settings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def jvms_of(
+    settings: Sequence[Mapping[str, Any]], declared_collector: str = ""
+) -> list[dict[str, Any]]:
     """Return the JVMs that settings ask for with options of a study: `jdk` and all `options`.
 
-    `jdk` is 0 for the JDK of the inventory. Each is there once.
+    `jdk` is 0 for the JDK of the inventory, whose collector is `declared_collector`. Each is there
+    once.
     """
     found: dict[str, dict[str, Any]] = {}
     for node in (setting["node"] for setting in settings):
-        collector = COLLECTORS.get(str(node.get("collector")))
+        collector = COLLECTORS.get(str(node.get("collector", declared_collector)))
         for name, text in node.items():
             if name.startswith(f"{OPTIONS}.") and text:
                 options = [*([collector] if collector else []), *str(text).split()]

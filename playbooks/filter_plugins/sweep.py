@@ -15,7 +15,7 @@ EXAMPLES = r"""
 
 - name: Show the JVMs with options and the kernel's parameters that the runs need
   ansible.builtin.debug:
-    msg: "{{ [sweep_settings | sweep_jvms, sweep_settings | sweep_sysctls] }}"
+    msg: "{{ [sweep_settings | sweep_jvms(bench_collector), sweep_settings | sweep_sysctls] }}"
 
 - name: Show the record of the nodes that could be read
   ansible.builtin.debug:

@@ -310,6 +310,28 @@ def test_a_value_that_the_kernel_does_not_take_is_refused_and_others_are_restore
     assert settable(lab, sweep_settings=asked, **kept)[0] == 0
 
 
+@pytest.mark.parametrize("is_attached", [True, False])
+def test_a_kernel_is_not_set_under_a_running_trial(lab, tmp_path, is_attached):
+    name = "net.core.somaxconn"
+    stub = tmp_path / "stubs/sysctl"
+    stub.write_text(SYSCTL)
+    stub.chmod(0o755)
+    for node in ADDRESSES:
+        (lab.node(node) / name).write_text("4096\n")
+    groups = {"ansible.builtin.group_by": {"key": "sweep_uses"}}
+    tasks = {"ansible.builtin.include_tasks": str(ROOT / "playbooks/tasks/set_kernel.yml")}
+    play = [{"hosts": "nodes", "gather_facts": False, "tasks": [groups, tasks]}]
+    code, said = lab.play(
+        yaml.safe_dump(play),
+        bench_sysctls={name: "128"},
+        bench_sysctls_kept=f"{tmp_path}/kept-{{{{ inventory_hostname }}}}",
+        setting_is_due=True,
+        sweep_setting={"is_attached": is_attached},
+    )
+    assert code == 0, said
+    assert (lab.node("worker1") / "written").exists() != is_attached
+
+
 def test_a_governor_that_a_node_does_not_offer_is_refused_before_the_first_trial(lab):
     nothing = {"jdks": [], "is_attached": False}
     asked = [{"node": {"governor": "conserving"}, **nothing}, {"node": {}, **nothing}]

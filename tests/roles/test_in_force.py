@@ -168,6 +168,13 @@ def test_a_jvm_that_runs_otherwise_is_named_with_both_sides(force, node, told, e
     assert of_jvm(force, node(**told)) == [expected]
 
 
+def test_options_that_an_earlier_study_left_in_the_units_file_can_be_taken_out(force, node):
+    without = [option for option in DECLARED["options"] if "Parallel" not in option]
+    assert of_jvm(force, node(), options=without) == [
+        ("flags", "-XX:+UseParallelGC", "without them")
+    ]
+
+
 def test_another_jdk_is_named_by_its_program(force, node, jvms, tmp_path):
     ((item, value, others),) = of_jvm(force, node(jdk="jdk-25"))
     assert item == "executable"

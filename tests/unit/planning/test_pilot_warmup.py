@@ -27,6 +27,11 @@ def pilot_of(planned):
     )
 
 
+def test_a_trial_of_a_program_costs_what_it_took_whatever_the_plan_says():
+    pilot = replace(pilot_of(PLANNED), is_program=True)
+    assert (pilot.call_s, pilot.fork_s_of(replace(PLANNED, warmup=5000))) == (0, 1.0)
+
+
 @pytest.mark.parametrize(
     ("warmup", "calls"),
     [

@@ -103,6 +103,25 @@ def test_exported_trials_name_their_plots_and_anova_refuses_to_ignore_them(run, 
     assert main([*within, "--block", "block"]) == 0
 
 
+def test_each_factor_that_differs_between_plots_alone_must_be_named(tmp_path, capsys):
+    rng = np.random.default_rng(4)
+    file = tmp_path / "trials.csv"
+    rows = ["block,link,heap,log_mean,whole_plot"]
+    rows += [
+        f"{block},{link},{heap},{rng.normal():.5f},{link} {heap}"
+        for block in range(6)
+        for link in (10, 100)
+        for heap in (64, 128)
+        for _ in range(3)
+    ]
+    file.write_text("\n".join(rows) + "\n")
+    command = ["anova", str(file), "--response", "log_mean", "--block", "block"]
+    command += ["--factor", "link", "--factor", "heap", "--whole-plot", "link"]
+    assert main(command) == 2
+    assert "add --block block --whole-plot heap" in capsys.readouterr().err
+    assert main([*command, "--whole-plot", "heap"]) == 0
+
+
 def test_a_change_of_setting_costs_its_time(tmp_path, capsys):
     block_s = []
     for change in (0, 30):

@@ -47,6 +47,14 @@ def test_what_ran_as_planned_is_no_finding():
     assert list(differences({}, {"tomcat on w1": {}})) == []
 
 
+def test_a_further_server_is_compared_in_what_its_role_declares_alone():
+    parrot = {"parrot on w1": {"options": "-Xmx64m", "jdk": "21"}}
+    assert list(differences(ASKED, parrot)) == []
+    assert list(differences({**ASKED, "parrot_heap_mb": 32}, parrot)) == [
+        "parrot on w1 had -Xmx64m, without -Xmx32m"
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "value", "where"),
     [

@@ -134,6 +134,8 @@ def test_options_of_services_are_settings_of_their_own():
         ({"collector": "zgc"}, "is 'zgc'; choose one of serial, parallel, g1"),
         ({"server_jvm_options": {"tomcat": "-jar x"}}, "write options of a JVM that begin with -X"),
         ({"server_jvm_options": {"tomcat": "-X$(id)"}}, "write options of a JVM that begin"),
+        ({"server_jvm_options": {"tomcat": "-Xmx1g"}}, "write heaps as tomcat_heap_mb"),
+        ({"server_jvm_options": {"broker": "-XX:MaxRAMPercentage=50"}}, "write heaps as tomcat"),
         ({"server_jvm_options": {"apache": "-Xint"}}, "options.apache is not a node setting"),
     ],
 )

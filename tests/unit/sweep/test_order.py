@@ -14,7 +14,7 @@ from collect.run.study import find_study, load_study, parse_study
 from collect.sweep.in_force import in_force
 from collect.sweep.interim import open_trials
 from collect.sweep.names import runs_of
-from collect.sweep.order import netem_of, settings_of, steps_of, understood
+from collect.sweep.order import jvms_of, netem_of, settings_of, steps_of, understood
 from collect.sweep.state import put_off
 
 ROOT = Path(__file__).parents[3]
@@ -42,6 +42,15 @@ def test_each_setting_comes_once_and_a_demo_restarts_no_service(runs, tmp_path):
     assert [s["node"]["tomcat_heap_mb"] for s in settings] == [192, 192]
     assert {s["node"]["collector"] for s in settings} == {"parallel"}
     assert not any(setting["is_attached"] for setting in settings)
+
+
+def test_a_jvm_is_tried_with_the_inventorys_collector_unless_the_study_names_one():
+    options = {"server_jvm_options.tomcat": "-XX:+UseZGC"}
+    found = jvms_of([{"node": options}, {"node": {**options, "collector": "g1"}}], "parallel")
+    assert [jvm["options"] for jvm in found] == [
+        ["-XX:+UseParallelGC", "-XX:+UseZGC"],
+        ["-XX:+UseG1GC", "-XX:+UseZGC"],
+    ]
 
 
 def test_it_is_known_which_run_has_a_client_that_is_a_program(runs, tmp_path):

@@ -95,7 +95,7 @@ final class CallFile implements Closeable {
     row.append(rows).append(',');
     number(call.thread()).append(call.isWarmup() ? "warmup," : "measure,");
     if (call.due() != Call.NONE) {
-      row.append(call.due() - zero);
+      row.append(Math.min(call.due(), call.start()) - zero); // sent early, it did not wait
     }
     row.append(',').append(Math.max(0, call.start() - zero)).append(',');
     row.append(call.elapsed()).append(',');

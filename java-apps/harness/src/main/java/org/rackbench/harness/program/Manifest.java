@@ -105,7 +105,7 @@ public record Manifest(Path directory, List<String> command, Form form) {
       Path there = path(file, 0);
       if (there.isAbsolute() || isOutside(there)) {
         throw outside(file, 0, "write the bare name of a program of the system");
-      } else if (!Files.isExecutable(directory.resolve(there))) {
+      } else if (!isProgram(directory.resolve(there))) {
         throw new BadInput(
             "%s: command[0] is '%s', which is not an executable file".formatted(file, program));
       }
@@ -113,7 +113,7 @@ public record Manifest(Path directory, List<String> command, Form form) {
       return;
     }
     for (String place : System.getenv().getOrDefault("PATH", "").split(":")) {
-      if (!place.isEmpty() && Files.isExecutable(Path.of(place, program))) {
+      if (!place.isEmpty() && isProgram(Path.of(place, program))) {
         return;
       }
     }
@@ -122,6 +122,10 @@ public record Manifest(Path directory, List<String> command, Form form) {
                 .formatted(file, program)
             + " bench_client_packages and run site.yml, or write ./%s if it is next to the manifest"
                 .formatted(program));
+  }
+
+  private static boolean isProgram(Path file) {
+    return Files.isRegularFile(file) && Files.isExecutable(file);
   }
 
   /** Checks that no argument and no value of an option leads out of the directory. */

@@ -2,6 +2,7 @@ package org.rackbench.harness.program;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.BitSet;
 import java.util.List;
 
 /**
@@ -10,11 +11,14 @@ import java.util.List;
  */
 final class NamedColumns implements Form.Reader {
 
+  private static final String SEQ = "seq";
+  private static final int MOST_SEQ = 1 << 28;
+
   private static final List<String> NEEDED = List.of("start_ns", "elapsed_ns");
 
   private static final List<String> KNOWN =
       List.of(
-          "seq",
+          SEQ,
           "thread",
           "phase",
           "intended_ns",
@@ -32,7 +36,11 @@ final class NamedColumns implements Form.Reader {
     try (Lines lines = new Lines(output)) {
       Table table = new Table(lines, NEEDED, "the first line names the columns");
       table.allowOnly(KNOWN);
+      BitSet numbers = new BitSet();
       for (Row row = table.next(); row != null; row = table.next()) {
+        if (table.has(SEQ)) {
+          checkNumber(row, numbers);
+        }
         long thread = row.wholeOrNone("thread");
         if (table.has("thread") && (thread == Call.NONE || thread > Integer.MAX_VALUE)) {
           throw new UnreadableOutput(
@@ -55,5 +63,15 @@ final class NamedColumns implements Form.Reader {
       }
     }
     return null;
+  }
+
+  /** Refuses a call that stands there twice, as when a program wrote its buffer again. */
+  private static void checkNumber(Row row, BitSet numbers) throws UnreadableOutput {
+    long seq = row.whole(SEQ);
+    if (seq >= MOST_SEQ || numbers.get((int) seq)) {
+      throw new UnreadableOutput(
+          "%s has the seq %d, which is too large or appears twice".formatted(row.where(), seq));
+    }
+    numbers.set((int) seq);
   }
 }

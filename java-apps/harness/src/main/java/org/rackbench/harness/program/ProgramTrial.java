@@ -213,6 +213,8 @@ public final class ProgramTrial {
       found = "the command left nothing: neither the file {output} nor a line on standard output";
     } else if (isTooLarge(output)) {
       found = "the command left more than %d bytes".formatted(MOST_OUTPUT_BYTES);
+    } else if (!Files.isReadable(output)) {
+      found = "the command left a file {output} without permission to read it";
     }
     if (!found.isEmpty()) {
       show(printed);

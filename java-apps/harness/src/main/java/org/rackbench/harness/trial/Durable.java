@@ -79,11 +79,13 @@ public final class Durable {
 
   /**
    * Removes a directory with its content; a missing directory is no error. It removes links but not
-   * their targets. It also removes files and directories that a program made unwritable.
+   * their targets. It also removes files and directories whose permissions a program took away.
    */
   public static void remove(Path directory) throws IOException {
     if (isDirectory(directory)) {
-      if (!Files.isWritable(directory) || !Files.isExecutable(directory)) {
+      if (!Files.isReadable(directory)
+          || !Files.isWritable(directory)
+          || !Files.isExecutable(directory)) {
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwx------"));
       }
       empty(directory);

@@ -131,6 +131,23 @@ class FormTest {
     assertTrue(due.contains("was due before the command"), due);
   }
 
+  @Test
+  void aCallThatStandsThereTwiceIsRefused() throws Exception {
+    String output = "seq,start_ns,elapsed_ns\n0,%1$d,5\n%2$s,%1$d,5\n";
+    assertEquals(2, read(Form.CSV, null, output.formatted(BEGIN, "1")).size());
+    String twice = refusal(Form.CSV, output.formatted(BEGIN, "0"));
+    assertTrue(twice.contains("has the seq 0, which is too large or appears twice"), twice);
+    assertTrue(refusal(Form.CSV, output.formatted(BEGIN, "x")).contains("not a whole number"));
+  }
+
+  @Test
+  void aCallThatWasSentABitEarlyDidNotWait() throws Exception {
+    String output =
+        "start_ns,elapsed_ns,intended_ns\n%d,100000,%d\n".formatted(BEGIN + 500, BEGIN + 900_500);
+    List<String> rows = read(Form.CSV, new Arrival(10, false, 1), output);
+    assertEquals(List.of("0,,measure,500,500,100000,-1,-1,ok"), rows);
+  }
+
   @ParameterizedTest
   @CsvSource({
     "JSON, even",

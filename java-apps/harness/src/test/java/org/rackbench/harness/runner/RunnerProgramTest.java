@@ -273,6 +273,7 @@ class RunnerProgramTest {
         "{command: [../run.sh], reads: csv}|command[0] is '../run.sh', a path out of",
         "{command: [/bin/sh, run.sh], reads: csv}|command[0] is '/bin/sh', a path out of",
         "{command: [./no.sh], reads: csv}|which is not an executable file",
+        "{command: [./sub], reads: csv}|which is not an executable file",
         "{command: [no-such-program], reads: csv}|which is not installed on this node",
         "{command: [sh, ../../lab.json], reads: csv}|command[1] is '../../lab.json', a path out of",
         "{command: [sh, a/../../x], reads: csv}|command[1] is 'a/../../x', a path out of",
@@ -285,6 +286,7 @@ class RunnerProgramTest {
   void whatNoTrialCanRunIsSaidBeforeTheFirst(String manifest, String message) throws Exception {
     program(manifest, "");
     Files.createSymbolicLink(client().resolve("link"), root.resolve("lab.json"));
+    Files.createDirectory(client().resolve("sub"));
     plan("t1");
     Bench.Ended runner = bench.runner();
     assertEquals(2, runner.status(), runner.output());
