@@ -188,6 +188,9 @@ clean:
 
 # Everything else is installed by the playbooks; this is what it takes to run them.
 .venv/ready: requirements.txt pyproject.toml
+	@command -v $(PYTHON) >/dev/null || [ $(PYTHON) != python3 ] || \
+	  { $(AS_ROOT) apt-get update -q && $(AS_ROOT) apt-get install -y -q --no-install-recommends python3 python3-venv; }
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not installed; install Python 3.11 or newer"; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "$(PYTHON) is older than 3.11; install a newer one and say make PYTHON=python3.x"; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \

@@ -76,9 +76,17 @@ def run(options: argparse.Namespace) -> int:
     print(f"{len(again.plan)} trials as {again.run}: {rerun.shown(again.command(lab))}", flush=True)
     if options.dry_run:
         return GOOD
-    if is_asked and input("Sweep now? [y/N] ").strip().lower() not in {"y", "yes"}:
+    if is_asked and not _is_agreed():
         return GOOD
     directory = again.sweep(lab)
     both = {"runs": [source.label, str(directory)], "against": [], "noise": [], "budget": None}
     shown = {"signers": options.signers, "json": False, "output": None}
     return compare.run(argparse.Namespace(**both, **shown))
+
+
+def _is_agreed() -> bool:
+    try:
+        return input("Sweep now? [y/N] ").strip().lower() in {"y", "yes"}
+    except EOFError:
+        print()
+        return False

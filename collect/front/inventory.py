@@ -1,9 +1,13 @@
 """The machines of an inventory as Ansible reads it, and what is wrong with it."""
 
+import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from collect.errors import InputError
 from collect.front.bench import GROUPS, ill_written
@@ -81,13 +85,31 @@ class Inventory:
         return Node(
             name=name,
             address=str(values.get("ansible_host", name) or ""),
-            port=int(str(values.get("ansible_port") or 22)),
+            port=_port(name, values.get("ansible_port")),
             user=str(values.get("ansible_user") or ""),
             key=str(values.get("ansible_ssh_private_key_file") or ""),
-            arguments=str(values.get("ansible_ssh_common_args") or ""),
+            arguments=_arguments(name, values.get("ansible_ssh_common_args")),
             groups=tuple(group for group in GROUPS if name in self.groups.get(group, ())),
             becomes=str(values.get("ansible_become", True)).lower() not in {"false", "no", "0"},
         )
+
+
+def _port(name: str, value: Any) -> int:
+    text = str(value or 22)
+    if not (text.isascii() and text.isdecimal()):
+        raise InputError(f"{name}: ansible_port is {text!r}; write a number into hosts.yml")
+    return int(text)
+
+
+def _arguments(name: str, value: Any) -> str:
+    text = str(value or "")
+    try:
+        shlex.split(text)
+    except ValueError as error:
+        raise InputError(
+            f"{name}: ansible_ssh_common_args is {text!r} ({error}); correct hosts.yml"
+        ) from error
+    return text
 
 
 def read_inventory(kit: Kit) -> Inventory:
@@ -106,17 +128,34 @@ def read_inventory(kit: Kit) -> Inventory:
     where = ", ".join(kit.inventories)
     if done.returncode or not isinstance(content, dict) or "_meta" not in content:
         said = done.stderr.decode(errors="replace").strip().splitlines()
+        # After its reason Ansible shows the lines of the file.
+        told = [line for line in said if line.startswith(("[ERROR]", "Origin:"))] or said[-1:]
         raise InputError(
             f"{where}: cannot be read as an inventory "
-            f"({printable(said[-1]) if said else 'Ansible gave no reason'}); correct it"
+            f"({printable(' '.join(told)) or 'Ansible gave no reason'}); correct it"
         )
     groups = {name: _hosts(content, name) for name in content if name != "_meta"}
     if not groups.get("nodes"):
+        _demand_yaml(kit)
         raise InputError(
             f"{where}: has no machine in the group nodes; write client, broker and workers into "
             "hosts.yml, as in inventory/example"
         )
     return Inventory(kit, groups, _bare(content["_meta"].get("hostvars", {})))
+
+
+def _demand_yaml(kit: Kit) -> None:
+    """Raise InputError for a hosts.yml that is not YAML; Ansible only warns of it."""
+    for place in map(Path, kit.inventories):
+        path = place / "hosts.yml" if place.is_dir() else place
+        if path.suffix in {".yml", ".yaml"} and path.is_file():
+            try:
+                yaml.compose(path.read_text(encoding="utf-8"), yaml.SafeLoader)
+            except yaml.MarkedYAMLError as error:
+                line = error.problem_mark.line + 1 if error.problem_mark else 1
+                raise InputError(
+                    f"{path}: line {line} is not valid YAML ({error.problem}); correct it"
+                ) from error
 
 
 def _hosts(content: Mapping[str, Any], name: str) -> list[str]:

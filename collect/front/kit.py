@@ -106,10 +106,20 @@ def kit_of(options: argparse.Namespace) -> Kit:
         programs=_programs(checkout),
         project=project,
         inventories=tuple(_absolute(one) for one in given),
-        settings=tuple(options.settings),
+        settings=tuple(_from_here(one) for one in options.settings),
         more=tuple(options.more),
         is_verbose=options.verbose,
     )
+
+
+def _from_here(setting: str) -> str:
+    """Return a variable; a file of variables is named from here, and not from the checkout."""
+    if not setting.startswith("@"):
+        return setting
+    path = Path(setting[1:]).expanduser()
+    if not path.is_file():
+        raise InputError(f"-e {setting}: there is no such file; correct its path")
+    return f"@{path.absolute()}"
 
 
 def find_checkout(project: Project | None) -> Path | None:

@@ -133,6 +133,10 @@ def play(kit: Kit, stages: Sequence[Sequence[Play]], again: str) -> int:
         except KeyboardInterrupt:
             _interrupted(courses, screen, again)
             return INTERRUPTED
+        except BaseException:  # such as a closed pipe, after which nobody would see how they end
+            for course in courses:
+                course.process.stop()
+            raise
         bad = [course for course in courses if not course.is_good]
         for course in bad:
             explain(course, screen, again)

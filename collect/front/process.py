@@ -36,6 +36,7 @@ class Process:
     log: Path
     events: Path
     popen: "subprocess.Popen[bytes] | None" = None
+    command: tuple[str, ...] = ()
 
     @property
     def code(self) -> int | None:
@@ -81,7 +82,7 @@ def start(kit: Kit, command: Sequence[str], name: str) -> Process:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    return Process(popen.pid, _born(popen.pid), log, events, popen)
+    return Process(popen.pid, _born(popen.pid), log, events, popen, tuple(command))
 
 
 def converse(kit: Kit, command: Sequence[str], name: str) -> Process:
@@ -146,7 +147,7 @@ def last_words(log: Path) -> str:
 
 def remember(runs: Sequence[Path], process: Process) -> None:
     """Note which process sweeps these runs, so that the same command finds it again."""
-    note = {"pid": process.pid, "born": process.born}
+    note = {"pid": process.pid, "born": process.born, "command": process.command}
     note |= {"log": str(process.log), "events": str(process.events)}
     _note(runs).parent.mkdir(exist_ok=True)
     _note(runs).write_text(json.dumps(note), encoding="utf-8")
@@ -157,6 +158,7 @@ def remembered(runs: Sequence[Path]) -> Process | None:
     try:
         note = json.loads(_note(runs).read_text(encoding="utf-8"))
         process = Process(note["pid"], note["born"], Path(note["log"]), Path(note["events"]))
+        process.command = tuple(note.get("command", ()))
     except (OSError, ValueError, KeyError, TypeError):
         return None
     if process.is_alive():
@@ -180,7 +182,10 @@ def _born(pid: int) -> str:
 
 
 def _forget(logs: Path) -> None:
-    """Remove the oldest logs with their events."""
+    """Remove the oldest logs with their events, but not those of a sweep that may still run."""
+    notes = "".join(note.read_text() for note in (logs.parent / "sweeps").glob("*.json"))
     for log in sorted(logs.glob("*.log"))[:-_KEPT_LOGS]:
+        if log.name in notes:
+            continue
         log.unlink(missing_ok=True)
         log.with_suffix(".jsonl").unlink(missing_ok=True)

@@ -19,6 +19,7 @@ from collect.project import MARK, find_project
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _ADDRESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:-]*")
+_LONGEST_VIRTUAL = 24
 _WORD = re.compile(r"[^\s'\"{}#]+")
 
 
@@ -69,6 +70,11 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     target: Path = options.directory.parent.resolve() / options.directory.name
     _demand_free(target)
+    if options.virtual and len(target.name) > _LONGEST_VIRTUAL:
+        raise InputError(
+            f"{target.name!r} has {len(target.name)} letters, but the name of a virtual lab at most "
+            f"{_LONGEST_VIRTUAL}; choose a shorter one"
+        )
     checkout = _checkout(options.checkout)
     if options.virtual:
         hosts = (checkout / "inventory/virtual/hosts.yml").read_text(encoding="utf-8")
@@ -124,6 +130,8 @@ def _hosts(options: argparse.Namespace) -> str:
     said = options.workers or _answer(None, "Addresses of the workers, separated by blanks").split()
     user = _answer(options.user, "Account with sudo on these machines", "debian", _WORD)
     key = _answer(options.key, "Private SSH key that it accepts", "~/.ssh/id_ed25519", _WORD)
+    if key != UNFILLED and not key.startswith("~"):
+        key = str(Path(key).absolute())  # playbooks run elsewhere
     workers = said if UNFILLED not in said else [UNFILLED] * 3
     for address in (client, broker, *workers):
         if not _ADDRESS.fullmatch(address):

@@ -2,9 +2,11 @@
 
 import argparse
 import re
+from pathlib import Path
 
 from collect.commands.arguments import Commands, add_fit, command
 from collect.errors import InputError
+from collect.front.ask import demand_root
 from collect.front.inventory import read_inventory
 from collect.front.kit import add_kit, kit_of
 from collect.front.play import Play, play
@@ -61,6 +63,8 @@ examples:
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     kit = kit_of(options)
+    if Path("/run/systemd/system").is_dir():
+        demand_root("a systemd timer")
     shown = ("--check", "--diff") if options.check else ()
     if options.stop:
         stop = Play("overnight.yml", {"overnight_state": "absent"}, shown, guess_s=5)

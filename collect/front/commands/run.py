@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import shlex
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +13,6 @@ from collect.commands.exits import FINDINGS, GOOD
 from collect.commands.guard import INTERRUPTED
 from collect.commands.plan import planned
 from collect.errors import InputError
-from collect.front.estimates import Estimates
 from collect.front.inventory import Inventory, read_inventory
 from collect.front.kit import Kit, add_kit, kit_of
 from collect.front.play import Course, Play, begin, explain, follow
@@ -70,9 +70,14 @@ def run(options: argparse.Namespace) -> int:
     kit = kit_of(options)
     named = _runs(kit, options)
     runs = [kit.root / "results" / one["run"] for one in named]
-    sweep = Play("sweep.yml", _variables(options), guess_s=300, progress=Sweeping(runs))
+    sweep = Play("sweep.yml", _variables(options), progress=Sweeping(runs))
     screen = Screen()
     if process := remembered(runs):
+        if process.command and process.command != tuple(sweep.command(kit)):
+            raise InputError(
+                f"these runs are swept already, by {shlex.join(process.command)}; give the same "
+                f"options to attach, or stop that sweep first: kill -INT -{process.pid}"
+            )
         screen.text(f"attached to the running sweep, process {process.pid}; log: {process.log}")
         course = Course(sweep, process)
     else:
@@ -83,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
         remember(runs, course.process)
         screen.text("Ctrl-C detaches; the sweep goes on, and the same command attaches again")
     try:
-        follow([course], screen, Estimates([[sweep]], kit).left)
+        follow([course], screen, lambda known_s: known_s)
     except KeyboardInterrupt:
         screen.text(
             f"detached; the sweep goes on as process {course.process.pid}\n"

@@ -4,7 +4,7 @@ import argparse
 
 from collect.commands.arguments import Commands, command
 from collect.commands.exits import GOOD
-from collect.front.ask import is_agreed
+from collect.front.ask import demand_root, is_agreed
 from collect.front.inventory import read_inventory
 from collect.front.kit import add_kit, kit_of
 from collect.front.play import Play, play
@@ -49,6 +49,8 @@ def run(options: argparse.Namespace) -> int:
     kit = kit_of(options)
     inventory = read_inventory(kit)
     inventory.demand_bench()
+    if not (kit.checkout / "java-apps/dist/SHA256SUMS").is_file():
+        demand_root("building the programs")
     only = ("--limit", options.limit) if options.limit else ()
     shown = ("--check", "--diff") if options.check else ()
     if not options.check:

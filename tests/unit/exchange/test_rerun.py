@@ -113,6 +113,17 @@ def test_a_dry_run_says_what_differs_and_sweeps_nothing(archive, lab, capsys):
     assert [call for call in _called(log) if "playbooks/sweep.yml" in call] == []
 
 
+def test_an_input_that_ends_at_the_question_sweeps_nothing(archive, lab, monkeypatch):
+    def ended(question):
+        raise EOFError
+
+    log = lab()
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", ended)
+    assert main(["rerun", str(archive)]) == 0
+    assert [call for call in _called(log) if "playbooks/sweep.yml" in call] == []
+
+
 @pytest.mark.parametrize("node", [{}, {"governor": "powersave"}])
 def test_a_governor_is_compared_unless_the_study_sets_it(node, tmp_path):
     study = yaml.safe_dump({**yaml.safe_load(STUDY), "node": node})

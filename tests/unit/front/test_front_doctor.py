@@ -1,8 +1,10 @@
 """`rackbench doctor` and `rackbench trust`: what is missing, and which keys become known."""
 
 import dataclasses
+import shutil
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from stand_in import end, failed, play
@@ -118,6 +120,32 @@ def test_the_virtual_lab_needs_root_memory_and_its_network(checkout, monkeypatch
     assert "needs root" in found
     assert "is taken on this machine by eth7" in found
     assert "but 5 virtual machines need 5120" in found
+
+
+
+def test_a_lab_with_a_long_name_is_known_by_its_bridge(checkout, monkeypatch):
+    checkout.have(kind="virtual")
+    kit = Kit(checkout.root, checkout.root / ".venv/bin", None, ("inventory/virtual",))
+    read = read_inventory(kit)
+    named = {name: {**one, "rackbench_lab": "performance-lab"} for name, one in read.hostvars.items()}
+    inventory = dataclasses.replace(read, hostvars=named)
+    monkeypatch.setattr(doctor, "_links", lambda prefix: ["performance-l-0"])
+    assert not any("is taken" in one.text for one in doctor.of_virtual_lab(inventory, 10**6))
+    monkeypatch.setattr(doctor, "_links", lambda prefix: ["performance-lab-2-0"])
+    assert any("is taken" in one.text for one in doctor.of_virtual_lab(inventory, 10**6))
+
+
+def test_without_ssh_the_finding_says_so(checkout, monkeypatch, capsys):
+    which = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "ssh" else which(name))
+    monkeypatch.setattr(doctor, "_closed", lambda asked: None)
+    assert main(["doctor"]) == 1
+    assert "fix: sudo apt-get install openssh-client" in capsys.readouterr().out
+
+
+def test_what_mends_a_login_has_the_path_of_the_key_and_no_tilde():
+    way = doctor._way(dataclasses.replace(node(), key="~/.ssh/id_ed25519"))
+    assert f"-i {Path.home()}/.ssh/id_ed25519" in way
 
 
 @pytest.mark.parametrize("version", [(3, 9), (3, 10)])

@@ -2,6 +2,8 @@
 
 import pytest
 import yaml
+from jinja2 import Template
+from stand_in import ROOT
 from synthetic import make_run, sort_times
 
 from collect.front.cli import main
@@ -75,6 +77,7 @@ def test_ctrl_c_or_ctrl_d_at_a_question_leaves_nothing(
         ("../mylab --client a;b", "neither an address nor the name"),
         ("../mylab --client a --worker b --worker b", "named twice"),
         ("../mylab --checkout ..", "not a clone of rackbench"),
+        (f"../{'a' * 25} --virtual", "the name of a virtual lab at most 24"),
     ],
 )
 def test_what_cannot_be_made_is_one_message_and_leaves_nothing(
@@ -83,6 +86,19 @@ def test_what_cannot_be_made_is_one_message_and_leaves_nothing(
     assert main(["init", *words.split()]) == 2
     assert reason in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kit"]
+
+
+@pytest.mark.parametrize("length", [1, 13, 14, 18, 19, 24])
+def test_the_bridge_of_a_virtual_lab_has_a_name_that_the_kernel_takes(length):
+    defaults = yaml.safe_load((ROOT / "roles/virtual_lab/defaults/main.yml").read_text())
+    bridge = Template(defaults["virtual_lab_bridge"]).render(virtual_lab_name="a" * length)
+    assert bridge == f"{'a' * min(length, 13)}-0"
+
+
+def test_the_path_of_a_key_is_seen_from_where_it_was_typed(checkout, tmp_path):
+    assert main(["init", "../mylab", "--key", "keys/lab"]) == 0
+    hosts = (tmp_path / "mylab/inventory/hosts.yml").read_text()
+    assert f"{checkout.root}/keys/lab" in hosts
 
 
 def test_a_virtual_project_has_the_virtual_lab(checkout, tmp_path):

@@ -1,6 +1,7 @@
 """Playbooks behind rackbench: their steps, failures, questions and interruptions."""
 
 import io
+import json
 import re
 import signal
 import time
@@ -98,9 +99,70 @@ def test_what_stands_after_two_hyphens_goes_to_ansible(checkout):
     assert checkout.called[0][2:] == ["playbooks/verify.yml", "--limit", "worker1", "-e", "a=1"]
 
 
+def test_a_file_of_variables_is_named_from_here(checkout, tmp_path, monkeypatch, capsys):
+    elsewhere = checkout.root / "below"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    (elsewhere / "more.yml").touch()
+    assert main(["verify", "-e", "@more.yml"]) == 0
+    assert f"@{elsewhere}/more.yml" in checkout.called[0]
+    assert main(["verify", "-e", "@less.yml"]) == 2
+    assert "-e @less.yml: there is no such file" in capsys.readouterr().err
+
+
+def test_a_closed_pipe_stops_the_playbook(checkout, monkeypatch):
+    def closed(*arguments):
+        wait_for(lambda: checkout.called, "verify.yml begins")
+        raise SystemExit(1)
+
+    checkout.tell(verify=[play("Compare the nodes"), end()])
+    (checkout.root / "hold").touch()
+    monkeypatch.setattr("collect.front.play.follow", closed)
+    with pytest.raises(SystemExit):
+        main(["verify"])
+    assert (checkout.root / "stopped").exists()
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"ansible_port": "22a"}, "worker1: ansible_port is '22a'; write a number"),
+        ({"ansible_ssh_common_args": "-o 'X"}, "(No closing quotation); correct hosts.yml"),
+    ],
+)
+def test_a_value_that_no_connection_can_have_is_one_message(checkout, capsys, values, reason):
+    file = checkout.root / "inventory.json"
+    content = json.loads(file.read_text())
+    content["_meta"]["hostvars"]["worker1"] |= values
+    file.write_text(json.dumps(content))
+    assert main(["verify"]) == 2
+    said = capsys.readouterr().err
+    assert reason in said
+    assert len(said.splitlines()) == 1
+
+
+def test_an_inventory_that_is_not_yaml_is_told_by_its_line(checkout, tmp_path, capsys):
+    place = tmp_path / "inventory"
+    place.mkdir()
+    (place / "hosts.yml").write_text("all:\n  children:\n    nodes: {\n")
+    (checkout.root / "inventory.json").write_text('{"_meta": {"hostvars": {}}, "all": {}}')
+    assert main(["verify", "-i", str(place)]) == 2
+    assert f"{place}/hosts.yml: line 4 is not valid YAML" in capsys.readouterr().err
+
+
+def test_the_reason_of_ansible_is_told_and_not_the_lines_of_the_file(checkout, capsys):
+    program = checkout.root / ".venv/bin/ansible-inventory"
+    said = "[ERROR]: YAML parsing failed: no colon\nOrigin: lab.yml:3:8\n\n3 x\n  ^ column 8"
+    program.write_text(f"#!/bin/sh\nprintf '%s' '{said}' >&2\nexit 4\n")
+    assert main(["verify"]) == 2
+    assert "YAML parsing failed: no colon Origin: lab.yml:3:8); correct" in capsys.readouterr().err
+
+
 def test_without_sudo_the_lab_is_refused_in_one_sentence(checkout, capsys, monkeypatch):
-    checkout.have(kind="virtual")
     monkeypatch.setattr("collect.front.ask.has_root", lambda: False)
+    assert main(["site", "--yes"]) == 2
+    assert "building the programs needs root on this machine" in capsys.readouterr().err
+    checkout.have(kind="virtual")
     for words in ("lab up", "demo"):
         assert main(words.split()) == 2
         assert capsys.readouterr().err.count("needs root on this machine") == 1

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import threading
 from itertools import pairwise
 
 import pytest
@@ -9,7 +10,9 @@ from stand_in import end, failed, play
 from synthetic import make_run, sort_times
 from test_front_play import wait_for
 
+from collect.front import process
 from collect.front.cli import main
+from collect.front.screen import Screen
 from collect.front.sweeping import Sweeping
 
 
@@ -86,11 +89,39 @@ def test_ctrl_c_detaches_and_the_same_command_attaches_again(checkout):
     assert "attach again: rackbench run sort --profile demo" in said
     second = checkout.start("run", "sort", "--profile", "demo")
     assert second.stdout.readline().startswith("attached to the running sweep")
+    later = checkout.start("run", "sort", "--profile", "demo", "--deadline", "06:30")
+    said, _ = later.communicate(timeout=20)
+    assert later.returncode == 2
+    assert "give the same options to attach, or stop that sweep first: kill -INT -" in said
     (checkout.root / "hold").unlink()
     said, _ = second.communicate(timeout=20)
     assert second.returncode == 0, said
     assert len(checkout.called) == 1
     assert not (checkout.root / "stopped").exists()
+
+
+def test_the_log_of_a_sweep_that_may_still_run_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    for name in ("sweeps", "logs"):
+        (tmp_path / "rackbench" / name).mkdir(parents=True)
+    logs = [tmp_path / f"rackbench/logs/{name:03}-sweep-1.log" for name in range(60)]
+    for log in logs:
+        log.touch()
+    (tmp_path / "rackbench/sweeps/a.json").write_text(json.dumps({"log": str(logs[0])}))
+    process._new_log("site.yml")
+    assert [log.exists() for log in logs[:3]] == [True, False, False]
+
+
+def test_the_time_left_is_not_guessed_before_a_trial_tells_it(checkout, monkeypatch):
+    said = []
+    monkeypatch.setattr(Screen, "now", lambda self, lines: said.extend(lines))
+    checkout.have(workers=5)
+    checkout.tell(sweep=[play("Sweep"), end()])
+    (checkout.root / "hold").touch()
+    threading.Timer(1, (checkout.root / "hold").unlink).start()
+    assert main(["run", "sort", "--profile", "demo"]) == 0
+    assert said
+    assert not any("to go" in line for line in said)
 
 
 def test_a_sweep_that_failed_while_nobody_watched_is_explained(checkout):
