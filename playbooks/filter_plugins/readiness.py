@@ -86,7 +86,14 @@ def _unreachable(name: str, label: str, answer: Values, *, way_out: bool) -> str
 
 def _unfit(label: str, node: Values, answer: Values, free_mb: int) -> Iterator[str]:
     """Yield the deficits of a node that answered; it answers one fact a line, `word value…`."""
-    lines = str(answer.get("stdout", "")).splitlines()
+    said = str(answer.get("stdout", "")).replace("\r", "")
+    before, begins, _ = said.partition("\nbegins\n")
+    if begins and before and not before.endswith("\n") and not _becomes(node):
+        yield (
+            f"{label}: a login there prints {before[-40:]!r} without an end of the line, so Ansible "
+            "cannot read what its modules answer; let .bashrc of that account print on terminals only"
+        )
+    lines = said.splitlines()
     facts = dict(line.strip().partition(" ")[::2] for line in lines)
     yield from _without_root(f"{label}: {node.get('ansible_user', 'the SSH user')}", node, facts)
     if "has-python" not in facts:
@@ -106,9 +113,13 @@ def _unfit(label: str, node: Values, answer: Values, free_mb: int) -> Iterator[s
         )
 
 
+def _becomes(node: Values) -> bool:
+    return str(node.get("ansible_become", True)).lower() not in ("false", "no", "0")
+
+
 def _without_root(account: str, node: Values, facts: Values) -> Iterator[str]:
     """Yield why modules cannot work as root on a node, and where they cannot put files."""
-    becomes = str(node.get("ansible_become", True)).lower() not in ("false", "no", "0")
+    becomes = _becomes(node)
     if becomes and "can-sudo" not in facts:
         yield account + (
             " needs no sudo, and the node has none; write ansible_become: false into hosts.yml"

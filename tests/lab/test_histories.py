@@ -1,8 +1,8 @@
 """Machines with a history: each has a fault of its own, and is named with it or works.
 
 What cannot work at all is refused before anything changes, all nodes at once. Then a rack with a
-held port, a port held by a socket, apt in use, a broken source of packages, and logins that are odd
-but harmless: the nodes that fail are left out, each with its reason, and the others go on.
+held port, a port held by a socket, apt in use, somebody else's account, a broken source of packages,
+and logins that are odd but harmless: the nodes that fail are left out, each with its reason, and the others go on.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from labs import Lab, small_lab, standing
 from playbook import Outcome, Player
 
 NAME, PREFIX = "rbpast", "10.89.0"
-NODES = [f"rack{number:02d}" for number in range(1, 8)]
-CLIENT, BROKER, ODD_LOGIN, HELD, ROOT_ALONE, HELD_BY_SOCKET, APT_IN_USE = NODES
-LEFT_OUT = {HELD, HELD_BY_SOCKET, APT_IN_USE}
+NODES = [f"rack{number:02d}" for number in range(1, 9)]
+CLIENT, BROKER, ODD_LOGIN, HELD, ROOT_ALONE, HELD_BY_SOCKET, APT_IN_USE, OTHERS_ACCOUNT = NODES
+LEFT_OUT = {HELD, HELD_BY_SOCKET, APT_IN_USE, OTHERS_ACCOUNT}
 
 pytestmark = pytest.mark.long
 
@@ -76,11 +76,13 @@ FAULTS = {
     ROOT_ALONE: ROOT_WITHOUT_SUDO,
     HELD_BY_SOCKET: SOCKET,
     APT_IN_USE: UPGRADE,
+    OTHERS_ACCOUNT: "useradd --system --home-dir /var/lib/tomcat tomcat",
 }
 MENDED = {
     HELD: "systemctl stop someones-metrics",
     HELD_BY_SOCKET: "systemctl stop cockpit.socket",
     APT_IN_USE: "systemctl stop someones-upgrade",
+    OTHERS_ACCOUNT: "userdel tomcat",
 }
 
 
@@ -165,6 +167,7 @@ def test_each_node_is_left_out_with_its_own_reason(rack: Lab, first: Outcome) ->
         HELD_BY_SOCKET: r"Port 9102 is held by systemd \(cockpit.socket, account root\).*"
         "set health_port to another port",
         APT_IN_USE: "(python3|lock)",
+        OTHERS_ACCOUNT: "has an account tomcat with the home /var/lib/tomcat",
     }.items():
         assert re.search(rf"{node}: .*{words}", said), said
     for node in set(NODES) - LEFT_OUT:
@@ -173,7 +176,7 @@ def test_each_node_is_left_out_with_its_own_reason(rack: Lab, first: Outcome) ->
 
 def test_the_others_go_on_and_the_port_is_found_before_anything_changed(first: Outcome) -> None:
     assert set(NODES) - LEFT_OUT <= set(first.changed)
-    assert not {HELD, HELD_BY_SOCKET} & set(first.changed)
+    assert not {HELD, HELD_BY_SOCKET, OTHERS_ACCOUNT} & set(first.changed)
 
 
 def test_once_they_are_mended_all_are_provisioned_and_stay_so(rack: Lab, first: Outcome) -> None:

@@ -69,10 +69,10 @@ def odd_nodes(lab: Lab) -> Iterator[dict[str, str]]:
     """Four things altered on three workers: each item that verification must name, and its node."""
     lab.output("worker2", ODD_PACKAGE)
     lab.output("worker3", f"cp {JAR} /tmp/whole && echo >>{JAR}")
-    # Not its heap: that a sweep would set again.
-    lab.output(
-        "worker1", f"cp -p {UNIT} /tmp/unit && sed -i 's/-Xms/-Xss2m &/' {UNIT} && {RESTART}"
-    )
+    # Not in its unit's own file: that a sweep would set again.
+    sides = "[Service]\\nUnsetEnvironment=\\nEnvironment=JAVA_TOOL_OPTIONS=-Xss2m\\n"
+    write = f'mkdir -p {UNIT}.d && printf "{sides}" >{UNIT}.d/odd.conf'
+    lab.output("worker1", f"{write} && {RESTART}")
     slow_start = "net.ipv4.tcp_slow_start_after_idle"
     _set_sysctl(lab, "worker1", f"{slow_start}=0")
     try:
@@ -86,7 +86,7 @@ def odd_nodes(lab: Lab) -> Iterator[dict[str, str]]:
         _set_sysctl(lab, "worker1", f"{slow_start}=1")
         lab.output("worker2", "dpkg --purge odd")
         lab.output("worker3", f"cp /tmp/whole {JAR}")
-        lab.output("worker1", f"cp -p /tmp/unit {UNIT} && {RESTART}")
+        lab.output("worker1", f"rm -rf {UNIT}.d && {RESTART}")
 
 
 def test_a_node_that_differs_is_named_and_no_sweep_begins(
@@ -118,7 +118,9 @@ ODD_SSHD = "/etc/ssh/sshd_config.d/00-aaa.conf"
 def otherwise(lab: Lab) -> Iterator[dict[str, str]]:
     """Nodes that run otherwise than declared, most of them alike: item of each, and its nodes."""
     sides = "[Service]\\nUnsetEnvironment=\\nEnvironment=JAVA_TOOL_OPTIONS="
+    reuse = "net.ipv4.tcp_tw_reuse"
     for worker in lab.workers:
+        _set_sysctl(lab, worker, f"{reuse}=2")
         write = f'mkdir -p {SETTINGS} && printf "{sides}{FLAG}\\n" >{SETTINGS}/zz.conf'
         lab.output(worker, f"{write} && {RESTART}")
     link = "/opt/rackbench/jdk"
@@ -133,12 +135,14 @@ def otherwise(lab: Lab) -> Iterator[dict[str, str]]:
         yield {
             "jvms rackbench-tcp-server flags": ", ".join(lab.workers),
             "jvms rackbench-tcp-server executable": "worker2",
+            f"sysctls {reuse}": ", ".join(lab.workers),
             "packet_filter": "broker1",
             "sshd passwordauthentication": "client1",
         }
     finally:
         # The JVMs still run with what they were started with.
         for worker in lab.workers:
+            _set_sysctl(lab, worker, f"{reuse}=1")
             lab.output(worker, f"rm -rf {SETTINGS} && systemctl daemon-reload")
         lab.output("worker3", f"cp -p /var/tmp/kept {KEPT_LOGIN} && rm /var/tmp/kept")
         lab.output("worker3", "systemctl restart rackbench-sort-worker")

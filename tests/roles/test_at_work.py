@@ -158,6 +158,34 @@ def test_new_passwords_hold_the_lab_also_where_others_made_the_old_ones(lab):
     assert lab.description("client1", HOLD) == ""
 
 
+@pytest.mark.parametrize("name", ["verify.yml", "describe.yml", "reset.yml"])
+def test_what_loads_or_resets_nodes_holds_the_lab_until_it_has_done_so(lab, name):
+    plays = yaml.safe_load((ROOT / "playbooks" / name).read_text())
+    (ask,) = [play for play in plays if "at_work_holds" in play.get("vars", {})]
+    (release,) = [play for play in plays if play["name"] == "Release the lab"]
+    ask["ansible.builtin.import_playbook"] = str(ROOT / "playbooks/at_work.yml")
+    (lab.directory / "tasks").symlink_to(ROOT / "playbooks/tasks")
+    told, seen = lab.node("client1") / HOLD / "Description", lab.directory / "seen"
+    copy = {"ansible.builtin.copy": {"src": str(told), "dest": str(seen)}}
+    meanwhile = {"hosts": "control", "gather_facts": False, "tasks": [copy]}
+    code, said = lab.play(yaml.safe_dump([ask, meanwhile, release]))
+    assert code == 0, said
+    assert seen.read_text().startswith(f"{name} for {HERE}, process ")
+    assert lab.description("client1", HOLD) == ""
+
+
+def test_workers_of_another_administrator_are_not_taken_over(lab):
+    secrets_of(lab, **WHOLE)
+    mark = lab.node("worker1") / "passwords-of"
+    mark.write_text("theirs of ana@laptop:/home/ana/secrets\n")
+    code, said = lab.play("at_work.yml", at_work_holds=True)
+    assert code == 2
+    assert "worker1 has other passwords than" in said
+    assert "If it belongs to another bench, remove it from this inventory." in said
+    mark.write_text("mine of me@here:/secrets\n")
+    assert lab.play("at_work.yml", at_work_holds=True)[0] == 0
+
+
 def secrets_of(lab, **contents):
     secrets = lab.directory / "rackbench/played/secrets"
     secrets.mkdir(parents=True)

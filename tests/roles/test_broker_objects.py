@@ -91,3 +91,13 @@ def test_a_store_has_no_date_and_its_lines_in_order(play, tmp_path):
     play("sort.pool1")
     store = (tmp_path / "store/.bindings").read_text()
     assert store == "ConnectionFactory/ClassName=QF\nsample/ClassName=Queue\n"
+
+
+def test_the_tools_have_rackbenchs_options_alone(objects, monkeypatch, tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/imqcmd").write_text("env | sort\n")
+    for name in ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"):
+        monkeypatch.setenv(name, "-XX:+UseG1GC")
+    said = objects.run(str(tmp_path), "imqcmd", "list")
+    assert "UseG1GC" not in said
+    assert "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1" in said

@@ -175,6 +175,32 @@ def test_options_that_an_earlier_study_left_in_the_units_file_can_be_taken_out(f
     ]
 
 
+def test_a_service_of_another_group_is_named_with_the_next_step(force, tmp_path, monkeypatch):
+    monkeypatch.setattr(force, "UNITS", tmp_path)
+    for name in ("tomcat", "health"):
+        (tmp_path / f"rackbench-{name}.service").touch()
+    (tmp_path / "rackbench-.service.d").mkdir()
+    ((item, value, others),) = rows(force.not_in_force({"units": ["rackbench-health"]}, {}, 0))
+    assert (item, others) == ("units rackbench-tomcat", "(absent)")
+    assert "run playbooks/reset.yml for this node, then site.yml" in value
+
+
+def test_a_link_below_a_linked_directory_is_as_declared(force, tmp_path):
+    (tmp_path / "srv/harness-ab").mkdir(parents=True)
+    (tmp_path / "opt").symlink_to(tmp_path / "srv")
+    (tmp_path / "opt/harness").symlink_to(tmp_path / "opt/harness-ab")
+    links = {f"{tmp_path}/opt/harness": f"{tmp_path}/opt/harness-ab"}
+    assert rows(force.not_in_force({"links": links}, {}, 0)) == []
+
+
+def test_what_a_node_may_not_set_in_its_kernel_is_not_compared(force, tmp_path, monkeypatch):
+    monkeypatch.setattr(force, "KERNEL", f"{tmp_path}/")
+    (tmp_path / "vm").mkdir()
+    (tmp_path / "vm/swappiness").write_text("60\n")
+    asked = {"sysctls": {"vm.swappiness": 10, "vm.absent": 1}}
+    assert rows(force.not_in_force(asked, {}, 0)) == [("sysctls vm.swappiness", "60", "10")]
+
+
 def test_another_jdk_is_named_by_its_program(force, node, jvms, tmp_path):
     ((item, value, others),) = of_jvm(force, node(jdk="jdk-25"))
     assert item == "executable"
@@ -577,6 +603,12 @@ OPEN = SHUT.replace("passwordauthentication no", "passwordauthentication yes")
 INCLUDE = "Include d/*.conf\n"
 
 
+STARTED = (
+    "ExecStart={ path=/usr/sbin/sshd ; argv[]=/usr/sbin/sshd -D $SSHD_OPTS ; ignore_errors=no ; "
+    "start_time=[n/a] }\nEnvironment=\n"
+)
+
+
 @pytest.fixture
 def sshd(force, tmp_path, monkeypatch):
     """Settings files of sshd; returns what is told of them when sshd answers so."""
@@ -585,12 +617,16 @@ def sshd(force, tmp_path, monkeypatch):
     (tmp_path / "d").mkdir()
     kit = tmp_path / "d/00-rackbench.conf"
 
-    def told(answer, main=INCLUDE + "UsePAM yes\n", drop_in="", kit_text=KIT):
+    def told(answer, main=INCLUDE + "UsePAM yes\n", drop_in="", kit_text=KIT, unit=STARTED):
         kit.write_text(kit_text)
         (tmp_path / "sshd_config").write_text(main)
         (tmp_path / "d/00-aaa.conf").write_text(drop_in)
         asked = []
-        monkeypatch.setattr(force, "output", lambda *argv: asked.append(argv) or answer)
+
+        def output(*argv):
+            return unit if argv[0] == "systemctl" else asked.append(argv) or answer
+
+        monkeypatch.setattr(force, "output", output)
         found = rows(force.of_sshd(str(kit)))
         (command,) = asked
         assert command[:3] == ("/usr/sbin/sshd", "-T", "-C")
@@ -612,6 +648,21 @@ def test_an_option_that_sshd_is_started_with_is_named(sshd, tmp_path, options):
     (tmp_path / "default").write_text('SSHD_OPTS="-o PasswordAuthentication=yes"\n')
     said = sshd(SHUT)
     assert said == [("sshd options", 'SSHD_OPTS="-o PasswordAuthentication=yes": default', "none")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("-D $SSHD_OPTS", "-D -o PasswordAuthentication=yes"),
+        ("-D $SSHD_OPTS", "-Df /etc/ssh/mine"),
+        ("Environment=", 'Environment=SSHD_OPTS="-o PasswordAuthentication=yes"'),
+    ],
+)
+def test_an_option_in_the_unit_of_sshd_is_named(sshd, old, new):
+    ((item, value, declared),) = sshd(SHUT, unit=STARTED.replace(old, new))
+    assert (item, declared) == ("sshd options", "none")
+    assert new.removeprefix("Environment=") in value
+    assert value.endswith(": systemctl cat ssh.service")
 
 
 def test_an_earlier_drop_in_is_named(sshd):

@@ -219,6 +219,20 @@ def test_a_node_that_is_not_ready_is_told_with_the_next_step(stdout, said):
     assert said in problem
 
 
+@pytest.mark.parametrize(
+    ("printed", "becomes", "problems"),
+    [("hello", False, 1), ("hello", True, 0), ("hello\n", False, 0), ("", False, 0)],
+)
+def test_a_login_that_prints_without_an_end_of_the_line_is_named_where_nothing_follows_it(
+    printed, becomes, problems
+):
+    """Between such a text and the answer of a module stands what sudo's plug-in prints, or nothing."""
+    fit = FIT.replace("can-sudo", "is-root\ncan-sudo")
+    found = answered({"stdout": f"{printed}\nbegins\n{fit}"}, become=becomes)
+    assert len(found) == problems
+    assert all("prints 'hello' without an end of the line" in one for one in found)
+
+
 @pytest.mark.parametrize("end", ["\r\n", "\r"])
 def test_why_a_node_is_away_is_told_without_what_a_terminal_adds(end):
     said = (

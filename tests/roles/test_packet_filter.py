@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -503,6 +504,8 @@ TABLE = """table {name} {{
         ("inet filter", "input", "drop", "", True),
         ("ip filter", "input", "accept", "counter packets 7 bytes 420 reject with icmp type 3", True),
         ("inet filter", "input", "accept", "drop", True),
+        ("inet filter", "input", "accept", 'log prefix "odd: " level info drop', True),
+        ("inet filter", "input", "accept", 'drop comment "the rest"', True),
         ("inet filter", "input", "accept", "ip saddr @known drop", False),
         ("inet filter", "forward", "drop", "", False),
         ("inet rackbench", "input", "drop", "", False),
@@ -517,3 +520,33 @@ def test_a_table_that_drops_what_no_rule_lets_in_is_found(
     command = ["awk", variables["__packet_filter_dropping"]]
     done = subprocess.run(command, input=listed, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ([f"table {name}"] if drops else [])
+
+
+RULES = "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -p tcp --dport 22 -j ACCEPT\n{last}\nCOMMIT\n"
+
+
+@pytest.mark.parametrize(
+    ("last", "drops"),
+    [
+        ("-A INPUT -j REJECT --reject-with icmp-host-prohibited", True),
+        (":INPUT DROP [0:0]", True),
+        ("-A INPUT -s 10.0.0.9/32 -j DROP", False),
+    ],
+)
+def test_where_nft_is_not_installed_iptables_is_asked(
+    tmp_path: Path, last: str, drops: bool
+) -> None:
+    (tasks, _) = yaml.safe_load((ROOT / "roles/packet_filter/tasks/preflight.yml").read_text())
+    variables = yaml.safe_load((ROOT / "roles/packet_filter/vars/main.yml").read_text())
+    awk = shlex.quote(variables["__packet_filter_dropping"])
+    script = tasks["ansible.builtin.raw"].replace("{{ __packet_filter_dropping | quote }}", awk)
+    for name in ("awk", "grep", "cat"):
+        (tmp_path / name).symlink_to(str(shutil.which(name)))
+    (tmp_path / "rules").write_text(RULES.format(last=last))
+    stub = tmp_path / "iptables-save"
+    stub.write_text(f"#!/bin/sh\nexec cat {tmp_path}/rules\n")
+    stub.chmod(0o755)
+    done = subprocess.run(
+        ["/bin/sh", "-c", script], env={"PATH": str(tmp_path)}, capture_output=True, text=True
+    )
+    assert ("iptables" in done.stdout.split()) == drops

@@ -358,3 +358,16 @@ def test_a_lab_with_a_runner_at_work_is_not_removed(lab, tmp_path, group, found)
     (tmp_path / "proc/78").mkdir()  # it has just ended
     busy = node.sweeping(nodes(lab, "10.99.0.11", "10.99.0.12"), tmp_path / "proc")
     assert busy == found
+
+
+@pytest.mark.parametrize(("mbit", "named"), [(100, ""), (10, "the links of n1 would change")])
+def test_links_are_not_changed_under_the_trials_of_a_sweep(lab, told, mbit, named):
+    _, answers = told
+    rate = {"kind": "tbf", "options": {"rate": mbit * 125_000}}
+    answers["qdisc show"] = json.dumps([rate])
+    (one,) = nodes(lab, "10.99.0.11")
+    if named:
+        with pytest.raises(host.HostError, match=named):
+            module.refuse_other_links([one])
+    else:
+        module.refuse_other_links([one])

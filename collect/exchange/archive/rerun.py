@@ -85,7 +85,7 @@ class Lab:
         return len(found)
 
     def describe(self) -> Fields:
-        """Look at every node and return what a run would record of them; raises InputError."""
+        """Take a snapshot of every node and return what a run would record; raises InputError."""
         with TemporaryDirectory(prefix="rackbench-") as name:
             path = Path(name) / "lab.json"
             command = self.command(

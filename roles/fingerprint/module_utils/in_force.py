@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.host import output, read
-from ansible.module_utils.running_jvms import Jvm, java, release, unit_flags
+from ansible.module_utils.running_jvms import UNITS, Jvm, java, release, unit_flags
 
 Row = dict[str, str]
 
@@ -21,6 +21,7 @@ LIST = f"nft --stateless list table {TABLE}"
 TUNING = re.compile(r"-(?:X(?!log:gc:file=/run/rackbench-)|agent|javaagent)")
 """Flags that the inventory or a study declares; the others are in a unit's own file."""
 
+KERNEL = "/proc/sys/"
 CPU = "/sys/devices/system/cpu"
 SSHD = "/usr/sbin/sshd"
 ALIASES = {"challengeresponseauthentication": "kbdinteractiveauthentication"}
@@ -38,7 +39,7 @@ def not_in_force(
 ) -> list[Row]:
     """Return the settings that differ from the declaration, with `item`, `value` and `others`.
 
-    `declared` may name `jdk`, `jdks`, `jvms`, `links`, `sshd`, `packet_filter`, `sysctls`,
+    `declared` may name `jdk`, `jdks`, `jvms`, `units`, `links`, `sshd`, `packet_filter`, `sysctls`,
     `governor` and `link_mbit`, which is compared if the hardware reports its rate or if
     `link_is_shaped`. A shaped link is also compared in `link_delay_ms` and `link_loss`, which
     `carrier`, the link, has only if they are set.
@@ -50,14 +51,20 @@ def not_in_force(
         rows += of_jdk(f"jdks {home}", release(home), wanted)
     for service in declared.get("jvms", []):
         rows += of_jvm(service, jvms.get(f"rackbench-{service['name']}"))
+    if "units" in declared:
+        rows += of_units(declared["units"])
     for link, target in declared.get("links", {}).items():
-        rows += one(f"links {link}", os.path.realpath(link) if Path(link).exists() else "", target)
+        held = os.path.realpath(link) if Path(link).exists() else ""
+        rows += one(f"links {link}", held, os.path.realpath(target))
     if "sshd" in declared:
         rows += of_sshd(declared["sshd"])
     if "packet_filter" in declared:
         rows += of_packet_filter(declared["packet_filter"])
     for name, value in declared.get("sysctls", {}).items():
-        held = read("/proc/sys/" + name.replace(".", "/")) or ""
+        path = KERNEL + name.replace(".", "/")
+        if not os.access(path, os.W_OK):
+            continue  # nor could rackbench set it on this node
+        held = read(path) or ""
         rows += one(f"sysctls {name}", " ".join(held.split()), " ".join(str(value).split()))
     rows += of_governor(declared.get("governor") or "")
     rate = float(declared.get("link_mbit") or 0)
@@ -124,6 +131,14 @@ def of_jvm(service: Mapping[str, Any], jvm: Jvm | None) -> Iterator[Row]:
     yield from several(f"jvms {unit} directories", jvm.directories, places)
 
 
+def of_units(declared: Iterable[str]) -> Iterator[Row]:
+    """Yield each service that a node has from another group that it was in."""
+    for path in sorted(UNITS.glob("rackbench-*.service")):
+        if path.stem not in declared:
+            mend = "left from another group: run playbooks/reset.yml for this node, then site.yml"
+            yield row(f"units {path.stem}", mend, "")
+
+
 def of_packet_filter(file: str) -> Iterator[Row]:
     """Yield the differences of the kernel's rules from a file, as an empty network lists it."""
     wanted = output("unshare", "--net", "sh", "-c", f"nft --file {file} && {LIST}")
@@ -148,6 +163,10 @@ def of_sshd(file: str) -> Iterator[Row]:
     for line in (read(SSHD_DEFAULTS) or "").splitlines():
         if re.match(r"\s*SSHD_OPTS\s*=.*-[of]", line):
             yield row("sshd options", f"{line.strip()}: {SSHD_DEFAULTS}", "none")
+    told = output("systemctl", "show", "--property=ExecStart,Environment", "ssh.service") or ""
+    for parts in re.findall(r"argv\[\]=(.*?) ; |^Environment=(.*)", told, re.MULTILINE):
+        if re.search(r"""(^|[\s="'])-\w*[of]""", given := "".join(parts)):
+            yield row("sshd options", f"{given}: systemctl cat ssh.service", "none")
     lines = list(sshd_lines(SSHD_CONFIG))
     asked = {words[0]: alike(words[1]) for _, _, words in sshd_lines(file)}
     answer = output(SSHD, "-T", "-C", STRANGER)

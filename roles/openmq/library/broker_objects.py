@@ -58,7 +58,8 @@ OF_TOOLS = {"IMQ_JAVAHOME": "/opt/rackbench/jdk", "JAVA_TOOL_OPTIONS": SHORT_LIV
 
 def run(home: str, tool: str, *arguments: str) -> str:
     """Return the output of a tool of OpenMQ."""
-    return str(host.run("sh", f"{home}/bin/{tool}", *arguments, environment=OF_TOOLS))
+    clean = ("env", "-u", "JDK_JAVA_OPTIONS", "-u", "_JAVA_OPTIONS")
+    return str(host.run(*clean, "sh", f"{home}/bin/{tool}", *arguments, environment=OF_TOOLS))
 
 
 def settings(given: dict[str, Any]) -> list[str]:

@@ -18,7 +18,10 @@ options:
     default: up
   authorized_key: {description: The public key that logs in; needed to go up, type: str}
   left_out: {description: Names of nodes to leave alone, type: list, elements: str, default: []}
-  despite_sweep: {description: Whether nodes are removed during a sweep, type: bool, default: false}
+  despite_sweep:
+    description: Whether nodes are removed and links changed during a sweep.
+    type: bool
+    default: false
   lab:
     description: The lab's settings; each key is the role's variable without C(virtual_lab_).
     type: dict
@@ -108,11 +111,20 @@ def down(lab: Lab) -> bool:
 
 
 def refuse_during_sweep(nodes: list[Node]) -> None:
-    """Raise HostError if a sweep runs on one of these nodes."""
+    """Raise HostError if a sweep runs on one of these nodes, which are to be removed."""
     if busy := node.sweeping(nodes):
         raise HostError(
             f"A sweep runs on {', '.join(busy)}. Wait for its end, or remove the lab all the same, "
-            "without the trials that were not pulled: -e despite_sweep=true"
+            "with the trials that were not pulled: -e despite_sweep=true"
+        )
+
+
+def refuse_other_links(nodes: list[Node]) -> None:
+    """Raise HostError if links of these nodes would change while a sweep runs."""
+    if others := [one.name for one in nodes if not bridge.is_as_asked(one)]:
+        raise HostError(
+            f"A sweep runs, and the links of {', '.join(others)} would change under its trials. "
+            "Wait for its end, or change them all the same: -e despite_sweep=true"
         )
 
 
@@ -148,6 +160,9 @@ def main() -> None:
             module.exit_json(changed=False, running=sorted(running))
         if module.check_mode:
             module.exit_json(changed=len(running) < len(nodes), host_keys={})
+        kept = set(running) - set(module.params["left_out"])
+        if not module.params["despite_sweep"] and node.sweeping(lab.known_nodes()):
+            refuse_other_links([one for one in nodes if one.name in kept])
         changed, host_keys = up(lab, nodes, module.params["left_out"])
     except HostError as error:
         module.fail_json(msg=str(error))

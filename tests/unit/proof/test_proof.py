@@ -47,7 +47,7 @@ def trial_json(run, number):
 
 
 def look(run, at="2026-03-02T06:00:00Z", without=(), **changes):
-    """Add a look at the nodes with items of worker1 changed, and some nodes left out."""
+    """Add a snapshot of the nodes with items of worker1 changed, and some nodes left out."""
     nodes = json.loads(json.dumps(run.provenance.recorded["nodes"]))
     next(node for node in nodes if node["name"] == "worker1").update(changes)
     used = [node for node in nodes if node["name"] not in without]

@@ -117,17 +117,35 @@ def drop_namespaces() -> None:
         host.run("umount", str(NAMESPACES))
 
 
+def ends_of(node: Node) -> list[tuple[list[str], str, list[str]]]:
+    """Return both ends of a node's link: tc's command there, the device, and netem's arguments."""
+    own = (["tc", "-netns", node.key], OWN_END, netem_of(node.lab))
+    return [own, (["tc"], node.link, [])]
+
+
+def queues_of(tc: list[str], device: str) -> list[dict[str, Any]]:
+    """Return the queueing disciplines of one end of a link."""
+    queues: list[dict[str, Any]]
+    queues = json.loads(host.run(*tc, "-json", "qdisc", "show", "dev", device) or "[]")
+    return queues
+
+
+def is_as_asked(node: Node) -> bool:
+    """Return whether a node's link has the lab's rate, delay and loss."""
+    return all(
+        is_shaped(queues_of(tc, device), node.lab, is_impaired=bool(netem))
+        for tc, device, netem in ends_of(node)
+    )
+
+
 def shape(node: Node) -> bool:
     """Limit the node's link to the lab's rate, in both directions, as a switch port would.
 
     Delay and loss apply only to packets that the node sends, so each packet has them once.
     """
     lab, changed = node.lab, False
-    for tc, device, netem in (
-        (["tc", "-netns", node.key], OWN_END, netem_of(lab)),
-        (["tc"], node.link, []),
-    ):
-        queues = json.loads(host.run(*tc, "-json", "qdisc", "show", "dev", device) or "[]")
+    for tc, device, netem in ends_of(node):
+        queues = queues_of(tc, device)
         if is_shaped(queues, lab, is_impaired=bool(netem)):
             continue
         changed = True
