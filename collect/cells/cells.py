@@ -32,6 +32,7 @@ from collect.stats.estimates import (
     positive_mean_t,
     split_variance,
 )
+from collect.stats.spending import ERROR
 
 NOT_RUN = "not run"
 _SEVERITY = ("oom", "timeout", "failed")

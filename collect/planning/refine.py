@@ -76,8 +76,8 @@ def _lines(name: str, found: Sequence[Capacity], factor: str, analysis: Analysis
             rates = geometric_rates({"from": one.low, "to": one.high, "steps": STEPS})
         except ValueError as error:
             raise InputError(
-                f"{analysis.run.name}: {one} is so narrow that {STEPS} rates in it would not differ "
-                "in three digits; sweep more blocks instead"
+                f"{analysis.run.name}: {one} is so narrow that {STEPS} rates in it would not "
+                "differ in three digits; sweep more blocks instead"
             ) from error
         levels = {name: [level] for name, level in one.system.items()}
         grid: dict[str, list[Level]] = {**levels, factor: list(rates)}

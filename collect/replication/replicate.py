@@ -83,8 +83,8 @@ class Replication:
             f"the claims and exhibits is one of {100 * (1 - error):.4g} %, and each P-value of "
             f"trials is multiplied by {ERROR / error:.3g}: over all analyses, intervals hold the "
             f"true value with 95 %, and verdicts err in no more than 5 % ({rule.correction}). "
-            "Not corrected are percentiles of calls, and what takes calls as samples, as the papers "
-            "do."
+            "Not corrected are percentiles of calls, and what takes calls as samples, as the "
+            "papers do."
         )
 
     @property

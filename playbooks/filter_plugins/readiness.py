@@ -90,8 +90,9 @@ def _unfit(label: str, node: Values, answer: Values, free_mb: int) -> Iterator[s
     before, begins, _ = said.partition("\nbegins\n")
     if begins and before and not before.endswith("\n") and not _becomes(node):
         yield (
-            f"{label}: a login there prints {before[-40:]!r} without an end of the line, so Ansible "
-            "cannot read what its modules answer; let .bashrc of that account print on terminals only"
+            f"{label}: a login there prints {before[-40:]!r} without an end of the line, so "
+            "Ansible cannot read what its modules answer; let .bashrc of that account print on "
+            "terminals only"
         )
     lines = said.splitlines()
     facts = dict(line.strip().partition(" ")[::2] for line in lines)

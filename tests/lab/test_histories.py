@@ -1,8 +1,9 @@
 """Machines with a history: each has a fault of its own, and is named with it or works.
 
 What cannot work at all is refused before anything changes, all nodes at once. Then a rack with a
-held port, a port held by a socket, apt in use, somebody else's account, a broken source of packages,
-and logins that are odd but harmless: the nodes that fail are left out, each with its reason, and the others go on.
+held port, a port held by a socket, apt in use, an account of somebody else, a broken source of
+packages, and logins that are odd but harmless: the nodes that fail are left out, each with its
+reason, and the others go on.
 """
 
 from __future__ import annotations

@@ -126,9 +126,7 @@ with open("/var/lib/dpkg/lock-frontend", "r+") as lock:
 
 
 @pytest.mark.long
-def test_where_apt_is_in_use_the_process_is_named(
-    lab: Lab, new_machine: str, bundle: Path
-) -> None:
+def test_where_apt_is_in_use_the_process_is_named(lab: Lab, new_machine: str, bundle: Path) -> None:
     from_bundle = {"baseline_bundle": str(bundle)}
     lab.output(NODE, "dpkg --remove --force-depends unzip")
     hold = f"systemd-run --quiet --collect --unit=odd-apt python3 -c '{HOLD_APT}'"

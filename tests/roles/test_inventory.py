@@ -226,7 +226,7 @@ def test_a_node_that_is_not_ready_is_told_with_the_next_step(stdout, said):
 def test_a_login_that_prints_without_an_end_of_the_line_is_named_where_nothing_follows_it(
     printed, becomes, problems
 ):
-    """Between such a text and the answer of a module stands what sudo's plug-in prints, or nothing."""
+    """With sudo, Ansible prints a line of its own between that and the answer of a module."""
     fit = FIT.replace("can-sudo", "is-root\ncan-sudo")
     found = answered({"stdout": f"{printed}\nbegins\n{fit}"}, become=becomes)
     assert len(found) == problems

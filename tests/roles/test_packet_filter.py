@@ -452,7 +452,7 @@ PREFLIGHT = """
         (["ufw", "docker"], [], 'packet_filter_beside: ["docker", "ufw"] for rack01 into'),
         (["ufw", "docker"], ["docker"], 'packet_filter_beside: ["ufw"] for rack01 into'),
         (["ufw"], ["ufw"], ""),
-        (["table ip filter"], [], "The table ip filter drops every packet that it has no rule for."),
+        (["table ip filter"], [], "The table ip filter drops every packet that it has no"),
         (["table ip filter"], [], "(sudo nft delete table ip filter, and what loads it at boot)"),
         (["table ip filter", "ufw"], ["ufw"], 'packet_filter_beside: ["table ip filter"] for'),
         (["table ip filter"], ["table ip filter"], ""),
@@ -502,7 +502,13 @@ TABLE = """table {name} {{
     ("name", "hook", "policy", "last", "drops"),
     [
         ("inet filter", "input", "drop", "", True),
-        ("ip filter", "input", "accept", "counter packets 7 bytes 420 reject with icmp type 3", True),
+        (
+            "ip filter",
+            "input",
+            "accept",
+            "counter packets 7 bytes 42 reject with icmp type 3",
+            True,
+        ),
         ("inet filter", "input", "accept", "drop", True),
         ("inet filter", "input", "accept", 'log prefix "odd: " level info drop', True),
         ("inet filter", "input", "accept", 'drop comment "the rest"', True),
@@ -547,6 +553,10 @@ def test_where_nft_is_not_installed_iptables_is_asked(
     stub.write_text(f"#!/bin/sh\nexec cat {tmp_path}/rules\n")
     stub.chmod(0o755)
     done = subprocess.run(
-        ["/bin/sh", "-c", script], env={"PATH": str(tmp_path)}, capture_output=True, text=True
+        ["/bin/sh", "-c", script],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert ("iptables" in done.stdout.split()) == drops

@@ -343,18 +343,19 @@ def test_mounts_are_those_below_a_path_innermost_first(proc):
 
 
 @pytest.mark.parametrize(
-    ("group", "found"),
+    ("group", "unit", "found"),
     [
-        ("/rackbench-two-n1/payload/system.slice/rackbench-runner.service", ["n1"]),
-        ("/system.slice/rackbench-two-n2.service/payload/system.slice/rackbench-runner.service", ["n2"]),
-        ("/rackbench-two-n1/payload/system.slice/rackbench-tomcat.service", []),
-        ("/rackbench-other-n1/payload/system.slice/rackbench-runner.service", []),
-        ("/system.slice/rackbench-runner.service", []),
+        ("/rackbench-two-n1/payload", "runner", ["n1"]),
+        ("/system.slice/rackbench-two-n2.service/payload", "runner", ["n2"]),
+        ("/rackbench-two-n1/payload", "tomcat", []),
+        ("/rackbench-other-n1/payload", "runner", []),
+        ("", "runner", []),
     ],
 )
-def test_a_lab_with_a_runner_at_work_is_not_removed(lab, tmp_path, group, found):
+def test_a_lab_with_a_runner_at_work_is_not_removed(lab, tmp_path, group, unit, found):
     (tmp_path / "proc/77").mkdir(parents=True)
-    (tmp_path / "proc/77/cgroup").write_text(f"1:name=systemd:{group}\n0::/\n")
+    line = f"1:name=systemd:{group}/system.slice/rackbench-{unit}.service\n0::/\n"
+    (tmp_path / "proc/77/cgroup").write_text(line)
     (tmp_path / "proc/78").mkdir()  # it has just ended
     busy = node.sweeping(nodes(lab, "10.99.0.11", "10.99.0.12"), tmp_path / "proc")
     assert busy == found

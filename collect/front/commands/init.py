@@ -72,8 +72,8 @@ def run(options: argparse.Namespace) -> int:
     _demand_free(target)
     if options.virtual and len(target.name) > _LONGEST_VIRTUAL:
         raise InputError(
-            f"{target.name!r} has {len(target.name)} letters, but the name of a virtual lab at most "
-            f"{_LONGEST_VIRTUAL}; choose a shorter one"
+            f"{target.name!r} has {len(target.name)} letters, but the name of a virtual lab at "
+            f"most {_LONGEST_VIRTUAL}; choose a shorter one"
         )
     checkout = _checkout(options.checkout)
     if options.virtual:

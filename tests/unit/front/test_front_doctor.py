@@ -122,12 +122,12 @@ def test_the_virtual_lab_needs_root_memory_and_its_network(checkout, monkeypatch
     assert "but 5 virtual machines need 5120" in found
 
 
-
 def test_a_lab_with_a_long_name_is_known_by_its_bridge(checkout, monkeypatch):
     checkout.have(kind="virtual")
     kit = Kit(checkout.root, checkout.root / ".venv/bin", None, ("inventory/virtual",))
     read = read_inventory(kit)
-    named = {name: {**one, "rackbench_lab": "performance-lab"} for name, one in read.hostvars.items()}
+    lab = {"rackbench_lab": "performance-lab"}
+    named = {name: {**values, **lab} for name, values in read.hostvars.items()}
     inventory = dataclasses.replace(read, hostvars=named)
     monkeypatch.setattr(doctor, "_links", lambda prefix: ["performance-l-0"])
     assert not any("is taken" in one.text for one in doctor.of_virtual_lab(inventory, 10**6))
