@@ -124,7 +124,8 @@ def of_jvm(service: Mapping[str, Any], jvm: Jvm | None) -> Iterator[Row]:
     wanted = dict.fromkeys([f"-Xms{heap}m", f"-Xmx{heap}m", *service["options"], *own])
     for found in several(f"jvms {unit} flags", jvm.flags, list(wanted)):
         # An earlier study left them in the unit's own file, and the role takes them out.
-        is_left = found["others"] == ABSENT and set(found["value"].split()) <= set(in_file)
+        left = set(in_file) - set(wanted)
+        is_left = found["others"] == ABSENT and set(found["value"].split()) <= left
         yield {**found, "others": "without them"} if is_left else found
     yield from one(f"jvms {unit} executable", jvm.executable, java(service.get("jdk") or ""))
     places = [one if isinstance(one, str) else one["directory"] for one in service["directories"]]

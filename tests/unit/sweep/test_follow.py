@@ -284,12 +284,13 @@ def test_trials_that_are_put_off_are_accounted_for(follower_of, client):
 
 
 def test_a_runner_that_was_stopped_is_not_started_for_the_next_group(follower_of, client):
-    last = sorted(client.trials)[-1]
+    group = frozenset(client.trials)
+    last = max(group)
     shutil.rmtree(client.directory / "trials" / last)
     client.end()
     deferred = [{"id": last, "reason": "worker5 is away"}]
     client.state(state="finished", reason=f"stopped before {last}", put_off=deferred)
-    follower = follower_of(group=frozenset(client.trials), goes_on=True)
+    follower = follower_of(group=group, goes_on=True)
     with pytest.raises(SweepStoppedError, match="the runner was stopped before"):
         follow(follower)
 
