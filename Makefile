@@ -33,12 +33,12 @@ help:
 	@echo 'make test-faults  kill, cut and fill what a sweep needs, for half an hour'
 	@echo 'make test-security  noise, crowds and attacks on every service, for three quarters of an hour'
 	@echo 'make test-netboot  install a machine with a blank disk over the network, in emulation, for three quarters of an hour'
-	@echo 'make test-rack  provision emulated machines that the kit did not make, for an hour'
-	@echo 'make bench      measure the kit itself, and write docs/project/benchmarks.md and its CSV'
+	@echo 'make test-rack  provision emulated machines that rackbench did not make, for an hour'
+	@echo 'make bench      measure rackbench itself, and write docs/project/benchmarks.md and its CSV'
 	@echo 'make bench-page       write docs/project/benchmarks.md from its CSV, without a lab'
 	@echo 'make bench-collect    measure the reading of logs, without a lab'
 	@echo 'make bench-jtl        let JMeter read an exported log, and compare'
-	@echo 'make bench-scale      how the kit grows with the number of nodes'
+	@echo 'make bench-scale      how rackbench grows with the number of nodes'
 	@echo 'make bench-alike      what the sides of a study do not share, one by one, without a lab'
 	@echo 'make clean      remove what was built'
 
@@ -102,7 +102,7 @@ test-security: .venv/ready test-packages
 test-netboot: .venv/ready test-packages
 	.venv/bin/pytest tests/netboot --long
 
-# The long form: four emulated machines that the kit did not make.
+# The long form: four emulated machines that rackbench did not make.
 test-rack: .venv/ready test-packages
 	@dpkg -s $(RACK_PACKAGES) >/dev/null 2>&1 || $(AS_ROOT) apt-get install -y -q --no-install-recommends $(RACK_PACKAGES)
 	.venv/bin/pytest tests/rack --long
