@@ -12,7 +12,7 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipInputStream;
 import java.util.zip.ZipOutputStream;
 
-/** A jar or WAR of the kit, without the file modes that Maven takes from the checkout. */
+/** A jar or WAR of rackbench, without the file modes that Maven takes from the checkout. */
 final class OwnArchive {
 
   private static final LocalDateTime TIME = LocalDateTime.of(2026, 1, 1, 0, 0);
@@ -22,7 +22,7 @@ final class OwnArchive {
   /**
    * Returns the same entries, in bytes that depend only on the names and contents of the entries.
    *
-   * @param ours returns by its name whether an entry is itself an archive of the kit
+   * @param ours returns by its name whether an entry is itself an archive of rackbench
    */
   static byte[] plain(InputStream archive, Predicate<String> ours) throws IOException {
     Map<String, byte[]> entries = new TreeMap<>();

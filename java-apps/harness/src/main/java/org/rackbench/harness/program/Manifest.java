@@ -44,7 +44,7 @@ public record Manifest(Path directory, List<String> command, Form form) {
     try (DirectoryStream<Path> jars = Files.newDirectoryStream(directory, JAR_OF_THE_KIT)) {
       if (jars.iterator().hasNext()) {
         throw new BadInput(
-            "%s: a Java client of the kit has this name too; give the program another one"
+            "%s: a Java client of rackbench has this name too; give the program another one"
                 .formatted(file));
       }
     }

@@ -99,9 +99,9 @@ public final class ProgramTrial {
   /** Returns the exit status: 0 if there is a result. */
   private int run(List<Observer> observers) throws IOException, InterruptedException {
     final String anchorStart = Utc.now();
-    result.put("jvm", Map.of()); // no JVM of the kit made the calls
+    result.put("jvm", Map.of()); // no JVM of rackbench made the calls
     if (trial.isProfiled()) {
-      result.put("profile", Json.of("missing", "the client is a program, not a JVM of the kit"));
+      result.put("profile", Json.of("missing", "the client is a program, not a JVM of rackbench"));
     }
     if (trial.isCaptured()) {
       String reason = "the client is a program, which cannot be asked for a single call";

@@ -13,7 +13,7 @@ import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.PlannedTrial;
 
 /**
- * The resources that the client, the servers of a trial and the kit's services on them used while
+ * The resources that the client, the servers of a trial and rackbench's services on them used while
  * it ran: {@code resources.csv}. Nodes sample totals (see the role {@code health}); this class
  * turns them into differences on the time scale of the trial's JVM.
  */

@@ -312,7 +312,8 @@ class RunnerProgramTest {
     plan("t1");
     Bench.Ended runner = bench.runner();
     assertEquals(2, runner.status(), runner.output());
-    assertTrue(runner.output().contains("a Java client of the kit has this name"), runner.output());
+    assertTrue(
+        runner.output().contains("a Java client of rackbench has this name"), runner.output());
   }
 
   @Test
