@@ -71,7 +71,7 @@ def odd_nodes(lab: Lab) -> Iterator[dict[str, str]]:
     lab.output("worker3", f"cp {JAR} /tmp/whole && echo >>{JAR}")
     # Not in its unit's own file: that a sweep would set again.
     sides = "[Service]\\nUnsetEnvironment=\\nEnvironment=JAVA_TOOL_OPTIONS=-Xss2m\\n"
-    write = f'mkdir -p {UNIT}.d && printf "{sides}" >{UNIT}.d/odd.conf'
+    write = f'mkdir -p {UNIT}.d && printf "{sides}" >{UNIT}.d/zz.conf'
     lab.output("worker1", f"{write} && {RESTART}")
     slow_start = "net.ipv4.tcp_slow_start_after_idle"
     _set_sysctl(lab, "worker1", f"{slow_start}=0")
@@ -119,8 +119,9 @@ def otherwise(lab: Lab) -> Iterator[dict[str, str]]:
     """Nodes that run otherwise than declared, most of them alike: item of each, and its nodes."""
     sides = "[Service]\\nUnsetEnvironment=\\nEnvironment=JAVA_TOOL_OPTIONS="
     reuse = "net.ipv4.tcp_tw_reuse"
-    for worker in lab.workers:
+    for worker in ("worker1", "worker3"):
         _set_sysctl(lab, worker, f"{reuse}=2")
+    for worker in lab.workers:
         write = f'mkdir -p {SETTINGS} && printf "{sides}{FLAG}\\n" >{SETTINGS}/zz.conf'
         lab.output(worker, f"{write} && {RESTART}")
     link = "/opt/rackbench/jdk"
@@ -135,14 +136,15 @@ def otherwise(lab: Lab) -> Iterator[dict[str, str]]:
         yield {
             "jvms rackbench-tcp-server flags": ", ".join(lab.workers),
             "jvms rackbench-tcp-server executable": "worker2",
-            f"sysctls {reuse}": ", ".join(lab.workers),
+            f"sysctls {reuse}": "worker1, worker3",
             "packet_filter": "broker1",
             "sshd passwordauthentication": "client1",
         }
     finally:
         # The JVMs still run with what they were started with.
-        for worker in lab.workers:
+        for worker in ("worker1", "worker3"):
             _set_sysctl(lab, worker, f"{reuse}=1")
+        for worker in lab.workers:
             lab.output(worker, f"rm -rf {SETTINGS} && systemctl daemon-reload")
         lab.output("worker3", f"cp -p /var/tmp/kept {KEPT_LOGIN} && rm /var/tmp/kept")
         lab.output("worker3", "systemctl restart rackbench-sort-worker")
