@@ -205,6 +205,7 @@ def test_passwords_of_another_control_host_are_not_replaced_and_it_is_said_how_t
             secrets_of(lab, **secrets)
         code, said = lab.play("at_work.yml", "--limit=worker1", at_work_holds=True)
         assert code == 2
+        (lab.node("worker2") / "passwords-of").write_text(mark.read_text())
         assert "broker1 has other passwords than" in said
         assert "ana@laptop:/home/ana/.local/state/rackbench/played/secrets" in said
         assert "mode 0600" in said
