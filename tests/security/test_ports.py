@@ -222,7 +222,7 @@ def test_a_table_that_drops_incoming_packets_is_refused_by_its_name(lab: Lab) ->
     words = ("-m", "include_role", "-a", "name=packet_filter tasks_from=preflight")
     chain = "type filter hook input priority 10; policy drop; tcp dport 22 accept;"
     try:
-        lab.output("worker1", f"nft 'table ip strict {{ chain input {{ {chain} }} }}'")
+        lab.output("worker1", f"nft 'table ip strict {{ chain input {{ {chain} }}; }}'")
         code, answer = ansible(lab, "worker1", *words)
         assert code == 2
         assert "The table ip strict drops every packet that it has no rule for" in answer["msg"]
