@@ -220,9 +220,13 @@ def test_another_packet_filter_on_a_node_is_refused_by_its_name(lab: Lab) -> Non
 
 def test_a_table_that_drops_incoming_packets_is_refused_by_its_name(lab: Lab) -> None:
     words = ("-m", "include_role", "-a", "name=packet_filter tasks_from=preflight")
-    chain = "type filter hook input priority 10; policy drop; tcp dport 22 accept;"
+    strict = (
+        "add table ip strict; "
+        "add chain ip strict input { type filter hook input priority 10; policy drop; }; "
+        "add rule ip strict input tcp dport 22 accept"
+    )
     try:
-        lab.output("worker1", f"nft 'table ip strict {{ chain input {{ {chain} }}; }}'")
+        lab.output("worker1", f"nft '{strict}'")
         code, answer = ansible(lab, "worker1", *words)
         assert code == 2
         assert "The table ip strict drops every packet that it has no rule for" in answer["msg"]
