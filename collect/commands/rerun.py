@@ -5,6 +5,7 @@ import sys
 
 from collect.commands import compare
 from collect.commands.arguments import Commands, add_fit, add_signers, command
+from collect.commands.confirm import is_confirmed
 from collect.commands.exits import GOOD
 from collect.commands.runs import open_given
 from collect.errors import InputError
@@ -76,17 +77,9 @@ def run(options: argparse.Namespace) -> int:
     print(f"{len(again.plan)} trials as {again.run}: {rerun.shown(again.command(lab))}", flush=True)
     if options.dry_run:
         return GOOD
-    if is_asked and not _is_agreed():
+    if is_asked and not is_confirmed("Sweep now?"):
         return GOOD
     directory = again.sweep(lab)
     both = {"runs": [source.label, str(directory)], "against": [], "noise": [], "budget": None}
     shown = {"signers": options.signers, "json": False, "output": None}
     return compare.run(argparse.Namespace(**both, **shown))
-
-
-def _is_agreed() -> bool:
-    try:
-        return input("Sweep now? [y/N] ").strip().lower() in {"y", "yes"}
-    except EOFError:
-        print()
-        return False

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+from collect.commands.confirm import is_confirmed
 from collect.errors import InputError
 
 
@@ -14,11 +15,7 @@ def is_agreed(question: str, *, is_yes: bool) -> bool:
         return True
     if not sys.stdin.isatty():
         raise InputError("standard input is not a terminal, so nobody can confirm; add --yes")
-    try:
-        answer = input(f"{question} [y/N] ")
-    except EOFError:
-        answer = ""
-    if answer.strip().lower() in {"y", "yes"}:
+    if is_confirmed(question):
         return True
     print("nothing was changed")
     return False

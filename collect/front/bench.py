@@ -23,6 +23,11 @@ def ill_written(
     ]
 
 
+def becomes(node: Mapping[str, Any]) -> bool:
+    """Return whether Ansible uses sudo on a node."""
+    return str(node.get("ansible_become", True)).lower() not in {"false", "no", "0"}
+
+
 def _empty_groups(groups: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for group in GROUPS:
         if not groups.get(group):

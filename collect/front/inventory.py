@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from collect.errors import InputError
-from collect.front.bench import GROUPS, ill_written
+from collect.front.bench import GROUPS, becomes, ill_written
 from collect.front.kit import Kit
 from collect.printable import printable
 from collect.strict_json import parse_json
@@ -90,7 +90,7 @@ class Inventory:
             key=str(values.get("ansible_ssh_private_key_file") or ""),
             arguments=_arguments(name, values.get("ansible_ssh_common_args")),
             groups=tuple(group for group in GROUPS if name in self.groups.get(group, ())),
-            becomes=str(values.get("ansible_become", True)).lower() not in {"false", "no", "0"},
+            becomes=becomes(values),
         )
 
 

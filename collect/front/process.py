@@ -157,8 +157,9 @@ def remembered(runs: Sequence[Path]) -> Process | None:
     """Return the process that sweeps these runs; None where none does."""
     try:
         note = json.loads(_note(runs).read_text(encoding="utf-8"))
-        process = Process(note["pid"], note["born"], Path(note["log"]), Path(note["events"]))
-        process.command = tuple(note.get("command", ()))
+        log, events = Path(note["log"]), Path(note["events"])
+        command = tuple(note.get("command", ()))
+        process = Process(note["pid"], note["born"], log, events, command=command)
     except (OSError, ValueError, KeyError, TypeError):
         return None
     if process.is_alive():

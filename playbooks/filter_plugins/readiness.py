@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from collect.front.bench import ill_written
+from collect.front.bench import becomes, ill_written
 
 EXAMPLES = r"""
 - name: Refuse an inventory that cannot be a bench
@@ -88,7 +88,7 @@ def _unfit(label: str, node: Values, answer: Values, free_mb: int) -> Iterator[s
     """Yield the deficits of a node that answered; it answers one fact a line, `word value…`."""
     said = str(answer.get("stdout", "")).replace("\r", "")
     before, begins, _ = said.partition("\nbegins\n")
-    if begins and before and not before.endswith("\n") and not _becomes(node):
+    if begins and before and not before.endswith("\n") and not becomes(node):
         yield (
             f"{label}: a login there prints {before[-40:]!r} without an end of the line, so "
             "Ansible cannot read what its modules answer; let .bashrc of that account print on "
@@ -114,20 +114,15 @@ def _unfit(label: str, node: Values, answer: Values, free_mb: int) -> Iterator[s
         )
 
 
-def _becomes(node: Values) -> bool:
-    return str(node.get("ansible_become", True)).lower() not in ("false", "no", "0")
-
-
 def _without_root(account: str, node: Values, facts: Values) -> Iterator[str]:
     """Yield why modules cannot work as root on a node, and where they cannot put files."""
-    becomes = _becomes(node)
-    if becomes and "can-sudo" not in facts:
+    if becomes(node) and "can-sudo" not in facts:
         yield account + (
             " needs no sudo, and the node has none; write ansible_become: false into hosts.yml"
             if "is-root" in facts
             else " may not use sudo without a password; give that account a NOPASSWD rule there"
         )
-    elif not becomes and "is-root" not in facts:
+    elif not becomes(node) and "is-root" not in facts:
         yield f"{account} is not root; write ansible_become: true into hosts.yml"
     elif "can-write" not in facts:
         yield (

@@ -275,6 +275,17 @@ esac
 """
 
 
+def with_a_kernel(lab, tmp_path):
+    """Give each node a kernel of one parameter, which is 4096; return its name."""
+    name = "net.core.somaxconn"
+    stub = tmp_path / "stubs/sysctl"
+    stub.write_text(SYSCTL)
+    stub.chmod(0o755)
+    for node in ADDRESSES:
+        (lab.node(node) / name).write_text("4096\n")
+    return name
+
+
 def test_options_that_a_jvm_does_not_take_are_refused_before_the_first_trial(lab, tmp_path):
     java = tmp_path / "jdk/bin/java"
     java.parent.mkdir(parents=True)
@@ -291,12 +302,7 @@ def test_options_that_a_jvm_does_not_take_are_refused_before_the_first_trial(lab
 
 
 def test_a_value_that_the_kernel_does_not_take_is_refused_and_others_are_restored(lab, tmp_path):
-    name = "net.core.somaxconn"
-    stub = tmp_path / "stubs/sysctl"
-    stub.write_text(SYSCTL)
-    stub.chmod(0o755)
-    for node in ADDRESSES:
-        (lab.node(node) / name).write_text("4096\n")
+    name = with_a_kernel(lab, tmp_path)
     groups = [128, "fast"]
     asked = [{"node": {f"sysctl.{name}": one}, "jdks": [], "is_attached": False} for one in groups]
     kept = {"bench_sysctls_kept": f"{tmp_path}/kept-{{{{ inventory_hostname }}}}"}
@@ -312,12 +318,7 @@ def test_a_value_that_the_kernel_does_not_take_is_refused_and_others_are_restore
 
 @pytest.mark.parametrize("is_attached", [True, False])
 def test_a_kernel_is_not_set_under_a_running_trial(lab, tmp_path, is_attached):
-    name = "net.core.somaxconn"
-    stub = tmp_path / "stubs/sysctl"
-    stub.write_text(SYSCTL)
-    stub.chmod(0o755)
-    for node in ADDRESSES:
-        (lab.node(node) / name).write_text("4096\n")
+    name = with_a_kernel(lab, tmp_path)
     groups = {"ansible.builtin.group_by": {"key": "sweep_uses"}}
     tasks = {"ansible.builtin.include_tasks": str(ROOT / "playbooks/tasks/set_kernel.yml")}
     play = [{"hosts": "nodes", "gather_facts": False, "tasks": [groups, tasks]}]

@@ -47,12 +47,16 @@ def test_the_capacity_lies_between_the_levels_around_the_truth(night):
     assert str(soap) == "190 to 250/s"
 
 
-def test_blocks_that_differ_widen_the_interval(night):
+def slow_in_block_2(each_ms):
     def times(planned, rng):
         slow = planned.factors["transport"] == "soap" and planned.block == 2
-        return [15.0] * 100 if slow else service_ms(planned, rng)
+        return [each_ms] * 100 if slow else service_ms(planned, rng)
 
-    soap = capacity_of(night(times))
+    return times
+
+
+def test_blocks_that_differ_widen_the_interval(night):
+    soap = capacity_of(night(slow_in_block_2(15.0)))
     assert soap.steps == {1: (190, 250), 2: (50, 100), 3: (190, 250)}
     assert soap.low == pytest.approx((190 * 50 * 190) ** (1 / 3))
     assert soap.low_end < 50
@@ -60,11 +64,7 @@ def test_blocks_that_differ_widen_the_interval(night):
 
 
 def test_both_ends_are_summarised_alike_so_that_they_never_cross(night):
-    def times(planned, rng):
-        slow = planned.factors["transport"] == "soap" and planned.block == 2
-        return [60.0] * 100 if slow else service_ms(planned, rng)
-
-    soap = capacity_of(night(times))
+    soap = capacity_of(night(slow_in_block_2(60.0)))
     assert soap.steps == {1: (190, 250), 2: (0, 50), 3: (190, 250)}
     assert str(soap) == "190 to 250/s"
 
