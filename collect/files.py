@@ -6,9 +6,10 @@ A file is written under a temporary name in the same directory, flushed to disk 
 import errno
 import os
 import shutil
-from collections.abc import Iterator
+import tarfile
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from collect.errors import InputError
 
@@ -90,3 +91,28 @@ def ask_for(path: Path, wanted_bytes: int, reserve_mb: int) -> None:
             f"{path}: has {free} MiB free, but {wanted_mb} MiB are needed and {reserve_mb} MiB "
             "must stay free; make room there"
         )
+
+
+def unpack(tar: tarfile.TarFile, members: Iterable[tarfile.TarInfo], place: Path) -> None:
+    """Write the files and directories among `members` below `place`, as files of this account.
+
+    Raises tarfile.TarError for anything else, and for a path that leads elsewhere. The filters of
+    `tarfile`, which do the same, are missing in Python 3.11.2, which Debian 12 has.
+    """
+    for member in members:
+        name = PurePosixPath(member.name)
+        if name.is_absolute() or ".." in name.parts:
+            raise tarfile.TarError(f"{member.name!r} is a path outside of the archive")
+        target = place / name
+        if member.isdir():
+            target.mkdir(parents=True, exist_ok=True)
+            continue
+        source = tar.extractfile(member) if member.isreg() else None
+        if source is None:
+            raise tarfile.TarError(f"{member.name!r} is neither a file nor a directory")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with source, target.open("wb") as written:
+            shutil.copyfileobj(source, written)
+        if member.mode & 0o100:
+            readable = target.stat().st_mode
+            target.chmod(readable | (readable & 0o444) >> 2)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from collect.costs.resources import prove_resources
-from collect.files import NoRoomError, flush, is_full, make_directory
+from collect.files import NoRoomError, flush, is_full, make_directory, unpack
 from collect.run.plan import PlannedTrial
 from collect.run.trials import Trial, TrialError, verify_trial
 
@@ -68,7 +68,7 @@ def _accept(
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
             others = [member for member in tar if not (member.isreg() or member.isdir())]
             plain = [member for member in tar if member.isreg() or member.isdir()]
-            tar.extractall(incoming, members=plain, filter="data")
+            unpack(tar, plain, incoming)
     except (EOFError, tarfile.TarError, zlib.error, gzip.BadGzipFile) as error:
         raise TrialError(
             f"{run.name}: the archive from the node cannot be unpacked ({error}); "

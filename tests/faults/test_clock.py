@@ -15,6 +15,8 @@ import machine
 import pytest
 from project import DIST, Project
 
+from collect.files import unpack
+
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
 HOUR_NS = 3600 * 10**9
 
@@ -28,7 +30,7 @@ def set_by(file: Path, offset: str) -> None:
 
 def unpacked(project: Project, name: str, place: Path) -> Path:
     with tarfile.open(project.root / DIST / f"{name}.tar.gz") as archive:
-        archive.extractall(place / name, filter="data")
+        unpack(archive, archive, place / name)
     return place / name
 
 

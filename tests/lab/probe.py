@@ -11,6 +11,8 @@ from pathlib import Path
 from labs import Lab
 from project import DIST
 
+from collect.files import unpack
+
 SOURCE = Path(__file__).with_name("JmsProbe.java")
 PLACE = "/var/tmp/jms-probe"  # noqa: S108 - on a node of the tests' own lab
 
@@ -66,9 +68,8 @@ class Probe:
 def deploy_probe(lab: Lab, scratch: Path) -> Probe:
     """Compile the probe and lay it on the client node."""
     with tarfile.open(lab.player.project.root / DIST / "clients.tar.gz") as clients:
-        for name in clients.getnames():
-            if name.startswith("sort-jms/jakarta.jms-api"):
-                clients.extract(name, scratch, filter="data")
+        jars = [one for one in clients if one.name.startswith("sort-jms/jakarta.jms-api")]
+        unpack(clients, jars, scratch)
     api = next(scratch.glob("sort-jms/jakarta.jms-api*.jar"))
     classes = scratch / "classes"
     subprocess.run(

@@ -15,6 +15,8 @@ from messages import envelope, serialised
 from probe import Probe
 from project import DIST
 
+from collect.files import unpack
+
 SOURCE = Path(__file__).with_name("HostileMessages.java")
 PLACE = "/var/tmp/hostile-messages"  # noqa: S108 - on a node of the tests' own lab
 
@@ -26,9 +28,8 @@ def send(lab: Lab, probe: Probe, tmp_path_factory: pytest.TempPathFactory) -> Se
     """Sends a queue all of it; what came of each message."""
     scratch = tmp_path_factory.mktemp("garbage")
     with tarfile.open(lab.player.project.root / DIST / "clients.tar.gz") as clients:
-        for name in clients.getnames():
-            if name.startswith("sort-jms/jakarta.jms-api"):
-                clients.extract(name, scratch, filter="data")
+        jars = [one for one in clients if one.name.startswith("sort-jms/jakarta.jms-api")]
+        unpack(clients, jars, scratch)
     api = next(scratch.glob("sort-jms/jakarta.jms-api*.jar"))
     subprocess.run(
         ["javac", "--release", "17", "-cp", api, "-d", scratch / "classes", SOURCE],

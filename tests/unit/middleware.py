@@ -1,4 +1,4 @@
-"""The kit's own services and clients as processes of this machine, from what was built."""
+"""rackbench's own services and clients as processes of this machine, from what was built."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+
+from collect.files import unpack
 
 ROOT = Path(__file__).parents[2]
 DIST = ROOT / "java-apps/dist"
@@ -66,7 +68,7 @@ class Programs:
         """Unpack what was built."""
         for name in ("harness", "clients", "workers", "tomcat"):
             with tarfile.open(DIST / f"{name}.tar.gz") as archive:
-                archive.extractall(home / name, filter="data")
+                unpack(archive, archive, home / name)
         shutil.unpack_archive(openmq, home)
         shutil.unpack_archive(DIST / "axis.war", home / "base/webapps/axis", "zip")
         return cls(home, shadow)
