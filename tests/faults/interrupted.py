@@ -125,10 +125,8 @@ class InterruptedRun:
 
     def trial_pid(self) -> int:
         """The process of the trial's JVM on the client node; 0 when there is none now."""
-        runner = self.runner_pid()
-        if not runner:
-            return 0
-        found = self.lab.ssh("client1", f"pgrep -n -P {runner} java", check=False)
+        ask = f'pgrep -n -P "$(systemctl show -P MainPID {RUNNER})" java'
+        found = self.lab.ssh("client1", ask, check=False)
         return int(found.stdout.decode().strip() or 0)
 
     def prove(self) -> None:

@@ -12,8 +12,8 @@ from labs import Lab
 
 @pytest.fixture(scope="module")
 def busy(lab: Lab) -> Iterator[InterruptedRun]:
-    """A run in its one trial, which lasts longer than all that is tried meanwhile."""
-    run = InterruptedRun(lab, "busy", "busy")
+    """A run in its first trial, which lasts longer than all that is tried meanwhile."""
+    run = InterruptedRun(lab, "busy", "busy", study="load")
     try:
         run.runs_a_trial()
         yield run

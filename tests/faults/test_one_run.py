@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+import machine
 import pytest
 from faults import FAULTS, Fault, cut_link
 from interrupted import InterruptedRun
@@ -53,6 +54,10 @@ def test_a_runner_that_is_asked_to_stop_ends_its_trial_first(sweep: InterruptedR
         "client1", f"ls /var/lib/rackbench/runs/{sweep.run}/work 2>/dev/null || :"
     )
     assert left == "", "the trial that ran was not sealed"
+    # The command tells that from a runner that ended.
+    machine.wait_for(lambda: not sweep.running(), "the command's end", 120)
+    assert sweep.ended[-1].code == 2
+    assert "the runner was stopped before trial" in sweep.ended[-1].flat
 
 
 @pytest.mark.long

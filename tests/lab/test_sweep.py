@@ -272,24 +272,6 @@ def test_the_same_run_started_twice_at_once_is_one_run_that_both_follow(lab: Lab
     assert f"{PLANNED} of {PLANNED} trials sealed and verified; no findings" in done.stdout
 
 
-def runs_a_trial(state: Path) -> bool:
-    return state.is_file() and json.loads(state.read_text())["running"] is not None
-
-
-def test_a_runner_that_somebody_stopped_is_told_from_one_that_ended(lab: Lab) -> None:
-    process, log = lab.player.start("sweep.yml", {**STUDY, "run": "stopped"})
-    try:
-        state = lab.player.project.results("stopped") / "state.json"
-        machine.wait_for(lambda: runs_a_trial(state) or process.poll() is not None, "a trial", 150)
-        lab.output("client1", f"systemctl stop {RUNNER}", timeout_s=300)
-        assert process.wait(120) == 2
-    finally:
-        if process.poll() is None:
-            machine.kill_group(process)
-    said = re.sub(r"\s+", " ", log.read_text())
-    assert "the runner was stopped before trial" in said
-
-
 def test_other_passwords_are_not_made_for_nodes_that_have_some(lab: Lab, tmp_path: Path) -> None:
     extra = {"rackbench_secrets": str(tmp_path / "secrets")}
     for playbook, more in (("site.yml", {}), ("sweep.yml", {**STUDY, "run": "elsewhere"})):
