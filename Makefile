@@ -3,7 +3,9 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
-PYTHON ?= python3
+# The system's own where it will do: one that was compiled here without optimizations takes 1.7 times as long.
+PYTHON ?= $(shell /usr/bin/python3 -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+  && echo /usr/bin/python3 || echo python3)
 INVENTORY ?= inventory/virtual
 # Mitogen is several times faster; STRATEGY=linear is stock Ansible.
 STRATEGY ?= mitogen_all_cores
@@ -52,13 +54,13 @@ dist: .venv/ready
 	@rm -rf build
 	@ls dist/*.whl
 
-# What labs are made of is built first; the rest is checked and tested where the labs' tests wait. The
-# output of what runs beside is shown whole at its end.
+# What labs are made of is built first; the rest is checked and tested where the labs' tests wait. Each
+# target that runs in parallel shows its whole output at its end.
 TEST_BESIDE = $(MAKE) --no-print-directory --jobs=2 --output-sync=target
 test: .venv/ready test-packages
 	@.venv/bin/python -m collect.steps \
 	  'building' 45 '$(MAKE) --no-print-directory build' \
-	  'testing in labs, and the rest beside' 1100 '$(TEST_BESIDE) test-lab test-beside'
+	  'testing in labs, and the rest in parallel' 1100 '$(TEST_BESIDE) test-lab test-beside'
 
 # Java waits for its trials where the labs are made; one after the other, for two cores. The labs take
 # longest, so that what has time goes behind them.
@@ -82,7 +84,7 @@ test-unit: .venv/ready test-packages
 test-java: .venv/ready
 	$(PLAY) playbooks/build.yml -e java_apps_goal=verify
 
-# With "+", make passes the output on as it comes, although it runs beside others.
+# With "+", make passes the output on as it comes, although other targets run in parallel.
 test-lab: .venv/ready test-packages
 	+.venv/bin/pytest tests/lab tests/netboot tests/security tests/faults --durations=25
 
@@ -172,9 +174,10 @@ verify: .venv/ready
 bundle: may-install .venv/ready
 	$(PLAY) playbooks/bundle.yml
 
-# What installs packages on this machine, mounts or makes networks.
+# What installs packages on this machine, mounts or makes networks. A password that sudo remembers for this
+# terminal does not count, as Ansible's processes have no terminal.
 may-install:
-	@[ -z "$(AS_ROOT)" ] || sudo -n true 2>/dev/null || \
+	@[ -z "$(AS_ROOT)" ] || sudo -k -n true 2>/dev/null || \
 	  { echo "this needs root on this machine: run make as root, or let $$USER use sudo without a password"; exit 2; }
 
 clean:
