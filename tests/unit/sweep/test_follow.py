@@ -172,6 +172,25 @@ def test_an_earlier_pull_is_verified_before_the_node_lets_go(follower_of, client
     assert [text for text in follower.said if "the client still has it" in text]
 
 
+def test_an_earlier_pull_is_on_disk_before_the_node_lets_go(follower_of, client, here, monkeypatch):
+    """It may have been killed between the arrival of its trials and their way to the disk."""
+    accept_trials(archive(client.directory, client.trials), here, planned_of(here))
+    client.end()
+    flushed, at_removals = [], []
+    monkeypatch.setattr("collect.sweep.follow.flush", flushed.append)
+    follower = follower_of()
+
+    def node(command):
+        if "rm -rf" in command:
+            at_removals.append(list(flushed))
+        return client(command)
+
+    follower.node = node
+    follow(follower)
+    assert at_removals == [[here / "trials"]]
+    assert client.trials == set()
+
+
 def test_a_torn_trial_is_set_aside_there_and_open_again(follower_of, client, here):
     torn = sorted(client.trials)[4]
     log = client.directory / "trials" / torn / "calls.csv"
