@@ -13,6 +13,7 @@ from made_up_studies import changed
 from synthetic import make_run
 
 from collect.cli import main
+from collect.errors import InputError
 from collect.exchange.archive import rerun
 from collect.exchange.archive.manifest import kit_version
 from collect.run.directory import open_run
@@ -188,6 +189,23 @@ def test_a_lab_with_fewer_workers_is_refused_unless_it_may_leave_levels_out(arch
     printed = capsys.readouterr().out
     assert "12 trials of 4 cells" in printed
     assert "6 trials of 2 cells" in printed
+
+
+def test_a_run_that_was_fitted_and_rotated_is_planned_so_again(tmp_path):
+    directory = tmp_path / "night"
+    times = [1.0, 2.0, 1.5, 1.2]
+    options = {"study": STUDY, "workers": 2, "fit": True, "rotate": True}
+    make_run(directory, lambda planned, rng: times, **options)
+    record = json.loads((directory / "run.json").read_text())
+    (directory / "run.json").write_text(json.dumps({**record, "rotated": True}))
+    run = open_run(str(directory))
+    for workers in (2, 5):
+        again = rerun.plan_again(run, None, workers, fit=False)
+        assert plan_bytes(again.plan) == (directory / "plan.jsonl").read_bytes()
+        assert {trial.shift for trial in again.plan} == {0, 1}
+        assert {"fit=true", "rotate=true"} <= set(again.command(rerun.Lab()))
+    with pytest.raises(InputError, match="more than 2 workers, but the inventory has only 1; add"):
+        rerun.plan_again(run, None, 1, fit=False)
 
 
 def test_what_cannot_be_run_again_is_one_message(archive, lab, tmp_path, capsys):
