@@ -4,7 +4,9 @@ import hashlib
 import json
 import tarfile
 import zipfile
+from contextlib import nullcontext
 from io import BytesIO
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -917,3 +919,25 @@ def test_a_process_is_told_with_its_processors_and_its_policy_of_memory(jvms, tm
     assert jvms.placement(tmp_path) == "CPUs 0-3, memory of nodes 1, policy default"
     (tmp_path / "numa_maps").write_text("7f00 bind:1 file=/usr/lib/libc.so.6\n7f10 default\n")
     assert jvms.placement(tmp_path) == "CPUs 0-3, memory of nodes 1, policy bind:1"
+def test_the_rate_of_a_transfer_counts_from_its_first_block_on(taking, monkeypatch):
+    """The first block waits until the peer's health service is started."""
+    now, sent = [0.0], iter([(5, 65_536), (1, 750_000), (1, 250_000), (0, 0)])
+
+    def recv(most):
+        seconds, size = next(sent)
+        now[0] += seconds
+        return bytes(size)
+
+    peer = SimpleNamespace(recv=recv, settimeout=lambda _: None, sendall=lambda _: None)
+    monkeypatch.setattr(taking, "reach", lambda _: nullcontext(peer))
+    monkeypatch.setattr(taking, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    assert taking.transfer_mbit("192.0.2.1:9102") == pytest.approx(4.0)
+
+
+def test_memory_is_told_in_mebibytes(taking, monkeypatch):
+    told = "MemTotal:        2097152 kB\nMemFree:          131072 kB\nSwapTotal:       1048576 kB\n"
+    monkeypatch.setattr(taking, "read", {"/proc/meminfo": told}.get)
+    found = taking.memory()
+    assert (found["memory_mb"], found["swap_mb"]) == (2048, 1024)
+
+
