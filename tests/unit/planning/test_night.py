@@ -81,6 +81,32 @@ def test_a_pilot_under_one_start_says_that_starts_are_unknown(tmp_path, capsys):
     assert {cell["forks"] for cell in found["cells"]} == {None}
 
 
+def test_a_start_of_the_services_is_a_part_of_each_block_and_what_forks_are_for(tmp_path, capsys):
+    found = {}
+    for seconds in (1, 4800):
+        directory = tmp_path / f"start-{seconds}-s"
+        plan = make_run(directory, varied, study="sort", profile="paper")
+        spent = [{"restart_ms": 250.0 * seconds, "warm_ms": 750.0 * seconds}]
+        for name in {trial.block: trial.id for trial in reversed(plan)}.values():
+            path = directory / "trials" / name / "trial.json"
+            path.write_text(json.dumps({**json.loads(path.read_text()), "block_starts": spent}))
+        found[seconds] = power(capsys, directory)[1]
+        assert found[seconds]["start_s"] == pytest.approx(seconds)
+    for way in ("as_it_stands", "best"):
+        block_s = [one[way]["block_s"] for one in found.values()]
+        assert block_s[1] - block_s[0] == pytest.approx(4799)
+    cheap, dear = ({cell["forks"] for cell in one["cells"]} for one in found.values())
+    assert cheap == {1}
+    assert min(dear) > 1
+
+
+def test_two_blocks_have_a_detectable_difference_however_many_are_compared(pilot, capsys):
+    block_s = power(capsys, pilot)[1]["best"]["block_s"]
+    code, found = power(capsys, pilot, "--hours", str(2.5 * block_s / 3600))
+    assert (code, found["best"]["night"]["blocks"]) == (0, 2)
+    assert all(one["best"]["detectable"] > 1 for one in found["quantities"])
+
+
 def test_a_night_is_printed_for_people(pilot, capsys):
     assert main(["power", str(pilot)]) == 0
     said = capsys.readouterr().out

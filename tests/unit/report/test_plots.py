@@ -134,12 +134,24 @@ def test_a_change_of_setting_costs_its_time(tmp_path, capsys):
     assert block_s[1] - block_s[0] == pytest.approx(1.5 * 30)
 
 
-def in_plots(run, change):
-    """Let the trials of a run follow each other by plots, with a pause of half a second."""
+def test_starts_of_services_are_no_part_of_a_change_of_setting(tmp_path, capsys):
+    run = made(tmp_path / "started", 3)
+    in_plots(run, 30, [{"restart_ms": 15_000.0, "warm_ms": 5_000.0}])
+    assert main(["power", str(run.directory), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["whole_plots"]["change_s"] == pytest.approx(10)
+
+
+def in_plots(run, change, starts=()):
+    """Let the trials of a run follow each other by plots, with a pause of half a second.
+
+    Each plot but the first begins after `change` seconds more, with `starts` of services.
+    """
     now, last = datetime(2026, 3, 1, 22, 0, tzinfo=UTC), None
     for planned in sorted(run.plan, key=lambda one: (one.block, one.factors["link_mbit"])):
         plot = planned.block, planned.factors["link_mbit"]
-        now += timedelta(seconds=0.5 + (change if last not in (None, plot) else 0))
+        is_changed = last not in (None, plot)
+        now += timedelta(seconds=0.5 + (change if is_changed else 0))
         path, last = run.trials_directory / planned.id / "trial.json", plot
         ended = now + timedelta(seconds=1.5)
         record = json.loads(path.read_text())
@@ -150,3 +162,4 @@ def in_plots(run, change):
 
 def of(time):
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        record["block_starts"] = list(starts) if is_changed else []
