@@ -83,6 +83,29 @@ UNIT = "rackbench-tomcat"
 CLOSED = {"port": 9, "expect": "200"}  # nobody answers there
 
 
+MACHINE = {
+    "/proc/stat": "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 12\n",
+    "/proc/loadavg": "0.25 0.50 0.75 1/99 1234\n",
+    "/proc/cpuinfo": "processor\t: 0\ncpu MHz\t\t: 2000.000\n\n"
+    "processor\t: 1\ncpu MHz\t\t: 3000.500\n",
+    "/proc/net/snmp": "Ip: Forwarding DefaultTTL\nIp: 1 64\n"
+    "Tcp: InSegs OutSegs RetransSegs InErrs\nTcp: 70 80 21 3\nUdp: InDatagrams\nUdp: 5\n",
+}
+"""As the kernel writes them. The last two times of a processor are guests', counted already."""
+
+
+def test_the_state_of_a_machine_is_read_from_the_columns_of_the_kernel(health, monkeypatch):
+    monkeypatch.setattr(health, "_text", lambda path: MACHINE.get(str(path), ""))
+    told = health.machine(Sampler())
+    assert (told["cpu_ticks"], told["steal_ticks"]) == (36, 8)
+    assert told["load1"] == 0.25
+    assert told["cpu_mhz"] == 2500
+    assert told["retransmits"] == 21
+    monkeypatch.setattr(health, "_text", lambda path: "")
+    names = ("cpu_ticks", "steal_ticks", "load1", "cpu_mhz", "retransmits")
+    assert {health.machine(Sampler())[name] for name in names} == {None}
+
+
 @pytest.fixture
 def process(health, monkeypatch, tmp_path):
     """A service that was started and is silent, and a maker of its processes in a /proc of ours."""
