@@ -26,7 +26,9 @@ def clock(monkeypatch):
     [
         (b"\x24\x02", ""),
         (b"\xe4\x02", "127.0.0.1 answers, but has no valid time"),
+        (b"\x24\x0f", ""),
         (b"\x24\x10", "127.0.0.1 answers, but has no valid time"),
+        (b"\x24\x00", "127.0.0.1 answers, but has no valid time"),
         (b"", "127.0.0.1 does not answer on UDP port"),
     ],
 )
