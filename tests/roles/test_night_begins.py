@@ -226,6 +226,15 @@ def test_in_the_daytime_nothing_is_swept(repository):
     assert repository.swept() == []
 
 
+def test_no_run_begins_once_the_night_has_ended(repository, night, capsys):
+    """A first run may reach the end, so that its successors would begin in the daytime."""
+    over = night.Night(repository.begun.date().isoformat(), time.time() - 1)
+    assert list(night.failures(repository.settings, repository.directory, over)) == []
+    assert repository.swept() == []
+    said = capsys.readouterr().out.splitlines()
+    assert said == [f"the night is over before {run}" for run in names(repository)]
+
+
 def test_a_finished_run_is_left_alone(repository):
     for run, left in zip(names(repository), (0, 10), strict=True):
         results = repository.root / "results" / run
