@@ -228,6 +228,17 @@ def test_a_cell_has_the_mean_over_its_trials_and_the_processor_time_of_a_call(bu
     assert cpu["broker"] is None
 
 
+def test_a_mean_over_half_of_the_trials_is_known(busy_run):
+    trials = [busy_run.trials_directory / planned.id for planned in busy_run.plan]
+    (trials[0] / "resources.csv").unlink()
+    (cell,) = analyse(busy_run).cells
+    assert cell.usage.busy["client", "runner"].cores.value == pytest.approx(0.6)
+    assert cell.cpu_a_call["client"].value == pytest.approx(0.6 * 2000, rel=1e-5)
+    (trials[1] / "resources.csv").unlink()
+    (cell,) = analyse(busy_run).cells
+    assert "cannot be read" in cell.usage.why
+
+
 def test_a_file_that_is_not_the_sealed_one_is_a_gap(busy_run):
     for planned in busy_run.plan:
         path = busy_run.trials_directory / planned.id / "resources.csv"
