@@ -75,6 +75,13 @@ def test_a_limit_that_the_lowest_level_misses_is_said(night):
     assert (soap.low, soap.low_end) == (0, None)
 
 
+@pytest.mark.parametrize(("blocks", "ends"), [(5, (None, None)), (6, (0, 250))])
+def test_blocks_without_a_mean_have_an_interval_from_six_on(night, blocks, ends):
+    soap = capacity_of(night(slow_in_block_2(60.0), replicates=blocks))
+    assert (soap.low, soap.high) == (190, 250)
+    assert (soap.low_end, soap.high_end) == ends
+
+
 def test_a_limit_that_every_level_meets_is_said(night):
     jms = capacity_of(night(rates=(50, 100)), "jms")
     assert str(jms) == "100/s or more"

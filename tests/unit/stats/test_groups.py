@@ -153,6 +153,21 @@ def test_outliers_are_those_far_from_the_median():
     assert outliers([1.0, 1.1, 0.9, 9.0]) == ()
 
 
+@pytest.mark.parametrize(
+    ("sample", "found"),
+    [
+        # By the median deviation of 2: scores of 3.37 and 3.71.
+        ([7, 8, 9, 10, 11, 12, 20], ()),
+        ([7, 8, 9, 10, 11, 12, 21], (6,)),
+        # More than half are equal, so by the mean deviation: scores of 3.35 and 3.72.
+        ([10, 10, 10, 10, 9, 11, 13], ()),
+        ([10, 10, 10, 10, 9, 11, 14], (6,)),
+    ],
+)
+def test_an_outlier_has_a_score_above_3_5(sample, found):
+    assert outliers(sample) == found
+
+
 @given(st.lists(st.floats(1e-3, 1e6), min_size=5, max_size=40), st.floats(1e-3, 1e3))
 def test_outliers_do_not_hang_on_the_unit(sample, factor):
     assert set(outliers(sample)) <= set(range(len(sample)))
