@@ -21,6 +21,24 @@ class InterferenceTest {
   }
 
   @Test
+  void energyIsInJoulesUnlessItsCounterBeganAgain() {
+    Map<String, Object> lower = Map.of("energy_uj", 1_000_000);
+    Map<String, Object> higher = Map.of("energy_uj", 3_500_000);
+    assertEquals(2.5, Interference.between(lower, higher).get("energy_j"));
+    assertNull(Interference.between(higher, lower).get("energy_j"));
+  }
+
+  @Test
+  void frequencyAndTemperatureAreThoseBeforeAndAfter() {
+    Map<String, Object> found =
+        Interference.between(
+            Map.of("cpu_mhz", 2000, "temperature_c", 41.5),
+            Map.of("cpu_mhz", 2400, "temperature_c", 55.0));
+    assertEquals(List.of(2000, 2400), found.get("cpu_mhz"));
+    assertEquals(List.of(41.5, 55.0), found.get("temperature_c"));
+  }
+
+  @Test
   void whatTheMachineDoesNotTellIsNull() {
     Map<String, Object> same = Map.of("cpu_ticks", 100, "steal_ticks", 1);
     Map<String, Object> found = Interference.between(same, same);
