@@ -156,10 +156,10 @@ def in_plots(run, change, starts=()):
         ended = now + timedelta(seconds=1.5)
         record = json.loads(path.read_text())
         record |= {"started_at": of(now), "ended_at": of(ended)}
+        record["block_starts"] = list(starts) if is_changed else []
         path.write_text(json.dumps(record))
         now = ended
 
 
 def of(time):
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        record["block_starts"] = list(starts) if is_changed else []
