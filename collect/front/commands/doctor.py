@@ -19,7 +19,7 @@ from collect.commands.exits import FINDINGS, GOOD
 from collect.errors import InputError
 from collect.files import MIB, free_mb
 from collect.front import ports, ssh
-from collect.front.ask import has_root
+from collect.front.ask import has_root, sudo_rule
 from collect.front.inventory import Inventory, Node, read_inventory
 from collect.front.kit import NO_CHECKOUT, Kit, add_kit, kit_of
 from collect.printable import printable
@@ -147,7 +147,9 @@ def of_virtual_lab(inventory: Inventory, available_mb: int) -> Iterator[Finding]
     addresses = {str(node.address) for node in inventory.nodes}
     lab, prefix = str(values.get("rackbench_lab")), str(values.get("virtual_lab_prefix"))
     if not has_root():
-        yield Finding("the virtual lab needs root", "sudo -v, or run rackbench as root")
+        yield Finding(
+            "the virtual lab needs root, by sudo without a password", sudo_rule(getpass.getuser())
+        )
     bridges = _links(prefix)
     if is_up := f"{lab[:13]}-0" in bridges:
         print(f"the virtual lab {lab} is up; `rackbench lab down` removes it")
@@ -270,7 +272,7 @@ def _of_root(kit: Kit, node: Node, label: str, facts: Mapping[str, str]) -> Iter
         rule = f"echo '{user} ALL=(ALL) NOPASSWD: ALL' | sudo tee /etc/sudoers.d/{user}"
         yield Finding(
             f"{label}: {user} may not use sudo without a password",
-            f"{_reach(node)} {shlex.quote(rule)}",
+            f"{_reach(node)} {shlex.quote(sudo_rule(user))}",
         )
 
 

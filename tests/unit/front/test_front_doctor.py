@@ -116,7 +116,8 @@ def test_the_virtual_lab_needs_root_memory_and_its_network(checkout, monkeypatch
     inventory = read_inventory(kit)
     monkeypatch.setattr(doctor, "has_root", lambda: False)
     monkeypatch.setattr(doctor, "_links", lambda prefix: ["eth7"])
-    found = " ".join(finding.text for finding in doctor.of_virtual_lab(inventory, 100))
+    findings = list(doctor.of_virtual_lab(inventory, 100))
+    found = " ".join(finding.text for finding in findings)
     assert "needs root" in found
     assert "is taken on this machine by eth7" in found
     assert "but 5 virtual machines need 5120" in found
@@ -154,6 +155,7 @@ def test_an_old_python(version):
     assert list(doctor.of_python((3, 13))) == []
 
 
+    assert "NOPASSWD: ALL' | sudo tee" in findings[0].mend
 def test_a_name_that_nobody_knows():
     reason, mend = doctor._closed(node(address="no-such-machine.invalid"))
     assert "no name server" in reason

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import signal
 import time
@@ -232,5 +233,23 @@ def test_a_terminal_of_60_columns_and_no_colour(monkeypatch):
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (61, "1:01"), (3723, "1:02:03")])
+@pytest.mark.parametrize("body", ['[ "$1" = -k ] && exit 1; exit 0', "exit 1"])
+def test_a_password_that_sudo_remembers_for_this_terminal_is_no_root(
+    checkout, tmp_path, body, capsys, monkeypatch
+):
+    sudo = tmp_path / "bin/sudo"
+    sudo.parent.mkdir()
+    sudo.write_text(f"#!/bin/sh\n{body}\n")
+    sudo.chmod(0o755)
+    monkeypatch.setenv("PATH", str(sudo.parent), prepend=os.pathsep)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr("getpass.getuser", lambda: "j.doe")
+    assert main(["site", "--yes"]) == 2
+    rule = "echo 'j.doe ALL=(ALL) NOPASSWD: ALL' | sudo tee /etc/sudoers.d/j_doe"
+    assert rule in capsys.readouterr().err
+    sudo.write_text("#!/bin/sh\nexit 0\n")
+    assert main(["site", "--yes"]) == 0
+
+
 def test_durations(seconds, text):
     assert clock(seconds) == text
