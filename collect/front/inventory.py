@@ -1,5 +1,6 @@
 """The machines of an inventory as Ansible reads it, and what is wrong with it."""
 
+import re
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,10 @@ from collect.strict_json import parse_json
 
 UNFILLED = "FILL-IN"
 """What stands in a new hosts.yml where an address belongs."""
+
+_OF_ANSIBLE = {"all", "ungrouped", "localhost"}
+_PATTERN = re.compile(r"[*?\[~@]")
+_NOT_IN_BRACKETS = re.compile(r":(?![^\[]*\])")
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,20 @@ class Inventory:
         """Raise InputError unless this can be a bench."""
         if found := self.problems():
             raise InputError("\n".join(found))
+
+    def demand_names(self, limit: str) -> None:
+        """Raise InputError where `--limit` names what the inventory lacks; patterns may match."""
+        hosts = {host for members in self.groups.values() for host in members}
+        known = {*self.groups, *hosts, *_OF_ANSIBLE}
+        for part in limit.split(","):
+            whole = part.strip()
+            words = [whole] if whole in known else _NOT_IN_BRACKETS.split(whole)
+            for name in (word.strip().lstrip("!&") for word in words):
+                if name not in {*known, ""} and not _PATTERN.search(name):
+                    raise InputError(
+                        f"{self.name}: has no machine {name!r}; name some of "
+                        f"{', '.join(node.name for node in self.nodes)}, or a group, to --limit"
+                    )
 
     def machines(self) -> str:
         """Return the machines with their groups as one line."""

@@ -55,8 +55,54 @@ def test_it_says_what_changes_and_asks(checkout, capsys, monkeypatch):
     assert main(["site"]) == 0
     assert "nothing was changed" in capsys.readouterr().out
     assert checkout.called == []
-    assert main(["site", "--check"]) == 0
-    assert "--check" in checkout.called[1]
+
+
+def test_a_check_builds_nothing_needs_no_root_and_counts_no_changes(checkout, capsys, monkeypatch):
+    monkeypatch.setattr("collect.front.ask.has_root", lambda: False)
+    checkout.tell(site=SITE)
+    assert main(["site", "--check", "--limit", "workers"]) == 0
+    assert checkout.played == ["site.yml"]
+    assert checkout.called[0][3:] == ["--limit", "workers", "--check", "--diff"]
+    assert "changes on" not in capsys.readouterr().out
+
+
+def test_ctrl_c_at_the_question_says_that_nothing_was_changed(checkout, capsys, monkeypatch):
+    def interrupted(question):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", interrupted)
+    for words in ("site", "reset worker1"):
+        assert main(words.split()) == 130
+        assert capsys.readouterr().out.endswith("\nnothing was changed\n")
+    assert checkout.called == []
+
+
+@pytest.mark.parametrize("words", ["site", "reset worker1"])
+def test_the_changes_fit_into_60_columns(checkout, words, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main([*words.split(), "--yes"]) == 0
+    told, _, _ = capsys.readouterr().out.partition("all done")
+    assert len(told.splitlines()) > 3
+    assert [line for line in told.splitlines() if len(line) > 60 and " " in line.strip()] == []
+
+
+@pytest.mark.parametrize(
+    "limit", ["worker1,broker1", "workers:!worker3", "worker[1:2]", "~worker.*", "all", "@failed"]
+)
+def test_a_limit_is_of_machines_groups_and_patterns(checkout, limit):
+    assert main(["site", "--yes", "--limit", limit]) == 0
+    assert checkout.called[1][-2:] == ["--limit", limit]
+
+
+@pytest.mark.parametrize("limit", ["worker1,clinet1", "workers:!worker9", "worker1, worker22"])
+def test_a_limit_that_names_no_machine_is_refused_before_anything_runs(checkout, limit, capsys):
+    for more in (["--yes"], ["--check"]):
+        assert main(["site", "--limit", limit, *more]) == 2
+        said = capsys.readouterr().err
+        assert re.search(r"has no machine '(clinet1|worker9|worker22)'; name some of client1", said)
+        assert len(said.splitlines()) == 1
+    assert checkout.called == []
 
 
 def test_a_failure_has_task_node_reason_next_step_and_log_each_once(checkout, capsys):
