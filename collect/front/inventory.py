@@ -164,12 +164,17 @@ def read_inventory(kit: Kit) -> Inventory:
 
 
 def _demand_yaml(kit: Kit) -> None:
-    """Raise InputError for a hosts.yml that is not YAML; Ansible only warns of it."""
+    """Raise InputError for a hosts.yml that is no text or not YAML; Ansible only warns of it."""
     for place in map(Path, kit.inventories):
         path = place / "hosts.yml" if place.is_dir() else place
         if path.suffix in {".yml", ".yaml"} and path.is_file():
             try:
                 yaml.compose(path.read_text(encoding="utf-8"), yaml.SafeLoader)
+            except (UnicodeDecodeError, yaml.reader.ReaderError) as error:
+                reason = " ".join(str(error).split())
+                raise InputError(
+                    f"{path}: is not plain UTF-8 text ({reason}); save it as UTF-8"
+                ) from error
             except yaml.MarkedYAMLError as error:
                 line = error.problem_mark.line + 1 if error.problem_mark else 1
                 raise InputError(

@@ -197,6 +197,23 @@ def test_an_inventory_that_is_not_yaml_is_told_by_its_line(checkout, tmp_path, c
     assert f"{place}/hosts.yml: line 4 is not valid YAML" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(b"all: # K\xf6ln\n", "can't decode byte 0xf6"), (b"all: # \x07\n", "character #x0007")],
+)
+def test_an_inventory_that_is_no_text_is_one_sentence(checkout, tmp_path, content, reason, capsys):
+    place = tmp_path / "inventory"
+    place.mkdir()
+    (place / "hosts.yml").write_bytes(content)
+    (checkout.root / "inventory.json").write_text('{"_meta": {"hostvars": {}}, "all": {}}')
+    assert main(["verify", "-i", str(place)]) == 2
+    said = capsys.readouterr().err
+    assert f"{place}/hosts.yml: is not plain UTF-8 text (" in said
+    assert reason in said
+    assert said.endswith("); save it as UTF-8\n")
+    assert len(said.splitlines()) == 1
+
+
 def test_the_reason_of_ansible_is_told_and_not_the_lines_of_the_file(checkout, capsys):
     program = checkout.root / ".venv/bin/ansible-inventory"
     said = "[ERROR]: YAML parsing failed: no colon\nOrigin: lab.yml:3:8\n\n3 x\n  ^ column 8"
@@ -214,6 +231,24 @@ def test_without_sudo_the_lab_is_refused_in_one_sentence(checkout, capsys, monke
         assert main(words.split()) == 2
         assert capsys.readouterr().err.count("needs root on this machine") == 1
     assert checkout.called == []
+
+
+@pytest.mark.parametrize("body", ['[ "$1" = -k ] && exit 1; exit 0', "exit 1"])
+def test_a_password_that_sudo_remembers_for_this_terminal_is_no_root(
+    checkout, tmp_path, body, capsys, monkeypatch
+):
+    sudo = tmp_path / "bin/sudo"
+    sudo.parent.mkdir()
+    sudo.write_text(f"#!/bin/sh\n{body}\n")
+    sudo.chmod(0o755)
+    monkeypatch.setenv("PATH", str(sudo.parent), prepend=os.pathsep)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr("getpass.getuser", lambda: "j.doe")
+    assert main(["site", "--yes"]) == 2
+    rule = "echo 'j.doe ALL=(ALL) NOPASSWD: ALL' | sudo tee /etc/sudoers.d/j_doe"
+    assert rule in capsys.readouterr().err
+    sudo.write_text("#!/bin/sh\nexit 0\n")
+    assert main(["site", "--yes"]) == 0
 
 
 def test_a_lab_is_made_of_virtual_machines_only(checkout, capsys, monkeypatch):
@@ -279,23 +314,5 @@ def test_a_terminal_of_60_columns_and_no_colour(monkeypatch):
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (61, "1:01"), (3723, "1:02:03")])
-@pytest.mark.parametrize("body", ['[ "$1" = -k ] && exit 1; exit 0', "exit 1"])
-def test_a_password_that_sudo_remembers_for_this_terminal_is_no_root(
-    checkout, tmp_path, body, capsys, monkeypatch
-):
-    sudo = tmp_path / "bin/sudo"
-    sudo.parent.mkdir()
-    sudo.write_text(f"#!/bin/sh\n{body}\n")
-    sudo.chmod(0o755)
-    monkeypatch.setenv("PATH", str(sudo.parent), prepend=os.pathsep)
-    monkeypatch.setattr("os.geteuid", lambda: 1000)
-    monkeypatch.setattr("getpass.getuser", lambda: "j.doe")
-    assert main(["site", "--yes"]) == 2
-    rule = "echo 'j.doe ALL=(ALL) NOPASSWD: ALL' | sudo tee /etc/sudoers.d/j_doe"
-    assert rule in capsys.readouterr().err
-    sudo.write_text("#!/bin/sh\nexit 0\n")
-    assert main(["site", "--yes"]) == 0
-
-
 def test_durations(seconds, text):
     assert clock(seconds) == text
