@@ -2,6 +2,7 @@
 
 import argparse
 import getpass
+import os
 import platform
 import shlex
 import shutil
@@ -23,6 +24,7 @@ from collect.front.ask import has_root, sudo_rule
 from collect.front.inventory import Inventory, Node, read_inventory
 from collect.front.kit import NO_CHECKOUT, Kit, add_kit, kit_of
 from collect.printable import printable
+from collect.project import MARK
 
 _AT_ONCE = 10
 _EDITOR = "${EDITOR:-nano}"
@@ -43,7 +45,7 @@ _ASKED = shlex.join(
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong, and the command that mends it."""
+    """What is wrong, and the command that fixes it."""
 
     text: str
     mend: str
@@ -187,7 +189,7 @@ def of_machines(inventory: Inventory) -> Iterator[Finding]:
         return  # a finding of this machine
     keys = {node.key for node in inventory.nodes if node.key}
     for key in sorted(keys):
-        yield from of_key(Path(key).expanduser())
+        yield from of_key(Path(key).expanduser(), _hosts_file(inventory.kit))
     sockets = ports.wanted(inventory)
 
     def examined(node: Node) -> list[Finding]:
@@ -198,14 +200,25 @@ def of_machines(inventory: Inventory) -> Iterator[Finding]:
             yield from found
 
 
-def of_key(key: Path) -> Iterator[Finding]:
-    """Yield what is wrong with a private key."""
-    if not key.is_file():
-        create = f"ssh-keygen -t ed25519 -f {shlex.quote(str(key))}"
-        yield Finding(f"the key {key} does not exist", create)
-    elif key.stat().st_mode & 0o077:
-        mend = f"chmod 600 {shlex.quote(str(key))}"
-        yield Finding(f"other accounts may read the key {key}, so ssh refuses it", mend)
+def of_key(key: Path, hosts: str) -> Iterator[Finding]:
+    """Yield what is wrong with a private key that the inventory file `hosts` names."""
+    named = shlex.quote(str(key))
+    try:
+        mode = key.stat().st_mode
+    except PermissionError:
+        mode = None
+    except OSError:
+        yield Finding(f"the key {key} does not exist", f"ssh-keygen -t ed25519 -f {named}")
+        return
+    if mode is None or not os.access(key, os.R_OK):
+        yield Finding(
+            f"{getpass.getuser()} may not read the key {key}",
+            f"{_EDITOR} {shlex.quote(hosts)}   # ansible_ssh_private_key_file: a key of your own",
+        )
+    elif mode & 0o077:
+        yield Finding(
+            f"other accounts may read the key {key}, so ssh refuses it", f"chmod 600 {named}"
+        )
 
 
 def of_machine(inventory: Inventory, node: Node, sockets: ports.Sockets) -> list[Finding]:
@@ -269,7 +282,6 @@ def _of_root(kit: Kit, node: Node, label: str, facts: Mapping[str, str]) -> Iter
             f"{label}: {user} is not root, but the inventory turns sudo off", f"{edit}true"
         )
     elif "can-sudo" not in facts:
-        rule = f"echo '{user} ALL=(ALL) NOPASSWD: ALL' | sudo tee /etc/sudoers.d/{user}"
         yield Finding(
             f"{label}: {user} may not use sudo without a password",
             f"{_reach(node)} {shlex.quote(sudo_rule(user))}",
@@ -358,8 +370,13 @@ def _lab_file(kit: Kit) -> str:
 
 
 def _mend_checkout(text: str) -> str:
+    """Return the command that fixes why there is no checkout, inventory or file of variables."""
     if text == NO_CHECKOUT:
-        return "use it for reports as it is, or run rackbench from a clone"
+        return "make -C CLONE .venv/ready && CLONE/.venv/bin/rackbench doctor   # CLONE: its path"
     if "no such inventory" in text:
         return "rackbench doctor -i PATH   # a file or a directory that exists"
-    return text.rpartition(": ")[2] if "make -C" in text else "correct rackbench.yml"
+    if text.startswith("-e @"):
+        return "rackbench doctor -e @PATH   # a file that exists"
+    if "make -C" in text:
+        return text.rpartition(": ")[2]
+    return f"{_EDITOR} {shlex.quote(text.partition(f'{MARK}: ')[0] + MARK)}"

@@ -1,6 +1,8 @@
 """`rackbench doctor` and `rackbench trust`: what is missing, and which keys become known."""
 
 import dataclasses
+import errno
+import os
 import shutil
 import subprocess
 import time
@@ -102,12 +104,45 @@ def test_root_there_is_sudo_or_the_account_itself(checkout, facts, becomes, text
 
 def test_keys_that_are_missing_or_open_to_others(tmp_path):
     key = tmp_path / "key"
-    assert "ssh-keygen" in next(doctor.of_key(key)).mend
+    assert "ssh-keygen" in next(doctor.of_key(key, "hosts.yml")).mend
     key.touch(mode=0o644)
     key.chmod(0o644)
-    assert next(doctor.of_key(key)).mend == f"chmod 600 {key}"
+    assert next(doctor.of_key(key, "hosts.yml")).mend == f"chmod 600 {key}"
     key.chmod(0o600)
-    assert list(doctor.of_key(key)) == []
+    assert list(doctor.of_key(key, "hosts.yml")) == []
+
+
+def closed(*arguments, **options):
+    raise PermissionError(errno.EACCES, "Permission denied")
+
+
+@pytest.mark.parametrize(
+    ("of", "name", "answer"), [(Path, "stat", closed), (os, "access", lambda *_: False)]
+)
+def test_a_key_that_this_account_may_not_read(tmp_path, of, name, answer, monkeypatch):
+    key = tmp_path / "key"
+    key.touch(mode=0o600)
+    monkeypatch.setattr("getpass.getuser", lambda: "me")
+    monkeypatch.setattr(of, name, answer)
+    (finding,) = doctor.of_key(key, "my lab/hosts.yml")
+    assert finding.text == f"me may not read the key {key}"
+    assert finding.mend.startswith("${EDITOR:-nano} 'my lab/hosts.yml'   # ansible_ssh_private_key")
+
+
+def test_what_keeps_the_inventory_from_being_read_has_a_command(
+    checkout, tmp_path, monkeypatch, capsys
+):
+    assert main(["doctor", "-e", "@vars.yml"]) == 1
+    assert "fix: rackbench doctor -e @PATH" in capsys.readouterr().out
+    assert main(["doctor", "-i", "nowhere"]) == 1
+    assert "fix: rackbench doctor -i PATH" in capsys.readouterr().out
+    mark = tmp_path / "my lab/rackbench.yml"
+    mark.parent.mkdir()
+    monkeypatch.chdir(mark.parent)
+    for text in (f"checkout: {tmp_path}/moved\n", "checkout: [1]\n"):
+        mark.write_text(text)
+        assert main(["doctor"]) == 1
+        assert f"fix: ${{EDITOR:-nano}} '{mark}'\n" in capsys.readouterr().out
 
 
 def test_the_virtual_lab_needs_root_memory_and_its_network(checkout, monkeypatch):
