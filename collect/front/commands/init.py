@@ -70,6 +70,11 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     target: Path = options.directory.parent.resolve() / options.directory.name
     _demand_free(target)
+    machines = (options.client, options.broker, options.workers, options.user, options.key)
+    if options.virtual and any(machines):
+        raise InputError(
+            "--virtual makes its own machines; omit --client, --broker, --worker, --user and --key"
+        )
     if options.virtual and len(target.name) > _LONGEST_VIRTUAL:
         raise InputError(
             f"{target.name!r} has {len(target.name)} letters, but the name of a virtual lab at "

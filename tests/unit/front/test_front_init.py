@@ -77,6 +77,9 @@ def test_ctrl_c_or_ctrl_d_at_a_question_leaves_nothing(
         ("../mylab --client a;b", "neither an address nor the name"),
         ("../mylab --client a --worker b --worker b", "named twice"),
         ("../mylab --checkout ..", "not a clone of rackbench"),
+        ("../mylab --virtual --client a", "--virtual makes its own machines; omit --client"),
+        ("../mylab --virtual --worker a --worker b", "omit --client, --broker, --worker"),
+        ("../mylab --virtual --key ~/.ssh/lab", "omit --client, --broker, --worker"),
         (f"../{'a' * 25} --virtual", "the name of a virtual lab at most 24"),
     ],
 )
