@@ -232,10 +232,11 @@ def _say_next(target: Path, options: argparse.Namespace, *, is_filled: bool) -> 
     print(f"  cd {shlex.quote(str(options.directory))}")
     if not is_filled:
         print(f"  ${{EDITOR:-nano}} inventory/hosts.yml   # addresses, where it says {UNFILLED}")
-    print("  rackbench doctor                 # check these machines before anything starts")
+    print("  rackbench doctor                 # check this machine before anything starts")
     if options.virtual:
         print("  rackbench lab up                 # boot the virtual machines")
     else:
         print("  rackbench trust                  # add the machines' SSH host keys to known_hosts")
+        print("  rackbench doctor                 # again: now it can log in to the machines")
     print("  rackbench site                   # provision the machines")
     print("  rackbench run sort               # sweep the study sort with its profile demo")

@@ -90,6 +90,39 @@ def test_readme_has_the_verdicts_of_the_replication():
         assert said == expected
 
 
+def test_the_gallery_counts_as_the_page_of_sort():
+    page = (ROOT / "docs/replication/sort.md").read_text(encoding="utf-8")
+    above, pairs = re.search(r"^(\d+) of (\d+)$", page, re.M).groups()
+    words = dict(zip(range(8, 13), ("eight", "nine", "ten", "eleven", "twelve"), strict=True))
+    gallery = " ".join((ROOT / "docs/gallery.md").read_text(encoding="utf-8").split())
+    assert (
+        f"JMS is faster in all {words[int(pairs)]} pairs of cells. In {words[int(above)]} of them "
+        "the whole interval lies above the paper's ratio." in gallery
+    )
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/start/your-rack.md"])
+def test_the_machines_are_checked_again_once_their_host_keys_are_known(name):
+    steps = re.findall(r"^ {4}rackbench (\w+)", (ROOT / name).read_text(encoding="utf-8"), re.M)
+    trust = steps.index("trust")
+    assert steps[trust - 1 : trust + 3] == ["doctor", "trust", "doctor", "site"]
+
+
+def test_a_job_names_its_own_files_where_it_changed_the_directory():
+    page = (ROOT / "docs/guides/ci.md").read_text(encoding="utf-8")
+    job = yaml.safe_load(re.search(r"^```yaml\n(.*?)^```", page, re.M | re.S)[1])
+    script = job["performance"]["script"]
+    later = script[script.index('cd "$RACKBENCH_PROJECT"') + 1 :]
+    files = re.findall(r"(?:--budget|-o) (\S+)", " ".join(later))
+    assert len(files) == 2
+    assert all(file.startswith('"$CI_PROJECT_DIR/') for file in files)
+
+
+def test_the_install_says_where_the_run_of_a_project_directory_is():
+    page = (ROOT / "docs/guides/bare-metal.md").read_text(encoding="utf-8")
+    assert "With `-i ~/mylab/inventory` the run is in `~/mylab/results/first`." in page
+
+
 def test_version_changelog_and_citation_agree():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
