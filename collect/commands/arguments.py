@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from collect.commands.exits import EXIT_CODES
+from collect.errors import InputError
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Action: TypeAlias = Callable[[argparse.Namespace], int]
@@ -65,6 +66,19 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="skip levels that need more workers than the inventory has",
     )
+
+
+def from_here(setting: str) -> str:
+    """Return a variable as `-e` takes it; a file of variables is named from this directory.
+
+    Playbooks run in the checkout. Raises InputError where there is no such file.
+    """
+    if not setting.startswith("@"):
+        return setting
+    path = Path(setting[1:]).expanduser()
+    if not path.is_file():
+        raise InputError(f"-e {setting}: there is no such file; correct its path")
+    return f"@{path.absolute()}"
 
 
 def add_signers(parser: argparse.ArgumentParser) -> None:

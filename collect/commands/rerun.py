@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from collect.commands import compare
-from collect.commands.arguments import Commands, add_fit, add_signers, command
+from collect.commands.arguments import Commands, add_fit, add_signers, command, from_here
 from collect.commands.confirm import is_confirmed
 from collect.commands.exits import GOOD
 from collect.commands.runs import open_given
@@ -36,7 +36,11 @@ examples:
         "archive", metavar="ARCHIVE", help="an archive of one run, or ARCHIVE.zip/RUN"
     )
     add_signers(parser)
-    parser.add_argument("--inventory", help="inventory of this lab (default: that of ansible.cfg)")
+    parser.add_argument(
+        "--inventory",
+        help="inventory of this lab (default: that of ansible.cfg, or of the project directory "
+        "with rackbench)",
+    )
     parser.add_argument(
         "--run",
         dest="run_name",
@@ -49,7 +53,7 @@ examples:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="a variable for the playbooks; may be repeated",
+        help="a variable for the playbooks, or @FILE from this directory; may be repeated",
     )
     parser.add_argument("--dry-run", action="store_true", help="show the differences only")
     parser.add_argument("--yes", action="store_true", help="sweep without asking")
@@ -65,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
             "standard input is not a terminal, so nobody can confirm; add --yes to sweep, or "
             "--dry-run for the differences only"
         )
-    lab = rerun.Lab(options.inventory, tuple(options.extra))
+    lab = rerun.Lab(options.inventory, tuple(map(from_here, options.extra)))
     with open_given([options.archive], options) as sources:
         source = only(sources)
         again = rerun.plan_again(source.run, options.run_name, lab.workers(), fit=options.fit)

@@ -43,19 +43,24 @@ def add(commands: Commands, module: ModuleType) -> None:
     if module is report:
         parser.set_defaults(link=True)
     if module is rerun:
-        parser.set_defaults(run=_shown(_rerun))
+        parser.set_defaults(run=_rerun)
 
 
 def _shown(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
     """Return what runs a command, after printing it where that is asked for."""
 
     def shown(options: argparse.Namespace) -> int:
-        if options.verbose:
-            words = [word for word in sys.argv[1:] if word != "--verbose"]
-            print(shlex.join(["collect", *words]), file=sys.stderr)
+        _tell_command(options)
         return run(options)
 
     return shown
+
+
+def _tell_command(options: argparse.Namespace, *added: str) -> None:
+    """Print the command of `collect` where that is asked for, with the words that were `added`."""
+    if options.verbose:
+        words = [word for word in options.words if word != "--verbose"]
+        print(shlex.join(["collect", *words, *added]), file=sys.stderr)
 
 
 def _rerun(options: argparse.Namespace) -> int:
@@ -65,4 +70,6 @@ def _rerun(options: argparse.Namespace) -> int:
     kit = kit_of(argparse.Namespace(**{**vars(options), **asked}))
     if find_project() is not None:
         options.inventory = kit.inventories[0]
+    is_added = options.inventory and not given
+    _tell_command(options, *(("--inventory", options.inventory) if is_added else ()))
     return rerun.run(options)

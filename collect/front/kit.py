@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from collect.commands.arguments import from_here
 from collect.errors import InputError
 from collect.project import MARK, Project, find_project
 
@@ -93,7 +94,7 @@ def add_kit(parser: argparse.ArgumentParser) -> None:
 
 
 def kit_of(options: argparse.Namespace) -> Kit:
-    """Return the kit for the options of a command; raises InputError where there is none."""
+    """Return what the options of a command choose; raises InputError where there is no checkout."""
     project = find_project()
     checkout = find_checkout(project)
     if checkout is None:
@@ -106,20 +107,10 @@ def kit_of(options: argparse.Namespace) -> Kit:
         programs=_programs(checkout),
         project=project,
         inventories=tuple(_absolute(one) for one in given),
-        settings=tuple(_from_here(one) for one in options.settings),
+        settings=tuple(from_here(one) for one in options.settings),
         more=tuple(options.more),
         is_verbose=options.verbose,
     )
-
-
-def _from_here(setting: str) -> str:
-    """Return a variable; a file of variables is named from here, and not from the checkout."""
-    if not setting.startswith("@"):
-        return setting
-    path = Path(setting[1:]).expanduser()
-    if not path.is_file():
-        raise InputError(f"-e {setting}: there is no such file; correct its path")
-    return f"@{path.absolute()}"
 
 
 def find_checkout(project: Project | None) -> Path | None:

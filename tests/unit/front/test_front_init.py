@@ -1,11 +1,17 @@
 """Project directories: made whole or not at all, and found from inside."""
 
+import re
+from pathlib import Path
+
 import pytest
 import yaml
 from jinja2 import Template
 from stand_in import ROOT
 from synthetic import make_run, sort_times
 
+from collect.cli import main as collect
+from collect.commands import rerun
+from collect.errors import InputError
 from collect.front.cli import main
 from collect.project import find_project, results
 from collect.run.study import find_study
@@ -124,6 +130,34 @@ def test_commands_inside_find_results_studies_and_inventory(mylab, checkout, mon
     assert main(["verify"]) == 0
     assert checkout.called[0][:2] == ["-i", str(mylab / "inventory")]
     capsys.readouterr()
+
+
+def test_a_rerun_in_a_project_prints_the_inventory_that_it_takes(mylab, monkeypatch, capsys):
+    taken = []
+    monkeypatch.setattr(rerun, "run", lambda options: taken.append(options.inventory) or 0)
+    monkeypatch.chdir(mylab / "studies")
+    words = ["rerun", "night.zip", "--dry-run"]
+    assert main([*words, "--verbose"]) == 0
+    own = f"--inventory {mylab}/inventory"
+    assert capsys.readouterr().err == f"collect rerun night.zip --dry-run {own}\n"
+    assert main([*words, "--verbose", "--inventory", "../inventory"]) == 0
+    said = "collect rerun night.zip --dry-run --inventory ../inventory\n"
+    assert capsys.readouterr().err == said
+    assert [Path(one).resolve() for one in taken] == [mylab / "inventory"] * 2
+
+
+def test_a_rerun_takes_a_file_of_variables_from_here(mylab, monkeypatch, capsys):
+    def lab(inventory, extra):
+        raise InputError(f"the lab of {extra}")
+
+    monkeypatch.setattr("collect.exchange.archive.rerun.Lab", lab)
+    monkeypatch.chdir(mylab / "studies")
+    (mylab / "studies/more.yml").touch()
+    for program in (main, collect):
+        assert program(["rerun", "night.zip", "--dry-run", "-e", "a=1", "-e", "@more.yml"]) == 2
+        assert f"the lab of ('a=1', '@{mylab}/studies/more.yml')" in capsys.readouterr().err
+        assert program(["rerun", "night.zip", "--dry-run", "-e", "@less.yml"]) == 2
+        assert "-e @less.yml: there is no such file" in capsys.readouterr().err
 
 
 def test_a_checkout_that_is_gone_is_named(mylab, checkout, monkeypatch, capsys):
