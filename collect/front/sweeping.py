@@ -1,15 +1,27 @@
-"""How far the runs of a sweep are, from their sealed trials here."""
+"""The studies that a sweep takes, and how far its runs are, from their sealed trials here."""
 
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from collect.errors import InputError
+from collect.front.kit import Kit
 from collect.front.play import Progress
 from collect.run.directory import open_run
 from collect.sweep.status import Status, Watch
 
 _EVERY_S = 3.0
+
+
+def demand_names(kit: Kit, studies: Sequence[str]) -> None:
+    """Raise InputError for a study given by its file: a sweep finds studies by their names."""
+    folder = kit.project.studies if kit.project else kit.checkout / "playbooks/studies"
+    for name in studies:
+        if name.endswith((".yml", ".yaml")) or "," in name:
+            raise InputError(
+                f"{name!r} is not the name of a study; copy the file into {folder} and give its "
+                "name without .yml"
+            )
 
 
 class Sweeping:

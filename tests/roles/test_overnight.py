@@ -211,6 +211,8 @@ def test_without_systemd_the_line_for_cron_is_told(checkout):
         ({"overnight_begin": "25:00"}, "cannot be swept"),
         ({"overnight_begin": "1320"}, "HH:MM, put them in quotes"),
         ({"overnight_begin": 390}, "A night from 06:30 to 06:30"),
+        ({"overnight_studies": ["sort", "studies/mine.yml"]}, "studies/mine.yml is not the name"),
+        ({"overnight_studies": ["sort,mtom"]}, "sort,mtom is not the name of a study"),
     ],
 )
 def test_a_night_that_cannot_be_is_refused(tmp_path, variables, part):

@@ -10,6 +10,7 @@ from collect.front.ask import demand_root
 from collect.front.inventory import read_inventory
 from collect.front.kit import add_kit, kit_of
 from collect.front.play import Play, play
+from collect.front.sweeping import demand_names
 from collect.run.study import find_study, load_study
 
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
@@ -71,10 +72,7 @@ def run(options: argparse.Namespace) -> int:
         return play(kit, [[stop]], options.again)
     if not options.studies:
         raise InputError("no study is named; name at least one, such as sort, or give --stop")
-    if options.begin == options.end:
-        raise InputError(
-            f"a night from {options.begin} to {options.end} has no length; change --from or --until"
-        )
+    demand_names(kit, options.studies)
     inventory = read_inventory(kit)
     if inventory.is_virtual and kit.project is None and not options.inventory:
         raise InputError(
@@ -95,6 +93,22 @@ def run(options: argparse.Namespace) -> int:
     if options.fit:
         variables["overnight_fit"] = True
     return play(kit, [[Play("overnight.yml", variables, shown, guess_s=8)]], options.again)
+
+
+def _demand_nights(inventory: Inventory, variables: Mapping[str, Any]) -> None:
+    """Raise InputError for nights without length, or with a study that cannot be planned.
+
+    What no option gives is that of the inventory, or the role's default.
+    """
+    control = next(iter(inventory.groups.get("control", ())), "")
+    night = {**_DEFAULTS, **inventory.hostvars.get(control, {}), **variables}
+    begin, end = night["overnight_begin"], night["overnight_end"]
+    if begin == end:
+        raise InputError(f"a night from {begin} to {end} has no length; change --from or --until")
+    workers = len(inventory.groups["workers"])
+    fit = str(night["overnight_fit"]).lower() in {"true", "yes", "1"}
+    for name in variables["overnight_studies"]:
+        load_study(find_study(name)).profile(str(night["overnight_profile"]), workers, fit=fit)
 
 
 def _time(text: str) -> str:

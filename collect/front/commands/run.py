@@ -8,6 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from collect.commands.arguments import Commands, add_fit, command, natural
 from collect.commands.exits import FINDINGS, GOOD
 from collect.commands.guard import INTERRUPTED
@@ -18,7 +20,7 @@ from collect.front.kit import Kit, add_kit, kit_of
 from collect.front.play import Course, Play, begin, explain, follow
 from collect.front.process import remember, remembered
 from collect.front.screen import Screen
-from collect.front.sweeping import Sweeping
+from collect.front.sweeping import Sweeping, demand_names
 from collect.run.plan import is_planned
 from collect.sweep.names import runs_of
 
@@ -107,7 +109,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _runs(kit: Kit, options: argparse.Namespace) -> list[dict[str, str]]:
     """Return study and run of each, as the sweep names them; raises InputError."""
-    for name in sorted({one.partition("=")[0] for one in options.settings} & _OPTIONS.keys()):
+    settings = [*kit.settings, *_settings_of(kit.more)]
+    set_names = {name for one in settings for name in _variables_in(one, kit.checkout)}
+    for name in sorted(set_names & _OPTIONS.keys()):
         raise InputError(
             f"-e {name}=… does not choose the run of this command; use {_OPTIONS[name]}"
         )
@@ -116,13 +120,31 @@ def _runs(kit: Kit, options: argparse.Namespace) -> list[dict[str, str]]:
             f"the run {options.run_name!r} is not a valid name; use letters, digits, dots, hyphens "
             "and underscores"
         )
-    for name in options.studies:
-        if name.endswith((".yml", ".yaml")) or "," in name:
-            raise InputError(
-                f"{name!r} is not the name of a study; copy the file into {kit.root / 'studies'} "
-                "and give its name without .yml"
-            )
+    demand_names(kit, options.studies)
     return runs_of(",".join(options.studies), options.profile, options.run_name or "")
+
+
+def _settings_of(more: Sequence[str]) -> list[str]:
+    """Return the variables in further arguments of ansible-playbook."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("-e", "--extra-vars", action="append", default=[])
+    settings: list[str] = parser.parse_known_args(more)[0].extra_vars
+    return settings
+
+
+def _variables_in(setting: str, checkout: Path) -> set[str]:
+    """Return the names that one `-e` sets: in words NAME=VALUE, in JSON or YAML, or in a file."""
+    try:
+        if setting.startswith("@"):
+            file = checkout / Path(setting[1:]).expanduser()
+            content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        elif setting.startswith(("{", "[")):
+            content = yaml.safe_load(setting)
+        else:
+            content = {word.partition("=")[0]: word for word in shlex.split(setting)}
+    except (OSError, ValueError, yaml.YAMLError):
+        return set()  # Ansible refuses it, or alone can read it
+    return set(map(str, content)) if isinstance(content, dict) else set()
 
 
 def _demand_plans(

@@ -1,6 +1,8 @@
 """`rackbench run` and `rackbench night`: refusals in one sentence, detaching and attaching."""
 
 import json
+import re
+import shlex
 import signal
 import threading
 from itertools import pairwise
@@ -27,18 +29,35 @@ from collect.front.sweeping import Sweeping
         ("run sort --profile sample --fit --without client1", "cannot skip client1"),
         ("run sort --profile sample --fit -e run=other", "use --run"),
         ("run sort --profile sample -e fit=true", "use --fit"),
+        ("run sort --profile sample -e 'a=1 run=other'", "use --run"),
+        ("""run sort --profile sample -e '{"seed": 7}'""", "use --seed"),
+        ("run sort --profile sample -e @more.yml", "use --profile"),
+        ("run sort --profile sample -- -e run=other", "use --run"),
+        ("run sort --profile sample -- --forks 2 --extra-vars=rotate=true", "use --rotate"),
         ("night soort", "no study 'soort'"),
         ("night sort --profile nowhere", "no profile 'nowhere'"),
+        ("night playbooks/studies/sort.yml", "not the name of a study; copy the file into"),
+        ("night sort,mtom --check", "not the name of a study"),
         ("night", "no study is named"),
         ("night sort --from 22:00 --until 22:00", "has no length"),
     ],
 )
 def test_what_cannot_be_swept_is_refused_in_one_sentence(checkout, words, reason, capsys):
-    assert main(words.split()) == 2
+    (checkout.root / "more.yml").write_text("a: 1\nprofile: paper\n")
+    assert main(shlex.split(words)) == 2
     said = capsys.readouterr().err
     assert reason in said
     assert len(said.splitlines()) == 1
     assert checkout.called == []
+
+
+@pytest.mark.parametrize(
+    "setting", ["run_note=other", "note='run=other'", '{"note": "run"}', "[1", "a='"]
+)
+def test_variables_that_choose_no_run_reach_the_sweep(checkout, setting):
+    checkout.have(workers=5)
+    assert main(["run", "sort", "-e", setting]) == 0
+    assert setting in checkout.called[0]
 
 
 @pytest.mark.parametrize("words", ["run sort", "site --yes", "verify", "night sort", "trust"])
