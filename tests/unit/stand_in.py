@@ -112,6 +112,14 @@ class StandIn:
         }
         (self.root / "inventory.json").write_text(json.dumps(content))
 
+    def set(self, host: str, **values) -> None:
+        """Set further variables of a host."""
+        file = self.root / "inventory.json"
+        content = json.loads(file.read_text())
+        hostvars = content["_meta"]["hostvars"]
+        hostvars[host] = {**hostvars.get(host, {}), **values}
+        file.write_text(json.dumps(content))
+
     @property
     def called(self) -> list[list[str]]:
         """The arguments of each playbook that was run."""

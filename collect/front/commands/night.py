@@ -2,12 +2,14 @@
 
 import argparse
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from collect.commands.arguments import Commands, add_fit, command
 from collect.errors import InputError
 from collect.front.ask import demand_root
-from collect.front.inventory import read_inventory
+from collect.front.inventory import Inventory, read_inventory
 from collect.front.kit import add_kit, kit_of
 from collect.front.play import Play, play
 from collect.front.sweeping import demand_names
@@ -15,6 +17,13 @@ from collect.run.study import find_study, load_study
 
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_DEFAULTS = {
+    "overnight_begin": "22:00",
+    "overnight_end": "06:30",
+    "overnight_profile": "overnight",
+    "overnight_fit": False,
+}
+"""Those of roles/overnight."""
 
 
 def add(commands: Commands) -> None:
@@ -40,24 +49,28 @@ examples:
         "--from",
         dest="begin",
         type=_time,
-        default="22:00",
         metavar="HH:MM",
-        help="start of the night (default: 22:00)",
+        help="start of the night (default: overnight_begin in lab.yml, or 22:00)",
     )
     parser.add_argument(
         "--until",
         dest="end",
         type=_time,
-        default="06:30",
         metavar="HH:MM",
-        help="start no trial after this time (default: 06:30)",
+        help="start no trial after this time (default: overnight_end in lab.yml, or 06:30)",
     )
-    parser.add_argument("--profile", default="overnight", help="their profile (default: overnight)")
+    parser.add_argument(
+        "--profile", help="their profile (default: overnight_profile in lab.yml, or overnight)"
+    )
     add_fit(parser)
     parser.add_argument(
-        "--days", type=_days, default=[], help="for example Mon,Fri (default: every day)"
+        "--days",
+        type=_days,
+        help="for example Mon,Fri (default: overnight_days in lab.yml, or every day)",
     )
-    parser.add_argument("--check", action="store_true", help="show the changes, make none")
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing; the log shows each change"
+    )
     parser.add_argument("--stop", action="store_true", help="stop sweeping at night")
 
 
@@ -80,18 +93,16 @@ def run(options: argparse.Namespace) -> int:
             "the inventory of your machines"
         )
     inventory.demand_bench()
-    workers = len(inventory.groups["workers"])
-    for name in options.studies:
-        load_study(find_study(name)).profile(options.profile, workers, fit=options.fit)
-    variables = {
+    given = {
         "overnight_begin": options.begin,
         "overnight_end": options.end,
         "overnight_studies": options.studies,
         "overnight_profile": options.profile,
         "overnight_days": options.days,
+        "overnight_fit": options.fit or None,
     }
-    if options.fit:
-        variables["overnight_fit"] = True
+    variables = {name: value for name, value in given.items() if value is not None}
+    _demand_nights(inventory, variables)
     return play(kit, [[Play("overnight.yml", variables, shown, guess_s=8)]], options.again)
 
 

@@ -8,7 +8,7 @@ import threading
 from itertools import pairwise
 
 import pytest
-from stand_in import end, failed, play
+from stand_in import ROOT, end, failed, play
 from synthetic import make_run, sort_times
 from test_front_play import wait_for
 
@@ -174,23 +174,26 @@ def test_nights_sweep_the_virtual_lab_only_where_it_is_named(checkout, capsys):
     assert main(["night", "sort", "-i", "inventory/virtual"]) == 0
 
 
+def told_to(arguments):
+    """The variables that a playbook got."""
+    told = {}
+    for word, value in pairwise(arguments):
+        if word == "-e":
+            name, _, plain = value.partition("=")
+            told |= json.loads(value) if value.startswith("{") else {name: plain}
+    return told
+
+
 def test_a_night_is_what_overnight_yml_is_told(checkout, capsys):
     checkout.have(workers=5)
     line = "0 22 * * * sweep-the-night"
     checkout.tell(overnight=[play("Sweep at night"), {"event": "said", "text": line}, end()])
     night = ["night", "sort", "overhead", "--from", "21:00", "--until", "06:00"]
     assert main([*night, "--days", "Mon,Fri"]) == 0
-    (arguments,) = checkout.called
-    told = {}
-    for word, value in pairwise(arguments):
-        if word == "-e":
-            name, _, plain = value.partition("=")
-            told |= json.loads(value) if value.startswith("{") else {name: plain}
-    assert told == {
+    assert told_to(checkout.called[0]) == {
         "overnight_begin": "21:00",
         "overnight_end": "06:00",
         "overnight_studies": ["sort", "overhead"],
-        "overnight_profile": "overnight",
         "overnight_days": ["Mon", "Fri"],
     }
     assert line in capsys.readouterr().out
@@ -198,9 +201,36 @@ def test_a_night_is_what_overnight_yml_is_told(checkout, capsys):
     assert "overnight_state=absent" in checkout.called[1]
 
 
+def test_the_page_names_the_log_that_shows_what_a_check_of_nights_would_change(checkout):
+    checkout.have(workers=5)
+    assert main(["night", "sort", "--check"]) == 0
+    assert checkout.called[0][-2:] == ["--check", "--diff"]
+    page = (ROOT / "docs/guides/nights.md").read_text(encoding="utf-8")
+    (named,) = re.findall(r"~/\.local/state/(rackbench/logs/\S+\.log)", page)
+    (log,) = (checkout.root / "state").glob(named)
+    assert "the output of overnight" in log.read_text()
+
+
+def test_what_no_option_of_a_night_gives_is_that_of_the_inventory(checkout, capsys):
+    checkout.have(workers=5)
+    assert main(["night", "sort"]) == 0
+    assert told_to(checkout.called[0]) == {"overnight_studies": ["sort"]}
+    own = {"overnight_profile": "sample", "overnight_begin": "20:00", "overnight_fit": True}
+    checkout.have(workers=2)
+    checkout.set("localhost", **own)
+    assert main(["night", "sort"]) == 0
+    assert main(["night", "sort", "--until", "20:00"]) == 2
+    assert "from 20:00 to 20:00 has no length" in capsys.readouterr().err
+    checkout.set("localhost", overnight_profile="nowhere")
+    assert main(["night", "sort"]) == 2
+    assert "no profile 'nowhere'" in capsys.readouterr().err
+    assert main(["night", "sort", "--profile", "demo"]) == 0
+    assert told_to(checkout.called[-1])["overnight_profile"] == "demo"
+
+
 def test_a_night_on_few_workers_skips_levels_where_that_is_asked_for(checkout, capsys):
     checkout.have(workers=2)
     assert main(["night", "sort"]) == 2
     assert "worker" in capsys.readouterr().err
     assert main(["night", "sort", "--fit"]) == 0
-    assert '{"overnight_fit": true}' in checkout.called[0]
+    assert told_to(checkout.called[0])["overnight_fit"] is True
