@@ -147,6 +147,72 @@ def test_the_fingerprints_are_shown_and_written_after_a_yes(rack):
     assert "Type yes" not in shown
 
 
+@pytest.mark.parametrize("before", [None, "192.0.2.7 ssh-ed25519 AAAA\n"])
+def test_known_hosts_that_is_a_link_stays_one(rack, before):
+    (rack / "known").symlink_to("elsewhere/known_hosts")
+    behind = rack / "elsewhere/known_hosts"
+    behind.parent.mkdir()
+    if before:
+        behind.write_text(before)
+    program = ROOT / "roles/known_host/files/know_host"
+    path = f"{rack / 'bin'}:{os.environ['PATH']}"
+    subprocess.run(
+        [program, "rack01", "192.0.2.1", "22", fingerprint_of(rack)],
+        env={**os.environ, "HOME": str(rack), "PATH": path},
+        check=True,
+    )
+    assert (rack / "known").is_symlink()
+    text = behind.read_text()
+    assert text.startswith(before or "192.0.2.1 ")
+    assert "\n192.0.2.1 ssh-ed25519 " in f"\n{text}"
+
+
+CONFIGURED_SSH = r"""#!/bin/bash
+known=$(printf '%s\n' "$@" | sed -n 's/^UserKnownHostsFile=//p' | head -n 1)
+case "$*" in
+  -G*) printf 'host rack01\nhostname {hostname}\n{more}userknownhostsfile %s\n' "$HOME/known" ;;
+  *) echo "{place} $(cut -d' ' -f1,2 "$HOME/key.pub")" >"$known" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("hostname", "alias", "port", "place"),
+    [
+        ("192.0.2.8", "", "22", "192.0.2.8"),
+        ("192.0.2.8", "", "2222", "[192.0.2.8]:2222"),
+        ("192.0.2.8", "rack-one", "22", "rack-one"),
+        ("192.0.2.8", "rack-one", "2222", "rack-one"),
+        ("rack01", "", "22", "rack01"),
+    ],
+)
+def test_a_key_is_sought_by_the_name_that_ssh_itself_uses(rack, hostname, alias, port, place):
+    more = f"hostkeyalias {alias}\\n" if alias else ""
+    fake = CONFIGURED_SSH.format(hostname=hostname, more=more, place=place)
+    (rack / "bin/ssh").write_text(fake)
+
+    def know_host(fingerprint):
+        done = subprocess.run(
+            [ROOT / "roles/known_host/files/know_host", "rack01", "rack01", port, fingerprint],
+            env={**os.environ, "HOME": str(rack), "PATH": f"{rack / 'bin'}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.split()[0]
+
+    assert know_host("show") == "new"
+    know_host(fingerprint_of(rack))
+    assert know_host("show") == "known"
+    (rack / "key.pub").rename(rack / "former.pub")
+    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", rack / "new"]
+    subprocess.run(make, check=True)
+    (rack / "new.pub").rename(rack / "key.pub")
+    assert know_host("show") == "other"
+    know_host(fingerprint_of(rack))
+    assert len((rack / "known").read_text().splitlines()) == 1
+
+
 @pytest.mark.parametrize("answer", ["no", "y"])
 def test_nothing_is_written_without_a_yes(rack, answer):
     code, shown = trust(rack, answer)
