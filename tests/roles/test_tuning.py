@@ -451,6 +451,52 @@ def test_units_are_disabled_and_come_back_as_they_were(tuning, machine, told):
     ]
 
 
+@pytest.mark.parametrize(
+    ("enabled", "active", "verbs"),
+    [(True, False, ["enable"]), (False, True, ["start"]), (False, False, [])],
+)
+def test_a_unit_is_enabled_where_it_was_and_started_where_it_ran(
+    tuning, machine, told, enabled, active, verbs
+):
+    found = {"units": {"apt-daily.timer": {"enabled": enabled, "active": active}}}
+    write(machine, "etc/rackbench/found.json", json.dumps(found))
+    assert tuning.reset(machine, check=False) == (["units"], {})
+    assert [argv[1] for argv in told if argv[0] == "systemctl"] == ["show", *verbs]
+
+
+def test_what_is_gone_since_does_not_keep_a_node_from_its_reset(tuning, machine, told):
+    """A unit whose package was purged, and a kernel file of a driver that was replaced."""
+    tuning.tune(machine, ASKED, check=False)
+    record = json.loads((machine / "etc/rackbench/found.json").read_text())
+    record["units"] = {"none.timer": {"enabled": True, "active": True}}
+    write(machine, "etc/rackbench/found.json", json.dumps(record))
+    governor = machine / f"{CPU}/cpu1/cpufreq/scaling_governor"
+    governor.unlink()
+    told.clear()
+    settings, left = tuning.reset(machine, check=False)
+    assert (set(settings), left) == ({"files", "at_boot", "units"}, {})
+    assert [argv[1] for argv in told] == ["show"]
+    assert not governor.exists()
+    assert (machine / f"{CPU}/intel_pstate/no_turbo").read_text() == "0"
+    assert not (machine / "etc/rackbench/found.json").exists()
+
+
+def test_what_was_not_restored_is_named_with_the_record_and_the_next_step(
+    tuning, machine, monkeypatch
+):
+    def refuse(_):
+        raise OSError("Invalid argument")
+
+    tuning.tune(machine, ASKED, check=False)
+    monkeypatch.setattr(steps, "write_all", refuse)
+    _, left = tuning.reset(machine, check=False)
+    said = tuning.unrestored(machine, left)
+    assert "(files: Invalid argument)" in said
+    assert f"{machine}/etc/rackbench/found.json keeps the original values" in said
+    assert said.endswith("run playbooks/reset.yml again")
+    assert (machine / "etc/rackbench/found.json").exists()
+
+
 def test_the_record_of_an_older_node_is_restored(tuning, machine, told):
     """Every kind that was ever recorded, as the module of one file wrote it."""
     kernel_file = str(machine / HUGE_PAGES)

@@ -151,6 +151,16 @@ def reset(root: Path, *, check: bool) -> tuple[list[str], dict[str, str]]:
     return [kind for kind in record if kind not in left], left
 
 
+def unrestored(root: Path, left: dict[str, str]) -> str:
+    """Return the message that these kinds of settings were not restored, with the next step."""
+    reasons = "; ".join(f"{kind}: {reason}" for kind, reason in left.items())
+    return (
+        f"Some settings were not restored ({reasons}). {root / steps.RECORD} keeps the original "
+        "values: correct the cause, or remove from that file what this node no longer has, and run "
+        "playbooks/reset.yml again"
+    )
+
+
 def no_more_at_boot(root: Path, _: object) -> None:
     """Leave settings that each boot makes by itself to the next boot."""
     for name in (kernel.AT_BOOT, interrupts.AT_BOOT):
@@ -199,7 +209,7 @@ def main() -> None:
     except OSError as error:
         module.fail_json(msg=str(error))
     if module.params["state"] == "reset" and left:
-        module.fail_json(msg="Some settings were not restored; their record is kept", left=left)
+        module.fail_json(msg=unrestored(root, left), left=left)
     for name, reason in left.items():
         module.warn(f"{name} is left as it is: {reason}")
     module.exit_json(changed=bool(settings), settings=settings, left=left)

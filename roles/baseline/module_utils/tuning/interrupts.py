@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from .cpu_lists import listed, mask, numbers, same_mask
-from .steps import SHARED, Back, Left, Step, Steps, at_boot, in_container, write_all
+from .steps import SHARED, Back, Left, Step, Steps, at_boot, in_container, write_all, write_back
 
 INTERRUPTS = "proc/irq"
 AT_BOOT = "etc/tmpfiles.d/rackbench-interrupts.conf"
@@ -49,9 +49,5 @@ def can_move(path: Path) -> bool:
     return True
 
 
-def restore(_: Path, found: dict[str, str]) -> None:
-    """Restore the interrupts that still exist; a boot has reset the others."""
-    write_all({path: was for path, was in found.items() if Path(path).exists()})
-
-
-BACK: Back = {"interrupts": restore}
+# A boot has reset the interrupts that no longer exist.
+BACK: Back = {"interrupts": write_back}

@@ -59,6 +59,11 @@ def write_all(values: Mapping[Any, str]) -> None:
         Path(path).write_text(value)
 
 
+def write_back(_: Path, found: Mapping[str, str]) -> None:
+    """Write the original values into those files of the kernel that still exist."""
+    write_all({path: was for path, was in found.items() if Path(path).exists()})
+
+
 def at_boot(root: Path, file: str, lines: str) -> Iterator[Step]:
     """Yield a step for the file that applies the present settings at each boot."""
     boot = root / file

@@ -1,5 +1,6 @@
 """Units that would work during a trial."""
 
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,7 @@ def steps(_: Path, params: dict[str, Any]) -> Steps:
     """Yield steps for units that are installed and would run."""
     if not params["units_off"]:
         return
-    shown = host.run("systemctl", "show", "-p", SHOWN, *params["units_off"])
-    for block in shown.strip().split("\n\n"):
-        state = dict(line.partition("=")[::2] for line in block.splitlines())
+    for state in states(params["units_off"]):
         is_enabled = state["UnitFileState"].startswith("enabled")
         is_active = state["ActiveState"] in ("active", "activating", "reloading")
         if state["LoadState"] == "loaded" and (is_enabled or is_active):
@@ -27,9 +26,19 @@ def steps(_: Path, params: dict[str, Any]) -> Steps:
             yield Step(name, "units", found, off)
 
 
+def states(names: Iterable[str]) -> Iterator[dict[str, str]]:
+    """Yield the properties of these units, at least one."""
+    shown = host.run("systemctl", "show", "-p", SHOWN, *names)
+    for block in shown.strip().split("\n\n"):
+        yield dict(line.partition("=")[::2] for line in block.splitlines())
+
+
 def restore(_: Path, found: dict[str, dict[str, bool]]) -> None:
-    """Enable and start the units that were enabled and active."""
+    """Enable and start the units that were enabled and active; those removed since stay removed."""
+    loaded = {state["Id"] for state in states(found) if state["LoadState"] == "loaded"}
     for name, was in found.items():
+        if name not in loaded:
+            continue
         if was["enabled"]:
             host.run("systemctl", "enable", "--quiet", name)
         if was["active"]:
