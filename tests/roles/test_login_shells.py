@@ -3,7 +3,9 @@
 import subprocess
 
 import pytest
-from loading import load
+import yaml
+from loading import ROOT, load
+from played_nodes import Lab
 
 from collect.sweep.follow import NodeSilentError
 
@@ -55,3 +57,55 @@ def test_a_node_that_tells_no_time_is_asked_about_in_words():
     silent._low_level_execute_command = lambda command, sudoable: {"stdout": "no date here"}
     with pytest.raises(Exception, match="the node said 'no date here'"):
         silent._trip()
+
+
+def raw_tasks(tasks):
+    for task in tasks:
+        for word in ("block", "rescue", "always", "tasks", "pre_tasks", "post_tasks"):
+            yield from raw_tasks(task.get(word) or [])
+        if "ansible.builtin.raw" in task or "raw" in task:
+            yield task
+
+
+def files_of_tasks():
+    """Every playbook, and every file of tasks of playbooks and roles."""
+    for place in ("playbooks/*.yml", "playbooks/tasks/*.yml", "roles/*/tasks/*.yml"):
+        yield from ROOT.glob(place)
+    yield from ROOT.glob("roles/*/handlers/*.yml")
+
+
+def test_no_command_is_left_to_the_accounts_login_shell():
+    found = [
+        (f"{file.relative_to(ROOT)}: {task['name']}", task.get("args"))
+        for file in files_of_tasks()
+        for task in raw_tasks(yaml.safe_load(file.read_text()) or [])
+    ]
+    assert len(found) >= 7
+    assert [name for name, args in found if args != {"executable": "/bin/sh"}] == []
+
+
+FISH = """#!/bin/sh
+# Knows commands with their words, and nothing of the language of sh.
+for command; do :; done
+case $command in "/bin/sh -c "*) exec {ssh} "$@" ;; esac
+echo 'fish: Unsupported use of =' >&2
+exit 127
+"""
+
+
+def test_a_login_shell_of_another_language_answers_who_is_at_work(tmp_path):
+    lab = Lab(tmp_path)
+    for name in ("client1", "broker1", "worker1", "worker2"):
+        ssh = lab.node(name) / "ssh"
+        inner = ssh.rename(ssh.with_name("sh"))
+        ssh.write_text(FISH.format(ssh=inner))
+        ssh.chmod(0o755)
+    lab.runs("client1", "rackbench-runner.service", "rackbench run monday")
+    code, said = lab.play("at_work.yml")
+    assert code == 2
+    assert "client1 is busy: rackbench run monday since" in said
+    assert "no answer" not in said
+    code, said = lab.play("at_work.yml", at_work_holds=True, despite_sweep=True)
+    assert code == 0, said
+    hold = lab.description("client1", "rackbench_at_work.service")
+    assert hold.startswith("site.yml for ")
