@@ -115,6 +115,7 @@ class Lab:
                     "rackbench_link_mbit": 1000,
                     "ansible_python_interpreter": "{{ ansible_playbook_python }}",
                     "at_work_mark": "$NODE/passwords-of",
+                    "at_work_polls": "$NODE/polls",
                 },
                 "children": {
                     "control": {"hosts": {"localhost": {"ansible_connection": "local"}}},
@@ -144,7 +145,7 @@ class Lab:
         return file.read_text().strip() if file.exists() else ""
 
     def play(self, playbook, *options, **extra):
-        """Run a playbook, one of the kit's or the text of one; its status and what it said."""
+        """Run a playbook, one of rackbench's or the text of one; its status and what it said."""
         path = f"playbooks/{playbook}"
         if "\n" in playbook:
             path = self.directory / "play.yml"

@@ -2,11 +2,12 @@
 
 import os
 import subprocess
+import time
 
 import pytest
 import yaml
 from loading import ROOT
-from played_nodes import ME, Lab
+from played_nodes import ADDRESSES, ME, Lab
 
 RUNNER = "rackbench-runner.service"
 HOLD = "rackbench_at_work.service"
@@ -82,6 +83,41 @@ def test_a_runner_on_a_node_that_is_no_client_any_more_is_found(lab):
 def test_a_sweep_follows_its_own_runs_alone(lab, description, state, code):
     lab.runs("client1", RUNNER, description, ActiveState=state)
     assert lab.play("at_work.yml", **SWEEP)[0] == code
+
+
+def polled(lab, node, address, minutes=0):
+    """Let a runner at this address have polled a node, some minutes ago."""
+    mark = lab.node(node) / "polls" / f"polled-by-{address}"
+    mark.parent.mkdir(exist_ok=True)
+    mark.touch()
+    os.utime(mark, times=(time.time() - 60 * minutes,) * 2)
+
+
+@pytest.mark.parametrize("extra", [{}, SWEEP], ids=["site.yml", "a sweep"])
+def test_a_sweep_of_a_client_outside_this_inventory_is_named_by_the_nodes_that_serve_it(lab, extra):
+    for node in "worker1", "worker2":
+        polled(lab, node, "192.0.2.99")
+    code, said = lab.play("at_work.yml", at_work_holds=True, **extra)
+    assert code == 2
+    assert (
+        "worker1, worker2 serve a sweep of 192.0.2.99, which is not in this inventory. Wait" in said
+    )
+    assert f"systemctl stop {RUNNER}" in said
+    assert lab.description("client1", HOLD) == ""
+    code, said = lab.play("at_work.yml", despite_sweep=True, **extra)
+    assert code == 0, said
+
+
+def test_polls_of_this_inventorys_client_and_of_sweeps_that_have_ended_pass(lab):
+    polled(lab, "worker1", ADDRESSES["client1"])
+    polled(lab, "worker1", "192.0.2.99", minutes=4)
+    for extra in {}, SWEEP:
+        code, said = lab.play("at_work.yml", **extra)
+        assert code == 0, said
+    polled(lab, "worker1", "192.0.2.99", minutes=1)
+    code, said = lab.play("at_work.yml")
+    assert code == 2
+    assert "worker1 serves a sweep of 192.0.2.99, which is not" in said
 
 
 def test_who_holds_the_lab_is_named_and_for_how_long_at_most(lab):

@@ -1,4 +1,4 @@
-"""What the health service answers, without a node: no unit of the kit is installed here."""
+"""What the health service answers, without a node: no unit of rackbench is installed here."""
 
 import json
 import socket
@@ -49,10 +49,14 @@ def ask(health):
     server = ThreadingHTTPServer(("127.0.0.1", 0), health.Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
 
-    def get(path):
-        connection = HTTPConnection("127.0.0.1", server.server_port, timeout=10)
-        connection.request("GET", path)
-        return json.loads(connection.getresponse().read())
+    def get(path, source="127.0.0.1", **headers):
+        connection = HTTPConnection(
+            "127.0.0.1", server.server_port, timeout=10, source_address=(source, 0)
+        )
+        connection.request("GET", path, headers=headers)
+        answer = json.loads(connection.getresponse().read())
+        connection.close()
+        return answer
 
     yield get
     server.shutdown()
@@ -79,10 +83,6 @@ def test_a_check_of_a_trial_without_observers_samples_nothing(health, ask):
     assert health.Handler.sampler.looks == 0
 
 
-UNIT = "rackbench-tomcat"
-CLOSED = {"port": 9, "expect": "200"}  # nobody answers there
-
-
 MACHINE = {
     "/proc/stat": "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 12\n",
     "/proc/loadavg": "0.25 0.50 0.75 1/99 1234\n",
@@ -104,6 +104,31 @@ def test_the_state_of_a_machine_is_read_from_the_columns_of_the_kernel(health, m
     monkeypatch.setattr(health, "_text", lambda path: "")
     names = ("cpu_ticks", "steal_ticks", "load1", "cpu_mhz", "retransmits")
     assert {health.machine(Sampler())[name] for name in names} == {None}
+
+
+def test_the_health_checks_of_another_nodes_runner_are_noted_and_no_others(
+    health, ask, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(health, "POLLED", tmp_path / "polls")
+    runner = {"User-Agent": "Java/21.0.5"}
+    ask("/", "127.0.0.2", **runner)  # where nothing can be noted
+    (tmp_path / "polls").mkdir()
+    ask("/", **runner)  # the node's own
+    ask("/", "127.0.0.3")
+    ask("/", "127.0.0.4", **{"User-Agent": "curl/8.14.1"})
+    ask("/sample", "127.0.0.5", **runner)  # right before a measured call
+    ask("/?observe=none", "127.0.0.6", **runner)
+    ask("/", "127.0.0.7", **runner)
+    until = time.monotonic() + 5
+    marks = set()
+    while len(marks) < 2 and time.monotonic() < until:  # the answer comes first
+        time.sleep(0.01)
+        marks = {path.name for path in (tmp_path / "polls").iterdir()}
+    assert marks == {f"polled-by-127.0.0.{place}" for place in (6, 7)}
+
+
+UNIT = "rackbench-tomcat"
+CLOSED = {"port": 9, "expect": "200"}  # nobody answers there
 
 
 @pytest.fixture

@@ -38,6 +38,8 @@ PREFIX = "rackbench-"
 OWN = {"rackbench-health", "rackbench-restart", "rackbench-profile", "rackbench-capture"}
 ASKED = Path("/run/rackbench-health/asked")
 PROFILE_ASKED = ASKED.with_name("profile")
+POLLED = ASKED.parent
+RUNNER = "Java"  # in the User-Agent of the runner's requests; nothing else here asks from a JVM
 PROFILES = Path("/run/rackbench-profile")
 PROFILE_S = 30.0
 PROFILE_PAUSE_S = 0.1
@@ -448,6 +450,14 @@ class Handler(BaseHTTPRequestHandler):
             return
         observed = "none" not in parse_qs(place.query).get("observe", [])
         self._send(200, report(address, self.probes, self.sampler, observed=observed))
+        self._note_runner(address)
+
+    def _note_runner(self, address: str) -> None:
+        """Note when a runner of another node polled last, for playbooks of other inventories."""
+        peer = self.client_address[0]
+        if peer != address and RUNNER in self.headers.get("User-Agent", ""):
+            with suppress(OSError):  # a health check matters more
+                (POLLED / f"polled-by-{peer}").touch()
 
     def do_POST(self) -> None:
         """Have the services of a signed request restarted, or that of /restart/NAME if it hangs.
