@@ -250,6 +250,17 @@ def test_passwords_of_another_control_host_are_not_replaced_and_it_is_said_how_t
     assert lab.play("at_work.yml")[0] == 0, "what only looks needs no password"
 
 
+def test_passwords_of_an_interrupted_rotation_are_named_with_the_playbook_to_run_again(lab):
+    secrets = secrets_of(lab, **WHOLE)
+    (lab.node("broker1") / "passwords-of").write_text(f"mine of {ME}:{secrets}\n")
+    (lab.node("client1") / "passwords-of").write_text(f"earlier of {ME}:{secrets}\n")
+    code, said = lab.play("at_work.yml", **SWEEP)
+    assert code == 2
+    assert f"client1 has earlier passwords of {secrets}" in said
+    assert "rotate_secrets.yml was interrupted. Run that playbook again. Nothing was" in said
+    assert "Copy that directory" not in said
+
+
 def test_passwords_that_are_here_are_taken_and_a_part_of_them_is_not(lab):
     secrets = secrets_of(lab, **WHOLE)
     mark = lab.node("broker1") / "passwords-of"

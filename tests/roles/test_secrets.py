@@ -3,10 +3,12 @@
 import re
 from pathlib import Path
 
+import jinja2
 import pytest
 import yaml
 
-ROLES = Path(__file__).parents[2] / "roles"
+ROOT = Path(__file__).parents[2]
+ROLES = ROOT / "roles"
 
 
 def options_of(spec):
@@ -28,3 +30,38 @@ def test_an_option_that_holds_a_secret_says_so(path):
         if re.search(r"(password|secret|token|hook_environment|overnight_variables)$", name)
     }
     assert all(secret.values()), secret
+
+
+BENCH = {
+    "bench_client": "client1",
+    "bench_broker": "broker1",
+    "bench_workers": ["worker1", "worker2"],
+}
+HOSTS = {
+    "control": ["localhost"],
+    "nodes": ["client1", "broker1", "worker1", "worker2", "extra1"],
+    "broker": ["broker1"],
+    "workers": ["worker1", "worker2"],
+    "client": ["client1"],
+}
+PASSWORD_ROLES = {"openmq", "jms_client"}  # they lay down the broker's password
+MARK = "tasks/passwords_of.yml"
+
+
+def test_a_node_has_the_mark_of_new_passwords_only_once_it_has_the_brokers():
+    """Else a playbook that was killed would leave nodes that nothing tells from whole ones."""
+    plays = yaml.safe_load((ROOT / "playbooks/rotate_secrets.yml").read_text())
+    given, marked = set(), []
+    for play in plays:
+        hosts = HOSTS.get(play.get("hosts"), [])
+        if {role["role"] for role in play.get("roles", [])} & PASSWORD_ROLES:
+            given.update(hosts)
+        for task in play.get("post_tasks", []):
+            assert task["ansible.builtin.import_tasks"] == MARK
+            is_due = jinja2.Environment(autoescape=True).compile_expression(
+                task.get("when", "true")
+            )
+            now = [host for host in hosts if is_due(inventory_hostname=host, **BENCH)]
+            assert set(now) - {"extra1"} <= given, play["name"]
+            marked += now
+    assert sorted(marked) == sorted(HOSTS["nodes"])
