@@ -37,10 +37,6 @@ def wide(planned, rng):
     return [10.0 * (1.5 if planned.block % 2 else 1)] * planned.calls
 
 
-def narrow_later(planned, rng):
-    return wide(planned, rng) if planned.block < 3 else narrow(planned, rng)
-
-
 def run_of(directory, times, until=None):
     make_run(directory, times, profile="paper", study=STUDY, until=until)
     return directory

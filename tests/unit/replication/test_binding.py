@@ -107,7 +107,7 @@ def test_pooled_and_not_pooled_stand_apart(paper):
         "a connection a call",
     ]
     pooled, apart = table.rows[0][3].estimate, table.rows[0][6].estimate
-    assert pooled.value == table.rows[0][3].estimate.value < apart.value
+    assert pooled.value < apart.value
 
 
 def test_failed_calls_are_counted_apart(run_of):
