@@ -1,15 +1,11 @@
 """How often a night in which nothing differs is given a verdict that says the contrary."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from synthetic import of_means
 
-from collect.cells.cells import CellResult
-from collect.logs.cell_trial import CellTrial
-from collect.logs.first_calls import FirstCalls
-from collect.logs.summaries import TrialSummary
 from collect.planning.interim import decide, error_at
 from collect.replication.claims import Bound, Claim, Verdict, judge, over_cells
 from collect.replication.evidence import Measured, quotient
@@ -30,18 +26,10 @@ def night(cells, blocks, rng, forks=0.08):
     """
     of_forks = np.broadcast_to(forks, len(cells))
     of_blocks = rng.lognormal(0, 0.08, size=blocks)
-    results = {}
-    for cell, spread in zip(cells, of_forks, strict=True):
-        trials = [
-            CellTrial(
-                SimpleNamespace(block=block + 1, outcome="ok", id=f"{block}"),
-                TrialSummary(20, 0, float(time), 0.01, None, None),
-                *(np.array([]),) * 3,
-                FirstCalls(),
-            )
-            for block, time in enumerate(10 * of_blocks * rng.lognormal(0, spread, size=blocks))
-        ]
-        results[cell] = CellResult(cell, blocks, tuple(trials), None)
+    results = {
+        cell: of_means(cell, 10 * of_blocks * rng.lognormal(0, spread, size=blocks))
+        for cell, spread in zip(cells, of_forks, strict=True)
+    }
     return Measured(results)
 
 

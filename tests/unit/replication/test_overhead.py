@@ -1,17 +1,12 @@
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
-from synthetic import overhead_times
+from synthetic import of_means, overhead_times
 
 from collect.cells.analysis import analyse
-from collect.cells.cells import CellResult
 from collect.cells.plots import WholePlots
-from collect.logs.cell_trial import CellTrial
-from collect.logs.first_calls import FirstCalls
-from collect.logs.summaries import TrialSummary
 from collect.replication.claims import Verdict, judge
 from collect.replication.evidence import Measured
 from collect.replication.exhibits import Figure
@@ -343,16 +338,4 @@ def test_a_protocol_in_whole_plots_is_tested_against_them():
 
 def made(keys, times):
     """A run whose cells have these trial means, one a block."""
-    cells = {}
-    for key in keys:
-        trials = [
-            CellTrial(
-                SimpleNamespace(block=block, outcome="ok", id=f"{block}"),
-                TrialSummary(20, 0, float(time), 0.01, None, None),
-                *(np.array([]),) * 3,
-                FirstCalls(),
-            )
-            for block, time in enumerate(times[key])
-        ]
-        cells[key] = CellResult(key, len(trials), tuple(trials), None)
-    return Measured(cells)
+    return Measured({key: of_means(key, times[key]) for key in keys})

@@ -1,19 +1,14 @@
 """What whole plots that vary do to intervals, tests, claims and comparisons, by simulation."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
+from synthetic import of_means
 
-from collect.cells.cells import CellResult
 from collect.cells.plots import WholePlots
-from collect.logs.cell_trial import CellTrial
-from collect.logs.first_calls import FirstCalls
-from collect.logs.summaries import TrialSummary
 from collect.replication.claims import Bound, Claim, Verdict, judge, over_cells
 from collect.replication.contrasts import systems_table
 from collect.replication.evidence import Measured, Untested, quotient
@@ -92,18 +87,8 @@ def observed(logs):
 
 def measured(logs, plots=PLOTS):
     """One night as the cells of a run."""
-    found = {}
-    for cell, values in zip(CELLS, np.exp(logs).reshape(len(logs), -1).T, strict=True):
-        trials = [
-            CellTrial(
-                SimpleNamespace(block=block + 1, outcome="ok", id=f"{block}"),
-                TrialSummary(20, 0, float(time), 0.01, None, None),
-                *(np.array([]),) * 3,
-                FirstCalls(),
-            )
-            for block, time in enumerate(values)
-        ]
-        found[cell] = CellResult(cell, len(values), tuple(trials), None)
+    times = np.exp(logs).reshape(len(logs), -1).T
+    found = {cell: of_means(cell, values) for cell, values in zip(CELLS, times, strict=True)}
     return Measured(found, plots=plots)
 
 
