@@ -107,23 +107,6 @@ def moderated(spreads: Sequence[Spread]) -> list[Spread]:
     return result
 
 
-def chance_of(
-    half_width: float,
-    blocks: int,
-    spreads: Sequence[Spread],
-    more: Sequence[float],
-    error: float = ERROR,
-) -> float:
-    """Return the chance that a night makes every interval so narrow (half its length, in logs).
-
-    `more` is how many times as many calls as in the pilot each trial makes. The variance that the
-    night will find is chi-squared about the true one, and the true one is inverse chi-squared about
-    that of the pilot, so that a small pilot promises less. Intervals count as independent, which
-    understates the chance where they are not. An interval may miss as often as `error`.
-    """
-    return _chance(half_width, blocks, _true(spreads, more), error)
-
-
 def blocks_for(
     half_width: float,
     spreads: Sequence[Spread],
@@ -134,8 +117,8 @@ def blocks_for(
 ) -> int | None:
     """Return the fewest blocks with which 80 % of nights make every interval so narrow, in logs.
 
-    An interval may miss as often as `error`. At least `least`; None when it would take more than
-    10 000.
+    `more` is how many times as many calls as in the pilot each trial makes. An interval may miss as
+    often as `error`. At least `least`; None when it would take more than 10 000.
     """
     true = _true(spreads, more)
     most = MOST_BLOCKS
@@ -201,7 +184,13 @@ def _true(spreads: Sequence[Spread], more: Sequence[float]) -> Matrix:
 
 
 def _chance(half_width: float, blocks: int, true: Matrix, error: float) -> float:
-    enough = blocks * (half_width / special.stdtrit(blocks - 1, 1 - error / 2)) ** 2
+    """Return the chance that a night makes every interval so narrow (half its length, in logs).
+
+    The variance that the night will find is chi-squared about the true one, and the true one is
+    inverse chi-squared about that of the pilot, so that a small pilot promises less. Intervals
+    count as independent, which understates the chance where they are not.
+    """
+    enough = blocks * (half_width / special.stdtrit(blocks - 1, error / 2)) ** 2
     chances = special.chdtr(blocks - 1, (blocks - 1) * enough / true).mean(axis=1)
     return float(chances.prod())
 

@@ -10,7 +10,6 @@ from collect.stats.sample_size import (
     Spread,
     best_repetitions,
     blocks_for,
-    chance_of,
     detectable,
     half_width_of,
     moderated,
@@ -49,8 +48,6 @@ def test_the_half_width_promised_is_reached_by_four_nights_of_five(
 def test_no_fewer_blocks_would_do_and_the_width_of_so_many_blocks_is_the_one_wanted():
     spreads = [Spread(0.004, 9, 0.001), Spread(0.002, 9, 0.0)]
     blocks = blocks_for(WANTED, spreads, [1, 1])
-    assert chance_of(WANTED, blocks, spreads, [1, 1]) >= 0.8
-    assert chance_of(WANTED, blocks - 1, spreads, [1, 1]) < 0.8
     assert half_width_of(blocks, spreads, [1, 1]) <= WANTED
     assert half_width_of(blocks - 1, spreads, [1, 1]) > WANTED
     assert blocks_for(1e-6, spreads, [1, 1]) is None
