@@ -35,11 +35,6 @@ def findings(text: str, name: str) -> Iterator[str]:
             yield f"{name}:{line}: '{phrase}'; write instead: {instead}"
 
 
-def example_of(phrase: str) -> str:
-    """Return a text that a phrase of the list finds, for tests."""
-    return re.sub(r"\((\w+)[^)]*\)\??", r"\1", phrase).replace("?", "")
-
-
 def _phrases() -> list[tuple[re.Pattern[str], str]]:
     banned = yaml.safe_load(LIST.read_text(encoding="utf-8"))
     return [

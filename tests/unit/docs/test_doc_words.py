@@ -1,5 +1,7 @@
 """No text has a banned phrase, and the search finds one where it is."""
 
+import re
+
 import pytest
 import words
 import yaml
@@ -33,8 +35,13 @@ def test_names_and_other_words_are_left_alone(text):
     assert not list(words.findings(text, "page.md"))
 
 
+def example_of(phrase):
+    """Return a text that a phrase of the list finds."""
+    return re.sub(r"\((\w+)[^)]*\)\??", r"\1", phrase).replace("?", "")
+
+
 def test_every_phrase_of_the_list_can_be_found():
     for entry in yaml.safe_load(words.LIST.read_text()):
         assert entry.keys() == {"phrase", "write"}
-        plain = words.example_of(entry["phrase"])
+        plain = example_of(entry["phrase"])
         assert list(words.findings(f"It {plain} here", "page.md")), entry
