@@ -78,11 +78,11 @@ def _responses(systems: dict[Cell, list[CellResult]], factor: str) -> Figure:
 def _response_pairs(systems: dict[Cell, list[CellResult]], factor: str) -> Iterator[Pair]:
     for hue, (system, cells) in enumerate(systems.items()):
         for mark, name in enumerate(("p50", "p99")):
-            series = charts.Series(f"{_name(system)} {name}".strip(), hue, mark)
+            series = charts.Series(f"{name_of(system)} {name}".strip(), hue, mark)
             for cell in cells:
                 pooled = cell.response.pooled if cell.response else None
                 value: Estimate | None = getattr(pooled, name) if pooled else None
-                yield _pair(series, [_name(system), name], cell, factor, value)
+                yield _pair(series, [name_of(system), name], cell, factor, value)
 
 
 def _answers(systems: dict[Cell, list[CellResult]], factor: str, error: float) -> Figure:
@@ -92,7 +92,7 @@ def _answers(systems: dict[Cell, list[CellResult]], factor: str, error: float) -
         said = "at every rate" if rate is None else f"below {show(rate)}/s"
         unknown = [f"{float(cell.cell[factor]):g}" for cell in cells if not cell.achieved]
         but = f" (but no trial counts at {', '.join(unknown)}/s)" if unknown else ""
-        parts.append(f"{_name(system) or 'all'}: {said}{but}")
+        parts.append(f"{name_of(system) or 'all'}: {said}{but}")
     return paired_figure(
         id="load-answers",
         title="Answered over offered calls",
@@ -103,8 +103,8 @@ def _answers(systems: dict[Cell, list[CellResult]], factor: str, error: float) -
         heads=("system", "offered calls a second"),
         pairs=[
             _pair(
-                charts.Series(_name(system) or "all", hue, hue),
-                [_name(system)],
+                charts.Series(name_of(system) or "all", hue, hue),
+                [name_of(system)],
                 cell,
                 factor,
                 geometric_t(found, error)
@@ -129,7 +129,3 @@ def _pair(
     rate = float(cell.cell[factor])
     entries = [*(Entry(label) for label in labels), Entry(show(rate), sort=rate)]
     return Pair(series, rate, entries, None, value, cell.cell)
-
-
-def _name(system: Cell) -> str:
-    return name_of(system)

@@ -92,7 +92,7 @@ CLAIMS = (
         numbers=over_cells(
             [
                 (
-                    f"{servers} server{'s' if servers > 1 else ''}",
+                    servers_text(servers),
                     [cell_of(t, servers, size) for t in TRANSPORTS for size in (50000, 100000)],
                     _growths,
                 )
