@@ -19,6 +19,7 @@ from collect.files import flush
 from collect.printable import printable
 from collect.project import results
 from collect.run.cell import Cell, Level
+from collect.run.directory import check_name
 from collect.run.plan import SCHEMA as PLAN_SCHEMA
 from collect.run.plan import PlannedTrial, plan_bytes
 from collect.run.provenance import SCHEMA as RUN_SCHEMA
@@ -27,7 +28,6 @@ from collect.run.trials import CALLS_HEADER, PLANNED_KEYS, STATUSES
 from collect.run.upgrade import NOT_RECORDED, TRIAL_SCHEMA
 
 PROFILE = "imported"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _STUDY = re.compile(r"[a-z][a-z0-9-]*")
 _FACTOR = re.compile(r"[a-z][a-z0-9_]*")
 _MS = 10**6
@@ -125,11 +125,7 @@ def import_jtl(  # noqa: PLR0913 - what the command line says
 
 
 def _free(name: str) -> Path:
-    if not _NAME.fullmatch(name):
-        raise InputError(
-            f"the run {name!r} is not a valid name; "
-            "use letters, digits, dots, hyphens and underscores"
-        )
+    check_name(name)
     directory = results() / name
     if directory.exists():
         raise InputError(f"{directory}: exists already; choose another run name")

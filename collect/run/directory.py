@@ -1,5 +1,6 @@
 """A run's directory on the control host: its plan, its provenance and its trials."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,6 +15,8 @@ from collect.run.setting import items_of, setting_of, varied
 from collect.run.stop import Decision, StopRule, read_decisions
 from collect.run.study import Study, parse_study
 from collect.run.upgrade import knows_order
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,15 @@ class Run:
         }
         planned = dict.fromkeys(trial.factors for trial in self.plan)
         return tuple(sorted(planned, key=lambda cell: [places[name][cell[name]] for name in cell]))
+
+
+def check_name(name: str) -> None:
+    """Raise InputError unless a run can have this name."""
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"the run {name!r} is not a valid name; use letters, digits, dots, hyphens and "
+            "underscores"
+        )
 
 
 def open_run(name: str) -> Run:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 import shlex
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from collect.files import write_text
 from collect.project import find_project
 from collect.report.compare.environment import Difference
 from collect.report.provenance import ABSENT
-from collect.run.directory import Run
+from collect.run.directory import Run, check_name
 from collect.run.fields import Fields
 from collect.run.fingerprint import IN_PROPORTION, READINGS, are_close, kind_of
 from collect.run.nodes import Node
@@ -44,7 +43,6 @@ PROGRAMS = Path(sys.executable).parent
 """Where Ansible's programs are: next to this Python."""
 _STUDIES = Path("playbooks/studies")
 _ARCHIVED = "archived"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # What belongs to the moment or to one machine.
 _NOT_COMPARED = {"name", "address", "groups", "failed_units", "link_device", *READINGS}
 _LISTED = 3
@@ -157,11 +155,7 @@ def plan_again(run: Run, name: str | None, workers: int, *, fit: bool) -> Rerun:
     that is not to be left out by `fit`.
     """
     name = name or f"{run.name}-again"
-    if not _NAME.fullmatch(name):
-        raise InputError(
-            f"the run {name!r} is not a valid name; use letters, digits, dots, hyphens and "
-            "underscores"
-        )
+    check_name(name)
     provenance = run.provenance
     if provenance.is_imported or not provenance.study_file:
         raise InputError(

@@ -21,10 +21,10 @@ from collect.front.play import Course, Play, begin, explain, follow
 from collect.front.process import remember, remembered
 from collect.front.screen import Screen
 from collect.front.sweeping import Sweeping, demand_names
+from collect.run.directory import check_name
 from collect.run.plan import is_planned
 from collect.sweep.names import runs_of
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d")
 _OPTIONS = {
     "study": "the name of the study",
@@ -115,11 +115,8 @@ def _runs(kit: Kit, options: argparse.Namespace) -> list[dict[str, str]]:
         raise InputError(
             f"-e {name}=… does not choose the run of this command; use {_OPTIONS[name]}"
         )
-    if options.run_name is not None and not _NAME.fullmatch(options.run_name):
-        raise InputError(
-            f"the run {options.run_name!r} is not a valid name; use letters, digits, dots, hyphens "
-            "and underscores"
-        )
+    if options.run_name is not None:
+        check_name(options.run_name)
     demand_names(kit, options.studies)
     return runs_of(",".join(options.studies), options.profile, options.run_name or "")
 
