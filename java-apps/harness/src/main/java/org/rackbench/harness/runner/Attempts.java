@@ -103,25 +103,13 @@ final class Attempts {
     seen.checked(after.look());
     Map<String, Object> entries = observed.join();
     if (after.isSpoilt()) {
-      area.throwAway(attempt, number, after.fault());
-      state.thrownAway();
-      return new Made(
-          false,
-          "%s attempt %d thrown away: %s".formatted(trial.id(), number, after.fault()),
-          after.fault());
+      return thrownAway(trial, attempt, number, after.fault());
     }
     if (Files.size(attempt.resolve(Fork.LOG)) == 0) {
       Files.delete(attempt.resolve(Fork.LOG));
     }
     entries.putAll(after.entries());
-    entries.putAll(
-        Json.of(
-            "attempt", number,
-            "earlier_attempts", area.earlier(attempt),
-            "started_at", startedAt,
-            "restarts", watch.restarts(),
-            "services", before.invocations(),
-            "block_starts", newStarts.get()));
+    entries.putAll(own(attempt, number, startedAt, before));
     entries.put(
         "fork_ms",
         Json.of(
@@ -145,6 +133,27 @@ final class Attempts {
             (exited - begin) / 1e9,
             outside / 1e6),
         "");
+  }
+
+  /** Throws away an attempt that a fault of the lab spoilt. */
+  private Made thrownAway(PlannedTrial trial, Path attempt, int number, String fault)
+      throws IOException {
+    area.throwAway(attempt, number, fault);
+    state.thrownAway();
+    String line = "%s attempt %d thrown away: %s".formatted(trial.id(), number, fault);
+    return new Made(false, line, fault);
+  }
+
+  /** Returns the attempt's own entries of trial.json; takes the restarts that nobody recorded. */
+  private Map<String, Object> own(Path attempt, int number, String startedAt, Look before)
+      throws IOException {
+    return Json.of(
+        "attempt", number,
+        "earlier_attempts", area.earlier(attempt),
+        "started_at", startedAt,
+        "restarts", watch.restarts(),
+        "services", before.invocations(),
+        "block_starts", newStarts.get());
   }
 
   /**
