@@ -162,6 +162,22 @@ def test_other_bytes_of_the_same_name_are_another_archive(play, parrot):
     assert (parrot / "etc/wings.so").read_bytes() == WINGS[::-1]
 
 
+def test_check_mode_passes_where_unzip_is_to_be_installed_first(
+    play, parrot, tmp_path, monkeypatch
+):
+    bare = tmp_path / "bin"
+    bare.mkdir()
+    for name in ("sh", "mkdir", "chmod", "rm", "sleep", "tar", "sha256sum"):
+        (bare / name).symlink_to(shutil.which(name))
+    monkeypatch.setenv("PATH", str(bare))
+    changed, said = play("--check")
+    assert (changed, "RUNNING HANDLER" in said) == (0, False), said
+    assert not (parrot / "etc").exists()
+    with pytest.raises(AssertionError, match=r"(?s)parrot cannot be laid down: .*'unzip'"):
+        play()
+    monkeypatch.undo()
+
+
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "Australia/Sydney"])
 def test_no_time_zone_makes_files_seem_changed(play, parrot, monkeypatch, zone):
     monkeypatch.setenv("TZ", zone)

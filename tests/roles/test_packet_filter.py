@@ -332,6 +332,7 @@ class Node:
         (place / "units").mkdir()
         monkeypatch.setattr(packets, "Probation", lambda kind: Probation(place, self.steps))
         monkeypatch.setattr(packets, "held", lambda: self.held)
+        monkeypatch.setattr(packets, "installed", lambda: True)
         monkeypatch.setattr(packets, "enabled", lambda: True)
         monkeypatch.setattr(packets, "sshd_ports", lambda: [2222])
         monkeypatch.setattr(packets, "ssh_session", lambda: HERE)
@@ -427,6 +428,23 @@ def test_rules_that_nftables_does_not_take_are_refused(
     monkeypatch.setattr(packets, "run", refuse)
     with pytest.raises(packets.HostError, match=r"nothing was loaded; correct .*: /dev/stdin:1:"):
         node.filter().tried()
+
+
+def test_check_mode_passes_where_nftables_is_to_be_installed_first(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*argv: str, stdin: str = "") -> str:
+        raise packets.HostError("unshare … failed: sh: 1: nft: not found")
+
+    monkeypatch.setattr(packets, "run", refuse)
+    monkeypatch.setattr(packets, "installed", lambda: False)
+    answer = node.filter(check=True).tried()
+    assert (answer["changed"], answer["pending"]) == (True, False)
+    with pytest.raises(packets.HostError, match="is not an address"):
+        node.filter(check=True, places=["rack01"]).tried()
+    with pytest.raises(packets.HostError, match="nft: not found"):
+        node.filter().tried()
+    assert not packets.RULES.exists()
 
 
 PREFLIGHT = """
