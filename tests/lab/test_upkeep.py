@@ -161,8 +161,8 @@ def test_a_node_that_is_taken_away_is_as_it_was_found(lab: Lab, new_machine: str
     assert lab.output(NODE, "apt-mark showhold") == ""
     assert lab.output(NODE, "systemctl is-enabled apt-daily.timer") == "enabled"
     assert lab.output(NODE, "systemctl is-active apt-daily.timer") == "active"
-    left = "ls -d /opt/rackbench /etc/rackbench /etc/systemd/system/rackbench-* 2>/dev/null || true"
-    assert lab.output(NODE, left) == ""
+    places = "/opt/rackbench /etc/rackbench /etc/systemd/system/rackbench-* /var/log/rackbench-*"
+    assert lab.output(NODE, f"ls -d {places} 2>/dev/null || true") == ""
     assert lab.output(NODE, "ss -Hltn 'sport != :22'") == ""
     assert lab.output(NODE, "getent passwd rackbench tomcat || true") == ""
     assert lab.ssh(NODE, "cat /etc/hosts").stdout.decode() == OWN_HOSTS

@@ -128,6 +128,43 @@ def test_reset_leaves_alone_what_the_kit_did_not_make(tmp_path: Path, home: str)
     assert not (tmp_path / "calls").exists()
 
 
+ACCOUNTS = """\
+root:x:0:0::/root:/bin/bash
+rackbench:x:999:999::/var/lib/rackbench:/usr/sbin/nologin
+openmq:x:998:998::/var/lib/rackbench-broker:/usr/sbin/nologin
+tomcat:x:997:997::/etc/rackbench/tomcat:/usr/sbin/nologin
+parrot:x:996:996::/var/lib/rackbench-parrot:/usr/sbin/nologin
+tomcat9:x:995:995::/var/lib/tomcat:/usr/sbin/nologin
+museum:x:994:994::/srv/etc/rackbench/museum:/usr/sbin/nologin
+ana:x:1000:1000::/var/lib/rackbench-ana:/bin/bash
+"""
+
+
+def test_reset_removes_the_accounts_and_logs_of_all_services_and_no_others(tmp_path: Path) -> None:
+    """Every program that changes something is a fake that notes its call."""
+    for name in ("find", "sed", "sysctl", "rm", "userdel", "nft", "ls", "rmdir", "dirname"):
+        fake(tmp_path / name, f'echo "${{0##*/}} $*" >>{tmp_path}/calls')
+    fake(tmp_path / "systemctl", '[ "$1" != is-active ]')
+    (tmp_path / "accounts").write_text(ACCOUNTS)
+    listed = f'while read -r line; do echo "$line"; done <{tmp_path}/accounts'
+    own = "echo rackbench:x:999:999::/var/lib/rackbench:/usr/sbin/nologin"
+    fake(tmp_path / "getent", f'if [ -n "$2" ]; then {own}; else {listed}; fi')
+    for name in ("cut", "awk"):
+        (tmp_path / name).symlink_to(f"/usr/bin/{name}")
+    done = subprocess.run(
+        ["/bin/bash", REMOVE, "rackbench"],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "removed\n"), done.stderr
+    calls = (tmp_path / "calls").read_text().splitlines()
+    removed = [call.split()[1] for call in calls if call.startswith("userdel ")]
+    assert removed == ["openmq", "tomcat", "parrot", "rackbench"]
+    assert any(call.startswith("rm -rf ") and " /var/log/rackbench-" in call for call in calls)
+
+
 def fake(path: Path, body: str) -> None:
     path.write_text(f"#!/bin/sh\n{body}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
