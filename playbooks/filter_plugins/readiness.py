@@ -29,19 +29,24 @@ EXAMPLES = r"""
 
 Values = Mapping[str, Any]
 
+# Free space on a node's root file system in MiB: for the packages and programs of the first
+# site.yml, and once they are there, for the system's own logs and lists. What later needs more
+# checks for it: apt, the role unpack, and sweeps.
+FIRST_MB, LATER_MB = 1500, 200
+
 
 def not_ready(
     hostvars: Mapping[str, Values],
     names: Sequence[str],
     may_go: Sequence[str] = (),
     left_out: Sequence[str] = (),
-    free_mb: int = 1500,
+    free_mb: int | str | None = None,
 ) -> list[str]:
     """Return the reasons against a run in the nodes' answers (`validate_answer`).
 
     A sweep can skip the nodes of `may_go`; `left_out` lists those that it skips, by name
     or with the word `unreachable`. `free_mb` is the free space in MiB that a node needs on its root
-    file system.
+    file system; without it, a provisioned node needs less.
     """
     problems = []
     for name in names:
@@ -57,7 +62,7 @@ def not_ready(
         if away:
             problems.append(_unreachable(name, label, answer, way_out=name in may_go))
         else:
-            problems += _unfit(label, node, answer, int(free_mb))
+            problems += _unfit(label, node, answer, free_mb)
     return problems
 
 
@@ -84,7 +89,7 @@ def _unreachable(name: str, label: str, answer: Values, *, way_out: bool) -> str
     )
 
 
-def _unfit(label: str, node: Values, answer: Values, free_mb: int) -> Iterator[str]:
+def _unfit(label: str, node: Values, answer: Values, free_mb: int | str | None) -> Iterator[str]:
     """Yield the deficits of a node that answered; it answers one fact a line, `word value…`."""
     said = str(answer.get("stdout", "")).replace("\r", "")
     before, begins, _ = said.partition("\nbegins\n")
@@ -100,10 +105,11 @@ def _unfit(label: str, node: Values, answer: Values, free_mb: int) -> Iterator[s
     if "has-python" not in facts:
         yield f"{label} has no python3; apt-get install python3 there"
     free = facts.get("free-mb", "").strip()
-    if not free.isdigit() or int(free) < free_mb:
+    needed = (LATER_MB if "has-jdk" in facts else FIRST_MB) if free_mb is None else int(free_mb)
+    if not free.isdigit() or int(free) < needed:
         yield (
-            f"{label} has {free or 'an unknown number of'} MiB free on /, but {free_mb} are "
-            "needed; make room there"
+            f"{label} has {free or 'an unknown number of'} MiB free on /, but {needed} are "
+            "needed; make room there, or set validate_free_mb"
         )
     held = facts.get("addresses", "").split()
     address = str(node.get("node_address", ""))

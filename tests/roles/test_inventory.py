@@ -204,7 +204,14 @@ def test_a_node_that_answers_is_ready():
             "me and root must both be able to write to /home/me nfs4 (its path and file system)",
         ),
         (FIT.replace("has-python", ""), "has no python3; apt-get install python3 there"),
-        (FIT.replace("9000", "12"), "has 12 MiB free on /, but 1500 are needed; make room there"),
+        (
+            FIT.replace("9000", "1499"),
+            "has 1499 MiB free on /, but 1500 are needed; make room there, or set validate_free_mb",
+        ),
+        (
+            FIT.replace("free-mb 9000", "has-jdk\nfree-mb 199"),
+            "has 199 MiB free on /, but 200 are needed; make room there, or set validate_free_mb",
+        ),
         (FIT.replace("9000", ""), "has an unknown number of MiB free"),
         (
             FIT.replace(" 10.0.0.1", ""),
@@ -217,6 +224,15 @@ def test_a_node_that_is_not_ready_is_told_with_the_next_step(stdout, said):
     (problem,) = answered({"stdout": stdout})
     assert problem.startswith("a (10.0.0.1)")
     assert said in problem
+
+
+def test_a_provisioned_node_needs_less_room_unless_the_inventory_names_its_own():
+    provisioned = {"stdout": FIT.replace("free-mb 9000", "has-jdk\nfree-mb 200")}
+    assert answered(provisioned) == []
+    assert answered({"stdout": FIT.replace("9000", "1500")}) == []
+    (problem,) = answered(provisioned, free_mb="201")
+    assert "but 201 are needed" in problem
+    assert answered({"stdout": FIT.replace("9000", "10")}, free_mb=10) == []
 
 
 @pytest.mark.parametrize(
