@@ -524,6 +524,9 @@ RESET += "playbooks/reset.yml -e node=worker2, then playbooks/site.yml."
 SITE = "Run playbooks/site.yml, which puts the same files on all."
 DECLARE = "Make the nodes alike, or declare a difference with its reason in "
 DECLARE += "fingerprint_exceptions of the inventory."
+CLOCK, LINK = "a clock by its time server", "a link at its cable or switch"
+FAILED = "a failed unit by the cause that systemctl --failed names there, then run systemctl "
+FAILED += "reset-failed"
 
 
 @pytest.mark.parametrize(
@@ -534,6 +537,10 @@ DECLARE += "fingerprint_exceptions of the inventory."
         ({"files": {}}, {}, SITE),
         ({"files": {LAB_FILE: "ab"}}, {"files": {LAB_FILE: "cd"}}, SITE),
         ({"files": {UNIT: "ab"}, "kernel": "6.12.9"}, {"files": {}}, f"{RESET} {DECLARE}"),
+        ({"clock_offset_ms": 900.0}, {}, f"Correct {CLOCK}."),
+        ({"link_rtt_ms": 90.0, "link_measured_mbit": 10.0}, {}, f"Correct {LINK}."),
+        ({"failed_units": "logrotate.service"}, {}, f"Correct {FAILED}."),
+        ({"kernel": "6.12.9", "clock_offset_ms": 900.0}, {}, f"Correct {CLOCK}. {DECLARE}"),
     ],
 )
 def test_an_exception_is_recommended_only_where_it_is_sensible(odd, others, advice):
