@@ -112,3 +112,40 @@ def test_a_daemon_that_runs_is_set_before_one_that_is_only_installed(clock, monk
     states.pop("systemd-timesyncd.service")
     daemon, is_on = clock.installed()
     assert (daemon.unit, is_on) == ("chrony.service", False)
+
+
+class Module:
+    """Stands in for AnsibleModule; it ends with a failure or an answer."""
+
+    check_mode = False
+
+    def __init__(self, **params):
+        self.params = {"servers": [], "wait_s": 0, **params}
+
+    def fail_json(self, msg):
+        raise SystemExit(f"failed: {msg}")
+
+    def exit_json(self, **answer):
+        raise SystemExit(f"daemon: {answer['daemon']}")
+
+
+@pytest.mark.parametrize(
+    ("units", "said"),
+    [
+        (["openntpd.service"], "failed: openntpd keeps the clock here, and rackbench sets chrony,"),
+        (["openntpd.service", "ntpsec.service"], "daemon: ntpsec.service"),
+        ([], "daemon: "),
+    ],
+)
+def test_a_time_daemon_that_rackbench_cannot_set_is_named_before_a_package_conflicts(
+    clock, monkeypatch, units, said
+):
+    on = "LoadState=loaded\nUnitFileState=enabled\nActiveState=active"
+    off = "LoadState=not-found\nUnitFileState=\nActiveState=inactive"
+    monkeypatch.setattr(clock.host, "output", lambda *argv: on if argv[-1] in units else off)
+    monkeypatch.setattr(clock, "AnsibleModule", lambda **_: Module(state="checked"))
+    with pytest.raises(SystemExit) as ended:
+        clock.main()
+    assert str(ended.value).startswith(said)
+    if said.startswith("failed"):
+        assert "Write baseline_time_sync: false for this node" in str(ended.value)

@@ -106,13 +106,32 @@ DAEMONS = (
 )
 
 
+OTHER = "openntpd"
+OTHER_KEEPS_TIME = (
+    f"{OTHER} keeps the clock here, and rackbench sets chrony, ntpsec and systemd-timesyncd, of"
+    " which Debian installs none next to it. Write baseline_time_sync: false for this node; its"
+    " clock is compared all the same"
+)
+
+
+def state_of(unit: str) -> dict[str, str]:
+    """Return whether systemd has loaded a unit, enables it and runs it."""
+    states = "LoadState,UnitFileState,ActiveState"
+    shown = host.output("systemctl", "show", "-p", states, unit) or ""
+    return dict(line.partition("=")[::2] for line in shown.splitlines())
+
+
+def another() -> str:
+    """Return why a node without one of the daemons cannot get one, or nothing."""
+    is_there = state_of(f"{OTHER}.service").get("LoadState") == "loaded"
+    return OTHER_KEEPS_TIME if is_there else ""
+
+
 def installed() -> tuple[Daemon | None, bool]:
     """Return the node's time daemon, preferably a running one, and whether it is on."""
     found = []
     for daemon in DAEMONS:
-        states = "LoadState,UnitFileState,ActiveState"
-        shown = host.output("systemctl", "show", "-p", states, daemon.unit) or ""
-        state = dict(line.partition("=")[::2] for line in shown.splitlines())
+        state = state_of(daemon.unit)
         if state.get("LoadState") == "loaded":
             is_active = state["ActiveState"] in ("active", "activating")
             found.append((is_active, is_active and state["UnitFileState"] == "enabled", daemon))
@@ -202,6 +221,8 @@ def main() -> None:
     )
     servers = module.params["servers"]
     daemon, is_on = installed()
+    if daemon is None and (why_not := another()):
+        module.fail_json(msg=why_not)
     if module.params["state"] == "checked":
         refusals = [why for why in map(refusal, servers) if why]
         if servers and len(refusals) == len(servers):
