@@ -77,10 +77,10 @@ def ranks_table(samples: Sequence[Sample]) -> Table:
     return Table(
         id="aligned-ranks",
         title="F and aligned ranks",
-        caption="Whether the cells of an experiment have one mean, from the logs of the means of "
-        "trials that were measured in whole blocks: by F with the block in its model, and by F of "
-        "aligned ranks, on which one slow trial weighs little. No verdict depends on this table. "
-        "A sample without two whole blocks is left out.",
+        caption="The table tests whether all cells of an experiment have one mean. It uses the "
+        "logs of trial means from whole blocks. F has the block in its model. F of aligned ranks "
+        "gives one slow trial little weight. No verdict depends on this table. Samples without two "
+        "whole blocks are skipped.",
         heads=[headings("numbers", "test", "statistic", "df", "df of the residual", "P-value")],
         rows=rows,
     )
@@ -110,12 +110,12 @@ def residual_table(samples: Sequence[Sample]) -> Table:
     return Table(
         id="residuals",
         title="Residual check",
-        caption="What is left when the mean of each cell is taken off, and of each block where "
-        "trials are in whole blocks; of trials the logs of their means. F assumes that it is "
-        "normal (Shapiro-Wilk inside each cell, whatever its variance, combined over cells) and "
-        "of one variance everywhere (Levene, about medians): a small P-value speaks against. The "
-        "last columns say how much of it comes from the two worst cells. Printed summaries have "
-        "variances alone.",
+        caption="A residual is a value minus the mean of its cell, and of its block where trials "
+        "are in whole blocks. For trials, the value is the log of the mean. F assumes that "
+        "residuals are normal and have one variance. Shapiro-Wilk tests the first inside each "
+        "cell; Levene's test, about medians, the second. A small P-value speaks against the "
+        "assumption. The last columns show the share of the two worst cells. Printed summaries "
+        "have variances only.",
         heads=[
             headings(
                 *("numbers", "normal, P-value", "equal variances, P-value"),

@@ -79,12 +79,12 @@ class Replication:
         if error == ERROR or not self.exhibits or rule is None:
             return ""
         return (
-            "Interim analyses could end this run early. So each interval of trials or of ratios in "
-            f"the claims and exhibits is one of {100 * (1 - error):.4g} %, and each P-value of "
-            f"trials is multiplied by {ERROR / error:.3g}: over all analyses, intervals hold the "
-            f"true value with 95 %, and verdicts err in no more than 5 % ({rule.correction}). "
-            "Not corrected are percentiles of calls, and what takes calls as samples, as the "
-            "papers do."
+            "Interim analyses could end this run early, so claims and exhibits are corrected "
+            f"({rule.correction}). Each interval of trials or of ratios is one of "
+            f"{100 * (1 - error):.4g} %. Each P-value of trials is multiplied by "
+            f"{ERROR / error:.3g}. Over all analyses, intervals hold the true value with 95 %, and "
+            "verdicts err in at most 5 %. Percentiles of calls are not corrected, nor are tables "
+            "that take calls as samples, as the papers do."
         )
 
     @property

@@ -79,9 +79,9 @@ def _table(measured: Measured) -> Table:
     return Table(
         id="cold-ratio",
         title="How much of the ratio is the compiler",
-        caption="Mean time of a call of one byte in ms, and SOAP over TCP. The last column of "
-        "cold / warm is what a cold client alone does to the ratio: below 1 it hides a difference "
-        "between the protocols, above 1 it exaggerates one. The paper names no warm-up.",
+        caption="Mean time of a call of one byte in ms, and SOAP over TCP. In the row cold / warm, "
+        "the last column shows what a cold client alone does to the ratio. Below 1 it hides a "
+        "difference between the protocols; above 1 it exaggerates one. The paper names no warm-up.",
         heads=[headings("measured", *(f"{name}, ms" for name in NAMES.values()), "SOAP / TCP")],
         rows=rows,
     )

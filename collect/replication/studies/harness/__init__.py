@@ -31,8 +31,8 @@ def _figure(measured: Measured) -> Figure:
     return paired_figure(
         id="harness-times",
         title="Time of a call by client threads",
-        caption="A call that does nothing is all bench; a byte over HTTP is the least a study over "
-        "HTTP can take. Both axes are logarithmic.",
+        caption="A call that does nothing measures the bench alone. A byte over HTTP is the lower "
+        "bound for any study over HTTP. Both axes are logarithmic.",
         quantity="time of a call in ms",
         x_title="client threads",
         heads=("call", "client threads"),
@@ -66,8 +66,8 @@ def _table(measured: Measured) -> Table:
     return Table(
         id="harness-share",
         title="How much of a time is the bench",
-        caption="Mean time of a call in µs, and the part of a call over HTTP that is the bench. "
-        "For the other studies in this page that part stands with their precision.",
+        caption="Mean time of a call in µs, and the bench's share of a call over HTTP. For the "
+        "other studies of this page, the table Precision has that share.",
         heads=[
             headings(
                 "client threads", *(f"{name}, µs" for name in NAMES.values()), "nothing / HTTP, %"

@@ -172,11 +172,10 @@ def _threshold_table(measured: Measured) -> Table:
     return Table(
         id="mtom-threshold",
         title="The MTOM threshold",
-        caption="The payload from which MTOM is faster: where the two curves cross. In each block "
-        "the logarithm of inline over MTOM is taken at each size; its mean over blocks is made "
-        "monotone by isotonic regression, and cut at zero between the two sizes on either side, "
-        "on a logarithmic scale. The interval holds the sizes at "
-        "which the blocks do not tell which of the two is faster (95 %, Student's t).",
+        caption="The payload from which MTOM is faster. The report takes log(inline / MTOM) at "
+        "each size in each block. Isotonic regression makes its mean over blocks monotone; the "
+        "threshold is where that line crosses zero, on a logarithmic scale. The interval holds the "
+        "sizes at which the blocks do not show which is faster (95 %, Student's t).",
         heads=[headings("payload", "paper, KiB", "measured, KiB")],
         rows=[
             [

@@ -153,10 +153,10 @@ def crossings(published: Published, measured: Measured) -> Table:
     return Table(
         id="sort-crossings",
         title="Where SOAP overtakes JMS",
-        caption="The number of integers from which SOAP is the faster, if its advantage grows with "
-        "them (isotonic regression of the logarithm of JMS over SOAP, cut at zero). Measured: with "
-        "the sizes at which blocks do not tell whose advantage it is (95 %, t). On paper that of "
-        "five servers depends on the cell that is likely a slip of the pen.",
+        caption="The number of integers from which SOAP is faster, if its advantage grows with "
+        "them. The method is isotonic regression of log(JMS / SOAP), cut at zero. The measured "
+        "column adds the sizes at which the blocks do not show which is faster (95 %, t). The "
+        "paper's value for five servers depends on one cell that is probably a misprint.",
         heads=[headings("servers", "paper, integers", "measured, integers")],
         rows=rows,
     )
