@@ -342,4 +342,4 @@ def test_a_governor_that_a_node_does_not_offer_is_refused_before_the_first_trial
     assert "A study needs the governor conserving, but this" in said
     assert "Remove governor from the study" in said
     code, said = settable(lab, sweep_settings=asked, baseline_governor="")
-    assert "baseline_governor of worker1 is empty, so nothing would put it back" in said
+    assert "baseline_governor of worker1 is empty, so no later sweep could restore it" in said
