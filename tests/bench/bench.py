@@ -40,7 +40,7 @@ SECTIONS: dict[str, Callable[[BenchLab], list[Row]]] = {
     "open-vegeta": open_loop.beside_vegeta,
     "open-gatling": open_gatling.http,
     "open-jms": open_gatling.jms,
-    "rivals": rivals.rows,
+    "other-tools": rivals.rows,
     "reference": reference_tools.rows,
 }
 

@@ -35,7 +35,7 @@ def _row(lab: BenchLab, study: str) -> Row:
     if len(spent) < BLOCKS:
         raise SystemExit(f"{study}: {len(spent)} of {BLOCKS} blocks were restarted")
     restart, warm = (sum(one[key] for one in spent) / 1e3 / BLOCKS for key in _PARTS)
-    what = f"a block of {study}: services anew ({restart:.1f} s) and warm ({warm:.1f} s)"
+    what = f"a block of {study}: services restarted ({restart:.1f} s) and warmed ({warm:.1f} s)"
     return Row(
         what, restart + warm, f"its {len(trials) // BLOCKS} trials", _seconds(trials) / BLOCKS
     )
