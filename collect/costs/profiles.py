@@ -11,7 +11,7 @@ from collect.run.directory import Run
 from collect.run.trials import Trial
 from collect.run.verify import Finding
 
-# What a JVM numbers anew at every start would make a frame of two profiles two frames.
+# Numbers that change at every JVM start; they would split one frame into two.
 _NUMBERED = re.compile(r"[$./]?0x[0-9a-f]+|(?<=\$\$Lambda)[$/]\d+|(?<=Accessor)\d+")
 
 _OF_JVM = {

@@ -46,7 +46,7 @@ class Samples:
     none. `texts` has the reasons of the first hundred failed samples, by their place. `threads`
     numbers the threads by their engine and name; `active` has the most threads that an engine says
     it had at once, 0 where the log does not say, and `groups` those of each of its thread groups.
-    Engines are told apart by `Hostname` and by what stands before the name of a thread.
+    `Hostname` and the prefix of a thread's name distinguish engines.
     """
 
     started_ms: "array[int]" = field(default_factory=lambda: array("q"))

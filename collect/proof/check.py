@@ -89,7 +89,7 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
 
 
 def _with_reasons(run: Run, findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Add to the finding of a missing trial why the runner put it off."""
+    """Add to the finding of a missing trial why the runner deferred it."""
     put_off = read_status(run).put_off
     for finding in findings:
         why = put_off.get(finding.subject) if finding.kind == "missing" else None

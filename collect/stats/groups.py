@@ -113,7 +113,7 @@ def check_residuals(
 
 
 def _normal_p(parts: Sequence[np.ndarray[Any, Any]]) -> float | None:
-    """Return the p-value of normal groups; W does not hang on the variance of its group."""
+    """Return the p-value of normal groups; W does not depend on the variance of its group."""
     shaped = [part for part in parts if len(part) >= _FEWEST_OF_A_GROUP and np.ptp(part) > 0]
     if not shaped:
         return None

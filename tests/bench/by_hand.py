@@ -119,7 +119,7 @@ def study(name: str, clients: str | Mapping[str, str], **settings: Any) -> dict[
     return {
         "schema": 1,
         "study": name,
-        "title": "A benchmark of the kit",
+        "title": "A benchmark of rackbench",
         "factors": {"concurrency": [1]},
         "domains": {"concurrency": {"type": "integer", "minimum": 1, "maximum": 500}},
         "clients": clients,

@@ -57,7 +57,7 @@ def http(lab: BenchLab) -> list[Row]:
 
 
 def jms(lab: BenchLab) -> list[Row]:
-    """Compare the kit's JMS client and Gatling's, at shares of our rate in the closed loop."""
+    """Compare rackbench's JMS client and Gatling's, at shares of our rate in the closed loop."""
     reference_tools.install(lab)
     with reference_tools.sending_at(lab, MBIT), reference_tools.echoing(lab):
         constants = {**CONSTANTS, **JMS_CONSTANTS, "message_bytes": reference_tools.BYTES}

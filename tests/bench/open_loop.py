@@ -1,6 +1,6 @@
 """Measures the open loop: the sender's lateness, and its rate and times next to vegeta's.
 
-Both are clients of the kit that call the same one-byte resource at the same even rate, in
+Both are clients of rackbench that call the same one-byte resource at the same even rate, in
 alternating rounds: ours over as many connections as it has threads, vegeta over as many as it
 needs. The first seconds of vegeta's calls do not count, like our lead.
 """

@@ -1,4 +1,4 @@
-"""Compares the kit's JMS and SOAP clients with other load generators, JMeter and Gatling.
+"""Compares rackbench's JMS and SOAP clients with other load generators, JMeter and Gatling.
 
 All send a message of the same size to the same queue of the same broker, where one worker returns
 it, or the same envelope to the same service. They run on the client node one after the other, with
@@ -127,7 +127,7 @@ def measured(lab: BenchLab, link: Link) -> list[Row]:
 
 
 def install(lab: BenchLab) -> None:
-    """Build the bench's additions to the kit, and put them and the other tools on the nodes."""
+    """Build the bench's additions to rackbench, and put them and the other tools on the nodes."""
     built, done = lab.state / "reference-classes", lab.state / "reference-installed"
     if done.exists():
         return

@@ -46,7 +46,7 @@ class OwnLoad(Load):
 
 
 def rows(lab: BenchLab) -> list[Row]:
-    """Alternate the tools, each a client of the kit; return medians over the rounds."""
+    """Alternate the tools, each a client of rackbench; return medians over the rounds."""
     install(lab)
     others = planned_others(lab)
     # The first round warms up the server, and gives the number of calls in this time.

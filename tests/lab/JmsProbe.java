@@ -14,10 +14,10 @@ import javax.naming.Context;
 import javax.naming.InitialContext;
 
 /**
- * A JMS client that uses none of the kit's own Java. The first two words of standard input are its
- * account and password; the first argument is what it does with the queues that follow. {@code sort}
- * sends the integers on standard input to one worker, {@code exchange} the bytes given there in
- * Base64. Prints what it received, or a line "refused" with the broker's code.
+ * A JMS client that uses none of rackbench's own Java. The first two words of standard input are
+ * its account and password; the first argument is what it does with the queues that follow. {@code
+ * sort} sends the integers on standard input to one worker, {@code exchange} the bytes given there
+ * in Base64. Prints what it received, or a line "refused" with the broker's code.
  */
 public final class JmsProbe {
 

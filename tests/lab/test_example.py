@@ -1,4 +1,4 @@
-"""A rack that the kit did not make: machines that differ as real ones do, and yet are the same.
+"""A rack that rackbench did not make: machines that differ as real ones do, and yet are the same.
 
 Four virtual nodes are given what a rack of one's own may have: own host names, kernel command
 lines that name their own disks, a little more or less memory, another port, another account, a jump
@@ -23,7 +23,7 @@ from labs import Lab, small_lab, standing
 from playbook import Player
 
 NAME, PREFIX = "rbrack", "10.88.0"
-# Four machines are provisioned anew, which takes minutes.
+# Four new machines are provisioned, which takes minutes.
 pytestmark = pytest.mark.long
 
 # By the names in the inventory, what the machines call themselves.

@@ -90,7 +90,7 @@ def _prefix(lab: Lab) -> str:
 
 
 def _services(lab: Lab) -> dict[str, str]:
-    """Process and start of each of the kit's services that stay up."""
+    """Process and start of each of rackbench's services that stay up."""
     shown = {}
     for node in lab.nodes:
         kinds = WORKER if node in lab.workers else BROKER if node == "broker1" else []

@@ -210,7 +210,7 @@ def struck_by(lab: Lab, signal: str, run: str, profile: str) -> dict[str, Any]:
 @pytest.mark.journal("rackbench-restart", "worker1")
 def test_a_server_that_hangs_is_restarted_and_the_trial_repeated(lab: Lab) -> None:
     record = struck_by(lab, "STOP", "hung", "hung")
-    # How the second attempt ends hangs on how fast this machine starts Tomcat.
+    # How the second attempt ends depends on how fast this machine starts Tomcat.
     assert (record["attempt"], len(record["earlier_attempts"])) == (2, 1)
     assert "tomcat on worker1 ended (signal killed KILL)" in record["earlier_attempts"][0]["reason"]
     assert [restart["service"] for restart in record["restarts"]] == ["tomcat on worker1"]

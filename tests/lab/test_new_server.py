@@ -1,4 +1,4 @@
-"""A server that the kit does not know: a role and a line in the inventory, and clients find it."""
+"""A server unknown to rackbench: a role and a line in the inventory, and clients find it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The timer of the nights, on a control machine with systemd: a node with a stand-in for sweeps."""
+"""The timer of the nights, on a control host with systemd: a node with a stand-in for sweeps."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TOLD = f"sh -c 'cat >{STATE}/told'"
 
 @pytest.fixture
 def control(lab: Lab, tmp_path: Path) -> Iterator[Path]:
-    """An inventory whose control machine is a node, which has a repository as far as needed."""
+    """An inventory whose control host is a node, which has a repository as far as needed."""
     ssh = lab.ssh_directory
     host = {
         "ansible_host": lab.nodes[NODE],

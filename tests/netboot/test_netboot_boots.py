@@ -49,7 +49,7 @@ def test_a_chosen_machines_firmware_loads_kernel_and_initrd(boots: Boots, name: 
 @pytest.mark.parametrize("name", ["bios1", "uefi1"])
 def test_the_installer_takes_its_preseed(boots: Boots, name: str) -> None:
     boots.await_state(name, "installing, preseed", LOADED_S)
-    # It goes on without a question, by what the preseed says.
+    # It asks no question, by what the preseed says.
     boots.await_state(name, "installing, installer components", LOADED_S)
 
 

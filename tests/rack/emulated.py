@@ -1,7 +1,7 @@
 """A rack of emulated machines with disks of their own, in a network of the test's own.
 
-What a rack's owner has before the kit comes: Debian, an account with sudo, a key. Nothing here is
-made by the kit's own installer.
+What a rack's owner has before rackbench comes: Debian, an account with sudo, a key. Nothing here is
+made by rackbench's own installer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A rack of four machines that the kit did not make, with disks of their own; in emulation.
+"""A rack of four machines that rackbench did not make, with disks of their own; in emulation.
 
 The whole way takes long: every machine is emulated, and they share the processors of this one.
 """

@@ -29,7 +29,7 @@ SHOWN = {
 
 
 def project(directory, *, with_server):
-    """Lay down what the kit's variables come from, with or without the new server."""
+    """Lay down what rackbench's variables come from, with or without the new server."""
     shutil.copytree(ROOT / "playbooks", directory / "playbooks")
     shutil.copytree(ROOT / "roles", directory / "roles")
     shutil.copytree(ROOT / "inventory/example", directory / "inventory")

@@ -1,4 +1,4 @@
-"""Nodes laid beside one another: what differs, what is within tolerance, what was declared."""
+"""Nodes compared with one another: what differs, what is within tolerance, what was declared."""
 
 import json
 

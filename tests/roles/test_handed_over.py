@@ -28,7 +28,7 @@ def program(path, answer, asked=""):
 
 
 def read(inventory, *options):
-    """Return what Ansible and the kit's own variables make of an inventory."""
+    """Return what Ansible and rackbench's own variables make of an inventory."""
     done = subprocess.run(
         [ROOT / ".venv/bin/ansible-inventory", "-i", inventory, *options],
         cwd=inventory,

@@ -1,4 +1,4 @@
-"""Inventories: what the kit adds to them, and what is refused before any node is asked."""
+"""Inventories: what rackbench adds to them, and what is refused before any node is asked."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The plug-in that gives every inventory the kit's variables."""
+"""The plug-in that gives every inventory rackbench's variables."""
 
 from __future__ import annotations
 

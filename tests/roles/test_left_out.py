@@ -1,4 +1,4 @@
-"""A node that fails during site.yml: its reason stays whole; nothing goes on without a broker."""
+"""A node that fails during site.yml: its reason stays whole; nothing continues without a broker."""
 
 import pytest
 from loading import ROOT

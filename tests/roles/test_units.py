@@ -1,4 +1,4 @@
-"""The units of the services: what every JVM of the kit is started with."""
+"""The units of the services: what every JVM of rackbench is started with."""
 
 import re
 from pathlib import Path
@@ -38,6 +38,6 @@ def test_a_service_ends_without_memory_and_shares_no_performance_data(unit):
     ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "HTTP_PROXY", "http_proxy", "GOGC"],
 )
 def test_no_trial_takes_options_from_the_environment_of_the_system(variable):
-    """The drop-in holds for every unit of the kit, among them the runner, whose forks are timed."""
+    """The drop-in holds for each unit of rackbench, also for the runner, whose forks are timed."""
     text = (ROLES / "health/templates/sandbox.conf.j2").read_text()
     assert variable in " ".join(re.findall(r"^UnsetEnvironment=(.*)$", text, re.M)).split()

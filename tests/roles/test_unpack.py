@@ -1,4 +1,4 @@
-"""Builds of the kit on a node: whole or not there, and no more of them than are needed."""
+"""Builds of rackbench on a node: whole or not there, and no more of them than are needed."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ SORT, MATRIX, LISTENER = (
 )
 BROKER = "rackbench-broker"
 HEALTH = "rackbench-health"
-# What a JVM needs beside its heap: code, classes, threads, buffers.
+# What a JVM needs in addition to its heap: code, classes, threads, buffers.
 BESIDE_HEAP_MIB = 300
 
 

@@ -73,7 +73,7 @@ def test_a_file_that_allows_passwords_does_not_open_sshd(
 ) -> None:
     assert "Permission denied (publickey)." in offered(lab, "worker2")
     assert "Permission denied (publickey)." in offered(lab, "worker2", "root")
-    # Without the kit's file it would.
+    # Without rackbench's file it would.
     ours = f"{DROP_IN}/00-rackbench.conf"
     reload_sshd(lab, "worker2", f"mv {ours} {ASIDE}/")
     try:

@@ -1,4 +1,4 @@
-"""Every unit of the kit on every node: its account, its sandbox, what it may write and execute."""
+"""Every unit of rackbench on each node: its account, sandbox, and what it may write and execute."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Node:
-    """The kit's units on a node, and how exposed systemd finds each."""
+    """rackbench's units on a node, and how exposed systemd finds each."""
 
     units: dict[str, Unit]
     exposures: dict[str, float]

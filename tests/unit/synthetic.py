@@ -148,7 +148,7 @@ def _phases(planned: PlannedTrial, warmup_ns: int, measured_ns: int) -> dict[str
 
 
 def _starts(planned: PlannedTrial) -> dict[str, Any]:
-    """What a runner records that starts the services of each block anew."""
+    """What a runner records that restarts the services for each block."""
     if planned.restart != "block":
         return {}
     return {"services": {f"{name} on worker1": f"of-{planned.block}" for name in planned.needs}}

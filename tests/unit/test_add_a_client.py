@@ -64,7 +64,7 @@ def tree(blocks, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def lists(blocks):
-    """What the example adds to lists of the kit's variables, by the list's name."""
+    """What the example adds to lists of rackbench's variables, by the list's name."""
     return {
         where.partition(LIST)[2]: yaml.safe_load(text) for where, text in blocks if LIST in where
     }
@@ -124,7 +124,7 @@ def serving(tree):
 
 
 class OneByte(BaseHTTPRequestHandler):
-    """Answers one byte, as the kit's own resource does."""
+    """Answers one byte, as rackbench's own resource does."""
 
     def do_GET(self):
         self.send_response(200 if self.path == "/byte" else 404)

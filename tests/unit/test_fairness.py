@@ -1,6 +1,6 @@
 """No side of a comparison has anything in its clock that the other has not.
 
-The kit's real clients and services over HTTP, JMS and TCP, with a real broker; the work of each
+rackbench's real clients and services over HTTP, JMS and TCP, with a real broker; the work of each
 service is replaced by the same wait.
 """
 

@@ -1,4 +1,4 @@
-"""What `make bench` adds to the kit's own clients still fits them."""
+"""What `make bench` adds to rackbench's own clients still fits them."""
 
 import shutil
 import subprocess

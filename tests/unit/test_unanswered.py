@@ -1,6 +1,6 @@
 """OpenMQ's client loses an answer when a connection is started while its session is made.
 
-docs/explain/upstream.md describes it, and the kit's JMS transport avoids it. This fails when a
+docs/explain/upstream.md describes it, and rackbench's JMS transport avoids it. This fails when a
 release of the client has mended it: then the page and the order in ``ClientConnector`` can go.
 """
 

@@ -41,7 +41,7 @@ def edit_plan(run, **changes):
 
 
 def refused(run):
-    """The findings about refused trials of a run opened anew."""
+    """The findings about refused trials of a run opened again."""
     return analyse(open_run(str(run.directory))).of_kind("refused")
 
 

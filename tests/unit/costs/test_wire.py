@@ -149,8 +149,8 @@ def test_long_packets_and_ports_that_are_used_again_are_counted_rightly():
     assert [one.payload for one in packets] == [100, 70_000, 10]
     found = measured(packets, frozenset({PORT}), MTU)
     assert (found.resent, found.packets) == (0, 1 + 48 + 1)
-    anew = [packet(flags=SYN, number=9), packet(number=10, payload=5)]
-    again = read_packets(of([*anew, packet(flags=SYN, number=1), packet(number=2, payload=5)]))
+    later = [packet(flags=SYN, number=9), packet(number=10, payload=5)]
+    again = read_packets(of([*later, packet(flags=SYN, number=1), packet(number=2, payload=5)]))
     found = measured(again, frozenset({PORT}), None)
     assert (found.connections, found.resent, found.packets, found.round_trips) == (2, 0, 4, 0)
 

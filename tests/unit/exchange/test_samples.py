@@ -1,4 +1,4 @@
-"""The sample runs that come with the kit: whole, small, and read by their names anywhere."""
+"""The sample runs that come with rackbench: whole, small, and read by their names anywhere."""
 
 import json
 import zipfile

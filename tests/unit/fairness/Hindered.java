@@ -4,7 +4,7 @@ import org.rackbench.harness.api.Client;
 import org.rackbench.harness.api.Setting;
 
 /**
- * A client of the kit, named by the constant {@code hinders}, with a wait of {@code wait_ms} in each
+ * A client of rackbench, named by the constant {@code hinders}, that waits {@code wait_ms} in each
  * of {@code prepare} and {@code verify}.
  */
 public final class Hindered implements Client {

@@ -173,7 +173,7 @@ def test_a_counted_trial_whose_service_had_been_profiled_is_found(run, capsys, i
     )
     start = json.loads(late.read_text())["services"]["sort-worker on worker1"]
     record = json.loads(profiled.read_text())
-    record["services"] = {"sort-worker on worker1": start if is_met else "anew"}
+    record["services"] = {"sort-worker on worker1": start if is_met else "another"}
     profiled.write_text(json.dumps(record))
     assert main(["check", str(run)]) == 0, "it was served before there was a profiler"
     profiled.write_text(json.dumps({**record, "started_at": "2020-01-01T00:00:00Z"}))

@@ -298,7 +298,7 @@ def test_a_number_within_ten_percent_counts_as_stated(run_of, memory_mb, is_met)
 
 
 def without_usual(warnings):
-    """All but that a demo hangs on one start of each server, and drifts of made-up noise."""
+    """All but that a demo depends on one start of each server, and drifts of made-up noise."""
     usual = ("restart: none", " drifted while measured")
     return [warning for warning in warnings if not any(part in warning.text for part in usual)]
 

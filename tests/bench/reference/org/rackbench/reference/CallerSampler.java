@@ -15,7 +15,7 @@ import org.rackbench.harness.api.Lab;
 import org.rackbench.harness.api.Setting;
 
 /**
- * JMeter makes the calls of one of the kit's clients, in its own threads, loop and clock, so that
+ * JMeter makes the calls of one of rackbench's clients, in its own threads, loop and clock, so that
  * both measure the same work. JMeter's properties say all it needs: {@code client} (a class), what
  * the client asks of its lab, and its constants as {@code constant.NAME}.
  */

@@ -5,7 +5,7 @@ import org.rackbench.harness.api.Client;
 import org.rackbench.harness.api.Setting;
 
 /**
- * The kit's request and reply over a queue of the first worker, with no work but that. Constant
+ * rackbench's request and reply over a queue of the first worker, with no work but that. Constant
  * {@code message_bytes}; the others as in {@link QueueCaller}.
  */
 public final class EchoJms implements Client {
