@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import tarfile
 import zipfile
 from contextlib import nullcontext
@@ -302,6 +303,77 @@ def test_a_program_that_is_no_jvm_and_a_process_that_is_gone_have_no_flags(jvms,
 
 def test_a_jvm_is_known_by_its_command_line_and_its_environment(jvms, tmp_path):
     command = ["/usr/bin/java", "-Xmx64m", "-XX:+PerfDisableSharedMem", "-cp", "a:b", "Main", "-x"]
+UNITS_OFF = """\
+Id=apt-daily.timer
+LoadState=loaded
+UnitFileState={}
+ActiveState={}
+
+Id=none.timer
+LoadState=not-found
+UnitFileState=
+ActiveState=inactive"""
+
+
+@pytest.mark.parametrize(
+    ("state", "found"),
+    [
+        ("enabled active", "runs"),
+        ("static activating", "runs"),
+        ("disabled active", "runs"),
+        ("enabled inactive", "starts at boot"),
+        ("enabled-runtime failed", "starts at boot"),
+        ("disabled inactive", ""),
+        ("static failed", ""),
+        ("masked inactive", ""),
+    ],
+)
+def test_a_unit_that_should_be_off_and_runs_or_starts_at_boot_is_named(
+    force, answers, state, found
+):
+    units = ["apt-daily.timer", "none.timer"]
+    command = "systemctl show -p Id,LoadState,UnitFileState,ActiveState apt-daily.timer none.timer"
+    answers(force, {command: UNITS_OFF.format(*state.split())})
+    told = rows(force.not_in_force({"units_off": units}, {}, 0))
+    assert told == ([("units_off apt-daily.timer", found, "off")] if found else [])
+    assert rows(force.not_in_force({"units_off": []}, {}, 0)) == []
+
+
+DISK, FILE = "/dev/sda2 partition 9 0 -2\n", "/swap.img file 9 0 -3\n"
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        ("", "masked", None, ""),
+        (DISK + FILE, "masked", None, "in use: /dev/sda2, /swap.img"),
+        ("", "loaded", None, "starts at boot: swap.target"),
+        (DISK, "loaded", "systemd-nspawn", ""),
+    ],
+)
+def test_swap_that_should_be_off_is_named(force, answers, monkeypatch, tmp_path, node):
+    used, target, container, found = node
+    (tmp_path / "swaps").write_text(f"Filename Type Size Used Priority\n{used}")
+    monkeypatch.setattr(force, "SWAPS", str(tmp_path / "swaps"))
+    said = {"systemctl show -P LoadState swap.target": target, "systemd-detect-virt": container}
+    answers(force, said)
+    told = rows(force.not_in_force({"swap": False}, {}, 0))
+    assert told == ([("swap", found, "off")] if found else [])
+    assert rows(force.not_in_force({"swap": True}, {}, 0)) == []
+
+
+def test_what_site_turns_off_is_what_a_node_is_compared_with():
+    """The role baseline and the declaration name the same units."""
+    declared = yaml.safe_load((ROOT / "playbooks/vars/bench.yml").read_text())
+    units = declared["fingerprint_declared"]["units_off"]
+    tuning = yaml.safe_load((ROOT / "roles/baseline/tasks/tuning.yml").read_text())[0]
+    extra = tuning["vars"]["__baseline_services_off"]
+    assert tuning["tuning"]["units_off"] == "{{ baseline_timers_off + __baseline_services_off }}"
+    named = re.findall(r"'([\w.-]+)'", units)
+    assert named == re.findall(r"'([\w.-]+)'", extra)
+    assert units.startswith("{{ baseline_timers_off + ")
+
+
     given = ["_JAVA_OPTIONS=-Dlast=1", "PATH=/bin", "JAVA_TOOL_OPTIONS=-Da=b=c -Xint", ""]
     (tmp_path / "environ").write_bytes("\0".join(given).encode() + b"ODD=\xff")
     expected = ["-Da=b=c", "-Xint", "-Xmx64m", "-XX:+PerfDisableSharedMem", "-Dlast=1"]
@@ -908,17 +980,6 @@ def test_the_round_trip_is_the_shortest_one(taking, monkeypatch):
     assert taking.peer_link("192.0.2.1:9102", 100.0)["link_rtt_ms"] == 2.0
 
 
-def test_the_slowest_card_is_that_of_the_smallest_number(taking, network):
-    network({"eno1": ("ixgbe", 10000), "eno2": ("igb", 2500)})
-    assert taking.hardware(["eno1", "eno2"])["link_speed_mbit"] == "2500"
-
-
-def test_a_process_is_told_with_its_processors_and_its_policy_of_memory(jvms, tmp_path):
-    status = "Cpus_allowed_list:\t0-3\nMems_allowed_list:\t1\n"
-    (tmp_path / "status").write_text(status)
-    assert jvms.placement(tmp_path) == "CPUs 0-3, memory of nodes 1, policy default"
-    (tmp_path / "numa_maps").write_text("7f00 bind:1 file=/usr/lib/libc.so.6\n7f10 default\n")
-    assert jvms.placement(tmp_path) == "CPUs 0-3, memory of nodes 1, policy bind:1"
 def test_the_rate_of_a_transfer_counts_from_its_first_block_on(taking, monkeypatch):
     """The first block waits until the peer's health service is started."""
     now, sent = [0.0], iter([(5, 65_536), (1, 750_000), (1, 250_000), (0, 0)])
@@ -941,3 +1002,14 @@ def test_memory_is_told_in_mebibytes(taking, monkeypatch):
     assert (found["memory_mb"], found["swap_mb"]) == (2048, 1024)
 
 
+def test_the_slowest_card_is_that_of_the_smallest_number(taking, network):
+    network({"eno1": ("ixgbe", 10000), "eno2": ("igb", 2500)})
+    assert taking.hardware(["eno1", "eno2"])["link_speed_mbit"] == "2500"
+
+
+def test_a_process_is_told_with_its_processors_and_its_policy_of_memory(jvms, tmp_path):
+    status = "Cpus_allowed_list:\t0-3\nMems_allowed_list:\t1\n"
+    (tmp_path / "status").write_text(status)
+    assert jvms.placement(tmp_path) == "CPUs 0-3, memory of nodes 1, policy default"
+    (tmp_path / "numa_maps").write_text("7f00 bind:1 file=/usr/lib/libc.so.6\n7f10 default\n")
+    assert jvms.placement(tmp_path) == "CPUs 0-3, memory of nodes 1, policy bind:1"

@@ -23,6 +23,9 @@ TUNING = re.compile(r"-(?:X(?!log:gc:file=/run/rackbench-)|agent|javaagent)")
 
 KERNEL = "/proc/sys/"
 CPU = "/sys/devices/system/cpu"
+UNIT_STATE = "Id,LoadState,UnitFileState,ActiveState"
+SWAPS = "/proc/swaps"
+SWAP = "swap.target"
 SSHD = "/usr/sbin/sshd"
 ALIASES = {"challengeresponseauthentication": "kbdinteractiveauthentication"}
 """Older names of settings, which sshd accepts and `sshd -T` does not print."""
@@ -39,10 +42,11 @@ def not_in_force(
 ) -> list[Row]:
     """Return the settings that differ from the declaration, with `item`, `value` and `others`.
 
-    `declared` may name `jdk`, `jdks`, `jvms`, `units`, `links`, `sshd`, `packet_filter`, `sysctls`,
-    `governor` and `link_mbit`, which is compared if the hardware reports its rate or if
-    `link_is_shaped`. A shaped link is also compared in `link_delay_ms` and `link_loss`, which
-    `carrier`, the link, has only if they are set.
+    `declared` may name `jdk`, `jdks`, `jvms`, `units`, `units_off`, `links`, `sshd`,
+    `packet_filter`, `sysctls`, `governor`, `swap` (compared if it is false) and `link_mbit`, which
+    is compared if the hardware reports its rate or if `link_is_shaped`. A shaped link is also
+    compared in `link_delay_ms` and `link_loss`, which `carrier`, the link, has only if they are
+    set.
     """
     rows: list[Row] = []
     if "jdk" in declared:
@@ -67,6 +71,9 @@ def not_in_force(
         held = read(path) or ""
         rows += one(f"sysctls {name}", " ".join(held.split()), " ".join(str(value).split()))
     rows += of_governor(declared.get("governor") or "")
+    rows += of_units_off(declared.get("units_off", ()))
+    if declared.get("swap") is False:
+        rows += of_swap()
     rate = float(declared.get("link_mbit") or 0)
     if declared.get("link_is_shaped") or (rate and link_mbit):
         rows += one("link_mbit", f"{link_mbit:g}", f"{rate:g}")
@@ -142,6 +149,31 @@ def of_units(declared: Iterable[str]) -> Iterator[Row]:
 
 def of_packet_filter(file: str) -> Iterator[Row]:
     """Yield the differences of the kernel's rules from a file, as an empty network lists it."""
+def of_units_off(declared: Iterable[str]) -> Iterator[Row]:
+    """Yield each of these units that runs, or that systemd starts at boot."""
+    names = list(declared)
+    told = output("systemctl", "show", "-p", UNIT_STATE, *names) if names else None
+    for block in (told or "").split("\n\n"):
+        state = dict(line.partition("=")[::2] for line in block.strip().splitlines())
+        if state.get("LoadState") != "loaded":
+            continue
+        if state["ActiveState"] in ("active", "activating", "reloading"):
+            yield row(f"units_off {state['Id']}", "runs", "off")
+        elif state["UnitFileState"].startswith("enabled"):
+            yield row(f"units_off {state['Id']}", "starts at boot", "off")
+
+
+def of_swap() -> Iterator[Row]:
+    """Yield a row if the node uses swap, or will at the next boot; a container has its host's."""
+    if output("systemd-detect-virt", "--container"):
+        return
+    used = [line.split()[0] for line in (read(SWAPS) or "").splitlines()[1:]]
+    if used:
+        yield row("swap", f"in use: {', '.join(used)}", "off")
+    elif output("systemctl", "show", "-P", "LoadState", SWAP) != "masked":
+        yield row("swap", f"starts at boot: {SWAP}", "off")
+
+
     wanted = output("unshare", "--net", "sh", "-c", f"nft --file {file} && {LIST}")
     if wanted is None:
         yield row("packet_filter", f"nftables does not take {file}", f"a table {TABLE}")
