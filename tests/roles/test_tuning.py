@@ -452,13 +452,11 @@ def test_units_are_disabled_and_come_back_as_they_were(tuning, machine, told):
 
 
 @pytest.mark.parametrize(
-    ("enabled", "active", "verbs"),
-    [(True, False, ["enable"]), (False, True, ["start"]), (False, False, [])],
+    ("was", "verbs"),
+    [((True, False), ["enable"]), ((False, True), ["start"]), ((False, False), [])],
 )
-def test_a_unit_is_enabled_where_it_was_and_started_where_it_ran(
-    tuning, machine, told, enabled, active, verbs
-):
-    found = {"units": {"apt-daily.timer": {"enabled": enabled, "active": active}}}
+def test_a_unit_is_enabled_where_it_was_and_started_where_it_ran(tuning, machine, told, was, verbs):
+    found = {"units": {"apt-daily.timer": dict(zip(("enabled", "active"), was, strict=True))}}
     write(machine, "etc/rackbench/found.json", json.dumps(found))
     assert tuning.reset(machine, check=False) == (["units"], {})
     assert [argv[1] for argv in told if argv[0] == "systemctl"] == ["show", *verbs]
