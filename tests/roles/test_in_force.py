@@ -178,6 +178,58 @@ def test_options_that_an_earlier_study_left_in_the_units_file_can_be_taken_out(f
     ]
 
 
+COLLECTOR = "-XX:+UseParallelGC"
+LOG = "-Xlog:gc:file=/run/rackbench-tomcat/gc.log:uptime"
+
+
+@pytest.fixture
+def of_unit_and_jvm(force, node, tmp_path):
+    """Returns what is found of options where the unit, and its JVM, have others next to theirs."""
+    file = tmp_path / "units/rackbench-tomcat.service"
+    plain = file.read_text()
+
+    def found(options, *more):
+        other = " ".join([COLLECTOR, *more])
+        file.write_text(plain.replace(COLLECTOR, other))
+        return of_jvm(force, node(COLLECTOR, other), options=options)
+
+    return found
+
+
+@pytest.mark.parametrize("option", [COLLECTOR, "-XX:+ExitOnOutOfMemoryError", "-Xint"])
+def test_an_option_counts_as_often_as_it_is_declared(of_unit_and_jvm, option):
+    """The options of a study stand in a unit after those that it has anyway."""
+    declared = DECLARED["options"]
+    once, twice = [*declared, option], [*declared, option, option]
+    assert of_unit_and_jvm(once, option) == []
+    assert of_unit_and_jvm(twice, option, option) == []
+    assert of_unit_and_jvm(twice, option) == [("flags", "(absent)", option)]
+    assert of_unit_and_jvm(once) == [("flags", "(absent)", option)]
+    assert of_unit_and_jvm(declared, option) == [("flags", option, "without them")]
+
+
+@pytest.mark.parametrize("option", [LOG, "--add-opens=java.base/java.io=ALL-UNNAMED"])
+def test_a_declared_flag_that_the_units_file_has_of_its_own_may_stand_there_twice(
+    of_unit_and_jvm, option
+):
+    assert of_unit_and_jvm([*DECLARED["options"], option], option) == []
+    assert of_unit_and_jvm([*DECLARED["options"], option]) == []
+
+
+def test_a_flag_of_the_environment_that_is_declared_too_is_told(force, node):
+    given = node(environment=f"JAVA_TOOL_OPTIONS={COLLECTOR}")
+    assert of_jvm(force, given) == [("flags", COLLECTOR, "(absent)")]
+
+
+def test_a_further_server_need_not_declare_options_and_directories(force, node):
+    declared = {"name": "tomcat", "heap_mb": 192}
+    found = rows(force.of_jvm(declared, node()["rackbench-tomcat"]))
+    assert [(item.split()[-1], others) for item, _, others in found] == [
+        ("flags", "without them"),
+        ("directories", "(absent)"),
+    ]
+
+
 def test_a_service_of_another_group_is_named_with_the_next_step(force, tmp_path, monkeypatch):
     monkeypatch.setattr(force, "UNITS", tmp_path)
     for name in ("tomcat", "health"):
@@ -251,58 +303,6 @@ def test_the_governor_is_compared_where_the_node_can_choose_it(
     assert told == [("governor", *both) for both in found]
 
 
-@pytest.fixture
-def governed(force, answers, monkeypatch, tmp_path):
-    """Returns how to have the module look at cores with these governors."""
-
-    def have(held, container):
-        monkeypatch.setattr(force, "CPU", str(tmp_path))
-        answers(force, {"systemd-detect-virt": container})
-        for core, governor in enumerate(held):
-            place = tmp_path / f"cpu{core}/cpufreq"
-            place.mkdir(parents=True)
-            (place / "scaling_governor").write_text(f"{governor}\n")
-            (place / "scaling_available_governors").write_text("performance powersave\n")
-        return force
-
-    return have
-
-
-@pytest.mark.parametrize(
-    ("declared", "found"),
-    [
-        (21, []),
-        ("21", []),
-        (2, [("jdk", "21.0.9", "Java 2")]),
-        (25, [("jdk", "21.0.9", "Java 25")]),
-    ],
-)
-def test_the_release_of_the_jdk_is_compared(force, node, declared, found):
-    assert rows(force.not_in_force({"jdk": declared}, {}, 0)) == found
-
-
-def test_what_the_inventory_declares_is_compared_and_not_only_what_the_unit_says(force, node):
-    """A unit that somebody changed on all nodes is the same everywhere."""
-    running = node()
-    assert of_jvm(force, running, heap_mb=256) == [
-        ("flags", "-Xms192m -Xmx192m", "-Xms256m -Xmx256m")
-    ]
-    sync = "-Dimq.persist.file.sync.enabled=true"
-    found = of_jvm(force, running, options=[*DECLARED["options"], sync])
-    assert found == [("flags", "(absent)", sync)]
-
-
-def test_a_service_that_does_not_run_is_told_by_its_own_name(force):
-    assert rows(force.of_jvm(DECLARED, None)) == [("services tomcat", "does not run", "runs")]
-
-
-def test_a_program_that_is_no_jvm_and_a_process_that_is_gone_have_no_flags(jvms, tmp_path):
-    assert jvms.flags_of(tmp_path, ["/usr/bin/python3", "-x"]) == []
-    assert jvms.flags_of(tmp_path, jvms.texts_of(tmp_path / "gone")) == []
-
-
-def test_a_jvm_is_known_by_its_command_line_and_its_environment(jvms, tmp_path):
-    command = ["/usr/bin/java", "-Xmx64m", "-XX:+PerfDisableSharedMem", "-cp", "a:b", "Main", "-x"]
 UNITS_OFF = """\
 Id=apt-daily.timer
 LoadState=loaded
@@ -374,6 +374,58 @@ def test_what_site_turns_off_is_what_a_node_is_compared_with():
     assert units.startswith("{{ baseline_timers_off + ")
 
 
+@pytest.fixture
+def governed(force, answers, monkeypatch, tmp_path):
+    """Returns how to have the module look at cores with these governors."""
+
+    def have(held, container):
+        monkeypatch.setattr(force, "CPU", str(tmp_path))
+        answers(force, {"systemd-detect-virt": container})
+        for core, governor in enumerate(held):
+            place = tmp_path / f"cpu{core}/cpufreq"
+            place.mkdir(parents=True)
+            (place / "scaling_governor").write_text(f"{governor}\n")
+            (place / "scaling_available_governors").write_text("performance powersave\n")
+        return force
+
+    return have
+
+
+@pytest.mark.parametrize(
+    ("declared", "found"),
+    [
+        (21, []),
+        ("21", []),
+        (2, [("jdk", "21.0.9", "Java 2")]),
+        (25, [("jdk", "21.0.9", "Java 25")]),
+    ],
+)
+def test_the_release_of_the_jdk_is_compared(force, node, declared, found):
+    assert rows(force.not_in_force({"jdk": declared}, {}, 0)) == found
+
+
+def test_what_the_inventory_declares_is_compared_and_not_only_what_the_unit_says(force, node):
+    """A unit that somebody changed on all nodes is the same everywhere."""
+    running = node()
+    assert of_jvm(force, running, heap_mb=256) == [
+        ("flags", "-Xms192m -Xmx192m", "-Xms256m -Xmx256m")
+    ]
+    sync = "-Dimq.persist.file.sync.enabled=true"
+    found = of_jvm(force, running, options=[*DECLARED["options"], sync])
+    assert found == [("flags", "(absent)", sync)]
+
+
+def test_a_service_that_does_not_run_is_told_by_its_own_name(force):
+    assert rows(force.of_jvm(DECLARED, None)) == [("services tomcat", "does not run", "runs")]
+
+
+def test_a_program_that_is_no_jvm_and_a_process_that_is_gone_have_no_flags(jvms, tmp_path):
+    assert jvms.flags_of(tmp_path, ["/usr/bin/python3", "-x"]) == []
+    assert jvms.flags_of(tmp_path, jvms.texts_of(tmp_path / "gone")) == []
+
+
+def test_a_jvm_is_known_by_its_command_line_and_its_environment(jvms, tmp_path):
+    command = ["/usr/bin/java", "-Xmx64m", "-XX:+PerfDisableSharedMem", "-cp", "a:b", "Main", "-x"]
     given = ["_JAVA_OPTIONS=-Dlast=1", "PATH=/bin", "JAVA_TOOL_OPTIONS=-Da=b=c -Xint", ""]
     (tmp_path / "environ").write_bytes("\0".join(given).encode() + b"ODD=\xff")
     expected = ["-Da=b=c", "-Xint", "-Xmx64m", "-XX:+PerfDisableSharedMem", "-Dlast=1"]

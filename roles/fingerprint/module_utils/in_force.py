@@ -125,17 +125,19 @@ def of_jvm(service: Mapping[str, Any], jvm: Jvm | None) -> Iterator[Row]:
         yield row(f"services {service['name']}", "does not run", "runs")
         return
     heap = int(service["heap_mb"])
-    in_file = unit_flags(unit)
-    own = (flag for flag in in_file if not TUNING.match(flag))
-    # A flag that is both declared and in the unit's file counts once.
-    wanted = dict.fromkeys([f"-Xms{heap}m", f"-Xmx{heap}m", *service["options"], *own])
-    for found in several(f"jvms {unit} flags", jvm.flags, list(wanted)):
-        # An earlier study left them in the unit's own file, and the role takes them out.
-        left = set(in_file) - set(wanted)
-        is_left = found["others"] == ABSENT and set(found["value"].split()) <= left
+    options, in_file = service.get("options", ()), unit_flags(unit)
+    # A declared flag counts as often as it is declared, or as the unit's file has it if that is
+    # more often: a unit may have it anyway.
+    own = Counter(flag for flag in in_file if not TUNING.match(flag)) - Counter(options)
+    wanted = [f"-Xms{heap}m", f"-Xmx{heap}m", *options, *own.elements()]
+    # An earlier study left them in the unit's own file, and the role takes them out.
+    left = Counter(in_file) - Counter(wanted)
+    for found in several(f"jvms {unit} flags", jvm.flags, wanted):
+        is_left = found["others"] == ABSENT and not Counter(found["value"].split()) - left
         yield {**found, "others": "without them"} if is_left else found
     yield from one(f"jvms {unit} executable", jvm.executable, java(service.get("jdk") or ""))
-    places = [one if isinstance(one, str) else one["directory"] for one in service["directories"]]
+    declared = service.get("directories", ())
+    places = [one if isinstance(one, str) else one["directory"] for one in declared]
     yield from several(f"jvms {unit} directories", jvm.directories, places)
 
 
@@ -147,8 +149,6 @@ def of_units(declared: Iterable[str]) -> Iterator[Row]:
             yield row(f"units {path.stem}", mend, "")
 
 
-def of_packet_filter(file: str) -> Iterator[Row]:
-    """Yield the differences of the kernel's rules from a file, as an empty network lists it."""
 def of_units_off(declared: Iterable[str]) -> Iterator[Row]:
     """Yield each of these units that runs, or that systemd starts at boot."""
     names = list(declared)
@@ -174,6 +174,8 @@ def of_swap() -> Iterator[Row]:
         yield row("swap", f"starts at boot: {SWAP}", "off")
 
 
+def of_packet_filter(file: str) -> Iterator[Row]:
+    """Yield the differences of the kernel's rules from a file, as an empty network lists it."""
     wanted = output("unshare", "--net", "sh", "-c", f"nft --file {file} && {LIST}")
     if wanted is None:
         yield row("packet_filter", f"nftables does not take {file}", f"a table {TABLE}")
