@@ -42,6 +42,16 @@ def test_of_a_running_jvm_its_options_count_and_no_place(health):
     assert health.command_settings(["java", "-Xmx8m", "Main"]) == {"options": ["-Xmx8m"]}
 
 
+@pytest.mark.parametrize(
+    "option",
+    ["-Xlog:gc:file=/tmp/gc.log", "-Xrunjdwp:transport=dt_socket", "-XX:HeapDumpPath=/tmp/home=1"],
+)
+def test_an_option_that_a_study_may_set_is_told_also_where_it_names_a_file(health, option):
+    own = "-Xlog:gc:file=/run/rackbench-tomcat/gc.log:uptime:filecount=1,filesize=64K"
+    told = health.command_settings(["/usr/bin/java", "-Xmx8m", own, option, "Main"])
+    assert told == {"options": ["-Xmx8m", option]}
+
+
 def test_the_connection_factory_is_read_without_addresses_and_accounts(health):
     lines = [
         "#dated",

@@ -55,7 +55,7 @@ QUEUES = Path("/etc/rackbench/queues.json")
 FACTORY = (
     r"imq(Ack|ConnectionFlow|ConnectionType|Consumer|Override|Ping|PortMapper|Reconnect|Socket)"
 )
-PLACE = r"home=|hostname=|port=|file="
+PLACE = r"-Dimq\..*(home|hostname|port)=|.*file=/run/rackbench-"
 STREAM_S = 0.1
 STREAM_BYTES = 1 << 25
 STREAM_BLOCK = bytes(1 << 16)
@@ -225,7 +225,7 @@ def command_settings(command: list[str]) -> dict[str, Any]:
             next(words, None)
         elif not word.startswith("-"):
             break
-        elif word.startswith(("-X", "-Dimq.")) and not re.search(PLACE, word):
+        elif word.startswith(("-X", "-Dimq.")) and not re.match(PLACE, word):
             options.append(word)
     rest = list(words)
     for name, value in pairwise(rest):
