@@ -9,7 +9,7 @@ from collect.cells.cells import CellResult
 from collect.cells.notation import name_of
 from collect.cells.plots import whole_plots
 from collect.errors import InputError
-from collect.run import starts
+from collect.run import ran_under, starts
 from collect.run.cell import level_text
 from collect.run.differences import find_odd, gather
 from collect.run.directory import Run
@@ -66,6 +66,7 @@ def find_warnings(analysis: Analysis) -> list[ReportWarning]:
         *_of_sharing(first_seen(snapshots)),
         *_of_fit(analysis.run),
         *_of_plots(analysis),
+        *_of_settings(analysis),
         *_of_starts(analysis),
         *_of_nodes(first_seen(snapshots), provenance),
         *_of_exceptions(provenance),
@@ -244,6 +245,17 @@ def _of_fit(run: Run) -> list[ReportWarning]:
         "Claims that need these levels are not tested, or fail on the levels that were run."
     )
     return [ReportWarning(text, is_grave=False)]
+
+
+def _of_settings(analysis: Analysis) -> list[ReportWarning]:
+    """Return which trials are known to have run under other node settings than planned."""
+    trials = [trial.trial for cell in analysis.cells for trial in cell.trials]
+    found = ran_under.ran_otherwise(analysis.run.plan, trials)
+    if not found:
+        return []
+    details = [f"{name}: {found[name]}" for name in sorted(found)]
+    text = f"{_count(len(found), 'trial')} ran under other node settings than planned."
+    return [ReportWarning(text, _first(details))]
 
 
 def _of_starts(analysis: Analysis) -> list[ReportWarning]:

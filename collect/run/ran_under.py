@@ -28,21 +28,39 @@ Read = Mapping[str, Mapping[str, str]]
 
 def find(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> Iterator[Finding]:
     """Find trials that ran under other settings of the nodes than planned, or unknown ones."""
-    asked = {trial.id: setting_of(trial) for trial in plan}
-    jdks = {trial.id: trial.constants.get(JDK) for trial in plan}
-    unobserved = {trial.id for trial in plan if trial.constants.get("observe") == "none"}
-    several = varied(asked.values())
+    of_plan = {planned.id: planned for planned in plan}
+    several = varied([setting_of(planned) for planned in plan])
+    unnamed = _of_unnamed_services(plan)
     for trial in trials:
-        found = list(differences(asked[trial.id], trial.ran_with))
-        found += _of_client(jdks[trial.id], trial)
-        if trial.id not in unobserved:
-            found += _unread(asked[trial.id], trial, several)
+        planned = of_plan[trial.id]
+        found = _otherwise(planned, trial)
+        if planned.constants.get("observe") != "none":
+            found += _unread(setting_of(planned), trial, several)
+            found += unnamed
         if found:
             yield Finding(
                 "settings",
                 trial.id,
                 f"{trial.id}: {'; '.join(found)}; set it aside and sweep again",
             )
+
+
+def ran_otherwise(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> dict[str, str]:
+    """Return in words what differed from the plan, by the id of each trial that ran otherwise.
+
+    Settings that were not read are no difference.
+    """
+    of_plan = {planned.id: planned for planned in plan}
+    found = {trial.id: "; ".join(_otherwise(of_plan[trial.id], trial)) for trial in trials}
+    return {name: text for name, text in found.items() if text}
+
+
+def _otherwise(planned: PlannedTrial, trial: Trial) -> list[str]:
+    """Return which settings of a trial were read otherwise than planned."""
+    return [
+        *differences(setting_of(planned), trial.ran_with),
+        *_of_client(planned.constants.get(JDK), trial),
+    ]
 
 
 def differences(setting: Mapping[str, Setting], read: Read) -> Iterator[str]:
@@ -131,4 +149,23 @@ def _unread(setting: Mapping[str, Setting], trial: Trial, several: Collection[st
             if where.partition(" on ")[0] in _OURS
             and not trial.ran_with.get(where, {}).get("options")
         ]
+    if "tomcat_threads" in several:
+        lacking += [
+            f"maxThreads of {where}"
+            for where in trial.services
+            if where.startswith("tomcat on ")
+            and not trial.ran_with.get(where, {}).get("maxThreads")
+        ]
     return [f"does not record {name}" for name in lacking]
+
+
+def _of_unnamed_services(plan: Sequence[PlannedTrial]) -> list[str]:
+    """Return that no trial can record the settings of services, which its study varies.
+
+    A runner reads those of the services that a trial needs. What constants ask of a collector may
+    be meant for the client alone.
+    """
+    vary = any(not name.startswith(OF_NODES) for name in varied([one.node for one in plan]))
+    if not vary or any(planned.needs for planned in plan):
+        return []
+    return ["does not record the settings of any service; name those that it calls in needs"]

@@ -67,6 +67,19 @@ def test_two_blocks_say_nothing_of_a_setting(tmp_path):
     assert replicate(analysis).measured.whole_plots(analysis.run.cells)
 
 
+def test_a_trial_that_ran_under_another_setting_is_named(run, tmp_path):
+    assert not [one for one in find_warnings(analyse(run)) if "other node settings" in one.text]
+    other = made(tmp_path / "other", 3)
+    planned = next(trial for trial in other.plan if trial.factors["link_mbit"] == 10)
+    path = other.trials_directory / planned.id / "trial.json"
+    read = {"settings": {"node on w1": {"link_mbit": 1}}}
+    path.write_text(json.dumps({**json.loads(path.read_text()), **read}))
+    said = [one for one in find_warnings(analyse(other)) if "other node settings" in one.text]
+    (warning,) = said
+    assert warning.text == "1 trial ran under other node settings than planned."
+    assert warning.details == (f"{planned.id}: node on w1 had link_mbit 1, not 10",)
+
+
 def test_a_night_is_planned_with_whole_plots(run, capsys):
     assert main(["power", str(run.directory), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

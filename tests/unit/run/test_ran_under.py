@@ -1,9 +1,15 @@
 """The settings that a trial was read to have run under, next to the plan's."""
 
-import pytest
+from dataclasses import replace
 
-from collect.run.ran_under import differences
+import pytest
+from made_up_studies import study_of
+from synthetic import make_run
+
+from collect.run.directory import open_run
+from collect.run.ran_under import differences, find
 from collect.run.setting import release_of
+from collect.run.verify import verify_run
 
 SYNCED = "-Dimq.persist.file.sync.enabled=true"
 READ = {
@@ -90,3 +96,61 @@ def test_a_jvm_that_told_no_jdk_is_named_where_the_plan_asks_for_one():
 )
 def test_the_release_is_the_first_number_of_a_version(version, release):
     assert release_of(version) == release
+
+
+THREADS = {"node": {"tomcat_threads": "tomcat_threads"}, "constants": {"client_heap_mb": 64}}
+TOLD = {"options": "-Xmx64m"}
+
+
+@pytest.fixture
+def found(tmp_path):
+    """Returns what is found of a run of such a study, of which each trial recorded so much."""
+
+    def of(ran_with, services=("tomcat on w1",), needs=("tomcat",), **study):
+        changes = {"factors": {"tomcat_threads": [1, 8]}, "restart": "none", **THREADS, **study}
+        profiles = {"demo": {"replicates": 1, "calls": 4, "warmup": 1}}
+        text = study_of(profiles=profiles, **changes)
+        make_run(tmp_path / "run", lambda planned, rng: [1.0] * 4, study=text)
+        run = open_run(str(tmp_path / "run"))
+        plan = [replace(planned, needs=list(needs)) for planned in run.plan]
+        trials = [
+            replace(
+                trial,
+                ran_with=ran_with(trial.factors) if callable(ran_with) else ran_with,
+                services=dict.fromkeys(services, "1"),
+            )
+            for trial in verify_run(run).trials
+        ]
+        return [finding.text.partition(": ")[2] for finding in find(plan, trials)]
+
+    return of
+
+
+def as_planned(factors):
+    return {"tomcat on w1": {**TOLD, "maxThreads": str(factors["tomcat_threads"])}}
+
+
+def test_a_tomcat_that_tells_its_threads_as_planned_is_no_finding(found):
+    assert found(as_planned) == []
+
+
+def test_a_tomcat_that_does_not_tell_its_threads_is_named_where_they_vary(found):
+    said = "does not record maxThreads of tomcat on w1; set it aside and sweep again"
+    assert found({"tomcat on w1": TOLD}) == [said] * 2
+
+
+def test_threads_that_do_not_vary_need_not_be_told(found):
+    of_heaps = {"tomcat_threads": 8, "tomcat_heap_mb": "heap"}
+    told = lambda factors: {"tomcat on w1": {"options": f"-Xmx{factors['heap']}m"}}  # noqa: E731
+    assert found(told, factors={"heap": [64, 128]}, node=of_heaps) == []
+
+
+def test_services_that_no_trial_needs_are_named_where_their_settings_vary(found):
+    (said, _) = found({}, services=(), needs=())
+    assert said.startswith("does not record the settings of any service; name those that it calls")
+
+
+def test_a_collector_of_the_client_alone_needs_no_service(found):
+    of_client = {"constants": {"client_heap_mb": 64, "collector": "gc"}, "node": {}}
+    factors = {"gc": ["parallel", "g1"]}
+    assert found({}, services=(), needs=(), factors=factors, **of_client) == []
