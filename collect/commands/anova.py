@@ -1,6 +1,7 @@
 """`collect anova`: analysis of variance of any CSV."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from collect.commands.arguments import Commands, command
@@ -24,10 +25,12 @@ removed from the error term. With --whole-plot, a factor is tested against the
 variance between whole plots. Use it for a factor that was set once for all
 observations of its level in a block, such as a setting of the nodes. The output then
 names the error term of each stratum and lists the differences between levels with
-their intervals. Such a factor needs at least 3 blocks for a verdict. Sums of squares
-are of type II: where cells have unequal numbers of observations, the shares need not
-add up to 100 %. Blanks around names and levels are ignored. If a column has the name
-of another row of the table, that row gets the suffix (no column).
+their intervals. Such a factor needs at least 3 blocks for a verdict. If the file has
+the column whole_plot, as exported trials have, it tells the plots apart: differences
+between them that the given factors do not explain are then a row of their own. Sums of
+squares are of type II: where cells have unequal numbers of observations, the shares
+need not add up to 100 %. Blanks around names and levels are ignored. If a column has
+the name of another row of the table, that row gets the suffix (no column).
 
 examples:
   collect anova times.csv --response time_ms --factor protocol
@@ -74,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     from collect.stats.anova import anova, as_json, as_table, read_observations  # noqa: PLC0415 - slow
 
     read = read_observations(options.file, options.response, options.factor, options.block)
-    _check_plots(options)
+    read = replace(read, plots=_check_plots(options))
     if not options.whole_plot:
         table = anova(read)
     else:
@@ -94,20 +97,31 @@ def run(options: argparse.Namespace) -> int:
     return GOOD
 
 
-def _check_plots(options: argparse.Namespace) -> None:
-    """Refuse to test a factor of an exported run as if it did not lie in whole plots."""
+def _check_plots(options: argparse.Namespace) -> tuple[str, ...]:
+    """Refuse to test a factor of an exported run as if it did not lie in whole plots.
+
+    Returns the setting of each observation's whole plot, or nothing where the file does not have
+    it.
+    """
     from collect.cells.plots import COLUMN  # noqa: PLC0415 - slow
     from collect.stats.anova import has_column, read_observations  # noqa: PLC0415 - slow
-    from collect.stats.split_plot import decided  # noqa: PLC0415 - slow
+    from collect.stats.split_plot import decided, parted  # noqa: PLC0415 - slow
 
     if COLUMN in options.factor or not has_column(options.file, COLUMN):
-        return
+        return ()
     read = read_observations(options.file, options.response, [*options.factor, COLUMN])
     *levels, settings = read.levels
     for factor, own in zip(options.factor, levels, strict=True):
+        if parted(own, settings):
+            raise InputError(
+                f"{options.file}: some levels of {factor} share a whole plot (column {COLUMN}) and "
+                "others do not, so no single error fits; analyse the levels of one setting alone, "
+                "or one level of each setting"
+            )
         if factor not in options.whole_plot and decided(own, settings):
             raise InputError(
                 f"{options.file}: {factor} differs only between whole plots (column {COLUMN}), so "
                 "the variance between trials is the wrong error; add --block block --whole-plot "
                 f"{factor}"
             )
+    return settings

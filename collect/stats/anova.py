@@ -37,6 +37,7 @@ class Kind(Enum):
     INTERACTION = "Interaction"
     BLOCK = "block"
     WHOLE_PLOT_ERROR = "Whole-plot error"
+    OTHER_PLOTS = "Other whole plots"
     WITHIN = "Within"
     TOTAL = "Total"
 
@@ -64,7 +65,8 @@ class Observations:
     """A response and the levels of one or two factors, a row each.
 
     `blocks` holds the block of each observation, or nothing when there are none; `block` is the
-    name of its row in the table.
+    name of its row in the table. `plots` holds the setting of each one's whole plot in its block,
+    or nothing where it is not known.
     """
 
     response: np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -72,6 +74,7 @@ class Observations:
     factors: tuple[str, ...]
     blocks: tuple[str, ...] = ()
     block: str = BLOCK
+    plots: tuple[str, ...] = ()
 
     def row_name(self, kind: Kind) -> str:
         """Return the name of a row of ours, which is never that of a factor or of the block."""

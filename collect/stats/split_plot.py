@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +38,10 @@ def split_plot(
     up once: these factors are tested against the differences between whole plots (blocks times
     factor), everything else against the error within them. What is tested against whole plots of
     fewer than FEWEST_BLOCKS blocks has no F and no P-value. These are those of an analysis that may
-    err as often as `error`. Raises InputError unless every block has every combination of levels
-    equally often.
+    err as often as `error`. Where the real plots of the observations are more, because factors that
+    are not in the table differ between them too, those differences have a row and are no part of
+    the error within. Raises InputError unless every block has every combination of levels equally
+    often, and every real plot all levels of the other factors.
     """
     _check(observations, whole)
     *rows, left, total = anova(observations)
@@ -46,13 +49,20 @@ def split_plot(
     within = replace(left, ss=max(left.ss - plots.ss, 0.0), df=left.df - plots.df)
     above = [row for row in rows if _is_above(row, observations, whole)]
     below = [row for row in rows if not _is_above(row, observations, whole)]
+    between = [plots, *_other_plots(observations, whole, [*above, plots], total.ss)]
+    within = replace(
+        left,
+        ss=max(left.ss - sum(row.ss for row in between), 0.0),
+        df=left.df - sum(row.df for row in between),
+    )
     if within.df < 1 and below:
         raise InputError(
             f"the error within whole plots, against which {below[0].source!r} is tested, has no "
             "degrees of freedom; add replicates"
         )
     enough = not too_few(observations)
-    result = [*(_tested(row, plots, error) if enough else _untested(row) for row in above), plots]
+    tested = (_tested(row, plots, error) if enough else _untested(row) for row in above)
+    result = [*tested, *between]
     if within.df > 0:
         within = replace(within, ms=within.ss / within.df, share=within.ss / total.ss)
         result += [*(_tested(row, within, error) for row in below), within]
@@ -75,6 +85,15 @@ def decided(levels: Sequence[str], settings: Sequence[str]) -> bool:
     return len(set(zip(levels, settings, strict=True))) == len(set(settings))
 
 
+def parted(levels: Sequence[str], settings: Sequence[str]) -> bool:
+    """Tell whether some levels of a factor share a setting and others do not."""
+    met: dict[str, set[str]] = {}
+    for level, setting in zip(levels, settings, strict=True):
+        met.setdefault(level, set()).add(setting)
+    pairs = combinations(met.values(), 2)
+    return len({first.isdisjoint(second) for first, second in pairs}) > 1
+
+
 def strata(observations: Observations, whole: Sequence[str], table: Sequence[Source]) -> list[str]:
     """Return a sentence for each stratum: what is tested in it, and against how much."""
     errors = {row.kind: row for row in table}
@@ -87,6 +106,11 @@ def strata(observations: Observations, whole: Sequence[str], table: Sequence[Sou
         f"Between whole plots ({number} in {blocks} blocks): {', '.join(above)} against "
         f"{plots.source}, {plots.df} degrees of freedom."
     ]
+    if other := errors.get(Kind.OTHER_PLOTS):
+        lines.append(
+            f"{other.source}: {other.df} degrees of freedom between whole plots that differ in "
+            "no factor of this table."
+        )
     if within and below:
         lines.append(
             f"Within whole plots: {', '.join(below)} against {within.source}, {within.df} degrees "
@@ -160,18 +184,39 @@ def _check(observations: Observations, whole: Sequence[str]) -> None:
         raise InputError(
             "whole plots lie in blocks, but no block is given; name their column with --block"
         )
-    counts = Counter(zip(observations.blocks, *observations.levels, strict=True))
-    wanted = len(set(observations.blocks))
-    for levels in observations.levels:
-        wanted *= len(set(levels))
+    _check_equal("block and levels", observations.blocks, *observations.levels)
+    if _has_plots(observations, whole):
+        _check_equal(
+            "block, whole plot and levels",
+            observations.blocks,
+            observations.plots,
+            *(_levels(observations, name) for name in observations.factors if name not in whole),
+        )
+
+
+def _check_equal(names: str, *columns: Sequence[str]) -> None:
+    """Refuse columns of which some combinations are less often than others."""
+    counts = Counter(zip(*columns, strict=True))
+    wanted = prod(len(set(column)) for column in columns)
     if len(counts) < wanted or len(set(counts.values())) > 1:
         least = min(counts, key=lambda cell: counts[cell])
-        what = f"{wanted - len(counts)} combinations of block and levels have no observation"
+        what = f"{wanted - len(counts)} combinations of {names} have no observation"
         if len(counts) == wanted:
             what = f"{', '.join(least)} has {counts[least]} observations, others have more"
         raise InputError(
             f"{what}; whole plots need complete blocks: complete the block, or remove it"
         )
+
+
+def _levels(observations: Observations, factor: str) -> tuple[str, ...]:
+    return observations.levels[observations.factors.index(factor)]
+
+
+def _has_plots(observations: Observations, whole: Sequence[str]) -> bool:
+    """Tell whether the real plots are known, and the factors are constant within each."""
+    return bool(observations.plots) and all(
+        decided(_levels(observations, name), observations.plots) for name in whole
+    )
 
 
 def _error(observations: Observations, whole: Sequence[str], total: float) -> Source:
@@ -193,10 +238,30 @@ def _error(observations: Observations, whole: Sequence[str], total: float) -> So
     return Source(name, ss, df, ss / df, None, None, None, ss / total, kind)
 
 
+def _other_plots(
+    observations: Observations, whole: Sequence[str], known: Sequence[Source], total: float
+) -> list[Source]:
+    """Return the row of how far the real plots differ beyond what `known` explains, if they can."""
+    if not _has_plots(observations, whole):
+        return []
+    of_each = list(zip(observations.blocks, observations.plots, strict=True))
+    plots = {plot: number for number, plot in enumerate(dict.fromkeys(of_each))}
+    response = observations.response - observations.response.mean()
+    sums = np.bincount([plots[plot] for plot in of_each], weights=response)
+    size = len(of_each) / len(plots)
+    ss = float((sums**2).sum()) / size - sum(row.ss for row in known)
+    df = len(plots) - 1 - sum(row.df for row in known)
+    if df < 1:
+        return []
+    ss, name = max(ss, 0.0), observations.row_name(Kind.OTHER_PLOTS)
+    return [Source(name, ss, df, ss / df, None, None, None, ss / total, Kind.OTHER_PLOTS)]
+
+
 def _plots(observations: Observations, whole: Sequence[str]) -> int:
     """Return how many whole plots there are, over all blocks."""
-    places = [observations.factors.index(name) for name in whole]
-    levels = [observations.levels[place] for place in places]
+    if _has_plots(observations, whole):
+        return len(set(zip(observations.blocks, observations.plots, strict=True)))
+    levels = [_levels(observations, name) for name in whole]
     return len(set(zip(observations.blocks, *levels, strict=True)))
 
 

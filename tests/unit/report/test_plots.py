@@ -135,6 +135,63 @@ def test_each_factor_that_differs_between_plots_alone_must_be_named(tmp_path, ca
     assert main([*command, "--whole-plot", "heap"]) == 0
 
 
+def test_factors_of_the_plots_that_are_not_named_are_no_error_within_them(tmp_path, capsys):
+    """Of 95 degrees of freedom, 5 + 1 + 5 + 12 lie between the 24 plots, and 2 are of enc."""
+    rng = np.random.default_rng(5)
+    file = tmp_path / "trials.csv"
+    rows = ["block,jdk,gc,enc,log_mean,whole_plot"]
+    rows += [
+        f"{block},{jdk},{gc},{enc},{gc + 0.1 * enc + rng.normal(0, 0.03):.5f},{jdk} {gc}"
+        for block in range(6)
+        for jdk in (21, 25)
+        for gc in (0, 1)
+        for enc in (0, 1)
+        for _ in range(2)
+    ]
+    file.write_text("\n".join(rows) + "\n")
+    command = ["anova", str(file), "--response", "log_mean", "--block", "block"]
+    command += ["--factor", "jdk", "--factor", "enc", "--whole-plot", "jdk"]
+    assert main([*command, "--json"]) == 0
+    table = {row["Source"]: row for row in json.loads(capsys.readouterr().out)}
+    assert table["enc"]["P-value"] < 1e-6
+    assert table["jdk"]["P-value"] > 0.05
+    assert {name: row["df"] for name, row in table.items()} == {
+        **{"jdk": 1, "block": 5, "Whole-plot error": 5, "Other whole plots": 12},
+        **{"enc": 1, "Interaction": 1, "Within": 70, "Total": 95},
+    }
+    assert table["Other whole plots"]["SS"] == pytest.approx(96 * 0.25, rel=0.05)
+    assert main(command) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Between whole plots (24 in 6 blocks): jdk against Whole-plot error, 5 degrees" in said
+    assert "Other whole plots: 12 degrees of freedom between whole plots that differ in no" in said
+
+
+@pytest.mark.parametrize("whole", [[], ["--whole-plot", "persistence"]])
+def test_a_factor_of_which_some_levels_share_a_plot_has_no_single_error(tmp_path, capsys, whole):
+    rng = np.random.default_rng(6)
+    file = tmp_path / "trials.csv"
+    plots = {"none": "{}", "written": "{}", "synced": "synced"}
+    rows = ["block,persistence,size,log_mean,whole_plot"]
+    rows += [
+        f"{block},{persistence},{size},{rng.normal():.5f},{plot}"
+        for block in range(4)
+        for persistence, plot in plots.items()
+        for size in (1, 2)
+        for _ in range(2)
+    ]
+    file.write_text("\n".join(rows) + "\n")
+    command = ["anova", str(file), "--response", "log_mean", "--block", "block"]
+    command += ["--factor", "persistence", "--factor", "size"]
+    assert main([*command, *whole]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "some levels of persistence share a whole plot (column whole_plot) and others" in said
+    assert "analyse the levels of one setting alone, or one level of each setting" in said
+    # Levels of one setting, and one level of each, each with the error that fits.
+    for level, named in (("synced", []), ("none", ["--whole-plot", "persistence"])):
+        file.write_text("\n".join(row for row in rows if f",{level}," not in row) + "\n")
+        assert main([*command, *named]) == 0
+
+
 def test_a_change_of_setting_costs_its_time(tmp_path, capsys):
     block_s = []
     for change in (0, 30):

@@ -1,6 +1,7 @@
 """Split plots: a textbook's table, and false alarms where whole plots vary."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from collect.cli import main
 from collect.errors import InputError
 from collect.stats.anova import Observations, anova
-from collect.stats.split_plot import level_differences, split_plot
+from collect.stats.split_plot import level_differences, parted, split_plot
 
 VARIETIES, NITROGEN = ("Victory", "Golden rain", "Marvellous"), ("0.0", "0.2", "0.4", "0.6")
 # Yates (1935), Complex experiments: yields of oats, six blocks of three varieties, split into four.
@@ -62,6 +63,87 @@ def test_the_table_is_that_of_the_textbook():
     assert table["nitrogen"].f == pytest.approx(37.69, abs=5e-3)
     assert table["Interaction"].f == pytest.approx(0.303, abs=5e-4)
     assert sum(row.share or 0 for row in table.values()) == pytest.approx(1)
+
+
+SIGNS = [
+    (block, jdk, gc, enc)
+    for block in (-1, 0, 1)
+    for jdk in (-1, 1)
+    for gc in (-1, 1)
+    for enc in (-1, 1)
+]
+"""Three blocks of four whole plots, jdk x gc, that are split by enc: 24 observations."""
+
+
+def of_signs(plots=lambda jdk, gc: f"{jdk} {gc}"):
+    """Observations of which each sum of squares is the square of a number times a count."""
+    response = [
+        sum((10, b, 2 * j, 0.5 * j * b))  # block, jdk, whole-plot error
+        + sum((3 * g, j * g, 0.5 * g * b))  # the other whole plots
+        + sum((e, 0.25 * j * e))  # enc, interaction
+        + sum((0.5 * g * e, 0.25 * b * e))  # within
+        for b, j, g, e in SIGNS
+    ]
+    blocks, jdk, _, enc = (tuple(map(str, column)) for column in zip(*SIGNS, strict=True))
+    settings = tuple(plots(j, g) for _, j, g, _ in SIGNS)
+    return Observations(
+        np.array(response), (jdk, enc), ("jdk", "enc"), blocks, "block", plots=settings
+    )
+
+
+def test_what_other_factors_do_between_whole_plots_is_no_part_of_the_error_within():
+    """By hand: 24 squares of a number each, or 16 where the block, -1, 0 or 1, is a factor."""
+    table = {row.source: row for row in split_plot(of_signs(), ["jdk"])}
+    expected = {
+        "jdk": (1, 24 * 4),
+        "block": (2, 16 * 1),
+        "Whole-plot error": (2, 16 * 0.25),
+        "Other whole plots": (6, 24 * 9 + 24 * 1 + 16 * 0.25),
+        "enc": (1, 24 * 1),
+        "Interaction": (1, 24 * 0.0625),
+        "Within": (10, 24 * 0.25 + 16 * 0.0625),
+        "Total": (23, 392.5),
+    }
+    assert list(table) == list(expected)
+    for source, (df, squares) in expected.items():
+        assert table[source].df == df, source
+        assert table[source].ss == pytest.approx(squares), source
+    assert table["enc"].f == pytest.approx(24 / 0.7)
+    assert table["jdk"].f == pytest.approx(96 / 2)
+    assert table["Other whole plots"].f is None
+    assert sum(row.share or 0 for row in table.values()) == pytest.approx(1)
+
+
+def test_plots_that_are_the_levels_of_the_factor_change_nothing():
+    read = of_signs(lambda jdk, gc: f"jdk {jdk}")
+    assert split_plot(read, ["jdk"]) == split_plot(replace(read, plots=()), ["jdk"])
+
+
+def test_a_factor_that_varies_within_the_real_plots_may_stand_against_its_blocks():
+    """It is not what was set once, so the plots of the table are those of the factor."""
+    read = of_signs()
+    assert split_plot(read, ["enc"]) == split_plot(replace(read, plots=()), ["enc"])
+
+
+def test_unequal_plots_are_refused():
+    read = of_signs(lambda jdk, gc: str(jdk) if jdk < 0 else f"{jdk} {gc}")
+    with pytest.raises(InputError, match=r"has 1 observations, others have more; whole plots need"):
+        split_plot(read, ["jdk"])
+
+
+@pytest.mark.parametrize(
+    ("levels", "settings", "is_parted"),
+    [
+        ("abab", "1122", False),  # every level in every plot
+        ("aabb", "1122", False),  # a plot for each level
+        ("aabb", "1234", False),  # several plots for each level
+        ("abcc", "1122", True),  # two levels share a plot, the third has its own
+        ("abac", "1122", True),
+        ("aba", "112", False),  # a level is missing in one plot
+    ],
+)
+def test_a_factor_is_parted_where_some_of_its_levels_share_a_plot(levels, settings, is_parted):
+    assert parted(levels, settings) == is_parted
 
 
 def test_each_difference_has_the_error_of_its_factor():
