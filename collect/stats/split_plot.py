@@ -46,7 +46,6 @@ def split_plot(
     _check(observations, whole)
     *rows, left, total = anova(observations)
     plots = _error(observations, whole, total.ss)
-    within = replace(left, ss=max(left.ss - plots.ss, 0.0), df=left.df - plots.df)
     above = [row for row in rows if _is_above(row, observations, whole)]
     below = [row for row in rows if not _is_above(row, observations, whole)]
     between = [plots, *_other_plots(observations, whole, [*above, plots], total.ss)]
