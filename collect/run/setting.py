@@ -170,6 +170,11 @@ def problem_of(name: str, value: Setting, services: Collection[str]) -> str:
     return problem
 
 
+def is_setting(name: str, services: Collection[str]) -> bool:
+    """Tell whether nodes have a setting of this name; `services` as in `problem_of`."""
+    return name == OPTIONS or problem_of(name, "", services) != _UNKNOWN
+
+
 _UNKNOWN = (
     "is not a node setting; correct the spelling (docs/reference/study-file.md lists the settings)"
 )

@@ -19,8 +19,10 @@ from collect.run.setting import (
     JDK,
     LEAST_HEAP_MB,
     LEAST_JDK,
+    OPTIONS,
     Setting,
     flat_node,
+    is_setting,
     problem_of,
     problem_of_jdk,
 )
@@ -647,6 +649,14 @@ class _Resolver:
             constants = profile.settings(cell).constants
             if problem := problem_of_jdk(constants.get(JDK, LEAST_JDK)):
                 raise self._fail(f"constants.{JDK} {problem}")
+            for name in ("collector", "persistence"):
+                if name in constants and (problem := problem_of(name, constants[name], ())):
+                    raise self._fail(f"constants.{name} {problem}")
+            if not isinstance(options := constants.get("jvm_options", []), list):
+                raise self._fail(
+                    f"constants.jvm_options is {json.dumps(options)}, which is neither a factor of "
+                    "texts nor a list; write a list of options, such as [-Xss1m, -Xint]"
+                )
             heap = constants.get("client_heap_mb", LEAST_HEAP_MB)
             if not isinstance(heap, int) or isinstance(heap, bool) or heap < LEAST_HEAP_MB:
                 raise self._fail(
@@ -655,12 +665,29 @@ class _Resolver:
                 )
 
     def _check_node(self, profile: Profile) -> None:
-        """Check that nodes understand each setting, with the value that each cell gives it."""
+        """Check that nodes understand each setting, with the value that each cell gives it.
+
+        And that a factor with the name of a setting sets it: others would bear a wrong name.
+        """
         services = {name for cell in profile.cells() for name in profile.settings(cell).needs}
         for cell in profile.cells():
             for name, value in profile.settings(cell).node.items():
                 if problem := problem_of(name, value, services):
                     raise self._fail(f"{self._place('node')}.{name} {problem}")
+        for name in sorted(profile.grids[0].keys() - NAMING):
+            if is_setting(name, services) and not self._is_set(name, profile):
+                line = f"{name}: {{tomcat: {name}}}" if name == OPTIONS else f"{name}: {name}"
+                raise self._fail(
+                    f"factors.{name} is a node setting, but no node gets its levels; write "
+                    f"`{line}` under node, or rename the factor"
+                )
+
+    @staticmethod
+    def _is_set(factor: str, profile: Profile) -> bool:
+        """Tell whether nodes get a factor's levels, or anyway have the value of each."""
+        return factor in profile.node.values() or all(
+            profile.settings(cell).node.get(factor) == cell[factor] for cell in profile.cells()
+        )
 
     def _check_arrival(self, profile: Profile) -> None:
         """Check that each rate is one, and that there are rates where a capacity is asked for."""

@@ -151,6 +151,64 @@ def test_a_factor_that_is_a_constant_too_is_refused():
     assert 'constants.collector has the value "parallel", but collector is a factor too' in said
 
 
+@pytest.mark.parametrize(
+    ("constants", "words"),
+    [
+        ({"collector": "zgc"}, "constants.collector is 'zgc'; choose one of serial, parallel, g1"),
+        ({"collector": "size"}, "constants.collector is 500; choose one of serial, parallel, g1"),
+        ({"persistence": "disk"}, "persistence is 'disk'; choose one of none, written, synced"),
+        (
+            {"jvm_options": "-Xint"},
+            'jvm_options is "-Xint", which is neither a factor of texts nor a list; write a list',
+        ),
+        ({"jvm_options": "size"}, "constants.jvm_options is 500, which is neither a factor"),
+    ],
+)
+def test_a_constant_of_which_no_node_and_no_jvm_knows_the_value_is_refused(constants, words):
+    factors = {"transport": ["soap"], "servers": [1], "integers": [500], "size": [500]}
+    said = message_of(factors=factors, constants={"client_heap_mb": 8, **constants}, domains={})
+    assert words in said
+
+
+def test_a_constant_of_some_cells_is_checked_too():
+    where = [{"cells": {"transport": "jms"}, "constants": {"persistence": "disk"}}]
+    said = message_of(constants={"client_heap_mb": 8}, where=where, domains={})
+    assert "constants.persistence is 'disk'; choose one of" in said
+
+
+@pytest.mark.parametrize(
+    ("factor", "line"),
+    [
+        ("tomcat_threads", "tomcat_threads: tomcat_threads"),
+        ("link_mbit", "link_mbit: link_mbit"),
+        ("governor", "governor: governor"),
+        ("sort_worker_heap_mb", "sort_worker_heap_mb: sort_worker_heap_mb"),
+        ("server_jvm_options", "server_jvm_options: {tomcat: server_jvm_options}"),
+    ],
+)
+def test_a_factor_of_the_name_of_a_setting_that_no_node_gets_is_refused(factor, line):
+    said = message_of(factors={**FACTORS, factor: [64, 128]}, node={})
+    assert f"factors.{factor} is a node setting, but no node gets its levels" in said
+    assert f"write `{line}` under node, or rename the factor" in said
+
+
+def test_a_factor_of_the_name_of_a_setting_is_legal_where_nodes_get_its_levels():
+    heaps = {**FACTORS, "worker_heap_mb": [64, 128]}
+    assert plan_of(factors=heaps, node={"sort_worker_heap_mb": "worker_heap_mb"})
+    assert plan_of(factors={**FACTORS, "link_mbit": [100]}, node={"link_mbit": 100})
+    where = [{"cells": {"link_mbit": level}, "constants": {"rate": level}} for level in (10, 100)]
+    of_constants = {"node": {"link_mbit": "rate"}, "where": where}
+    assert plan_of(factors={**FACTORS, "link_mbit": [10, 100]}, **of_constants)
+    assert "no node gets its levels" in message_of(
+        factors={**FACTORS, "link_mbit": [10, 100]}, node={"link_mbit": 100}
+    )
+
+
+def test_a_factor_that_clients_take_needs_no_node():
+    for factor, levels in (("jdk", [21, 25]), ("collector", ["g1"]), ("client_heap_mb", [64])):
+        assert plan_of(factors={**FACTORS, factor: levels}, constants={}, node={})
+
+
 def test_a_heap_of_the_client_that_names_no_factor_is_refused():
     said = message_of(constants={"client_heap_mb": "heap"})
     assert 'constants.client_heap_mb is "heap", which is neither a factor nor a heap' in said
