@@ -271,7 +271,7 @@ def share_between(blocks: Sequence[Sequence[Moments]], error: float = ERROR) -> 
     share = between / (between + within) if between + within > 0 else 0.0
     rows, columns = mean.shape
     freedom = (rows - 1) * (columns - 1)
-    left = mean - mean.mean(axis=0) - mean.mean(axis=1, keepdims=True) + mean.mean()
+    left = centred(mean)
     if not freedom or not (left**2).sum():
         return Estimate(share, samples=rows)
 
@@ -288,6 +288,18 @@ def share_between(blocks: Sequence[Sequence[Moments]], error: float = ERROR) -> 
     tail = error / 2
     low, high = np.quantile(cells / (cells + forks + call_variance), [tail, 1 - tail])
     return Estimate(share, float(low), float(high), rows, error=error)
+
+
+def centred(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what is left of values without the means of their rows and columns.
+
+    These are the last two axes; along others each table stands for itself.
+    """
+    of_rows = values.mean(axis=-1, keepdims=True)
+    of_columns = values.mean(axis=-2, keepdims=True)
+    grand = values.mean(axis=(-2, -1), keepdims=True)
+    left: NDArray[np.float64] = values - of_rows - of_columns + grand
+    return left
 
 
 def split_variance(

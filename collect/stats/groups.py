@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize, stats
 
-from collect.stats.estimates import Estimate
+from collect.stats.estimates import Estimate, centred
 from collect.stats.spending import ERROR, corrected
 
 Groups = Sequence[Sequence[float]]
@@ -77,8 +77,7 @@ def _f_in_blocks(values: np.ndarray[Any, Any]) -> tuple[float, tuple[float, floa
 
 def _left_in_blocks(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return what is left of groups in blocks without the means of groups and blocks."""
-    of_groups, of_blocks = values.mean(axis=1, keepdims=True), values.mean(axis=0)
-    left: np.ndarray[Any, Any] = values - of_groups - of_blocks + values.mean()
+    left = centred(values)
     return np.where(np.abs(left) > 1e-12 * np.abs(values).max(initial=0), left, 0.0)
 
 

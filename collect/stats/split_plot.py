@@ -7,14 +7,13 @@ from itertools import combinations
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 from scipy import stats
 
 from collect.errors import InputError
 from collect.stats.anova import Kind, Observations, Source, anova
-from collect.stats.estimates import FEWEST_BLOCKS, Estimate
+from collect.stats.estimates import FEWEST_BLOCKS, Estimate, centred
 from collect.stats.spending import CONFIDENCE, ERROR, corrected
 
 
@@ -231,7 +230,7 @@ def _error(observations: Observations, whole: Sequence[str], total: float) -> So
     means = np.zeros((len(blocks), len(plots)))
     np.add.at(means, (of_block, of_plot), observations.response - observations.response.mean())
     size = len(of_plot) / means.size
-    left = _centred(means / size)
+    left = centred(means / size)
     ss, df = size * float((left**2).sum()), (len(blocks) - 1) * (len(plots) - 1)
     name, kind = observations.row_name(Kind.WHOLE_PLOT_ERROR), Kind.WHOLE_PLOT_ERROR
     return Source(name, ss, df, ss / df, None, None, None, ss / total, kind)
@@ -262,12 +261,6 @@ def _plots(observations: Observations, whole: Sequence[str]) -> int:
         return len(set(zip(observations.blocks, observations.plots, strict=True)))
     levels = [_levels(observations, name) for name in whole]
     return len(set(zip(observations.blocks, *levels, strict=True)))
-
-
-def _centred(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    rows, columns = means.mean(axis=1, keepdims=True), means.mean(axis=0)
-    centred: NDArray[np.float64] = means - rows - columns + means.mean()
-    return centred
 
 
 def _untested(row: Source) -> Source:

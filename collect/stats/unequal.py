@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from collect.stats.estimates import centred
 from collect.stats.spending import ERROR
 
 _DRAWS = 4999
@@ -29,10 +30,8 @@ def inflation(
     rng = np.random.default_rng(0)
     drawn = rng.normal(size=(_DRAWS, blocks, cells)) * _deviations(values)
     means = drawn.mean(axis=1)
-    left = drawn - drawn.mean(axis=2, keepdims=True) - means[:, None, :]
-    left += drawn.mean(axis=(1, 2))[:, None, None]
     freedom = (blocks - 1) * (cells - 1)
-    within = (left**2).sum(axis=(1, 2)) / freedom
+    within = (centred(drawn) ** 2).sum(axis=(1, 2)) / freedom
     found = {}
     for source, projection in sources.items():
         between = round(float(np.trace(projection)))
@@ -49,8 +48,7 @@ def _deviations(values: _Matrix) -> _Matrix:
     estimates; none is below 0.
     """
     blocks, cells = values.shape
-    left = values - values.mean(axis=0) - values.mean(axis=1, keepdims=True) + values.mean()
-    squares = (left**2).sum(axis=0) / (blocks - 1)
+    squares = (centred(values) ** 2).sum(axis=0) / (blocks - 1)
     own = cells / (cells - 2) * (squares - squares.sum() / (cells * (cells - 1)))
     return np.asarray(np.sqrt(np.maximum(own, 0.0)))
 
