@@ -1,7 +1,7 @@
 """A night planned from a pilot run: how many blocks and calls, how long, and what it sees."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from collect.cells.plots import WholePlots, whole_plots
@@ -169,19 +169,10 @@ def plan_night(run: Run, pilot: Pilot, wish: Wish, profile: str | None = None) -
         cell: _cancelled(one, wish.contrast, plots.factors if plots else ())
         for cell, one in known.items()
     }
-    stated = {
-        cell: (one.calls if one.is_program else planned[cell].measured_rows) / planned[cell].threads
-        for cell, one in known.items()
-    }
-    chosen = {
-        cell: _best_calls(one, spreads[cell], planned[cell], cancelled[cell])
-        if cell in wanted and not one.is_program
-        else stated[cell]
-        for cell, one in known.items()
-    }
+    both = {cell: (one, planned[cell]) for cell, one in known.items()}
+    stated, chosen = _calls(both, spreads, cancelled, wanted)
     restarted = next(iter(planned.values())).restart == "block"
     start_s = (pilot.start_s or 0.0) if restarted else 0.0
-    both = {cell: (one, planned[cell]) for cell, one in known.items()}
     rule = next(iter(planned.values())).stop
     error = ERROR if rule is None else error_at(rule, rule.most)
     plots_plan = _plots_plan(pilot, known, plots, (wish.log_width, error)) if plots else None
@@ -306,6 +297,29 @@ def _doubled(spread: Spread, shared: float) -> Spread:
     """Return the variance of the difference of two such cells of one block."""
     own = max(spread.variance - shared, spread.calls)
     return Spread(2 * own, spread.freedom, 2 * spread.calls)
+
+
+def _calls(
+    known: Mapping[Cell, tuple[PilotCell, PlannedTrial]],
+    spreads: Mapping[Cell, Spread],
+    cancelled: Mapping[Cell, float],
+    wanted: Container[Cell],
+) -> tuple[Mapping[Cell, float], Mapping[Cell, float]]:
+    """Return the calls of a thread in each cell: as they stand, and at their best if `wanted`.
+
+    A client that is a program keeps those that it made in the pilot.
+    """
+    stated = {
+        cell: (one.calls if one.is_program else planned.measured_rows) / planned.threads
+        for cell, (one, planned) in known.items()
+    }
+    chosen = {
+        cell: _best_calls(one, spreads[cell], planned, cancelled[cell])
+        if cell in wanted and not one.is_program
+        else stated[cell]
+        for cell, (one, planned) in known.items()
+    }
+    return stated, chosen
 
 
 def _best_calls(one: PilotCell, spread: Spread, planned: PlannedTrial, cancelled: float) -> float:
