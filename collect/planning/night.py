@@ -58,7 +58,8 @@ class Quantity:
 class Row:
     """What one quantity takes by itself: `blocks` for the wish, and what the night would give.
 
-    `half_width` and `detectable` are shares (0.05 is 5 %), None where a night has not two blocks.
+    `half_width` and `detectable` are shares (0.05 is 5 %), None where a night has too few blocks
+    for them: fewer than 2, or than FEWEST_BLOCKS where settings of the nodes are compared.
     """
 
     quantity: Quantity
@@ -72,6 +73,7 @@ class Way:
     """A night with so many measured calls a thread in each cell; `block_s` is one block, seconds.
 
     `blocks` reach the wish in every cell, None when 10 000 would not; `night_blocks` fit the hours.
+    Fewer than `least` blocks have no `night_half_width`.
     """
 
     calls: Mapping[Cell, int]
@@ -80,6 +82,7 @@ class Way:
     night_blocks: int
     night_half_width: float | None
     rows: tuple[Row, ...]
+    least: int
 
     @property
     def seconds(self) -> float | None:
@@ -370,21 +373,25 @@ def _way(
     rows = []
     for one, ratio in zip(quantities, times, strict=True):
         width = seen = None
-        if blocks_fit > 1:
+        least = of_run.least([one])
+        if blocks_fit >= least:
             width = math.expm1(half_width_of(blocks_fit, [one.spread], [ratio], error))
             # By Holm's correction the clearest of so many differences is tested at this level.
             level = error / len(quantities)
             seen = math.expm1(detectable(blocks_fit, one.difference, ratio, level))
-        least = of_run.least([one])
         needed = blocks_for(wish.log_width, [one.spread], [ratio], error, least=least)
         rows.append(Row(one, needed, width, seen))
+    least = of_run.least(quantities)
     return Way(
         calls,
         block_s,
-        blocks_for(wish.log_width, spreads, times, error, least=of_run.least(quantities)),
+        blocks_for(wish.log_width, spreads, times, error, least=least),
         blocks_fit,
-        math.expm1(half_width_of(blocks_fit, spreads, times, error)) if blocks_fit > 1 else None,
+        math.expm1(half_width_of(blocks_fit, spreads, times, error))
+        if blocks_fit >= least
+        else None,
         tuple(rows),
+        least,
     )
 
 

@@ -184,9 +184,12 @@ def _summary(outlook: Outlook) -> list[str]:
         )
     ]
     if best.night_half_width is None:
+        needed = "two blocks"
+        if best.least > 2:
+            needed = f"{best.least} blocks, which a verdict on settings of the nodes needs"
         lines.append(
-            f"{wish.hours:g} h: too short for two blocks, since one takes "
-            f"{in_words(best.block_s)}; give more hours, or plan fewer cells"
+            f"{wish.hours:g} h: too short for {needed}, since one takes {in_words(best.block_s)}; "
+            "give more hours, or plan fewer cells"
         )
         return lines
     seen = max(row.detectable or 0.0 for row in best.rows)

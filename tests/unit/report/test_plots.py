@@ -96,6 +96,26 @@ def test_a_night_is_planned_with_whole_plots(run, capsys):
     assert "in every ratio of two link_mbit" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("contrast", "least"), [("link_mbit", 3), ("servers", 2)])
+def test_a_night_of_two_blocks_promises_nothing_on_settings(run, capsys, contrast, least):
+    command = ["power", str(run.directory), "--contrast", contrast]
+    assert main([*command, "--json"]) == 0
+    block_s = json.loads(capsys.readouterr().out)["best"]["block_s"]
+    for blocks in (least - 1, least):
+        hours = ["--hours", str((blocks + 0.5) * block_s / 3600)]
+        assert main([*command, *hours, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["best"]["night"]["blocks"] == blocks
+        widths = {one["best"]["half_width"] for one in found["quantities"]}
+        widths |= {one["best"]["detectable"] for one in found["quantities"]}
+        assert (found["best"]["night"]["half_width"] is None) == (blocks < least)
+        assert (widths == {None}) == (blocks < least)
+        assert main([*command, *hours]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        number = "3 blocks, which a verdict on settings of the nodes" if least > 2 else "two blocks"
+        assert (f"too short for {number}" in said) == (blocks < least)
+
+
 def test_exported_trials_name_their_plots_and_anova_refuses_to_ignore_them(run, tmp_path, capsys):
     file = tmp_path / "trials.csv"
     assert main(["export", str(run.directory), "--format", "trials", "-o", str(file)]) == 0
