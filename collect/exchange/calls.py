@@ -15,7 +15,7 @@ import duckdb
 from collect.cells.analysis import Analysis
 from collect.errors import InputError
 from collect.exchange.labels import label_of
-from collect.run.cell import level_text
+from collect.run.cell import level_field
 from collect.run.trials import CALLS_HEADER, CALLS_WORDS, Trial
 
 LOG_COLUMNS = {
@@ -96,7 +96,7 @@ def write_jtl(analysis: Analysis, path: Path) -> None:
 def calls_of(analysis: Analysis, scratch: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database with the view `calls` over the logs of the whole trials of a run.
 
-    Its columns are PARQUET_COLUMNS, `level0` and so on (of each factor, as text), `label`,
+    Its columns are PARQUET_COLUMNS, `level0` and so on (of each factor, as a field), `label`,
     `threads`, `counts` (whether the trial is in the averages), `anchor_ns` (since 1970), `begun_ns`
     (since the trial's start) and `time_ns`, which in an open loop includes the waiting. The table
     `errors` holds `trial`, `seq` and `text`. While the database is open, it keeps what does not fit
@@ -153,7 +153,7 @@ def _described(analysis: Analysis, trials: Sequence[Trial]) -> dict[str, tuple[s
         "counts": ("BOOLEAN", [trial.id in counting for trial in trials]),
         "anchor_ns": ("BIGINT", [anchor_ns(trial) for trial in trials]),
         **{
-            f"level{place}": ("VARCHAR", [level_text(trial.factors[name]) for trial in trials])
+            f"level{place}": ("VARCHAR", [level_field(trial.factors[name]) for trial in trials])
             for place, name in enumerate(factors)
         },
     }

@@ -11,7 +11,7 @@ from collect.costs.part_means import REST
 from collect.costs.profiles import own_times, profiles_of
 from collect.costs.wire import wires_of
 from collect.exchange.tables import write_rows
-from collect.run.cell import Cell, level_text
+from collect.run.cell import Cell, level_field
 
 Row = tuple[Any, ...]
 
@@ -64,5 +64,5 @@ def write_frames(analysis: Analysis, path: Path) -> None:
 
 def _write(analysis: Analysis, path: Path, columns: Row, rows: Iterable[tuple[Cell, Row]]) -> None:
     run = analysis.run
-    lines = ([run.study, *map(level_text, cell.levels), *row] for cell, row in rows)
+    lines = ([run.study, *map(level_field, cell.levels), *row] for cell, row in rows)
     write_rows(path, ["study", *run.factors, *columns], lines)

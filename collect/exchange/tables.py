@@ -12,7 +12,7 @@ from collect.cells.cells import CellResult, cells_csv
 from collect.cells.notation import show, show_level, show_lost
 from collect.cells.plots import COLUMN, WholePlots, whole_plots
 from collect.errors import InputError
-from collect.run.cell import level_text
+from collect.run.cell import level_field
 
 _TIMES = ("mean_ms", "median_ms", "variance_ms2", "log_mean", "log_variance")
 _NUMBERS = ("trials", "mean, ms", "95 % interval, ms", "p50, ms", "p99, ms", "failed calls")
@@ -76,7 +76,7 @@ def write_trials(analysis: Analysis, path: Path) -> None:
 
 def _trials(analysis: Analysis, plots: WholePlots | None) -> Iterator[list[Any]]:
     for cell in analysis.cells:
-        levels = [level_text(level) for level in cell.cell.levels]
+        levels = [level_field(level) for level in cell.cell.levels]
         for trial in cell.trials:
             sealed, calls = trial.trial, trial.calls
             times = [getattr(calls, name) if trial.counts else None for name in _TIMES]

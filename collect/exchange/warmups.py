@@ -9,7 +9,7 @@ from collect.cells.cells import CellResult
 from collect.exchange.tables import write_rows
 from collect.logs.first_calls import Typical, beginning_of
 from collect.logs.warmth import warmth_of
-from collect.run.cell import level_text
+from collect.run.cell import level_field
 
 _SAID = ("what", "median", "most", "unit")
 
@@ -21,7 +21,7 @@ def write_warmups(analysis: Analysis, path: Path) -> None:
     """
     run = analysis.run
     rows = (
-        [run.study, *map(level_text, cell.cell.levels), *row]
+        [run.study, *map(level_field, cell.cell.levels), *row]
         for cell in analysis.cells
         for row in _rows(cell)
     )

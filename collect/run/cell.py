@@ -4,11 +4,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
 Level = bool | int | float | str
+NOTHING = "(none)"
+"""The field of a level that is an empty text, such as no further options of a JVM."""
 
 
 def level_text(level: Level) -> str:
     """Return a level as text, in files and wherever it is looked up by its name."""
     return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+def level_field(level: Level) -> str:
+    """Return a level as a field of a table for others to analyse, which take no empty one."""
+    text = level_text(level)
+    return text if text.strip() else NOTHING
 
 
 def level_rank(level: Level) -> tuple[bool, float, str]:

@@ -132,6 +132,23 @@ def test_csv_of_calls_and_trials_serve_the_analysis_of_variance(run_of, exported
     assert main(["anova", str(path), "--response", "mean_ms", "--factor", "transport"]) == 0
 
 
+@pytest.mark.parametrize("form", ["trials", "csv", "warmup"])
+def test_a_level_that_is_an_empty_text_can_be_analysed(run_of, exported, capsys, form):
+    study = study_of(
+        {"options": ["", "-Xint"], "servers": [1]},
+        constants={"client_heap_mb": 64, "jvm_options": "options"},
+        profiles={"demo": {"replicates": 3, "calls": 4, "warmup": 2}},
+    )
+    run = run_of(lambda planned, rng: (1 + rng.random(planned.calls)).tolist(), study=study)
+    path = exported(run, form)
+    rows = list(csv.DictReader(path.open(newline="")))
+    assert {row["options"] for row in rows} == {"(none)", "-Xint"}
+    if form == "trials":
+        command = ["anova", str(path), "--response", "log_mean", "--factor", "options"]
+        capsys.readouterr()
+        assert main([*command, "--block", "block"]) == 0
+
+
 def test_cells_are_those_of_the_report(run_of, exported):
     run = run_of()
     analysis = analyse(run)
