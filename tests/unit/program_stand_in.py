@@ -29,7 +29,11 @@ def vegeta(arguments):
     if command == "attack":
         assert Path(given["-targets"]).read_text().endswith("/byte\n")
         seconds = float(given["-duration"].removesuffix("s"))
-        Path(given["-output"]).write_text(f"{time.time_ns()} {given['-rate']} {seconds}")
+        number, _, per = given["-rate"].partition("/")
+        if not number.isdecimal():
+            sys.exit(f'invalid value "{given["-rate"]}" for flag -rate: strconv.Atoi: parsing')
+        rate = int(number) / float((per or "1s").removesuffix("s"))
+        Path(given["-output"]).write_text(f"{time.time_ns()} {rate} {seconds}")
         time.sleep(seconds)
         return
     assert (command, given["-to"]) == ("encode", "csv")
