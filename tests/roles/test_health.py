@@ -31,6 +31,9 @@ class Sampler:
     def look(self):
         self.looks += 1
 
+    def sample(self, fresh_s):
+        pass
+
     def running(self):
         return ["rackbench-tomcat"]
 
