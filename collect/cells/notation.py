@@ -9,12 +9,17 @@ _THIN = "\N{NARROW NO-BREAK SPACE}"
 
 
 def show(value: float) -> str:
-    """Return a number with three significant digits, or all digits before the point."""
+    """Return a number with three significant digits, or all digits before the point.
+
+    One of more than 15 digits, as ends of very long intervals are, has a power of ten.
+    """
     if value == 0:
         return "0"
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
     magnitude = abs(value)
+    if magnitude >= 1e15:
+        return f"{value:.2e}"
     if magnitude >= 99.95:
         return f"{value:,.0f}".replace(",", _THIN)
     decimals = 1 if magnitude >= 9.995 else 2 if magnitude >= 0.9995 else 3

@@ -54,7 +54,7 @@ def _undecided(start: _Numbers, end: _Numbers, error: float) -> list[float]:
 
     The squared mean less its squared critical distance from zero is a parabola along the way.
     """
-    critical = scipy.stats.t.ppf(1 - error / 2, len(start) - 1)
+    critical = scipy.stats.t.isf(error / 2, len(start) - 1)
     factor = critical**2 / len(start)
     way = end - start
     covariance = np.cov(start, way)

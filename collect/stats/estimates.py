@@ -41,6 +41,11 @@ it at 3). Our choice is 4: one call in 16 000 is beyond it by chance if the nois
 """
 _ROUNDING = 1e-12
 """Relative differences below this, some thousand times the precision of a double, are rounding."""
+_LONGEST_LOGS = 300.0
+"""Half a length, in logs, beyond which an interval says nothing and its ends are no numbers.
+
+An interim analysis after two blocks may err so seldom that its intervals are that long.
+"""
 _SMALLEST_MS = 1e-9
 """In place of times of zero, which have no logarithm: far below the nanosecond of the logs."""
 
@@ -153,13 +158,18 @@ def mean_t_from_moments(sample: Moments, error: float = ERROR) -> Estimate:
         return Estimate(mean, samples=count)
     if sample.variance == 0:
         return Estimate(mean, mean, mean, count, error=error)
-    half = (sample.variance / count) ** 0.5 * float(_student(count - 1, error))
+    half = (sample.variance / count) ** 0.5 * _student(count - 1, error)
+    if not math.isfinite(half):
+        return Estimate(mean, samples=count)
     return Estimate(mean, mean - half, mean + half, count, error=error)
 
 
 def _student(freedom: float, error: float) -> float:
-    """Return the half width of the interval of Student's t, in standard errors."""
-    return float(scipy.special.stdtrit(freedom, 1 - error / 2))
+    """Return the half width of the interval of Student's t, in standard errors.
+
+    From the lower tail: 1 less a tiny error is 1.
+    """
+    return -float(scipy.special.stdtrit(freedom, error / 2))
 
 
 @dataclass(frozen=True)
@@ -224,6 +234,7 @@ def geometric_t(sample: Sequence[float], error: float = ERROR) -> Estimate:
     The mean of times, of bytes and of ratios: what is positive varies by factors, its interval does
     not reach 0, and a mean of ratios is the ratio of means. A sample that holds a zero, as clocks
     of whole milliseconds give it, has its arithmetic mean, without an interval unless all are zero.
+    An interval too long for numbers is left out.
     """
     if min(sample) == max(sample):
         return mean_t(sample, error)
@@ -231,7 +242,7 @@ def geometric_t(sample: Sequence[float], error: float = ERROR) -> Estimate:
         return Estimate(float(np.mean(sample)), samples=len(sample))
     logs = mean_t(np.log(sample).tolist(), error)
     value = float(np.exp(logs.value))
-    if logs.low is None or logs.high is None:
+    if logs.low is None or logs.high is None or logs.high - logs.low > 2 * _LONGEST_LOGS:
         return Estimate(value, samples=logs.samples)
     low, high = float(np.exp(logs.low)), float(np.exp(logs.high))
     return Estimate(value, low, high, logs.samples, error=error)
@@ -241,12 +252,13 @@ def positive_mean_t(sample: Moments, error: float = ERROR) -> Estimate:
     """Return the arithmetic mean of positive values, with the t interval of its logarithm.
 
     By the delta method: the error of the logarithm of a mean is its relative error. For many values
-    it is the usual interval; for few it does not reach 0.
+    it is the usual interval; for few it does not reach 0. One too long for numbers is left out.
     """
     plain = mean_t_from_moments(sample, error)
-    if plain.half_width is None or plain.value <= 0:
+    half = plain.half_width
+    if half is None or plain.value <= 0 or half / plain.value > _LONGEST_LOGS:
         return replace(plain, low=None, high=None)
-    factor = math.exp(plain.half_width / plain.value)
+    factor = math.exp(half / plain.value)
     return replace(plain, low=plain.value / factor, high=plain.value * factor)
 
 

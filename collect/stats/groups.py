@@ -17,6 +17,8 @@ from collect.stats.spending import ERROR, corrected
 Groups = Sequence[Sequence[float]]
 _FEWEST_FOR_SHAPE = 8
 """Residuals that a test of their shape takes; our choice: with fewer it finds next to nothing."""
+_LEAST_ERROR = 1e-9
+"""Below it the tails of the noncentral F distribution take long, and are no longer right."""
 _FEWEST_OF_A_GROUP = 3
 """Values of each group that a test of their shape takes; two have none."""
 
@@ -200,7 +202,7 @@ def explained(  # noqa: PLR0913 - the degrees of freedom of a test, and what it 
     `between` and `within` are the degrees of freedom, `size` is the number of values, `beyond` is
     that of Explained. The interval inverts the noncentral F distribution (Steiger 2004): its lower
     end is above 0 exactly where p is below `error`. The value is median-unbiased, from the same
-    distribution.
+    distribution. An interval that may hardly miss is that of any share, 0 to 1.
     """
 
     def solve(chance: float, f: float) -> float:
@@ -214,9 +216,14 @@ def explained(  # noqa: PLR0913 - the degrees of freedom of a test, and what it 
             high *= 2
         return float(optimize.brentq(above, 1e-9, high))
 
+    def share(chance: float, f: float) -> float:
+        noncentrality = solve(chance, f)
+        return noncentrality / (noncentrality + size)
+
     moved = statistic / beyond
-    found = solve(1 - error, moved), solve(0.5, moved), solve(error, statistic)
-    low, value, high = (noncentrality / (noncentrality + size) for noncentrality in found)
+    value, low, high = share(0.5, moved), 0.0, 1.0
+    if error > _LEAST_ERROR:
+        low, high = share(1 - error, moved), share(error, statistic)
     return Explained(
         value,
         low,

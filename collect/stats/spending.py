@@ -18,6 +18,8 @@ CONFIDENCE = 1 - ERROR
 _RUNS = 100_000
 _FEWEST = 100
 """Runs that must be beyond a level for it to be read off the simulated ones."""
+_LEAST = 1e-100
+"""An error that is none in practice; the t of a smaller one has no square."""
 
 
 @cache
@@ -40,7 +42,7 @@ def errors_of(analyses: tuple[int, ...]) -> tuple[float, ...]:
         _p_values(analyses), np.diff(spent, prepend=0), spent, strict=True
     ):
         left = int(_RUNS * due - 2 * np.sqrt(_RUNS * due * (1 - due))) - int(rejected.sum())
-        error = float(gap)
+        error = max(float(gap), _LEAST)
         if left >= _FEWEST:
             error = float(np.partition(p_values[~rejected], left)[left])
         errors.append(error)

@@ -72,7 +72,7 @@ def contrast(
         distance = abs(difference - math.log(ratio)) / of_mean.size
         return corrected(float(2 * stats.t.sf(distance, of_mean.freedom)), error)
 
-    reach = float(stats.t.ppf(1 - error / 2, of_mean.freedom)) * of_mean.size
+    reach = float(stats.t.isf(error / 2, of_mean.freedom)) * of_mean.size
     with np.errstate(over="ignore"):
         low, value, high = np.exp([difference - reach, difference, difference + reach]).tolist()
     samples = len(sides[0]) + len(sides[1]) if between else len(sides[0][0]) + len(sides[1][0])

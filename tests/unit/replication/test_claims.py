@@ -7,6 +7,7 @@ from synthetic import make_run, sort_times
 from collect.cells.analysis import analyse
 from collect.cells.notation import show_estimate
 from collect.cli import main
+from collect.exchange.formats import FORMATS
 from collect.planning.interim import due_analyses, error_of
 from collect.replication.claims import Bound, Claim, Verdict, judge
 from collect.replication.evidence import Untested
@@ -306,6 +307,24 @@ def test_what_is_judged_of_a_run_that_may_stop_early_is_corrected(tmp_path):
     page = (tmp_path / "corrected" / "report.html").read_text()
     assert "Interim analyses could end this run early" in page
     assert f"one of {100 * (1 - error):.4g} %" in page
+
+
+@pytest.mark.parametrize("looks", [[10, 20, 40], [2, 30]])
+def test_two_blocks_have_a_report_however_seldom_their_intervals_may_miss(tmp_path, looks):
+    """Intervals of one degree of freedom and an error of 1.5e-5 or 8e-18 have no ends."""
+    few = {"transport": ["soap", "jms"], "servers": [1, 5], "integers": [500, 100000]}
+    rule = {"half_width": 0.05, "looks": looks}
+    study = changed(factors=few, replicates=looks[-1], calls=4, warmup=1, stop=rule)
+    make_run(tmp_path / "two", sort_times, profile="paper", study=study, until=16)
+    run = open_run(str(tmp_path / "two"))
+    measured = replicate(analyse(run)).measured
+    pair = [run.cells[0].at(transport=transport) for transport in ("soap", "jms")]
+    ratio = measured.statistic(pair, lambda times: times[0] / times[1])
+    assert (ratio.samples, ratio.low, ratio.high) == (2, None, None)
+    assert main(["report", str(tmp_path / "two")]) == 0
+    for name in FORMATS:
+        output = str(tmp_path / f"two-{name}")
+        assert main(["export", str(tmp_path / "two"), "--format", name, "-o", output]) == 0
 
 
 def test_a_run_that_was_planned_with_equal_parts_keeps_them(tmp_path):

@@ -2,8 +2,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 from scipy import stats
-from synthetic import of_means, overhead_times
+from synthetic import STUDIES, make_run, of_means, overhead_times
 
 from collect.cells.analysis import analyse
 from collect.cells.plots import WholePlots
@@ -15,6 +16,7 @@ from collect.replication.studies import find
 from collect.replication.studies.overhead.experiments import EXPERIMENTS
 from collect.replication.studies.overhead.variance import table_of_trials
 from collect.run.cell import Cell
+from collect.run.directory import open_run
 from collect.stats.anova import Observations, anova, with_moments
 from collect.stats.estimates import Estimate, Moments, share_between
 
@@ -44,6 +46,21 @@ def paper(shared_run):
 @pytest.fixture(scope="module")
 def demo(shared_run):
     return replicate(analyse(shared_run("overhead", "demo")))
+
+
+@pytest.mark.parametrize(
+    ("looks", "verdicts"),
+    [([10, 20, 40], {Verdict.HOLDS, Verdict.INCONCLUSIVE}), ([2, 30], {Verdict.INCONCLUSIVE})],
+)
+def test_two_blocks_of_a_run_that_may_hardly_err_yet_refute_nothing(tmp_path, looks, verdicts):
+    study = yaml.safe_load((STUDIES / "overhead.yml").read_text())
+    rule = {"half_width": 0.05, "looks": looks}
+    study["profiles"]["paper"] |= {"stop": rule, "replicates": looks[-1], "calls": 5, "where": []}
+    text = yaml.safe_dump(study, sort_keys=False)
+    make_run(tmp_path / "two", overhead_times, profile="paper", study=text, until=2 * 29)
+    found = replicate(analyse(open_run(str(tmp_path / "two"))))
+    assert {one.measured.verdict for one in found.claims} == verdicts
+    assert all(exhibit.title for exhibit in found.exhibits)
 
 
 def test_the_published_cells_are_whole_and_named():

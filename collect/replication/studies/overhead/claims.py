@@ -1,5 +1,6 @@
 """The claims of the overhead study."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -45,7 +46,9 @@ def _significance(experiment: Experiment) -> Numbers:
                 continue
             within = error_of(row, table)
             tabled = float(stats.f.ppf(1 - evidence.error, row.df, within))
-            beyond = 1.0 if is_printed else row.f_crit / tabled
+            # An analysis that may hardly err has an infinite one, and shows nothing anyway.
+            is_moved = not is_printed and math.isfinite(tabled)
+            beyond = row.f_crit / tabled if is_moved else 1.0
             label = f"{row.source.lower()}, F {write(row.f)} against {write(row.f_crit)}"
             size = table[-1].df + 1
             found.append(
