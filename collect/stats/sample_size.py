@@ -15,6 +15,8 @@ ASSURANCE = 0.8
 POWER = 0.8
 MOST_BLOCKS = 10_000
 """More blocks than anybody runs."""
+_MOST_LOGS = 300.0
+"""A difference in logs that no test of so few blocks finds; a larger one is no number."""
 _QUANTILES = 200
 """Of the chi-squared distribution that stands for the true variance, given that of the pilot."""
 _FEWEST_FOR_PRIOR = 3
@@ -154,16 +156,17 @@ def detectable(blocks: int, spread: Spread, more: float, error: float = ERROR) -
     """Return the smallest difference, in logs, that a paired t test finds with power 80 %.
 
     The test is at the level `error`. `spread` is that of the differences inside blocks. From the
-    noncentral t distribution, at the variance as estimated.
+    noncentral t distribution, at the variance as estimated. At most 300: a larger one is no number.
     """
-    critical = float(stats.t.ppf(1 - error / 2, blocks - 1))
+    critical = float(stats.t.isf(error / 2, blocks - 1))
 
     def missed(shift: float) -> float:
         # The other tail adds nothing where the power is 80 %.
         return float(stats.nct.sf(critical, blocks - 1, shift)) - POWER
 
-    shift = optimize.brentq(missed, 0, critical + 10, xtol=1e-6)
-    return float(shift) * math.sqrt(with_calls(spread, more) / blocks)
+    # With one degree of freedom the shift is 1.28 times the critical value; 10 more are not enough.
+    shift = optimize.brentq(missed, 0, 2 * critical + 10, xtol=1e-6)
+    return min(float(shift) * math.sqrt(with_calls(spread, more) / blocks), _MOST_LOGS)
 
 
 def with_calls(spread: Spread, more: float) -> float:

@@ -73,6 +73,16 @@ def test_what_is_called_detectable_is_found_by_four_tests_of_five():
     assert found.mean() == pytest.approx(0.8, abs=0.01)
 
 
+@pytest.mark.parametrize(("blocks", "level"), [(2, 0.05 / 3), (2, 0.05 / 24), (3, 0.05 / 300)])
+def test_few_blocks_and_many_comparisons_have_a_detectable_difference(blocks, level):
+    rng = np.random.default_rng(8)
+    shift = detectable(blocks, Spread(0.06**2, 9, 0.0), 1.0, level)
+    nights = rng.normal(shift, 0.06, (20_000, blocks))
+    found = stats.ttest_1samp(nights, 0, axis=1).pvalue < level
+    assert found.mean() == pytest.approx(0.8, abs=0.01)
+    assert detectable(2, Spread(1.0, 9, 0.0), 1.0, 0.05 / 300) == 300
+
+
 def test_what_quantities_of_a_block_share_is_told_from_what_is_their_own():
     rng = np.random.default_rng(5)
     blocks = rng.normal(0, 0.1, (4000, 1))
