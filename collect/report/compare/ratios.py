@@ -151,8 +151,9 @@ def compare_cells(
 
     `noise` are runs of one and the same thing, of which only the spread is used. Differences are
     tested at 5 % over all cells and sides together, by Holm's correction, and so is what exceeds a
-    budget. A cell that ran in the reference and fails in another side exceeds any budget. Raises
-    InputError when the runs have no cell in common.
+    budget. A cell that ran in the reference and fails in another side exceeds any budget; where it
+    failed in some runs of the reference too, only if no run of the side has it. Raises InputError
+    when the runs have no cell in common.
     """
     runs = [*reference.runs, *(run for side in others for run in side.runs), *noise]
     for run in runs:
@@ -200,7 +201,9 @@ def _compared(
         remark = _remark(labels, before, after)
         return replace(comparison, ratio=found.ratio, unit=found.unit, reason=remark), found
     reason = f"{outcomes[0]} in {labels[0]}, {outcomes[1]} in {labels[1]}"
-    broken = outcomes[0] == "ok" and outcomes[1] != NOT_RUN
+    # A run of the reference that failed too hides nothing of a cell that no longer runs at all.
+    is_gone = bool(before.well) and not after.well
+    broken = outcomes[1] != NOT_RUN and (outcomes[0] == "ok" or is_gone)
     if broken or (outcomes[1] == "ok" and outcomes[0] != NOT_RUN):
         verdict = CellVerdict.BROKEN if broken else CellVerdict.MENDED
         over = broken and ratio is not None

@@ -274,6 +274,22 @@ def test_a_cell_that_fails_in_one_run_of_a_side_fails_now(like_nights, run_of, c
     assert verdicts(result, is_soap) == {"fails now"}
 
 
+def test_a_cell_that_no_run_of_a_side_has_fails_now_though_one_of_the_reference_failed(
+    run_of, compared
+):
+    def broken(planned, rng):
+        return "oom" if is_soap(planned.factors) else sort_times(planned, rng)
+
+    old = [run_of(name="a"), run_of(name="b"), run_of(broken, name="c")]
+    new = [run_of(broken, name=name) for name in ("x", "y")]
+    against = ["--against", *(str(run.directory) for run in old)]
+    code, result = compared(*new, options=[*against, "--budget", "100"])
+    assert (code, result["over_budget"]) == (1, 6)
+    assert verdicts(result, is_soap) == {"fails now"}
+    code, result = compared(run_of(name="z"), new[0], options=[*against, "--budget", "100"])
+    assert (code, verdicts(result, is_soap)) == (0, {"cannot be told"})
+
+
 @pytest.mark.parametrize(("budget", "code"), [("1.10", 1), ("3", 0), ("1.95", 0)])
 def test_a_budget_is_exceeded_only_beyond_doubt(run_of, compared, budget, code):
     runs = run_of(name="a"), run_of(slower(2, is_soap), name="b")
