@@ -15,7 +15,7 @@ from collect.costs.usage import Mean, Usage, cpu_a_call, mean_usage, usage_of_tr
 from collect.files import write_text
 from collect.logs.calls import Calls
 from collect.logs.cell_trial import CellTrial
-from collect.logs.pooled import Pooled
+from collect.logs.pooled import APART, Pooled
 from collect.run.cell import Cell, level_text
 from collect.run.directory import Run
 from collect.run.study import CELL_COLUMNS, OPEN_COLUMNS
@@ -200,6 +200,21 @@ class CellResult:
         """The counted trials whose means lie far from the others', by id; they count like any."""
         ids = [t.trial.id for t in self.counted if t.calls.mean_ms is not None]
         return frozenset(ids[place] for place in outliers(list(self.samples.values())))
+
+    @property
+    def is_made_by_few(self) -> bool:
+        """Whether rare calls or rare trials make its mean, so that its interval is not honest.
+
+        Rare calls part the mean from the median call by over 20 %; a rare trial is an outlier that
+        is so far from the median trial.
+        """
+        if self.response and self.response.is_made_by_few:
+            return True
+        if self.pooled and self.pooled.rare:
+            return True
+        middle = statistics.median(self.samples.values()) if self.outliers else 0.0
+        rare = [t.calls.mean_ms for t in self.counted if t.trial.id in self.outliers]
+        return any(mean and not middle / APART <= mean <= middle * APART for mean in rare)
 
     @cached_property
     def course(self) -> Course:

@@ -28,9 +28,9 @@ _NS_A_MS = 1e6
 class Rare:
     """The calls that part the mean from the median of a cell.
 
-    Without the `calls` slowest calls, all of `from_ms` or more and in `trials` trials, the mean
-    call would be within 20 % of the median call. Where fast calls part them, the same of the
-    fastest, all of at most `from_ms`.
+    Both are geometric means over trials. Without the `calls` slowest calls, all of `from_ms` or
+    more and in `trials` trials, the mean call would be within 20 % of the median call. Where fast
+    calls part them, the same of the fastest, all of at most `from_ms`.
     """
 
     calls: int
@@ -48,7 +48,8 @@ class Pooled:
     p99 in 80 to 95, and in fewer where trials differ by far more than calls. They are None where
     the calls are too few for one, which takes 6 and 299.
     `variance_ms2` treats calls as samples. `spread_ms` are the times in ascending order, or 200
-    quantiles of them. `rare` is None where mean and median are alike.
+    quantiles of them. `rare` is None where the geometric means over trials of the mean and of the
+    median call are alike.
     """
 
     p50_ms: float
@@ -82,7 +83,7 @@ def pool(members: Sequence[CountedCalls]) -> Pooled:
         mean_ms=overall,
         variance_ms2=squares / (total - 1) if total > 1 else None,
         spread_ms=spread,
-        rare=_rare(members, times, overall, p50),
+        rare=_rare(members, times),
     )
 
 
@@ -121,21 +122,35 @@ def _resampled(
     return p50, p99
 
 
-def _rare(
-    members: Sequence[CountedCalls], times: NDArray[np.int64], mean_ms: float, median_ms: float
-) -> Rare | None:
-    """Return the fewest calls at one end without which mean and median are alike."""
-    if median_ms <= 0 or max(mean_ms / median_ms, median_ms / mean_ms) <= APART:
+def _rare(members: Sequence[CountedCalls], times: NDArray[np.int64]) -> Rare | None:
+    """Return the fewest calls at one end without which mean and median are alike.
+
+    A trial that has none of its calls left is in neither. None where a median is 0.
+    """
+    medians = np.array([member.summary.median_ms for member in members])
+    if min(medians) <= 0:
         return None
-    are_slow = mean_ms > median_ms
-    ordered = np.sort(times) if are_slow else np.sort(times)[::-1]
-    kept = np.arange(1, len(ordered) + 1)
-    means = np.cumsum(ordered, dtype=np.float64) / kept / _NS_A_MS
-    alike = means <= APART * median_ms if are_slow else means >= median_ms / APART
-    left = int(np.flatnonzero(alike)[-1]) + 1
-    limit = int(ordered[left])
+    means = np.array([member.summary.mean_ms for member in members])
+    apart = float(np.log(means / medians).mean())
+    if abs(apart) <= math.log(APART):
+        return None
+    are_slow = apart > 0
+    trial = np.repeat(np.arange(len(members)), [len(member.times_ns) for member in members])
+    order = np.argsort(times, kind="stable")[:: 1 if are_slow else -1]
+    # By how much each further call moves the log of its trial's mean over its median.
+    moves, firsts = np.empty(len(times)), np.zeros(len(times))
+    for place, median in enumerate(medians):
+        own = np.flatnonzero(trial[order] == place)
+        sums = np.cumsum(np.maximum(times[order[own]], 1), dtype=np.float64)
+        logs = np.log(sums / np.arange(1, len(own) + 1) / (median * _NS_A_MS))
+        moves[own] = np.diff(logs, prepend=0.0)
+        firsts[own[0]] = 1
+    parted = np.cumsum(moves) / np.cumsum(firsts)
+    alike = parted <= math.log(APART) if are_slow else parted >= -math.log(APART)
+    left = int(np.flatnonzero(alike[:-1])[-1]) + 1
+    limit = int(times[order[left]])
     trials = sum(
         bool((member.times_ns >= limit).any() if are_slow else (member.times_ns <= limit).any())
         for member in members
     )
-    return Rare(len(ordered) - left, trials, limit / _NS_A_MS, are_slow)
+    return Rare(len(times) - left, trials, limit / _NS_A_MS, are_slow)

@@ -518,3 +518,22 @@ def test_the_calls_that_part_mean_and_median_are_named(run_of):
     page = " ".join((run.directory / "report.html").read_text().split())
     assert "Mean and median call differ by over 20 % in 6 cells" in page
     assert "One of 24 calls makes the difference: it took 200 ms." in page
+    assert "make the mean of 6 cells (" in page
+
+
+@pytest.mark.parametrize(("longer", "is_said"), [(3.0, True), (1.1, False), (1.0, False)])
+def test_intervals_that_rare_trials_make_dishonest_are_named(run_of, longer, is_said):
+    def times(planned, rng):
+        is_rare = planned.block == 4 and planned.factors["servers"] == 5
+        return [10.0 * (longer if is_rare else 1) * rng.lognormal(0, 0.01) for _ in range(8)]
+
+    few = {"transport": ["soap"], "servers": [1, 5], "integers": [500]}
+    study = changed(factors=few, replicates=10, calls=8, warmup=1)
+    run = run_of(times, study=study, profile="paper")
+    page = " ".join(report(run)[0].text.split())
+    said = (
+        "Rare calls or rare trials make the mean of 1 cell (soap, 5, 500). Its interval is not "
+        "honest. If one trial in ten takes three times as long, a 95 % interval contains the true "
+        "mean in only 70 of 100 runs."
+    )
+    assert (said in page) == ("Rare calls or rare trials" in page) == is_said
