@@ -18,14 +18,14 @@ from collect.cells.notation import (
 )
 from collect.replication import charts
 from collect.replication.exhibits import Figure, headings
-from collect.stats.estimates import Estimate
+from collect.stats.estimates import SHIFT, Estimate
 from collect.templates import templates_in
 
 
 def page_templates(*, is_markup: bool) -> Environment:
     """Return the templates; `is_markup` escapes values for HTML."""
     environment = templates_in("report", is_markup=is_markup)
-    environment.globals["headings"] = headings
+    environment.globals.update(headings=headings, shift=SHIFT)
     environment.filters.update(
         slug=_slug,
         show=show,

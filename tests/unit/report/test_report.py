@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from importlib import resources
 from pathlib import Path
 
+import numpy as np
 import pytest
 from browser import answer_of_browser
 from made_up_studies import changed
@@ -21,6 +22,7 @@ from collect.report.deviations import conditions_of
 from collect.report.provenance import link_of
 from collect.report.warnings import find_warnings
 from collect.run.directory import open_run
+from collect.stats.estimates import course_of
 
 STUDIES = ("sort", "binding", "mtom", "overhead", "attachments", "harness")
 VOID = {"meta", "link", "br", "hr", "img", "input"}
@@ -130,6 +132,19 @@ def test_figure_7_stands_in_the_page_printed_and_measured(paper):
         for kind in ("svg", "pdf"):
             assert (run.directory / "charts" / f"sort-figure-{number}.{kind}").stat().st_size > 1000
     assert "not even in the paper" in page.text
+
+
+def test_the_legend_has_the_change_of_level_that_makes_a_cell_drift(paper):
+    """3 % is beyond half of 5 %, and 2 % is not."""
+    noise = np.random.default_rng(4).normal(0, 1e-3, (6, 400))
+    for change, steadiness in ((1.03, "drifting"), (1.02, "steady")):
+        levels = np.where(np.arange(400) < 200, 10.0, 10.0 * change)
+        assert course_of(list(levels * np.exp(noise))).steadiness == steadiness
+    text = " ".join(paper[1].text.split())
+    assert (
+        "no change of level of more than 2.5 % was found in the measured phase (PELT change "
+        "points), and the test would have detected one of 5 %. Drifting: a larger change was found."
+    ) in text
 
 
 PROBE = """<script>
