@@ -8,6 +8,8 @@ import numpy as np
 
 from collect.exchange.jtl import Samples
 
+_ROUNDING_MS = 1
+"""By how much the end of a sample may be beyond the start of the next one of its thread."""
 _LEAST_SHARE = 0.01
 """Below it, a clock that was set while the test ran explains as much."""
 
@@ -27,7 +29,8 @@ def nested_in(samples: Mapping[str, Samples]) -> Nested | None:
 
     A thread makes one call at a time, so that only a transaction controller, written next to its
     children, contains other samples. `samples` are those of one log by label. Threads without a
-    name and samples of 0 ms are left out.
+    name are left out, and samples of 0 or 1 ms: where a log cuts starts to whole milliseconds and
+    rounds times to them, one of 1 ms may lie within the sample before it.
     """
     threads: dict[tuple[str, str], int] = {}
     columns = []
@@ -39,7 +42,7 @@ def nested_in(samples: Mapping[str, Samples]) -> Nested | None:
         label = np.full(len(found), place)
         columns.append(np.stack([known[np.array(found.thread)], started, started + elapsed, label]))
     thread, started, ended, label = np.concatenate(columns, axis=1)
-    kept = (thread >= 0) & (ended > started)
+    kept = (thread >= 0) & (ended - started > _ROUNDING_MS)
     rows = np.stack([thread, started, ended, label])[:, kept]
     # Of two that are alike the later label contains the other: JMeter writes children first.
     rows = rows[:, np.lexsort((-rows[3], -rows[2], rows[1], rows[0]))]
