@@ -422,6 +422,11 @@ def test_a_transaction_of_one_child_contains_it_and_not_the_other_way_round(caps
         # One after the other, also in the same millisecond.
         [sample(label=f"p{k % 2}", timeStamp=START_MS + 10 * k, elapsed=10) for k in range(9)],
         [sample(label=f"p{k % 2}", timeStamp=START_MS, elapsed=0) for k in range(9)],
+        # One after the other, their starts cut to milliseconds and their times rounded to them.
+        [
+            sample(label=f"p{k % 2}", timeStamp=START_MS + 3 * (k // 2) + 2 * (k % 2), elapsed=took)
+            for k, took in enumerate([3, 1] * 5)
+        ],
         # At once, but in two threads, on two engines, or in threads without a name.
         [sample(label=f"p{k}", threadName=f"T 1-{k}", elapsed=9) for k in range(2)],
         [sample(label=f"p{k}", threadName=f"10.0.0.{k}-T 1-1", elapsed=9) for k in range(2)],
