@@ -242,7 +242,8 @@ def _status(row: Mapping[str, str]) -> str:
     code = row.get("responseCode", "")
     if code in STATUSES[1:]:
         return code
-    if "timeout" in f"{code} {row.get('responseMessage', '')}".lower():
+    said = f"{code} {row.get('responseMessage', '')}".lower()
+    if "timeout" in said or "timed out" in said:
         return "timeout"
     # JMeter fills failureMessage when an assertion refuses an answer.
     return "wrong" if row.get("failureMessage") else "error"

@@ -122,6 +122,22 @@ def test_errors_are_rows_and_in_no_time():
     ]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"responseCode": "Non HTTP response code: java.net.SocketTimeoutException"},
+        {"responseMessage": "Non HTTP response message: Read timed out"},
+        {"responseMessage": "Connection TIMEOUT", "failureMessage": "no answer"},
+    ],
+)
+def test_a_call_that_timed_out_is_a_timeout_as_in_logs_of_programs(said):
+    write("a.jtl", [sample(1, success="false", **said), *(sample(k) for k in range(2, 22))])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    (cell,) = analyse(open_run("jm")).cells
+    log = (cell.trials[0].trial.directory / "calls.csv").read_text().splitlines()
+    assert log[1].endswith(",timeout")
+
+
 @pytest.mark.parametrize(("failed", "outcome"), [(2, "ok"), (3, "failed")])
 def test_the_mean_of_survivors_is_no_time(failed, outcome):
     samples = [sample(place, success=str(place >= failed).lower()) for place in range(20)]
