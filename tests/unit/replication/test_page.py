@@ -200,6 +200,27 @@ def test_the_ratios_of_mtom_come_from_its_trials():
         assert judged_in(judged[number]) == pytest.approx(wanted, rel=1e-4)
 
 
+def test_what_a_connection_for_each_call_adds_over_jms_comes_from_the_trials_of_binding():
+    page = BINDING.with_suffix(".md").read_text(encoding="utf-8")
+    level = float(re.search(r"one of ([\d.]+) %", page)[1]) / 100
+    trials = pd.DataFrame(rows_of(BINDING, "trials")).astype({"mean_ms": float})
+    small = trials[(trials["message_bytes"] == "512") & (trials["concurrency"] == "1")]
+    times = small.pivot(index="block", columns=["binding", "pooled"], values="mean_ms")
+    adds = {name: times[name, "false"] - times[name, "true"] for name in ("jms", "http")}
+    more = adds["jms"] - adds["http"]
+    low, high = stats.t.interval(level, len(more) - 1, more.mean(), stats.sem(more))
+    said = f"it adds {more.mean():.2f} ms more over JMS, with a 98.33 % interval from {low:.2f} to"
+    assert f"{said} {high:.1f} ms." in " ".join(PAGES["binding"].split())
+
+
+def test_what_longer_replies_take_over_tcp_comes_from_the_trials_of_overhead():
+    trials = overhead_trials("size")
+    over_tcp = trials[trials["protocol"] == "tcp"]
+    ratio, low, high = ratio_of(over_tcp, "reply_bytes", "500", "1", 0.95)
+    said = f"takes {ratio:.3f} times as long as one of 1 byte, with an interval from {low:.3f} to"
+    assert f"{said} {high:.2f}." in " ".join(PAGES["overhead"].split())
+
+
 def overhead_trials(experiment):
     frame = pd.DataFrame(rows_of(OVERHEAD, "trials"))
     frame = frame[frame["experiment"] == experiment]
