@@ -87,9 +87,10 @@ class Estimate:
     def p_outside(self, low: float, high: float) -> float | None:
         """Return the p-value against the true value lying in [low, high]; None without an interval.
 
-        From the t distribution whose interval this is (normal for one sample), of logs where the
-        interval is positive and not symmetric; 0 for a number known exactly that lies outside. It
-        is corrected for interim analyses as the interval is.
+        From the t distribution whose interval this is (normal for one sample): the distance of the
+        bound in lengths of the side of the interval that faces it, of logs where value and bound
+        are positive. So a longer side never makes it smaller. It is 0 for a number known exactly
+        that lies outside, and corrected for interim analyses as the interval is.
         """
         if self.low is None or self.high is None:
             return None
@@ -101,16 +102,17 @@ class Estimate:
         """Return the p-value against a true value at a bound, where there is an interval."""
         if self.low is None or self.high is None:
             raise ValueError("there is no interval")
-        ends = [self.low, self.value, self.high, bound]
-        if not all(map(math.isfinite, ends)):
+        if not math.isfinite(self.value):
             return 1.0 if self.low <= bound <= self.high else ERROR
-        lengths = self.value - self.low, self.high - self.value
-        if min(ends) > 0 and not math.isclose(*lengths, rel_tol=1e-9):
-            ends = [math.log(end) for end in ends]
+        places = [self.value, bound, self.low if bound < self.value else self.high]
+        if min(places[:2]) > 0:
+            places = [math.log(place) if place > 0 else -math.inf for place in places]
+        value, bound, faced = places
+        if faced == value:
+            return 1.0 if bound == value else 0.0
         freedom = self.samples - 1 if self.samples > 1 else math.inf
-        of_mean = (ends[2] - ends[0]) / 2 / _student(freedom, self.error)
-        p_value = 2 * scipy.special.stdtr(freedom, -abs(ends[1] - ends[3]) / of_mean)
-        return corrected(float(p_value), self.error)
+        distance = abs((bound - value) / (faced - value)) * _student(freedom, self.error)
+        return corrected(2 * float(scipy.special.stdtr(freedom, -distance)), self.error)
 
     @property
     def half_width(self) -> float | None:

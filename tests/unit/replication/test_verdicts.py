@@ -138,6 +138,14 @@ def test_an_effect_is_significant_exactly_where_f_is(between, within, size):
         assert effect.p_outside(0, 0) == pytest.approx(p_value, rel=1e-6)
 
 
+def test_an_effect_of_an_analysis_that_may_hardly_err_is_open():
+    """As after two blocks of a run with analyses after 2 and 30; F is that of a clear effect."""
+    effect = explained(14286.0, 1, 1, 4, error=8e-18)
+    assert (effect.low, effect.high) == (0, 1)
+    assert effect.value == pytest.approx(explained(14286.0, 1, 1, 4).value)
+    assert judged(effect, bound=EFFECT, direction=None).verdict == OPEN
+
+
 def test_the_interval_of_an_effect_is_that_of_its_tests():
     effect = explained(4.0, 9, 76, 100)
     for end in (effect.low, effect.high):
@@ -174,6 +182,74 @@ def test_a_wider_interval_moves_a_verdict_one_way_only(drawn, bound, wider, plac
             )
             for at, one in enumerate(drawn)
         ]
+
+    before, after = (
+        judged(*made(times), bound=bound[0], direction=bound[1]).verdict for times in (1, wider)
+    )
+    assert after in WIDER[before]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (2.6, 5.4, OPEN),
+        (2.574, 5.454, OPEN),
+        (2.6, 6.0, OPEN),
+        (2.8, 5.4, DIRECTION),
+        (2.8, 60.0, DIRECTION),
+    ],
+)
+def test_the_side_that_faces_the_bound_decides(low, high, verdict):
+    """The interval is symmetric on one scale or on the other, or on none."""
+    assert judged(Estimate(4.0, low, high, 10), Estimate(2.0, 1.9, 2.1, 10)).verdict == verdict
+
+
+def test_an_interval_that_crosses_zero_refutes_no_more_than_one_that_ends_above_it():
+    both = [Estimate(0.5, low, 0.9, 10).p_outside(1, 2) for low in (0.01, -0.01)]
+    assert both[0] == both[1]
+    down = [Estimate(4.0, low, 5.0, 10).p_outside(1, 2) for low in (2.5, 0.5, 1e-9, 0, -1e-9, -9)]
+    assert down == sorted(down)
+    assert down[-3:] == [1, 1, 1]
+
+
+def test_a_p_value_of_an_interval_that_is_symmetric_in_logs_is_that_of_its_logs():
+    found = Estimate(3.0, 3.0 / 1.3, 3.0 * 1.3, 10)
+    t = math.log(3 / 2) / math.log(1.3) * stats.t.isf(0.025, 9)
+    assert found.p_outside(1, 2) == pytest.approx(2 * stats.t.sf(t, 9))
+    below = Estimate(-3.0, -3.5, -2.5, 10)
+    assert below.p_outside(-2, 5) == pytest.approx(2 * stats.t.sf(2 * stats.t.isf(0.025, 9), 9))
+
+
+reaches = st.floats(1e-4, 8)
+sided = st.one_of(
+    st.none(), st.tuples(st.floats(0.1, 8), reaches, reaches, st.integers(2, 30), st.booleans())
+)
+
+
+@given(
+    st.lists(sided, min_size=1, max_size=6),
+    bounds,
+    st.floats(1, 20),
+    st.integers(0, 5),
+    st.sampled_from(["low", "high"]),
+)
+def test_a_wider_end_moves_a_verdict_one_way_only(drawn, bound, wider, place, end):
+    """Each end has a reach of its own, of logs or of values, so that low ends cross zero."""
+
+    def made(times):
+        numbers = []
+        for at, one in enumerate(drawn):
+            if one is None:
+                numbers.append(MISSING)
+                continue
+            value, down, up, samples, of_logs = one
+            factors = [times if at == place and end == which else 1 for which in ("low", "high")]
+            down, up = down * factors[0], up * factors[1]
+            ends = value - down, value + up
+            if of_logs:
+                ends = value * math.exp(-down), value * math.exp(up)
+            numbers.append(Estimate(value, *ends, samples))
+        return numbers
 
     before, after = (
         judged(*made(times), bound=bound[0], direction=bound[1]).verdict for times in (1, wider)
