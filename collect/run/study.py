@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -619,16 +620,40 @@ class _Resolver:
                 f"servers is {profile.servers}, but the inventory has {self._workers()}; "
                 "add workers or lower it"
             )
+        known = self._levels_of_all(profile)
         for index, entry in enumerate(profile.where):
-            for factor in entry["cells"]:
+            for factor, levels in entry["cells"].items():
+                place = f"{self._place('where')}[{index}].cells.{factor}"
                 if factor not in factors:
-                    place = f"{self._place('where')}[{index}].cells.{factor}"
                     raise self._fail(
                         f"{place} is not a factor of this study; "
                         f"its factors are {', '.join(factors)}"
                     )
+                listed = _listed(levels)
+                unknown = [level for level in listed if level not in known[factor]]
+                if unknown:
+                    idle = "the entry" if len(unknown) == len(listed) else "it"
+                    raise self._fail(
+                        f"{place} has {json.dumps(unknown[0])}, which is a level of no profile, so "
+                        f"{idle} has no effect; correct it"
+                    )
         self._check_choice(profile, "clients", profile.clients, "client", "CLIENT")
         self._check_choice(profile, "needs", profile.needs, "list", "[SERVICE, ...]")
+
+    def _levels_of_all(self, profile: Profile) -> Mapping[str, list[Level]]:
+        """Return the levels of each factor in any profile, also those that did not fit."""
+        content = self.study.content
+        every = [content, *content["profiles"].values()]
+        grids = [grid for one in every for grid in _grids(one.get("factors", {}))]
+        for arrival in (one.get("arrival") for one in every):
+            if isinstance(arrival, Mapping) and isinstance(arrival["rate"], Mapping):
+                with suppress(ValueError):  # what is wrong with the rates of another profile
+                    grids.append({RATE: geometric_rates(arrival["rate"])})
+        known: dict[str, list[Level]] = {}
+        for grid in (*grids, *profile.grids):
+            for factor, levels in grid.items():
+                known.setdefault(factor, []).extend(levels)
+        return known
 
     def _check_constants(self, profile: Profile) -> None:
         """Check that no factor is a constant too, and what constants take from a factor."""

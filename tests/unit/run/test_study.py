@@ -120,6 +120,15 @@ def test_a_level_outside_its_domain_is_refused(levels, part):
         ({"clients": {"factor": "protocol", "a": "b"}}, "clients.factor is 'protocol'"),
         ({"clients": {"factor": "transport", "soap": "s"}}, "clients has no client for transport"),
         ({"where": [{"cells": {"size": 1}, "calls": 2}]}, "where[0].cells.size is not a factor"),
+        (
+            {"where": [{"cells": {"servers": "3"}, "calls": 2}]},
+            'where[0].cells.servers has "3", which is a level of no profile, so the entry has no '
+            "effect; correct it",
+        ),
+        (
+            {"where": [{"cells": {"servers": 3, "integers": [500, 5001]}, "calls": 2}]},
+            "where[0].cells.integers has 5001, which is a level of no profile, so it has no effect",
+        ),
         ({"schema": 2}, "schema: 1 was expected"),
     ],
 )
@@ -412,6 +421,21 @@ def test_settings_follow_the_factors_constants_and_exceptions():
     asked = {"worker_heap_mb": 512, "tomcat_threads": 3, "collector": "g1"}
     assert seen["soap", 3].node == asked
     assert (seen["soap", 1].client, seen["jms", 1].client) == ("sort-soap", "sort-jms")
+
+
+def test_exceptions_may_name_levels_of_any_profile_and_those_that_did_not_fit():
+    rates = {"rate": {"from": 10, "to": 1000, "steps": 3}}
+    where = [
+        {"cells": {"servers": [3, 5]}, "calls": 7},
+        {"cells": {"integers": 7}, "calls": 2},
+        {"cells": {"rate": [10, 100, 1000]}, "timeout_s": 99},
+    ]
+    profiles = {"paper": {}, "demo": {"factors": {"integers": [7]}, "arrival": rates}}
+    few = {"rate": {"from": 10, "to": 20, "steps": 2}}
+    text = changed(where=where, profiles=profiles, arrival=few, capacity={"p99_ms": 50})
+    assert len(parse_study(text, "x").profile("paper", 1, fit=True).cells()) == 2 * 4 * 2
+    text = changed(where=[{**where[2], "cells": {"rate": 30}}], profiles=profiles, arrival=few)
+    assert "where[0].cells.rate has 30, which is a level of no profile" in message_of(text)
 
 
 def test_needs_follow_the_level_and_the_number_of_servers():
