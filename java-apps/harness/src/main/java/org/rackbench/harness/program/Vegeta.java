@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.DateTimeException;
 import java.time.OffsetDateTime;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -35,6 +36,7 @@ final class Vegeta implements Form.Reader {
   }
 
   private static final int COLUMNS = 12;
+  private static final int MOST_SEQ = 1 << 28;
   private static final int FIRST_BAD = 400;
   private static final int NO_ANSWER = 0;
 
@@ -49,6 +51,21 @@ final class Vegeta implements Form.Reader {
     each(output, hit -> begun[0] = Math.min(begun[0], hit.start() - offset(hit, gap)));
     each(output, hit -> calls.add(hit.where(), call(hit, begun[0] + offset(hit, gap))));
     return null;
+  }
+
+  /** Refuses a number that appears twice: each attack has a schedule of its own, from seq 0. */
+  private static Hit counted(Hit hit, BitSet numbers) throws UnreadableOutput {
+    if (hit.seq() < 0 || hit.seq() >= MOST_SEQ) {
+      throw new UnreadableOutput(
+          "%s has the seq %d, which is no number of a call".formatted(hit.where(), hit.seq()));
+    }
+    if (numbers.get((int) hit.seq())) {
+      throw new UnreadableOutput(
+          "%s has the seq %d again; let the command encode one attack"
+              .formatted(hit.where(), hit.seq()));
+    }
+    numbers.set((int) hit.seq());
+    return hit;
   }
 
   private static long offset(Hit hit, double gap) {
@@ -79,16 +96,17 @@ final class Vegeta implements Form.Reader {
       String first = lines.next();
       isJson = first != null && first.startsWith("{");
     }
+    BitSet numbers = new BitSet();
     try (Lines lines = new Lines(output)) {
       if (isJson) {
         for (String line = lines.next(); line != null; line = lines.next()) {
-          taker.take(ofJson(lines.where(), line));
+          taker.take(counted(ofJson(lines.where(), line), numbers));
         }
         return;
       }
       CsvRecords records = new CsvRecords(lines);
       for (List<String> one = records.next(); one != null; one = records.next()) {
-        taker.take(ofCsv(lines.where(), one));
+        taker.take(counted(ofCsv(lines.where(), one), numbers));
       }
     }
   }

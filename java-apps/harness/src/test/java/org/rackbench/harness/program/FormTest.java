@@ -185,6 +185,20 @@ class FormTest {
   }
 
   @Test
+  void twoAttacksOfVegetaInOneOutputAreRefused() {
+    String first = "%d,200,10,3,1,,,,0,GET,u,\n".formatted(BEGIN);
+    String second = "%d,200,10,3,1,,,,0,GET,u,\n".formatted(BEGIN + 5_000_000_000L);
+    for (Arrival arrival : Arrays.asList(null, new Arrival(10, false, 1))) {
+      String said =
+          assertThrows(UnreadableOutput.class, () -> read(Form.VEGETA, arrival, first + second))
+              .getMessage();
+      assertEquals("line 2 has the seq 0 again; let the command encode one attack", said);
+    }
+    String huge = first.replace(",0,GET", "," + (1L << 40) + ",GET");
+    assertTrue(refusal(Form.VEGETA, huge).contains("which is no number of a call"));
+  }
+
+  @Test
   void failedCallsOfVegetaAreNotOk() throws Exception {
     String output =
         "%d,500,10,3,1,,,,0,GET,u,\n".formatted(BEGIN)
