@@ -220,36 +220,41 @@ def test_a_p_value_of_an_interval_that_is_symmetric_in_logs_is_that_of_its_logs(
     assert below.p_outside(-2, 5) == pytest.approx(2 * stats.t.sf(2 * stats.t.isf(0.025, 9), 9))
 
 
+def sided(value, down, up, samples, of_logs):
+    """A number whose ends have reaches of their own, of logs or of values: low ones cross zero."""
+    if of_logs:
+        return Estimate(value, value * math.exp(-down), value * math.exp(up), samples)
+    return Estimate(value, value - down, value + up, samples)
+
+
 reaches = st.floats(1e-4, 8)
-sided = st.one_of(
-    st.none(), st.tuples(st.floats(0.1, 8), reaches, reaches, st.integers(2, 30), st.booleans())
-)
+two_sided = st.tuples(st.floats(0.1, 8), reaches, reaches, st.integers(2, 30), st.booleans())
+ends = st.sampled_from([1, 2])
+
+
+def widened(drawn, end, times):
+    return sided(*(one * times if at == end else one for at, one in enumerate(drawn)))
+
+
+@given(two_sided, st.floats(-1, 9), st.floats(1, 20), ends)
+def test_a_wider_end_makes_no_p_value_smaller(drawn, bound, wider, end):
+    before, after = (widened(drawn, end, times).p_outside(bound, bound) for times in (1, wider))
+    assert after >= before * (1 - 1e-9)
 
 
 @given(
-    st.lists(sided, min_size=1, max_size=6),
+    st.lists(st.one_of(st.none(), two_sided), min_size=1, max_size=6),
     bounds,
     st.floats(1, 20),
     st.integers(0, 5),
-    st.sampled_from(["low", "high"]),
+    ends,
 )
 def test_a_wider_end_moves_a_verdict_one_way_only(drawn, bound, wider, place, end):
-    """Each end has a reach of its own, of logs or of values, so that low ends cross zero."""
-
     def made(times):
-        numbers = []
-        for at, one in enumerate(drawn):
-            if one is None:
-                numbers.append(MISSING)
-                continue
-            value, down, up, samples, of_logs = one
-            factors = [times if at == place and end == which else 1 for which in ("low", "high")]
-            down, up = down * factors[0], up * factors[1]
-            ends = value - down, value + up
-            if of_logs:
-                ends = value * math.exp(-down), value * math.exp(up)
-            numbers.append(Estimate(value, *ends, samples))
-        return numbers
+        return [
+            MISSING if one is None else widened(one, end, times if at == place else 1)
+            for at, one in enumerate(drawn)
+        ]
 
     before, after = (
         judged(*made(times), bound=bound[0], direction=bound[1]).verdict for times in (1, wider)
