@@ -18,9 +18,8 @@ final class Jtl implements Form.Reader {
       List.of("timeStamp", "elapsed", "success", "responseMessage");
 
   private static final String HINT =
-      "let JMeter write CSV with this column and a first line"
-          + " (jmeter.save.saveservice.output_format=csv,"
-          + " jmeter.save.saveservice.print_field_names=true)";
+      "let JMeter write CSV with commas and a first line"
+          + " (jmeter.save.saveservice.default_delimiter, .print_field_names)";
 
   private static final String TRANSACTION = "Number of samples in transaction";
 

@@ -87,6 +87,8 @@ class FormTest {
     assertTrue(
         refusal(Form.JTL, "timeStamp,elapsed,success\n1,2,true\n")
             .contains("no column responseMessage"));
+    String semicolons = refusal(Form.JTL, JTL_HEADER.replace(',', ';'));
+    assertTrue(semicolons.contains("default_delimiter, .print_field_names)"), semicolons);
     String transaction =
         jtl(
             5,
