@@ -203,14 +203,13 @@ class CellResult:
 
     @property
     def is_made_by_few(self) -> bool:
-        """Whether rare calls or rare trials make its mean, so that its interval is not honest.
+        """Whether rare calls or rare trials dominate its mean, so that its interval is too narrow.
 
-        Rare calls part the mean from the median call by over 20 %; a rare trial is an outlier that
-        is so far from the median trial.
+        Rare calls part the mean from the median call by over 20 %, and some trials have none of
+        them: where each has some, its mean varies as the interval says. A rare trial is an outlier
+        that is so far from the median trial.
         """
-        if self.response and self.response.is_made_by_few:
-            return True
-        if self.pooled and self.pooled.rare:
+        if self.pooled and self.pooled.rare and self.pooled.rare.trials < len(self.counted):
             return True
         middle = statistics.median(self.samples.values()) if self.outliers else 0.0
         rare = [t.calls.mean_ms for t in self.counted if t.trial.id in self.outliers]

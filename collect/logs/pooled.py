@@ -1,4 +1,4 @@
-"""The calls of a cell, pooled over its trials: percentiles, and which calls make the mean."""
+"""The calls of a cell, pooled over its trials: percentiles, and which calls dominate the mean."""
 
 import math
 from collections.abc import Sequence
@@ -135,12 +135,13 @@ def _rare(members: Sequence[CountedCalls], times: NDArray[np.int64]) -> Rare | N
     if abs(apart) <= math.log(APART):
         return None
     are_slow = apart > 0
-    trial = np.repeat(np.arange(len(members)), [len(member.times_ns) for member in members])
     order = np.argsort(times, kind="stable")[:: 1 if are_slow else -1]
+    rank = np.empty(len(times), np.intp)
+    rank[order] = np.arange(len(times))
+    ends = np.cumsum([len(member.times_ns) for member in members])
     # By how much each further call moves the log of its trial's mean over its median.
     moves, firsts = np.empty(len(times)), np.zeros(len(times))
-    for place, median in enumerate(medians):
-        own = np.flatnonzero(trial[order] == place)
+    for own, median in zip(map(np.sort, np.split(rank, ends[:-1])), medians, strict=True):
         sums = np.cumsum(np.maximum(times[order[own]], 1), dtype=np.float64)
         logs = np.log(sums / np.arange(1, len(own) + 1) / (median * _NS_A_MS))
         moves[own] = np.diff(logs, prepend=0.0)
