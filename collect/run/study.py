@@ -180,10 +180,14 @@ class Profile:
 
 @dataclass(frozen=True)
 class Study:
-    """A study file that satisfies the schema; `label` is how messages name it."""
+    """A study file that satisfies the schema; `label` is how messages name it.
+
+    One that a run recorded (`is_recorded`) passed the checks of the version that took it.
+    """
 
     label: str
     content: Mapping[str, Any]
+    is_recorded: bool = False
 
     @property
     def factors(self) -> Mapping[str, tuple[Level, ...]]:
@@ -257,7 +261,7 @@ def parse_study(text: str, label: str, *, is_recorded: bool = False) -> Study:
         raise InputError(f"{label}: {error}") from error
     if errors:
         raise InputError("\n".join(f"{label}: {_explain(error)}" for error in errors))
-    return Study(label, content)
+    return Study(label, content, is_recorded)
 
 
 def two_alike(levels: Iterable[Level]) -> tuple[Level, Level] | None:
@@ -631,7 +635,7 @@ class _Resolver:
                     )
                 listed = _listed(levels)
                 unknown = [level for level in listed if level not in known[factor]]
-                if unknown:
+                if unknown and not self.study.is_recorded:
                     idle = "the entry" if len(unknown) == len(listed) else "it"
                     raise self._fail(
                         f"{place} has {json.dumps(unknown[0])}, which is a level of no profile, so "
@@ -674,6 +678,8 @@ class _Resolver:
             constants = profile.settings(cell).constants
             if problem := problem_of_jdk(constants.get(JDK, LEAST_JDK)):
                 raise self._fail(f"constants.{JDK} {problem}")
+            if self.study.is_recorded:
+                continue
             for name in ("collector", "persistence"):
                 if name in constants and (problem := problem_of(name, constants[name], ())):
                     raise self._fail(f"constants.{name} {problem}")
@@ -699,6 +705,8 @@ class _Resolver:
             for name, value in profile.settings(cell).node.items():
                 if problem := problem_of(name, value, services):
                     raise self._fail(f"{self._place('node')}.{name} {problem}")
+        if self.study.is_recorded:
+            return
         for name in sorted(profile.grids[0].keys() - NAMING):
             if is_setting(name, services) and not self._is_set(name, profile):
                 line = f"{name}: {{tomcat: {name}}}" if name == OPTIONS else f"{name}: {name}"
