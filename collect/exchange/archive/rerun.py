@@ -172,12 +172,7 @@ def plan_again(run: Run, name: str | None, workers: int, *, fit: bool) -> Rerun:
         )
     rotated = provenance.recorded.get("rotated") is True
     planned_for = min(workers, fitted_to) if fitted_to else workers
-    try:
-        profile = study.profile(run.profile, planned_for, fit=fit or bool(fitted_to))
-    except InputError as error:
-        if fit or fitted_to:
-            raise
-        raise InputError(f"{error}; collect rerun has --fit for that") from error
+    profile = study.profile(run.profile, planned_for, fit=fit or bool(fitted_to))
     plan = make_plan(
         profile, provenance.seed, planned_for if rotated else 0, drawing=before[0].drawing
     )
