@@ -90,13 +90,11 @@ def _words(name: str, text: str) -> list[str]:
 
 
 def _of_jdk(where: str, told: Mapping[str, str], setting: Mapping[str, Setting]) -> Iterator[str]:
-    """Yield of which other JDK a JVM was, or that it told none."""
+    """Yield of which other JDK a JVM was."""
     if JDK not in setting or not told.get("options"):
         return
     held = told.get(JDK, "")
-    if not held:
-        yield f"{where} does not record its JDK"
-    elif release_of(held) != str(setting[JDK]):
+    if held and release_of(held) != str(setting[JDK]):
         yield f"{where} had JDK {held}, not {setting[JDK]}"
 
 
@@ -155,6 +153,12 @@ def _unread(setting: Mapping[str, Setting], trial: Trial, several: Collection[st
             for where in trial.services
             if where.startswith("tomcat on ")
             and not trial.ran_with.get(where, {}).get("maxThreads")
+        ]
+    if JDK in setting:
+        lacking += [
+            f"the JDK of {where}"
+            for where, told in trial.ran_with.items()
+            if where.partition(" on ")[0] in _OURS and told.get("options") and not told.get(JDK)
         ]
     return [f"does not record {name}" for name in lacking]
 

@@ -84,12 +84,6 @@ def test_what_ran_otherwise_is_named_with_its_place(name, value, where):
     assert where in "; ".join(differences({**ASKED, name: value}, READ))
 
 
-def test_a_jvm_that_told_no_jdk_is_named_where_the_plan_asks_for_one():
-    read = {"tomcat on w1": {"options": "-Xmx64m"}}
-    assert list(differences({"jdk": 25}, read)) == ["tomcat on w1 does not record its JDK"]
-    assert list(differences({}, read)) == []
-
-
 @pytest.mark.parametrize(
     ("version", "release"),
     [("21.0.9+10-Debian-1", "21"), ("25", "25"), ("25-ea", "25"), ("25+36-Debian", "25"), ("", "")],
@@ -143,6 +137,14 @@ def test_threads_that_do_not_vary_need_not_be_told(found):
     of_heaps = {"tomcat_threads": 8, "tomcat_heap_mb": "heap"}
     told = lambda factors: {"tomcat on w1": {"options": f"-Xmx{factors['heap']}m"}}  # noqa: E731
     assert found(told, factors={"heap": [64, 128]}, node=of_heaps) == []
+
+
+@pytest.mark.parametrize(("node", "findings"), [({"jdk": 25}, 2), ({}, 0)])
+def test_a_jvm_that_told_no_jdk_is_named_where_the_plan_asks_for_one(found, node, findings):
+    said = "does not record the JDK of tomcat on w1; set it aside and sweep again"
+    factors = {"integers": [1, 2]}
+    assert found({"tomcat on w1": TOLD}, factors=factors, node=node) == [said] * findings
+    assert list(differences(node, {"tomcat on w1": TOLD})) == []
 
 
 def test_services_that_no_trial_needs_are_named_where_their_settings_vary(found):
