@@ -7,6 +7,7 @@ import platform
 import shlex
 import shutil
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -210,7 +211,10 @@ def of_key(key: Path, hosts: str) -> Iterator[Finding]:
     except OSError:
         yield Finding(f"the key {key} does not exist", f"ssh-keygen -t ed25519 -f {named}")
         return
-    if mode is None or not os.access(key, os.R_OK):
+    if mode is not None and stat.S_ISDIR(mode):
+        edit = f"{_EDITOR} {shlex.quote(hosts)}   # ansible_ssh_private_key_file: the file of a key"
+        yield Finding(f"the key {key} is a directory", edit)
+    elif mode is None or not os.access(key, os.R_OK):
         yield Finding(
             f"{getpass.getuser()} may not read the key {key}",
             f"{_EDITOR} {shlex.quote(hosts)}   # ansible_ssh_private_key_file: a key of your own",

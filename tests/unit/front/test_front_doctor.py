@@ -111,6 +111,9 @@ def test_keys_that_are_missing_or_open_to_others(tmp_path):
     assert next(doctor.of_key(key, "hosts.yml")).mend == f"chmod 600 {key}"
     key.chmod(0o600)
     assert list(doctor.of_key(key, "hosts.yml")) == []
+    assert [found.text for found in doctor.of_key(tmp_path, "hosts.yml")] == [
+        f"the key {tmp_path} is a directory"
+    ]
 
 
 def closed(*arguments, **options):
