@@ -17,7 +17,7 @@ from collect.run.study import find_study, load_study
 
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_DEFAULTS = {
+DEFAULTS = {
     "overnight_begin": "22:00",
     "overnight_end": "06:30",
     "overnight_profile": "overnight",
@@ -112,7 +112,7 @@ def _demand_nights(inventory: Inventory, variables: Mapping[str, Any]) -> None:
     What no option gives is that of the inventory, or the role's default.
     """
     control = next(iter(inventory.groups.get("control", ())), "")
-    night = {**_DEFAULTS, **inventory.hostvars.get(control, {}), **variables}
+    night = {**DEFAULTS, **inventory.hostvars.get(control, {}), **variables}
     begin, end = night["overnight_begin"], night["overnight_end"]
     if begin == end:
         raise InputError(f"a night from {begin} to {end} has no length; change --from or --until")

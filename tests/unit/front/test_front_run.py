@@ -8,12 +8,14 @@ import threading
 from itertools import pairwise
 
 import pytest
+import yaml
 from stand_in import ROOT, end, failed, play
 from synthetic import make_run, sort_times
 from test_front_play import wait_for
 
 from collect.front import process
 from collect.front.cli import main
+from collect.front.commands import night
 from collect.front.screen import Screen
 from collect.front.sweeping import Sweeping
 
@@ -234,3 +236,8 @@ def test_a_night_on_few_workers_skips_levels_where_that_is_asked_for(checkout, c
     assert "worker" in capsys.readouterr().err
     assert main(["night", "sort", "--fit"]) == 0
     assert told_to(checkout.called[0])["overnight_fit"] is True
+
+
+def test_the_defaults_of_nights_are_those_of_their_role():
+    role = yaml.safe_load((ROOT / "roles/overnight/defaults/main.yml").read_text(encoding="utf-8"))
+    assert {name: role[name] for name in night.DEFAULTS} == night.DEFAULTS
