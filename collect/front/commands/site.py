@@ -41,7 +41,7 @@ examples:
     add_kit(parser)
     parser.add_argument("--limit", metavar="MACHINES", help="only these, separated by commas")
     parser.add_argument(
-        "--check", action="store_true", help="build and change nothing; the log shows each change"
+        "--check", action="store_true", help="neither build nor change; the log shows each change"
     )
     parser.add_argument("--yes", action="store_true", help="do not ask")
 

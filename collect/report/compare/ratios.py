@@ -201,7 +201,7 @@ def _compared(
         remark = _remark(labels, before, after)
         return replace(comparison, ratio=found.ratio, unit=found.unit, reason=remark), found
     reason = f"{outcomes[0]} in {labels[0]}, {outcomes[1]} in {labels[1]}"
-    # A run of the reference that failed too hides nothing of a cell that no longer runs at all.
+    # A cell that ran in the reference and now runs nowhere is broken, whatever else failed there.
     is_gone = bool(before.well) and not after.well
     broken = outcomes[1] != NOT_RUN and (outcomes[0] == "ok" or is_gone)
     if broken or (outcomes[1] == "ok" and outcomes[0] != NOT_RUN):
