@@ -59,6 +59,7 @@ def test_what_a_node_has_is_stopped_and_started_again_by_a_reset(node, tmp_path)
 
 def test_a_socket_is_stopped_before_the_service_that_it_would_start_again():
     assert WANTED.index("snapd.socket") < WANTED.index("snapd.service")
+    assert "snapd.seeded.service" in WANTED, "it requires the socket at each boot"
 
 
 def test_each_timer_that_is_stopped_is_known_to_the_sampler_where_it_works_on_disks():
