@@ -100,12 +100,21 @@ def test_a_sweep_of_a_client_outside_this_inventory_is_named_by_the_nodes_that_s
     code, said = lab.play("at_work.yml", at_work_holds=True, **extra)
     assert code == 2
     assert (
-        "worker1, worker2 serve a sweep of 192.0.2.99, which is not in this inventory. Wait" in said
+        "worker1, worker2 serve a sweep of 192.0.2.99, which is not in this inventory. If client1 "
+        "has that address too, write it into at_work_more_clients. Otherwise wait" in said
     )
     assert f"systemctl stop {RUNNER}" in said
     assert lab.description("client1", HOLD) == ""
     code, said = lab.play("at_work.yml", despite_sweep=True, **extra)
     assert code == 0, said
+
+
+def test_a_client_that_nodes_see_by_another_address_is_not_a_foreign_one(lab):
+    polled(lab, "worker1", "192.0.2.99")
+    assert lab.play("at_work.yml", **SWEEP)[0] == 2
+    assert lab.play("at_work.yml", at_work_more_clients=["192.0.2.99"], **SWEEP)[0] == 0
+    lab.runs("client1", RUNNER, f"rackbench run monday for {HERE}")
+    assert lab.play("at_work.yml", **SWEEP)[0] == 0
 
 
 def test_polls_of_this_inventorys_client_and_of_sweeps_that_have_ended_pass(lab):
@@ -248,6 +257,15 @@ def test_passwords_of_another_control_host_are_not_replaced_and_it_is_said_how_t
         assert "playbooks/rotate_secrets.yml" in said
         assert lab.description("client1", HOLD) == ""
     assert lab.play("at_work.yml")[0] == 0, "what only looks needs no password"
+
+
+def test_a_control_host_of_the_same_name_without_passwords_is_no_interrupted_rotation(lab):
+    place = lab.directory / "rackbench/played/secrets"
+    (lab.node("broker1") / "passwords-of").write_text(f"theirs of {ME}:{place}\n")
+    code, said = lab.play("at_work.yml", **SWEEP)
+    assert code == 2
+    assert "where broker_user, broker_admin, restart is missing" in said
+    assert "was interrupted" not in said
 
 
 def test_passwords_of_an_interrupted_rotation_are_named_with_the_playbook_to_run_again(lab):
