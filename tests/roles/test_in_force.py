@@ -371,6 +371,7 @@ def test_what_site_turns_off_is_what_a_node_is_compared_with():
     assert tuning["tuning"]["units_off"] == "{{ baseline_timers_off + __baseline_services_off }}"
     named = re.findall(r"'([\w.-]+)'", units)
     assert named == re.findall(r"'([\w.-]+)'", extra)
+    assert re.findall(r"if (.*?) else", units) == re.findall(r"if (.*?) else", extra)
     assert units.startswith("{{ baseline_timers_off + ")
 
 

@@ -462,6 +462,12 @@ def test_a_unit_is_enabled_where_it_was_and_started_where_it_ran(tuning, machine
     assert [argv[1] for argv in told if argv[0] == "systemctl"] == ["show", *verbs]
 
 
+def test_a_record_whose_units_somebody_removed_is_reset(tuning, machine, told):
+    write(machine, "etc/rackbench/found.json", json.dumps({"units": {}}))
+    assert tuning.reset(machine, check=False) == (["units"], {})
+    assert told == []
+
+
 def test_what_is_gone_since_does_not_keep_a_node_from_its_reset(tuning, machine, told):
     """A unit whose package was purged, and a kernel file of a driver that was replaced."""
     tuning.tune(machine, ASKED, check=False)

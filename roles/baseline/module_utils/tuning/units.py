@@ -35,7 +35,8 @@ def states(names: Iterable[str]) -> Iterator[dict[str, str]]:
 
 def restore(_: Path, found: dict[str, dict[str, bool]]) -> None:
     """Enable and start the units that were enabled and active; those removed since stay removed."""
-    loaded = {state["Id"] for state in states(found) if state["LoadState"] == "loaded"}
+    shown = states(found) if found else ()
+    loaded = {state["Id"] for state in shown if state["LoadState"] == "loaded"}
     for name, was in found.items():
         if name not in loaded:
             continue
