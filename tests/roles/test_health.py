@@ -6,6 +6,7 @@ import threading
 import time
 from http.client import HTTPConnection
 from http.server import ThreadingHTTPServer
+from types import SimpleNamespace
 
 import pytest
 from loading import load
@@ -114,7 +115,8 @@ def test_the_health_checks_of_another_nodes_runner_are_noted_and_no_others(
 ):
     monkeypatch.setattr(health, "POLLED", tmp_path / "polls")
     runner = {"User-Agent": "Java/21.0.5"}
-    ask("/", "127.0.0.2", **runner)  # where nothing can be noted
+    asked = SimpleNamespace(client_address=("127.0.0.2", 1), headers=runner)
+    health.Handler._note_runner(asked, "127.0.0.1")  # where nothing can be noted
     (tmp_path / "polls").mkdir()
     ask("/", **runner)  # the node's own
     ask("/", "127.0.0.3")
