@@ -25,12 +25,12 @@ removed from the error term. With --whole-plot, a factor is tested against the
 variance between whole plots. Use it for a factor that was set once for all
 observations of its level in a block, such as a setting of the nodes. The output then
 names the error term of each stratum and lists the differences between levels with
-their intervals. Such a factor needs at least 3 blocks for a verdict. If the file has
-the column whole_plot, as exported trials have, it tells the plots apart: differences
-between them that the given factors do not explain are then a row of their own. Sums of
-squares are of type II: where cells have unequal numbers of observations, the shares
-need not add up to 100 %. Blanks around names and levels are ignored. If a column has
-the name of another row of the table, that row gets the suffix (no column).
+their intervals. Such a factor needs at least 3 blocks for a verdict. The column
+whole_plot, which exported trials have, names the plots. Differences between plots that
+the given factors do not explain then have a row of their own. Sums of squares are of
+type II: where cells have unequal numbers of observations, the shares need not add up
+to 100 %. Blanks around names and levels are ignored. If a column has the name of
+another row of the table, that row gets the suffix (no column).
 
 examples:
   collect anova times.csv --response time_ms --factor protocol

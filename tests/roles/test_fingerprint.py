@@ -525,8 +525,8 @@ SITE = "Run playbooks/site.yml, which puts the same files on all."
 DECLARE = "Make the nodes alike, or declare a difference with its reason in "
 DECLARE += "fingerprint_exceptions of the inventory."
 CLOCK, LINK = "a clock by its time server", "a link at its cable or switch"
-FAILED = "a failed unit by the cause that systemctl --failed names there, then run systemctl "
-FAILED += "reset-failed"
+FAILED = "a failed unit by the cause that its journal names there (journalctl -u UNIT), then run "
+FAILED += "systemctl reset-failed"
 
 
 @pytest.mark.parametrize(

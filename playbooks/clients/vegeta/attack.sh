@@ -2,7 +2,7 @@
 set -eu
 PATH=$PATH:$PWD  # vegeta may lie beside the manifest
 seconds=$(awk -v rate="$2" -v threads="$3" -v calls="$4" 'BEGIN {printf "%.6f", threads * calls / rate}')
-# vegeta takes whole numbers of calls alone, of any time.
+# vegeta takes only a whole number of calls, per any unit of time.
 rate=$(awk -v rate="$2" 'BEGIN {printf "%.0f/1000000s", 1000000 * rate}')
 echo "GET $1" > "$5/target"
 vegeta attack -targets "$5/target" -rate "$rate" -duration "${seconds}s" -workers "$3" -output "$5/results"
