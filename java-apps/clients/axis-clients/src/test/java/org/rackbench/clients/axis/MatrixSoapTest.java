@@ -7,19 +7,20 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.file.FileVisitResult;
+import java.nio.file.FileVisitor;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -156,13 +157,28 @@ class MatrixSoapTest {
 
   private static Set<Path> attachmentFiles() throws IOException {
     Set<Path> files = new HashSet<>();
+    FileVisitor<Path> attachments =
+        new SimpleFileVisitor<>() {
+          @Override
+          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+            if (file.toString().endsWith(".att")) {
+              files.add(file);
+            }
+            return FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult visitFileFailed(Path file, IOException missing) {
+            return FileVisitResult.CONTINUE; // another program deleted its own
+          }
+
+          @Override
+          public FileVisitResult postVisitDirectory(Path directory, IOException missing) {
+            return FileVisitResult.CONTINUE;
+          }
+        };
     for (Path directory : List.of(base, Path.of(System.getProperty("java.io.tmpdir")))) {
-      try (Stream<Path> paths =
-          Files.find(directory, 9, (path, a) -> path.toString().endsWith(".att"))) {
-        files.addAll(paths.toList());
-      } catch (UncheckedIOException e) {
-        assertTrue(e.getCause() instanceof NoSuchFileException, e.toString()); // another's file
-      }
+      Files.walkFileTree(directory, Set.of(), 9, attachments);
     }
     return files;
   }
