@@ -306,7 +306,7 @@ def test_what_is_judged_of_a_run_that_may_stop_early_is_corrected(tmp_path):
     assert main(["report", str(tmp_path / "corrected")]) == 0
     page = (tmp_path / "corrected" / "report.html").read_text()
     assert "Interim analyses could end this run early" in page
-    assert f"one of {100 * (1 - error):.4g} %" in page
+    assert f"confidence level of {100 * (1 - error):.4g} %" in page
 
 
 @pytest.mark.parametrize("looks", [[10, 20, 40], [2, 30]])

@@ -188,7 +188,8 @@ def judged_in(row):
 
 def test_the_ratios_of_mtom_come_from_its_trials():
     page = MTOM.with_suffix(".md").read_text(encoding="utf-8")
-    level = float(re.search(r"one of ([\d.]+) %", page)[1]) / 100  # it pays for interim analyses
+    # It pays for interim analyses.
+    level = float(re.search(r"confidence level of ([\d.]+) %", page)[1]) / 100
     trials = pd.DataFrame(rows_of(MTOM, "trials")).astype({"mean_ms": float})
     judged = {row["number"]: row for row in rows_of(MTOM, "claims")}
     for number, size, slow, fast in (
@@ -202,7 +203,7 @@ def test_the_ratios_of_mtom_come_from_its_trials():
 
 def test_what_a_connection_for_each_call_adds_over_jms_comes_from_the_trials_of_binding():
     page = BINDING.with_suffix(".md").read_text(encoding="utf-8")
-    level = float(re.search(r"one of ([\d.]+) %", page)[1]) / 100
+    level = float(re.search(r"confidence level of ([\d.]+) %", page)[1]) / 100
     trials = pd.DataFrame(rows_of(BINDING, "trials")).astype({"mean_ms": float})
     small = trials[(trials["message_bytes"] == "512") & (trials["concurrency"] == "1")]
     times = small.pivot(index="block", columns=["binding", "pooled"], values="mean_ms")
