@@ -110,6 +110,17 @@ def test_a_directory_of_somebody_else_is_named_with_the_next_step(
     assert "Move it away" in refusals["directory"]
 
 
+def reset(programs: Path) -> subprocess.CompletedProcess[str]:
+    """Take rackbench off a node that has these programs alone."""
+    return subprocess.run(
+        ["/bin/bash", REMOVE, "rackbench"],
+        env={"PATH": str(programs)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 @pytest.mark.parametrize("home", ["", "/home/rackbench", "/var/lib/tomcat"])
 def test_reset_leaves_alone_what_the_kit_did_not_make(tmp_path: Path, home: str) -> None:
     """Every program but the question for the account is a fake that notes its call."""
@@ -117,13 +128,7 @@ def test_reset_leaves_alone_what_the_kit_did_not_make(tmp_path: Path, home: str)
         fake(tmp_path / name, f'echo "$0 $*" >>{tmp_path}/calls')
     fake(tmp_path / "getent", f"[ -z '{home}' ] || echo 'x:x:1:1::{home}:/bin/sh'")
     (tmp_path / "cut").symlink_to("/usr/bin/cut")
-    done = subprocess.run(
-        ["/bin/bash", REMOVE, "rackbench"],
-        env={"PATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = reset(tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert not (tmp_path / "calls").exists()
 
@@ -151,13 +156,7 @@ def test_reset_removes_the_accounts_and_logs_of_all_services_and_no_others(tmp_p
     fake(tmp_path / "getent", f'if [ -n "$2" ]; then {own}; else {listed}; fi')
     for name in ("cut", "awk"):
         (tmp_path / name).symlink_to(f"/usr/bin/{name}")
-    done = subprocess.run(
-        ["/bin/bash", REMOVE, "rackbench"],
-        env={"PATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = reset(tmp_path)
     assert (done.returncode, done.stdout) == (0, "removed\n"), done.stderr
     calls = (tmp_path / "calls").read_text().splitlines()
     removed = [call.split()[1] for call in calls if call.startswith("userdel ")]

@@ -136,9 +136,15 @@ def test_exported_trials_name_their_plots_and_anova_refuses_to_ignore_them(run, 
     assert main([*within, "--block", "block"]) == 0
 
 
+def of_rows(directory, rows):
+    """Write trials with their blocks, and return the command that analyses them."""
+    file = directory / "trials.csv"
+    file.write_text("\n".join(rows) + "\n")
+    return ["anova", str(file), "--response", "log_mean", "--block", "block"]
+
+
 def test_each_factor_that_differs_between_plots_alone_must_be_named(tmp_path, capsys):
     rng = np.random.default_rng(4)
-    file = tmp_path / "trials.csv"
     rows = ["block,link,heap,log_mean,whole_plot"]
     rows += [
         f"{block},{link},{heap},{rng.normal():.5f},{link} {heap}"
@@ -147,8 +153,7 @@ def test_each_factor_that_differs_between_plots_alone_must_be_named(tmp_path, ca
         for heap in (64, 128)
         for _ in range(3)
     ]
-    file.write_text("\n".join(rows) + "\n")
-    command = ["anova", str(file), "--response", "log_mean", "--block", "block"]
+    command = of_rows(tmp_path, rows)
     command += ["--factor", "link", "--factor", "heap", "--whole-plot", "link"]
     assert main(command) == 2
     assert "add --block block --whole-plot heap" in capsys.readouterr().err
@@ -158,7 +163,6 @@ def test_each_factor_that_differs_between_plots_alone_must_be_named(tmp_path, ca
 def test_factors_of_the_plots_that_are_not_named_are_no_error_within_them(tmp_path, capsys):
     """Of 95 degrees of freedom, 5 + 1 + 5 + 12 lie between the 24 plots, and 2 are of enc."""
     rng = np.random.default_rng(5)
-    file = tmp_path / "trials.csv"
     rows = ["block,jdk,gc,enc,log_mean,whole_plot"]
     rows += [
         f"{block},{jdk},{gc},{enc},{gc + 0.1 * enc + rng.normal(0, 0.03):.5f},{jdk} {gc}"
@@ -168,8 +172,7 @@ def test_factors_of_the_plots_that_are_not_named_are_no_error_within_them(tmp_pa
         for enc in (0, 1)
         for _ in range(2)
     ]
-    file.write_text("\n".join(rows) + "\n")
-    command = ["anova", str(file), "--response", "log_mean", "--block", "block"]
+    command = of_rows(tmp_path, rows)
     command += ["--factor", "jdk", "--factor", "enc", "--whole-plot", "jdk"]
     assert main([*command, "--json"]) == 0
     table = {row["Source"]: row for row in json.loads(capsys.readouterr().out)}
@@ -199,8 +202,7 @@ def test_a_factor_of_which_some_levels_share_a_plot_has_no_single_error(tmp_path
         for size in (1, 2)
         for _ in range(2)
     ]
-    file.write_text("\n".join(rows) + "\n")
-    command = ["anova", str(file), "--response", "log_mean", "--block", "block"]
+    command = of_rows(tmp_path, rows)
     command += ["--factor", "persistence", "--factor", "size"]
     assert main([*command, *whole]) == 2
     said = " ".join(capsys.readouterr().err.split())
