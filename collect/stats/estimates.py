@@ -42,7 +42,7 @@ it at 3). Our choice is 4: one call in 16 000 is beyond it by chance if the nois
 _ROUNDING = 1e-12
 """Relative differences below this, some thousand times the precision of a double, are rounding."""
 _LONGEST_LOGS = 300.0
-"""Half a length, in logs, beyond which an interval says nothing and its ends are no numbers.
+"""Half the length of an interval, in logs, above which it has no ends.
 
 An interim analysis after two blocks may err so seldom that its intervals are that long.
 """
@@ -305,9 +305,9 @@ def share_between(blocks: Sequence[Sequence[Moments]], error: float = ERROR) -> 
 
 
 def centred(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what is left of values without the means of their rows and columns.
+    """Return values less the means of their rows and columns, plus the mean of all.
 
-    These are the last two axes; along others each table stands for itself.
+    Rows and columns are the last two axes; each table along the other axes is centred alone.
     """
     of_rows = values.mean(axis=-1, keepdims=True)
     of_columns = values.mean(axis=-2, keepdims=True)
