@@ -222,7 +222,7 @@ def _waited(columns: Columns, rows: NDArray[np.intp]) -> int | None:
 def _throughput(columns: Columns, rows: NDArray[np.intp]) -> float | None:
     start, status = columns["start_ns"][rows], columns["status"][rows]
     threads, thread = np.unique(columns["thread"][rows], return_inverse=True)
-    first, last = np.full((2, len(threads)), start[0])
+    first, last = np.full(len(threads), start.max()), np.full(len(threads), start.min())
     np.minimum.at(first, thread, start)
     np.maximum.at(last, thread, _ends(columns, rows))
     if (last <= first).any():

@@ -29,6 +29,8 @@ from collect.run.trials import Seal
         (["0,measure,,0,500000000,1,1,error", "0,measure,,500000000,500000000,1,1,ok"], 1),
         # A thread that ends early makes the others no slower.
         (["0,measure,,0,100000000,1,1,ok", "1,measure,,0,1000000000,1,1,ok"], 11),
+        # A thread that begins late is timed from its own first call.
+        (["0,measure,,0,1000000000,1,1,ok", "1,measure,,9000000000,1000000000,1,1,ok"], 2),
     ],
 )
 def test_throughput_is_the_sum_of_what_threads_do(tmp_path, rows, calls_per_s):
