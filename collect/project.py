@@ -4,6 +4,7 @@
 playbooks it uses.
 """
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +41,16 @@ def find_project() -> Project | None:
         if (root / MARK).is_file():
             return _read(root)
     return None
+
+
+def project_around(inventory: str) -> Project | None:
+    """Return the project directory whose root holds an inventory, a directory or a file in one.
+
+    Playbooks write their results there, wherever they start. Raises InputError.
+    """
+    path = Path(os.path.abspath(inventory))  # noqa: PTH100 - Ansible follows no link either
+    root = path.parent if path.is_dir() else path.parent.parent
+    return _read(root) if path.exists() and (root / MARK).is_file() else None
 
 
 def results() -> Path:

@@ -13,7 +13,7 @@ from typing import Any
 
 from collect.commands.arguments import from_here
 from collect.errors import InputError
-from collect.project import MARK, Project, find_project
+from collect.project import MARK, Project, find_project, project_around
 
 _PLAIN = re.compile(r"[\w.,:/@+-]+")
 NO_CHECKOUT = (
@@ -42,6 +42,12 @@ class Kit:
     def root(self) -> Path:
         """The directory whose results/ and studies count: the project's, or the checkout."""
         return self.project.root if self.project else self.checkout
+
+    @property
+    def studies(self) -> tuple[Path, ...]:
+        """Where a sweep finds studies by their names, the first one first."""
+        own = (self.project.studies,) if self.project else ()
+        return (*own, self.checkout / "playbooks/studies")
 
     def command(self, program: str, *arguments: str) -> list[str]:
         """Return a command of Ansible for this inventory and these settings."""
@@ -95,8 +101,10 @@ def add_kit(parser: argparse.ArgumentParser) -> None:
 
 def kit_of(options: argparse.Namespace) -> Kit:
     """Return what the options of a command choose; raises InputError where there is no checkout."""
-    project = find_project()
-    checkout = find_checkout(project)
+    here = project = find_project()
+    if options.inventory:
+        project = next(filter(None, map(project_around, options.inventory)), None)
+    checkout = find_checkout(project or here)
     if checkout is None:
         raise InputError(NO_CHECKOUT)
     given = options.inventory or [

@@ -3,7 +3,7 @@
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -39,7 +39,9 @@ KIT_STUDIES = Path(__file__).parents[1] / "studies"
 """The studies of rackbench: a link to playbooks/studies in a checkout, copies in a wheel."""
 LEAST_OK = 0.9
 """The share of a trial's measured calls that must be ok, unless the study says otherwise."""
-NAMING = frozenset({"client_heap_mb", "collector", JDK, "jvm_options", "persistence"})
+OF_JVMS = ("client_heap_mb", "collector", JDK, "jvm_options")
+"""The constants that set JVMs; without one that names it, a factor of such a name sets none."""
+NAMING = frozenset({*OF_JVMS, "persistence"})
 """The constants whose value may be the name of a factor."""
 CELL_COLUMNS = (
     *("trials", "calls", "mean_ms", "ci95_low_ms", "ci95_high_ms", "p50_ms", "p99_ms"),
@@ -212,15 +214,16 @@ class Study:
         return _Resolver(self, name, workers, fit).resolve()
 
 
-def find_study(name: str) -> Path:
-    """Return the path of a study: `name` is a file, or the name of one in playbooks/studies.
+def find_study(name: str, folders: Sequence[Path] = ()) -> Path:
+    """Return the path of a study: `name` is a file, or the name of one in `folders`.
 
-    In a project directory, its own studies come first.
+    Without `folders` it is one in playbooks/studies; in a project directory, its own studies come
+    first.
     """
     path = Path(name)
     if path.suffix in {".yml", ".yaml"}:
         return path
-    folders = study_folders()
+    folders = folders or study_folders()
     for folder in folders:
         if (folder / f"{name}.yml").is_file():
             return folder / f"{name}.yml"
@@ -619,6 +622,11 @@ class _Resolver:
                     f"{self._place(key)} is {number!r}, which is not a factor; "
                     f"write a number or one of {', '.join(factors)}"
                 )
+        if "threads" in factors and not self.study.is_recorded and not self._sets_threads(profile):
+            raise self._fail(
+                "factors.threads does not set the threads of a trial; write `threads: threads`, or "
+                "rename the factor"
+            )
         if isinstance(profile.servers, int) and profile.servers > self.workers:
             raise self._fail(
                 f"servers is {profile.servers}, but the inventory has {self._workers()}; "
@@ -643,6 +651,12 @@ class _Resolver:
                     )
         self._check_choice(profile, "clients", profile.clients, "client", "CLIENT")
         self._check_choice(profile, "needs", profile.needs, "list", "[SERVICE, ...]")
+
+    @staticmethod
+    def _sets_threads(profile: Profile) -> bool:
+        """Tell whether each cell has as many threads as its level of the factor `threads`."""
+        levels = [level for grid in profile.grids for level in grid["threads"]]
+        return profile.threads == "threads" or levels == [profile.threads] * len(levels)
 
     def _levels_of_all(self, profile: Profile) -> Mapping[str, list[Level]]:
         """Return the levels of each factor in any profile, also those that did not fit."""
@@ -714,6 +728,36 @@ class _Resolver:
                     f"factors.{name} is a node setting, but no node gets its levels; write "
                     f"`{line}` under node, or rename the factor"
                 )
+        self._check_factors_of_jvms(profile)
+        self._check_node_constants(profile, services)
+
+    def _check_factors_of_jvms(self, profile: Profile) -> None:
+        """Check that the JVM of the client or those of the services get such a factor's levels."""
+        every = [profile.constants, *(entry.get("constants", {}) for entry in profile.where)]
+        named = [constants.get(name) for constants in every for name in OF_JVMS]
+        for name in OF_JVMS:
+            if name not in profile.grids[0] or name in named or self._is_set(name, profile):
+                continue
+            of_services = ", or under node for the services" * (name in ("collector", JDK))
+            raise self._fail(
+                f"factors.{name} is a setting of JVMs, but no JVM gets its levels; write "
+                f"`{name}: {name}` under constants for the client{of_services}, or rename the "
+                "factor"
+            )
+
+    def _check_node_constants(self, profile: Profile, services: Collection[str]) -> None:
+        """Check that no constant passes for a setting that the nodes do not have."""
+        for cell in profile.cells():
+            settings = profile.settings(cell)
+            for name in sorted(settings.constants.keys() - NAMING):
+                is_taken = name in profile.node.values() or (
+                    settings.node.get(name) == settings.constants[name]
+                )
+                if is_setting(name, services) and not is_taken:
+                    raise self._fail(
+                        f"constants.{name} is a node setting, but no node gets it; write it under "
+                        "node"
+                    )
 
     @staticmethod
     def _is_set(factor: str, profile: Profile) -> bool:

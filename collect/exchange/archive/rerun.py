@@ -18,7 +18,7 @@ from rich.table import Table
 from collect.errors import InputError
 from collect.exchange.archive.manifest import kit_version
 from collect.files import write_text
-from collect.project import find_project
+from collect.project import find_project, project_around
 from collect.report.compare.environment import Difference
 from collect.report.provenance import ABSENT
 from collect.run.directory import Run, check_name
@@ -61,9 +61,14 @@ class Lab:
         inventory = []
         if self.inventory is not None:
             path = Path(self.inventory)
-            inventory = ["-i", str(path.resolve()) if path.exists() else self.inventory]
+            inventory = ["-i", str(path.absolute()) if path.exists() else self.inventory]
         extra = [part for one in self.extra for part in ("-e", one)]
         return [str(_programs() / program), *inventory, *arguments, *extra]
+
+    def results(self) -> Path:
+        """Return where the playbooks write the runs of this lab; raises InputError."""
+        project = project_around(self.inventory) if self.inventory else None
+        return (project.root if project else _root()) / "results"
 
     def workers(self) -> int:
         """Return how many workers the inventory has; no node is asked. Raises InputError."""
@@ -133,7 +138,7 @@ class Rerun:
 
     def sweep(self, lab: Lab) -> Path:
         """Sweep, and return the directory of the run; raises InputError where it stopped."""
-        directory = _results() / self.run
+        directory = lab.results() / self.run
         if self.text is not None:
             write_text(_root() / _STUDIES / f"{self.study}.yml", self.text)
         if self.fitted or self.plan[0].drawing != DRAWING:
@@ -231,11 +236,6 @@ def _root() -> Path:
 def _programs() -> Path:
     own = _root() / ".venv/bin"
     return own if find_project() and (own / "ansible-playbook").is_file() else PROGRAMS
-
-
-def _results() -> Path:
-    project = find_project()
-    return (project.root if project else ROOT) / "results"
 
 
 def _study(study: Study, name: str, text: str) -> tuple[str, str | None, list[Difference]]:

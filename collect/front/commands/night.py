@@ -119,7 +119,8 @@ def _demand_nights(inventory: Inventory, variables: Mapping[str, Any]) -> None:
     workers = len(inventory.groups["workers"])
     fit = str(night["overnight_fit"]).lower() in {"true", "yes", "1"}
     for name in variables["overnight_studies"]:
-        load_study(find_study(name)).profile(str(night["overnight_profile"]), workers, fit=fit)
+        study = load_study(find_study(name, inventory.kit.studies))
+        study.profile(str(night["overnight_profile"]), workers, fit=fit)
 
 
 def _time(text: str) -> str:

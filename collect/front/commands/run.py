@@ -23,6 +23,7 @@ from collect.front.screen import Screen
 from collect.front.sweeping import Sweeping, demand_names
 from collect.run.directory import check_name
 from collect.run.plan import is_planned
+from collect.run.study import find_study
 from collect.sweep.names import runs_of
 
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d")
@@ -155,7 +156,8 @@ def _demand_plans(
     asked = argparse.Namespace(**{**vars(options), "workers": workers})
     for one, run in zip(named, runs, strict=True):
         plan = run / "plan.jsonl"
-        is_planned(plan, planned(asked, one["study"], plan))
+        study = find_study(one["study"], inventory.kit.studies)
+        is_planned(plan, planned(asked, str(study), plan))
     away = set((options.without or "").split(",")) - {""}
     may_go = {node.name for node in inventory.nodes if "client" not in node.groups}
     may_go.add("unreachable")

@@ -151,6 +151,22 @@ def test_a_rerun_sweeps_the_archived_study_and_compares(archive, lab, capsys):
     assert "night" in capsys.readouterr().out
 
 
+def test_a_rerun_on_a_project_compares_what_was_swept_there(archive, lab, tmp_path, monkeypatch):
+    lab()
+    there = tmp_path / "mylab"
+    (there / "inventory").mkdir(parents=True)
+    (there / "rackbench.yml").write_text(f"checkout: {rerun.ROOT}\n")
+    swept = rerun.Lab(str(there / "inventory"))
+    assert swept.results() == there / "results"
+    assert rerun.Lab("client1,").results() == rerun.Lab().results() == rerun.ROOT / "results"
+    make_run(there / "results/here", lambda planned, rng: [1.5] * planned.calls, study=STUDY)
+    words = ["rerun", str(archive), "--run", "here", "--yes"]
+    assert main([*words, "--inventory", str(there / "inventory")]) == 0
+    monkeypatch.chdir(there)
+    assert rerun.Lab().results() == rerun.ROOT / "results"  # ansible.cfg names its inventory
+    assert rerun.Lab("inventory/").results() == there / "results"
+
+
 def test_an_archive_of_an_earlier_drawing_of_data_is_swept_with_that(tmp_path, lab, capsys):
     lab()
     run, path = tmp_path / "old", tmp_path / "old.zip"

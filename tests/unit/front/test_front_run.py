@@ -97,6 +97,47 @@ def test_a_sweep_gets_its_settings_and_ends_with_a_link(checkout, capsys):
     )
 
 
+@pytest.fixture
+def mylab(checkout, tmp_path):
+    """A project directory outside the checkout, with a study of its own and one of another text."""
+    root = tmp_path / "mylab"
+    (root / "inventory").mkdir(parents=True)
+    (root / "inventory/hosts.yml").touch()
+    (root / "rackbench.yml").write_text(f"checkout: {checkout.root}\n")
+    text = (ROOT / "playbooks/studies/sort.yml").read_text(encoding="utf-8")
+    (root / "studies").mkdir()
+    for name in ("own", "sort"):
+        (root / f"studies/{name}.yml").write_text(text.replace("seed: ", "seed: 1"))
+    checkout.have(workers=5)
+    return root
+
+
+@pytest.mark.parametrize("inventory", ["inventory", "inventory/hosts.yml"])
+def test_a_sweep_of_a_project_named_from_elsewhere_is_followed_there(mylab, inventory, capsys):
+    assert main(["run", "sort", "-i", str(mylab / inventory)]) == 0
+    page = mylab / "results/sort-demo/report.html"
+    assert capsys.readouterr().out.endswith(f"Report: {page.as_uri()}\n")
+
+
+def test_the_studies_of_a_project_named_from_elsewhere_come_first(mylab, checkout, capsys):
+    there = ["-i", str(mylab / "inventory")]
+    assert main(["run", "own", *there]) == 0
+    assert main(["night", "own", *there]) == 0
+    make_run(mylab / "results/sort-sample", sort_times, profile="sample")
+    assert main(["run", "sort", "--profile", "sample", "--fit", *there]) == 2
+    assert "choose another run name" in capsys.readouterr().err
+
+
+def test_a_project_does_not_follow_a_sweep_of_another_inventory(
+    mylab, checkout, monkeypatch, capsys
+):
+    monkeypatch.chdir(mylab)
+    assert main(["run", "sort", "-i", str(checkout.root / "inventory/example")]) == 0
+    page = checkout.root / "results/sort-demo/report.html"
+    assert capsys.readouterr().out.endswith(f"Report: {page.as_uri()}\n")
+    assert main(["run", "own", "-i", str(checkout.root / "inventory/example")]) == 2
+
+
 def test_ctrl_c_detaches_and_the_same_command_attaches_again(checkout):
     checkout.have(workers=5)
     checkout.tell(sweep=[play("Sweep"), end()])
