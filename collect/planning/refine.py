@@ -9,9 +9,10 @@ from collect.cells.analysis import Analysis
 from collect.errors import InputError
 from collect.files import write_text
 from collect.planning.capacity import Capacity, Demand, capacities, rate_factor
+from collect.project import find_project
 from collect.run.arrival import geometric_rates
 from collect.run.cell import Level, level_text
-from collect.run.study import find_study, load_study, parse_study
+from collect.run.study import KIT_STUDIES, STUDIES, find_study, load_study, parse_study
 
 STEPS = 5
 """Rates of a finer profile, for each system, with both ends."""
@@ -22,8 +23,9 @@ _ANY_NUMBER_OF_WORKERS = 10**6
 def refine(analysis: Analysis) -> str:
     """Add a profile with finer rates to the study file of a run; return a sentence that says so.
 
-    Raises InputError where the run has no capacity between two rates, and where the file cannot
-    take a profile after its last line; then nothing is written.
+    In a project directory that file is the project's own, at first a copy of rackbench's. Raises
+    InputError where the run has no capacity between two rates, where the file cannot take a profile
+    after its last line, and where it belongs to an installed wheel; then nothing is written.
     """
     run = analysis.run
     demand, factor = Demand.of(run), rate_factor(run)
@@ -51,12 +53,22 @@ def refine(analysis: Analysis) -> str:
             "move it there, or add this profile by hand:\n" + "\n".join(lines)
         )
     parse_study(changed, label).profile(name, _ANY_NUMBER_OF_WORKERS)
-    write_text(path, changed)
-    return f"{_shown(path)}: the profile {name} has {STEPS} rates around each capacity; sweep it"
+    place = _own(path)
+    write_text(place, changed)
+    return f"{place}: the profile {name} has {STEPS} rates around each capacity; sweep it"
 
 
-def _shown(path: Path) -> str:
-    return f"{path.parent.name}/{path.name}"
+def _own(path: Path) -> Path:
+    """Return where a study with a further profile belongs; raises InputError."""
+    if project := find_project():
+        return project.studies / path.name
+    if path.is_relative_to(KIT_STUDIES) and not KIT_STUDIES.is_symlink():
+        raise InputError(
+            f"{path}: belongs to the installed package, so it takes no profile; copy it to "
+            f"{STUDIES}/{path.name} below this directory, or work in a project directory of "
+            "`rackbench init`"
+        )
+    return path
 
 
 def _is_between(one: Capacity) -> bool:

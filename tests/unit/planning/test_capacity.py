@@ -164,6 +164,36 @@ def test_finer_rates_go_into_a_profile_of_the_study(night, tmp_path, monkeypatch
     assert "the profile refined-2 has" in refine(analysis)
 
 
+@pytest.fixture
+def kit(tmp_path, monkeypatch):
+    """The study file of an installation, which lies elsewhere; this directory is empty."""
+    folder = tmp_path / "kit/studies"
+    folder.mkdir(parents=True)
+    (folder / "load.yml").write_text(load_study(rates=RATES, capacity={"p99_ms": 50}))
+    for module in ("collect.run.study", "collect.planning.refine"):
+        monkeypatch.setattr(f"{module}.KIT_STUDIES", folder)
+    (tmp_path / "mylab/results").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "mylab/results")
+    return folder / "load.yml"
+
+
+def test_finer_rates_of_a_project_go_into_its_own_study(night, kit, tmp_path):
+    (tmp_path / "mylab/rackbench.yml").write_text("checkout: ../kit\n")
+    before = kit.read_bytes()
+    own = tmp_path / "mylab/studies/load.yml"
+    assert refine(night()).startswith(f"{own}: the profile refined has")
+    assert refine(night()).startswith(f"{own}: the profile refined-2 has")
+    assert {"refined", "refined-2"} <= read_study(own).content["profiles"].keys()
+    assert kit.read_bytes() == before
+
+
+def test_finer_rates_never_go_into_an_installed_package(night, kit):
+    before = kit.read_bytes()
+    with pytest.raises(InputError, match=r"the installed package, .* copy it to playbooks/studies"):
+        refine(night())
+    assert kit.read_bytes() == before
+
+
 def test_a_capacity_that_is_known_to_three_digits_is_not_refined(night, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "playbooks/studies/load.yml"
