@@ -1,4 +1,4 @@
-"""Mitogen's processes, after a playbook that was killed in its middle."""
+"""How modules run: with which Python, and what of mitogen outlives a killed playbook."""
 
 import json
 import os
@@ -86,3 +86,51 @@ def test_nothing_of_mitogen_outlives_a_playbook_that_is_killed(killed):
     mark, during = killed
     assert len(during) > len(HOSTS)
     assert until(lambda: not marked(mark), 10), marked(mark)
+
+
+WHICH = """\
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.setup: {gather_subset: ["!all", "!min", python]}
+      delegate_to: "{{ item }}"
+      loop: [localhost, "{{ inventory_hostname }}"]
+      loop_control: {label: "{{ item }}"}
+      register: asked
+    - ansible.builtin.copy:
+        content: "{{ asked.results | map(attribute=fact) | to_json }}"
+        dest: "{{ told }}"
+        mode: "0600"
+      vars: {fact: ansible_facts.ansible_python.executable}
+"""
+
+
+@pytest.mark.parametrize("strategy", ["linear", "mitogen_all_cores"])
+def test_a_node_with_a_newer_python_runs_modules_with_that_of_its_packages(tmp_path, strategy):
+    """The control host's own modules run with the Python of Ansible."""
+    (tmp_path / "play.yml").write_text(WHICH)
+    newer = tmp_path / "programs/python3.14"
+    for path in (newer, newer.with_name("python3.13")):
+        path.parent.mkdir(exist_ok=True)
+        path.symlink_to(sys.executable)
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("ANSIBLE_")}
+    done = subprocess.run(
+        [
+            *(ROOT / ".venv/bin/ansible-playbook", "-i", "rack01,", tmp_path / "play.yml"),
+            *("-c", "local", "-e", f"told={tmp_path}/told"),
+        ],
+        cwd=ROOT,
+        env={
+            **inherited,
+            "PATH": f"{newer.parent}:{os.environ['PATH']}",
+            "ANSIBLE_STRATEGY": strategy,
+            "ANSIBLE_DEPRECATION_WARNINGS": "false",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    here, there = json.loads((tmp_path / "told").read_text())
+    assert os.path.realpath(here) == os.path.realpath(sys.executable)
+    assert there == "/usr/bin/python3"
