@@ -99,7 +99,7 @@ def test_an_account_of_somebody_else_is_named_with_the_next_step(refusals: dict[
 
 
 def test_a_group_of_somebody_else_is_named_with_the_next_step(refusals: dict[str, str]) -> None:
-    assert refusals["group"].startswith("group has a group tty without an account tty, which")
+    assert refusals["group"].startswith("group has a group tty without an account tty, made by")
     assert "groupdel tty" in refusals["group"]
 
 
@@ -147,13 +147,27 @@ ana:x:1000:1000::/var/lib/rackbench-ana:/bin/bash
 
 def test_reset_removes_the_accounts_and_logs_of_all_services_and_no_others(tmp_path: Path) -> None:
     """Every program that changes something is a fake that notes its call."""
-    for name in ("find", "sed", "sysctl", "rm", "userdel", "nft", "ls", "rmdir", "dirname"):
+    changing = (
+        "find",
+        "sed",
+        "sysctl",
+        "rm",
+        "userdel",
+        "groupdel",
+        "nft",
+        "ls",
+        "rmdir",
+        "dirname",
+    )
+    for name in changing:
         fake(tmp_path / name, f'echo "${{0##*/}} $*" >>{tmp_path}/calls')
     fake(tmp_path / "systemctl", '[ "$1" != is-active ]')
     (tmp_path / "accounts").write_text(ACCOUNTS)
     listed = f'while read -r line; do echo "$line"; done <{tmp_path}/accounts'
     own = "echo rackbench:x:999:999::/var/lib/rackbench:/usr/sbin/nologin"
-    fake(tmp_path / "getent", f'if [ -n "$2" ]; then {own}; else {listed}; fi')
+    group = '[ "$2" = tomcat ] || exit 2'  # the one that userdel left
+    answer = f'if [ "$1" = group ]; then {group}; elif [ -n "$2" ]; then {own}; else {listed}; fi'
+    fake(tmp_path / "getent", answer)
     for name in ("cut", "awk"):
         (tmp_path / name).symlink_to(f"/usr/bin/{name}")
     done = reset(tmp_path)
@@ -161,7 +175,20 @@ def test_reset_removes_the_accounts_and_logs_of_all_services_and_no_others(tmp_p
     calls = (tmp_path / "calls").read_text().splitlines()
     removed = [call.split()[1] for call in calls if call.startswith("userdel ")]
     assert removed == ["openmq", "tomcat", "parrot", "rackbench"]
+    assert [call for call in calls if call.startswith("groupdel ")] == ["groupdel tomcat"]
     assert any(call.startswith("rm -rf ") and " /var/log/rackbench-" in call for call in calls)
+
+
+@pytest.mark.parametrize("role", ["baseline", "openmq", "tomcat"])
+def test_an_account_is_one_of_the_system_whatever_a_site_has_in_its_login_defs(role: str) -> None:
+    """The packet filter lets only such accounts answer, and files belong to the group."""
+    tasks = yaml.safe_load((ROOT / f"roles/{role}/tasks/main.yml").read_text())
+    made = [task for task in tasks if {"ansible.builtin.group", "ansible.builtin.user"} & {*task}]
+    group, account = (next(iter(v for k, v in task.items() if "builtin" in k)) for task in made)
+    assert group == {"name": account["name"], "system": True}
+    name = account["name"].strip("{ }")
+    assert account["group"].strip("{ }").replace("'", "").endswith(f"else {name}")
+    assert (account["system"], account["uid_min"]) == (True, 1000)
 
 
 def fake(path: Path, body: str) -> None:
