@@ -303,6 +303,18 @@ def test_the_governor_is_compared_where_the_node_can_choose_it(
     assert told == [("governor", *both) for both in found]
 
 
+def test_a_processor_that_is_off_has_no_governor_to_compare(governed, force, tmp_path):
+    off = governed(["performance", "performance"], None)
+    unread = tmp_path / "cpu0/cpufreq"
+    for name in ("scaling_governor", "scaling_available_governors"):
+        (unread / name).unlink()
+        (unread / name).mkdir()  # reading it fails, as the kernel has it fail
+    assert rows(off.not_in_force({"governor": "performance"}, {}, 0)) == []
+    assert rows(off.not_in_force({"governor": "powersave"}, {}, 0)) == [
+        ("governor", "performance", "powersave")
+    ]
+
+
 UNITS_OFF = """\
 Id=apt-daily.timer
 LoadState=loaded

@@ -196,6 +196,28 @@ def test_a_machine_without_the_switches_says_so(tuning, tmp_path):
     }
 
 
+def test_a_processor_that_is_off_has_no_governor_to_set(tuning, machine):
+    """The kernel answers a look at it with "Device or resource busy"."""
+    write(machine, f"{CPU}/cpu0/online", "1")
+    write(machine, f"{CPU}/cpu1/online", "0")
+    unread = machine / f"{CPU}/cpu1/cpufreq/scaling_governor"
+    unread.unlink()
+    unread.mkdir()
+    settings, left = tuning.tune(machine, ASKED, check=False)
+    assert settings == ["governor", "turbo", "huge_pages", "at boot"]
+    assert left == {}
+    assert "cpu1" not in (machine / "etc/tmpfiles.d/rackbench-tuning.conf").read_text()
+
+
+def test_a_file_that_the_kernel_does_not_let_be_written_is_named(tuning, machine):
+    switch = machine / CPU / "intel_pstate/no_turbo"
+    found = {str(switch): "0", f"{machine}/{CPU}/cpu1/cpufreq": "powersave"}
+    write(machine, "etc/rackbench/found.json", json.dumps({"files": found}))
+    _, left = tuning.reset(machine, check=False)
+    said = f"{machine}/{CPU}/cpu1/cpufreq does not take 'powersave': Is a directory"
+    assert left == {"files": said}
+
+
 def test_a_governor_that_the_driver_lacks_is_named_with_those_it_has(tuning, machine):
     _, left = tuning.tune(machine, ASKED | {"governor": "ondemand"}, check=False)
     assert left == {"governor": "this machine offers performance, powersave and not ondemand"}

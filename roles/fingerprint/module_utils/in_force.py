@@ -108,12 +108,16 @@ def of_jdk(item: str, version: str, wanted: object) -> Iterator[Row]:
 
 
 def of_governor(wanted: str) -> Iterator[Row]:
-    """Yield a row if processors have another governor and the node can choose it."""
-    found = sorted(Path(CPU).glob("cpu[0-9]*/cpufreq/scaling_governor"))
-    held = ", ".join(sorted({read(str(path)) or "" for path in found}))
+    """Yield a row if processors have another governor and the node can choose it.
+
+    A processor that is off shows none.
+    """
+    shown = {path: read(str(path)) for path in Path(CPU).glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    found = {path: governor for path, governor in shown.items() if governor}
+    held = ", ".join(sorted(set(found.values())))
     if not wanted or held == wanted or not found:
         return
-    offered = (read(str(found[0].with_name("scaling_available_governors"))) or "").split()
+    offered = (read(str(min(found).with_name("scaling_available_governors"))) or "").split()
     if wanted in offered and not output("systemd-detect-virt", "--container"):
         yield row("governor", held, wanted)
 

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from ansible.module_utils import host
+
 from .steps import SHARED, Files, Left, Sought, chosen, in_container, read_record
 
 CPU = "sys/devices/system/cpu"
@@ -24,8 +26,9 @@ def files(root: Path, params: dict[str, Any]) -> Sought:
 
 
 def governor(root: Path, wanted: str) -> Files | Left:
-    """Return the governor of every core."""
-    paths = sorted((root / CPU).glob("cpu[0-9]*/cpufreq/scaling_governor"))
+    """Return the governor of every core that is on; the kernel refuses to read that of another."""
+    found = sorted((root / CPU).glob("cpu[0-9]*/cpufreq/scaling_governor"))
+    paths = [path for path in found if host.read(str(path.parents[1] / "online")) != "0"]
     if not paths:
         return Left("governor", "this machine offers no frequency governor")
     offered = (paths[0].parent / "scaling_available_governors").read_text().split()

@@ -54,9 +54,16 @@ def chosen(path: Path) -> str:
 
 
 def write_all(values: Mapping[Any, str]) -> None:
-    """Write each value into its file, in the kernel's form."""
+    """Write each value into its file, in the kernel's form.
+
+    Raises a HostError that names the file, which the kernel's own refusal does not.
+    """
     for path, value in values.items():
-        Path(path).write_text(value)
+        try:
+            Path(path).write_text(value)
+        except OSError as error:
+            reason = error.strerror or error
+            raise host.HostError(f"{path} does not take {value!r}: {reason}") from error
 
 
 def write_back(_: Path, found: Mapping[str, str]) -> None:
