@@ -204,9 +204,61 @@ def test_a_factor_of_the_name_of_a_setting_is_legal_where_nodes_get_its_levels()
     )
 
 
-def test_a_factor_that_clients_take_needs_no_node():
-    for factor, levels in (("jdk", [21, 25]), ("collector", ["g1"]), ("client_heap_mb", [64])):
-        assert plan_of(factors={**FACTORS, factor: levels}, constants={}, node={})
+@pytest.mark.parametrize(
+    ("factor", "levels", "of_services"),
+    [
+        ("jdk", [21, 25], ", or under node for the services"),
+        ("collector", ["serial", "g1"], ", or under node for the services"),
+        ("client_heap_mb", [64, 128], ""),
+        ("jvm_options", ["", "-Xint"], ""),
+    ],
+)
+def test_a_factor_of_jvms_that_no_jvm_gets_is_refused(factor, levels, of_services):
+    factors = {**FACTORS, factor: levels}
+    assert (
+        f"factors.{factor} is a setting of JVMs, but no JVM gets its levels; write "
+        f"`{factor}: {factor}` under constants for the client{of_services}, or rename the factor"
+    ) in message_of(factors=factors, constants={}, node={})
+    of_some = [{"cells": {"transport": "soap"}, "constants": {factor: factor}}]
+    assert plan_of(factors=factors, constants={factor: factor}, node={})
+    assert plan_of(factors=factors, constants={}, node={}, where=of_some)
+
+
+def test_a_factor_of_jvms_may_set_those_of_services_alone():
+    for factor, levels in (("jdk", [21, 25]), ("collector", ["serial", "g1"])):
+        factors = {**FACTORS, factor: levels}
+        assert plan_of(factors=factors, constants={}, node={factor: factor})
+        assert plan_of(
+            factors={**FACTORS, factor: levels[:1]}, constants={}, node={factor: levels[0]}
+        )
+
+
+def test_a_factor_that_clients_read_themselves_needs_no_node():
+    assert plan_of(factors={**FACTORS, "persistence": ["none"]}, constants={}, node={})
+
+
+@pytest.mark.parametrize(
+    "constants", [{"link_mbit": 10}, {"tomcat_heap_mb": 64}, {"link_delay_ms": 10}]
+)
+def test_a_constant_of_the_name_of_a_setting_that_no_node_has_is_refused(constants):
+    (name,) = constants
+    told = f"constants.{name} is a node setting, but no node gets it; write it under node"
+    assert told in message_of(constants=constants, node={})
+    where = [{"cells": {"transport": "jms"}, "constants": constants}]
+    assert told in message_of(constants={}, node={}, where=where)
+    assert told in message_of(constants=constants, node={name: 2000})
+    assert plan_of(constants=constants, node=constants)
+    assert plan_of(constants=constants, node={name: name})
+
+
+def test_a_recorded_study_may_have_settings_without_effect():
+    changes = {
+        "factors": {**FACTORS, "jdk": [21, 25], "threads": [1, 2]},
+        "constants": {"link_mbit": 10},
+        "node": {},
+    }
+    recorded = parse_study(changed(**changes), "x", is_recorded=True)
+    assert recorded.profile("paper", 5).cells()
 
 
 def test_a_heap_of_the_client_that_names_no_factor_is_refused():

@@ -37,6 +37,19 @@ def test_the_paper_profile_is_the_grid_of_the_document():
     assert {cell["servers"] for cell in cells} == {1, 3, 5}
 
 
+@pytest.mark.parametrize("threads", [1, "servers"])
+def test_a_factor_threads_that_sets_no_threads_is_refused(threads):
+    grid = {"threads": [1, 30], "servers": [1]}
+    said = message_of(study_of(grid, threads=threads))
+    assert said.endswith(
+        "factors.threads does not set the threads of a trial; write `threads: threads`, or rename "
+        "the factor"
+    )
+    profile = parse_study(study_of(grid, threads="threads"), "x").profile("paper", 5)
+    assert [profile.settings(cell).threads for cell in profile.cells()] == [1, 30]
+    assert parse_study(study_of({"threads": [1]}), "x").profile("paper", 5).cells()
+
+
 def test_more_servers_than_workers_names_the_exact_level():
     assert message_of(SORT.read_text(), workers=4) == (
         "studies/sort.yml: factors.servers[2] is 5, but the inventory has 4 workers; "
