@@ -66,8 +66,9 @@ class CellResult:
     """One combination of levels; times in ms, None when no trial counts.
 
     `trials` holds every verified trial in plan order, whatever its outcome; `threads` are those of
-    its client. Times are service times; `response` is the same cell with its response times in an
-    open loop, None in a closed one, and `offered_per_s` the rate at which its calls were to come.
+    its client, each of whose calls goes to `servers` servers. Times are service times; `response`
+    is the same cell with its response times in an open loop, None in a closed one, and
+    `offered_per_s` the rate at which its calls were to come.
     """
 
     cell: Cell
@@ -77,6 +78,7 @@ class CellResult:
     threads: int = 1
     response: "CellResult | None" = None
     offered_per_s: float | None = None
+    servers: int = 1
 
     @cached_property
     def counted(self) -> tuple[CellTrial, ...]:
@@ -254,7 +256,7 @@ class CellResult:
         """What limits its calls."""
         if self.trials and not self.counted:
             return Limit("", "not known (no trial counts)")
-        return limit_of(self.usage, self.threads)
+        return limit_of(self.usage, self.threads, self.servers)
 
     @cached_property
     def cpu_a_call(self) -> Mapping[str, Mean]:
@@ -294,6 +296,7 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResu
             calls.pooled(counted),
             plan_of[cell].threads,
             offered_per_s=arrival.rate if arrival else None,
+            servers=plan_of[cell].servers,
         )
         responses = tuple(member.response or member for member in members)
         pooled = calls.pooled_responses(counted)

@@ -76,16 +76,20 @@ class _Share:
     text: str
 
 
-def limit_of(usage: Usage, threads: int) -> Limit:
-    """Return what limits a cell whose client has so many threads, from what was busy in it."""
+def limit_of(usage: Usage, threads: int, servers: int = 1) -> Limit:
+    """Return what limits a cell whose client has so many threads, from what was busy in it.
+
+    A call of a thread may be under way to so many servers at once.
+    """
+    at_once = threads * servers
     if usage.why:
         return Limit("", usage.why if usage.why == NOT_OBSERVED else f"not known ({usage.why})")
-    full = max(_full(usage, threads), key=lambda found: found[0], default=None)
+    full = max(_full(usage, threads, at_once), key=lambda found: found[0], default=None)
     if full is not None:
         return full[1]
     if gap := next(_gaps(usage), None):
         return Limit("", f"not known ({gap})")
-    shares = {share.of: share for share in _largest(usage, threads)}
+    shares = {share.of: share for share in _largest(usage, threads, at_once)}
     waiting = max(0.0, 1 - sum(share.share for share in shares.values()))
     others = {name: share.share for name, share in shares.items()}
     first = max(others, key=lambda name: others[name])
@@ -103,7 +107,7 @@ def limit_of(usage: Usage, threads: int) -> Limit:
     return Limit("waiting", text + disks)
 
 
-def _full(usage: Usage, threads: int) -> Iterator[tuple[float, Limit]]:
+def _full(usage: Usage, threads: int, at_once: int) -> Iterator[tuple[float, Limit]]:
     """Yield what was used to the full, with its share."""
     for (node, service), busy in usage.busy.items():
         held = usage.machines[node].limits.get(service) if node in usage.machines else None
@@ -116,7 +120,7 @@ def _full(usage: Usage, threads: int) -> Iterator[tuple[float, Limit]]:
         used = sum(usage.node(name).cores.value or 0 for name in nodes)
         if cores and used >= FULL * cores:
             yield used / cores, _cores_full(usage, nodes, cores, used)
-    for beside in (_network(usage, threads), _disk(usage)):
+    for beside in (_network(usage, at_once), _disk(usage)):
         if beside and beside.share >= FULL:
             yield beside.share, Limit(beside.of, f"{beside.text}: the {beside.of} is the limit")
 
@@ -176,14 +180,14 @@ def _unseen_disks(usage: Usage) -> list[str]:
     return [name for name, b in busy.items() if b.read.value is None or b.written.value is None]
 
 
-def _largest(usage: Usage, threads: int) -> Iterator[_Share]:
+def _largest(usage: Usage, threads: int, at_once: int) -> Iterator[_Share]:
     for kind in PARTS:
         found = [
             _of_service(usage, key, busy, threads) for key, busy in usage.services(kind).items()
         ]
         if found:
             yield max(found, key=lambda one: one.share)
-    for one in (_network(usage, threads), _disk(usage)):
+    for one in (_network(usage, at_once), _disk(usage)):
         if one:
             yield one
 
@@ -203,16 +207,19 @@ def _of_service(usage: Usage, key: tuple[str, str], busy: Busy, threads: int) ->
     return _Share(kind_of(service), share, f"{_name(node, service)} CPU {_percent(share)} of {of}")
 
 
-def _network(usage: Usage, threads: int) -> _Share | None:
-    """Return the busiest link: its busier direction, and both where calls are made one by one."""
+def _network(usage: Usage, at_once: int) -> _Share | None:
+    """Return the busiest link: its busier direction, and both where there is one message at a time.
+
+    `at_once` is how many messages can be under way.
+    """
     found = []
     for name, machine in usage.machines.items():
         busy = usage.node(name)
         received, sent = busy.received.value, busy.sent.value
         if machine.link_mbit is None or received is None or sent is None:
             continue
-        # One call at a time sends, then receives: never both at once.
-        rate = _BITS * max(received, sent, (received + sent) / threads) / 1e6
+        # One message at a time is sent, then its answer received: never both at once.
+        rate = _BITS * max(received, sent, (received + sent) / at_once) / 1e6
         share = rate / machine.link_mbit
         told = f"link of {name} {_percent(share)} of {machine.link_mbit:g} Mbit/s"
         found.append(_Share(_LINK, share, told))

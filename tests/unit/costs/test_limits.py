@@ -1,6 +1,7 @@
 """What was busy while calls were measured, and what follows from it, recomputed by hand."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from made_up_studies import changed
@@ -162,6 +163,14 @@ def test_the_rule_at_its_edges(found, threads, by, is_bench, says):
     assert says in limit.text
 
 
+def test_a_call_to_several_servers_uses_both_directions_of_a_link_at_once():
+    found = usage({"client": (0.05, 0.05)}, link=(45, 45))
+    assert limit_of(found, 1).text.endswith("the network is the limit")
+    limit = limit_of(found, 1, 5)
+    assert limit.by == "waiting"
+    assert "network 45 %" in limit.text
+
+
 def test_nodes_that_share_a_kernel_share_its_cores():
     """None of them is busy by itself; on kernels of their own they would be far from full."""
     of_one = {"client": (0.6, 0.66), "broker": (0.4, 0.5), "worker1": (0.7, 0.8)}
@@ -277,6 +286,24 @@ def test_cells_written_before_limits_were_known_remain_proven(busy_run):
     assert "limited_by broker, but the trials give client" in finding.text
     path.write_text("\n".join(line.rpartition(",")[0] for line in (head, row)) + "\n")
     assert [f for f in prove(busy_run).findings if f.kind == "cells"] == []
+
+
+def test_cells_whose_link_was_added_up_for_several_servers_remain_proven(run_of):
+    study = changed(
+        factors={"transport": ["soap"], "servers": [3], "integers": [500]},
+        profiles={"demo": {"replicates": 1, "calls": 2, "warmup": 1}},
+        where=[],
+    )
+    run = run_of(lambda planned, rng: [2000.0, 2000.0], study=study)
+    sent = {"cpu_cores": 0.1, **KNOWN, "rx_bytes": 5e6, "tx_bytes": 5e6}
+    rows = samples(None, *[0.1] * 12, service="runner")
+    rows += [(at, "client", "", sent if at else {}) for at in range(13)]
+    add_resources(run.trials_directory / run.plan[0].id, {"client": {}}, rows)
+    (cell,) = analyse(run).cells
+    earlier = replace(cell, servers=1)
+    assert (cell.servers, cell.limit.by, earlier.limit.by) == (3, "waiting", "network")
+    write_cells(run.directory / "cells.csv", run, [earlier])
+    assert [f for f in prove(run).findings if f.kind == "cells"] == []
 
 
 def test_a_trial_of_an_earlier_version_has_no_limit(run_of):
