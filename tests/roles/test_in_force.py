@@ -315,6 +315,51 @@ def test_a_processor_that_is_off_has_no_governor_to_compare(governed, force, tmp
     ]
 
 
+@pytest.mark.parametrize(
+    ("held", "wanted", "container", "found"),
+    [
+        ("[always] madvise never", "madvise", None, [("always", "madvise")]),  # tuned does that
+        ("always [madvise] never", "madvise", None, []),
+        ("[always] madvise never", "madvise", "systemd-nspawn", []),
+        ("[always] madvise never", "", None, []),
+        ("[always] madvise never", "often", None, []),  # the kernel takes no such word
+        (None, "madvise", None, []),
+    ],
+)
+def test_huge_pages_are_compared_where_the_node_has_them(
+    force, answers, monkeypatch, tmp_path, held, wanted, container, found
+):
+    if held:
+        (tmp_path / "enabled").write_text(f"{held}\n")
+    monkeypatch.setattr(force, "HUGE_PAGES", str(tmp_path / "enabled"))
+    answers(force, {"systemd-detect-virt": container})
+    told = rows(force.not_in_force({"huge_pages": wanted}, {}, 0))
+    assert told == [("huge_pages", *both) for both in found]
+
+
+@pytest.mark.parametrize(
+    ("switch", "value", "declared", "container", "is_told"),
+    [
+        ("intel_pstate/no_turbo", "0", False, None, True),
+        ("intel_pstate/no_turbo", "1", False, None, False),
+        ("cpufreq/boost", "1", False, None, True),
+        ("cpufreq/boost", "0", False, None, False),
+        ("cpufreq/boost", "1", False, "lxc", False),
+        ("cpufreq/boost", "0", True, None, False),
+        ("cpufreq/other", "1", False, None, False),
+    ],
+)
+def test_turbo_that_should_be_off_is_named(
+    force, answers, monkeypatch, tmp_path, switch, value, declared, container, is_told
+):
+    (tmp_path / switch).parent.mkdir()
+    (tmp_path / switch).write_text(f"{value}\n")
+    monkeypatch.setattr(force, "CPU", str(tmp_path))
+    answers(force, {"systemd-detect-virt": container})
+    told = rows(force.not_in_force({"turbo": declared}, {}, 0))
+    assert told == [("turbo", "on", "off")] * is_told
+
+
 UNITS_OFF = """\
 Id=apt-daily.timer
 LoadState=loaded
@@ -375,8 +420,10 @@ def test_swap_that_should_be_off_is_named(force, answers, monkeypatch, tmp_path,
 
 
 def test_what_site_turns_off_is_what_a_node_is_compared_with():
-    """The role baseline and the declaration name the same units."""
+    """The role baseline and the declaration name the same units and settings."""
     declared = yaml.safe_load((ROOT / "playbooks/vars/bench.yml").read_text())
+    for name in ("huge_pages", "swap", "turbo"):
+        assert f"baseline_{name}" in declared["fingerprint_declared"][name]
     units = declared["fingerprint_declared"]["units_off"]
     tuning = yaml.safe_load((ROOT / "roles/baseline/tasks/tuning.yml").read_text())[0]
     extra = tuning["vars"]["__baseline_services_off"]

@@ -23,6 +23,7 @@ TUNING = re.compile(r"-(?:X(?!log:gc:file=/run/rackbench-)|agent|javaagent)")
 
 KERNEL = "/proc/sys/"
 CPU = "/sys/devices/system/cpu"
+HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
 UNIT_STATE = "Id,LoadState,UnitFileState,ActiveState"
 SWAPS = "/proc/swaps"
 SWAP = "swap.target"
@@ -43,8 +44,9 @@ def not_in_force(
     """Return the settings that differ from the declaration, with `item`, `value` and `others`.
 
     `declared` may name `jdk`, `jdks`, `jvms`, `units`, `units_off`, `links`, `sshd`,
-    `packet_filter`, `sysctls`, `governor`, `swap` (compared if it is false) and `link_mbit`, which
-    is compared if the hardware reports its rate or if `link_is_shaped`. A shaped link is also
+    `packet_filter`, `sysctls`, `governor`, `turbo` and `swap` (compared if they are false),
+    `huge_pages` (empty for any) and `link_mbit`, which is compared if the hardware reports its rate
+    or if `link_is_shaped`. A shaped link is also
     compared in `link_delay_ms` and `link_loss`, which `carrier`, the link, has only if they are
     set.
     """
@@ -71,6 +73,9 @@ def not_in_force(
         held = read(path) or ""
         rows += one(f"sysctls {name}", " ".join(held.split()), " ".join(str(value).split()))
     rows += of_governor(declared.get("governor") or "")
+    if declared.get("turbo") is False:
+        rows += of_turbo()
+    rows += of_huge_pages(declared.get("huge_pages") or "")
     rows += of_units_off(declared.get("units_off", ()))
     if declared.get("swap") is False:
         rows += of_swap()
@@ -118,8 +123,28 @@ def of_governor(wanted: str) -> Iterator[Row]:
     if not wanted or held == wanted or not found:
         return
     offered = (read(str(min(found).with_name("scaling_available_governors"))) or "").split()
-    if wanted in offered and not output("systemd-detect-virt", "--container"):
+    if wanted in offered and not in_container():
         yield row("governor", held, wanted)
+
+
+def of_turbo() -> Iterator[Row]:
+    """Yield a row if processors may exceed their nominal rate; a container has its host's."""
+    switches = (("intel_pstate/no_turbo", "0"), ("cpufreq/boost", "1"))
+    if any(read(f"{CPU}/{name}") == on for name, on in switches) and not in_container():
+        yield row("turbo", "on", "off")
+
+
+def of_huge_pages(wanted: str) -> Iterator[Row]:
+    """Yield a row if the kernel uses another of its choices; a container has its host's."""
+    offered = (read(HUGE_PAGES) or "").split()
+    held = next((word.strip("[]") for word in offered if word.startswith("[")), "")
+    if wanted in offered and not in_container():
+        yield row("huge_pages", held, wanted)
+
+
+def in_container() -> bool:
+    """Return whether this node shares its kernel with a host."""
+    return bool(output("systemd-detect-virt", "--container"))
 
 
 def of_jvm(service: Mapping[str, Any], jvm: Jvm | None) -> Iterator[Row]:
@@ -169,7 +194,7 @@ def of_units_off(declared: Iterable[str]) -> Iterator[Row]:
 
 def of_swap() -> Iterator[Row]:
     """Yield a row if the node uses swap, or will at the next boot; a container has its host's."""
-    if output("systemd-detect-virt", "--container"):
+    if in_container():
         return
     used = [line.split()[0] for line in (read(SWAPS) or "").splitlines()[1:]]
     if used:
