@@ -316,7 +316,7 @@ def test_a_processor_that_is_off_has_no_governor_to_compare(governed, force, tmp
 
 
 @pytest.mark.parametrize(
-    ("held", "wanted", "container", "found"),
+    "node",
     [
         ("[always] madvise never", "madvise", None, [("always", "madvise")]),  # tuned does that
         ("always [madvise] never", "madvise", None, []),
@@ -327,8 +327,9 @@ def test_a_processor_that_is_off_has_no_governor_to_compare(governed, force, tmp
     ],
 )
 def test_huge_pages_are_compared_where_the_node_has_them(
-    force, answers, monkeypatch, tmp_path, held, wanted, container, found
+    force, answers, monkeypatch, tmp_path, node
 ):
+    held, wanted, container, found = node
     if held:
         (tmp_path / "enabled").write_text(f"{held}\n")
     monkeypatch.setattr(force, "HUGE_PAGES", str(tmp_path / "enabled"))
@@ -338,7 +339,7 @@ def test_huge_pages_are_compared_where_the_node_has_them(
 
 
 @pytest.mark.parametrize(
-    ("switch", "value", "declared", "container", "is_told"),
+    "node",
     [
         ("intel_pstate/no_turbo", "0", False, None, True),
         ("intel_pstate/no_turbo", "1", False, None, False),
@@ -349,9 +350,8 @@ def test_huge_pages_are_compared_where_the_node_has_them(
         ("cpufreq/other", "1", False, None, False),
     ],
 )
-def test_turbo_that_should_be_off_is_named(
-    force, answers, monkeypatch, tmp_path, switch, value, declared, container, is_told
-):
+def test_turbo_that_should_be_off_is_named(force, answers, monkeypatch, tmp_path, node):
+    switch, value, declared, container, is_told = node
     (tmp_path / switch).parent.mkdir()
     (tmp_path / switch).write_text(f"{value}\n")
     monkeypatch.setattr(force, "CPU", str(tmp_path))

@@ -73,8 +73,7 @@ def not_in_force(
         held = read(path) or ""
         rows += one(f"sysctls {name}", " ".join(held.split()), " ".join(str(value).split()))
     rows += of_governor(declared.get("governor") or "")
-    if declared.get("turbo") is False:
-        rows += of_turbo()
+    rows += of_turbo(declared.get("turbo") is False)
     rows += of_huge_pages(declared.get("huge_pages") or "")
     rows += of_units_off(declared.get("units_off", ()))
     if declared.get("swap") is False:
@@ -127,10 +126,11 @@ def of_governor(wanted: str) -> Iterator[Row]:
         yield row("governor", held, wanted)
 
 
-def of_turbo() -> Iterator[Row]:
-    """Yield a row if processors may exceed their nominal rate; a container has its host's."""
+def of_turbo(is_off: bool) -> Iterator[Row]:
+    """Yield a row if turbo is declared off and processors have it; a container has its host's."""
     switches = (("intel_pstate/no_turbo", "0"), ("cpufreq/boost", "1"))
-    if any(read(f"{CPU}/{name}") == on for name, on in switches) and not in_container():
+    is_on = any(read(f"{CPU}/{name}") == on for name, on in switches)
+    if is_off and is_on and not in_container():
         yield row("turbo", "on", "off")
 
 
