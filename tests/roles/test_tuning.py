@@ -538,6 +538,7 @@ def test_the_record_of_an_older_node_is_restored(tuning, machine, told):
     }
     write(machine, "etc/rackbench/found.json", json.dumps(older))
     write(machine, "etc/tmpfiles.d/rackbench-tuning.conf", "")
+    write(machine, "proc/swaps", "Filename Type Size Used Priority")
     write(machine, "etc/systemd/system/rackbench-.service.d/placement.conf", "")
     assert tuning.reset(machine, check=True) == (list(older), {})
     assert tuning.reset(machine, check=False) == (list(older), {})
@@ -580,6 +581,21 @@ def test_swap_is_off_once_none_is_used_and_no_boot_turns_it_on(
     monkeypatch.setattr(steps.host, "run", lambda *argv: f"LoadState={state}\n")
     done, _ = tuning.tune(machine, NOTHING | {"swap": False}, check=True)
     assert done == ["swap"] * (bool(swaps) or state == "loaded")
+
+
+def test_swap_that_fstab_does_not_name_is_on_again_where_it_is_still_there(tuning, machine, told):
+    """`swapon --all` reads fstab alone, which has neither zram nor the swap of a unit."""
+    places = ("/dev/zram0", "/dev/sda2", "/dev/sdb2", "/swap.img")
+    write(machine, "etc/rackbench/found.json", json.dumps({"swap": dict.fromkeys(places, "on")}))
+    for place in ("/dev/zram0", "/dev/sda2", "/swap.img"):
+        write(machine, place.lstrip("/"), "")
+    write(machine, "proc/swaps", "Filename Type Size Used Priority\n/dev/sda2 partition 9 0 -2")
+    assert tuning.reset(machine, check=False) == (["swap"], {})
+    assert [argv for argv in told if argv[0] == "swapon"] == [
+        ("swapon", "--all"),
+        ("swapon", "/dev/zram0"),
+        ("swapon", "/swap.img"),
+    ]
 
 
 def test_an_idle_state_of_exactly_the_time_asked_for_stays(tuning, server):

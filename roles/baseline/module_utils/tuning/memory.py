@@ -1,5 +1,6 @@
 """Memory: transparent huge pages, and swap."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,16 @@ def files(root: Path, params: dict[str, Any]) -> Sought:
     return {"huge_pages": found} if wanted else {}
 
 
+def in_use(root: Path) -> list[str]:
+    """Return the devices and files that the node swaps to."""
+    return [line.split()[0] for line in (root / "proc/swaps").read_text().splitlines()[1:]]
+
+
 def steps(root: Path, params: dict[str, Any]) -> Steps:
     """No swap now, and none at boot."""
     if params["swap"] is not False:
         return
-    used = [line.split()[0] for line in (root / "proc/swaps").read_text().splitlines()[1:]]
+    used = in_use(root)
     if in_container(root):
         yield Left("swap", SHARED)
     elif used or host.run("systemctl", "show", "-p", "LoadState", SWAP) != MASKED:
@@ -38,10 +44,14 @@ def swap_off() -> None:
     host.run("systemctl", "mask", SWAP)
 
 
-def swap_on(_: Path, __: object) -> None:
-    """Turn on the swap that the node uses by default."""
+def swap_on(root: Path, found: Mapping[str, str]) -> None:
+    """Turn on the swap of fstab, and what the node used before, such as zram; what is gone stays."""
     host.run("systemctl", "unmask", SWAP)
     host.run("swapon", "--all")
+    used = in_use(root)
+    for place in found:
+        if place not in used and (root / place.lstrip("/")).exists():
+            host.run("swapon", place)
 
 
 BACK: Back = {"swap": swap_on}
