@@ -111,6 +111,7 @@ def _check_plots(options: argparse.Namespace) -> tuple[str, ...]:
         return ()
     read = read_observations(options.file, options.response, [*options.factor, COLUMN])
     *levels, settings = read.levels
+    undecided = {}
     for factor, own in zip(options.factor, levels, strict=True):
         if parted(own, settings):
             raise InputError(
@@ -124,4 +125,13 @@ def _check_plots(options: argparse.Namespace) -> tuple[str, ...]:
                 "the variance between trials is the wrong error; add --block block --whole-plot "
                 f"{factor}"
             )
+        if not decided(own, settings):
+            undecided[factor] = own
+    combined = [str(levels) for levels in zip(*undecided.values(), strict=True)]
+    if len(undecided) > 1 and parted(combined, settings):
+        raise InputError(
+            f"{options.file}: some combinations of {' and '.join(undecided)} share a whole plot "
+            f"(column {COLUMN}) and others do not, so no single error fits; analyse the "
+            "combinations of one setting alone"
+        )
     return settings

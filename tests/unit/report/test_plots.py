@@ -214,6 +214,25 @@ def test_a_factor_of_which_some_levels_share_a_plot_has_no_single_error(tmp_path
         assert main([*command, *named]) == 0
 
 
+@pytest.mark.parametrize("whole", [[], ["--whole-plot", "matrix"]])
+def test_factors_that_decide_a_plot_only_together_have_no_single_error(tmp_path, capsys, whole):
+    rng = np.random.default_rng(7)
+    rows = ["block,encoding,matrix,log_mean,whole_plot"]
+    rows += [
+        f"{block},{encoding},{matrix},{rng.normal():.5f},"
+        f"{'heap' if (encoding, matrix) == ('xml', 500) else 'none'}"
+        for block in range(4)
+        for encoding in ("xml", "mime")
+        for matrix in (10, 500)
+        for _ in range(2)
+    ]
+    command = of_rows(tmp_path, rows)
+    assert main([*command, "--factor", "encoding", "--factor", "matrix", *whole]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "some combinations of encoding and matrix share a whole plot (column" in said
+    assert "no single error fits; analyse the combinations of one setting alone" in said
+
+
 def test_a_change_of_setting_costs_its_time(tmp_path, capsys):
     block_s = []
     for change in (0, 30):
