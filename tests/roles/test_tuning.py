@@ -443,7 +443,7 @@ def told(monkeypatch):
     """The commands that were called, and what they were given; each answers what is recorded."""
     called = []
 
-    def run(*argv, stdin=""):
+    def run(*argv, stdin="", environment=None):
         called.append((*argv, stdin) if stdin else argv)
         recorded = {"dpkg-query": PACKAGES, "systemctl": UNITS}
         return recorded.get(argv[0], "")
@@ -460,6 +460,39 @@ def test_versions_are_held_and_released_by_what_the_record_says(tuning, machine,
     record.write_text('{"packages": {"zip": "install", "old": "install", "tar": "install"}}')
     assert tuning.reset(machine, check=False) == (["packages"], {})
     assert told[-1] == ("dpkg", "--set-selections", "zip install\n")
+
+
+LOCKED = "dpkg --set-selections failed: dpkg: error: dpkg {} was locked by another process"
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        ([LOCKED.format("database lock")] * 2, 600, None),
+        ([LOCKED.format("frontend lock")] * 9, 0, "dpkg stayed in use for 0 s ("),
+        (["dpkg --set-selections failed: dpkg: error: out of room"], 600, "dpkg --set-selections"),
+    ],
+)
+def test_versions_are_held_once_an_upgrade_lets_go_of_dpkg(tuning, machine, monkeypatch, node):
+    (errors, wait_s, left), held = node, []
+
+    def run(*argv, stdin="", environment=None):
+        if argv[0] == "dpkg":
+            assert environment == {"LC_ALL": "C"}  # the message of the lock is read
+            if errors:
+                raise steps.host.HostError(errors.pop())
+            held.append(stdin)
+        return PACKAGES
+
+    monkeypatch.setattr(steps.host, "run", run)
+    monkeypatch.setattr(tuning.holds, "LOCK_WAIT_S", wait_s)
+    monkeypatch.setattr(tuning.holds, "RETRY_EVERY_S", 0)
+    done, reasons = tuning.tune(machine, NOTHING | {"hold": ["tar"]}, check=False)
+    if left is None:
+        assert (done, reasons, held) == (["hold"], {}, ["tar hold\n"])
+    else:
+        assert (done, held) == ([], [])
+        assert reasons["hold"].startswith(left)
 
 
 def test_units_are_disabled_and_come_back_as_they_were(tuning, machine, told):

@@ -1,5 +1,6 @@
 """Holds packages at their version."""
 
+import time
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,10 @@ from ansible.module_utils import host
 from .steps import Back, Step, Steps
 
 FORM = "${db:Status-Want} ${db:Status-Status} ${binary:Package}\n"
+
+# An upgrade may take as long: baseline_apt_wait_s.
+LOCK_WAIT_S = 600
+RETRY_EVERY_S = 2.0
 
 
 def packages(*wanted: str) -> list[str]:
@@ -33,9 +38,26 @@ def steps(_: Path, params: dict[str, Any]) -> Steps:
 
 
 def select(selections: dict[str, str]) -> None:
-    """Pass selections to dpkg, which stores them."""
+    """Pass selections to dpkg, which stores them; wait while another program has its lock.
+
+    Raises a HostError if the lock is not free within LOCK_WAIT_S.
+    """
     lines = "".join(f"{name} {selection}\n" for name, selection in selections.items())
-    host.run("dpkg", "--set-selections", stdin=lines)
+    end = time.monotonic() + LOCK_WAIT_S
+    is_set = False
+    while not is_set:
+        try:
+            host.run("dpkg", "--set-selections", stdin=lines, environment={"LC_ALL": "C"})
+            is_set = True
+        except host.HostError as error:
+            if " lock " not in str(error):
+                raise
+            if time.monotonic() >= end:
+                raise host.HostError(
+                    f"dpkg stayed in use for {LOCK_WAIT_S} s ({error}); wait for the end of that"
+                    " process, or stop it, and run the same playbook again"
+                ) from error
+            time.sleep(RETRY_EVERY_S)
 
 
 def release(_: Path, found: dict[str, str]) -> None:

@@ -45,7 +45,7 @@ def swap_off() -> None:
 
 
 def swap_on(root: Path, found: Mapping[str, str]) -> None:
-    """Turn on the swap of fstab, and what the node used before, such as zram; what is gone stays."""
+    """Turn on the swap of fstab, and what else the node used and still has, such as zram."""
     host.run("systemctl", "unmask", SWAP)
     host.run("swapon", "--all")
     used = in_use(root)
