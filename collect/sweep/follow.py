@@ -202,6 +202,11 @@ class Follower:
             raise NodeSilentError(f"it answered {answer[:60]!r}") from error
         self._record(free, state)
         sizes = _sizes(files)
+        if self.terms.group:
+            # A finished runner left them; pulled now, their group would be skipped as not due, and
+            # the nodes never set for it, although the group after it relies on that.
+            for name in self.planned.keys() - self.terms.group - self.here:
+                sizes.pop(name, None)
         for batch in _batches(
             {name: size for name, size in sizes.items() if name not in self.here}
         ):

@@ -314,6 +314,17 @@ def test_a_runner_that_was_stopped_is_not_started_for_the_next_group(follower_of
         follow(follower)
 
 
+def test_trials_of_later_groups_stay_there_until_their_group_is_due(follower_of, client, here):
+    every = sorted(client.trials)
+    group, later = frozenset(every[:10]), frozenset(every[10:])
+    client.end()
+    follow(follower_of(group=group, goes_on=True))
+    assert (sealed(here), client.trials) == (group, later)
+    follow(follower_of(group=later))
+    assert sealed(here) == group | later
+    assert client.trials == set()
+
+
 def test_a_follower_without_its_playbook_ends(follower_of, monkeypatch):
     follower = follower_of()
     monkeypatch.setattr(os, "getppid", lambda: 1)
