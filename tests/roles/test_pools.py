@@ -124,6 +124,13 @@ def test_what_a_worker_is_given_does_not_depend_on_the_others(tmp_path):
     assert "matrix.rack04" not in after["rack01"][0]
 
 
+@pytest.mark.parametrize(("lab", "place"), [("virtual", "/var/lib"), ("example", "/run")])
+def test_a_nodes_own_kernel_settings_are_kept_as_long_as_a_studys_last(lab, place):
+    kept = of_nodes(ROOT, ROOT / f"inventory/{lab}/hosts.yml", "bench_sysctls_kept")
+    assert set(kept.values()) == {f"{place}/rackbench-sysctls"}
+    assert f" {place}" in (ROOT / "roles/baseline/files/remove_kit").read_text()
+
+
 # Administered objects
 
 SAMPLE = """#Sun Nov 22 22:02:36 UTC 2026
