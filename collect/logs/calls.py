@@ -128,7 +128,7 @@ def _count(trial: Trial) -> CountedCalls | TrialError:
         if said is not None and not trial.calls_rows:
             prove_summary(trial)
             return of_summary(said)
-        return count_calls(columns)
+        return count_calls(columns, is_held=not trial.is_imported)
     except TrialError as error:
         return error
 

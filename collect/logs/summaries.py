@@ -26,8 +26,9 @@ class TrialSummary:
     Times are service times, from the start of a call to its end.
     `calls_per_s` is the throughput of all threads together: of each thread its calls with status ok
     a second, from the start of its first measured call to the end of its last one, summed. So a
-    thread that ends early lowers nothing, as the load is held until all have ended. The measured
-    phase lasts from the start of the first measured call, ok or not, to the end of the last one.
+    thread that ends early lowers nothing, as the load is held until all have ended. In an imported
+    run, whose load is not held, it is all such calls a second of the measured phase. That phase
+    lasts from the start of the first measured call, ok or not, to the end of the last one.
     `median_ms` is the median call and `p99_ms` the 99th percentile. `log_mean` and `log_variance`
     are those of the natural logs of times in ms, None where a time is zero.
 
@@ -127,8 +128,11 @@ def of_summary(said: Summary) -> CountedCalls:
     return CountedCalls(summary, no_times, no_starts, no_starts, FirstCalls())
 
 
-def count_calls(columns: Columns) -> CountedCalls:
-    """Return the measured calls of a log; only those with status ok count."""
+def count_calls(columns: Columns, *, is_held: bool = True) -> CountedCalls:
+    """Return the measured calls of a log; only those with status ok count.
+
+    `is_held` tells whether every thread was kept at work until all had made their calls.
+    """
     measured, good = columns["phase"] == _MEASURE, columns["status"] == _OK
     every = np.flatnonzero(measured)
     rows = np.flatnonzero(measured & good)
@@ -139,7 +143,7 @@ def count_calls(columns: Columns) -> CountedCalls:
     calls = len(times_ns)
     due = columns["intended_ns"][every]
     is_open = bool(len(due)) and bool((due != MISSING).all())
-    rate = _completed if is_open else _throughput
+    rate = _completed if is_open else _throughput if is_held else _over_all
     summary = TrialSummary(
         calls=calls,
         errors=int(np.count_nonzero(measured & ~good)),
@@ -228,6 +232,12 @@ def _throughput(columns: Columns, rows: NDArray[np.intp]) -> float | None:
     if (last <= first).any():
         return None
     return float((np.bincount(thread, status == _OK) / (last - first)).sum() * 1e9)
+
+
+def _over_all(columns: Columns, rows: NDArray[np.intp]) -> float | None:
+    """Return how many calls ended well a second, from the first start to the last end."""
+    span = int(_ends(columns, rows).max() - columns["start_ns"][rows].min())
+    return np.count_nonzero(columns["status"][rows] == _OK) / span * 1e9 if span else None
 
 
 def _ends(columns: Columns, rows: NDArray[np.intp]) -> NDArray[np.int64]:

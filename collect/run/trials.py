@@ -101,7 +101,7 @@ class Trial:
     `machines` are the nodes that were to be. `phases` are what the client's JVM did in each.
     `profiles` and `capture` are those of trials that never count. `late_ns` is by how much free
     threads began the calls of an open loop late, at the 99th percentile. `program` is the command
-    of a client that is no Java class.
+    of a client that is no Java class. `is_imported` tells that another tool measured.
     """
 
     directory: Path
@@ -142,6 +142,7 @@ class Trial:
     capture: CaptureSeal | None = None
     late_ns: float | None = None
     program: Program | None = None
+    is_imported: bool = False
 
     @cached_property
     def log(self) -> Path:
@@ -212,6 +213,7 @@ class Trial:
             capture=capture_of(record),
             late_ns=record.fields("arrival").number("late_p99_ns"),
             program=program_of(record),
+            is_imported=bool(record.fields("imported").all),
         )
         if outcome not in OUTCOMES:
             raise ValueError(f"it has the unknown outcome {outcome!r}")

@@ -298,6 +298,18 @@ def test_engines_are_told_apart_by_the_prefix_of_their_threads(engines):
     assert (samples.concurrency, len(samples.active)) == (2, 2)
 
 
+def test_throughput_is_that_of_the_whole_test_as_threads_are_not_held():
+    """Ten users, one after the other: each makes one call of 100 ms in a second of its own."""
+    rows = [
+        {"timeStamp": START_MS + 1000 * k, "threadName": f"users 1-{1 + k}", "elapsed": 100}
+        for k in range(10)
+    ]
+    write("a.jtl", [sample(**changes, grpThreads=1, allThreads=1) for changes in rows])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    (cell,) = analyse(open_run("jm")).cells
+    assert cell.throughput.value == pytest.approx(10 / 9.1)
+
+
 @pytest.mark.parametrize("name", ["users 1-1", "setUp Thread Group 1-1", "a: b-c 1-1", "Browse-1"])
 def test_other_names_of_threads_have_no_engine(name):
     write("a.jtl", [sample(threadName=name)])
