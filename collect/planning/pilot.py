@@ -20,6 +20,9 @@ from collect.run.trials import Trial
 from collect.run.warmup import Warmup, bounds_of
 from collect.stats.sample_size import Spread, shared_across, shared_variance
 
+_ROUNDING_S = 1
+"""By how much a trial may seem to begin before the one before it has ended: clocks are set."""
+
 
 @dataclass(frozen=True)
 class PilotCell:
@@ -121,6 +124,11 @@ def read_pilot(analysis: Analysis) -> Pilot:
     counted = [trial.trial for cell in analysis.cells for trial in cell.counted]
     plots = whole_plots(run.plan)
     pauses, changes = _pauses(counted, plots)
+    if _is_at_once(counted):
+        raise InputError(
+            f"{run.name}: the trials of a block ran at the same time, as labels of one log do, so "
+            "the time of one trial is unknown; import one label (--label) as the pilot"
+        )
     pause_s = max(0.0, median(pauses)) if pauses else 0.0
     unusable = {c.cell: why for c in analysis.cells if (why := _useless(c))}
     usable = [cell for cell in analysis.cells if cell.cell not in unusable]
@@ -200,6 +208,17 @@ def _shared(
             of_plot = max(0.0, shared_variance(rows[:, own]) - of_block) if plots else 0.0
             found.update({group[place].cell: (of_block, of_plot) for place in own})
     return found
+
+
+def _is_at_once(trials: Sequence[Trial]) -> bool:
+    """Tell whether trials of a block ran at the same time, also if blocks did."""
+    ordered = sorted(trials, key=lambda trial: (trial.block, trial.started_at))
+    gaps = [
+        (after.started_at - before.ended_at).total_seconds()
+        for before, after in pairwise(ordered)
+        if before.block == after.block
+    ]
+    return bool(gaps) and median(gaps) < -_ROUNDING_S
 
 
 def _pauses(trials: Sequence[Trial], plots: WholePlots | None) -> tuple[list[float], list[float]]:

@@ -416,6 +416,21 @@ def purchase(begin, thread="T 1-1"):
     ]
 
 
+def test_labels_of_one_log_are_no_pilot_since_they_ran_at_once(capsys):
+    for log in "ab":
+        rows = [
+            sample(place, label=f"page {place % 2}", timeStamp=START_MS + 1000 * place)
+            for place in range(ord(log) % 2, 13)
+        ]
+        write(f"{log}.jtl", rows)
+    assert main(["import", "jtl", "a.jtl", "b.jtl", "--run", "jm"]) == 0
+    assert main(["power", "jm"]) == 2
+    assert "jm: the trials of a block ran at the same time" in capsys.readouterr().err
+    one = ["import", "jtl", "a.jtl", "b.jtl", "--label", "page 0"]
+    assert main([*one, "--run", "one"]) == 0
+    assert main(["power", "one"]) == 0
+
+
 def test_samples_that_lie_within_others_of_their_thread_are_said(capsys):
     rows = [row for k in range(3) for row in purchase(START_MS + 301 * k)]
     write("a.jtl", rows)
