@@ -6,6 +6,7 @@ from pathlib import Path
 
 from collect.commands.arguments import Commands, command
 from collect.commands.exits import GOOD
+from collect.errors import InputError
 from collect.run.cell import Level
 
 
@@ -59,11 +60,15 @@ def run(options: argparse.Namespace) -> int:
     from collect.exchange.imported import import_jtl  # noqa: PLC0415
     from collect.exchange.jtl import read_jtl  # noqa: PLC0415 - no other command needs them
 
+    factors = dict(options.factor)
+    for name in factors:
+        if [given for given, _ in options.factor].count(name) > 1:
+            raise InputError(f"--factor {name} is given twice; give one level")
     made = import_jtl(
         [read_jtl(path) for path in options.files],
         options.run_name,
         study=options.study,
-        factors=dict(options.factor),
+        factors=factors,
         label=options.label,
         is_plain=options.plain_labels,
     )

@@ -11,6 +11,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from collect.errors import InputError
 from collect.exchange.jtl import JtlFile, Samples
 from collect.exchange.labels import factors_of
@@ -31,6 +33,8 @@ PROFILE = "imported"
 _STUDY = re.compile(r"[a-z][a-z0-9-]*")
 _FACTOR = re.compile(r"[a-z][a-z0-9_]*")
 _MS = 10**6
+_LONGEST_PAUSE_MS = 60_000
+"""A test may pause as long between two samples; beyond it, JMeter may have started another test."""
 _DEVIATIONS = (
     "Imported from logs of JMeter, which knows whole milliseconds only: shorter times are 0.",
     "A trial is one label of one log, not a fresh JVM: logs of one JMeter process are not forks.",
@@ -105,7 +109,7 @@ def import_jtl(  # noqa: PLR0913 - what the command line says
     cells = _cells(labels, levels, dict(factors or {}))
     parts = _plan(chosen, study, cells)
     said = note if "label" in cells[labels[0]] else ""
-    notes = tuple(filter(None, (said, _nesting(chosen))))
+    notes = tuple(filter(None, (said, _nesting(chosen), *map(_pause, files))))
     directory.parent.mkdir(parents=True, exist_ok=True)
     part = directory.with_name(f".{name}.{os.getpid()}.part")
     try:
@@ -139,10 +143,13 @@ def _chosen(files: Sequence[JtlFile], label: str | None) -> list[_Chosen]:
         for found, samples in file.samples.items()
         if label in (None, found)
     ]
-    if not chosen:
-        known = dict.fromkeys(found for file in files for found in file.samples)
-        shown = printable(", ".join(known), 1000)
-        raise InputError(f"no sample has the label {label!r}; the labels are {shown}")
+    for file in files:
+        if label is not None and label not in file.samples:
+            shown = printable(", ".join(file.samples), 1000)
+            raise InputError(
+                f"{file.path}: no sample has the label {label!r}; the labels are {shown}; "
+                "name another label, or omit this file"
+            )
     return chosen
 
 
@@ -239,19 +246,43 @@ def _cells(
 
 
 def _nesting(chosen: Sequence[_Chosen]) -> str:
-    """Return a sentence on samples that lie within others, "" where there are none."""
+    """Return a sentence on samples that hold the times of others, "" where there are none."""
     blocks: dict[int, dict[str, Samples]] = {}
     for one in chosen:
         blocks.setdefault(one.block, {})[one.label] = one.samples
     found = [nested for samples in blocks.values() if (nested := nested_in(samples))]
+    count = sum(len(one.samples) for one in chosen)
     if not found:
-        return ""
-    inside, count = sum(n.inside for n in found), sum(len(one.samples) for one in chosen)
+        # With think times in it, a total is shorter than the span of its parts.
+        totals = sum(one.samples.transactions for one in chosen)
+        if totals in {0, count}:
+            return ""
+        return (
+            f"{totals} of {count} samples are totals of transaction controllers, next to single "
+            "samples that they may include. Do not add such times; use --label to import one label."
+        )
+    inside = sum(n.inside for n in found)
     return (
         f"{inside} of {count} samples lie within another sample of their thread, such as "
         f"{printable(found[0].inner, 60)} within {printable(found[0].outer, 60)}: transaction "
         "controllers stand next to their children, or users share the name of a thread. Do not add "
         "such times; use --label to import one label."
+    )
+
+
+def _pause(file: JtlFile) -> str:
+    """Return a sentence on the longest time in which no sample ran, "" where that is short."""
+    columns = [(found.started_ms, found.elapsed_ms) for found in file.samples.values()]
+    started, elapsed = np.concatenate([np.array(one, np.int64) for one in columns], axis=1)
+    order = np.argsort(started)
+    ended = np.maximum.accumulate((started + elapsed)[order])
+    longest_ms = int((started[order][1:] - ended[:-1]).max(initial=0))
+    if longest_ms <= _LONGEST_PAUSE_MS:
+        return ""
+    return (
+        f"{printable(file.path.name, 200)}: no sample ran for {longest_ms / 60_000:.0f} min in the "
+        "middle of the log. JMeter appends to a log that exists: if it holds several tests, split "
+        "it, as each is a block."
     )
 
 

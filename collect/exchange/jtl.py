@@ -35,7 +35,9 @@ _REMOTE = re.compile(
 )
 
 
-_NUMBER_IN_GROUP = re.compile(r" \d+-\d+$")
+_NUMBER_IN_GROUP = re.compile(r" (\d+)-\d+$")
+_OF_TRANSACTION = "Number of samples in transaction"
+"""With it begins the responseMessage of the total that a transaction controller writes."""
 
 
 @dataclass
@@ -46,7 +48,8 @@ class Samples:
     none. `texts` has the reasons of the first hundred failed samples, by their place. `threads`
     numbers the threads by their engine and name; `active` has the most threads that an engine says
     it had at once, 0 where the log does not say, and `groups` those of each of its thread groups.
-    `Hostname` and the prefix of a thread's name distinguish engines.
+    `Hostname` and the prefix of a thread's name distinguish engines. `transactions` counts the
+    samples that are totals of transaction controllers.
     """
 
     started_ms: "array[int]" = field(default_factory=lambda: array("q"))
@@ -59,6 +62,7 @@ class Samples:
     threads: dict[tuple[str, str], int] = field(default_factory=dict)
     active: dict[str, int] = field(default_factory=dict)
     groups: dict[tuple[str, str], int] = field(default_factory=dict)
+    transactions: int = 0
 
     def __len__(self) -> int:
         """How many samples there are."""
@@ -71,13 +75,33 @@ class Samples:
         A thread that ended and one that started later have two names but did not run at once.
         """
         named = Counter(engine for engine, name in self.threads if name)
+        hosts = self._hosts()
         grouped: Counter[str] = Counter()
         for (engine, _), most in self.groups.items():
             grouped[engine] += most
         return sum(
-            min(filter(None, (named[engine], grouped[engine], active)), default=1)
+            min(filter(None, (named[engine], grouped[engine], active * hosts[engine])), default=1)
             for engine, active in self.active.items()
         )
+
+    def _hosts(self) -> dict[str, int]:
+        """Return how many engines share each engine's key: 1, or more where none has a port.
+
+        In a plan a thread group has one number and one name. Where threads of one number have
+        names that differ in what precedes a hyphen alone, engines have put theirs there.
+        """
+        prefixes: dict[tuple[str, str, str], set[str]] = {}
+        for engine, name in self.threads:
+            match = _NUMBER_IN_GROUP.search(name)
+            if not match:
+                continue
+            group, number = name[: match.start()], match[1]
+            for place in (place for place, char in enumerate(group) if char == "-"):
+                prefixes.setdefault((engine, group[place:], number), set()).add(group[:place])
+        hosts = dict.fromkeys(self.active, 1)
+        for (engine, _, _), found in prefixes.items():
+            hosts[engine] = max(hosts[engine], len(found))
+        return hosts
 
 
 @dataclass(frozen=True)
@@ -176,6 +200,11 @@ def _columns(path: Path, header: str, delimiter: str) -> list[str]:
 
 
 def _row(columns: Sequence[str], values: Sequence[str]) -> dict[str, str]:
+    if NEEDED[0] in values and set(NEEDED) <= set(values):
+        raise _OtherLogError(
+            "repeats the header, so two logs were joined; split the file there and name both "
+            "files: each test is a block"
+        )
     if len(values) != len(columns):
         raise ValueError(f"has {len(values)} columns, but the header has {len(columns)}")
     row = dict(zip(columns, values, strict=True))
@@ -198,6 +227,7 @@ def _add(samples: Samples, row: Mapping[str, str]) -> None:
     samples.sent_bytes.append(sent)
     samples.received_bytes.append(received)
     samples.status.append(STATUSES.index(status))
+    samples.transactions += row.get("responseMessage", "").startswith(_OF_TRANSACTION)
     name = row.get("threadName", "")
     remote = _REMOTE.match(name)
     engine = f"{row.get('Hostname', '')} {remote[0] if remote else ''}".strip()
@@ -252,8 +282,14 @@ def _status(row: Mapping[str, str]) -> str:
 def _natural(row: Mapping[str, str], name: str, most: int) -> int:
     text = row[name]
     if not (text.isascii() and text.isdigit()):
-        hint = ", not milliseconds since 1970" if name == "timeStamp" else ", not a whole number"
-        raise ValueError(f"has the {name} {text[:40]!r}{hint}")
+        if name != "timeStamp":
+            raise ValueError(f"has the {name} {text[:40]!r}, not a whole number")
+        if not any(map(str.isdigit, text)):
+            raise ValueError(f"has the {name} {text[:40]!r}, not milliseconds since 1970")
+        raise _OtherLogError(
+            f"has the {name} {text[:40]!r}, not milliseconds since 1970; let JMeter write them "
+            "(jmeter.save.saveservice.timestamp_format=ms)"
+        )
     if len(text) > len(str(most)) or int(text) > most:
         raise ValueError(f"has the {name} {text[:40]}…, which is more than {most} ms")
     return int(text)

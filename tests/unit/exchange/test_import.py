@@ -416,6 +416,61 @@ def purchase(begin, thread="T 1-1"):
     ]
 
 
+def thoughtful(begin):
+    """A transaction whose children have think times before them, which its total lacks."""
+    message = "Number of samples in transaction : 2, number of failing samples : 0"
+    common = {"threadName": "T 1-1"}
+    return [
+        sample(label="GET /a", timeStamp=begin + 1000, elapsed=100, **common),
+        sample(label="POST /b", timeStamp=begin + 2100, elapsed=400, **common),
+        sample(label="Buy", timeStamp=begin, elapsed=500, responseMessage=message, **common),
+    ]
+
+
+def test_totals_of_transactions_with_think_times_are_said(capsys):
+    write("a.jtl", [row for k in range(3) for row in thoughtful(START_MS + 3000 * k)])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    sentence = "3 of 9 samples are totals of transaction controllers, next to single samples"
+    assert sentence in capsys.readouterr().err
+    assert sentence in Path("results/jm/run.json").read_text()
+    for run, label in (("total", "Buy"), ("single", "GET /a")):
+        assert main(["import", "jtl", "a.jtl", "--run", run, "--label", label]) == 0
+        assert capsys.readouterr().err == ""
+
+
+def test_a_log_to_which_a_second_test_was_appended_is_said(capsys):
+    rows = [sample(label="a"), sample(1, label="b", elapsed=60_000)]
+    last = START_MS + 20 + 60_000
+    write("a.jtl", [*rows, sample(label="a", timeStamp=last + 60_000)])
+    assert main(["import", "jtl", "a.jtl", "--run", "a"]) == 0
+    assert capsys.readouterr().err == ""
+    write("b.jtl", [*rows, sample(label="a", timeStamp=last + 3_600_000)])
+    assert main(["import", "jtl", "b.jtl", "--run", "b", "--label", "b"]) == 0
+    sentence = "b.jtl: no sample ran for 60 min in the middle of the log. JMeter appends"
+    assert sentence in capsys.readouterr().err
+    assert sentence in Path("results/b/run.json").read_text()
+
+
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+def test_logs_joined_with_their_headers_are_refused(quoting, capsys):
+    one = write("a.jtl", map(sample, range(3)), quoting=quoting)
+    one.write_bytes(2 * one.read_bytes())
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 2
+    said = capsys.readouterr().err
+    assert "a.jtl: line 5 repeats the header, so two logs were joined; split the file" in said
+    assert "torn" not in said
+    assert not Path("results").exists()
+
+
+def test_a_label_that_one_of_the_logs_lacks_is_refused(capsys):
+    write("a.jtl", [sample(label="Buy")])
+    write("b.jtl", [sample(1, label="buy"), sample(2, label="Browse")])
+    assert main(["import", "jtl", "a.jtl", "b.jtl", "--run", "jm", "--label", "Buy"]) == 2
+    said = capsys.readouterr().err
+    assert "b.jtl: no sample has the label 'Buy'; the labels are buy, Browse" in said
+    assert not Path("results").exists()
+
+
 def test_labels_of_one_log_are_no_pilot_since_they_ran_at_once(capsys):
     for log in "ab":
         rows = [
@@ -509,7 +564,9 @@ def test_a_log_with_the_needed_columns_alone_has_unknown_bytes():
         ({"elapsed": "²"}, "has the elapsed '²'"),
         ({"elapsed": "9" * 5000}, "which is more than"),
         ({"elapsed": ""}, "has the elapsed ''"),
-        ({"timeStamp": "2026/03/01 22:00:00"}, "not milliseconds since 1970"),
+        ({"timeStamp": "2026/03/01 22:00:00"}, "(jmeter.save.saveservice.timestamp_format=ms)"),
+        ({"timeStamp": "1772402400000.5"}, "since 1970; let JMeter write them"),
+        ({"timeStamp": "soon"}, "not milliseconds since 1970; a torn or edited log"),
         ({"timeStamp": str(10**18)}, "which is more than"),
         ({"success": "maybe"}, "neither true nor false"),
         ({"bytes": "many"}, "has the bytes 'many'"),
@@ -574,6 +631,25 @@ def test_nothing_half_made_is_left_when_the_disk_is_full(capsys, monkeypatch):
             [{"threadName": f"10.0.0.{k % 4 // 2}:1099-users 1-{k % 2}"} for k in range(12)],
             *(4, 3),
         ),
+        # The same, of engines that were named without a port.
+        *(
+            (
+                [
+                    {"threadName": f"{name}{k % 4 // 2}-Thread Group 1-{1 + k % 2}"}
+                    for k in range(12)
+                ],
+                *(4, 3),
+            )
+            for name in ("jmeter-slave-", "gen-")
+        ),
+        # Groups of one engine, whose names differ in the same way, have numbers of their own.
+        (
+            [
+                {"threadName": f"{'ab'[k % 2]}-users {1 + k % 2}-{1 + k % 4 // 2}"}
+                for k in range(12)
+            ],
+            *(2, 6),
+        ),
         # Names or counts alone.
         ([{"threadName": "", "grpThreads": "", "allThreads": 3} for _ in range(12)], 3, 4),
         ([{"grpThreads": "", "allThreads": ""} for _ in range(12)], 2, 6),
@@ -620,6 +696,7 @@ def test_labels_whose_levels_would_be_one_cell_are_refused(capsys):
         (["--run", "x", "--study", "A B"], "is not a valid name"),
         (["--run", "x", "--factor", "calls=3"], "not the name of a column of cells.csv"),
         (["--run", "x", "--factor", "My-Factor=3"], "cannot name a factor"),
+        (["--run", "x", "--factor", "a=1", "--factor", "a=2"], "--factor a is given twice"),
     ],
 )
 def test_names_that_cannot_be_are_refused(options, part, capsys):
