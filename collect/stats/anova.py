@@ -94,11 +94,14 @@ def read_observations(
     named = factors if block is None else (*factors, block)
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream, long_fields():
-            reader = csv.DictReader(stream, skipinitialspace=True)
+            reader = csv.DictReader(stream, skipinitialspace=True, strict=True)
+            line = 1  # where the row begins, since an open quotation mark takes in further lines
             reader.fieldnames = [name.strip() for name in reader.fieldnames or []]
             _check_header(path, reader.fieldnames, (response, *named))
             values, levels = [], []
+            line = reader.line_num + 1
             for row in reader:
+                line = reader.line_num + 1
                 where = f"{path}: line {reader.line_num}"
                 if None in row:
                     raise InputError(
@@ -107,7 +110,12 @@ def read_observations(
                     )
                 values.append(_number(row[response], where, response))
                 levels.append([_level(row[f], where, f) for f in named])
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except csv.Error as error:
+        raise InputError(
+            f"{path}: line {line} cannot be read ({error}); close the quotation mark, or write it "
+            "twice"
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error}); give a CSV file in UTF-8") from error
     if not values:
         raise InputError(f"{path}: holds no row; give at least two observations a cell")
@@ -119,8 +127,9 @@ def read_observations(
 
 def has_column(path: Path, column: str) -> bool:
     """Tell whether a CSV that can be read has a column."""
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        return column in (name.strip() for name in next(csv.reader(stream), []))
+    with path.open(encoding="utf-8-sig", newline="") as stream, long_fields():
+        names = next(csv.reader(stream, skipinitialspace=True), [])
+    return column in (name.strip() for name in names)
 
 
 def with_moments(groups: Mapping[tuple[str, ...], Moments], factors: Sequence[str]) -> Observations:
