@@ -49,6 +49,7 @@ _LONGEST_SIGNATURE = 1 << 20
 _CHUNK = 1 << 20
 _END_OF_ZIP = struct.Struct("<4s4H2LH")
 _MAGIC = b"PK\5\6"
+_LONGEST_COMMENT = 0xFFFF
 _ENCRYPTED = 0x1
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2}
 
@@ -263,14 +264,19 @@ def _copy(
 
 
 def _is_zipped_again(stream: BinaryIO) -> bool:
-    """Return whether a zip file ends as those of other programs do: with a record and no comment.
+    """Return whether a zip file ends as those of other programs do: its comment is not our digest.
 
-    No single damage makes that of an archive of ours, whose record is followed by its digest.
+    Most have none, and `git archive` writes 40 digits. No single damage makes that of an archive of
+    ours: its record is followed by its digest, and what is cut or added belies the record.
     """
     size = stream.seek(0, 2)
-    stream.seek(max(size - _END_OF_ZIP.size, 0))
-    end = stream.read(_END_OF_ZIP.size)
-    return len(end) == _END_OF_ZIP.size and end[:4] == _MAGIC and _END_OF_ZIP.unpack(end)[-1] == 0
+    stream.seek(max(size - _END_OF_ZIP.size - _LONGEST_COMMENT, 0))
+    tail = stream.read()
+    end = tail[max(tail.rfind(_MAGIC), 0) :]
+    if len(end) < _END_OF_ZIP.size or not end.startswith(_MAGIC):
+        return False
+    comment = len(end) - _END_OF_ZIP.size
+    return comment != DIGEST_BYTES and _END_OF_ZIP.unpack_from(end)[-1] == comment
 
 
 def _prove_whole(stream: BinaryIO) -> None:

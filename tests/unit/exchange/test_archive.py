@@ -436,6 +436,19 @@ def test_an_archive_zipped_again_is_read_and_says_so(signed, key, tmp_path, kind
     assert "36 of 36 trials sealed and verified; no findings" in printed.out
 
 
+@pytest.mark.parametrize("comment", [b"a" * 40, b"PK", b"c" * 0xFFFF])
+def test_an_archive_zipped_again_with_a_comment_is_read(signed, tmp_path, comment, capsys):
+    """As `git archive` does it, with a folder around all files."""
+    path = _zipped_again(tmp_path / "again.zip", _files(_members(signed)), "night-1.0/")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.comment = comment
+    assert main(["check", str(path)]) == 0
+    assert "zipped again by another program" in capsys.readouterr().err
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert main(["check", str(path)]) == 2
+    assert "zipped again" not in capsys.readouterr().err
+
+
 def test_an_archive_unpacked_and_zipped_by_a_program_is_read(signed, tmp_path, capsys):
     with zipfile.ZipFile(signed) as archive:
         archive.extractall(tmp_path / "out" / "night")
