@@ -125,6 +125,7 @@ def _resampled(
 def _rare(members: Sequence[CountedCalls], times: NDArray[np.int64]) -> Rare | None:
     """Return the fewest calls at one end without which mean and median are alike.
 
+    Calls of one time go together, as nothing tells which of them is rarer.
     A trial that has none of its calls left is in neither. None where a median is 0.
     """
     medians = np.array([member.summary.median_ms for member in members])
@@ -148,7 +149,8 @@ def _rare(members: Sequence[CountedCalls], times: NDArray[np.int64]) -> Rare | N
         firsts[own[0]] = 1
     parted = np.cumsum(moves) / np.cumsum(firsts)
     alike = parted <= math.log(APART) if are_slow else parted >= -math.log(APART)
-    left = int(np.flatnonzero(alike[:-1])[-1]) + 1
+    is_last_of_its_time = np.diff(times[order]) != 0
+    left = int(np.flatnonzero(alike[:-1] & is_last_of_its_time)[-1]) + 1
     limit = int(times[order[left]])
     trials = sum(
         bool((member.times_ns >= limit).any() if are_slow else (member.times_ns <= limit).any())

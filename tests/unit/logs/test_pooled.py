@@ -66,7 +66,7 @@ def test_the_calls_that_part_mean_and_median_are_named():
     slow = [trial([10.0] * 18 + [150.0] * (2 if place in {1, 4, 5} else 0)) for place in range(10)]
     rare = pool(slow).rare
     assert (rare.trials, rare.are_slow) == (3, True)
-    assert (rare.calls, rare.from_ms) == (2, 150.0)  # the other four leave it within 20 %
+    assert (rare.calls, rare.from_ms) == (6, 150.0)  # ties go together
     fast = pool([trial([10.0] * 12 + [0.1] * 8)]).rare
     assert (fast.trials, fast.are_slow) == (1, False)
     assert fast.from_ms == pytest.approx(0.1)
