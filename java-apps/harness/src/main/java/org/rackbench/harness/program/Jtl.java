@@ -10,7 +10,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * The form {@code jtl}: the CSV log of JMeter, with its header line. A log with both transactions
- * and their samples counts the same time twice and is refused.
+ * and their samples counts the same time twice and is refused, as is one with both a sample and its
+ * sub-results, such as the steps of a redirect.
  */
 final class Jtl implements Form.Reader {
 
@@ -21,6 +22,9 @@ final class Jtl implements Form.Reader {
       "let JMeter write CSV with commas and a first line"
           + " (jmeter.save.saveservice.default_delimiter, .print_field_names)";
 
+  private static final String WHOLE_SAMPLES =
+      "let JMeter write whole samples (jmeter.save.saveservice.subresults=false)";
+
   private static final String TRANSACTION = "Number of samples in transaction";
 
   private static final List<String> STATUSES = List.of("error", "wrong", "timeout");
@@ -28,6 +32,7 @@ final class Jtl implements Form.Reader {
   @Override
   public Summary read(Path output, CallFile calls) throws IOException, UnreadableOutput {
     Map<String, Integer> threads = new HashMap<>();
+    Map<String, Sample> latest = new HashMap<>();
     boolean hasTransactions = false;
     boolean hasOthers = false;
     try (Lines lines = new Lines(output)) {
@@ -40,12 +45,38 @@ final class Jtl implements Form.Reader {
           throw new UnreadableOutput(
               row.where()
                   + ": there are transactions and single samples, so times are counted twice;"
-                  + " have JMeter generate parent samples, or take the controllers out");
+                  + " have JMeter generate parent samples, and write those alone"
+                  + " (jmeter.save.saveservice.subresults=false), or take the controllers out");
         }
-        calls.add(row.where(), call(row, threads));
+        Call call = call(row, threads);
+        Sample sample = Sample.of(row, call);
+        Sample whole = latest.put(row.text("threadName"), sample);
+        if (whole != null && sample.isPartOf(whole)) {
+          throw new UnreadableOutput(
+              "%s: %s is a part of the sample %s, so times are counted twice; %s"
+                  .formatted(row.where(), sample.label(), whole.label(), WHOLE_SAMPLES));
+        }
+        calls.add(row.where(), call);
       }
     }
     return null;
+  }
+
+  /** The time of a sample, in nanoseconds, under its label. */
+  private record Sample(String label, long start, long end) {
+
+    static Sample of(Row row, Call call) {
+      return new Sample(row.text("label"), call.start(), call.start() + call.elapsed());
+    }
+
+    /** JMeter numbers the sub-results of {@code home}, which it writes after it: {@code home-0}. */
+    boolean isPartOf(Sample whole) {
+      return label.startsWith(whole.label)
+          && label.substring(whole.label.length()).matches("-[0-9]+")
+          && start >= whole.start
+          && start < whole.end
+          && end <= whole.end;
+    }
   }
 
   private static Call call(Row row, Map<String, Integer> threads) throws UnreadableOutput {

@@ -107,6 +107,20 @@ class FormTest {
   }
 
   @Test
+  void aLogOfJmeterWithASampleAndItsPartsIsRefused() throws Exception {
+    String whole = jtl(5, "100,home,200,OK,U 1-1,text,true,,900,120,2,2");
+    String rest = ",home-0,302,Found,U 1-1,text,true,,900,120,2,2";
+    String said = refusal(Form.JTL, JTL_HEADER + whole + jtl(5, "40" + rest));
+    assertEquals(
+        "line 3: home-0 is a part of the sample home, so times are counted twice; let JMeter write"
+            + " whole samples (jmeter.save.saveservice.subresults=false)",
+        said);
+    String other = jtl(6, "40" + rest).replace("U 1-1", "U 1-2");
+    String later = jtl(105, "40" + rest);
+    assertEquals(3, read(Form.JTL, null, JTL_HEADER + whole + other + later).size());
+  }
+
+  @Test
   void columnsOfTheKitsOwnLogMayComeInAnyOrder() throws Exception {
     String output =
         "elapsed_ns,start_ns,phase,status,thread\n"
