@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -252,6 +253,23 @@ def test_a_share_takes_forks_for_samples():
     assert unsure.low < unsure.value < unsure.high
     assert unsure.high - unsure.low > 0.1
     assert share_between(blocks[:1]) == Estimate(share_between(blocks[:1]).value, samples=1)
+
+
+def test_a_share_lies_in_its_interval_however_far_blocks_are_apart():
+    forks = (0.01, -0.02, 0.02, -0.01, 0.015)
+    blocks = [
+        [Moments(98, block + fork, 0.06), Moments(98, block + 1.6 - fork, 0.06)]
+        for block, fork in enumerate(forks)
+    ]
+    found = share_between(blocks)
+    assert found.low < found.value < found.high
+
+
+def test_a_share_of_trials_without_variation_has_no_interval():
+    """The rounding of their logs is no variation."""
+    row = [Moments(98, math.log(ms), 0.0) for ms in (10, 50)]
+    found = share_between([row] * 3)
+    assert (found.value, found.low) == (pytest.approx(1), None)
 
 
 def test_every_claim_and_analysis_of_a_run_is_corrected_for_interim_analyses(paper):
