@@ -313,8 +313,8 @@ def test_steps_are_read_from_the_log_and_the_log_is_kept_clean(served):
 def test_a_machine_that_cannot_be_started_is_an_end_and_may_come_all_the_same(served):
     server = served()
     server.get("/boot.ipxe")
-    server.tell(name="rack03", why="curl got no answer within 40 s")
-    assert server.state() == ("unstarted", "curl got no answer within 40 s")
+    server.tell(name="rack03", why="Redfish got no answer within 60 s")
+    assert server.state() == ("unstarted", "Redfish got no answer within 60 s")
     assert server.process.wait(20) == 0
 
 

@@ -1,11 +1,13 @@
 """The lab course: every command of it is run, in order, on a lab that is pretended."""
 
+import json
 import os
 import re
 import shlex
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import course_lab
@@ -153,6 +155,25 @@ def test_the_analysis_half_works_from_sample_runs(tmp_path):
     assert "under_way" in done.stdout
     report = (tmp_path / "work/results/monday/report.html").read_text()
     assert "run sample-sort" in report or "monday" in report
+
+
+def test_what_the_samples_lack_is_named():
+    def cells(study):
+        """Return the cells of a sample, each as its levels."""
+        with zipfile.ZipFile(ROOT / f"collect/samples/sample-{study}.zip") as sample:
+            lines = sample.read(f"runs/sample-{study}/plan.jsonl").splitlines()
+        found = {tuple(json.loads(line)["factors"].items()) for line in lines}
+        return [dict(cell) for cell in found]
+
+    text = " ".join(COURSE.split())
+    sort, overhead, binding = map(cells, ("sort", "overhead", "binding"))
+    assert (len(sort), len(overhead), len(binding)) == (4, 8, 4)
+    assert {cell["integers"] for cell in sort} == {5000}
+    assert "- `monday` (`sort`) has four cells, all with 5000 integers: omit the" in text
+    assert "- `same1` (`overhead`) has eight cells" in text
+    assert {cell["concurrency"] for cell in binding} == {30}
+    assert "- `crowd` (`binding`) has four cells, all with 30 threads. In section 12 skip" in text
+    assert "Skip each line with `ansible-playbook`" in text
 
 
 def test_what_is_done_on_nodes_names_their_units(walk):

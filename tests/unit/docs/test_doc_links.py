@@ -1,6 +1,9 @@
 """Links of the repository's pages lead somewhere, and README says what the other pages say."""
 
+import errno
+import os
 import re
+import shlex
 import subprocess
 import tomllib
 from collections import Counter
@@ -121,6 +124,63 @@ def test_a_job_names_its_own_files_where_it_changed_the_directory():
 def test_the_install_says_where_the_run_of_a_project_directory_is():
     page = (ROOT / "docs/guides/bare-metal.md").read_text(encoding="utf-8")
     assert "With `-i ~/mylab/inventory` the run is in `~/mylab/results/first`." in page
+
+
+def test_secrets_are_copied_into_a_directory_that_exists(tmp_path):
+    page = (ROOT / "docs/guides/nodes.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^    mkdir -p (\S+)\n    scp -rp \S+/secrets (\S+)/$", page, re.M)
+    assert block[0] == block[1]
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/teach/course.md"])
+def test_who_gets_the_wheel_learns_what_it_needs(name):
+    text = " ".join((ROOT / name).read_text(encoding="utf-8").split())
+    (needs,) = re.findall(r"Linux \(on Windows: WSL\).{60,180}?package index", text)
+    assert "Python 3.11" in needs
+    assert "`python3-venv`" in needs
+
+
+def test_no_two_archives_of_a_page_get_one_name():
+    page = (ROOT / "docs/guides/archives.md").read_text(encoding="utf-8")
+    commands = [shlex.split(line, comments=True) for line in re.findall(r"^ {4}(.+)", page, re.M)]
+    made = {}
+    for words in commands:
+        archives = [word for word in words if word.endswith(".zip")]
+        if words[:2] == ["collect", "archive"]:
+            (name,) = archives
+            assert name not in made, "the second one would be refused"
+            made[name] = words[2 : words.index("-o")]
+        elif archives:
+            (name,) = archives
+            assert len(made[name]) == 1 or words[1] != "rerun", "which of its runs?"
+
+
+def test_troubleshooting_quotes_what_the_network_install_prints():
+    page = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
+    source = ROOT / "roles/netboot/action_plugins/install_machines.py"
+    (power_s,) = re.findall(r"^POWER_S = (\d+)$", source.read_text(encoding="utf-8"), re.M)
+    assert f"`unstarted, Redfish got no answer within {power_s} s`" in page
+    in_use = OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+    assert f"`ports 8087 and 5514: {in_use}`" in page
+
+
+def test_the_first_install_shows_no_remaining_time():
+    page = (ROOT / "docs/guides/bare-metal.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^    \d\d:\d\d:\d\d .*$", page, re.M)
+    assert len(shown) > 5
+    assert not [line for line in shown if "to go" in line]
+    assert "From the second install on" in page
+
+
+def test_the_page_of_fairness_names_the_studies_that_warm_up_long():
+    page = " ".join((ROOT / "docs/explain/fairness.md").read_text(encoding="utf-8").split())
+    assert "In the profile `warmth` of each of the five replications" in page
+    have = {
+        path.stem
+        for path in (ROOT / "playbooks/studies").glob("*.yml")
+        if "warmth" in yaml.safe_load(path.read_text(encoding="utf-8"))["profiles"]
+    }
+    assert have == set(STUDIES)
 
 
 def test_version_changelog_and_citation_agree():
