@@ -1,7 +1,7 @@
 """How the measured phase of a trial begins: its first calls, and the pause before them.
 
-The measured phase is to begin in mid-stride. A pause of a thread before its first measured call, or
-first calls that take longer than the others, show that it did not.
+The measured phase is to begin without a pause. A pause of a thread before its first measured call,
+or first calls that take longer than the others, show that it did not.
 """
 
 from __future__ import annotations
