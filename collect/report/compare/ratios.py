@@ -4,8 +4,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-import numpy as np
-
 from collect.cells.analysis import Analysis
 from collect.cells.cells import NOT_RUN, CellResult
 from collect.errors import InputError
@@ -13,7 +11,7 @@ from collect.planning.interim import error_of
 from collect.report.compare.budget import Budget
 from collect.report.compare.contrast import Contrast, Unit, contrast
 from collect.run.cell import Cell, Level
-from collect.stats.estimates import Estimate
+from collect.stats.estimates import Estimate, geometric_t
 from collect.stats.groups import holm
 from collect.stats.spending import ERROR as ALPHA
 
@@ -85,11 +83,12 @@ class SideCell:
 
     @property
     def mean_ms(self) -> float | None:
-        """The geometric mean of the runs' means; None when no trial counts."""
+        """The geometric mean of the runs' means, the arithmetic one if one of them is 0.
+
+        None when no trial counts.
+        """
         means = [result.mean.value for result in self.well if result.mean]
-        if not means:
-            return None
-        return means[0] if min(means) <= 0 else float(np.exp(np.mean(np.log(means))))
+        return geometric_t(means).value if means else None
 
     @property
     def trials(self) -> int:

@@ -1,4 +1,5 @@
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from collect.errors import InputError
 from collect.report.compare.budget import read_budget
 from collect.report.compare.contrast import contrast
 from collect.report.compare.environment import find_differences
+from collect.report.compare.ratios import SideCell
 from collect.report.provenance import facts_of
 from collect.run.directory import open_run
+from collect.stats.estimates import Estimate
 from collect.stats.groups import holm
 
 # R's sleep (Student 1908): extra hours of sleep by drug, ten patients each.
@@ -176,6 +179,13 @@ def test_a_ratio_lies_in_its_interval_and_turns_round_with_the_runs(before, afte
 )
 def test_where_nothing_can_be_said_the_reason_is(before, after, part):
     assert part in contrast([before], [after])
+
+
+def test_the_mean_of_a_side_is_of_all_its_runs_though_one_is_zero():
+    results = tuple(
+        SimpleNamespace(outcome="ok", mean=Estimate(mean_ms)) for mean_ms in (4.0, 0.0, 2.0)
+    )
+    assert SideCell(results, error=0.05).mean_ms == 2
 
 
 def test_runs_that_are_all_equal_say_nothing_of_the_next():
