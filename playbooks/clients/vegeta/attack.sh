@@ -1,5 +1,6 @@
 # Arguments: the URL, calls a second, threads, calls of each, a directory to write to, the file for the results.
 set -eu
+export LC_ALL=C  # awk would print and read decimals with the comma of other languages
 PATH=$PATH:$PWD  # vegeta may lie beside the manifest
 seconds=$(awk -v rate="$2" -v threads="$3" -v calls="$4" 'BEGIN {printf "%.6f", threads * calls / rate}')
 # vegeta takes only a whole number of calls, per any unit of time.
