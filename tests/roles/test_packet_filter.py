@@ -170,6 +170,34 @@ def test_only_sessions_that_could_begin_again_now_count(
     assert {one.peer for one in packets.let_in_now(table, [22])} == peers
 
 
+# `sshd -T`, of lines that count: with `Port 22`, and with `ListenAddress 10.0.0.2:2222` besides.
+SSHD = "port 22\naddressfamily any\nlistenaddress 0.0.0.0:22\nlistenaddress [::]:22\n"
+OTHER = (
+    "port 22\nlistenaddress 10.0.0.2:2222\nlistenaddress [fd00::2]:2223 rdomain lab\nusepam yes\n"
+)
+SOCKET = "Listen=0.0.0.0:22 (Stream)\nListen=[::]:2200 (Stream)\nListen=/run/x (Stream)\n"
+
+
+@pytest.mark.parametrize(
+    ("sshd", "socket", "ports"),
+    [
+        (SSHD, "Listen=\nActiveState=inactive\n", [22]),
+        (OTHER, None, [2222, 2223]),
+        ("port 22\nport 2022\n", f"{SOCKET}ActiveState=inactive\n", [22, 2022]),
+        (SSHD, f"{SOCKET}ActiveState=active\n", [22, 2200]),
+        (SSHD, "Listen=22222 (Stream)\nActiveState=active\n", [22, 22222]),
+        (None, f"{SOCKET}ActiveState=active\n", [22, 2200]),
+        (None, None, []),
+    ],
+)
+def test_all_ports_on_which_ssh_listens_are_let_in(
+    monkeypatch: pytest.MonkeyPatch, sshd: str | None, socket: str | None, ports: list[int]
+) -> None:
+    told = {"/usr/sbin/sshd": sshd, "systemctl": socket}
+    monkeypatch.setattr(packets, "output", lambda *argv: told[argv[0]])
+    assert packets.sshd_ports() == ports
+
+
 def test_further_ports_are_let_in_from_where_they_say() -> None:
     told = rules(more_ports=[{"port": 123, "protocol": "udp", "from": ["10.0.0.0/24", "fd00::1"]}])
     assert "        ip saddr { 10.0.0.0/24 } udp dport 123 accept\n" in told
@@ -470,7 +498,11 @@ PREFLIGHT = """
         (["ufw", "docker"], [], 'packet_filter_beside: ["docker", "ufw"] for rack01 into'),
         (["ufw", "docker"], ["docker"], 'packet_filter_beside: ["ufw"] for rack01 into'),
         (["ufw"], ["ufw"], ""),
-        (["table ip filter"], [], "The table ip filter drops every packet that it has no"),
+        (
+            ["table ip filter"],
+            [],
+            "The table ip filter drops every packet to this host, or from it,",
+        ),
         (["table ip filter"], [], "(sudo nft delete table ip filter, and what loads it at boot)"),
         (["table ip filter", "ufw"], ["ufw"], 'packet_filter_beside: ["table ip filter"] for'),
         (["table ip filter"], ["table ip filter"], ""),
@@ -531,6 +563,11 @@ TABLE = """table {name} {{
         ("inet filter", "input", "accept", 'log prefix "odd: " level info drop', True),
         ("inet filter", "input", "accept", 'drop comment "the rest"', True),
         ("inet filter", "input", "accept", "ip saddr @known drop", False),
+        ("inet filter", "output", "drop", "", True),
+        ("inet filter", "output", "accept", "jump other", True),
+        ("inet filter", "input", "accept", "goto other", True),
+        ("inet filter", "input", "accept", "tcp dport 25 goto other", False),
+        ("inet filter", "forward", "drop", "jump other", False),
         ("inet filter", "forward", "drop", "", False),
         ("inet rackbench", "input", "drop", "", False),
     ],
@@ -538,12 +575,100 @@ TABLE = """table {name} {{
 def test_a_table_that_drops_what_no_rule_lets_in_is_found(
     name: str, hook: str, policy: str, last: str, drops: bool
 ) -> None:
-    variables = yaml.safe_load((ROOT / "roles/packet_filter/vars/main.yml").read_text())
     listed = TABLE.format(name=name, hook=hook, policy=policy, last=last)
     listed += TABLE.format(name="inet after", hook="input", policy="accept", last="accept")
-    command = ["awk", variables["__packet_filter_dropping"]]
+    assert dropping(listed) == ([f"table {name}"] if drops else [])
+
+
+def dropping(listed: str) -> list[str]:
+    """What the role's program finds in a listing; Debian's and Ubuntu's awk is mawk."""
+    variables = yaml.safe_load((ROOT / "roles/packet_filter/vars/main.yml").read_text())
+    command = [shutil.which("mawk") or "awk", variables["__packet_filter_dropping"]]
     done = subprocess.run(command, input=listed, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ([f"table {name}"] if drops else [])
+    return done.stdout.splitlines()
+
+
+COUNT = "counter packets 7 bytes 420"
+
+
+def test_a_table_that_leads_every_packet_to_a_drop_is_found() -> None:
+    """As iptables' recipe for a log of dropped packets has it, over one more chain."""
+    listed = f"""\
+table ip filter {{
+	chain LOGGING {{
+		limit rate 2/minute burst 5 packets {COUNT} log prefix "no: " level debug
+		{COUNT} drop
+	}}
+	chain REST {{
+		{COUNT} goto REST comment "round and round"
+		{COUNT} goto LOGGING comment "the rest"
+	}}
+	chain INPUT {{
+		type filter hook input priority filter; policy accept;
+		tcp dport 22 {COUNT} accept
+		{COUNT} jump REST
+	}}
+}}
+"""
+    assert dropping(listed) == ["table ip filter"]
+    conditional = listed.replace(f"{COUNT} jump REST", "tcp dport 22 jump REST")
+    assert dropping(conditional) == []
+    # A chain of that name in another table is another chain.
+    assert dropping(conditional.replace("table ip", "table ip6") + listed) == ["table ip filter"]
+
+
+def test_a_table_that_drops_some_packets_alone_is_none() -> None:
+    """As Docker, fail2ban, libvirt and Kubernetes leave them."""
+    assert (
+        dropping(f"""\
+table ip filter {{
+	chain DOCKER-USER {{
+		{COUNT} return
+	}}
+	chain LIBVIRT_INP {{
+		iifname "virbr0" udp dport 53 {COUNT} accept
+	}}
+	chain KUBE-FIREWALL {{
+		meta mark & 0x00008000 == 0x00008000 {COUNT} drop
+	}}
+	chain f2b-sshd {{
+		ip saddr 192.0.2.7 {COUNT} reject
+		{COUNT} return
+	}}
+	chain DOCKER-ISOLATION-STAGE-2 {{
+		oifname "docker0" {COUNT} drop
+		{COUNT} return
+	}}
+	chain INPUT {{
+		type filter hook input priority filter; policy accept;
+		tcp dport 22 {COUNT} jump f2b-sshd
+		{COUNT} jump LIBVIRT_INP
+		{COUNT} jump KUBE-FIREWALL
+	}}
+	chain FORWARD {{
+		type filter hook forward priority filter; policy drop;
+		{COUNT} jump DOCKER-USER
+		{COUNT} drop
+	}}
+	chain OUTPUT {{
+		type filter hook output priority filter; policy accept;
+		{COUNT} jump KUBE-FIREWALL
+	}}
+}}
+table inet f2b-table {{
+	set addr-set-sshd {{
+		type ipv4_addr
+		elements = {{ 192.0.2.7 }}
+	}}
+
+	chain f2b-chain {{
+		type filter hook input priority filter - 1; policy accept;
+		tcp dport {{ 22 }} ip saddr @addr-set-sshd reject
+	}}
+}}
+""")
+        == []
+    )
 
 
 RULES = "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -p tcp --dport 22 -j ACCEPT\n{last}\nCOMMIT\n"
@@ -555,6 +680,11 @@ RULES = "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -p tcp --dport 22 -j ACCEPT\n{la
         ("-A INPUT -j REJECT --reject-with icmp-host-prohibited", True),
         (":INPUT DROP [0:0]", True),
         ("-A INPUT -s 10.0.0.9/32 -j DROP", False),
+        (":OUTPUT DROP [0:0]", True),
+        (":FORWARD DROP [0:0]", False),
+        ('-A INPUT -j REST\n-A REST -m comment --comment "the rest" -g LOG\n-A LOG -j DROP', True),
+        ("-A INPUT -j REST\n-A REST -s 10.0.0.9/32 -j DROP\n-A REST -j RETURN", False),
+        ("-A INPUT -p tcp -j REST\n-A REST -j DROP", False),
     ],
 )
 def test_where_nft_is_not_installed_iptables_is_asked(

@@ -103,9 +103,17 @@ def is_member(peer: str) -> bool:
 
 
 def sshd_ports() -> list[int]:
-    """Return the ports in sshd's settings; none if sshd does not report them."""
+    """Return the ports in the settings of sshd, and of its socket where that is on.
+
+    None if neither reports them. A line `port` need not hold: a `listenaddress` may name another.
+    """
     told = output("/usr/sbin/sshd", "-T") or ""
-    return [int(line.split()[1]) for line in told.splitlines() if line.startswith("port ")]
+    named = re.findall(r"^listenaddress \S+:(\d+)(?: |$)", told, re.M)
+    ports = {*(named or re.findall(r"^port (\d+)$", told, re.M))}
+    socket = output("systemctl", "show", "-p", "ActiveState,Listen", "ssh.socket") or ""
+    if "ActiveState=active" in socket.splitlines():
+        ports.update(re.findall(r"^Listen=(?:\S*:)?(\d+) \(Stream\)$", socket, re.M))
+    return sorted(map(int, ports))
 
 
 def bounds(text: str) -> tuple[ipaddress._BaseAddress, ipaddress._BaseAddress]:
