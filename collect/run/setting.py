@@ -223,8 +223,10 @@ def _options(value: Setting) -> str:
     bad = [word for word in words if not word.startswith("-X")]
     if any(word.startswith(_HEAPS) for word in words):
         return f"is {value!r}; write heaps as tomcat_heap_mb, broker_heap_mb or worker_heap_mb"
-    plain = all(char.isalnum() or char in "-+:=._/, %" for char in str(value))
-    return "" if plain and not bad else f"is {value!r}; write options of a JVM that begin with -X"
+    # Not "%", as in a unit of systemd it begins a specifier, such as %p.
+    plain = all(char.isalnum() or char in "-+:=._/, " for char in str(value))
+    told = f"is {value!r}; write options of a JVM that begin with -X and have no %"
+    return "" if plain and not bad else told
 
 
 def varied(settings: Collection[Mapping[str, Setting]]) -> set[str]:

@@ -714,13 +714,13 @@ class _Resolver:
 
         And that a factor with the name of a setting sets it: others would bear a wrong name.
         """
+        if self.study.is_recorded:
+            return
         services = {name for cell in profile.cells() for name in profile.settings(cell).needs}
         for cell in profile.cells():
             for name, value in profile.settings(cell).node.items():
                 if problem := problem_of(name, value, services):
                     raise self._fail(f"{self._place('node')}.{name} {problem}")
-        if self.study.is_recorded:
-            return
         for name in sorted(profile.grids[0].keys() - NAMING):
             if is_setting(name, services) and not self._is_set(name, profile):
                 line = f"{name}: {{tomcat: {name}}}" if name == OPTIONS else f"{name}: {name}"

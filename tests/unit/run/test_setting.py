@@ -134,6 +134,10 @@ def test_options_of_services_are_settings_of_their_own():
         ({"collector": "zgc"}, "is 'zgc'; choose one of serial, parallel, g1"),
         ({"server_jvm_options": {"tomcat": "-jar x"}}, "write options of a JVM that begin with -X"),
         ({"server_jvm_options": {"tomcat": "-X$(id)"}}, "write options of a JVM that begin"),
+        (
+            {"server_jvm_options": {"tomcat": "-XX:ErrorFile=/tmp/hs_err_pid%p.log"}},
+            "write options of a JVM that begin with -X and have no %",
+        ),
         ({"server_jvm_options": {"tomcat": "-Xmx1g"}}, "write heaps as tomcat_heap_mb"),
         ({"server_jvm_options": {"broker": "-XX:MaxRAMPercentage=50"}}, "write heaps as tomcat"),
         ({"server_jvm_options": {"apache": "-Xint"}}, "options.apache is not a node setting"),
@@ -255,7 +259,7 @@ def test_a_recorded_study_may_have_settings_without_effect():
     changes = {
         "factors": {**FACTORS, "jdk": [21, 25], "threads": [1, 2]},
         "constants": {"link_mbit": 10},
-        "node": {},
+        "node": {"server_jvm_options": {"tomcat": "-XX:ErrorFile=/tmp/%p"}},
     }
     recorded = parse_study(changed(**changes), "x", is_recorded=True)
     assert recorded.profile("paper", 5).cells()
