@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from collect.run.setting import asked, worker_heaps
+from collect.run.setting import PROGRAMS, Setting, asked, worker_heaps
 from collect.sweep.deadline import instant
 from collect.sweep.in_force import in_force
 from collect.sweep.interim import analyses_of, open_trials
@@ -68,6 +68,15 @@ def open_ones(results: str, look: int = 0, group: Sequence[str] = ()) -> list[st
     return open_trials(Path(results), int(look), frozenset(group))
 
 
+def heaps(node: Mapping[str, Setting]) -> dict[str, Setting]:
+    """Return the heaps in MiB of worker programs, by program, that some node settings ask for.
+
+    A heap of all programs is one of each, because the inventory may have others of single ones.
+    """
+    of_all = node.get("worker_heap_mb")
+    return {**({} if of_all is None else dict.fromkeys(PROGRAMS, of_all)), **worker_heaps(node)}
+
+
 class FilterModule:
     """The filters of this role."""
 
@@ -84,5 +93,5 @@ class FilterModule:
             "sweep_settings": settings_of,
             "sweep_steps": steps_of,
             "sweep_understood": understood,
-            "sweep_worker_heaps": worker_heaps,
+            "sweep_worker_heaps": heaps,
         }

@@ -1,6 +1,7 @@
 """Which runs of a sweep go together, and what is said of them."""
 
 import json
+import runpy
 from itertools import pairwise
 from pathlib import Path
 
@@ -349,6 +350,17 @@ def test_a_heap_of_one_worker_program_is_told_from_that_of_all():
     node = {"tomcat_heap_mb": 1, "worker_heap_mb": 2, "broker_heap_mb": 3, "link_mbit": 4}
     assert worker_heaps(node) == {}
     assert worker_heaps({**node, "matrix_worker_heap_mb": 5}) == {"matrix-worker": 5}
+
+
+def test_a_studys_heap_of_all_programs_comes_before_the_inventorys_of_a_single_one():
+    plugin = runpy.run_path(str(ROOT / "roles/sweep/filter_plugins/runs.py"))
+    heaps = plugin["FilterModule"]().filters()["sweep_worker_heaps"]
+    of_study = heaps({"worker_heap_mb": 64, "matrix_worker_heap_mb": 128, "tomcat_heap_mb": 1})
+    assert {"sort-worker": 300, "parrot": 9, **of_study} == {
+        **{"sort-worker": 64, "matrix-worker": 128, "hello-listener": 64, "tcp-server": 64},
+        "parrot": 9,
+    }
+    assert heaps({"matrix_worker_heap_mb": 5}) == {"matrix-worker": 5}
 
 
 def test_what_is_put_off_is_told_with_the_run_if_there_are_several(runs, tmp_path):
