@@ -1,6 +1,9 @@
 """Settings of a node that cannot be meant are refused in words that say what to write."""
 
 import pytest
+import yaml
+from ansible.template import trust_as_template
+from loading import ROOT
 from rendering import Role
 
 GOOD = {
@@ -93,3 +96,27 @@ def test_what_cannot_be_is_refused_with_what_to_write(name, value, words):
 def test_interrupts_are_not_pinned_and_balanced_at_once():
     (refusal,) = refusals(baseline_irq_cpus="0", baseline_irqbalance=True)
     assert "set only one of them" in refusal
+
+
+@pytest.mark.parametrize(
+    ("known", "login"),
+    [
+        # The account stands in ~/.ssh/config, or behind -u.
+        ({"validate_answer": {"stdout": "begins\ncan-sudo\nhas-python\n"}}, "no"),
+        ({"validate_answer": {"stdout": "begins\nis-root\ncan-sudo\n"}}, "prohibit-password"),
+        (
+            {"validate_answer": {"stdout": "begins\nis-root\n"}, "ansible_user": "ana"},
+            "prohibit-password",
+        ),
+        ({"validate_answer": {"unreachable": True}, "ansible_user": "ana"}, "no"),
+        ({"ansible_user": "root"}, "prohibit-password"),
+        ({"ansible_user": "ana"}, "no"),
+        ({}, "prohibit-password"),
+    ],
+)
+def test_root_may_log_in_only_where_root_provisions(known, login):
+    bench = yaml.safe_load((ROOT / "playbooks/vars/bench.yml").read_text())
+    role = Role(
+        "baseline", **known, baseline_ssh_root=trust_as_template(bench["baseline_ssh_root"])
+    )
+    assert f"PermitRootLogin {login}\n" in role.render("{{ __baseline_sshd_settings }}")
