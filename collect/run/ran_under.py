@@ -30,10 +30,10 @@ def find(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> Iterator[Find
     """Find trials that ran under other settings of the nodes than planned, or unknown ones."""
     of_plan = {planned.id: planned for planned in plan}
     several = varied([setting_of(planned) for planned in plan])
-    unnamed = _of_unnamed_services(plan)
+    unnamed, of_any = _of_unnamed_services(plan), _options_of_any(plan)
     for trial in trials:
         planned = of_plan[trial.id]
-        found = _otherwise(planned, trial)
+        found = _otherwise(planned, trial, of_any)
         if planned.constants.get("observe") != "none":
             found += _unread(setting_of(planned), trial, several)
             found += unnamed
@@ -51,27 +51,47 @@ def ran_otherwise(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> dict
     Settings that were not read are no difference.
     """
     of_plan = {planned.id: planned for planned in plan}
-    found = {trial.id: "; ".join(_otherwise(of_plan[trial.id], trial)) for trial in trials}
+    of_any = _options_of_any(plan)
+    found = {trial.id: "; ".join(_otherwise(of_plan[trial.id], trial, of_any)) for trial in trials}
     return {name: text for name, text in found.items() if text}
 
 
-def _otherwise(planned: PlannedTrial, trial: Trial) -> list[str]:
+def _options_of_any(plan: Sequence[PlannedTrial]) -> set[tuple[str, str]]:
+    """Return each option of JVMs that any trial asks for, with the name of its setting."""
+    settings = [setting_of(planned) for planned in plan]
+    return {
+        (name, option)
+        for setting in settings
+        for name, options in setting.items()
+        if name.startswith(f"{OPTIONS}.")
+        for option in str(options).split()
+    }
+
+
+def _otherwise(
+    planned: PlannedTrial, trial: Trial, of_any: Collection[tuple[str, str]]
+) -> list[str]:
     """Return which settings of a trial were read otherwise than planned."""
     return [
-        *differences(setting_of(planned), trial.ran_with),
+        *differences(setting_of(planned), trial.ran_with, of_any),
         *_of_client(planned.constants.get(JDK), trial),
     ]
 
 
-def differences(setting: Mapping[str, Setting], read: Read) -> Iterator[str]:
-    """Yield what was read otherwise than asked, as `tomcat on worker1 had -Xmx64m, not …`."""
+def differences(
+    setting: Mapping[str, Setting], read: Read, of_any: Collection[tuple[str, str]] = ()
+) -> Iterator[str]:
+    """Yield what was read otherwise than asked, as `tomcat on worker1 had -Xmx64m, not …`.
+
+    `of_any` are the options of JVMs that any trial asks for, each with the name of its setting.
+    """
     for where, told in read.items():
         service = where.partition(" on ")[0]
         if service == "node":
             names = [name for name in setting if name.startswith(OF_NODES)]
             wanted = {name: str(setting[name]) for name in names}
         else:
-            yield from _of_options(where, told.get("options", "").split(), service, setting)
+            yield from _of_options(where, told.get("options", "").split(), setting, of_any)
             if service in _OURS:
                 yield from _of_jdk(where, told, setting)
             wanted = {"maxThreads": str(setting.get("tomcat_threads", told.get("maxThreads")))}
@@ -108,12 +128,16 @@ def _of_client(release: Setting | None, trial: Trial) -> list[str]:
 
 
 def _of_options(
-    where: str, options: Sequence[str], service: str, setting: Mapping[str, Setting]
+    where: str,
+    options: Sequence[str],
+    setting: Mapping[str, Setting],
+    of_any: Collection[tuple[str, str]],
 ) -> Iterator[str]:
-    """Yield what the options of a JVM lack, if it told any."""
+    """Yield what the options of a JVM lack, or have of other trials, if it told any."""
+    service = where.partition(" on ")[0]
     if not options or service == "connection factory":
         return
-    wanted = []
+    wanted, others = [], []
     kind = service if service in ("tomcat", "broker") else "worker"
     of_kind = setting.get(f"{kind}{HEAP}") if service in _OURS else None
     heap = setting.get(f"{service.replace('-', '_')}{HEAP}", of_kind)
@@ -121,13 +145,16 @@ def _of_options(
         wanted.append(f"-Xmx{heap}m")
     if service in _OURS:
         collector = COLLECTORS.get(str(setting.get("collector")))
-        more = setting.get(f"{OPTIONS}.{'workers' if kind == 'worker' else kind}", "")
-        wanted += [*([collector] if collector else []), *str(more).split()]
+        more = f"{OPTIONS}.{'workers' if kind == 'worker' else kind}"
+        wanted += [*([collector] if collector else []), *str(setting.get(more, "")).split()]
+        others = [one for one in options if (more, one) in of_any and one not in wanted]
     if any(option.startswith(_SYNC) for option in options):
         wanted.append(f"{_SYNC}{'true' if setting.get('synced') else 'false'}")
     missing = [option for option in wanted if option not in options]
     if missing:
         yield f"{where} had {' '.join(options)}, without {' '.join(missing)}"
+    elif others:
+        yield f"{where} had {' '.join(others)}, which other trials ask for"
 
 
 def _unread(setting: Mapping[str, Setting], trial: Trial, several: Collection[str]) -> list[str]:

@@ -84,6 +84,18 @@ def test_what_ran_otherwise_is_named_with_its_place(name, value, where):
     assert where in "; ".join(differences({**ASKED, name: value}, READ))
 
 
+def test_an_option_of_other_trials_is_named_where_a_trial_had_it():
+    of_any = {("server_jvm_options.tomcat", one) for one in ("-Xint", "-Xss1m")}
+    had = {"tomcat on w1": {"options": "-Xmx64m -Xss1m -Xint"}}
+    asked = {"server_jvm_options.tomcat": "-Xss1m"}
+    assert list(differences(asked, had, of_any)) == [
+        "tomcat on w1 had -Xint, which other trials ask for"
+    ]
+    of_all = {"server_jvm_options.tomcat": "-Xss1m -Xint"}
+    assert list(differences(of_all, had, of_any)) == []
+    assert list(differences(asked, {"broker on b1": {"options": "-Xint"}}, of_any)) == []
+
+
 @pytest.mark.parametrize(
     ("version", "release"),
     [("21.0.9+10-Debian-1", "21"), ("25", "25"), ("25-ea", "25"), ("25+36-Debian", "25"), ("", "")],
@@ -137,6 +149,14 @@ def test_threads_that_do_not_vary_need_not_be_told(found):
     of_heaps = {"tomcat_threads": 8, "tomcat_heap_mb": "heap"}
     told = lambda factors: {"tomcat on w1": {"options": f"-Xmx{factors['heap']}m"}}  # noqa: E731
     assert found(told, factors={"heap": [64, 128]}, node=of_heaps) == []
+
+
+def test_a_trial_that_ran_with_the_options_of_another_group_is_a_finding(found):
+    factors = {"options": ["", "-Xint"]}
+    node = {"server_jvm_options": {"tomcat": "options"}}
+    told = {"tomcat on w1": {"options": "-Xmx64m -Xint"}}
+    (said,) = found(told, factors=factors, node=node)
+    assert said.startswith("tomcat on w1 had -Xint, which other trials ask for; set it aside")
 
 
 @pytest.mark.parametrize(("node", "findings"), [({"jdk": 25}, 2), ({}, 0)])
