@@ -1,6 +1,6 @@
 """How much of a variance lies between groups of samples."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,14 +38,19 @@ def between_groups(quantities: Sequence[Groups]) -> Component | None:
         {name: np.asarray(values) - _mean(groups) for name, values in groups.items()}
         for groups in usable
     ]
-    full = max(sum(map(len, groups.values())) for groups in whole)
-    whole = [groups for groups in whole if sum(map(len, groups.values())) == full]
+    # Quantities are averaged sample by sample, so those that lack other samples are left out.
+    full = max(map(_sizes, whole), key=lambda sizes: sum(sizes.values()))
+    whole = [groups for groups in whole if _sizes(groups) == full]
     together = {name: np.mean([groups[name] for groups in whole], axis=0) for name in whole[0]}
     return Component(
         deviation=max(0.0, float(np.mean([_component(groups) for groups in usable]))) ** 0.5,
         effects={name: float(np.mean(values)) for name, values in together.items()},
         p_value=float(stats.f_oneway(*together.values()).pvalue),
     )
+
+
+def _sizes(groups: Mapping[int, Sized]) -> dict[int, int]:
+    return {name: len(values) for name, values in groups.items()}
 
 
 def _freedom(groups: Groups) -> int:

@@ -90,6 +90,12 @@ def test_the_component_is_the_variance_between_groups():
     assert found.p_value < 1e-6
 
 
+def test_quantities_that_lost_different_samples_are_not_averaged():
+    one = {0: [1.0], 1: [1.1, 1.2], 2: [0.9, 1.0]}
+    other = {0: [1.0, 1.1], 1: [1.2], 2: [1.0, 0.9]}
+    assert between_groups([one, other]).p_value == between_groups([one]).p_value
+
+
 def test_groups_that_are_alike_are_called_different_in_one_of_twenty():
     rng = np.random.default_rng(6)
     alarms = sum(
