@@ -13,8 +13,6 @@ from collect.stats.spending import ERROR
 
 ACHIEVED = 0.95
 """The share of the offered calls that must be answered, unless the study says otherwise."""
-_FEWEST_FOR_RANGE = 6
-"""Blocks of which the lowest and the highest lie around the median in 95 of 100 runs."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +135,8 @@ def _capacity(
         steps,
         low=low.value if low else _median(lows),
         high=high.value if high else _median(highs),
-        low_end=low.low if low else _extreme(lows, min),
-        high_end=high.high if high else _extreme(highs, max),
+        low_end=low.low if low else _extreme(lows, min, error),
+        high_end=high.high if high else _extreme(highs, max, error),
     )
 
 
@@ -175,5 +173,7 @@ def _median(ends: Sequence[float]) -> float:
     return sorted(ends)[(len(ends) - 1) // 2] if ends else math.inf
 
 
-def _extreme(ends: Sequence[float], which: Any) -> float | None:
-    return float(which(ends)) if len(ends) >= _FEWEST_FOR_RANGE else None
+def _extreme(ends: Sequence[float], which: Any, error: float) -> float | None:
+    """Return an end of the range of ends; None where the range would miss the median too often."""
+    # All lie below the median in one of 2 ** n runs, and above it in as many.
+    return float(which(ends)) if 2 * 0.5 ** len(ends) <= error else None

@@ -32,8 +32,8 @@ def night(tmp_path):
     return make
 
 
-def capacity_of(analysis, transport="soap"):
-    found = capacities(analysis.run, analysis.cells, Demand.of(analysis.run))
+def capacity_of(analysis, transport="soap", error=0.05):
+    found = capacities(analysis.run, analysis.cells, Demand.of(analysis.run), error)
     return next(one for one in found if one.system["transport"] == transport)
 
 
@@ -75,9 +75,18 @@ def test_a_limit_that_the_lowest_level_misses_is_said(night):
     assert (soap.low, soap.low_end) == (0, None)
 
 
-@pytest.mark.parametrize(("blocks", "ends"), [(5, (None, None)), (6, (0, 250))])
-def test_blocks_without_a_mean_have_an_interval_from_six_on(night, blocks, ends):
-    soap = capacity_of(night(slow_in_block_2(60.0), replicates=blocks))
+@pytest.mark.parametrize(
+    ("blocks", "error", "ends"),
+    [
+        (5, 0.05, (None, None)),
+        (6, 0.05, (0, 250)),
+        # Corrected for three interim analyses.
+        (6, 0.05 / 3, (None, None)),
+        (7, 0.05 / 3, (0, 250)),
+    ],
+)
+def test_blocks_without_a_mean_have_an_interval_from_six_on(night, blocks, error, ends):
+    soap = capacity_of(night(slow_in_block_2(60.0), replicates=blocks), error=error)
     assert (soap.low, soap.high) == (190, 250)
     assert (soap.low_end, soap.high_end) == ends
 
