@@ -119,6 +119,11 @@ class CellResult:
         return sum(trial.calls.errors for trial in self.trials)
 
     @property
+    def made(self) -> int:
+        """How many calls were measured, ok or not, over all trials."""
+        return sum(trial.calls.calls + trial.calls.errors for trial in self.trials)
+
+    @property
     def samples(self) -> dict[int, float]:
         """The mean of each counted trial in ms, by block."""
         return {t.trial.block: t.calls.mean_ms for t in self.counted if t.calls.mean_ms is not None}

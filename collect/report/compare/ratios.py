@@ -250,7 +250,7 @@ def _remark(labels: tuple[str, str], before: SideCell, after: SideCell) -> str:
         ),
         (
             "calls that failed",
-            [(c.total("errors"), c.total("calls") + c.total("errors")) for c in (before, after)],
+            [(c.total("errors"), c.total("made")) for c in (before, after)],
         ),
     ):
         if any(count for count, _ in left_out):

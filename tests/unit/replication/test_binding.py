@@ -1,3 +1,4 @@
+import json
 from statistics import fmean
 
 import pytest
@@ -121,6 +122,15 @@ def test_failed_calls_are_counted_apart(run_of):
     table = exhibit(replicate(analyse(run)), "Failed calls")
     (row,) = table.rows
     assert (row[3].text, row[4].sort) == ("2", pytest.approx(2 / (3 * rows)))
+    # The calls of a trial that failed are in no average, but they were made.
+    other = next(t for t in run.plan[1:] if t.factors == trial.factors)
+    directory = run.trials_directory / other.id
+    reseal(directory, lambda text: text[::-1].replace("ko,", "rorre,", 3)[::-1])
+    record = json.loads((directory / "trial.json").read_text())
+    record |= {"outcome": "failed", "reason": "3 calls failed"}
+    (directory / "trial.json").write_text(json.dumps(record))
+    (row,) = exhibit(replicate(analyse(run)), "Failed calls").rows
+    assert (row[3].text, row[4].sort) == ("5", pytest.approx(5 / (3 * rows)))
 
 
 def test_a_cell_without_a_time_has_no_bar(run_of):

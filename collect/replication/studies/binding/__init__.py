@@ -250,9 +250,9 @@ def _numbers(title: str, published: Published, measured: Measured) -> Table:
 def _failures(measured: Measured) -> Table:
     rows = []
     for cell in measured.keys:
-        calls, errors = measured.cells[cell].calls, measured.cells[cell].errors
+        errors = measured.cells[cell].errors
         if errors:
-            share = errors / (calls + errors)
+            share = errors / measured.cells[cell].made
             rows.append(
                 [
                     Entry(NAMES[str(cell["binding"]), bool(cell["pooled"])], cell=cell),
