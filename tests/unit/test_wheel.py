@@ -74,13 +74,13 @@ def used_s():
     return used.ru_utime + used.ru_stime
 
 
-def rackbench(installed, *words):
+def rackbench(installed, *words, program="rackbench"):
     """Run the program from an empty directory, as an ordinary user where that is possible."""
     used = (Path(sys.executable).resolve(), Path(sysconfig.get_path("purelib")), installed)
     may_change = os.geteuid() == 0 and all(others_may_enter(path) for path in used)
     user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if may_change else {}
     return subprocess.run(
-        [installed / "env/bin/rackbench", *words],
+        [installed / "env/bin" / program, *words],
         cwd=installed / "empty",
         env={"PATH": "/usr/bin:/bin", "HOME": str(installed / "empty")},
         capture_output=True,
@@ -114,6 +114,13 @@ def test_what_provisions_says_where_to_get_it(installed, words):
     assert done.returncode == 2
     assert "a clone of rackbench" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_collect_itself_says_where_to_get_the_playbooks(installed):
+    done = rackbench(installed, "rerun", "sample-sort", "--dry-run", program="collect")
+    assert done.returncode == 2
+    assert "run `make .venv/ready` there, then its .venv/bin/collect rerun" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_what_is_imported_is_declared():

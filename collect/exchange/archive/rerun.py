@@ -234,8 +234,16 @@ def _root() -> Path:
 
 
 def _programs() -> Path:
+    """Return where Ansible's programs are; raises InputError, as for a wheel, which has none."""
     own = _root() / ".venv/bin"
-    return own if find_project() and (own / "ansible-playbook").is_file() else PROGRAMS
+    if find_project() and (own / "ansible-playbook").is_file():
+        return own
+    if not (PROGRAMS / "ansible-playbook").is_file() or not (_root() / "playbooks").is_dir():
+        raise InputError(
+            "to measure again needs the playbooks of a clone of rackbench: run "
+            "`make .venv/ready` there, then its .venv/bin/collect rerun"
+        )
+    return PROGRAMS
 
 
 def _study(study: Study, name: str, text: str) -> tuple[str, str | None, list[Difference]]:

@@ -224,6 +224,16 @@ def test_a_run_that_was_fitted_and_rotated_is_planned_so_again(tmp_path):
         rerun.plan_again(run, None, 1, fit=False)
 
 
+def test_an_installation_without_playbooks_says_where_to_get_them(archive, lab, tmp_path, capsys):
+    wanted = "a clone of rackbench: run `make .venv/ready` there"
+    assert main(["rerun", str(archive), "--yes"]) == 2
+    assert wanted in capsys.readouterr().err
+    lab()
+    shutil.rmtree(tmp_path / "root/playbooks")  # Ansible alone, as with the extra lab
+    assert main(["rerun", str(archive), "--yes"]) == 2
+    assert wanted in capsys.readouterr().err
+
+
 def test_what_cannot_be_run_again_is_one_message(archive, lab, tmp_path, capsys):
     log = lab(is_there=False)
     assert main(["rerun", str(archive)]) == 2
