@@ -107,11 +107,46 @@ def test_a_daemon_that_runs_is_set_before_one_that_is_only_installed(clock, monk
         "systemd-timesyncd.service": "LoadState=loaded\nUnitFileState=enabled\nActiveState=active",
     }
     monkeypatch.setattr(clock.host, "output", lambda *argv: states.get(argv[-1]))
-    daemon, is_on = clock.installed()
-    assert (daemon.unit, is_on) == ("systemd-timesyncd.service", True)
+    daemon, *rest = clock.installed()
+    assert (daemon.unit, rest) == ("systemd-timesyncd.service", [True, ""])
     states.pop("systemd-timesyncd.service")
-    daemon, is_on = clock.installed()
-    assert (daemon.unit, is_on) == ("chrony.service", False)
+    daemon, *rest = clock.installed()
+    assert (daemon.unit, rest) == ("chrony.service", [False, ""])
+
+
+PHC = "phc2sys@eth0.service loaded active running Synchronize system clock\n"
+
+
+@pytest.mark.parametrize(
+    ("active", "listed", "said"),
+    [
+        ("inactive", PHC, "failed: phc2sys@eth0.service keeps the clock here, and a time daemon"),
+        ("active", PHC, "daemon: chrony.service"),
+        ("inactive", "", "daemon: chrony.service"),
+    ],
+)
+def test_a_daemon_that_is_off_next_to_a_hardware_clock_stays_off(
+    clock, monkeypatch, active, listed, said
+):
+    """`timedatectl set-ntp false` is how a site with PTP has it."""
+    states = f"LoadState=loaded\nUnitFileState=disabled\nActiveState={active}"
+    told = {"chrony.service": states, "sfptpd*": listed}
+    monkeypatch.setattr(clock.host, "output", lambda *argv: told.get(argv[-1]))
+    monkeypatch.setattr(clock, "AnsibleModule", lambda **_: Module(state="checked"))
+    with pytest.raises(SystemExit) as ended:
+        clock.main()
+    assert str(ended.value).startswith(said)
+    assert ("baseline_time_sync: false" in str(ended.value)) == said.startswith("failed")
+
+
+def test_a_masked_daemon_is_told_with_the_next_step(clock, monkeypatch):
+    monkeypatch.setattr(
+        clock.host, "output", lambda *argv: "LoadState=masked\nActiveState=inactive"
+    )
+    monkeypatch.setattr(clock, "another", lambda: "")
+    monkeypatch.setattr(clock, "AnsibleModule", lambda **_: Module(state="kept"))
+    with pytest.raises(SystemExit, match="turn it on \\(systemctl unmask systemd-timesyncd"):
+        clock.main()
 
 
 class Module:
@@ -142,7 +177,8 @@ def test_a_time_daemon_that_rackbench_cannot_set_is_named_before_a_package_confl
 ):
     on = "LoadState=loaded\nUnitFileState=enabled\nActiveState=active"
     off = "LoadState=not-found\nUnitFileState=\nActiveState=inactive"
-    monkeypatch.setattr(clock.host, "output", lambda *argv: on if argv[-1] in units else off)
+    told = {**dict.fromkeys(units, on), "sfptpd*": ""}
+    monkeypatch.setattr(clock.host, "output", lambda *argv: told.get(argv[-1], off))
     monkeypatch.setattr(clock, "AnsibleModule", lambda **_: Module(state="checked"))
     with pytest.raises(SystemExit) as ended:
         clock.main()

@@ -112,6 +112,14 @@ OTHER_KEEPS_TIME = (
     " which Debian installs none next to it. Write baseline_time_sync: false for this node; its"
     " clock is compared all the same"
 )
+# Units that set the clock from a hardware clock, next to which the daemons are off on purpose.
+PTP = ("phc2sys*", "ptp4l*", "sfptpd*")
+DEFAULT = DAEMONS[-1].unit
+NONE_RUNS = (
+    f"no time service runs here, although {DEFAULT} was installed; if it is masked, turn it on"
+    f" (systemctl unmask {DEFAULT}). If something else keeps the clock, write"
+    " baseline_time_sync: false for this node"
+)
 
 
 def state_of(unit: str) -> dict[str, str]:
@@ -122,23 +130,33 @@ def state_of(unit: str) -> dict[str, str]:
 
 
 def another() -> str:
-    """Return why a node without one of the daemons cannot get one, or nothing."""
-    is_there = state_of(f"{OTHER}.service").get("LoadState") == "loaded"
-    return OTHER_KEEPS_TIME if is_there else ""
+    """Return why a node without one of the daemons that is on cannot get one, or nothing."""
+    if state_of(f"{OTHER}.service").get("LoadState") == "loaded":
+        return OTHER_KEEPS_TIME
+    states = ("--state=active,activating", "--type=service")
+    shown = host.output("systemctl", "list-units", "--plain", "--no-legend", *states, *PTP) or ""
+    units = [line.split()[0] for line in shown.splitlines() if line.strip()]
+    if not units:
+        return ""
+    return (
+        f"{', '.join(units)} keeps the clock here, and a time daemon of rackbench's would set it as"
+        " well. Write baseline_time_sync: false for this node; its clock is compared all the same"
+    )
 
 
-def installed() -> tuple[Daemon | None, bool]:
-    """Return the node's time daemon, preferably a running one, and whether it is on."""
+def installed() -> tuple[Daemon | None, bool, str]:
+    """Return the node's time daemon, preferably a running one, and whether it is on.
+
+    Third, why none may be turned on where none runs; nothing if one may.
+    """
     found = []
     for daemon in DAEMONS:
         state = state_of(daemon.unit)
         if state.get("LoadState") == "loaded":
             is_active = state["ActiveState"] in ("active", "activating")
             found.append((is_active, is_active and state["UnitFileState"] == "enabled", daemon))
-    if not found:
-        return None, False
-    _, is_on, daemon = max(found, key=lambda row: row[0])
-    return daemon, is_on
+    is_active, is_on, keeper = max(found, key=lambda row: row[0], default=(False, False, None))
+    return keeper, is_on, "" if is_active else another()
 
 
 def refusal(server: str) -> str:
@@ -220,8 +238,8 @@ def main() -> None:
         supports_check_mode=True,
     )
     servers = module.params["servers"]
-    daemon, is_on = installed()
-    if daemon is None and (why_not := another()):
+    daemon, is_on, why_not = installed()
+    if why_not:
         module.fail_json(msg=why_not)
     if module.params["state"] == "checked":
         refusals = [why for why in map(refusal, servers) if why]
@@ -236,7 +254,7 @@ def main() -> None:
     if daemon is None:
         if module.check_mode:
             module.exit_json(changed=True, daemon="")
-        module.fail_json(msg="no time service runs here, although systemd-timesyncd was installed")
+        module.fail_json(msg=NONE_RUNS)
         return
     try:
         differs = configure(Path("/"), daemon, servers, check=module.check_mode)
