@@ -3,8 +3,9 @@
 import json
 
 import pytest
+import yaml
 from ansible.errors import AnsibleFilterError
-from loading import load
+from loading import ROOT, load
 from rendering import Role
 
 ROLE = "roles/fingerprint"
@@ -507,6 +508,34 @@ def test_the_rate_of_a_shaper_is_given_in_bits_though_tc_counts_bytes(
     assert (found["link_device"], found["link_shaped_mbit"]) == ("host0", mbit)
 
 
+def test_settings_of_the_jdks_and_libraries_for_every_program_are_read(taking, tmp_path):
+    """As Debian lays a JDK down: its settings are links to files below /etc."""
+    defaults = yaml.safe_load((ROOT / ROLE / "defaults/main.yml").read_text())
+    listed = (defaults["fingerprint_files"], defaults["fingerprint_files_not"])
+    patterns, but = ([f"{tmp_path}{pattern}" for pattern in several] for several in listed)
+    java = tmp_path / "usr/lib/jvm/java-21-openjdk-amd64"
+    kept = tmp_path / "etc/java-21-openjdk"
+    for name in ("conf/security", "conf/management", "lib", "bin"):
+        (java / name).mkdir(parents=True)
+    (kept / "security").mkdir(parents=True)
+    for path in (kept / "net.properties", kept / "security/java.security", kept / "jvm-amd64.cfg"):
+        path.write_text("as packaged")
+    (tmp_path / "etc/ld.so.preload").write_text("/usr/lib/libjemalloc.so.2")
+    (java / "conf/net.properties").symlink_to(kept / "net.properties")
+    (java / "conf/security/java.security").symlink_to(kept / "security/java.security")
+    (java / "lib/jvm.cfg").symlink_to(kept / "jvm-amd64.cfg")
+    (java / "bin/java").touch()
+    (tmp_path / "opt/rackbench").mkdir(parents=True)
+    (tmp_path / "opt/rackbench/jdk").symlink_to(java)
+    found = taking.files(patterns, but, lab_addresses.Roles({}, {}))
+    assert {name.removeprefix(str(tmp_path)) for name in found} == {
+        "/opt/rackbench/jdk/conf/net.properties",
+        "/opt/rackbench/jdk/conf/security/java.security",
+        "/opt/rackbench/jdk/lib/jvm.cfg",
+        "/etc/ld.so.preload",
+    }
+
+
 def test_a_comparison_that_finds_nothing_has_a_message_nevertheless():
     """Ansible fills it in before it looks whether the task fails, and refuses an empty one."""
     node = {"fingerprint": fingerprint(), "undeclared": []}
@@ -537,6 +566,7 @@ FAILED += "systemctl reset-failed"
         ({"files": {}}, {}, SITE),
         ({"files": {LAB_FILE: "ab"}}, {"files": {LAB_FILE: "cd"}}, SITE),
         ({"files": {UNIT: "ab"}, "kernel": "6.12.9"}, {"files": {}}, f"{RESET} {DECLARE}"),
+        ({"files": {"/etc/ld.so.preload": "ab"}}, {"files": {}}, DECLARE),
         ({"clock_offset_ms": 900.0}, {}, f"Correct {CLOCK}."),
         ({"link_rtt_ms": 90.0, "link_measured_mbit": 10.0}, {}, f"Correct {LINK}."),
         ({"failed_units": "logrotate.service"}, {}, f"Correct {FAILED}."),
