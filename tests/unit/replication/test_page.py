@@ -20,6 +20,7 @@ from collect.cells.analysis import analyse
 from collect.exchange.archive.sources import open_sources
 from collect.exchange.export import export
 from collect.replication.studies import find
+from collect.run.stop import EQUAL, OBRIEN_FLEMING, StopRule
 
 ROOT = Path(__file__).parents[3]
 ARCHIVES = sorted((ROOT / "docs/replication").glob("*.zip"))
@@ -212,6 +213,25 @@ def test_what_a_connection_for_each_call_adds_over_jms_comes_from_the_trials_of_
     low, high = stats.t.interval(level, len(more) - 1, more.mean(), stats.sem(more))
     said = f"it adds {more.mean():.2f} ms more over JMS, with a 98.33 % interval from {low:.2f} to"
     assert f"{said} {high:.1f} ms." in " ".join(PAGES["binding"].split())
+
+
+@pytest.mark.parametrize(
+    ("summary", "spending"), [(BINDING, EQUAL), (MTOM, OBRIEN_FLEMING)], ids=["binding", "mtom"]
+)
+def test_a_summary_names_its_correction_as_a_report_does(summary, spending):
+    page = summary.with_suffix(".md").read_text(encoding="utf-8")
+    assert f"are corrected ({StopRule(0.1, (3, 4), spending).correction})." in page
+
+
+@pytest.mark.parametrize("name", ["fairness", "upstream"])
+def test_the_calls_over_jms_without_an_answer_come_from_the_trials_of_binding(name):
+    rows = [
+        r for r in rows_of(BINDING, "trials") if (r["binding"], r["pooled"]) == ("jms", "false")
+    ]
+    failed = sum(int(row["errors"]) for row in rows)
+    made = sum(int(row["calls"]) for row in rows) + failed
+    page = (ROOT / f"docs/explain/{name}.md").read_text(encoding="utf-8")
+    assert f"{failed} of {made:,} calls".replace(",", " ") in " ".join(page.split())
 
 
 def test_what_longer_replies_take_over_tcp_comes_from_the_trials_of_overhead():
