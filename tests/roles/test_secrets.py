@@ -65,3 +65,20 @@ def test_a_node_has_the_mark_of_new_passwords_only_once_it_has_the_brokers():
             assert set(now) - {"extra1"} <= given, play["name"]
             marked += now
     assert sorted(marked) == sorted(HOSTS["nodes"])
+
+
+def test_passwords_are_made_once_before_any_node_reads_them():
+    """The lookup that makes them locks their files, and fails where many hosts wait for it."""
+    places = [
+        path
+        for path in sorted((ROOT / "playbooks").rglob("*.yml"))
+        if "ansible.builtin.password'" in path.read_text()
+    ]
+    assert places == [ROOT / "playbooks/tasks/passwords.yml"]
+    (made,) = yaml.safe_load(places[0].read_text())
+    variables = (ROOT / "playbooks/vars/bench.yml").read_text()
+    read = re.findall(r"rackbench_secrets ~ '/(\w+)'", variables)
+    assert {*read, "id"} == set(made["loop"])
+    for playbook in ("site", "rotate_secrets"):
+        text = (ROOT / f"playbooks/{playbook}.yml").read_text()
+        assert text.index("tasks/passwords.yml") < text.index("tasks/passwords_of.yml")
