@@ -56,6 +56,22 @@ def test_a_program_runs_in_a_sweep_whose_runner_is_confined(lab: Lab, asked: str
     assert all(record["program"]["summary"]["calls"] > 100 for record in records)
 
 
+def test_a_missing_client_of_a_later_study_is_refused_before_the_first_trial(
+    lab: Lab, asked: str
+) -> None:
+    file = lab.player.project.root / "playbooks/studies/absent.yml"
+    file.write_text(json.dumps({**STUDY, "study": "absent", "clients": "no-such"}))
+    try:
+        both = {"study": f"{asked},absent", "profile": "demo", "run": "both"}
+        refused = lab.player.attempt("sweep.yml", both)
+    finally:
+        file.unlink()
+    assert refused.code == 2
+    said = "client1 cannot run both-absent: /opt/rackbench/clients/no-such: no such client"
+    assert said in refused.flat
+    assert not lab.player.project.results(f"both-{asked}").exists()
+
+
 def test_a_program_of_the_kit_may_not_be_changed_by_the_runners_account(lab: Lab) -> None:
     listed = lab.output("client1", "find -L /opt/rackbench/programs/wrk -printf '%U %m %P\\n'")
     assert {line.split()[0] for line in listed.splitlines()} == {"0"}

@@ -170,6 +170,21 @@ def freed(lab, **extra):
     return lab.play(FREE, **asked(lab, **known, **extra))
 
 
+def test_clients_of_all_runs_are_checked_before_the_first_trial(lab):
+    several = {"study": "sort,mtom"}
+    code, said = planned(lab, **several)
+    assert code == 0, said
+    (lab.directory / "runs").mkdir()
+    refusing = "! grep mtom || { echo no such client; exit 2; } >&2"
+    code, said = freed(lab, **several, __sweep_check=["sh", "-c", refusing])
+    assert code == 2
+    assert "client1 cannot run monday-mtom: no such client. Correct that" in said
+    assert "cannot run monday-sort" not in said
+    for status in 0, 1, 3:  # an earlier version has no such check
+        code, said = freed(lab, **several, __sweep_check=["sh", "-c", f"cat >&2; exit {status}"])
+        assert code == 0, said
+
+
 def test_a_client_without_room_or_with_another_plan_is_refused_before_the_run_begins(lab):
     code, said = planned(lab)
     assert code == 0, said

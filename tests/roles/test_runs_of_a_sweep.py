@@ -1,6 +1,7 @@
 """What is refused before the first trial of a sweep, and what is recorded of its nodes."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 from loading import load
@@ -42,6 +43,26 @@ def test_a_node_is_recorded_with_its_part_in_the_bench_and_without_its_long_list
     assert sweep.nodes_of(HOSTVARS, ["rack02"]) == [
         {"name": "rack02", "address": "10.0.0.2", "groups": ["broker", "workers"], "os": "Debian"}
     ]
+
+
+def test_a_plan_is_checked_in_a_directory_that_goes_away():
+    role = Role("sweep", sweep_user="root", sweep_run="monday", sweep_root="/work")
+    argv = role.render("{{ __sweep_check }}")[3:]
+    fake = 'echo "$PATH $2"; cat "$2/plan.jsonl"; exit 2'
+    done = subprocess.run(
+        [*argv, "sh", "-c", fake, "java"], input="{}\n", capture_output=True, text=True, check=False
+    )
+    place, plan = done.stdout.splitlines()
+    path, _, directory = place.partition(" ")
+    assert (done.returncode, path, plan) == (
+        2,
+        "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin",
+        "{}",
+    )
+    assert not Path(directory).exists()
+    command = role.render("{{ __sweep_check_command }}")
+    runner = role.render("{{ __sweep_runner_command }}")
+    assert command[-4:] == runner[runner.index("--lab") : runner.index("--lock")]
 
 
 @pytest.mark.parametrize("kind", ["one file", "both files of a group"])

@@ -53,12 +53,7 @@ public final class Runner {
             : plan.group(options.group());
     LabFile lab = LabFile.read(options.lab());
     ServingNodes nodes = new ServingNodes(lab);
-    Programs programs = new Programs(options, lab);
-    for (PlannedTrial trial : plan.all()) { // later groups may have other clients
-      options.client(trial); // refuses a client that is not deployed
-      options.jdk(trial); // refuses a JDK that is not installed
-      programs.check(trial);
-    }
+    PlanCheck.check(plan, options, lab);
     if (nodes.healthPort() != 0) {
       trials.forEach(nodes::of); // refuses services that no node has
     }

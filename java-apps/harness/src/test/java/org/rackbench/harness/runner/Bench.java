@@ -112,6 +112,10 @@ final class Bench {
 
   /** The command of a runner over this run. */
   List<String> command(String... more) {
+    return command(Runner.class, more);
+  }
+
+  private List<String> command(Class<?> program, String... more) {
     List<String> command =
         new ArrayList<>(
             List.of(
@@ -119,7 +123,7 @@ final class Bench {
                 "-Xmx" + RUNNER_HEAP_MB + "m",
                 "-cp",
                 System.getProperty("java.class.path"),
-                Runner.class.getName(),
+                program.getName(),
                 "--run",
                 run.toString(),
                 "--lab",
@@ -133,10 +137,21 @@ final class Bench {
   }
 
   Process start(String... more) throws IOException {
-    return new ProcessBuilder(command(more))
+    return start(command(more), Map.of());
+  }
+
+  private Process start(List<String> command, Map<String, String> environment) throws IOException {
+    ProcessBuilder builder = new ProcessBuilder(command);
+    builder.environment().putAll(environment);
+    return builder
         .redirectErrorStream(true)
         .redirectOutput(root.resolve("runner.out").toFile())
         .start();
+  }
+
+  /** Runs the check of the plan, with these variables. */
+  Ended check(Map<String, String> environment) throws Exception {
+    return end(start(command(PlanCheck.class), environment));
   }
 
   /** Runs a runner to its end. */
