@@ -30,6 +30,9 @@ final class CallFile implements Closeable {
   /** Tolerance by which a call may be sent before it was due. */
   private static final long EARLY = TimeUnit.MILLISECONDS.toNanos(1);
 
+  /** No call over a network is shorter, in nanoseconds; lower values have another unit. */
+  static final long SHORTEST = 10_000;
+
   /** Share of the planned rate by which the rate of an open loop may differ, beyond chance. */
   private static final double RATE_SHARE = 0.05;
 
@@ -48,6 +51,7 @@ final class CallFile implements Closeable {
   private int rows;
   private int measured;
   private int good;
+  private long longestGood;
   private long firstDue = Long.MAX_VALUE;
   private long lastDue = Long.MIN_VALUE;
   private long firstStart = Long.MAX_VALUE;
@@ -109,7 +113,10 @@ final class CallFile implements Closeable {
 
   private void count(Call call) {
     measured++;
-    good += call.isOk() ? 1 : 0;
+    if (call.isOk()) {
+      good++;
+      longestGood = Math.max(longestGood, call.elapsed());
+    }
     firstStart = Math.min(firstStart, call.start());
     lastStart = Math.max(lastStart, call.start());
     firstDue = Math.min(firstDue, call.due());
@@ -162,6 +169,15 @@ final class CallFile implements Closeable {
 
   List<Map<String, Object>> errors() {
     return errors;
+  }
+
+  /** Returns why the times of the good calls are not nanoseconds, or "". */
+  String otherUnit() {
+    return good == 0 || longestGood >= SHORTEST
+        ? ""
+        : "the longest call took %d ns, shorter than any over a network; elapsed_ns must be"
+                .formatted(longestGood)
+            + " nanoseconds";
   }
 
   /**

@@ -50,6 +50,11 @@ final class Hdr implements Form.Reader {
       throw new UnreadableOutput("it has no value");
     } else if (all.getMaxValue() == 0) {
       throw new UnreadableOutput("all its values are 0; record nanoseconds");
+    } else if (all.getMaxValue() < CallFile.SHORTEST) {
+      throw new UnreadableOutput(
+          "its largest value is %d, shorter than any call over a network; values must be"
+                  .formatted(all.getMaxValue())
+              + " nanoseconds");
     } else if (to - from > calls.nanos() / 1e9 + 1) {
       throw new UnreadableOutput(
           "its intervals cover %.1f s, but the command ran for %.1f s"

@@ -112,10 +112,21 @@ public record Manifest(Path directory, List<String> command, Form form) {
       checkLink(file, 0, there);
       return;
     }
+    Path barred = null;
     for (String place : System.getenv().getOrDefault("PATH", "").split(":")) {
-      if (!place.isEmpty() && isProgram(Path.of(place, program))) {
+      Path there = Path.of(place, program);
+      if (!place.isEmpty() && isProgram(there)) {
         return;
+      } else if (!place.isEmpty() && barred == null && Files.isRegularFile(there)) {
+        barred = there.toRealPath();
       }
+    }
+    if (barred != null) {
+      throw new BadInput(
+          "%s: command[0] is '%s', but the runner may not execute %s; install the program itself"
+                  .formatted(file, program, barred)
+              + " below /usr/bin or /usr/local, or next to the manifest and write ./%s"
+                  .formatted(program));
     }
     throw new BadInput(
         "%s: command[0] is '%s', which is not installed on this node; add its package to"

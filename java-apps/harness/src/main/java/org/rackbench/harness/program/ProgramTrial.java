@@ -251,11 +251,15 @@ public final class ProgramTrial {
 
   private void judge(CallFile calls) {
     String otherRate = calls.otherRate(manifest.form() == Form.VEGETA);
+    String otherUnit = manifest.form() == Form.CSV ? calls.otherUnit() : "";
     if (calls.measured() == 0) {
       fail("the command made no call that counts");
       return;
     } else if (!otherRate.isEmpty()) {
       fail(otherRate);
+      return;
+    } else if (!otherUnit.isEmpty()) {
+      fail(otherUnit);
       return;
     }
     boolean isGood = calls.good() > 0 && calls.good() >= trial.leastOk() * calls.measured();

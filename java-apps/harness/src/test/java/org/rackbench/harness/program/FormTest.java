@@ -285,6 +285,8 @@ class FormTest {
     assertTrue(refusal(Form.HDR, head).contains("no value"));
     assertTrue(refusal(Form.HDR, head + hdr(0, 1000, 0)).contains("all its values are 0"));
     assertTrue(
+        refusal(Form.HDR, head + hdr(0, 1, 50)).contains("its largest value is 50, shorter"));
+    assertTrue(
         refusal(Form.HDR, head + hdr(0, 1000, 10) + hdr(60, 1000, 10)).contains("cover 61.0 s"));
     String endless = (head + hdr(0, 1000, 10)).replace(",1.000,", ",Infinity,");
     assertTrue(refusal(Form.HDR, endless).contains("no value"));

@@ -29,7 +29,7 @@ class RunnerProgramTest {
       i=0
       while [ $i -lt $1 ]; do
         [ $i = 1 ] && status=error || status=ok
-        echo "$i,$(date +%s%N),1000,$status"
+        echo "$i,$(date +%s%N),1000000,$status"
         i=$((i + 1))
       done
       """;
@@ -97,7 +97,7 @@ class RunnerProgramTest {
     assertOutcome("t1", "ok", "");
     List<String> calls = bench.calls("t1");
     assertEquals(5, bench.measured("t1").size());
-    assertTrue(calls.get(1).matches("0,0,measure,,[0-9]+,1000,-1,-1,ok"), calls.get(1));
+    assertTrue(calls.get(1).matches("0,0,measure,,[0-9]+,1000000,-1,-1,ok"), calls.get(1));
     assertTrue(calls.get(2).endsWith(",error"), calls.get(2));
     Map<String, Object> trial = bench.trial("t1");
     assertEquals(Map.of(), trial.get("jvm"));
@@ -176,6 +176,7 @@ class RunnerProgramTest {
     "'echo start_ns,elapsed_ns; echo 5,1000', line 2: the call began",
     "'echo start_ns,elapsed_ns; echo $(date +%s%N)', line 2 has 1 columns",
     "'echo start_ns,elapsed_ns; echo $(date +%s%N),soon', elapsed_ns 'soon'",
+    "'echo start_ns,elapsed_ns; echo $(date +%s%N),12', the longest call took 12 ns, shorter than",
     "'echo start_ns,elapsed_ns,time; echo 1,2,3', the column time",
     "exit 3, the command ended with status 3",
     "'sleep 1000 & echo start_ns,elapsed_ns', left processes behind",
@@ -248,14 +249,14 @@ class RunnerProgramTest {
         """
         now=$(date +%s%N)
         echo start_ns,elapsed_ns,intended_ns
-        for i in 0 1 2 3; do due=$((now + i * 10000000)); echo "$due,1000,$due"; done
+        for i in 0 1 2 3; do due=$((now + i * 10000000)); echo "$due,1000000,$due"; done
         """);
     Map<String, Object> arrival = Map.of("rate", 100, "spacing", "even", "lead_s", 1);
     plan("t1", Map.of("arrival", arrival));
     plan("t2", Map.of("arrival", Map.of("rate", 50, "spacing", "even", "lead_s", 1)));
     assertEquals(0, bench.runner().status());
     assertOutcome("t1", "ok", "");
-    assertTrue(bench.calls("t1").get(2).matches("1,,measure,[0-9]+,[0-9]+,1000,-1,-1,ok"));
+    assertTrue(bench.calls("t1").get(2).matches("1,,measure,[0-9]+,[0-9]+,1000000,-1,-1,ok"));
     assertOutcome("t2", "failed", "calls came at 100.0 /s on average, but the plan has 50.00 /s");
   }
 
@@ -292,6 +293,35 @@ class RunnerProgramTest {
     assertEquals(2, runner.status(), runner.output());
     assertTrue(runner.output().contains(message), runner.output());
     assertFalse(Files.exists(bench.sealed("t1")));
+  }
+
+  @Test
+  void aProgramThatTheRunnerMayNotExecuteIsNamedWithItsPlace() throws Exception {
+    Path real = Files.createFile(root.resolve("tool"));
+    Path link =
+        Files.createSymbolicLink(Files.createDirectory(root.resolve("bin")).resolve("mine"), real);
+    program("{command: [mine], reads: csv}", "");
+    plan("t1");
+    Bench.Ended check = bench.check(Map.of("PATH", link.getParent().toString()));
+    assertEquals(2, check.status(), check.output());
+    String said = "command[0] is 'mine', but the runner may not execute %s; install the program";
+    assertTrue(check.output().contains(said.formatted(real)), check.output());
+  }
+
+  @Test
+  void aPlanIsCheckedWithoutATrial() throws Exception {
+    program("{command: [sh, run.sh], reads: csv}", CALLS);
+    plan("t1");
+    Bench.Ended check = bench.check(Map.of());
+    assertEquals(0, check.status(), check.output());
+    assertEquals("", check.output());
+    bench.plan("t3", "any", Map.of("client", "absent"));
+    check = bench.check(Map.of());
+    assertEquals(2, check.status(), check.output());
+    assertTrue(
+        check.output().contains("absent: no such client directory (trial t3)"), check.output());
+    assertFalse(Files.exists(bench.sealed("t1")));
+    assertFalse(Files.exists(bench.lock));
   }
 
   @ParameterizedTest
