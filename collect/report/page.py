@@ -175,13 +175,9 @@ class Section:
         """The nodes as a table."""
         return nodes_of(self.run.provenance)
 
-    @cached_property
-    def _threads(self) -> Mapping[Cell, int]:
-        return {planned.factors: planned.threads for planned in self.run.plan}
-
     def bench_share(self, cell: CellResult) -> float | None:
         """Return the share of the bench in a cell's mean; None when no run measured the bench."""
-        return self.bench.share(cell, self._threads[cell.cell]) if self.bench else None
+        return self.bench.share(cell, cell.threads) if self.bench else None
 
     def corrected_intervals(self, cell: CellResult) -> list[Estimate]:
         """Return a cell's mean at the last analysis, corrected for all; none before the first."""
