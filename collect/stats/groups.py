@@ -157,7 +157,7 @@ def p_of_ratio(ratios: Sequence[float], error: float = ERROR) -> float | None:
 class Explained(Estimate):
     """The share of the variation that an F test finds explained, with its 90 % interval.
 
-    `statistic` is F, `between` and `within` are its degrees of freedom and `size` is the number of
+    `statistic` is F, `between` and `within` are its degrees of freedom and `samples` counts the
     values. Where variances are unequal, `beyond` is by how much that moves the critical value: what
     speaks for an effect has F over it, what speaks against one has F as it is.
     """
@@ -165,7 +165,6 @@ class Explained(Estimate):
     statistic: float = 0.0
     between: int = 1
     within: int = 1
-    size: int = 1
     beyond: float = 1.0
 
     def p_outside(self, low: float, high: float) -> float | None:
@@ -178,7 +177,7 @@ class Explained(Estimate):
         bound = low if self.value < low else high
         if bound >= 1 or bound < 0:
             return 0.0
-        freedom, noncentrality = (self.between, self.within), self.size * bound / (1 - bound)
+        freedom, noncentrality = (self.between, self.within), self.samples * bound / (1 - bound)
         if self.value < low:
             p_value = float(stats.ncf.cdf(self.statistic, *freedom, noncentrality))
         elif bound == 0:
@@ -233,6 +232,5 @@ def explained(  # noqa: PLR0913 - the degrees of freedom of a test, and what it 
         statistic=statistic,
         between=between,
         within=within,
-        size=size,
         beyond=beyond,
     )

@@ -63,10 +63,6 @@ def _threshold(evidence: Evidence) -> Estimate | Untested:
     return overtaking(evidence, [size / KIB for size in payloads], pairs)
 
 
-def _threshold_numbers(evidence: Evidence) -> Sequence[tuple[str, Estimate | Untested]]:
-    return [("threshold", _threshold(evidence))]
-
-
 def _growth(sizes: Sequence[float]) -> float:
     """Bytes a byte of payload takes, the same for any envelope: [large, small]."""
     return (sizes[0] - sizes[1]) / (LARGE - SMALL)
@@ -90,7 +86,7 @@ CLAIMS = (
         statistic="crossing of the two curves in KiB (0: MTOM always wins; ∞: never)",
         bound=Bound(4, 5),
         direction=Bound(1, 192),
-        numbers=_threshold_numbers,
+        numbers=lambda evidence: [("threshold", _threshold(evidence))],
         note="The direction is that there is a crossing between 1 and 192 KiB at all.",
     ),
     Claim(

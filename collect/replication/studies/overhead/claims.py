@@ -20,7 +20,7 @@ from collect.replication.studies.overhead.experiments import (
     one_byte,
     published,
 )
-from collect.replication.studies.overhead.variance import error_of, table_for_claims
+from collect.replication.studies.overhead.variance import freedom_of_error, table_for_claims
 from collect.stats.anova import BLOCK
 from collect.stats.estimates import Estimate, quotient_of_means, share_between
 from collect.stats.groups import explained
@@ -44,7 +44,7 @@ def _significance(experiment: Experiment) -> Numbers:
         for row in table:
             if row.f is None or row.f_crit is None or row.source == BLOCK:
                 continue
-            within = error_of(row, table)
+            within = freedom_of_error(row, table)
             tabled = float(stats.f.ppf(1 - evidence.error, row.df, within))
             # An analysis that may hardly err has an infinite one, and shows nothing anyway.
             is_moved = not is_printed and math.isfinite(tabled)
@@ -65,7 +65,7 @@ def _share(experiment: Experiment, *, of_logs: bool) -> Numbers:
     Of calls, as in the paper: a share of the variation of trial means would be larger, the more
     calls a trial averages over. The paper prints the share on the raw scale alone.
     """
-    label = f"share of {experiment.factors[0].lower()}"
+    label = f"share of {experiment.factors[0].lower()}{'' if of_logs else ', in milliseconds'}"
 
     def numbers(evidence: Evidence) -> Sequence[tuple[str, Estimate | Untested]]:
         table = table_for_claims(experiment, evidence)
@@ -79,14 +79,6 @@ def _share(experiment: Experiment, *, of_logs: bool) -> Numbers:
             return [(label, Untested(_NO_SHARE))]
         blocks = evidence.moments_by_block(cells, of_logs=of_logs)
         return [(label, share_between(blocks, evidence.error) if blocks else Untested(NO_BLOCK))]
-
-    return numbers
-
-
-def _raw_share(experiment: Experiment) -> Numbers:
-    def numbers(evidence: Evidence) -> Sequence[tuple[str, Estimate | Untested]]:
-        found = _share(experiment, of_logs=False)(evidence)
-        return [(f"{label}, in milliseconds", number) for label, number in found]
 
     return numbers
 
@@ -159,7 +151,7 @@ CLAIMS = (
         statistic="share of the variation of calls, of logs",
         bound=Bound(low=0.9),
         numbers=_share(ONE_BYTE, of_logs=True),
-        beside=_raw_share(ONE_BYTE),
+        beside=_share(ONE_BYTE, of_logs=False),
         note="The paper's share is that of single calls in milliseconds, on a clock of 1 ms. The "
         "share on logs is judged, since the claim is about a ratio; the one in milliseconds stands "
         "next to it.",
@@ -220,7 +212,7 @@ CLAIMS = (
         bound=Bound(0.03, 0.07),
         direction=Bound(low=0, high=0.2),
         numbers=_share(ELEMENTS, of_logs=True),
-        beside=_raw_share(ELEMENTS),
+        beside=_share(ELEMENTS, of_logs=False),
         note="The bound is 5 % give or take 2, our choice; up to 20 % still counts as small.",
     ),
 )

@@ -17,8 +17,6 @@ from collect.stats.spending import ERROR, corrected
 from collect.stats.split_plot import split_plot
 from collect.stats.unequal import inflation
 
-INTERACTION = "Interaction"
-
 
 def table_of_calls(experiment: Experiment, evidence: Evidence) -> Sequence[Source] | Untested:
     """Take each call for a sample, as the paper does, on its scale: milliseconds."""
@@ -68,7 +66,7 @@ def table_of_trials(experiment: Experiment, evidence: Evidence) -> Sequence[Sour
     names: dict[tuple[int, ...], str] = {
         (place,): name for place, name in enumerate(experiment.factors)
     }
-    names[0, 1] = INTERACTION
+    names[0, 1] = Kind.INTERACTION.value
     by_name = {names[source]: factor for source, factor in beyond.items()}
     within = next(row.df for row in table if row.source == "Within")
     return [_with(row, by_name.get(row.source, 1.0), within, evidence.error) for row in table]
@@ -82,9 +80,14 @@ def _with(row: Source, beyond: float, within: int, error: float) -> Source:
     return replace(row, f_crit=row.f_crit * beyond, p_value=corrected(p_value, error))
 
 
-def _analyse(observations: Observations, error: float = ERROR) -> Sequence[Source] | Untested:
+def _analyse(
+    observations: Observations, error: float = ERROR, whole: Sequence[str] | None = None
+) -> Sequence[Source] | Untested:
+    """Return the analysis of variance; with factors between whole plots that of a split plot."""
     try:
-        return anova(observations, error)
+        if whole is None:
+            return anova(observations, error)
+        return split_plot(observations, whole, error)
     except InputError as fault:
         return Untested(str(fault))
 
@@ -101,13 +104,10 @@ def _split(
     observations = Observations(
         np.log(np.ravel(rows)), tuple(zip(*levels, strict=True)), experiment.factors, tuple(blocks)
     )
-    try:
-        return split_plot(observations, whole, evidence.error)
-    except InputError as fault:
-        return Untested(str(fault))
+    return _analyse(observations, evidence.error, whole)
 
 
-def error_of(row: Source, table: Sequence[Source]) -> int:
+def freedom_of_error(row: Source, table: Sequence[Source]) -> int:
     """Return the degrees of freedom of the error that a row is tested against.
 
     The error of a stratum follows the rows that it tests; a printed table has one.
