@@ -16,7 +16,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
-MOST_S = 10
+MOST_LOADS = 5
+"""Ten seconds on a machine that takes two to load the libraries."""
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
 
 
@@ -90,15 +91,17 @@ def rackbench(installed, *words, program="rackbench"):
     )
 
 
-def test_it_writes_a_report_below_the_current_directory_in_ten_seconds(installed):
+def test_it_writes_a_report_below_the_current_directory_in_little_time(installed):
     began = used_s()
+    rackbench(installed, "-c", "import scipy.stats, statsmodels.api", program="python")
+    loaded = used_s()
     done = rackbench(installed, "report", "sample-sort")
-    seconds = used_s() - began
+    reported = used_s()
     assert done.returncode == 0, done.stderr
     page = installed / "empty/results/sample-sort.html"
     assert done.stdout.splitlines()[-1] == page.as_uri()
     assert "</html>" in page.read_text()
-    assert seconds < MOST_S
+    assert reported - loaded < MOST_LOADS * (loaded - began)
 
 
 def test_it_has_the_studies_and_no_more_of_the_playbooks(installed):
