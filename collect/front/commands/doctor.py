@@ -38,7 +38,7 @@ _ASKED = shlex.join(
         "sh",
         "-c",
         "echo time $(date +%s.%N); sudo -n true 2>/dev/null && echo can-sudo; "
-        '[ "$(id -u)" = 0 ] && echo is-root; command -v python3 >/dev/null && echo has-python; '
+        '[ "$(id -u)" = 0 ] && echo is-root; [ -x /usr/bin/python3 ] && echo has-python; '
         "awk '/^MemTotal/ {print \"memory-mb\", int($2 / 1024)}' /proc/meminfo",
     ]
 )
