@@ -122,7 +122,7 @@ def test_failed_calls_are_counted_apart(run_of):
     table = exhibit(replicate(analyse(run)), "Failed calls")
     (row,) = table.rows
     assert (row[3].text, row[4].sort) == ("2", pytest.approx(2 / (3 * rows)))
-    # No mean uses the calls of a failed trial, and yet a client made them.
+    # The calls of a trial that failed are excluded from all results, but they were made.
     other = next(t for t in run.plan[1:] if t.factors == trial.factors)
     directory = run.trials_directory / other.id
     reseal(directory, lambda text: text[::-1].replace("ko,", "rorre,", 3)[::-1])
