@@ -1,6 +1,7 @@
 """What makes a node steady, against made-up trees of kernel files."""
 
 import json
+from pathlib import Path
 
 import pytest
 from loading import load
@@ -616,12 +617,26 @@ def test_swap_is_off_once_none_is_used_and_no_boot_turns_it_on(
     assert done == ["swap"] * (bool(swaps) or state == "loaded")
 
 
-def test_swap_that_fstab_does_not_name_is_on_again_where_it_is_still_there(tuning, machine, told):
+def test_swap_that_fstab_does_not_name_is_on_again_where_it_is_still_there(
+    tuning, machine, monkeypatch
+):
     """`swapon --all` reads fstab alone, which has neither zram nor the swap of a unit."""
-    places = ("/dev/zram0", "/dev/sda2", "/dev/sdb2", "/swap.img")
+    told = []
+
+    def run(*argv, stdin="", environment=None):
+        told.append(argv)
+        if argv[0] == "swaplabel":
+            place = Path(argv[1])
+            if not place.exists() or place.read_text() != "swap":
+                raise steps.host.HostError("swaplabel failed: not a valid swap partition")
+        return ""
+
+    monkeypatch.setattr(steps.host, "run", run)
+    places = ("/dev/zram0", "/dev/sda2", "/dev/sdb2", "/dev/sdc1", "/swap.img")
     write(machine, "etc/rackbench/found.json", json.dumps({"swap": dict.fromkeys(places, "on")}))
     for place in ("/dev/zram0", "/dev/sda2", "/swap.img"):
-        write(machine, place.lstrip("/"), "")
+        write(machine, place.lstrip("/"), "swap")
+    write(machine, "dev/sdc1", "another disk has this name now")
     write(machine, "proc/swaps", "Filename Type Size Used Priority\n/dev/sda2 partition 9 0 -2")
     assert tuning.reset(machine, check=False) == (["swap"], {})
     assert [argv for argv in told if argv[0] == "swapon"] == [

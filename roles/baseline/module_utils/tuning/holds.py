@@ -44,11 +44,9 @@ def select(selections: dict[str, str]) -> None:
     """
     lines = "".join(f"{name} {selection}\n" for name, selection in selections.items())
     end = time.monotonic() + LOCK_WAIT_S
-    is_set = False
-    while not is_set:
+    while True:
         try:
             host.run("dpkg", "--set-selections", stdin=lines, environment={"LC_ALL": "C"})
-            is_set = True
         except host.HostError as error:
             if " lock " not in str(error):
                 raise
@@ -58,6 +56,8 @@ def select(selections: dict[str, str]) -> None:
                     " process, or stop it, and run the same playbook again"
                 ) from error
             time.sleep(RETRY_EVERY_S)
+        else:
+            return
 
 
 def release(_: Path, found: dict[str, str]) -> None:

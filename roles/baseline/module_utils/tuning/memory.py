@@ -50,7 +50,8 @@ def swap_on(root: Path, found: Mapping[str, str]) -> None:
     host.run("swapon", "--all")
     used = in_use(root)
     for place in found:
-        if place not in used and (root / place.lstrip("/")).exists():
+        # After a boot another device may have the name, or zram whose unit has not made its swap.
+        if place not in used and host.succeeds("swaplabel", str(root / place.lstrip("/"))):
             host.run("swapon", place)
 
 
