@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from trial_layout import faults_below
 
 from collect.cells.analysis import analyse
+from collect.cells.cells import write_cells
 from collect.cli import main
 from collect.errors import InputError
 from collect.exchange.calls import JTL_COLUMNS
 from collect.exchange.jtl import read_jtl
+from collect.proof.check import prove
 from collect.run.cell import Cell
 from collect.run.directory import open_run
 
@@ -308,6 +310,13 @@ def test_throughput_is_that_of_the_whole_test_as_threads_are_not_held():
     assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
     (cell,) = analyse(open_run("jm")).cells
     assert cell.throughput.value == pytest.approx(10 / 9.1)
+    # The version before wrote the sum of the threads' rates.
+    path = Path("results/jm/cells.csv")
+    write_cells(path, open_run("jm"), [cell])
+    path.write_text(path.read_text().replace("1.098901", "12.685969"))
+    assert [one for one in prove(open_run("jm")).findings if one.kind == "cells"] == []
+    path.write_text(path.read_text().replace("12.685969", "1.05"))
+    assert [one.kind for one in prove(open_run("jm")).findings] == ["cells"]
 
 
 @pytest.mark.parametrize("name", ["users 1-1", "setUp Thread Group 1-1", "a: b-c 1-1", "Browse-1"])

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 from made_up_studies import changed
-from synthetic import add_resources, reseal, seal, sort_times
+from synthetic import add_resources, binding_times, reseal, seal, sort_times
 
 from collect.cells.analysis import analyse
 from collect.cells.cells import write_cells
@@ -322,6 +322,25 @@ def test_cells_of_an_earlier_version_are_proven_but_for_their_means(run):
     assert not findings(run)
     path.write_text(path.read_text().replace(",3,", ",2,", 1))
     assert "trials 2, but the trials give 3" in only(run)[2]
+
+
+@pytest.mark.parametrize(
+    ("threads", "times", "is_found"), [(30, 0.5, False), (30, 2, True), (1, 0.5, True)]
+)
+def test_rates_that_an_earlier_version_may_have_written_are_proven(
+    run_of, threads, times, is_found
+):
+    """It timed all threads from the first call of any, which lowered the rate of several."""
+    run = reported(run_of(binding_times, study="binding"))
+    path = run.directory / "cells.csv"
+    rows = [line.split(",") for line in path.read_text().splitlines()]
+    number = next(
+        at for at, cell in enumerate(analyse(run).cells, start=1) if cell.threads == threads
+    )
+    place = rows[0].index("calls_per_s")
+    rows[number][place] = str(float(rows[number][place]) * times)
+    path.write_text("".join(",".join(row) + "\n" for row in rows))
+    assert any("calls_per_s" in text for _, _, text in findings(run)) is is_found
 
 
 def test_a_cell_left_out_is_found(run):
