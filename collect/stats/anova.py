@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ from collect.stats.estimates import Moments
 from collect.stats.spending import ERROR, corrected
 
 _ROUNDING = 1e-24
+_BLANKS_AFTER_QUOTES = re.compile(r'(?<!")"[ \t]+(?=,|\r?\n?$)')
 """A residual below this share of the squares is that of rounding."""
 BLOCK = "Block"
 COLUMNS = ("Source", "SS", "df", "MS", "F", "P-value", "F crit (95 %)", "Share of variation")
@@ -94,7 +96,8 @@ def read_observations(
     named = factors if block is None else (*factors, block)
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream, long_fields():
-            reader = csv.DictReader(stream, skipinitialspace=True, strict=True)
+            lines = (_BLANKS_AFTER_QUOTES.sub('"', line) for line in stream)
+            reader = csv.DictReader(lines, skipinitialspace=True, strict=True)
             line = 1  # where the row begins, since an open quotation mark takes in further lines
             reader.fieldnames = [name.strip() for name in reader.fieldnames or []]
             _check_header(path, reader.fieldnames, (response, *named))

@@ -287,7 +287,8 @@ def test_odd_names_of_columns_and_levels_are_plain_text(tmp_path, capsys):
 
 
 def test_spaces_after_commas_belong_to_nothing(tmp_path, capsys):
-    file = write(tmp_path / "a.csv", "a, y\nx, 1\nx, 2\nz, 4\nz, 6\n")
+    text = 'a, "y"\n"x" , 1\n"x" ,2\nz, "4" \nz, 6\n'
+    file = write(tmp_path / "a.csv", text)
     assert main(["anova", file, "--response", "y", "--factor", "a", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["F"] == pytest.approx(9.8)
 
