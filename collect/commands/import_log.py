@@ -60,15 +60,15 @@ def run(options: argparse.Namespace) -> int:
     from collect.exchange.imported import import_jtl  # noqa: PLC0415
     from collect.exchange.jtl import read_jtl  # noqa: PLC0415 - no other command needs them
 
-    factors = dict(options.factor)
-    for name in factors:
-        if [given for given, _ in options.factor].count(name) > 1:
+    names = [name for name, _ in options.factor]
+    for name in names:
+        if names.count(name) > 1:
             raise InputError(f"--factor {name} is given twice; give one level")
     made = import_jtl(
         [read_jtl(path) for path in options.files],
         options.run_name,
         study=options.study,
-        factors=factors,
+        factors=dict(options.factor),
         label=options.label,
         is_plain=options.plain_labels,
     )

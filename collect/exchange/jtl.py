@@ -96,7 +96,8 @@ class Samples:
             if not match:
                 continue
             group, number = name[: match.start()], match[1]
-            for place in (place for place, char in enumerate(group) if char == "-"):
+            for hyphen in re.finditer("-", group):
+                place = hyphen.start()
                 prefixes.setdefault((engine, group[place:], number), set()).add(group[:place])
         hosts = dict.fromkeys(self.active, 1)
         for (engine, _, _), found in prefixes.items():
