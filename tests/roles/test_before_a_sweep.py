@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 
 import pytest
 import yaml
@@ -124,6 +125,36 @@ def test_a_run_begins_with_its_first_trials_and_not_with_its_plan(lab):
     assert "run monday exists with another plan" in said
 
 
+def test_a_run_records_the_study_as_it_was_planned_though_it_begins_later(lab):
+    own = lab.directory / "studies/sort.yml"
+    own.parent.mkdir()
+    text = (ROOT / "playbooks/studies/sort.yml").read_text()
+    own.write_text(text)
+    change = {"ansible.builtin.copy": {"content": "torn: [", "dest": str(own)}}
+    meanwhile = [{"hosts": "control", "gather_facts": False, "tasks": [change]}]
+    code, said = lab.play(PLAN + yaml.safe_dump(meanwhile) + RECORD, **asked(lab))
+    assert code == 0, said
+    record = json.loads((lab.directory / "results/monday/run.json").read_text())
+    assert record["study_file"] == text
+    assert set(record["git"]) == {"commit", "dirty"}
+    assert record["rackbench"].count(".") == 2
+
+
+def test_a_deadline_is_one_moment_for_all_runners_of_a_sweep(lab):
+    told = {"ansible.builtin.debug": {"msg": "until {{ sweep_deadline }}"}}
+    show = [{"hosts": "client", "gather_facts": False, "tasks": [told]}]
+    code, said = lab.play(PLAN + yaml.safe_dump(show), **asked(lab, deadline="06:30"))
+    assert code == 0, said
+    assert re.search(r"until \d{4}-\d\d-\d\dT\d\d:\d\d:00Z", said), said
+
+
+def test_results_on_another_disk_are_asked_for_room(lab):
+    (lab.directory / "results").symlink_to("/proc")  # has none
+    code, said = planned(lab)
+    assert code == 2
+    assert "/results has 0 MiB free, but a sweep needs 1" in said
+
+
 FREE = """
 - hosts: client
   gather_facts: false
@@ -202,6 +233,23 @@ def test_a_client_without_room_or_with_another_plan_is_refused_before_the_run_be
     assert code == 2
     assert "client1 has a run monday of another plan" in said
     assert not (lab.directory / "results/monday").exists()
+
+
+def test_trials_of_a_run_that_has_not_begun_here_are_not_taken_for_its_own(lab):
+    code, said = planned(lab)
+    assert code == 0, said
+    trials = lab.directory / "runs/monday/trials"
+    trials.mkdir(parents=True)
+    code, said = freed(lab)
+    assert code == 0, said
+    (trials / "b01-t001-soap-1-500").mkdir()
+    code, said = freed(lab)
+    assert code == 2
+    assert "client1 has sealed trials of an earlier run monday" in said
+    code, said = lab.play(RECORD, **asked(lab))  # now it has begun
+    assert code == 0, said
+    code, said = freed(lab)
+    assert code == 0, said
 
 
 # As many zeros as a checksum has, of what `make build` would build.

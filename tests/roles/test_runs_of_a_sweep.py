@@ -83,3 +83,25 @@ def test_two_commands_that_hand_over_the_same_run_at_once_leave_it_whole(tmp_pat
     handed_over = {"open"} if kind == "one file" else {"open", "setting.json"}
     assert {file.name for file in tmp_path.iterdir()} == handed_over
     assert (tmp_path / "open").read_text().endswith("b01-t001\n")
+
+
+def test_what_is_handed_over_is_on_the_disk_before_it_has_its_name(tmp_path):
+    (tmp_path / "sync").write_text(f'#!/bin/sh\necho "$*" >>{tmp_path}/synced\n')
+    (tmp_path / "sync").chmod(0o755)
+    run = tmp_path / "run"
+    role = Role("sweep", sweep_user="root", __sweep_source=str(run))
+    path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    argv = [*role.render("{{ __sweep_hand_over }}")[3:], "plan.jsonl"]
+    subprocess.run(argv, input=b"{}\n", check=True, env=path)
+    part, directory = (tmp_path / "synced").read_text().splitlines()
+    assert part.startswith(f"{run}/plan.jsonl.")
+    assert part.endswith(".part")
+    assert directory == str(run)
+
+
+def test_a_trial_that_the_kernel_kills_for_its_memory_leaves_the_runner_at_work():
+    """By default systemd stops a unit one of whose processes was killed for that."""
+    role = Role(
+        "sweep", sweep_user="root", sweep_run="monday", sweep_root="/w", sweep_operator="me"
+    )
+    assert "--property=OOMPolicy=continue" in role.render("{{ __sweep_unit_command }}")
