@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from browser import answer_of_browser
 from made_up_studies import changed
-from synthetic import make_run, sort_times
+from synthetic import harness_times, make_run, sort_times
 
 from collect.cells.analysis import analyse
 from collect.cli import main
@@ -111,6 +111,19 @@ def test_every_link_leads_somewhere(paper):
             assert link[1:] in page.ids, link
         else:
             assert (path.parent / link).exists(), link
+
+
+def test_what_all_numbers_depend_on_is_not_folded_away(run_of):
+    _, path = report(run_of(profile="demo"))
+    text = path.read_text(encoding="utf-8")
+    folded = text.index("</details>", text.index('id="warnings"'))
+    assert text.index("all numbers depend on one start of each server") > folded
+
+
+def test_only_a_study_of_a_paper_compares_with_its_hardware(run_of):
+    of_none, _ = report(run_of(harness_times, study="harness"))
+    of_paper, _ = report(run_of(name="other"))
+    assert ["The papers measured" in page.text for page in (of_none, of_paper)] == [False, True]
 
 
 def test_links_hold_when_trials_are_too_many_for_the_page(run_of, monkeypatch):
