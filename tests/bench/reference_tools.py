@@ -40,8 +40,8 @@ class Link:
 HERE = Path(__file__).parent
 WORKER, BROKER = "worker1", "broker1"
 CONCURRENCY = (1, 30, 100)
-# Over the papers' link a call of this size waits for the cores, which tool and servers share in the
-# lab. Over the slow one it waits for the link, so a tool does not slow down the servers.
+# Over a link of 100 Mbit/s a call of this size waits for the cores, which tool and servers share in
+# the lab. Over the slow one it waits for the link, so a tool does not slow down the servers.
 LINKS = (Link(100, pace=2000, rounds=6), Link(10, pace=400, rounds=3))
 WARM_UP_S = 12
 SECONDS = 4

@@ -1,7 +1,10 @@
 """The page of benchmarks follows from its table, and a section measured again replaces its rows."""
 
+from dataclasses import replace
+
 import bench_page
-from bench_page import SHOWN, Line, chosen, merged, read, render
+import pytest
+from bench_page import SHOWN, Line, chosen, merged, misses, read, render
 
 
 def line(section, what, measured="1 s"):
@@ -36,3 +39,22 @@ def test_rows_survive_being_written_and_read(tmp_path, monkeypatch):
     assert read(bench_page.TABLE) == rows
     assert bench_page.main() == 0
     assert bench_page.PAGE.read_text() == render(rows)
+
+
+@pytest.mark.parametrize(
+    ("measured", "ratio", "target", "is_missed"),
+    [
+        ("51 ms", "0.97", "< 50 ms", True),
+        ("545 ms", "0.97", "< 3 s", False),
+        ("1 s", "1.49", "0.85 to 1.15", True),
+        ("1 s", "0.81", ">= 0.85", True),
+        ("1 s", "1.39", "< 1 times execo's", True),
+        ("1 s", "0.81", "< 1, met", False),
+        ("1 s", "0.81", "< 0.9, likely missed", True),
+    ],
+)
+def test_a_row_misses_its_target_with_or_without_a_word_that_says_so(
+    measured, ratio, target, is_missed
+):
+    row = replace(line("a", "one", measured), ratio=ratio, target=target)
+    assert misses(row) is is_missed
