@@ -229,7 +229,7 @@ def test_a_table_that_drops_incoming_packets_is_refused_by_its_name(lab: Lab) ->
         lab.output("worker1", f"nft '{strict}'")
         code, answer = ansible(lab, "worker1", *words)
         assert code == 2
-        assert "The table ip strict drops every packet that it has no rule for" in answer["msg"]
+        assert "The table ip strict drops every packet to this host, or from it" in answer["msg"]
     finally:
         lab.output("worker1", "nft delete table ip strict")
 
