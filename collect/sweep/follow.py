@@ -158,7 +158,10 @@ class Follower:
             self._wait(f"{error}; pulling waits, and sealed trials stay on the client")
         except OSError as error:
             if not is_full(error):
-                raise
+                raise SweepStoppedError(
+                    f"{self.run}: cannot be written ({error}); correct that, then run the same "
+                    "command again: sealed trials stay on the client"
+                ) from error
             self._wait(f"{self.run}: the disk is full; make room there")
         if self.clock() - self._sealed > self.terms.stall_s:
             self._sealed = self.clock()

@@ -1,5 +1,6 @@
 """The side that follows a run, against a client that is a directory and a few stubs of commands."""
 
+import errno
 import json
 import os
 import re
@@ -396,6 +397,25 @@ def test_the_hook_is_told_of_a_stop(follower_of, client, told):
     ((summary,), _) = read()
     assert summary["event"] == "stopped"
     assert "does not answer" in summary["reason"]
+
+
+def test_the_hook_is_told_of_results_that_cannot_be_written(
+    follower_of, client, here, told, monkeypatch
+):
+    """As where the disk fails, and its file system becomes read-only."""
+    hook, read = told
+    client.end()
+
+    def refuse(path, content):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    monkeypatch.setattr("collect.sweep.follow.write_bytes", refuse)
+    with pytest.raises(SweepStoppedError, match=r"cannot be written.*run the same command again"):
+        follow(follower_of(hook))
+    ((summary,), _) = read()
+    assert summary["event"] == "stopped"
+    assert f"{here}: cannot be written" in summary["reason"]
+    assert len(client.trials) == 36
 
 
 def test_the_hook_is_told_of_a_stall_once_each_time(follower_of, client, told):
