@@ -273,6 +273,70 @@ def test_two_nights_at_once_are_refused(repository):
     assert len(repository.swept()) == 1
 
 
+class Sweeps:
+    """Stands for the sweeps of nights from 22:00 to 21:30: when each ends, and why it failed."""
+
+    def __init__(self, repository, night, clock, monkeypatch):
+        repository.set(begin="22:00", end="21:30", studies=["sort"])
+        self.repository, self.clock, self.now = repository, clock, clock("2026-01-15T22:00")
+        self.runs, self.left = [], []
+        monkeypatch.setattr(night.time, "time", lambda: self.now)
+        monkeypatch.setattr(night, "played", self.play)
+
+    def play(self, settings, directory, words):
+        end, reason, then = self.left.pop(0)
+        self.runs.append(words[2].removeprefix("run="))
+        results = self.repository.root / "results" / self.runs[-1]
+        results.mkdir(parents=True)
+        (results / "report.html").touch()
+        self.now = self.clock(end)
+        then()
+        return reason
+
+    def end_at(self, end, reason="", then=lambda: None):
+        self.left.append((end, reason, then))
+
+
+@pytest.fixture
+def sweeps(repository, night, berlin, monkeypatch):
+    return Sweeps(repository, night, berlin, monkeypatch)
+
+
+def test_a_night_that_begins_before_the_last_one_is_done_is_swept(repository, night, sweeps):
+    """Its timer does nothing while the service of the last night is active."""
+    assert repository.command
+    sweeps.end_at("2026-01-16T22:05")
+    sweeps.end_at("2026-01-17T06:00")
+    assert night.sweep(repository.directory) == 0
+    assert sweeps.runs == ["sort-overnight-2026-01-15", "sort-overnight-2026-01-16"]
+
+
+def test_a_night_that_ends_before_the_next_one_is_the_only_one(repository, night, sweeps):
+    assert repository.command
+    sweeps.end_at("2026-01-16T21:45")
+    assert night.sweep(repository.directory) == 0
+    assert sweeps.runs == ["sort-overnight-2026-01-15"]
+
+
+def test_the_hook_learns_of_a_night_before_the_next_one_is_swept(repository, night, sweeps):
+    assert repository.command
+    told = repository.root / "told"
+    sweeps.end_at("2026-01-16T22:05", "client1 is busy")
+    sweeps.end_at("2026-01-17T06:00", then=lambda: told.rename(repository.root / "told before"))
+    assert night.sweep(repository.directory) == 0
+    summary = json.loads((repository.root / "told before").read_text().splitlines()[2])
+    assert summary["reason"] == "sort-overnight-2026-01-15: client1 is busy"
+    assert not (repository.directory / "failure").exists()
+
+
+def test_nights_that_were_removed_meanwhile_are_not_swept(repository, night, sweeps):
+    assert repository.command
+    removed = repository.directory / "night.json"
+    sweeps.end_at("2026-01-16T22:05", then=removed.unlink)
+    assert night.sweep(repository.directory) == 0
+    assert sweeps.runs == ["sort-overnight-2026-01-15"]
+
+
 def test_a_sweep_that_fails_does_not_keep_the_next_from_its_turn(repository):
     (repository.root / "bad").write_text("fatal: [client1]: UNREACHABLE! =>\n    msg: no key\n")
     done = repository.sweep()

@@ -126,8 +126,13 @@ def one_line(text: str) -> str:
 
 
 def sweep(directory: Path) -> int:
-    """Sweep the present night; return the exit code."""
-    settings = json.loads((directory / SETTINGS).read_text())
+    """Sweep the present night; return the exit code.
+
+    If the next night has begun when its last trial ends, sweep that one as well: a timer that
+    elapses while its service is active does nothing. The exit code is that of the last night.
+    """
+    file = directory / SETTINGS
+    settings = json.loads(file.read_text())
     with (directory / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -135,16 +140,27 @@ def sweep(directory: Path) -> int:
             print(f"another night of {directory} is running; this one ends here", file=sys.stderr)
             return UNDER_WAY
         (directory / FAILURE).unlink(missing_ok=True)
-        begin, end = settings["begin"], settings["end"]
-        night = night_of(begin, end, settings["days"], time.time())
+        night, swept, failed = present(settings), "", list[str]()
         if night is None:
+            begin, end = settings["begin"], settings["end"]
             print(f"it is not night now: nights are from {begin} to {end}; nothing is swept")
-            return 0
-        failed = [f"{run}: {reason}" for run, reason in failures(settings, directory, night)]
-    if failed:
-        (directory / FAILURE).write_text("; ".join(failed))
-        print("did not end well:", *failed, sep="\n  ", file=sys.stderr)
+        while night and night.date > swept:
+            if failed:
+                tell(directory)  # systemd does so only when this program has ended
+            failed = [f"{run}: {reason}" for run, reason in failures(settings, directory, night)]
+            if failed:
+                (directory / FAILURE).write_text("; ".join(failed))
+                print("did not end well:", *failed, sep="\n  ", file=sys.stderr)
+            swept = night.date
+            # Somebody may have changed or removed the nights meanwhile.
+            settings = json.loads(file.read_text()) if file.exists() else {}
+            night = present(settings) if settings else None
     return 1 if failed else 0
+
+
+def present(settings: Settings) -> Night | None:
+    """Return the night that it is now, None in the daytime."""
+    return night_of(settings["begin"], settings["end"], settings["days"], time.time())
 
 
 def failures(settings: Settings, directory: Path, night: Night) -> Iterator[tuple[str, str]]:
