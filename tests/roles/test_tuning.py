@@ -627,7 +627,7 @@ def test_swap_that_fstab_does_not_name_is_on_again_where_it_is_still_there(
         told.append(argv)
         if argv[0] == "swaplabel":
             place = Path(argv[1])
-            if not place.exists() or place.read_text() != "swap":
+            if not place.exists() or place.read_text().strip() != "swap":
                 raise steps.host.HostError("swaplabel failed: not a valid swap partition")
         return ""
 
