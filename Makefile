@@ -51,7 +51,7 @@ demo: .venv/ready
 dist: .venv/ready
 	@rm -rf build dist/*.whl
 	@.venv/bin/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
-	@rm -rf build
+	@rm -rf build *.egg-info
 	@ls dist/*.whl
 
 # What labs are made of is built first; the rest is checked and tested where the labs' tests wait. Each
