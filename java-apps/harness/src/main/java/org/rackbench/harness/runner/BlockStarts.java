@@ -1,9 +1,12 @@
 package org.rackbench.harness.runner;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -16,6 +19,14 @@ import org.rackbench.harness.trial.Json;
  */
 final class BlockStarts {
 
+  /**
+   * The file next to the runs that names the run that used the services last. No name of a run
+   * begins with a dot.
+   */
+  private static final String LAST_RUN = ".last-run";
+
+  private static final String STARTS = "starts.json";
+
   private final Path file;
 
   /** Systemd's ids by {@code service on node}, by number of the block. */
@@ -25,8 +36,24 @@ final class BlockStarts {
     this.file = file;
   }
 
+  /**
+   * Records that {@code run} uses the services from now on. Unless it was the last one to use them,
+   * no start belongs to a block of {@code run} alone, so its earlier starts are removed.
+   */
+  static void use(Path run) throws IOException {
+    Path last = run.resolveSibling(LAST_RUN);
+    byte[] name = (run.getFileName() + "\n").getBytes(UTF_8);
+    if (Files.exists(last) && Arrays.equals(Files.readAllBytes(last), name)) {
+      return;
+    }
+    // In this order: killed in between, the next runner must not keep the starts either.
+    Files.deleteIfExists(run.resolve(STARTS));
+    Durable.sync(run);
+    Durable.replace(last, name);
+  }
+
   static BlockStarts of(Path run) throws IOException {
-    BlockStarts starts = new BlockStarts(run.resolve("starts.json"));
+    BlockStarts starts = new BlockStarts(run.resolve(STARTS));
     if (Files.exists(starts.file)) {
       Look.object(Json.read(starts.file).get("blocks"))
           .forEach(

@@ -85,6 +85,9 @@ final class NewStarts {
     this.trials = trials;
     this.mayStart = mayStart;
     this.patienceSeconds = options.recoverSeconds();
+    if (trials.stream().anyMatch(trial -> !trial.needs().isEmpty())) {
+      BlockStarts.use(options.run());
+    }
     this.starts = BlockStarts.of(options.run());
     this.blocks =
         trials.stream()

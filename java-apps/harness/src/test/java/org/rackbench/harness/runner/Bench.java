@@ -48,6 +48,13 @@ final class Bench {
     }
   }
 
+  /** Another run of the same node. */
+  Bench(Bench first, String name) throws IOException {
+    this.root = first.root;
+    this.run = Files.createDirectories(first.run.resolveSibling(name));
+    this.lock = first.lock;
+  }
+
   /** Two modules have classes, each in MODULE/target/classes; a packaged one has a jar. */
   private static Path module(Path classes) {
     return classes.getParent().getParent().getFileName();

@@ -80,6 +80,42 @@ class RunnerRestartTest extends RunnerInLab {
   }
 
   @Test
+  void aStartThatAnotherRunHasUsedIsNotKept() throws Exception {
+    plan("b1-t1", "ok", 1);
+    plan("b1-t2", "ok", 1);
+    plan("b1-t3", "ok", 1);
+    run("--last", "b1-t1");
+    runAnother(List.of("tomcat"));
+    run("--last", "b1-t2");
+    run();
+    assertEquals(List.of(TOMCAT, TOMCAT), nodes.newStarts());
+    assertNotEquals(start("b1-t1"), start("b1-t2"));
+    Map<?, ?> done = (Map<?, ?>) blockStarts("b1-t2").get(0);
+    assertEquals(List.of(TOMCAT), done.get("restarted"));
+    assertTrue((int) done.get("warm_cells") > 0, done.toString());
+    assertEquals(start("b1-t2"), start("b1-t3"));
+  }
+
+  @Test
+  void aStartIsKeptIfTheOtherRunNeededNoService() throws Exception {
+    plan("b1-t1", "ok", 1);
+    plan("b1-t2", "ok", 1);
+    run("--last", "b1-t1");
+    runAnother(List.of());
+    run();
+    assertEquals(List.of(TOMCAT), nodes.newStarts());
+    assertEquals(start("b1-t1"), start("b1-t2"));
+  }
+
+  private void runAnother(List<String> needs) throws Exception {
+    Bench another = new Bench(bench, "another");
+    another.plan("t1", "ok", Map.of("needs", needs));
+    Bench.Ended ended = another.runner();
+    assertEquals(0, ended.status(), ended.output());
+    assertEquals("ok", another.trial("t1").get("outcome"));
+  }
+
+  @Test
   void aServiceThatBeganAnewByItselfIsWarmedAndNotRestarted() throws Exception {
     plan("b1-t1", "ok", 1);
     plan("b1-t2", "ok", 1);
