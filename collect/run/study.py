@@ -716,9 +716,10 @@ class _Resolver:
         """
         if self.study.is_recorded:
             return
-        services = {name for cell in profile.cells() for name in profile.settings(cell).needs}
-        for cell in profile.cells():
-            for name, value in profile.settings(cell).node.items():
+        every = [profile.settings(cell) for cell in profile.cells()]
+        services = {name for settings in every for name in settings.needs}
+        for settings in every:
+            for name, value in settings.node.items():
                 if problem := problem_of(name, value, services):
                     raise self._fail(f"{self._place('node')}.{name} {problem}")
         for name in sorted(profile.grids[0].keys() - NAMING):
@@ -729,7 +730,7 @@ class _Resolver:
                     f"`{line}` under node, or rename the factor"
                 )
         self._check_factors_of_jvms(profile)
-        self._check_node_constants(profile, services)
+        self._check_node_constants(profile, every, services)
 
     def _check_factors_of_jvms(self, profile: Profile) -> None:
         """Check that the JVM of the client or those of the services get such a factor's levels."""
@@ -745,10 +746,11 @@ class _Resolver:
                 "factor"
             )
 
-    def _check_node_constants(self, profile: Profile, services: Collection[str]) -> None:
+    def _check_node_constants(
+        self, profile: Profile, every: Iterable[Settings], services: Collection[str]
+    ) -> None:
         """Check that no constant passes for a setting that the nodes do not have."""
-        for cell in profile.cells():
-            settings = profile.settings(cell)
+        for settings in every:
             for name in sorted(settings.constants.keys() - NAMING):
                 is_taken = name in profile.node.values() or (
                     settings.node.get(name) == settings.constants[name]
