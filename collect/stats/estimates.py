@@ -267,12 +267,12 @@ def positive_mean_t(sample: Moments, error: float = ERROR) -> Estimate:
 def share_between(blocks: Sequence[Sequence[Moments]], error: float = ERROR) -> Estimate:
     """Return the share of the variation of calls (eta squared) that lies between cells.
 
-    `blocks` holds the moments of one trial a cell, a row each block. What blocks differ by is in
-    neither part of the variation. The interval is a generalised
-    one (Weerahandi 1993): the variances of trials, about the means of cells and blocks, and of
-    calls are drawn from their chi-squared distributions, and the distance of the cells from the
-    noncentral one. Simulated, it covers 93 to 96 % from three blocks on, where calls vary more than
-    trials as well as where they vary less. None for one block, and without variation of trials.
+    `blocks` holds the moments of one trial a cell, a row each block. Neither part of the variation
+    includes the differences between blocks. The interval is a generalised one (Weerahandi 1993):
+    the variances of trials, about the means of cells and blocks, and of calls are drawn from their
+    chi-squared distributions, and the distance of the cells from the noncentral one. Simulated, it
+    covers 93 to 96 % from three blocks on, where calls vary more than trials as well as where they
+    vary less. None for one block, and without variation of trials.
     """
     count, mean, variance = (
         np.array([[getattr(trial, name) or 0 for trial in row] for row in blocks], dtype=float)

@@ -207,15 +207,20 @@ def test_what_is_not_known_hides_nothing_and_is_named():
     assert limit_of(waits, 1).text.endswith("; what disks did is not known on client")
 
 
+def one_cell(run_of, servers, replicates):
+    """A run of one cell, with two calls of 2 s a trial."""
+    study = changed(
+        factors={"transport": ["soap"], "servers": [servers], "integers": [500]},
+        profiles={"demo": {"replicates": replicates, "calls": 2, "warmup": 1}},
+        where=[],
+    )
+    return run_of(lambda planned, rng: [2000.0, 2000.0], study=study)
+
+
 @pytest.fixture
 def busy_run(run_of):
     """Two trials of a cell with two calls of 2 s each, from 2 s on, one thread."""
-    study = changed(
-        factors={"transport": ["soap"], "servers": [1], "integers": [500]},
-        profiles={"demo": {"replicates": 2, "calls": 2, "warmup": 1}},
-        where=[],
-    )
-    run = run_of(lambda planned, rng: [2000.0, 2000.0], study=study)
+    run = one_cell(run_of, servers=1, replicates=2)
     for planned, share in zip(run.plan, (0.4, 0.6), strict=True):
         rows = samples(None, *[share] * 12, service="runner")
         rows += samples(None, *[0.7] * 12)
@@ -289,12 +294,7 @@ def test_cells_written_before_limits_were_known_remain_proven(busy_run):
 
 
 def test_cells_whose_link_was_added_up_for_several_servers_remain_proven(run_of):
-    study = changed(
-        factors={"transport": ["soap"], "servers": [3], "integers": [500]},
-        profiles={"demo": {"replicates": 1, "calls": 2, "warmup": 1}},
-        where=[],
-    )
-    run = run_of(lambda planned, rng: [2000.0, 2000.0], study=study)
+    run = one_cell(run_of, servers=3, replicates=1)
     sent = {"cpu_cores": 0.1, **KNOWN, "rx_bytes": 5e6, "tx_bytes": 5e6}
     rows = samples(None, *[0.1] * 12, service="runner")
     rows += [(at, "client", "", sent if at else {}) for at in range(13)]

@@ -284,7 +284,7 @@ def test_the_analysis_of_overhead_comes_from_its_trials():
 def test_the_share_of_overhead_comes_from_its_trials():
     frame = overhead_trials("one-byte")
     calls, logs = frame["calls"], frame["log_mean"]
-    # What blocks differ by is in no share.
+    # A share excludes the differences between blocks.
     frame["level"] = logs - logs.groupby(frame["block"]).transform("mean") + logs.mean()
     means = frame["level"]
     within = ((calls - 1) * frame["log_variance"]).sum()
