@@ -2,7 +2,7 @@
 
 import pytest
 from loading import ROOT
-from played_nodes import Lab
+from played_nodes import ADDRESSES, Lab
 
 TASKS = f"{ROOT}/playbooks/tasks"
 TOMCAT = "rackbench-tomcat.service"
@@ -85,6 +85,49 @@ def test_a_node_whose_connection_ended_is_named_at_the_end_with_its_reason(lab, 
 def test_a_site_where_all_are_there_to_the_end_names_nobody(lab):
     code, said = lab.play(LOST)
     assert code == 0, said
+
+
+UNREADY = f"""
+- import_playbook: {ROOT}/playbooks/validate.yml
+  vars: {{at_work_holds: true, validate_leaves_out: true}}
+- hosts: nodes
+  gather_facts: false
+  any_errors_fatal: false
+  tasks:
+    - ansible.builtin.raw: touch "$NODE/went-on"
+- import_playbook: {ROOT}/playbooks/left_out.yml
+"""
+
+
+def unready(lab, **hosts):
+    """What came of a site with these variables of nodes, and the nodes that went on."""
+    for name, text in {"ip": "", "sudo": 'shift; exec "$@"'}.items():
+        stub = lab.directory / "stubs" / name
+        stub.write_text(f"#!/bin/sh\n{text}\n")
+        stub.chmod(0o755)
+    lab.write(**{name: {"validate_free_mb": 0, **hosts.get(name, {})} for name in ADDRESSES})
+    code, said = lab.play(UNREADY)
+    return code, said, {name for name in ADDRESSES if (lab.node(name) / "went-on").exists()}
+
+
+def test_nodes_that_are_not_ready_are_named_at_the_end_and_the_others_go_on(lab):
+    code, said, went_on = unready(lab, worker1={"validate_free_mb": 10**9}, worker2=DEAD)
+    summary = said.partition("TASK [Name the nodes that are not ready]")[2]
+    assert code != 0
+    assert went_on == {"client1", "broker1"}, said
+    assert "worker1 (192.0.2.3) has" in summary
+    assert "1000000000 are needed" in summary
+    assert "worker2 (127.0.0.1) cannot be reached: " in summary
+    assert "its connection ended" not in summary
+    assert (lab.node("client1") / "stopped").exists()
+
+
+def test_nothing_goes_on_without_a_client_that_is_ready(lab):
+    unfit = {"validate_free_mb": 10**9}
+    code, said, went_on = unready(lab, client1=unfit, worker1=unfit)
+    assert code == 2
+    assert went_on == set()
+    assert "client1 (192.0.2.1) has" in said
 
 
 READY = f"""
