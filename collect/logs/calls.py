@@ -128,7 +128,8 @@ def _count(trial: Trial) -> CountedCalls | TrialError:
         if said is not None and not trial.calls_rows:
             prove_summary(trial)
             return of_summary(said)
-        return count_calls(columns, is_held=not trial.is_imported)
+        is_held = trial.program is None and not trial.is_imported
+        return count_calls(columns, is_held=is_held)
     except TrialError as error:
         return error
 

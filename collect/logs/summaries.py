@@ -27,8 +27,9 @@ class TrialSummary:
     `calls_per_s` is the throughput of all threads together: of each thread its calls with status ok
     a second, from the start of its first measured call to the end of its last one, summed. So a
     thread that ends early lowers nothing, as the load is held until all have ended. In an imported
-    run, whose load is not held, it is all such calls a second of the measured phase. That phase
-    lasts from the start of the first measured call, ok or not, to the end of the last one.
+    run and of a client that is a program, whose load is not held, it is all such calls a second of
+    the measured phase. That phase lasts from the start of the first measured call, ok or not, to
+    the end of the last one.
     `median_ms` is the median call and `p99_ms` the 99th percentile. `log_mean` and `log_variance`
     are those of the natural logs of times in ms, None where a time is zero.
 

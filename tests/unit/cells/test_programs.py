@@ -75,6 +75,12 @@ def threadless(rows):
     return "\n".join(re.sub(r"^(\d+),\d+,", r"\1,,", line) for line in lines) + "\n"
 
 
+def of_short_threads(rows):
+    """A log of 73 calls of 1 ms, one every 10 ms, each by a thread of its own."""
+    calls = [f"{n},{n},measure,,{n * 10**7},1000000,2000,1900,ok" for n in range(73)]
+    return "\n".join([rows.partition("\n")[0], *calls]) + "\n"
+
+
 def change(directory, **entries):
     """Change entries of trial.json; it stays in the layout."""
     path = directory / "trial.json"
@@ -108,6 +114,15 @@ def test_single_calls_of_a_program_count_like_any(run):
     assert cell.mean.value == pytest.approx(1.0)
     assert cell.pooled.p50_ms == pytest.approx(1.0)
     assert cell.throughput.value > 0
+
+
+def test_the_throughput_of_a_program_is_over_its_whole_phase_whatever_its_threads(run):
+    for planned in run.plan:
+        if planned.client == "get-python":
+            directory = run.directory / "trials" / planned.id
+            synthetic.reseal(directory, of_short_threads)
+    cell = cells_of(run)["script"]
+    assert cell.throughput.value == pytest.approx(73 / 0.721)
 
 
 def test_cells_csv_has_empty_percentiles_of_a_summary(run):
