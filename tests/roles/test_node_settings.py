@@ -1,5 +1,7 @@
 """Settings of a node that cannot be meant are refused in words that say what to write."""
 
+import re
+
 import pytest
 import yaml
 from ansible.template import trust_as_template
@@ -96,6 +98,40 @@ def test_what_cannot_be_is_refused_with_what_to_write(name, value, words):
 def test_interrupts_are_not_pinned_and_balanced_at_once():
     (refusal,) = refusals(baseline_irq_cpus="0", baseline_irqbalance=True)
     assert "set only one of them" in refusal
+
+
+def test_balanced_interrupts_that_are_switched_off_in_words_may_be_pinned():
+    assert refusals(baseline_irq_cpus="0", baseline_irqbalance="false") == []
+
+
+# As `-e NAME=false` and an INI inventory have them.
+@pytest.mark.parametrize(
+    ("given", "answer"), [("false", "no"), ("no", "no"), (False, "no"), ("true", "yes")]
+)
+def test_passwords_are_closed_also_where_the_setting_is_a_text(given, answer):
+    role = Role("baseline", baseline_ssh_passwords=given, baseline_ssh_root="no")
+    told = role.render("{{ __baseline_sshd_settings }}").splitlines()
+    assert f"PasswordAuthentication {answer}" in told
+    assert f"KbdInteractiveAuthentication {answer}" in told
+
+
+SPECIFIED = list((ROOT / "roles").glob("*/meta/argument_specs.yml"))
+
+
+def switches(directory):
+    """Return the yes-or-no variables of a role, as its argument specification has them."""
+    specs = yaml.safe_load((directory / "meta/argument_specs.yml").read_text())["argument_specs"]
+    options = [spec.get("options", {}) for spec in specs.values()]
+    return {name for own in options for name, told in own.items() if told.get("type") == "bool"}
+
+
+@pytest.mark.parametrize("role", sorted(path.parts[-3] for path in SPECIFIED))
+def test_no_role_takes_the_text_false_for_a_yes(role):
+    directory = ROOT / "roles" / role
+    files = [path for kind in ("tasks", "vars", "templates") for path in directory.glob(f"{kind}/*")]
+    for name in switches(directory):
+        bare = rf"(?:\b(?:if|elif|not|and|or|when:|that:)|-|\() {name}\b(?! \| bool| is )"
+        assert [path.name for path in files if re.search(bare, path.read_text())] == [], name
 
 
 @pytest.mark.parametrize(
