@@ -68,9 +68,10 @@ def unplug(sweep: InterruptedRun, node: str, seconds: float) -> None:
         time.sleep(seconds)
 
 
+# In the short form test_sweep.py, test_open_loop.py and test_groups.py kill the first two.
 FAULTS = [
-    Fault("playbook killed", InterruptedRun.kill),
-    Fault("runner killed", lambda sweep: kill_unit(sweep.lab, "client1", RUNNER)),
+    Fault("playbook killed", InterruptedRun.kill, long=True),
+    Fault("runner killed", lambda sweep: kill_unit(sweep.lab, "client1", RUNNER), long=True),
     Fault("trial killed", kill_trial),
     Fault("Tomcat killed", lambda sweep: kill_unit(sweep.lab, "worker1", TOMCAT), long=True),
     Fault("worker killed", lambda sweep: kill_unit(sweep.lab, "worker1", SORT_WORKER), long=True),

@@ -15,8 +15,9 @@ NEW = ("offered_per_s", "response_mean_ms", "response_p50_ms", "response_p99_ms"
 
 
 @pytest.mark.journal(RUNNER, "client1")
-def test_a_killed_open_loop_goes_on_and_check_knows_its_columns(lab: Lab) -> None:
-    sweep = InterruptedRun(lab, "open-loop", "interrupted", study="load")
+def test_a_killed_open_loop_goes_on_and_check_knows_its_columns(lab: Lab, long_form: bool) -> None:
+    profile = "interrupted-long" if long_form else "interrupted"
+    sweep = InterruptedRun(lab, "open-loop", profile, study="load")
     try:
         sweep.more(1)
         sweep.runs_a_trial()

@@ -17,7 +17,7 @@ DIST = Path("java-apps/dist")
 PROFILES: dict[str, dict[str, Any]] = {
     "tiny": {
         "factors": {"servers": [1, 3], "integers": [300]},
-        "replicates": 5,
+        "replicates": 3,
         "calls": 4,
         "warmup": 1,
         "timeout_s": 60,
@@ -38,7 +38,7 @@ PROFILES: dict[str, dict[str, Any]] = {
     },
     "interrupted": {
         "factors": {"servers": [1, 3], "integers": [300]},
-        "replicates": 12,
+        "replicates": 9,
         "calls": 4,
         "warmup": 1,
         "timeout_s": 120,
@@ -101,23 +101,19 @@ PROFILES: dict[str, dict[str, Any]] = {
     "too-many-servers": {"factors": {"servers": [1, 9]}},
 }
 
+GROUPS: dict[str, Any] = {
+    "factors": [
+        {"transport": ["soap", "jms"], "link_mbit": links, "integers": [500], "heap": [heap]}
+        for links, heap in (([10, 100], 64), ([100], 96))
+    ],
+    "node": {"tomcat_heap_mb": "heap"},
+    "calls": 5,
+    "warmup": 2,
+    "timeout_s": 60,
+}
 OF_LINK: dict[str, dict[str, Any]] = {
-    "groups": {
-        "factors": [
-            {
-                "transport": ["soap", "jms"],
-                "link_mbit": links,
-                "integers": [500],
-                "heap": [heap],
-            }
-            for links, heap in (([10, 100], 64), ([100], 96))
-        ],
-        "node": {"tomcat_heap_mb": "heap"},
-        "replicates": 2,
-        "calls": 5,
-        "warmup": 2,
-        "timeout_s": 60,
-    },
+    "groups": {**GROUPS, "replicates": 1},
+    "groups-long": {**GROUPS, "replicates": 2},
     "mixed": {
         "factors": [
             {
@@ -192,23 +188,24 @@ OF_THE_HARNESS: dict[str, dict[str, Any]] = {
     "clock": {
         "factors": {"workload": ["noop"], "concurrency": [1]},
         "replicates": 2,
-        "calls": 5_000,
+        "calls": 1_500,
         "warmup": 10,
     },
 }
 
 # Calls that come at a rate, over both transports; a trial takes a few seconds.
+OPEN_LOOP: dict[str, Any] = {
+    "factors": {"servers": [1], "integers": [300]},
+    "arrival": {"rate": {"from": 20, "to": 40, "steps": 2}, "spacing": "poisson", "lead_s": 1},
+    "restart": "none",
+    "calls": 5,
+    "warmup": 10,
+    "timeout_s": 120,
+    "constants": {"call_timeout_s": 8},
+}
 OF_LOAD: dict[str, dict[str, Any]] = {
-    "interrupted": {
-        "factors": {"servers": [1], "integers": [300]},
-        "arrival": {"rate": {"from": 20, "to": 40, "steps": 2}, "spacing": "poisson", "lead_s": 1},
-        "restart": "none",
-        "replicates": 2,
-        "calls": 5,
-        "warmup": 10,
-        "timeout_s": 120,
-        "constants": {"call_timeout_s": 8},
-    },
+    "interrupted": {**OPEN_LOOP, "replicates": 1},
+    "interrupted-long": {**OPEN_LOOP, "replicates": 2},
     # Its first trial lasts for nine minutes, and takes hardly any of a processor.
     "busy": {
         "factors": {"servers": [1], "integers": [300]},

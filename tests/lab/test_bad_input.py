@@ -42,7 +42,7 @@ def foreign_link(name: str, address: str | None = None) -> Iterator[None]:
         subprocess.run(["ip", "link", "delete", "dev", name], check=True)
 
 
-# The virtual lab
+# The virtual lab. In the short form tests/roles/test_virtual_lab_module.py alone refuses most.
 
 
 @pytest.fixture
@@ -54,12 +54,14 @@ def other(bare_lab: Lab) -> Iterator[Lab]:
     assert not lab.ssh_directory.exists()
 
 
+@pytest.mark.long
 def test_a_lab_is_refused_where_memory_is_too_little(other: Lab) -> None:
     outcome = other.player.attempt("lab.yml", {"virtual_lab_memory_mb": 10**7})
     need = "needs 10000000 MiB of memory (half of 10000000 for each of 2 nodes)"
     assert_refused(outcome, need, "lower virtual_lab_memory_mb")
 
 
+@pytest.mark.long
 def test_a_lab_is_refused_where_the_disk_has_too_little_room(other: Lab) -> None:
     outcome = other.player.attempt("lab.yml", {"virtual_lab_disk_mb": 10**9})
     assert_refused(outcome, "MiB of disk below", "make room or set virtual_lab_root")
@@ -82,12 +84,14 @@ def test_a_bridge_of_somebody_else_is_neither_used_nor_removed(other: Lab) -> No
         assert_refused(down, f"a link named {OTHER}-0 exists")
 
 
+@pytest.mark.long
 def test_a_lab_with_two_nodes_of_one_address_is_refused(other: Lab) -> None:
     nodes = {"one": f"{FREE_PREFIX}.11", "two": f"{FREE_PREFIX}.11"}
     outcome = other.player.attempt("lab.yml", {"virtual_lab_nodes": nodes})
     assert_refused(outcome, "nodes one and two share the address", "correct the inventory")
 
 
+@pytest.mark.long
 def test_a_lab_name_that_cannot_name_links_is_refused(other: Lab) -> None:
     outcome = other.player.attempt("lab.yml", {"virtual_lab_name": "Lab 1"})
     assert_refused(outcome, "virtual_lab_name is 'Lab 1'", "use at most")

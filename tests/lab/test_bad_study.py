@@ -11,7 +11,11 @@ RUN = "never"
 @pytest.mark.parametrize(
     ("extra", "says"),
     [
-        ({"study": "nosuch"}, ["there is no study 'nosuch'", "choose one of", "sort"]),
+        pytest.param(
+            {"study": "nosuch"},
+            ["there is no study 'nosuch'", "choose one of", "sort"],
+            marks=pytest.mark.long,
+        ),
         pytest.param(
             {"study": "sort", "profile": "nosuch"},
             ["studies/sort.yml: there is no profile 'nosuch'", "choose one of demo, sample, paper"],
@@ -35,7 +39,7 @@ RUN = "never"
             ["there is no study 'nosuch'"],
             marks=pytest.mark.long,
         ),
-        ({"study": " , "}, ["No study was named"]),
+        pytest.param({"study": " , "}, ["No study was named"], marks=pytest.mark.long),
         ({}, ["No study was named", "add -e study=NAME", "sort"]),
         (
             {"study": "sort", "profile": "tiny", "sweep_free_mb": 10**9},

@@ -27,7 +27,14 @@ def test_check_mode_shows_what_would_be_installed_where(boots: Boots) -> None:
     assert not boots.state.exists()
 
 
-@pytest.mark.parametrize("confirm", ["", "bios1", "bios1,uefi1,kept1"])
+@pytest.mark.parametrize(
+    "confirm",
+    [
+        pytest.param("", marks=pytest.mark.long),
+        "bios1",
+        pytest.param("bios1,uefi1,kept1", marks=pytest.mark.long),
+    ],
+)
 def test_nothing_begins_before_all_machines_are_confirmed(boots: Boots, confirm: str) -> None:
     outcome = netboot(boots, confirm=confirm)
     assert outcome.code == 2

@@ -36,14 +36,18 @@ def maven(program, repository, *options):
     )
 
 
-def test_what_is_pinned_runs(repository):
-    done = maven("./pinned_maven", repository)
+@pytest.fixture(scope="module")
+def done(repository):
+    """A run with what is pinned, which has fetched all of it."""
+    return maven("./pinned_maven", repository)
+
+
+def test_what_is_pinned_runs(done):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "spotless-maven-plugin" in done.stdout
 
 
-def test_a_plug_in_with_a_byte_more_is_refused_before_it_runs(repository):
-    maven("./pinned_maven", repository)
+def test_a_plug_in_with_a_byte_more_is_refused_before_it_runs(repository, done):
     jar = next((repository / PLUGIN).rglob("*.jar"))
     pinned = jar.read_bytes()
     jar.unlink()
