@@ -18,13 +18,13 @@ PLAY = $(ANSIBLE_ENV) .venv/bin/ansible-playbook -i $(INVENTORY) $(EXTRA)
 ANSIBLE_ENV = ANSIBLE_CONFIG='$(CURDIR)/ansible.cfg' $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) ANSIBLE_DEPRECATION_WARNINGS=false)
 
 .PHONY: help demo test test-long test-beside test-java test-unit test-lab test-lab-long test-security test-faults test-netboot test-rack test-packages lint \
-  bench bench-alike bench-collect bench-jtl bench-page bench-scale build bundle dist docs reference lab-up lab-down may-install site verify clean
+  test-unit-long bench bench-alike bench-collect bench-jtl bench-page bench-scale build bundle dist docs reference lab-up lab-down may-install site verify clean
 
 help:
 	@echo 'make demo       make the virtual lab, provision it, run the demo profiles, write the report'
 	@echo 'make test       every test in its short form; makes its own lab and removes it'
 	@echo 'make test-unit, make test-java, make test-lab   parts of make test'
-	@echo 'make test-long  every test in its long form, for a night: the five below'
+	@echo 'make test-long  every test in its long form, for a night: the six below'
 	@echo 'make lab-up     make the virtual lab          make lab-down   remove it'
 	@echo 'make site       provision INVENTORY           make verify     compare its nodes'
 	@echo 'make bundle     pack the Debian packages for nodes without Internet'
@@ -35,6 +35,7 @@ help:
 	@echo 'make test-faults  kill, cut and fill what a sweep needs, for half an hour'
 	@echo 'make test-security  noise, crowds and attacks on every service, for three quarters of an hour'
 	@echo 'make test-netboot  install a machine with a blank disk over the network, in emulation, for three quarters of an hour'
+	@echo 'make test-unit-long  what needs no lab, with its long forms, for a quarter of an hour'
 	@echo 'make test-rack  provision emulated machines that rackbench did not make, for an hour'
 	@echo 'make bench      measure rackbench itself, and write docs/project/benchmarks.md and its CSV'
 	@echo 'make bench-page       write docs/project/benchmarks.md from its CSV, without a lab'
@@ -62,15 +63,16 @@ test: .venv/ready test-packages
 	  'building' 45 '$(MAKE) --no-print-directory build' \
 	  'testing in labs, and the rest in parallel' 1100 '$(TEST_BESIDE) test-lab test-beside'
 
-# Java waits for its trials where the labs are made; one after the other, for two cores. The labs take
-# longest, so that what has time goes behind them.
+# Java waits for its trials where the labs are made; one after the other, for two cores. Two processes
+# of unit tests take what the labs leave, and both cores once the labs are gone.
 test-beside: .venv/ready test-packages
 	@$(MAKE) --no-print-directory test-java
-	@nice -n 10 $(MAKE) --no-print-directory UNIT_PROCESSES=1 lint test-unit
+	@nice -n 10 $(MAKE) --no-print-directory UNIT_PROCESSES=2 lint test-unit
 
 # Every test in its long form.
 test-long: .venv/ready test-packages
 	@.venv/bin/python -m collect.steps \
+	  'testing without a lab' 1200 '$(MAKE) --no-print-directory test-unit-long' \
 	  'testing in labs' 4000 '$(MAKE) --no-print-directory test-lab-long' \
 	  'attacking the services' 2700 '$(MAKE) --no-print-directory test-security' \
 	  'killing, cutting and filling' 2400 '$(MAKE) --no-print-directory test-faults' \
@@ -80,6 +82,10 @@ test-long: .venv/ready test-packages
 UNIT_PROCESSES ?= auto
 test-unit: .venv/ready test-packages
 	.venv/bin/pytest tests/unit tests/roles --numprocesses $(UNIT_PROCESSES) --dist loadfile
+
+# The long form: more of a kind, a client that is built anew, the course once more.
+test-unit-long: .venv/ready test-packages
+	.venv/bin/pytest tests/unit tests/roles --numprocesses $(UNIT_PROCESSES) --dist loadfile --long
 
 test-java: .venv/ready
 	$(PLAY) playbooks/build.yml -e java_apps_goal=verify
