@@ -1,16 +1,36 @@
 """What is printed on a terminal: a console for tables, and text that other machines sent."""
 
 import unicodedata
+from typing import NoReturn
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 _PIPED_WIDTH = 200
 
 
+class _Output(Console):
+    """A console on which a closed pipe raises BrokenPipeError, as with print()."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Raise it: rich would end the program with the exit code 1, that of findings."""
+        raise BrokenPipeError
+
+
 def console() -> Console:
     """Return a console for standard output; when that is no terminal, wide enough for any table."""
-    terminal = Console()
-    return terminal if terminal.is_terminal else Console(width=_PIPED_WIDTH)
+    terminal = _Output()
+    return terminal if terminal.is_terminal else _Output(width=_PIPED_WIDTH)
+
+
+def print_table(table: RenderableType) -> None:
+    """Print a table on standard output with whole numbers, however narrow the terminal is.
+
+    On the terminal's own width, rich would cut what does not fit into a column, even digits. The
+    terminal wraps longer lines instead.
+    """
+    out = console()
+    # rich heeds a width without a height only where it knows the terminal (not TERM=dumb).
+    _Output(width=max(out.width, _PIPED_WIDTH), height=out.height).print(table)
 
 
 def printable(text: str, most: int = 300) -> str:

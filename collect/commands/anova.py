@@ -7,7 +7,7 @@ from pathlib import Path
 from collect.commands.arguments import Commands, command
 from collect.commands.exits import GOOD
 from collect.errors import InputError
-from collect.printable import console
+from collect.printable import console, print_table
 
 
 def add(commands: Commands) -> None:
@@ -87,13 +87,13 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(as_json(table))
         return GOOD
-    console().print(as_table(table))
+    print_table(as_table(table))
     if options.whole_plot:
         for line in split_plot.strata(read, options.whole_plot, table):
             console().print(line, highlight=False, markup=False)
         found = split_plot.level_differences(read, options.whole_plot, table)
         if found:
-            console().print(split_plot.as_table(found))
+            print_table(split_plot.as_table(found))
     return GOOD
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from collect.cells.notation import show_level
 from collect.planning.night import Outlook, PlotsPlan, Quantity, Row, Way
 from collect.planning.pilot import PilotCell
-from collect.printable import console
+from collect.printable import console, print_table
 from collect.run.cell import Cell, level_text
 from collect.stats.sample_size import ASSURANCE, MOST_BLOCKS, POWER
 from collect.time_left import in_words
@@ -107,8 +107,8 @@ def _deviations(one: PilotCell, outlook: Outlook) -> list[float]:
 def print_text(outlook: Outlook) -> None:
     """Print the levels of repetition of each cell, what is wanted, and the night."""
     out = console()
-    out.print(_cells(outlook))
-    out.print(_rows(outlook))
+    print_table(_cells(outlook))
+    print_table(_rows(outlook))
     for cell, reason in outlook.lacking.items():
         out.print(Text(f"not planned: {_named(cell)}: {reason}"))
     of_plots = _of_plots(outlook.plots, outlook.wish.half_width) if outlook.plots else []

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -95,6 +96,21 @@ def test_plan_is_the_same_in_another_process_with_other_hash_seeds():
         for seed in ("1", "2")
     }
     assert len(outputs) == 1
+
+
+def test_a_table_for_a_reader_that_has_closed_its_pipe_is_no_finding(tmp_path):
+    (tmp_path / "times.csv").write_text("a,y\nx,1\nx,2\nz,4\nz,6\n")
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = ["anova", str(tmp_path / "times.csv"), "--response", "y", "--factor", "a"]
+    done = subprocess.run(
+        [sys.executable, "-m", "collect", *words],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_check_passes_a_whole_run(run_of, capsys):

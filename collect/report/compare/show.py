@@ -13,7 +13,7 @@ from rich.text import Text
 from collect.cells.analysis import Analysis
 from collect.cells.notation import show, show_estimate, show_level
 from collect.errors import InputError
-from collect.printable import console
+from collect.printable import console, print_table
 from collect.report.compare.budget import Budget
 from collect.report.compare.contrast import Unit
 from collect.report.compare.environment import Difference, find_differences
@@ -185,7 +185,7 @@ def print_text(outcome: Outcome) -> None:
     """Print the cells, what only one run has, and what differs around them."""
     out = console()
     for side in outcome.others:
-        out.print(_cells(outcome, side.label))
+        print_table(_cells(outcome, side.label))
     for absence in outcome.compared.absences:
         out.print(Text(f"only in {absence.only_in}: {_name(absence.factors)}"))
     out.print(_differences(outcome))
@@ -280,7 +280,7 @@ def _differences(outcome: Outcome) -> Table | Text:
     if not outcome.differences:
         return Text("Nothing else that is recorded differs between the runs.")
     table = Table(title="Other differences", title_justify="left")
-    table.add_column("what")
+    table.add_column("what", overflow="fold")
     for label in outcome.runs:
         table.add_column(Text(label), overflow="fold")
     for difference in outcome.differences:

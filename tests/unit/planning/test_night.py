@@ -114,6 +114,15 @@ def test_a_night_is_printed_for_people(pilot, capsys):
     assert "best plan for 8 h" in said
 
 
+def test_a_narrow_terminal_cuts_nothing(pilot, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    assert main(["power", str(pilot)]) == 0
+    printed = capsys.readouterr().out
+    assert "calls best" in printed
+    assert "…" not in printed
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -113,6 +113,18 @@ def test_two_runs_alone_have_no_verdict_since_trials_would_say_too_much(run_of, 
     assert "12 cells, 12 no verdict" in printed
 
 
+@pytest.mark.parametrize("columns", ["60", "80"])
+def test_a_narrow_terminal_cuts_nothing(run_of, capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    nights = {"monday": 1, "tuesday": 2}
+    runs = [str(run_of(slower(level), name=name).directory) for name, level in nights.items()]
+    assert main(["compare", *runs]) == 0
+    printed = capsys.readouterr().out
+    assert "tuesday, ms" in printed
+    assert "…" not in printed
+
+
 def test_two_runs_that_may_stop_early_are_corrected_and_several_are_not(run_of, capsys):
     rng = np.random.default_rng(23)
     nights = [rng.lognormal(0, 0.05, 5) for _ in range(4)]

@@ -266,6 +266,19 @@ def test_the_command_prints_the_table_and_json(tmp_path, capsys):
     assert table[2]["F"] is None
 
 
+@pytest.mark.parametrize("columns", ["60", "80"])
+def test_a_narrow_terminal_cuts_nothing(tmp_path, capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    factor = "fertiliser_of_the_plants"
+    lines = [f"{group},{value}" for group, values in PLANTS.items() for value in values]
+    file = write(tmp_path / "plants.csv", f"{factor},weight\n" + "\n".join(lines) + "\n")
+    assert main(["anova", file, "--response", "weight", "--factor", factor]) == 0
+    printed = capsys.readouterr().out
+    assert "4.84609" in printed
+    assert "…" not in printed
+
+
 def test_odd_names_of_columns_and_levels_are_plain_text(tmp_path, capsys):
     rows = '"Q(""x"")","naïve, C(b)",1\n' * 2 + 'b,"naïve, C(b)",2\n' * 2
     rows += 'b,"c~d",3\nb,"c~d",5\n"Q(""x"")",c~d,6\n"Q(""x"")",c~d,7\n'
