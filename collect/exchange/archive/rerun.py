@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from collect.errors import InputError
 from collect.exchange.archive.manifest import kit_version
@@ -217,9 +218,11 @@ def find_changes(run: Run, here: Fields) -> list[Difference]:
 
 def as_table(changes: Iterable[Difference]) -> Table:
     """Return differences as a table for the terminal."""
-    table = Table("what", "in the archive", "here", title="What differs", title_justify="left")
+    table = Table(title="What differs", title_justify="left")
+    for name in ("what", "in the archive", "here"):
+        table.add_column(name, overflow="fold")
     for change in changes:
-        table.add_row(change.subject, *change.values)
+        table.add_row(*map(Text, (change.subject, *change.values)))
     return table
 
 

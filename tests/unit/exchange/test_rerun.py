@@ -114,6 +114,14 @@ def test_a_dry_run_says_what_differs_and_sweeps_nothing(archive, lab, capsys):
     assert [call for call in _called(log) if "playbooks/sweep.yml" in call] == []
 
 
+def test_values_with_brackets_are_shown_whole(archive, lab, capsys):
+    lab(huge_pages="always [madvise] never", kernel="6.13 [/x]")
+    assert main(["rerun", str(archive), "--dry-run"]) == 0
+    printed = capsys.readouterr().out
+    assert "│ always [madvise] never " in printed
+    assert "│ 6.13 [/x] " in printed
+
+
 def test_an_input_that_ends_at_the_question_sweeps_nothing(archive, lab, monkeypatch):
     def ended(question):
         raise EOFError
