@@ -128,7 +128,8 @@ def switches(directory):
 @pytest.mark.parametrize("role", sorted(path.parts[-3] for path in SPECIFIED))
 def test_no_role_takes_the_text_false_for_a_yes(role):
     directory = ROOT / "roles" / role
-    files = [path for kind in ("tasks", "vars", "templates") for path in directory.glob(f"{kind}/*")]
+    places = [directory / kind for kind in ("tasks", "vars", "templates")]
+    files = [path for place in places for path in place.glob("*")]
     for name in switches(directory):
         bare = rf"(?:\b(?:if|elif|not|and|or|when:|that:)|-|\() {name}\b(?! \| bool| is )"
         assert [path.name for path in files if re.search(bare, path.read_text())] == [], name
