@@ -8,7 +8,7 @@ import os
 import shutil
 import tarfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from collect.errors import InputError
@@ -25,8 +25,9 @@ class NoRoomError(InputError):
 def beside(path: Path) -> Iterator[Path]:
     """Yield a temporary path next to `path`, which is renamed to `path` when the block succeeds.
 
-    When the block raises, `path` stays as it was and the temporary file is removed. Raises
-    InputError for a device or a pipe: root would put a file in its place, even of /dev/null.
+    When the block raises, `path` stays as it was and the temporary file is removed; an OSError
+    about the temporary file names `path`. Raises InputError for a device or a pipe: root would put
+    a file in its place, even of /dev/null.
     """
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: is not a regular file; name a file")
@@ -37,8 +38,13 @@ def beside(path: Path) -> Iterator[Path]:
         flush(temporary)
         temporary.replace(path)
         flush(path.parent)
+    except OSError as error:
+        if str(error.filename) == str(temporary):
+            error.filename = str(path)
+        raise
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # what went wrong before counts
+            temporary.unlink()
 
 
 def write_bytes(path: Path, content: bytes) -> None:

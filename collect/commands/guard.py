@@ -23,7 +23,9 @@ def guarded(program: str, options: argparse.Namespace) -> int:
         return GOOD
     except OSError as error:
         print(
-            f"{program}: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr
+            f"{program}: {error.filename or 'a file'}: {error.strerror or error}; correct that and "
+            "run the same command again",
+            file=sys.stderr,
         )
         return BAD_INPUT
     except KeyboardInterrupt:

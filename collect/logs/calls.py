@@ -1,5 +1,6 @@
 """The measured calls of a run: each raw log read once, then summarised by trial and by cell."""
 
+import errno
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from collect.run.verify import Finding
 
 FEWEST_FOR_PROCESSES = 2000
 """Logs below which one process is done before others have started, which takes them a second."""
+_READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 _LOGS_AT_ONCE = 50
 """Logs that a process is handed at once; the more, the fewer messages, and the later an end."""
 
@@ -143,5 +145,10 @@ def _cached(cache: Cache, trial: Trial) -> CountedCalls | TrialError:
     counted = _count(trial)
     # All logs without calls have the same hash, so one file cannot stand for each of them.
     if stamp and trial.calls_rows and isinstance(counted, CountedCalls):
-        cache.write(stamp, counted)
+        try:
+            cache.write(stamp, counted)
+        except OSError as error:
+            # A run that this account may only read is analysed all the same, without the cache.
+            if error.errno not in _READ_ONLY:
+                raise
     return counted

@@ -87,6 +87,15 @@ def test_plan_writes_once_and_refuses_another(tmp_path, capsys):
     assert capsys.readouterr().out.encode() == content
 
 
+def test_a_file_that_cannot_be_written_is_named_with_a_next_step(tmp_path, capsys):
+    path = tmp_path / ("x" * 250)  # the name of its temporary file is too long
+    words = ["plan", "sort", "--profile", "demo", "--workers", "5", "-o", str(path)]
+    assert main(words) == 2
+    assert capsys.readouterr().err == (
+        f"collect: {path}: File name too long; correct that and run the same command again\n"
+    )
+
+
 def test_plan_is_the_same_in_another_process_with_other_hash_seeds():
     command = [sys.executable, "-m", "collect", "plan", "sort", "--profile=demo", "--workers=5"]
     outputs = {

@@ -1,6 +1,7 @@
 """Reading: the same numbers as a slow reader, and a cache that is never trusted."""
 
 import csv
+import errno
 import gzip
 import hashlib
 import io
@@ -239,6 +240,28 @@ def test_a_useless_file_of_the_cache_is_made_again(run_of, content):
         path.write_bytes(content)
     assert table_of(run) == before
     assert read_again(run) == set()
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
+def test_a_run_that_may_only_be_read_is_analysed_without_a_cache(run_of, monkeypatch, number):
+    def refuse(cache, stamp, counted):
+        raise OSError(number, os.strerror(number), str(run.directory / DIRECTORY))
+
+    run = run_of()
+    expected = table_of(run)
+    shutil.rmtree(run.directory / DIRECTORY)
+    monkeypatch.setattr(Cache, "write", refuse)
+    assert table_of(run) == expected
+
+
+def test_a_full_disk_is_told_when_the_cache_is_written(run_of, monkeypatch):
+    def refuse(cache, stamp, counted):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    run = run_of()
+    monkeypatch.setattr(Cache, "write", refuse)
+    with pytest.raises(OSError, match="No space"):
+        analyse(run)
 
 
 def test_the_cache_of_another_run_is_not_trusted(run_of):

@@ -33,6 +33,13 @@ def test_the_directory_of_a_replaced_file_is_flushed_after_its_bytes(tmp_path, f
     assert [path.parent for path in flushed] == [tmp_path, tmp_path.parent]
 
 
+def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 250)  # the temporary name is longer than a file system takes
+    with pytest.raises(OSError, match="too long") as caught:
+        write_text(path, "half a result")
+    assert caught.value.filename == str(path)
+
+
 def test_a_pipe_or_a_device_is_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
