@@ -14,6 +14,7 @@ from collect.run.setting import (
     PROGRAMS,
     Setting,
     release_of,
+    setting_key,
     setting_of,
     varied,
 )
@@ -27,13 +28,15 @@ Read = Mapping[str, Mapping[str, str]]
 
 
 def find(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> Iterator[Finding]:
-    """Find trials that ran under other settings of the nodes than planned, or unknown ones."""
+    """Find trials that ran under other settings of the nodes than planned, or unknown ones.
+
+    Trials of the same settings are compared with each other in what no setting asks for.
+    """
     of_plan = {planned.id: planned for planned in plan}
     several = varied([setting_of(planned) for planned in plan])
-    unnamed, of_any = _of_unnamed_services(plan), _options_of_any(plan)
+    unnamed, differing = _of_unnamed_services(plan), _differing(plan, trials)
     for trial in trials:
-        planned = of_plan[trial.id]
-        found = _otherwise(planned, trial, of_any)
+        planned, found = of_plan[trial.id], differing[trial.id]
         if planned.constants.get("observe") != "none":
             found += _unread(setting_of(planned), trial, several)
             found += unnamed
@@ -48,12 +51,40 @@ def find(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> Iterator[Find
 def ran_otherwise(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> dict[str, str]:
     """Return in words what differed from the plan, by the id of each trial that ran otherwise.
 
-    Settings that were not read are no difference.
+    What differed from earlier trials of the same settings is named as well. Settings that were not
+    read are no difference.
     """
+    return {name: "; ".join(texts) for name, texts in _differing(plan, trials).items() if texts}
+
+
+def _differing(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> dict[str, list[str]]:
+    """Return which settings differed from the plan or from earlier trials, by the trial's id."""
     of_plan = {planned.id: planned for planned in plan}
     of_any = _options_of_any(plan)
-    found = {trial.id: "; ".join(_otherwise(of_plan[trial.id], trial, of_any)) for trial in trials}
-    return {name: text for name, text in found.items() if text}
+    found = {trial.id: _otherwise(of_plan[trial.id], trial, of_any) for trial in trials}
+    first: dict[tuple[str, str, str], str] = {}
+    for trial in sorted(trials, key=lambda trial: trial.started_at):
+        if not found[trial.id]:
+            key = setting_key(setting_of(of_plan[trial.id]))
+            found[trial.id] = list(_changed(key, trial, first))
+    return found
+
+
+def _changed(key: str, trial: Trial, first: dict[tuple[str, str, str], str]) -> Iterator[str]:
+    """Yield what a service ran with otherwise than in the first trial of the same settings.
+
+    No setting of the plan need ask for it: the inventory may have changed during the run. `first`
+    has what earlier trials ran with, by the key of the settings, the place and the name.
+    """
+    for where, told in trial.ran_with.items():
+        for name in ("options", "maxThreads"):
+            held = told.get(name, "")
+            before = first.setdefault((key, where, name), held) if held else held
+            if held != before:
+                yield (
+                    f"{where} had {name} {held}, but {before} in an earlier trial of the same "
+                    "settings"
+                )
 
 
 def _options_of_any(plan: Sequence[PlannedTrial]) -> set[tuple[str, str]]:

@@ -112,9 +112,9 @@ TOLD = {"options": "-Xmx64m"}
 def found(tmp_path):
     """Returns what is found of a run of such a study, of which each trial recorded so much."""
 
-    def of(ran_with, services=("tomcat on w1",), needs=("tomcat",), **study):
+    def of(ran_with, services=("tomcat on w1",), needs=("tomcat",), replicates=1, **study):
         changes = {"factors": {"tomcat_threads": [1, 8]}, "restart": "none", **THREADS, **study}
-        profiles = {"demo": {"replicates": 1, "calls": 4, "warmup": 1}}
+        profiles = {"demo": {"replicates": replicates, "calls": 4, "warmup": 1}}
         text = study_of(profiles=profiles, **changes)
         make_run(tmp_path / "run", lambda planned, rng: [1.0] * 4, study=text)
         run = open_run(str(tmp_path / "run"))
@@ -149,6 +149,17 @@ def test_threads_that_do_not_vary_need_not_be_told(found):
     of_heaps = {"tomcat_threads": 8, "tomcat_heap_mb": "heap"}
     told = lambda factors: {"tomcat on w1": {"options": f"-Xmx{factors['heap']}m"}}  # noqa: E731
     assert found(told, factors={"heap": [64, 128]}, node=of_heaps) == []
+
+
+def test_a_heap_that_changed_during_the_run_is_a_finding_though_no_setting_asks_for_it(found):
+    heaps = iter([192, 192, 64, 64])
+
+    def told(factors):
+        (planned,) = as_planned(factors).values()
+        return {"tomcat on w1": {**planned, "options": f"-Xmx{next(heaps)}m"}}
+
+    said = "had options -Xmx64m, but -Xmx192m in an earlier trial of the same settings"
+    assert found(told, replicates=2) == [f"tomcat on w1 {said}; set it aside and sweep again"] * 2
 
 
 def test_a_trial_that_ran_with_the_options_of_another_group_is_a_finding(found):
