@@ -46,7 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = make_parser()
     options = parser.parse_args(words[:end])
     options.more, options.whole = words[end + 1 :], parser
-    options.words, options.again = words, shlex.join([program(), *words])
+    options.program = program()
+    options.words, options.again = words, shlex.join([options.program, *words])
     if options.more and not hasattr(options, "takes_more"):
         parser.error("only commands that run playbooks take arguments after --")
     if arguments is None:

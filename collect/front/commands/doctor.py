@@ -25,7 +25,7 @@ from collect.front.ask import has_root, sudo_rule
 from collect.front.inventory import Inventory, Node, read_inventory
 from collect.front.kit import NO_CHECKOUT, Kit, add_kit, kit_of
 from collect.printable import printable
-from collect.project import MARK
+from collect.project import MARK, find_project
 
 _AT_ONCE = 10
 _EDITOR = "${EDITOR:-nano}"
@@ -155,7 +155,7 @@ def of_virtual_lab(inventory: Inventory, available_mb: int) -> Iterator[Finding]
         )
     bridges = _links(prefix)
     if is_up := f"{lab[:13]}-0" in bridges:
-        print(f"the virtual lab {lab} is up; `rackbench lab down` removes it")
+        print(f"the virtual lab {lab} is up; `{_same(inventory.kit, 'lab', 'down')}` removes it")
     elif bridges:
         yield Finding(
             f"the network {prefix}.0/24 is taken on this machine by {', '.join(bridges)}",
@@ -232,7 +232,7 @@ def of_machine(inventory: Inventory, node: Node, sockets: ports.Sockets) -> list
         return [Finding(f"{label}: {closed[0]}", closed[1])]
     if not ssh.known_fingerprints(node):
         unknown = "its SSH host key is not in known_hosts, so nothing else of it was checked"
-        return [Finding(f"{label}: {unknown}", "rackbench trust")]
+        return [Finding(f"{label}: {unknown}", _same(inventory.kit, "trust"))]
     before = time.time()
     done = ssh.answer(node, _ASKED)
     after = time.time()
@@ -306,6 +306,16 @@ def of_ports(kit: Kit, node: Node, sockets: ports.Sockets) -> Iterator[Finding]:
             f"({named}, account {one.account})",
             mend,
         )
+
+
+def _same(kit: Kit, *words: str) -> str:
+    """Return a command of rackbench for this inventory and these variables."""
+    project = find_project()
+    usual = project.inventory if project else kit.checkout / "inventory/virtual"
+    named = () if kit.inventories == (str(usual),) else kit.inventories
+    inventories = [word for one in named for word in ("-i", one)]
+    settings = [word for one in kit.settings for word in ("-e", one)]
+    return shlex.join(["rackbench", *words, *inventories, *settings])
 
 
 def _target(node: Node) -> str:

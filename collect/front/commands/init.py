@@ -229,14 +229,21 @@ def _write(target: Path, files: dict[str, str]) -> None:
 
 def _say_next(target: Path, options: argparse.Namespace, *, is_filled: bool) -> None:
     print(f"Made the project directory {target}. Next steps:\n")
-    print(f"  cd {shlex.quote(str(options.directory))}")
+    print(f"  cd {shlex.quote(str(target))}")
     if not is_filled:
         print(f"  ${{EDITOR:-nano}} inventory/hosts.yml   # addresses, where it says {UNFILLED}")
-    print("  rackbench doctor                 # check this machine before anything starts")
-    if options.virtual:
-        print("  rackbench lab up                 # boot the virtual machines")
-    else:
-        print("  rackbench trust                  # add the machines' SSH host keys to known_hosts")
-        print("  rackbench doctor                 # again: now it can log in to the machines")
-    print("  rackbench site                   # provision the machines")
-    print("  rackbench run sort               # sweep the study sort with its profile demo")
+    program = options.program
+    if "/" in program:
+        program = shlex.quote(str(Path(program).absolute()))  # they run in the new directory
+    reached = (
+        ("trust", "add the machines' SSH host keys to known_hosts"),
+        ("doctor", "again: now it can log in to the machines"),
+    )
+    booted = (("lab up", "boot the virtual machines"),)
+    for words, purpose in (
+        ("doctor", "check this machine before anything starts"),
+        *(booted if options.virtual else reached),
+        ("site", "provision the machines"),
+        ("run sort", "sweep the study sort with its profile demo"),
+    ):
+        print(f"  {f'{program} {words}':<32} # {purpose}")

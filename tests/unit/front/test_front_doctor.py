@@ -82,7 +82,21 @@ def test_a_machine_that_is_off_and_one_that_is_not_trusted(checkout, monkeypatch
     monkeypatch.setattr(ssh, "known_fingerprints", lambda asked: set())
     (strange,) = doctor.of_machine(inventory, node(), {})
     assert strange.text.endswith("not in known_hosts, so nothing else of it was checked")
-    assert strange.mend == "rackbench trust"
+    assert strange.mend == "rackbench trust -i x"
+
+
+def test_a_next_step_has_the_options_of_the_command_but_not_the_usual_inventory(
+    checkout, monkeypatch, capsys
+):
+    monkeypatch.setattr(doctor, "_closed", lambda asked: None)
+    monkeypatch.setattr(ssh, "known_fingerprints", lambda asked: set())
+    assert main(["doctor", "-e", "ansible_user=me"]) == 1
+    assert "fix: rackbench trust -e ansible_user=me\n" in capsys.readouterr().out
+    checkout.have(kind="virtual")
+    monkeypatch.setattr(doctor, "_links", lambda prefix: ["None-0"])  # no variable names the lab
+    main(["doctor", "-i", "inventory"])
+    wanted = f"`rackbench lab down -i {checkout.root}/inventory` removes it"
+    assert wanted in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,16 @@ def test_a_project_holds_what_it_was_told(capsys, mylab, checkout):
     assert "FILL-IN" not in said
 
 
+def test_the_next_steps_work_as_they_are_printed(checkout, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["my bin/rackbench"])  # not found by its name
+    assert main(["init", "../-x/mylab", "--virtual"]) == 0
+    said = capsys.readouterr().out
+    assert f"  cd {tmp_path}/-x/mylab\n" in said
+    started = re.escape(f"{checkout.root}/my bin/rackbench")
+    steps = re.findall(rf"^  '{started}' (\w+)", said, re.M)
+    assert steps == ["doctor", "lab", "site", "run"]
+
+
 def test_without_a_terminal_addresses_are_left_to_fill_in(checkout, tmp_path, capsys):
     assert main(["init", "../mylab"]) == 0
     text = (tmp_path / "mylab/inventory/hosts.yml").read_text()
