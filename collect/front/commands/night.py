@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from collect.commands.arguments import Commands, add_fit, command
 from collect.errors import InputError
 from collect.front.ask import demand_root
 from collect.front.inventory import Inventory, read_inventory
-from collect.front.kit import add_kit, kit_of
+from collect.front.kit import Kit, add_kit, kit_of
 from collect.front.play import Play, play
 from collect.front.sweeping import demand_names
 from collect.run.study import find_study, load_study
@@ -81,17 +82,14 @@ def run(options: argparse.Namespace) -> int:
         demand_root("a systemd timer")
     shown = ("--check", "--diff") if options.check else ()
     if options.stop:
+        _demand_named(kit, options)
         stop = Play("overnight.yml", {"overnight_state": "absent"}, shown, guess_s=5)
         return play(kit, [[stop]], options.again)
     if not options.studies:
         raise InputError("no study is named; name at least one, such as sort, or give --stop")
     demand_names(kit, options.studies)
+    _demand_named(kit, options)
     inventory = read_inventory(kit)
-    if inventory.is_virtual and kit.project is None and not options.inventory:
-        raise InputError(
-            f"nights without -i would sweep the virtual lab; name it with -i {inventory.name}, or "
-            "the inventory of your machines"
-        )
     inventory.demand_bench()
     given = {
         "overnight_begin": options.begin,
@@ -104,6 +102,18 @@ def run(options: argparse.Namespace) -> int:
     variables = {name: value for name, value in given.items() if value is not None}
     _demand_nights(inventory, variables)
     return play(kit, [[Play("overnight.yml", variables, shown, guess_s=8)]], options.again)
+
+
+def _demand_named(kit: Kit, options: argparse.Namespace) -> None:
+    """Raise InputError where nothing but the default chose the virtual lab."""
+    if options.inventory or kit.project:
+        return
+    inventory = read_inventory(kit)
+    if inventory.is_virtual:
+        raise InputError(
+            "nights without -i would be those of the virtual lab; name it with -i "
+            f"{shlex.quote(inventory.name)}, or the inventory of your machines"
+        )
 
 
 def _demand_nights(inventory: Inventory, variables: Mapping[str, Any]) -> None:

@@ -212,9 +212,15 @@ def test_progress_is_that_of_the_sealed_trials(tmp_path):
 
 def test_nights_sweep_the_virtual_lab_only_where_it_is_named(checkout, capsys):
     checkout.have(workers=5, kind="virtual")
-    assert main(["night", "sort"]) == 2
-    assert "-i " in capsys.readouterr().err
-    assert main(["night", "sort", "-i", "inventory/virtual"]) == 0
+    for words in (["sort"], ["--stop"]):
+        assert main(["night", *words]) == 2
+        assert capsys.readouterr().err == (
+            "rackbench: nights without -i would be those of the virtual lab; name it with -i "
+            f"{checkout.root}/inventory/virtual, or the inventory of your machines\n"
+        )
+        assert checkout.called == []
+    for words in (["sort"], ["--stop"]):
+        assert main(["night", *words, "-i", "inventory/virtual"]) == 0
 
 
 def told_to(arguments):
