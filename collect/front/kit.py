@@ -16,6 +16,8 @@ from collect.errors import InputError
 from collect.project import MARK, Project, find_project, project_around
 
 _PLAIN = re.compile(r"[\w.,:/@+-]+")
+# Other repositories of Ansible have the first two as well.
+_OF_A_CHECKOUT = ("ansible.cfg", "playbooks/site.yml", "roles/baseline/files/port_holders")
 NO_CHECKOUT = (
     "this installation analyses results; provisioning and sweeping need the playbooks of a clone "
     "of rackbench: run `make .venv/ready` there, then its .venv/bin/rackbench"
@@ -141,7 +143,7 @@ def find_checkout(project: Project | None) -> Path | None:
 
 def is_checkout(directory: Path) -> bool:
     """Return whether a directory has the playbooks of rackbench."""
-    return all((directory / name).is_file() for name in ("ansible.cfg", "playbooks/site.yml"))
+    return all((directory / name).is_file() for name in _OF_A_CHECKOUT)
 
 
 def _programs(checkout: Path) -> Path:

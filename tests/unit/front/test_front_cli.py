@@ -128,3 +128,11 @@ def test_the_checkout_around_this_package_is_found_from_anywhere(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     assert find_checkout(None) == ROOT
     assert (Path(ROOT) / "collect/studies/sort.yml").is_file()
+
+
+def test_another_repository_of_ansible_is_no_checkout(tmp_path, monkeypatch):
+    (tmp_path / "playbooks").mkdir()
+    (tmp_path / "playbooks/site.yml").touch()
+    (tmp_path / "ansible.cfg").touch()
+    monkeypatch.chdir(tmp_path)
+    assert find_checkout(None) == ROOT
