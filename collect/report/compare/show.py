@@ -150,8 +150,9 @@ def labels(runs: Sequence[Run]) -> list[str]:
     if len(set(names)) == len(names):
         return names
     paths = [str(run.directory) for run in runs]
-    if len(set(paths)) < len(paths):
-        raise InputError(f"the run {names[-1]} is given twice; name two or more different runs")
+    for name, path in zip(names, paths, strict=True):
+        if paths.count(path) > 1:
+            raise InputError(f"the run {name} is given twice; name two or more different runs")
     return paths
 
 

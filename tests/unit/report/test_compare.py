@@ -531,8 +531,9 @@ def test_two_runs_of_one_name_are_told_apart_and_one_run_twice_is_refused(run_of
     other = str(tmp_path / "elsewhere" / "night")
     assert main(["compare", str(run.directory), other]) == 0
     assert "elsewhere/night against" in capsys.readouterr().out
-    assert main(["compare", other, other]) == 2
-    assert "given twice" in capsys.readouterr().err
+    third = str(run_of(name="third").directory)
+    assert main(["compare", other, other, third]) == 2
+    assert "the run night is given twice" in capsys.readouterr().err
 
 
 def disturbed(run, load):
