@@ -171,6 +171,36 @@ def test_the_nights_of_another_account_are_not_replaced(tmp_path):
     assert theirs.read_text() == "[Service]\nUser=somebody\n"
 
 
+def test_the_nights_of_another_inventory_of_that_name_are_not_replaced(tmp_path):
+    for place in "lab1", "other/lab1":
+        (tmp_path / place).mkdir(parents=True)
+        inventory = {"control": {"hosts": {"localhost": LOCAL}}}
+        (tmp_path / place / "hosts").write_text(json.dumps(inventory))
+    own = [unit.replace("virtual", "lab1") for unit in UNITS]
+    for studies in ["sort"], ["mtom"]:  # other nights of the same inventory
+        done = play(
+            tmp_path,
+            inventory=tmp_path / "lab1/hosts",
+            rackbench_lab="lab1",
+            overnight_studies=studies,
+        )
+        assert done.returncode == 0, done.stdout
+        assert units_in(tmp_path) == own
+    service = tmp_path / "units" / own[1]
+    before = service.read_text()
+    theirs = {"rackbench_lab": "other", "overnight_directory": f"{tmp_path}/state/b"}
+    second = tmp_path / "other/lab1/hosts"
+    done = play(tmp_path, inventory=second, **theirs)
+    assert done.returncode == 2
+    said = f'{service} runs the nights of another inventory: ExecStart=/usr/bin/python3 "{tmp_path}'
+    assert said in " ".join(flat(done).replace("\\", "").split())
+    assert "Set overnight_name to another name" in flat(done)
+    assert service.read_text() == before
+    done = play(tmp_path, inventory=second, overnight_name="lab2", **theirs)
+    assert done.returncode == 0, done.stdout
+    assert len(units_in(tmp_path)) == 2 * len(UNITS)
+
+
 def test_a_project_directory_has_its_results_and_a_timer_by_its_name(tmp_path):
     (tmp_path / "thesis/inventory").mkdir(parents=True)
     (tmp_path / "thesis/rackbench.yml").write_text(f"checkout: {ROOT}\n")
