@@ -141,6 +141,7 @@ tomcat:x:997:997::/etc/rackbench/tomcat:/usr/sbin/nologin
 parrot:x:996:996::/var/lib/rackbench-parrot:/usr/sbin/nologin
 tomcat9:x:995:995::/var/lib/tomcat:/usr/sbin/nologin
 museum:x:994:994::/srv/etc/rackbench/museum:/usr/sbin/nologin
+high:x:9998:9998::/etc/rackbench/high:/usr/sbin/nologin
 ana:x:1000:1000::/var/lib/rackbench-ana:/bin/bash
 """
 
@@ -174,7 +175,7 @@ def test_reset_removes_the_accounts_and_logs_of_all_services_and_no_others(tmp_p
     assert (done.returncode, done.stdout) == (0, "removed\n"), done.stderr
     calls = (tmp_path / "calls").read_text().splitlines()
     removed = [call.split()[1] for call in calls if call.startswith("userdel ")]
-    assert removed == ["openmq", "tomcat", "parrot", "rackbench"]
+    assert removed == ["openmq", "tomcat", "parrot", "high", "rackbench"]
     assert [call for call in calls if call.startswith("groupdel ")] == ["groupdel tomcat"]
     assert any(call.startswith("rm -rf ") and " /var/log/rackbench-" in call for call in calls)
 
