@@ -58,6 +58,14 @@ def write_text(path: Path, content: str) -> None:
     write_bytes(path, content.encode())
 
 
+def expanded(path: str) -> Path:
+    """Return a path with the home directory that a leading ~ means; as it is if there is none."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # this machine has no such account
+        return Path(path)
+
+
 def make_directory(path: Path) -> None:
     """Make a directory and those above it that are missing; they are on disk when this returns."""
     if path.is_dir():

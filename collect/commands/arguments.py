@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from collect.commands.exits import EXIT_CODES
 from collect.errors import InputError
+from collect.files import expanded
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Action: TypeAlias = Callable[[argparse.Namespace], int]
@@ -75,7 +76,7 @@ def from_here(setting: str) -> str:
     """
     if not setting.startswith("@"):
         return setting
-    path = Path(setting[1:]).expanduser()
+    path = expanded(setting[1:])
     if not path.is_file():
         raise InputError(f"-e {setting}: there is no such file; correct its path")
     return f"@{path.absolute()}"

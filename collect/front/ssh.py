@@ -5,6 +5,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
+from collect.files import expanded
 from collect.front.inventory import Node
 
 CONNECT_S = 10
@@ -12,7 +13,7 @@ CONNECT_S = 10
 
 def options(node: Node) -> list[str]:
     """Return the arguments that reach a machine, without its address."""
-    key = ["-i", str(Path(node.key).expanduser())] if node.key else []
+    key = ["-i", str(expanded(node.key))] if node.key else []
     user = ["-l", node.user] if node.user else []
     fixed = ["-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_S}", "-o", "ControlPath=none"]
     return [*fixed, *shlex.split(node.arguments), *key, *user, "-p", str(node.port)]
@@ -23,7 +24,7 @@ def known_hosts(node: Node) -> Path:
     command = ["ssh", "-G", *options(node), "--", node.address]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     found = re.search(r"^userknownhostsfile (\S+)", done.stdout, re.M)
-    return Path(found[1] if found else "~/.ssh/known_hosts").expanduser()
+    return expanded(found[1] if found else "~/.ssh/known_hosts")
 
 
 def known_as(node: Node) -> str:

@@ -90,7 +90,7 @@ demand_settings()
 def looked_up(name: str) -> str:
     """Return the IPv4 address of a name, or the name itself if it cannot be resolved."""
     try:
-        return plain(socket.gethostbyname(name))
+        return plain(socket.gethostbyname(name)) if name else name  # "" would be 0.0.0.0
     except OSError:
         return name
 
@@ -237,7 +237,10 @@ def own_texts(loader: DataLoader, values: Mapping[str, Any], name: str) -> Value
 
 
 def plain(value: object) -> str:
-    """Return a value as text, marked as the inventory's own if no template is left in it."""
-    text = str(value)
+    """Return a value as text, marked as the inventory's own if no template is left in it.
+
+    A key without a value, which is YAML's null, gives an empty text.
+    """
+    text = "" if value is None else str(value)
     trusted: str = trust_as_template(text)
     return text if "{" in text else trusted

@@ -103,6 +103,16 @@ all:
     assert again["plain"]["node_addresses"]["written"] == "10.5.8.2"
 
 
+def test_a_key_without_a_value_is_an_empty_text(mine):
+    text = (mine / "hosts.yml").read_text()
+    for value in ("192.168.1.11", "~/.ssh/id_ed25519"):
+        text = text.replace(f": {value}\n", ":\n", 1)
+    (mine / "hosts.yml").write_text(text)
+    known = told(mine)["rack01"]
+    assert known["ansible_host"] == known["ansible_ssh_private_key_file"] == ""
+    assert known["node_addresses"]["rack01"] == ""
+
+
 def test_the_virtual_labs_addresses_follow_its_prefix():
     known = told(ROOT / "inventory/virtual", extra=["virtual_lab_prefix=10.99.0"])
     assert known["worker3"]["ansible_host"] == known["client1"]["node_addresses"]["worker3"]

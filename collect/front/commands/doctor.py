@@ -19,7 +19,7 @@ from pathlib import Path
 from collect.commands.arguments import Commands, command
 from collect.commands.exits import FINDINGS, GOOD
 from collect.errors import InputError
-from collect.files import MIB, free_mb
+from collect.files import MIB, expanded, free_mb
 from collect.front import ports, ssh
 from collect.front.ask import has_root, sudo_rule
 from collect.front.inventory import Inventory, Node, read_inventory
@@ -32,6 +32,7 @@ _EDITOR = "${EDITOR:-nano}"
 _MEMORY_FILE = Path("/proc/meminfo")
 _ANALYSIS_MB, _LAB_DISK_MB, _RESULTS_MB = 1500, 10_000, 1000
 _NODE_MEMORY_MB = 1800
+_VIRTUAL_MEMORY_MB = "2048"
 _CLOCKS_S = 2.0
 _ASKED = shlex.join(
     [
@@ -162,7 +163,9 @@ def of_virtual_lab(inventory: Inventory, available_mb: int) -> Iterator[Finding]
             "sed -i 's/^virtual_lab_prefix: .*/virtual_lab_prefix: 10.99.0/' "
             + shlex.quote(_lab_file(inventory.kit)),
         )
-    needed = len(addresses) * int(str(values.get("virtual_lab_memory_mb", 2048))) // 2
+    memory = str(values.get("virtual_lab_memory_mb"))
+    # `rackbench lab up` refuses any other text.
+    needed = len(addresses) * int(memory if memory.isdecimal() else _VIRTUAL_MEMORY_MB) // 2
     if available_mb < needed and not is_up:
         yield Finding(
             f"{available_mb} MiB of memory are available, but {len(addresses)} virtual machines "
@@ -190,7 +193,7 @@ def of_machines(inventory: Inventory) -> Iterator[Finding]:
         return  # a finding of this machine
     keys = {node.key for node in inventory.nodes if node.key}
     for key in sorted(keys):
-        yield from of_key(Path(key).expanduser(), _hosts_file(inventory.kit))
+        yield from of_key(expanded(key), _hosts_file(inventory.kit))
     sockets = ports.wanted(inventory)
 
     def examined(node: Node) -> list[Finding]:
@@ -204,21 +207,20 @@ def of_machines(inventory: Inventory) -> Iterator[Finding]:
 def of_key(key: Path, hosts: str) -> Iterator[Finding]:
     """Yield what is wrong with a private key that the inventory file `hosts` names."""
     named = shlex.quote(str(key))
+    edit = f"{_EDITOR} {shlex.quote(hosts)}   # ansible_ssh_private_key_file: "
     try:
         mode = key.stat().st_mode
     except PermissionError:
         mode = None
     except OSError:
-        yield Finding(f"the key {key} does not exist", f"ssh-keygen -t ed25519 -f {named}")
+        is_path = not str(key).startswith("~")  # else this machine does not have that account
+        make = f"ssh-keygen -t ed25519 -f {named}" if is_path else f"{edit}a key of your own"
+        yield Finding(f"the key {key} does not exist", make)
         return
     if mode is not None and stat.S_ISDIR(mode):
-        edit = f"{_EDITOR} {shlex.quote(hosts)}   # ansible_ssh_private_key_file: the file of a key"
-        yield Finding(f"the key {key} is a directory", edit)
+        yield Finding(f"the key {key} is a directory", f"{edit}the file of a key")
     elif mode is None or not os.access(key, os.R_OK):
-        yield Finding(
-            f"{getpass.getuser()} may not read the key {key}",
-            f"{_EDITOR} {shlex.quote(hosts)}   # ansible_ssh_private_key_file: a key of your own",
-        )
+        yield Finding(f"{getpass.getuser()} may not read the key {key}", f"{edit}a key of your own")
     elif mode & 0o077:
         yield Finding(
             f"other accounts may read the key {key}, so ssh refuses it", f"chmod 600 {named}"
@@ -324,7 +326,7 @@ def _target(node: Node) -> str:
 
 def _way(node: Node) -> str:
     """Return the options by which ssh and ssh-copy-id reach a machine, as words of a shell."""
-    key = f"-i {shlex.quote(str(Path(node.key).expanduser()))}" if node.key else ""
+    key = f"-i {shlex.quote(str(expanded(node.key)))}" if node.key else ""
     return " ".join(filter(None, (node.arguments, key, f"-p {node.port}")))
 
 

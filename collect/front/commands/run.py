@@ -15,6 +15,7 @@ from collect.commands.exits import FINDINGS, GOOD
 from collect.commands.guard import INTERRUPTED
 from collect.commands.plan import planned
 from collect.errors import InputError
+from collect.files import expanded
 from collect.front.inventory import Inventory, read_inventory
 from collect.front.kit import Kit, add_kit, kit_of
 from collect.front.play import Course, Play, begin, explain, follow
@@ -134,7 +135,7 @@ def _variables_in(setting: str, checkout: Path) -> set[str]:
     """Return the names that one `-e` sets: in words NAME=VALUE, in JSON or YAML, or in a file."""
     try:
         if setting.startswith("@"):
-            file = checkout / Path(setting[1:]).expanduser()
+            file = checkout / expanded(setting[1:])
             content = yaml.safe_load(file.read_text(encoding="utf-8"))
         elif setting.startswith(("{", "[")):
             content = yaml.safe_load(setting)

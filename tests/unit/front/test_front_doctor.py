@@ -130,6 +130,23 @@ def test_keys_that_are_missing_or_open_to_others(tmp_path):
     ]
 
 
+def test_the_home_directory_of_an_unknown_account_is_a_finding(checkout, monkeypatch, capsys):
+    key = "~no-such-account/.ssh/id_ed25519"
+    for name in ("client1", "broker1", "worker1", "worker2", "worker3"):
+        checkout.set(name, ansible_ssh_private_key_file=key)
+    monkeypatch.setattr(doctor, "_closed", lambda asked: None)
+    monkeypatch.setattr(ssh, "known_fingerprints", lambda asked: set())
+    assert main(["doctor"]) == 1
+    said = capsys.readouterr().out
+    assert f"the key {key} does not exist\n  fix: ${{EDITOR:-nano}} " in said
+    assert "rackbench trust" in said  # the machines were examined as well
+    asked = dataclasses.replace(node(), key=key)
+    assert f"-i '{key}'" in doctor._way(asked)
+    assert key in ssh.options(asked)
+    assert main(["verify", "-e", "@~no-such-account/vars.yml"]) == 2
+    assert "there is no such file" in capsys.readouterr().err
+
+
 def closed(*arguments, **options):
     raise PermissionError(errno.EACCES, "Permission denied")
 
@@ -175,6 +192,15 @@ def test_the_virtual_lab_needs_root_memory_and_its_network(checkout, monkeypatch
     assert "NOPASSWD: ALL' | sudo tee" in findings[0].mend
     assert "is taken on this machine by eth7" in found
     assert "but 5 virtual machines need 5120" in found
+
+
+def test_a_memory_that_is_no_number_is_taken_for_the_usual_one(checkout, monkeypatch):
+    checkout.have(kind="virtual")
+    checkout.set("client1", virtual_lab_memory_mb="2G")
+    kit = Kit(checkout.root, checkout.root / ".venv/bin", None, ("inventory/virtual",))
+    monkeypatch.setattr(doctor, "_links", lambda prefix: [])
+    found = [finding.text for finding in doctor.of_virtual_lab(read_inventory(kit), 100)]
+    assert any("but 5 virtual machines need 5120" in text for text in found)
 
 
 def test_a_lab_with_a_long_name_is_known_by_its_bridge(checkout, monkeypatch):
