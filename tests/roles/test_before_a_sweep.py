@@ -216,6 +216,16 @@ def test_clients_of_all_runs_are_checked_before_the_first_trial(lab):
         assert code == 0, said
 
 
+def test_the_client_of_a_single_run_is_checked_as_well(lab):
+    code, said = planned(lab)
+    assert code == 0, said
+    (lab.directory / "runs").mkdir()
+    refusing = "cat >/dev/null; echo no such client >&2; exit 2"
+    code, said = freed(lab, __sweep_check=["sh", "-c", refusing])
+    assert code == 2
+    assert "client1 cannot run monday: no such client. Correct that" in said
+
+
 def test_a_client_without_room_or_with_another_plan_is_refused_before_the_run_begins(lab):
     code, said = planned(lab)
     assert code == 0, said

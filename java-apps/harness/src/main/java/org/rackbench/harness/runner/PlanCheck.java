@@ -6,8 +6,8 @@ import org.rackbench.harness.trial.LabFile;
 import org.rackbench.harness.trial.PlannedTrial;
 
 /**
- * Checks that this node can run the clients of a plan, and runs no trial. A sweep of several runs
- * checks all of them before its first trial.
+ * Checks that this node can run the clients of a plan, and runs no trial. A sweep checks all its
+ * runs before its first trial.
  *
  * <p>Takes the options of {@link Runner}. Exit status: 0 good, 2 bad input, 3 a fault of this node.
  */
@@ -33,13 +33,20 @@ public final class PlanCheck {
     }
   }
 
-  /** Refuses a client that is not deployed, a JDK that is not installed, and a bad manifest. */
+  /**
+   * Refuses a client that is not deployed, a JDK that is not installed, a bad manifest, and a
+   * service that no node has.
+   */
   static void check(Plan plan, RunnerOptions options, LabFile lab) throws IOException {
     Programs programs = new Programs(options, lab);
+    ServingNodes nodes = new ServingNodes(lab);
     for (PlannedTrial trial : plan.all()) { // later groups may have other clients
       options.client(trial);
       options.jdk(trial);
       programs.check(trial);
+      if (nodes.healthPort() != 0) {
+        nodes.of(trial);
+      }
     }
   }
 }

@@ -54,9 +54,6 @@ public final class Runner {
     LabFile lab = LabFile.read(options.lab());
     ServingNodes nodes = new ServingNodes(lab);
     PlanCheck.check(plan, options, lab);
-    if (nodes.healthPort() != 0) {
-      trials.forEach(nodes::of); // refuses services that no node has
-    }
     // From now on measured by a monotonic clock.
     this.nanosToDeadline =
         options.until() == null

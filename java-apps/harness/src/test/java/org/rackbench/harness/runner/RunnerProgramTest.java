@@ -324,6 +324,22 @@ class RunnerProgramTest {
     assertFalse(Files.exists(bench.lock));
   }
 
+  @Test
+  void aServiceThatNoNodeHasIsFoundWithoutATrial() throws Exception {
+    Files.writeString(
+        root.resolve("lab.json"),
+        """
+        {"schema": 1, "health_port": 9100, "workers": [
+         {"name": "worker1", "address": "192.0.2.1", "services": ["tomcat"]}]}""");
+    program("{command: [sh, run.sh], reads: csv}", CALLS);
+    plan("t1", Map.of("needs", List.of("tomcat")));
+    assertEquals(0, bench.check(Map.of()).status());
+    plan("t2", Map.of("needs", List.of("parrot")));
+    Bench.Ended check = bench.check(Map.of());
+    assertEquals(2, check.status(), check.output());
+    assertTrue(check.output().contains("no node has the service parrot"), check.output());
+  }
+
   @ParameterizedTest
   @CsvSource({"wrk, it has no single calls", "jtl, not when it was due", "vegeta, spacing: even"})
   void aFormThatCannotSayWhenCallsWereDueIsRefusedInAnOpenLoop(String form, String message)
