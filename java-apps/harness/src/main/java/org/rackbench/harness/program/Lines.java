@@ -27,7 +27,7 @@ final class Lines implements Closeable {
     in = new InputStreamReader(Files.newInputStream(file), StandardCharsets.UTF_8);
   }
 
-  /** Returns the next line without its end, or null. */
+  /** Returns the next line without its end, or null; refuses a last line without one. */
   String next() throws IOException, UnreadableOutput {
     line.setLength(0);
     number++;
@@ -40,6 +40,11 @@ final class Lines implements Closeable {
         throw new UnreadableOutput("%s is longer than %d characters".formatted(where(), LONGEST));
       }
       line.append((char) read);
+    }
+    if (read == NOTHING) {
+      throw new UnreadableOutput(
+          where()
+              + " does not end and may be cut; let the command end each line and flush its output");
     }
     int end = line.length() - 1;
     return end >= 0 && line.charAt(end) == '\r' ? line.substring(0, end) : line.toString();

@@ -299,4 +299,13 @@ class FormTest {
     String line = "x".repeat(5 << 20);
     assertTrue(refusal(Form.CSV, line).contains("line 1 is longer than"));
   }
+
+  @Test
+  void aLastLineThatMayBeCutIsRefused() throws Exception {
+    String output = "start_ns,elapsed_ns\n%1$d,5000\n%1$d,5".formatted(BEGIN);
+    assertEquals(
+        "line 3 does not end and may be cut; let the command end each line and flush its output",
+        refusal(Form.CSV, output));
+    assertEquals(2, read(Form.CSV, null, output + "000\n").size());
+  }
 }
