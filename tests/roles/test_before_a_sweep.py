@@ -342,8 +342,11 @@ case "$1 $2" in
 "--values "*) cat "$NODE/$2" ;;
 "--quiet --write")
   case $3 in *=fast) echo "sysctl: setting key ${3%%=*}: Invalid argument" >&2; exit 1 ;; esac
-  echo "$3" >>"$NODE/written" ;;
-"--quiet --load="*) cat "${2#--load=}" >>"$NODE/written" ;;
+  echo "$3" >>"$NODE/written"
+  case $3 in *=010) echo 8 ;; *) echo "${3#*=}" | tr ' ' '\\t' ;; esac >"$NODE/${3%%=*}" ;;
+"--quiet --load="*)
+  cat "${2#--load=}" >>"$NODE/written"
+  while read -r name _ value; do echo "$value" >"$NODE/$name"; done <"${2#--load=}" ;;
 esac
 """
 
@@ -387,6 +390,20 @@ def test_a_value_that_the_kernel_does_not_take_is_refused_and_others_are_restore
     for one in asked:
         one["is_attached"] = True
     assert settable(lab, sweep_settings=asked, **kept)[0] == 0
+
+
+def test_a_value_that_the_kernel_reads_otherwise_is_refused(lab, tmp_path):
+    name = with_a_kernel(lab, tmp_path)
+    kept = {"bench_sysctls_kept": f"{tmp_path}/kept-{{{{ inventory_hostname }}}}"}
+    nothing = {"jdks": [], "is_attached": False}
+    spaced = [{"node": {f"sysctl.{name}": "4096  16384"}, **nothing}]
+    code, said = settable(lab, sweep_settings=spaced, **kept)
+    assert code == 0, said
+    octal = [{"node": {f"sysctl.{name}": "010"}, **nothing}]
+    code, said = settable(lab, sweep_settings=octal, **kept)
+    assert code != 0
+    assert f"worker2 cannot set {name}=010: the kernel then has 8. Correct the study" in said
+    assert (lab.node("worker2") / name).read_text() == "4096\n"
 
 
 @pytest.mark.parametrize("is_attached", [True, False])
