@@ -1,8 +1,10 @@
 """Time servers that answer or not, and the drop-in of whichever daemon is there."""
 
+import json
 import os
 import socket
 import threading
+from fnmatch import fnmatch
 
 import pytest
 from loading import load
@@ -114,13 +116,47 @@ def test_a_daemon_that_runs_is_set_before_one_that_is_only_installed(clock, monk
     assert (daemon.unit, rest) == ("chrony.service", [False, ""])
 
 
+@pytest.mark.parametrize(
+    ("state", "recorded"),
+    [
+        ("disabled inactive", {"enabled": False, "active": False}),
+        ("enabled failed", {"enabled": True, "active": False}),
+        ("disabled active", {"enabled": False, "active": True}),
+        ("enabled active", None),
+    ],
+)
+def test_a_daemon_that_was_off_is_recorded_before_it_is_turned_on(
+    clock, monkeypatch, tmp_path, state, recorded
+):
+    unit_file, active = state.split()
+    shown = f"LoadState=loaded\nUnitFileState={unit_file}\nActiveState={active}"
+    record = tmp_path / "etc/rackbench/found.json"
+    called = []
+
+    def run(*argv):
+        called.append((argv[2], record.exists()))
+
+    monkeypatch.setattr(clock.host, "output", lambda *argv: shown)
+    monkeypatch.setattr(clock.host, "run", run)
+    clock.turn_on(tmp_path, "chrony.service", "restart")
+    is_kept = recorded is not None
+    assert called == [("enable", is_kept), ("restart", is_kept)]
+    if is_kept:
+        assert json.loads(record.read_text()) == {"turned_on": {"chrony.service": recorded}}
+        shown = shown.replace(unit_file, "enabled").replace(active, "active")  # and a second time
+        clock.turn_on(tmp_path, "chrony.service", "restart")
+        assert json.loads(record.read_text()) == {"turned_on": {"chrony.service": recorded}}
+
+
 PHC = "phc2sys@eth0.service loaded active running Synchronize system clock\n"
+TIMEMASTER = "timemaster.service loaded active running Synchronize system clock to NTP and PTP\n"
 
 
 @pytest.mark.parametrize(
     ("active", "listed", "said"),
     [
         ("inactive", PHC, "failed: phc2sys@eth0.service keeps the clock here, and a time daemon"),
+        ("inactive", TIMEMASTER, "failed: timemaster.service keeps the clock here, and a time"),
         ("active", PHC, "daemon: chrony.service"),
         ("inactive", "", "daemon: chrony.service"),
     ],
@@ -130,8 +166,13 @@ def test_a_daemon_that_is_off_next_to_a_hardware_clock_stays_off(
 ):
     """`timedatectl set-ntp false` is how a site with PTP has it."""
     states = f"LoadState=loaded\nUnitFileState=disabled\nActiveState={active}"
-    told = {"chrony.service": states, "sfptpd*": listed}
-    monkeypatch.setattr(clock.host, "output", lambda *argv: told.get(argv[-1]))
+
+    def output(*argv):
+        if "list-units" in argv:
+            return listed if any(fnmatch(listed.split(" ")[0], one) for one in argv) else ""
+        return states if argv[-1] == "chrony.service" else None
+
+    monkeypatch.setattr(clock.host, "output", output)
     monkeypatch.setattr(clock, "AnsibleModule", lambda **_: Module(state="checked"))
     with pytest.raises(SystemExit) as ended:
         clock.main()
@@ -168,6 +209,7 @@ class Module:
     ("units", "said"),
     [
         (["openntpd.service"], "failed: openntpd keeps the clock here, and rackbench sets chrony,"),
+        (["ntpd-rs.service"], "failed: ntpd-rs keeps the clock here, and rackbench sets chrony,"),
         (["openntpd.service", "ntpsec.service"], "daemon: ntpsec.service"),
         ([], "daemon: "),
     ],

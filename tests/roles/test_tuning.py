@@ -518,6 +518,24 @@ def test_a_unit_is_enabled_where_it_was_and_started_where_it_ran(tuning, machine
     assert [argv[1] for argv in told if argv[0] == "systemctl"] == ["show", *verbs]
 
 
+@pytest.mark.parametrize(
+    ("was", "verbs"),
+    [
+        ((True, False), ["stop"]),
+        ((False, True), ["disable"]),
+        ((False, False), ["disable", "stop"]),
+    ],
+)
+def test_a_time_daemon_that_was_off_is_off_again(tuning, machine, told, was, verbs):
+    off = {"enabled": False, "active": False}
+    daemon = dict(zip(("enabled", "active"), was, strict=True))
+    found = {"turned_on": {"apt-daily.timer": daemon, "none.timer": off}}  # one was purged
+    write(machine, "etc/rackbench/found.json", json.dumps(found))
+    assert tuning.reset(machine, check=False) == (["turned_on"], {})
+    assert [argv[1] for argv in told if argv[0] == "systemctl"] == ["show", *verbs]
+    assert not (machine / "etc/rackbench/found.json").exists()
+
+
 def test_a_record_whose_units_somebody_removed_is_reset(tuning, machine, told):
     write(machine, "etc/rackbench/found.json", json.dumps({"units": {}}))
     assert tuning.reset(machine, check=False) == (["units"], {})

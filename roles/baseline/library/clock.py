@@ -9,6 +9,7 @@ short_description: Sets the servers of the node's own time daemon
 description:
   - The installed daemon (chrony, ntpsec or systemd-timesyncd) gets a drop-in and is not replaced.
   - With servers it waits until the clock is set by one of them.
+  - A daemon that was off is turned on and recorded; the module C(tuning) turns it off again.
 options:
   state:
     description: C(checked) asks the servers and changes nothing; C(kept) lets the daemon keep time.
@@ -41,6 +42,7 @@ from pathlib import Path
 
 from ansible.module_utils import host
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.tuning import steps
 
 NTP_PORT = 123
 ANSWER_S = 2.0
@@ -106,14 +108,15 @@ DAEMONS = (
 )
 
 
-OTHER = "openntpd"
+OTHERS = ("openntpd", "ntpd-rs")
 OTHER_KEEPS_TIME = (
-    f"{OTHER} keeps the clock here, and rackbench sets chrony, ntpsec and systemd-timesyncd, of"
+    "{} keeps the clock here, and rackbench sets chrony, ntpsec and systemd-timesyncd, of"
     " which Debian installs none next to it. Write baseline_time_sync: false for this node; its"
     " clock is compared all the same"
 )
-# Units that set the clock from a hardware clock, next to which the daemons are off on purpose.
-PTP = ("phc2sys*", "ptp4l*", "sfptpd*")
+# Units that set the clock from a hardware clock, next to which the daemons are off on purpose; the
+# chronyd of timemaster is its child and no unit.
+PTP = ("phc2sys*", "ptp4l*", "timemaster*", "sfptpd*")
 DEFAULT = DAEMONS[-1].unit
 NONE_RUNS = (
     f"no time service runs here, although {DEFAULT} was installed; if it is masked, turn it on"
@@ -131,8 +134,9 @@ def state_of(unit: str) -> dict[str, str]:
 
 def another() -> str:
     """Return why a node without one of the daemons that is on cannot get one, or nothing."""
-    if state_of(f"{OTHER}.service").get("LoadState") == "loaded":
-        return OTHER_KEEPS_TIME
+    for other in OTHERS:
+        if state_of(f"{other}.service").get("LoadState") == "loaded":
+            return OTHER_KEEPS_TIME.format(other)
     states = ("--state=active,activating", "--type=service")
     shown = host.output("systemctl", "list-units", "--plain", "--no-legend", *states, *PTP) or ""
     units = [line.split()[0] for line in shown.splitlines() if line.strip()]
@@ -227,6 +231,24 @@ def configure(root: Path, daemon: Daemon, servers: list[str], *, check: bool) ->
     return differs or bool(stale)
 
 
+def turn_on(root: Path, unit: str, verb: str) -> None:
+    """Enable a unit, and start or restart it; record first that it was off, if it was."""
+    state = state_of(unit)
+    was = {
+        "enabled": state.get("UnitFileState", "").startswith("enabled"),
+        "active": state.get("ActiveState") in ("active", "activating"),
+    }
+
+    def turn() -> None:
+        host.run("systemctl", "--quiet", "enable", unit)
+        host.run("systemctl", "--quiet", verb, unit)
+
+    step = steps.Step(unit, "turned_on", {unit: was}, turn)
+    if not all(was.values()):
+        steps.add_to_record(root, [step])
+    step.do()
+
+
 def main() -> None:
     """Do what the task asks."""
     module = AnsibleModule(
@@ -259,8 +281,7 @@ def main() -> None:
     try:
         differs = configure(Path("/"), daemon, servers, check=module.check_mode)
         if not module.check_mode and (differs or not is_on):
-            host.run("systemctl", "--quiet", "enable", daemon.unit)
-            host.run("systemctl", "--quiet", "restart" if differs else "start", daemon.unit)
+            turn_on(Path("/"), daemon.unit, "restart" if differs else "start")
     except OSError as error:
         module.fail_json(msg=str(error))
     if module.check_mode:

@@ -1,4 +1,4 @@
-"""Units that would work during a trial."""
+"""Units that would work during a trial, and the time daemon where it was off."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -10,6 +10,8 @@ from ansible.module_utils import host
 from .steps import Back, Step, Steps
 
 SHOWN = "Id,LoadState,UnitFileState,ActiveState"
+Found = dict[str, dict[str, bool]]
+"""By the name of a unit, whether it was enabled and whether it was active."""
 
 
 def steps(_: Path, params: dict[str, Any]) -> Steps:
@@ -33,17 +35,29 @@ def states(names: Iterable[str]) -> Iterator[dict[str, str]]:
         yield dict(line.partition("=")[::2] for line in block.splitlines())
 
 
-def restore(_: Path, found: dict[str, dict[str, bool]]) -> None:
-    """Enable and start the units that were enabled and active; those removed since stay removed."""
+def installed(found: Found) -> Found:
+    """Return those of a record's units that nobody has removed since."""
     shown = states(found) if found else ()
     loaded = {state["Id"] for state in shown if state["LoadState"] == "loaded"}
-    for name, was in found.items():
-        if name not in loaded:
-            continue
+    return {name: was for name, was in found.items() if name in loaded}
+
+
+def restore(_: Path, found: Found) -> None:
+    """Enable and start the units that were enabled and active; those removed since stay removed."""
+    for name, was in installed(found).items():
         if was["enabled"]:
             host.run("systemctl", "enable", "--quiet", name)
         if was["active"]:
             host.run("systemctl", "start", name)
 
 
-BACK: Back = {"units": restore}
+def off_again(_: Path, found: Found) -> None:
+    """Disable and stop the units that were not enabled or not active before rackbench's use."""
+    for name, was in installed(found).items():
+        if not was["enabled"]:
+            host.run("systemctl", "disable", "--quiet", name)
+        if not was["active"]:
+            host.run("systemctl", "stop", name)
+
+
+BACK: Back = {"units": restore, "turned_on": off_again}
