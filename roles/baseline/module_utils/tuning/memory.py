@@ -47,7 +47,7 @@ def swap_off() -> None:
 def swap_on(root: Path, found: Mapping[str, str]) -> None:
     """Turn on the swap of fstab, and what else the node used and still has, such as zram."""
     host.run("systemctl", "unmask", SWAP)
-    host.run("swapon", "--all")
+    host.run("swapon", "--all", "--ifexists")  # fstab may name a disk that is gone
     used = in_use(root)
     for place in found:
         # After a boot another device may have the name, or zram whose unit has not made its swap.
