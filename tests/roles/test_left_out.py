@@ -130,6 +130,31 @@ def test_nothing_goes_on_without_a_client_that_is_ready(lab):
     assert "client1 (192.0.2.1) has" in said
 
 
+CLIENTS_OF_THE_BROKER = f"""
+- hosts: workers
+  gather_facts: false
+  any_errors_fatal: false
+  tasks:
+    - ansible.builtin.set_fact: {{validate_answer: {{}}}}
+    - block:
+        - ansible.builtin.import_role: {{name: jms_client}}
+      rescue:
+        - ansible.builtin.import_tasks: {TASKS}/leave_out.yml
+- import_playbook: {ROOT}/playbooks/left_out.yml
+"""
+
+
+def test_a_broker_that_is_off_is_named_and_not_the_workers_connections(lab):
+    lab.write(broker1=DEAD)
+    given = {"jms_client_password": "x", "jms_client_queues": ["sort.pool1"]}
+    code, said = lab.play(CLIENTS_OF_THE_BROKER, **given)
+    summary = said.partition("TASK [Name the nodes that are not ready]")[2]
+    assert code != 0
+    assert summary.count("administered objects on broker1 cannot be read") >= 2, said
+    assert "worker2: Configure | Refuse to continue without them" in summary
+    assert "its connection ended" not in said
+
+
 READY = f"""
 - hosts: {{asked}}
   gather_facts: false
