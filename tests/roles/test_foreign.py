@@ -180,6 +180,14 @@ def test_reset_removes_the_accounts_and_logs_of_all_services_and_no_others(tmp_p
     assert any(call.startswith("rm -rf ") and " /var/log/rackbench-" in call for call in calls)
 
 
+def test_a_refusal_ends_the_reset_of_all_nodes_and_a_later_failure_that_of_one() -> None:
+    plays = yaml.safe_load((ROOT / "playbooks/reset.yml").read_text())
+    (play,) = [one for one in plays if one["name"] == "Put the node back as it was found"]
+    tasks = yaml.safe_load((ROOT / "roles/baseline/tasks/reset.yml").read_text())
+    assert play["any_errors_fatal"] is False
+    assert [task.get("any_errors_fatal", False) for task in tasks] == [True, False, False, False]
+
+
 @pytest.mark.parametrize("role", ["baseline", "openmq", "tomcat"])
 def test_an_account_is_one_of_the_system_whatever_a_site_has_in_its_login_defs(role: str) -> None:
     """The packet filter lets only such accounts answer, and files belong to the group."""
