@@ -214,6 +214,7 @@ def test_clients_of_all_runs_are_checked_before_the_first_trial(lab):
     for status in 0, 1, 3:  # an earlier version has no such check
         code, said = freed(lab, **several, __sweep_check=["sh", "-c", f"cat >&2; exit {status}"])
         assert code == 0, said
+        assert "access issue" not in said  # of the runs' directories, which do not exist yet
 
 
 def test_the_client_of_a_single_run_is_checked_as_well(lab):
