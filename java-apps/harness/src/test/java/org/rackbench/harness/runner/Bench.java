@@ -2,6 +2,7 @@ package org.rackbench.harness.runner;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -164,6 +165,28 @@ final class Bench {
   /** Runs a runner to its end. */
   Ended runner(String... more) throws Exception {
     return end(start(more));
+  }
+
+  /**
+   * Runs a runner to its end with a tmpfs of this size as the run directory, and copies the trials
+   * to {@code kept}. Skips the test if user namespaces are forbidden.
+   */
+  Ended runnerOnDisk(String size, Path kept) throws Exception {
+    List<String> command = new ArrayList<>(List.of("unshare", "--user", "--map-root-user"));
+    command.addAll(List.of("--mount", "sh", "-c"));
+    String mount = "mount -t tmpfs -o size=%s none '%s'".formatted(size, run);
+    List<String> probe = new ArrayList<>(command);
+    probe.add(mount);
+    assumeTrue(
+        new ProcessBuilder(probe).redirectErrorStream(true).start().waitFor() == 0,
+        "no user namespaces here");
+    command.add(
+        ("cp '%1$s/plan.jsonl' '%2$s.plan'; %3$s && cp '%2$s.plan' '%1$s/plan.jsonl';"
+                + " \"$@\"; status=$?; cp -r '%1$s/trials' '%2$s'; exit $status")
+            .formatted(run, kept, mount));
+    command.add("sh");
+    command.addAll(command());
+    return end(start(command, Map.of()));
   }
 
   Ended end(Process runner) throws Exception {

@@ -3,11 +3,9 @@ package org.rackbench.harness.runner;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -169,30 +167,14 @@ class RunnerFaultTest {
 
   @Test
   void aFullDiskEndsTheRunnerAndNothingHalfWrittenCounts() throws Exception {
-    // two file systems in one: a tmpfs of the test's own over the run directory
-    List<String> command = new ArrayList<>(List.of("unshare", "--user", "--map-root-user"));
-    command.addAll(List.of("--mount", "sh", "-c"));
-    List<String> probe = new ArrayList<>(command);
-    probe.add("mount -t tmpfs -o size=64k none '" + bench.run + "'");
-    assumeTrue(
-        new ProcessBuilder(probe).redirectErrorStream(true).start().waitFor() == 0,
-        "no user namespaces here");
     for (int i = 1; i < 40; i++) {
       bench.plan("t%02d".formatted(i), "ok", Map.of("calls", 200));
     }
     Path kept = root.resolve("kept");
-    command.add(
-        ("cp '%1$s/plan.jsonl' '%2$s.plan'; mount -t tmpfs -o size=64k none '%1$s'"
-                + " && cp '%2$s.plan' '%1$s/plan.jsonl'; \"$@\"; status=$?;"
-                + " cp -r '%1$s/trials' '%2$s'; exit $status")
-            .formatted(bench.run, kept));
-    command.add("sh");
-    command.addAll(bench.command());
-    Process runner = new ProcessBuilder(command).redirectErrorStream(true).start();
-    String said = new String(runner.getInputStream().readAllBytes());
-    assertEquals(3, runner.waitFor(), said);
-    assertTrue(said.contains("No space left on device"), said);
-    assertTrue(said.contains("start the runner again"), said);
+    Bench.Ended runner = bench.runnerOnDisk("64k", kept);
+    assertEquals(3, runner.status(), runner.output());
+    assertTrue(runner.output().contains("No space left on device"), runner.output());
+    assertTrue(runner.output().contains("start the runner again"), runner.output());
     try (Stream<Path> trials = Files.list(kept)) {
       for (Path trial : trials.toList()) {
         TrialSchema.check(trial.resolve("trial.json"));

@@ -207,6 +207,23 @@ class RunnerProgramTest {
   }
 
   @Test
+  void aProgramThatFillsTheDiskFailsAndTheRunnerGoesOn() throws Exception {
+    program(
+        "{command: [sh, run.sh, '{directory}'], reads: csv}",
+        "exec cat /dev/zero > \"$1/zeros\"\n");
+    plan("t1");
+    plan("t2");
+    Path kept = root.resolve("kept");
+    Bench.Ended runner = bench.runnerOnDisk("512k", kept);
+    assertEquals(0, runner.status(), runner.output());
+    for (String id : List.of("t1", "t2")) {
+      Map<String, Object> trial = Json.read(kept.resolve(id).resolve("trial.json"));
+      assertEquals("failed", trial.get("outcome"), trial.toString());
+      assertEquals("the command ended with status 1", trial.get("reason"));
+    }
+  }
+
+  @Test
   void aRunnerThatWasKilledGoesOnAndLeavesNothingRunning() throws Exception {
     program(
         "{command: [sh, run.sh, '{calls}'], reads: csv}",
