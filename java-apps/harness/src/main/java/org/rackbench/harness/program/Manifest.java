@@ -1,6 +1,7 @@
 package org.rackbench.harness.program;
 
 import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -51,6 +52,8 @@ public record Manifest(Path directory, List<String> command, Form form) {
     Object content;
     try {
       content = new Load(LoadSettings.builder().build()).loadFromString(Files.readString(file));
+    } catch (CharacterCodingException e) {
+      throw new BadInput("%s: is not in UTF-8; save it in that encoding".formatted(file));
     } catch (YamlEngineException e) {
       throw new BadInput(
           "%s: cannot be read (%s); write %s"

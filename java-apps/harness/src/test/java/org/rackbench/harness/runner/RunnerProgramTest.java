@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -310,6 +311,18 @@ class RunnerProgramTest {
     assertEquals(2, runner.status(), runner.output());
     assertTrue(runner.output().contains(message), runner.output());
     assertFalse(Files.exists(bench.sealed("t1")));
+  }
+
+  @Test
+  void aManifestInAnotherEncodingIsRefused() throws Exception {
+    program("", CALLS);
+    byte[] manifest =
+        "{command: [sh, run.sh], reads: csv} # größer".getBytes(StandardCharsets.ISO_8859_1);
+    Files.write(client().resolve("client.yml"), manifest);
+    plan("t1");
+    Bench.Ended check = bench.check(Map.of());
+    assertEquals(2, check.status(), check.output());
+    assertTrue(check.output().contains("client.yml: is not in UTF-8; save it"), check.output());
   }
 
   @Test
