@@ -9,7 +9,7 @@ description:
   - Packs all files of each directory in C(playbooks/clients) that has a manifest, C(client.yml).
     The same files give the same bytes.
   - A client has the name of its directory. One that no study could name, or with a link that
-    leads out of its directory, is refused.
+    leads out of its directory or to a directory, is refused.
 options:
   _terms:
     description: The directory that the archive is written to, as C(programs.tar.gz).
@@ -66,6 +66,11 @@ def files_of_programs(clients: Path) -> Iterator[tuple[str, Path]]:
             if not file.resolve().is_relative_to(client.resolve()):
                 raise AnsibleLookupError(
                     f"{file} is a link out of the client's directory; put the file itself there"
+                )
+            if file.is_symlink() and file.is_dir():
+                raise AnsibleLookupError(
+                    f"{file} is a link to a directory, which is not packed; put the directory "
+                    "itself there"
                 )
             if file.is_file() and _LEFT_OUT.isdisjoint(file.relative_to(client).parts):
                 yield str(file.relative_to(clients)), file

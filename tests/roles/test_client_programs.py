@@ -62,6 +62,13 @@ def test_a_link_out_of_the_directory_is_refused(tmp_path):
         lookup.pack(tmp_path / "clients", tmp_path)
 
 
+def test_a_link_to_a_directory_is_refused_because_it_is_not_packed(tmp_path):
+    directory = client(tmp_path / "clients", "one", **{"data-1.0/calls": "x"})
+    (directory / "data").symlink_to("data-1.0")
+    with pytest.raises(AnsibleLookupError, match="one/data is a link to a directory, which is not"):
+        lookup.pack(tmp_path / "clients", tmp_path)
+
+
 def test_a_name_that_no_study_could_write_is_refused(tmp_path):
     client(tmp_path / "clients", "One")
     with pytest.raises(AnsibleLookupError, match="not the name of a client"):
