@@ -57,7 +57,7 @@ final class TrialWatch {
     }
     String away = look.away();
     misses = away.isEmpty() ? 0 : misses + 1;
-    String inRow = "%s in %d looks in a row".formatted(away, misses);
+    String inRow = "%s in %d health checks in a row".formatted(away, misses);
     doubt = misses >= DOUBTFUL_MISSES ? inRow : doubt;
     fault = misses >= MISSES ? inRow : "";
     return !fault.isEmpty();

@@ -254,7 +254,7 @@ class RunnerHealthTest extends RunnerInLab {
     assertEquals("ok", bench.trial("t1").get("outcome"));
     assertEquals(2, bench.trial("t1").get("attempt"));
     String earlier = bench.trial("t1").get("earlier_attempts").toString();
-    assertTrue(earlier.contains("worker1 does not answer in 3 looks in a row"), earlier);
+    assertTrue(earlier.contains("worker1 does not answer in 3 health checks in a row"), earlier);
   }
 
   @Test

@@ -78,7 +78,7 @@ class TrialWatchTest {
   void twoInARowAreADoubtThatAnAnswerDoesNotTakeBack() {
     TrialWatch watch = watch(miss(), miss(), answer("one"));
     assertFalse(watch.isSpoilt() || watch.isSpoilt() || watch.isSpoilt());
-    assertEquals("worker1 does not answer in 2 looks in a row", watch.doubt());
+    assertEquals("worker1 does not answer in 2 health checks in a row", watch.doubt());
     assertEquals("", watch.fault());
   }
 
@@ -87,7 +87,7 @@ class TrialWatchTest {
     TrialWatch watch = watch(miss(), miss(), miss());
     assertFalse(watch.isSpoilt() || watch.isSpoilt());
     assertTrue(watch.isSpoilt());
-    assertEquals("worker1 does not answer in 3 looks in a row", watch.fault());
+    assertEquals("worker1 does not answer in 3 health checks in a row", watch.fault());
   }
 
   @Test
