@@ -570,6 +570,11 @@ TABLE = """table {name} {{
         ("inet filter", "forward", "drop", "jump other", False),
         ("inet filter", "forward", "drop", "", False),
         ("inet rackbench", "input", "drop", "", False),
+        ("ip raw", "prerouting", "drop", "", True),
+        ("ip raw", "prerouting", "accept", "jump other", True),
+        ("ip nat", "prerouting", "accept", "fib daddr type local jump other", False),
+        ("netdev filter", 'ingress device "eth0"', "drop", "", True),
+        ("netdev filter", 'ingress device "eth0"', "accept", "ip saddr 192.0.2.7 drop", False),
     ],
 )
 def test_a_table_that_drops_what_no_rule_lets_in_is_found(
@@ -682,6 +687,8 @@ RULES = "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -p tcp --dport 22 -j ACCEPT\n{la
         ("-A INPUT -s 10.0.0.9/32 -j DROP", False),
         (":OUTPUT DROP [0:0]", True),
         (":FORWARD DROP [0:0]", False),
+        ("COMMIT\n*raw\n:PREROUTING DROP [0:0]", True),
+        ("COMMIT\n*nat\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p tcp -j DROP", False),
         ('-A INPUT -j REST\n-A REST -m comment --comment "the rest" -g LOG\n-A LOG -j DROP', True),
         ("-A INPUT -j REST\n-A REST -s 10.0.0.9/32 -j DROP\n-A REST -j RETURN", False),
         ("-A INPUT -p tcp -j REST\n-A REST -j DROP", False),
