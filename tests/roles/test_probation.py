@@ -11,6 +11,7 @@ from loading import ROOT, load
 
 probation = load("roles/probation/module_utils/probation.py", "ansible.module_utils.probation")
 plugin = load("roles/probation/action_plugins/probation.py", "probation_plugin")
+sshd = load("roles/baseline/library/sshd_settings.py")
 SESSION = ROOT / "roles/probation/module_utils/ssh_session.py"
 ASK = f"import runpy; print(runpy.run_path({str(SESSION)!r})['ssh_session']())"
 
@@ -113,3 +114,26 @@ def test_a_connection_that_never_got_in_tells_every_reason_once(monkeypatch, end
     clock = SimpleNamespace(monotonic=count().__next__, sleep=lambda seconds: None)
     monkeypatch.setattr(plugin, "time", clock)
     assert Attempts(*ends)._new_connection(5) == why_not
+
+
+@pytest.mark.parametrize(
+    ("told", "lines"),
+    [
+        (
+            "port 22\nhostkeyagent none\nhostkey /srv/keys/rsa\nhostkey /srv/my keys/ed25519\n",
+            'HostKey "/srv/keys/rsa"\nHostKey "/srv/my keys/ed25519"\n',
+        ),
+        (None, ""),
+    ],
+)
+def test_sshd_checks_settings_with_its_host_keys_wherever_they_are(
+    monkeypatch, tmp_path, told, lines
+):
+    checked = []
+    monkeypatch.setattr(sshd, "SETTINGS", tmp_path / "00-rackbench.conf")
+    monkeypatch.setattr(sshd, "output", lambda *argv: told)
+    monkeypatch.setattr(sshd, "run", lambda *argv, stdin: checked.append((argv[1:], stdin)))
+    params = {"content": "X11Forwarding no\n", "seconds": 0}
+    answer = sshd.Settings(SimpleNamespace(params=params, check_mode=True)).tried()
+    assert checked == [(("-t", "-f", "/dev/stdin"), f"X11Forwarding no\n{lines}")]
+    assert answer["diff"]["after"] == "X11Forwarding no\n"

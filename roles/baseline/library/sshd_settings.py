@@ -30,12 +30,13 @@ EXAMPLES = r"""
 """
 
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.host import HostError, run, text_of, write
+from ansible.module_utils.host import HostError, output, run, text_of, write
 from ansible.module_utils.probation import OPTIONS, Probation, exit_with
 
 SETTINGS = Path("/etc/ssh/sshd_config.d/00-rackbench.conf")
@@ -71,6 +72,15 @@ def reload() -> None:
         time.sleep(0.02)
 
 
+def host_keys() -> str:
+    """Return the lines of the node's host keys, without which sshd checks no settings.
+
+    Nothing if sshd does not report them; then it looks for keys where Debian has them.
+    """
+    told = output("/usr/sbin/sshd", "-T") or ""
+    return "".join(f'HostKey "{path}"\n' for path in re.findall(r"^hostkey (.+)$", told, re.M))
+
+
 class Settings:
     """The node's sshd on its way from the old settings to the new ones."""
 
@@ -92,7 +102,7 @@ class Settings:
         if not changed:
             return answer
         answer["diff"] = {"before": before, "after": text, "before_header": str(SETTINGS)}
-        run("/usr/sbin/sshd", "-t", "-f", "/dev/stdin", stdin=text)
+        run("/usr/sbin/sshd", "-t", "-f", "/dev/stdin", stdin=text + host_keys())
         if self.check:
             return answer
         if self.params["seconds"]:
