@@ -223,14 +223,16 @@ def find_study(name: str, folders: Sequence[Path] = ()) -> Path:
     path = Path(name)
     if path.suffix in {".yml", ".yaml"}:
         return path
+    # A sweep, which names its folders, takes no path.
+    by_path = "" if folders else ", or give the path of a study file"
     folders = folders or study_folders()
     for folder in folders:
         if (folder / f"{name}.yml").is_file():
             return folder / f"{name}.yml"
     known = sorted({file.stem for folder in folders for file in folder.glob("*.yml")})
     raise InputError(
-        f"there is no study {name!r} in {STUDIES}; choose one of {', '.join(known) or '(none)'}, "
-        "or give the path of a study file"
+        f"there is no study {name!r} in {STUDIES}; choose one of {', '.join(known) or '(none)'}"
+        f"{by_path}"
     )
 
 

@@ -399,6 +399,14 @@ def test_an_unknown_study_lists_the_known_ones():
         find_study("srot")
 
 
+def test_a_path_is_offered_only_where_one_is_taken(tmp_path):
+    with pytest.raises(InputError, match="or give the path of a study file"):
+        find_study("srot")
+    (tmp_path / "sort.yml").touch()
+    with pytest.raises(InputError, match=r"choose one of sort$"):
+        find_study("srot", [tmp_path])
+
+
 def test_a_union_of_grids_holds_each_cell_once():
     grids = [
         {"transport": ["soap"], "servers": [1, 3], "integers": [500]},
