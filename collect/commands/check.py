@@ -92,7 +92,7 @@ def _print(source: Source, proof: "Proof", moved: Mapping[str, Path]) -> None:
         print(f"set aside: {name} is now {target}")
     is_open = source.archive is None and not moved
     if is_open and any(finding.kind in SET_ASIDE for finding in proof.findings):
-        print(f"to set these trials aside: collect check {source.given} --set-aside")
+        print(f"to set these trials aside: collect check {source.run.typed} --set-aside")
     print(
         f"{run.name}: {proof.whole} of {len(run.all_trials)} trials sealed and verified; "
         f"{len(proof.findings) or 'no'} finding{'' if len(proof.findings) == 1 else 's'}"

@@ -78,7 +78,7 @@ def due_analyses(directory: Path) -> list[Decision]:
     if refused:
         raise InputError(
             f"{run.name}: its interim analysis cannot be made: {refused[0].text}; set it aside "
-            f"with collect check {run.name} --set-aside, then run the same sweep command again"
+            f"with collect check {run.typed} --set-aside, then run the same sweep command again"
         )
     for blocks in due:
         decisions.append(decide(analysis.cells, run.stop, blocks))

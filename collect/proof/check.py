@@ -243,7 +243,7 @@ def _of_counted(run: Run, trials: Sequence[Trial]) -> Iterator[Finding]:
             "counted",
             name,
             f"{name}: a report counted it, but it is not sealed and whole; "
-            f"write the report again: collect report {run.name}",
+            f"write the report again: collect report {run.typed}",
         )
 
 
@@ -251,7 +251,7 @@ def _of_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Findi
     path = run.directory / "cells.csv"
     if not path.exists():
         return
-    again = f"write it again: collect report {run.name}"
+    again = f"write it again: collect report {run.typed}"
     cells = make_cells(run, trials, calls)
     expected = _rows(cells_csv(run, cells))
     # Earlier versions wrote every percentile, however few the calls, and added up both directions

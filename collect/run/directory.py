@@ -1,6 +1,7 @@
 """A run's directory on the control host: its plan, its provenance and its trials."""
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,7 +27,7 @@ class Run:
     `plan` holds the trials that the run is to have: of one that its rule stopped, those up to the
     analysis at which it did. `decisions` are those of its interim analyses. `profiled` are the
     trials with a profiler and `captured` those whose packets are kept; they never count and are not
-    in `plan`.
+    in `plan`. `archived` is what commands take for a run in an archive, ARCHIVE.zip/RUN.
     """
 
     directory: Path
@@ -35,6 +36,7 @@ class Run:
     decisions: tuple[Decision, ...] = ()
     profiled: tuple[PlannedTrial, ...] = ()
     captured: tuple[PlannedTrial, ...] = ()
+    archived: str = ""
 
     @property
     def all_trials(self) -> tuple[PlannedTrial, ...]:
@@ -62,6 +64,16 @@ class Run:
     def name(self) -> str:
         """The name of the run, which is that of its directory."""
         return self.directory.name
+
+    @property
+    def typed(self) -> str:
+        """What to type for the run in a command: its name where results/ holds it, else its path.
+
+        It is quoted for a shell.
+        """
+        if not self.archived and (results() / self.name).resolve() == self.directory:
+            return shlex.quote(self.name)
+        return shlex.quote(self.archived or str(self.directory))
 
     @property
     def study(self) -> str:

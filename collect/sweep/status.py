@@ -53,17 +53,18 @@ class NextAnalysis:
 class Status:
     """A run at one moment; hashes are not checked here.
 
-    `eta` is the time left, None until a trial is sealed. `put_off` has the reasons of trials that
-    wait for a node, by trial; `thrown_away` counts the attempts that a fault of the lab spoilt.
-    `nodes` are those that the runner has asked so far, by name. `client_free_mb` is what was free
-    on the client when it was last seen, at `seen`. `next_look` is what is left until the rule that
-    may stop the run is checked, None without a rule, after its last check and when it has stopped
-    the run; `decisions` are those of earlier analyses, `rule` is None without one. `profiled` of
-    the
-    `total` trials run with a profiler, `captured` have their packets kept; they never count.
+    `typed` is what to type for the run in a command. `eta` is the time left, None until a trial is
+    sealed. `put_off` has the reasons of trials that wait for a node, by trial; `thrown_away` counts
+    the attempts that a fault of the lab spoilt. `nodes` are those that the runner has asked so far,
+    by name. `client_free_mb` is what was free on the client when it was last seen, at `seen`.
+    `next_look` is what is left until the rule that may stop the run is checked, None without a
+    rule, after its last check and when it has stopped the run; `decisions` are those of earlier
+    analyses, `rule` is None without one. `profiled` of the `total` trials run with a profiler,
+    `captured` have their packets kept; they never count.
     """
 
     run: str
+    typed: str
     total: int
     outcomes: Mapping[str, int]
     unusable: int
@@ -189,6 +190,7 @@ class Watch:
         sealed = [(planned[name], trial) for name, trial in self._sealed.items()]
         return Status(
             run=run.name,
+            typed=run.typed,
             total=len(run.all_trials),
             profiled=len(run.profiled),
             captured=len(run.captured),
@@ -280,7 +282,7 @@ def lines_of(status: Status) -> list[tuple[str, str]]:
         lines.append(("captured", f"{status.captured} trials, excluded from all results"))
     if status.unusable:
         lines.append(
-            ("unusable", f"{status.unusable} directories; see `collect check {status.run}`")
+            ("unusable", f"{status.unusable} directories; see `collect check {status.typed}`")
         )
     if status.current:
         factors = status.current.factors.items()

@@ -58,11 +58,11 @@ class Packed:
 class UnprovenRunError(InputError):
     """A run that is not packed, since it is not proven; `findings` say why."""
 
-    def __init__(self, run: str, findings: Sequence[Finding]) -> None:
-        """Take what is wrong with the run of this name."""
+    def __init__(self, run: Run, findings: Sequence[Finding]) -> None:
+        """Take what is wrong with a run."""
         super().__init__(
-            f"{run}: has {len(findings)} findings, so nothing was written; resolve them first: "
-            f"collect check {run}"
+            f"{run.name}: has {len(findings)} findings, so nothing was written; resolve them "
+            f"first: collect check {run.typed}"
         )
         self.findings = tuple(findings)
 
@@ -87,7 +87,9 @@ def write_archive(  # noqa: PLR0913 - what the command line says
     with TemporaryDirectory(prefix="rackbench-") as name:
         stage = Path(name)
         staged = [_stage(run, stage / RUNS / run.name) for run in runs]
-        facts = {run.name: _facts(run, progress) for run in staged}
+        facts = {
+            run.name: _facts(run, copy, progress) for run, copy in zip(runs, staged, strict=True)
+        }
         analyses = [analyse(run, progress(f"{run.name}: trials read")) for run in staged]
         write_report(analyses, stage / REPORT, with_charts=False)
         (stage / LICENCE).write_text(text, encoding="utf-8")
@@ -149,11 +151,11 @@ def _stage(run: Run, stage: Path) -> Run:
     return open_run(str(stage))
 
 
-def _facts(run: Run, progress: Progress) -> tuple[Finding, ...]:
-    proof = prove(run, progress(f"{run.name}: trials verified"))
+def _facts(run: Run, staged: Run, progress: Progress) -> tuple[Finding, ...]:
+    proof = prove(staged, progress(f"{run.name}: trials verified"))
     wrong = [finding for finding in proof.findings if finding.kind not in _FACTS]
     if wrong:
-        raise UnprovenRunError(run.name, wrong)
+        raise UnprovenRunError(run, wrong)
     if not proof.whole:
         raise InputError(f"{run.name}: has no sealed trial, so there is nothing to pack; sweep it")
     return proof.findings

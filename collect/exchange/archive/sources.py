@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from collect.errors import InputError
@@ -57,7 +57,9 @@ def open_sources(names: Sequence[str], signers: Path | None = None) -> Iterator[
                     f"{path}: holds no run {run!r}; its runs are {', '.join(archive.manifest.runs)}"
                 )
             chosen = archive.manifest.runs if run is None else (run,)
-            sources += [Source(open_run(str(archive.run(one))), name, archive) for one in chosen]
+            for one in chosen:
+                found = replace(open_run(str(archive.run(one))), archived=f"{path}/{one}")
+                sources.append(Source(found, name, archive))
         if signers is not None and not opened:
             raise InputError(
                 f"{signers}: no archive is named, and only archives are signed; omit --signers"

@@ -19,6 +19,7 @@ from synthetic import make_run, sort_times
 
 from collect.cli import main
 from collect.exchange.archive.manifest import MANIFEST, SIGNATURE, Manifest, is_safe
+from collect.exchange.archive.sources import only, open_sources
 from collect.exchange.archive.unpack import DIGEST_BYTES
 
 LOCAL_HEADER_BYTES = 30
@@ -193,8 +194,15 @@ def test_a_run_that_is_not_proven_is_not_packed(night, tmp_path, capsys):
     log = run / TRIAL.removeprefix("runs/night/") / "calls.csv"
     log.write_bytes(log.read_bytes().replace(b"ok", b"no", 1))
     assert main(["archive", str(run), "-o", str(output)]) == 1
-    assert "refused: b01-t001-soap-3-5000" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "refused: b01-t001-soap-3-5000" in said
+    assert f"resolve them first: collect check {run}\n" in said
     assert not output.exists()
+
+
+def test_commands_take_a_run_of_an_archive_as_it_is_typed(signed):
+    with open_sources([str(signed)]) as sources:
+        assert only(sources).run.typed == f"{signed}/night"
 
 
 def test_an_open_run_is_packed_and_the_archive_says_what_is_missing(tmp_path):

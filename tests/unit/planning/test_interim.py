@@ -190,6 +190,7 @@ def test_a_look_at_a_torn_trial_says_which_and_decides_nothing(tmp_path):
     run = run_of(tmp_path / "night", narrow, until=6)
     trial = open_run(str(run)).plan[0].id
     (run / "trials" / trial / "calls.csv").write_text("torn")
-    with pytest.raises(InputError, match=f"its interim analysis cannot be made: {trial}"):
+    with pytest.raises(InputError, match=f"its interim analysis cannot be made: {trial}") as caught:
         open_trials(run, 5)
+    assert f"collect check {run} --set-aside" in str(caught.value)
     assert not (run / LOOKS).exists()

@@ -288,7 +288,7 @@ def test_cells_that_the_trials_do_not_give_are_found(run, old, new, part):
     kind, _, text = only(run)
     assert kind == "cells"
     assert part in text
-    assert "collect report night" in text
+    assert f"collect report {run.directory}" in text
 
 
 def test_a_time_changed_in_cells_is_found_even_where_the_cache_agrees(run):
@@ -382,6 +382,16 @@ def test_what_is_set_aside_is_kept_and_open_again(run, capsys):
     (run.trials_directory / torn / "trial.json").unlink()
     assert main(["check", str(run.directory), "--set-aside"]) == 1
     assert (run.directory / "refused" / f"{torn}.2").is_dir()
+
+
+def test_a_next_step_names_the_run_as_a_shell_takes_it_here(run_of, tmp_path, monkeypatch, capsys):
+    run = run_of(name="my night")
+    (run.trials_directory / run.plan[0].id / "trial.json").unlink()
+    assert main(["check", str(run.directory)]) == 1
+    assert f"collect check '{run.directory}' --set-aside\n" in capsys.readouterr().out
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", str(run.directory)]) == 1
+    assert "collect check 'my night' --set-aside\n" in capsys.readouterr().out
 
 
 def with_parts(run, number, change=lambda rows: rows):

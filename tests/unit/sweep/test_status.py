@@ -93,6 +93,7 @@ def test_status_names_what_it_cannot_read(run_of):
     (run.trials_directory / run.plan[1].id / "trial.json").write_text("{")
     status = read_status(run)
     assert (status.sealed, status.unusable) == (1, 1)
+    assert f"see `collect check {run.directory}`" in as_text(status)
 
 
 def test_a_deadline_ends_a_run_that_is_not_finished(run_of):
