@@ -52,7 +52,6 @@ public final class ProgramTrial {
   private final Path attempt;
   private final PlannedTrial trial;
   private final Manifest manifest;
-  private final Path scratch;
   private final ProgramPlan plan;
   private final Path printed;
   private final long origin = System.nanoTime();
@@ -67,7 +66,7 @@ public final class ProgramTrial {
     Path file = attempt.resolve(Trial.PLAN);
     this.trial = PlannedTrial.of(Json.read(file), file.toString());
     this.manifest = Manifest.read(client);
-    this.scratch = Path.of(System.getProperty("java.io.tmpdir"));
+    Path scratch = Path.of(System.getProperty("java.io.tmpdir"));
     this.plan = new ProgramPlan(trial, LabFile.read(lab), scratch);
     this.printed = scratch.resolve("printed");
   }
@@ -115,7 +114,8 @@ public final class ProgramTrial {
       }
     }
     result.put("clock", Trial.clock(origin, anchorStart));
-    Durable.remove(scratch); // the command may have filled the disk
+    Durable.remove(plan.directory()); // the command may have filled the disk
+    Files.deleteIfExists(printed);
     Durable.replace(attempt.resolve(Trial.RESULT), Json.bytes(result));
     return 0;
   }
