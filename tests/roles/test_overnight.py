@@ -235,6 +235,19 @@ def test_without_systemd_the_line_for_cron_is_told(checkout):
     assert units_in(checkout) == []
 
 
+def test_the_line_for_cron_tells_of_a_failure_but_not_of_a_night_that_still_sweeps(checkout):
+    done = nights(checkout)
+    assert done.returncode == 0, done.stdout
+    line = re.search(r" \* \* \* (\{ .*? 2>&1)", flat(done))[1]
+    program = checkout / "state/a night/night.py"
+    log = program.with_name("nights.log")
+    for code, told in ((0, [""]), (75, [""]), (1, ["", "failed"])):
+        program.write_text(f"import sys\nprint(*sys.argv[2:])\nsys.exit({code})\n")
+        log.unlink(missing_ok=True)
+        subprocess.run(["sh", "-c", line], check=False)
+        assert log.read_text().splitlines() == told
+
+
 @pytest.mark.parametrize(
     ("variables", "part"),
     [
