@@ -1,5 +1,6 @@
 """A playbook that runs in the background: its process, its log and its events."""
 
+import hashlib
 import json
 import os
 import signal
@@ -169,8 +170,9 @@ def remembered(runs: Sequence[Path]) -> Process | None:
 
 
 def _note(runs: Sequence[Path]) -> Path:
-    name = "+".join(str(run.absolute()) for run in runs).replace("/", "%")
-    return state_directory() / "sweeps" / f"{name[-200:]}.json"
+    # Several paths together may be longer than the name of a file.
+    paths = os.fsencode("\n".join(str(run.absolute()) for run in runs))
+    return state_directory() / "sweeps" / f"{hashlib.sha256(paths).hexdigest()}.json"
 
 
 def _born(pid: int) -> str:

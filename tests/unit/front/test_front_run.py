@@ -1,11 +1,13 @@
 """`rackbench run` and `rackbench night`: refusals in one sentence, detaching and attaching."""
 
 import json
+import os
 import re
 import shlex
 import signal
 import threading
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import yaml
@@ -208,6 +210,16 @@ def test_progress_is_that_of_the_sealed_trials(tmp_path):
     told = Sweeping([tmp_path / "one"])()
     assert told.text.startswith("9 of 36 trials")
     assert told.left_s > 0
+
+
+def test_runs_in_long_paths_that_end_alike_have_a_note_each(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    one, other = (Path("/", lab, "ü" * 100, "ü" * 100) for lab in ("one", "other"))
+    born = process._born(os.getpid())
+    here = process.Process(os.getpid(), born, tmp_path / "a.log", tmp_path / "a.jsonl")
+    process.remember([one], here)
+    assert process.remembered([one]) == here
+    assert process.remembered([other]) is None
 
 
 def test_nights_sweep_the_virtual_lab_only_where_it_is_named(checkout, capsys):
