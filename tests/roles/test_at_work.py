@@ -93,7 +93,13 @@ def polled(lab, node, address, minutes=0):
     os.utime(mark, times=(time.time() - 60 * minutes,) * 2)
 
 
-@pytest.mark.parametrize("extra", [{}, SWEEP], ids=["site.yml", "a sweep"])
+@pytest.mark.parametrize(
+    "extra",
+    [
+        pytest.param({}, id="site.yml"),
+        pytest.param(SWEEP, id="a sweep", marks=pytest.mark.long),
+    ],
+)
 def test_a_sweep_of_a_client_outside_this_inventory_is_named_by_the_nodes_that_serve_it(lab, extra):
     for node in "worker1", "worker2":
         polled(lab, node, "192.0.2.99")
@@ -203,7 +209,14 @@ def test_new_passwords_hold_the_lab_also_where_others_made_the_old_ones(lab):
     assert lab.description("client1", HOLD) == ""
 
 
-@pytest.mark.parametrize("name", ["verify.yml", "describe.yml", "reset.yml"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "verify.yml",
+        pytest.param("describe.yml", marks=pytest.mark.long),
+        "reset.yml",
+    ],
+)
 def test_what_loads_or_resets_nodes_holds_the_lab_until_it_has_done_so(lab, name):
     plays = yaml.safe_load((ROOT / "playbooks" / name).read_text())
     (ask,) = [play for play in plays if "at_work_holds" in play.get("vars", {})]

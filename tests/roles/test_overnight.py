@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from loading import ROOT
+from rendering import Role
 
 HIDDEN = "it's a secret"
 LOCAL = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
@@ -70,10 +71,9 @@ def units_in(directory):
     return sorted(path.name for path in (directory / "units").iterdir())
 
 
-@pytest.fixture
-def checkout(tmp_path):
-    """A checkout of stubs, and what makes nights of it without systemd."""
-    programs = tmp_path / "checkout/.venv/bin"
+def stubs(directory):
+    """Make a checkout of stubs below a directory, and what makes nights of it without systemd."""
+    programs = directory / "checkout/.venv/bin"
     programs.mkdir(parents=True)
     bodies = {
         "ansible": 'env >seen; printf "%s\\n" "$@" >words; [ ! -e shut ] || { cat shut; exit 4; }',
@@ -82,7 +82,13 @@ def checkout(tmp_path):
     for name, body in bodies.items():
         (programs / name).write_text(f"#!/bin/sh\n{body}\n")
         (programs / name).chmod(0o755)
-    return tmp_path / "checkout"
+    return directory / "checkout"
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A checkout of stubs for one test."""
+    return stubs(tmp_path)
 
 
 def nights(checkout, *options, **given):
@@ -93,12 +99,31 @@ def nights(checkout, *options, **given):
 
 @pytest.fixture(scope="module")
 def night(tmp_path_factory):
-    """What the playbook wrote, in check mode, for real and again."""
+    """What the playbook wrote, in check mode, for real and again; its times have no quotes."""
     tmp_path = tmp_path_factory.mktemp("night")
-    days = {"overnight_days": ["Mon", "Fri"]}
-    checked = play(tmp_path, "--check", **days)
+    (tmp_path / "more.yml").write_text("overnight_begin: 22:15\novernight_end: 6:05\n")
+    times, days = f"--extra-vars=@{tmp_path}/more.yml", {"overnight_days": ["Mon", "Fri"]}
+    checked = play(tmp_path, "--check", times, **days)
     left = units_in(tmp_path)
-    return tmp_path, checked, left, play(tmp_path, **days), play(tmp_path, **days)
+    return tmp_path, checked, left, play(tmp_path, times, **days), play(tmp_path, times, **days)
+
+
+OWN = {"sweep_compress": True}
+
+
+@pytest.fixture(scope="module")
+def proven(tmp_path_factory):
+    """A checkout of stubs, and how the playbook ended there, for all that it is told below."""
+    directory = stubs(tmp_path_factory.mktemp("proven"))
+    done = nights(
+        directory,
+        environment={"SSH_AUTH_SOCK": "/run/agent"},
+        overnight_begin="23:05",
+        overnight_studies=["sort", "mtom"],
+        overnight_fit=True,
+        overnight_variables=OWN,
+    )
+    return directory, done
 
 
 def test_check_mode_tells_and_writes_nothing(night):
@@ -139,7 +164,7 @@ def test_whatever_way_a_night_fails_the_hook_is_called(night):
 def test_days_and_time_are_a_calendar_of_systemd(night):
     timer = (night[0] / "units" / UNITS[2]).read_text()
     when = re.search(r"OnCalendar=(.*)", timer).group(1)
-    assert when == "Mon,Fri *-*-* 22:00:00"
+    assert when == "Mon,Fri *-*-* 22:15:00"
     assert not subprocess.run(["systemd-analyze", "calendar", when], check=False).returncode
 
 
@@ -156,9 +181,14 @@ def test_each_inventory_has_a_timer_and_takes_the_place_of_the_former_one(night,
     settings = json.loads((tmp_path / "state/a night/night.json").read_text())
     assert settings["inventories"] == [str(tmp_path / "mylab")]
     assert settings["environment"] == {"XDG_STATE_HOME": str(tmp_path / "xdg")}
-    again = play(tmp_path, inventory=tmp_path / "mylab/hosts.yml", rackbench_lab="mylab")
-    assert again.returncode == 0, again.stdout
-    assert units_in(tmp_path) == sorted(UNITS + own)
+
+
+@pytest.mark.parametrize(
+    "inventory", ["/home/me/mylab", "/home/me/mylab/", "mylab/hosts.yml", "mylab/inventory"]
+)
+def test_an_inventory_has_one_name_whatever_way_it_is_named(inventory):
+    role = Role("overnight", ansible_inventory_sources=[inventory])
+    assert role.render("{{ __overnight_units.timer }}") == "rackbench_overnight-mylab.timer"
 
 
 def test_the_nights_of_another_account_are_not_replaced(tmp_path):
@@ -227,8 +257,8 @@ def test_an_inventory_without_a_control_host_is_refused(tmp_path):
     assert "has 0 hosts in the group control" in flat(done)
 
 
-def test_without_systemd_the_line_for_cron_is_told(checkout):
-    done = nights(checkout, overnight_begin="23:05")
+def test_without_systemd_the_line_for_cron_is_told(proven):
+    checkout, done = proven
     assert done.returncode == 0, done.stdout
     assert "5 23 * * * { /usr/bin/python3 '" in flat(done)
     assert f"'{checkout}/state/a night' failed; }} >> '" in flat(done)
@@ -258,20 +288,35 @@ def test_the_line_for_cron_tells_of_a_failure_but_not_of_a_night_that_still_swee
         ({"overnight_studies": ["sort,mtom"]}, "sort,mtom is not the name of a study"),
     ],
 )
-def test_a_night_that_cannot_be_is_refused(tmp_path, variables, part):
-    done = play(tmp_path, **variables)
+def test_a_night_that_cannot_be_is_refused(variables, part):
+    assert refused() == ""
+    assert part in refused(**variables)
+
+
+def refused(**given):
+    """Return what the role says of these variables where it refuses them."""
+    said = []
+    for name in ("times that make no night", "files of studies in place of their names"):
+        role = Role("overnight", **given)
+        check = role.of_task("present", name)["ansible.builtin.assert"]
+        wanted = check["that"] if isinstance(check["that"], list) else [check["that"]]
+        if not all(map(role.holds, wanted)):
+            said.append(role.render(check["fail_msg"]))
+    return " ".join(" ".join(said).split())
+
+
+def test_a_night_that_is_refused_leaves_nothing(tmp_path):
+    done = play(tmp_path, overnight_begin="25:00")
     assert done.returncode == 2
-    assert part in flat(done)
+    assert "cannot be swept" in flat(done)
     assert units_in(tmp_path) == []
+    assert list((tmp_path / "state").iterdir()) == []
 
 
-def test_a_time_without_quotes_is_read_back(tmp_path):
-    (tmp_path / "more.yml").write_text("overnight_begin: 22:15\novernight_end: 6:05\n")
-    done = play(tmp_path, "--extra-vars", f"@{tmp_path}/more.yml")
-    assert done.returncode == 0, done.stdout
-    assert "OnCalendar=*-*-* 22:15:00\n" in (tmp_path / "units" / UNITS[2]).read_text()
-    settings = json.loads((tmp_path / "state/a night/night.json").read_text())
+def test_a_time_without_quotes_is_read_back(night):
+    settings = json.loads((night[0] / "state/a night/night.json").read_text())
     assert (settings["begin"], settings["end"]) == ("22:15", "06:05")
+    assert " *-*-* 22:15:00\n" in (night[0] / "units" / UNITS[2]).read_text()
 
 
 def test_nights_are_removed_whole(night, tmp_path):
@@ -293,13 +338,8 @@ def test_variables_are_not_shown_when_they_are_written(checkout):
 # The proof that a night can begin
 
 
-def test_a_night_is_tried_without_the_agent_and_the_connections_of_the_caller(checkout):
-    done = nights(
-        checkout,
-        environment={"SSH_AUTH_SOCK": "/run/agent"},
-        overnight_studies=["sort", "mtom"],
-        overnight_variables={"fit": True},
-    )
+def test_a_night_is_tried_without_the_agent_and_the_connections_of_the_caller(proven):
+    checkout, done = proven
     assert done.returncode == 0, done.stdout
     seen = (checkout / "seen").read_text().splitlines()
     assert not [line for line in seen if line.startswith("SSH_AUTH_SOCK=")]
@@ -311,13 +351,12 @@ def test_a_night_is_tried_without_the_agent_and_the_connections_of_the_caller(ch
     assert planned.startswith("plan sort mtom --profile=overnight --workers=5 --fit --output=")
 
 
-def test_levels_beyond_the_workers_are_skipped_in_the_plan_and_in_each_night(checkout):
-    own = {"sweep_compress": True}
-    done = nights(checkout, overnight_fit=True, overnight_variables=own)
+def test_levels_beyond_the_workers_are_skipped_in_the_plan_and_in_each_night(proven):
+    checkout, done = proven
     assert done.returncode == 0, done.stdout
     assert " --fit " in (checkout / "planned").read_text()
     written = json.loads((checkout / "state/a night/variables.json").read_text())
-    assert written == {**own, "fit": True}
+    assert written == {**OWN, "fit": True}
 
 
 def test_each_node_that_a_night_cannot_reach_is_named_with_its_key_and_the_next_step(checkout):

@@ -22,6 +22,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.loader import init_plugin_loader
 from ansible.template import Templar, trust_as_template
 from loading import ROOT, load
+from rendering import Role
 
 packets = load("roles/packet_filter/library/packet_filter.py")
 
@@ -509,10 +510,19 @@ PREFLIGHT = """
     ],
 )
 def test_another_packet_filter_is_refused_with_the_next_step(
-    tmp_path: Path, found: list[str], beside: list[str], said: str
+    found: list[str], beside: list[str], said: str
 ) -> None:
-    (tmp_path / "play.yml").write_text(PREFLIGHT)
     answer = {"__packet_filter_asked": {"stdout_lines": found}, "packet_filter_beside": beside}
+    role = Role("packet_filter", inventory_hostname="rack01", **answer)
+    check = role.of_task("preflight", "that the bench does not know")["ansible.builtin.assert"]
+    assert role.holds(check["that"]) is not bool(said)
+    assert said in " ".join(role.render(check["fail_msg"]).split())
+
+
+@pytest.mark.parametrize(("found", "said"), [([], ""), (["ufw"], "ufw is active and drops every")])
+def test_a_play_ends_at_another_packet_filter(tmp_path: Path, found: list[str], said: str) -> None:
+    (tmp_path / "play.yml").write_text(PREFLIGHT)
+    answer = {"__packet_filter_asked": {"stdout_lines": found}}
     done = subprocess.run(
         [
             *(Path(sys.executable).with_name("ansible-playbook"), "--inventory", "rack01,"),

@@ -52,7 +52,13 @@ def site():
     return tasks_of("site.yml")
 
 
-@pytest.mark.parametrize("phase", sorted(PHASES))
+@pytest.mark.parametrize(
+    "phase",
+    [
+        pytest.param(phase, marks=[] if phase == "configure" else [pytest.mark.long])
+        for phase in sorted(PHASES)
+    ],
+)
 def test_the_nodes_can_be_provisioned_by_phases(site, phase):
     asked = tasks_of("site.yml", "--tags", phase)
     assert asked == [(name, tags) for name, tags in site if tags & {phase, "always"}]
