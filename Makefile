@@ -83,7 +83,7 @@ UNIT_PROCESSES ?= auto
 test-unit: .venv/ready test-packages
 	.venv/bin/pytest tests/unit tests/roles --numprocesses $(UNIT_PROCESSES) --dist loadfile
 
-# The long form: more of a kind, a client that is built anew, the course once more.
+# The long form: more of a kind, a client that is built again, the course once more.
 test-unit-long: .venv/ready test-packages
 	.venv/bin/pytest tests/unit tests/roles --numprocesses $(UNIT_PROCESSES) --dist loadfile --long
 
