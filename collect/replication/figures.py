@@ -53,7 +53,12 @@ def paired_figure(  # noqa: PLR0913 - named everywhere it is called
     """
     shown = [pair for pair in pairs if pair.printed or pair.own]
     sides = {
-        side: [_point(pair, e) for pair in shown if (e := getattr(pair, of)) is not None]
+        side: [
+            _point(pair, e)
+            for pair in shown
+            # Logarithmic axes have no zero: such a number stands in the table alone.
+            if (e := getattr(pair, of)) is not None and min(e.value, pair.x) > 0
+        ]
         for side, of in (("Paper", "printed"), ("Measured", "own"))
     }
     has_paper = bool(sides["Paper"])

@@ -71,6 +71,21 @@ def three_logs():
     return ["log0.jtl", "log1.jtl", "log2.jtl"]
 
 
+def logs_of(labels, rounds, **changes):
+    """Write a log for each round, with three samples of each label; `changes` depend on it."""
+    for log in range(rounds):
+        samples = [
+            sample(
+                100 * log + place,
+                label=label,
+                **{name: of(label) for name, of in changes.items()},
+            )
+            for place, label in enumerate(3 * labels)
+        ]
+        write(f"log{log}.jtl", samples)
+    return [f"log{log}.jtl" for log in range(rounds)]
+
+
 def test_three_logs_are_three_trials_of_a_run_that_every_command_takes(capsys):
     assert main(["import", "jtl", *three_logs(), "--run", "jm"]) == 0
     assert "3 trials, 36 calls, 1 cells of label" in capsys.readouterr().out
@@ -556,6 +571,21 @@ def test_a_factor_with_the_name_of_a_column_is_in_no_table_of_trials(factor, cap
     assert main(["export", "jm", "--format", "trials"]) == 2
     assert f"the factor {factor} has the name of a column" in capsys.readouterr().err
     assert main(["export", "jm", "--format", "parquet"]) == 0
+
+
+def test_times_of_0_ms_are_in_a_report_without_ratios_and_logarithms():
+    """TCP takes less than JMeter's clock can tell, SOAP 13 ms."""
+    labels = [
+        f"experiment={experiment} protocol={protocol} reply_bytes=1 elements=1"
+        for experiment in ("one-byte", "size")
+        for protocol in ("tcp", "soap")
+    ]
+    logs = logs_of(labels, 10, elapsed=lambda label: 13 if "soap" in label else 0)
+    assert main(["import", "jtl", *logs, "--run", "jm", "--study", "overhead"]) == 0
+    assert main(["report", "jm"]) == 0
+    page = Path("results/jm/report.html").read_text()
+    assert "values of 0 have no ratio" in page
+    assert "nan %" not in page
 
 
 def test_a_log_with_the_needed_columns_alone_has_unknown_bytes():

@@ -48,10 +48,10 @@ def _cell(encoding: str, size: int) -> Cell:
 
 
 def _payloads(evidence: Evidence) -> list[int]:
-    """Return the sizes at which both encodings have a time."""
+    """Return the sizes above 0, which has no logarithm, at which both encodings have a time."""
     ran = {cell for cell in evidence.keys if evidence.value(cell)}
     sizes = levels_of("payload_bytes", evidence)
-    return [size for size in sizes if all(_cell(name, size) in ran for name in NAMES)]
+    return [size for size in sizes if size > 0 and all(_cell(name, size) in ran for name in NAMES)]
 
 
 def _threshold(evidence: Evidence) -> Estimate | Untested:

@@ -107,11 +107,14 @@ def _trials_of(experiment: Experiment, measured: Measured) -> Sample:
     """Return the logs of trial means of the blocks that have every cell.
 
     Of all trials if no two blocks do, or where blocks have them in different whole plots: trials
-    are then not exchangeable inside a block.
+    are then not exchangeable inside a block. Nothing where a trial took 0 ms, which has no
+    logarithm.
     """
     cells = [cell for cell in experiment.cells(measured) if measured.samples(cell)]
     labels = [_label(experiment, cell) for cell in cells]
     name = f"{LABELS[experiment.name]}, measured: trials"
+    if any(min(measured.samples(cell).values()) <= 0 for cell in cells):
+        return Sample(name, [], [], error=measured.error)
     rows = measured.rows(cells) if cells else []
     if isinstance(rows, Untested) or len(rows) < 2 or measured.whole_plots(cells):
         unpaired = [np.log(list(measured.samples(cell).values())).tolist() for cell in cells]

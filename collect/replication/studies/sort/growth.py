@@ -103,7 +103,7 @@ def _exponent(evidence: Evidence, transport: str, servers: int, least: int) -> E
         cell
         for cell in evidence.keys
         if (cell["transport"], cell["servers"]) == (transport, servers)
-        and int(cell["integers"]) >= least
+        and int(cell["integers"]) >= max(least, 1)
         and evidence.value(cell)
     ]
     if len(cells) < 2:
@@ -141,7 +141,7 @@ def crossings(published: Published, measured: Measured) -> Table:
             sizes = [
                 size
                 for size in levels_of("integers", evidence)
-                if all(evidence.value(cell_of(t, servers, size)) for t in NAMES)
+                if size > 0 and all(evidence.value(cell_of(t, servers, size)) for t in NAMES)
             ]
             pairs = [
                 (cell_of("jms", servers, size), cell_of("soap", servers, size)) for size in sizes
