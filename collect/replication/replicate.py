@@ -94,9 +94,9 @@ class Replication:
 
 
 def replicate(analysis: Analysis) -> Replication:
-    """Compare a run with its paper, if its study has a module for exactly these factors."""
+    """Compare a run with its paper, if its study has a module that fits its factors and levels."""
     module = find(analysis.run.study)
-    fits = module is not None and module.factors == analysis.run.factors.keys()
+    fits = module is not None and module.fits(analysis.run.factors)
     cells = {result.cell: result for result in analysis.cells}
     measured = Measured(cells, error_of(analysis.run), plots=whole_plots(analysis.run.plan))
     return Replication(measured, module if fits else None, analysis)

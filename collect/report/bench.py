@@ -31,9 +31,11 @@ def find_bench(analyses: Sequence[Analysis]) -> Bench | None:
         if analysis.run.study != STUDY or {"workload", "concurrency"} - set(analysis.run.factors):
             continue
         times = {
-            int(result.cell["concurrency"]): result.mean.value
+            int(threads): result.mean.value
             for result in analysis.cells
+            for threads in [result.cell["concurrency"]]
             if result.cell["workload"] == "noop" and result.mean is not None
+            if isinstance(threads, (int, float)) and threads >= 1
         }
         if times:
             return Bench(analysis.run.name, times)

@@ -14,15 +14,17 @@ from pkgutil import iter_modules
 from collect.replication.claims import Claim
 from collect.replication.evidence import Measured, Published
 from collect.replication.exhibits import Exhibit
+from collect.run.cell import Level
 
 
 @dataclass(frozen=True)
 class StudyModule:
     """What a study adds to the report.
 
-    `factors` are those that a run must have. `exhibits` and `summary` take the published
-    numbers and the measured run; a summary is a few sentences a student understands. `system` is
-    the factor whose levels are the systems compared, `names` what the report calls them.
+    `factors` are those that a run must have, `numbers` those of them whose levels are whole
+    numbers. `exhibits` and `summary` take the published numbers and the measured run; a summary is
+    a few sentences a student understands. `system` is the factor whose levels are the systems
+    compared, `names` what the report calls them.
     """
 
     study: str
@@ -33,6 +35,18 @@ class StudyModule:
     summary: Callable[[Published, Measured], Sequence[str]]
     system: str
     names: Mapping[str, str] = field(default_factory=dict)
+    numbers: frozenset[str] = frozenset()
+
+    def fits(self, factors: Mapping[str, Sequence[Level]]) -> bool:
+        """Tell whether a run with these levels of each factor can be compared with the paper.
+
+        Systems and other texts that the paper does not have are left to the table of systems.
+        """
+        return self.factors == factors.keys() and all(
+            not isinstance(level, (bool, str)) and level % 1 == 0
+            for name in self.numbers
+            for level in factors[name]
+        )
 
 
 def find(study: str) -> StudyModule | None:

@@ -588,6 +588,43 @@ def test_times_of_0_ms_are_in_a_report_without_ratios_and_logarithms():
     assert "nan %" not in page
 
 
+@pytest.mark.parametrize(
+    ("study", "labels"),
+    [
+        ("sort", [f"transport={t} servers=three integers=500" for t in ("jms", "soap")]),
+        (
+            "sort",
+            [
+                f"transport={transport} servers=1 integers={size}"
+                for transport in ("jms", "soap")
+                for size in (0, 5, 50)
+            ],
+        ),
+        (
+            "overhead",
+            [
+                f"experiment=size protocol={protocol} reply_bytes=1 elements=1"
+                for protocol in ("tcp", "soap", "grpc")
+            ],
+        ),
+        (
+            "binding",
+            [
+                f"binding={binding} message_bytes=512 concurrency=1 pooled=true"
+                for binding in ("http", "jms", "grpc")
+            ],
+        ),
+        ("harness", [f"workload={w} concurrency=three" for w in ("noop", "http")]),
+    ],
+)
+def test_levels_that_a_paper_does_not_have_are_reported(study, labels):
+    """A third system's calls fail, so that it is in the tables of failures too."""
+    logs = logs_of(labels, 3, success=lambda label: "false" if "grpc" in label else "true")
+    assert main(["import", "jtl", *logs, "--run", "jm", "--study", study]) == 0
+    assert main(["report", "jm"]) == 0
+    assert "grpc" not in labels[-1] or "grpc" in Path("results/jm/report.html").read_text()
+
+
 def test_a_log_with_the_needed_columns_alone_has_unknown_bytes():
     write("a.jtl", [sample()], columns=("timeStamp", "elapsed", "label", "success"))
     assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0

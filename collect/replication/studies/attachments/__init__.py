@@ -333,7 +333,9 @@ def _summary(published: Published, measured: Measured) -> Sequence[str]:
     failed = [cell for cell in measured.keys if measured.outcome(cell) == "oom"]
     if failed:
         cells_text = ", ".join(
-            f"{NAMES[str(cell['encoding'])]} at {_square(int(cell['matrix']))}" for cell in failed
+            f"{NAMES.get(name, name)} at {_square(int(cell['matrix']))}"
+            for cell in failed
+            for name in [str(cell["encoding"])]
         )
         sentences.append(f"Out of memory: {cells_text}.")
     return sentences
@@ -348,4 +350,5 @@ STUDY = StudyModule(
     summary=_summary,
     system="encoding",
     names=NAMES,
+    numbers=frozenset(("matrix",)),
 )

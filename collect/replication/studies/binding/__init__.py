@@ -253,9 +253,10 @@ def _failures(measured: Measured) -> Table:
         errors = measured.cells[cell].errors
         if errors:
             share = errors / measured.cells[cell].made
+            kind = str(cell["binding"]), bool(cell["pooled"])
             rows.append(
                 [
-                    Entry(NAMES[str(cell["binding"]), bool(cell["pooled"])], cell=cell),
+                    Entry(NAMES.get(kind, kind[0]), cell=cell),
                     Entry(_size_text(int(cell["message_bytes"])), sort=cell["message_bytes"]),
                     Entry(show_level(cell["concurrency"]), sort=cell["concurrency"]),
                     Entry(show_level(errors), sort=errors),
@@ -306,4 +307,5 @@ STUDY = StudyModule(
     summary=_summary,
     system="binding",
     names={"http": "HTTP", "jms": "JMS"},
+    numbers=frozenset(("message_bytes", "concurrency")),
 )

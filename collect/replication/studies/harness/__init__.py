@@ -104,4 +104,5 @@ STUDY = StudyModule(
     summary=_summary,
     system="workload",
     names=NAMES,
+    numbers=frozenset(("concurrency",)),
 )

@@ -242,4 +242,5 @@ STUDY = StudyModule(
     summary=_summary,
     system="encoding",
     names=NAMES,
+    numbers=frozenset(("payload_bytes",)),
 )

@@ -47,4 +47,5 @@ STUDY = StudyModule(
     summary=_summary,
     system="protocol",
     names=NAMES,
+    numbers=frozenset(("reply_bytes", "elements")),
 )

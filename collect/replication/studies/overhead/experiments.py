@@ -26,8 +26,12 @@ class Experiment:
     factors: tuple[str, ...]
 
     def cells(self, evidence: Evidence) -> list[Cell]:
-        """Return the cells of the experiment."""
-        return [cell for cell in evidence.keys if cell["experiment"] == self.name]
+        """Return the cells of the experiment, of the protocols that the paper has."""
+        return [
+            cell
+            for cell in evidence.keys
+            if cell["experiment"] == self.name and cell["protocol"] in NAMES
+        ]
 
     def of_columns(self, columns: Collection[str]) -> list[str]:
         """Return the table's factors that are these columns of the study."""

@@ -71,4 +71,5 @@ STUDY = StudyModule(
     summary=_summary,
     system="transport",
     names=NAMES,
+    numbers=frozenset(("servers", "integers")),
 )
