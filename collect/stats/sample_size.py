@@ -17,6 +17,8 @@ MOST_BLOCKS = 10_000
 """More blocks than anybody runs."""
 _MOST_LOGS = 300.0
 """A difference in logs that no test of so few blocks finds; a larger one is no number."""
+_LEAST_LOGS = math.log(1e-9)
+"""The logarithm of the shortest half width, in logs: a pilot that promises less does not vary."""
 _QUANTILES = 200
 """Of the chi-squared distribution that stands for the true variance, given that of the pilot."""
 _FEWEST_FOR_PRIOR = 3
@@ -140,16 +142,16 @@ def half_width_of(
 ) -> float:
     """Return the half width, in logs, that 80 % of nights with so many blocks reach everywhere.
 
-    An interval may miss as often as `error`.
+    An interval may miss as often as `error`. It is 0 where the pilot varies by rounding alone.
     """
     true = _true(spreads, more)
-    if not len(true):
-        return 0.0
 
     def short(logs: float) -> float:
         return _chance(math.exp(logs), blocks, true, error) - ASSURANCE
 
-    return math.exp(optimize.brentq(short, math.log(1e-9), math.log(1e6), xtol=1e-4))
+    if not len(true) or short(_LEAST_LOGS) >= 0:
+        return 0.0
+    return math.exp(optimize.brentq(short, _LEAST_LOGS, math.log(1e6), xtol=1e-4))
 
 
 def detectable(blocks: int, spread: Spread, more: float, error: float = ERROR) -> float:

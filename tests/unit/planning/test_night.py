@@ -135,6 +135,15 @@ def test_what_cannot_be_planned_is_refused_with_the_reason(pilot, capsys, argume
     assert message in capsys.readouterr().err
 
 
+def test_a_pilot_that_does_not_vary_plans_intervals_of_no_length(tmp_path, capsys):
+    """The variance of the logs of six times 10 ms is that of their rounding."""
+    few = {"transport": ["soap", "jms"], "servers": [1], "integers": [500]}
+    study = changed(replicates=6, factors=few)
+    make_run(tmp_path / "pilot", lambda p, rng: [10.0] * p.calls, study=study, profile="paper")
+    code, found = power(capsys, tmp_path / "pilot")
+    assert (code, found["best"]["night"]["half_width"]) == (0, 0.0)
+
+
 def test_one_block_is_no_pilot(tmp_path, capsys):
     make_run(tmp_path / "pilot", sort_times, until=12)
     assert main(["power", str(tmp_path / "pilot")]) == 2
