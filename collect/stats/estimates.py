@@ -46,6 +46,11 @@ _LONGEST_LOGS = 300.0
 
 An interim analysis after two blocks may err so seldom that its intervals are that long.
 """
+_FAR = 1e5
+"""A noncentral chi-squared beyond which its root counts as normal, right to 1 in a million.
+
+SciPy takes a millisecond a draw at 1e6, far longer beyond it, and gives NaN from about 1e12 on.
+"""
 _SMALLEST_MS = 1e-9
 """In place of times of zero, which have no logarithm: far below the nanosecond of the logs."""
 
@@ -297,8 +302,12 @@ def share_between(blocks: Sequence[Sequence[Moments]], error: float = ERROR) -> 
     call_variance = of_calls / rng.chisquare(calls_freedom, _DRAWS)
     distance = rows * float(((mean.mean(axis=0) - mean.mean()) ** 2).sum()) / trial_variance
     chance = rng.random(_DRAWS)
-    none = scipy.special.chndtr(distance, columns - 1, 0) <= chance
-    noncentrality = np.where(none, 0, scipy.special.chndtrinc(distance, columns - 1, chance))
+    noncentrality = np.zeros(_DRAWS)
+    far = distance > _FAR
+    roots = np.sqrt(distance[far]) - scipy.special.ndtri(chance[far])
+    noncentrality[far] = roots**2 - (columns - 2)
+    near = ~far & (scipy.special.chndtr(distance, columns - 1, 0) > chance)
+    noncentrality[near] = scipy.special.chndtrinc(distance[near], columns - 1, chance[near])
     cells = noncentrality * trial_variance / (rows * columns)
     forks = np.maximum(trial_variance - call_variance * (1 / count).mean(), 0)
     tail = error / 2

@@ -19,6 +19,11 @@ _FEWEST_FOR_SHAPE = 8
 """Residuals that a test of their shape takes; our choice: with fewer it finds next to nothing."""
 _LEAST_ERROR = 1e-9
 """Below it the tails of the noncentral F distribution take long, and are no longer right."""
+_NOISELESS = 1e8
+"""A noncentrality beyond which only the denominator of F varies: its root is known to 1 in 10 000.
+
+SciPy's noncentral F distribution is NaN from about a hundred times as much on.
+"""
 _FEWEST_OF_A_GROUP = 3
 """Values of each group that a test of their shape takes; two have none."""
 
@@ -210,6 +215,8 @@ def explained(  # noqa: PLR0913 - the degrees of freedom of a test, and what it 
 
         if stats.f.cdf(f, between, within) <= chance:
             return 0.0
+        if between * f > _NOISELESS:
+            return between * f / within * float(stats.chi2.isf(chance, within))
         high = 4 * (between * f + 10)
         while above(high) > 0:
             high *= 2

@@ -272,6 +272,16 @@ def test_a_share_of_trials_without_variation_has_no_interval():
     assert (found.value, found.low) == (pytest.approx(1), None)
 
 
+def test_a_share_of_trials_that_hardly_vary_has_an_interval():
+    """The noncentral chi-squared distribution of scipy is no number that far out."""
+    blocks = [
+        [Moments(98, 1 + fork, 1e-6), Moments(98, 2 - fork, 1e-6)]
+        for fork in (0, 1e-7, -1e-7, 2e-7)
+    ]
+    found = share_between(blocks)
+    assert 0.99 < found.low <= found.value <= found.high <= 1
+
+
 def test_every_claim_and_analysis_of_a_run_is_corrected_for_interim_analyses(paper):
     single, measured = (replace(paper.measured, error=error) for error in (0.05, 0.05 / 3))
     for judged in paper.claims:

@@ -146,6 +146,20 @@ def test_an_effect_of_an_analysis_that_may_hardly_err_is_open():
     assert judged(effect, bound=EFFECT, direction=None).verdict == OPEN
 
 
+def test_an_effect_next_to_hardly_any_noise_has_an_interval():
+    """The noncentral F distribution of scipy is no number from F of 1e10 on."""
+    effect = explained(1e12, 1, 8, 10)
+    assert 0.99 < effect.low <= effect.value <= effect.high <= 1
+    assert judged(effect, bound=EFFECT, direction=None).verdict == HOLDS
+    # What is left unexplained falls with F, the same on both sides of where the method changes.
+    below, above = (
+        [(1 - end) * f for end in (effect.low, effect.value, effect.high)]
+        for f in (0.9e8, 1.1e8)
+        for effect in [explained(f, 1, 8, 10)]
+    )
+    assert above == pytest.approx(below, rel=1e-4)
+
+
 def test_the_interval_of_an_effect_is_that_of_its_tests():
     effect = explained(4.0, 9, 76, 100)
     for end in (effect.low, effect.high):
