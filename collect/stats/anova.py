@@ -25,9 +25,9 @@ from collect.printable import as_printed
 from collect.stats.estimates import Moments
 from collect.stats.spending import ERROR, corrected
 
-_ROUNDING = 1e-24
-_BLANKS_AFTER_QUOTES = re.compile(r'(?<!")"[ \t]+(?=,|\r?\n?$)')
+ROUNDING = 1e-24
 """A residual below this share of the squares is that of rounding."""
+_BLANKS_AFTER_QUOTES = re.compile(r'(?<!")"[ \t]+(?=,|\r?\n?$)')
 BLOCK = "Block"
 COLUMNS = ("Source", "SS", "df", "MS", "F", "P-value", "F crit (95 %)", "Share of variation")
 
@@ -183,7 +183,7 @@ def anova(observations: Observations, error: float = ERROR) -> list[Source]:
     unfitted = ols(f"y ~ {' + '.join(terms)}", frame)
     _check_design(observations, unfitted.exog)
     model = unfitted.fit()
-    if model.ssr <= _ROUNDING * float((unfitted.endog**2).sum()):
+    if model.ssr <= ROUNDING * float((unfitted.endog**2).sum()):
         raise InputError("only the blocks vary; F needs variance within cells")
     table = anova_lm(model, typ=2)
     total = float(((frame["y"] - frame["y"].mean()) ** 2).sum())

@@ -12,9 +12,12 @@ from rich.text import Text
 from scipy import stats
 
 from collect.errors import InputError
-from collect.stats.anova import Kind, Observations, Source, anova
+from collect.stats.anova import ROUNDING, Kind, Observations, Source, anova
 from collect.stats.estimates import FEWEST_BLOCKS, Estimate, centred
 from collect.stats.spending import CONFIDENCE, ERROR, corrected
+
+_REST = 1e-12
+"""What a difference of two sums of squares leaves below this share of the first is rounding."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,10 @@ def split_plot(
     above = [row for row in rows if _is_above(row, observations, whole)]
     below = [row for row in rows if not _is_above(row, observations, whole)]
     between = [plots, *_other_plots(observations, whole, [*above, plots], total.ss)]
+    rest = left.ss - sum(row.ss for row in between)
     within = replace(
         left,
-        ss=max(left.ss - sum(row.ss for row in between), 0.0),
+        ss=rest if rest > _REST * left.ss else 0.0,
         df=left.df - sum(row.df for row in between),
     )
     if within.df < 1 and below:
@@ -232,6 +236,7 @@ def _error(observations: Observations, whole: Sequence[str], total: float) -> So
     size = len(of_plot) / means.size
     left = centred(means / size)
     ss, df = size * float((left**2).sum()), (len(blocks) - 1) * (len(plots) - 1)
+    ss = ss if ss > ROUNDING * total else 0.0
     name, kind = observations.row_name(Kind.WHOLE_PLOT_ERROR), Kind.WHOLE_PLOT_ERROR
     return Source(name, ss, df, ss / df, None, None, None, ss / total, kind)
 

@@ -125,6 +125,20 @@ def test_a_factor_that_varies_within_the_real_plots_may_stand_against_its_blocks
     assert split_plot(read, ["enc"]) == split_plot(replace(read, plots=()), ["enc"])
 
 
+@pytest.mark.parametrize("unit", [1, 0.1])
+@pytest.mark.parametrize("error", ["Whole-plot error", "Within"])
+def test_an_error_of_rounding_alone_is_none(error, unit):
+    """Either the halves of a plot differ in opposite directions, or whole plots do."""
+    noise = [[1, 2], [3, 5], [8, 4]]
+    cells = [(block, jdk, enc) for block in range(3) for jdk in range(2) for enc in range(2)]
+    signs = (-1, 1) if error == "Whole-plot error" else (1, 1)
+    response = [unit * (10 * b + 3 * j + e + signs[e] * noise[b][j]) for b, j, e in cells]
+    blocks, jdk, enc = (tuple(map(str, column)) for column in zip(*cells, strict=True))
+    read = Observations(np.array(response), (jdk, enc), ("jdk", "enc"), blocks)
+    with pytest.raises(InputError, match=f"^{error} is 0, so nothing can be tested against it"):
+        split_plot(read, ["jdk"])
+
+
 def test_unequal_plots_are_refused():
     read = of_signs(lambda jdk, gc: str(jdk) if jdk < 0 else f"{jdk} {gc}")
     with pytest.raises(InputError, match=r"has 1 observations, others have more; whole plots need"):
