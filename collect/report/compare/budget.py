@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +106,11 @@ def _read_file(path: Path) -> Budget:
             f"the budget {path}: {place.strip('.') or 'the file'}: {fault.message}; "
             "correct it (`collect compare --help` has an example)"
         )
+    for ratio in (content.get("budget", 1), *(e["budget"] for e in content.get("where", []))):
+        if not ratio < inf:  # which a schema cannot tell
+            raise InputError(
+                f"the budget {path}: holds {ratio}, which is not a ratio; give numbers such as 1.10"
+            )
     where = [
         ({n: v if isinstance(v, list) else [v] for n, v in entry["cells"].items()}, entry["budget"])
         for entry in content.get("where", [])

@@ -338,6 +338,8 @@ def test_a_budget_file_gives_each_cell_its_own(run_of, compared, tmp_path):
     ("content", "part"),
     [
         ("budget: -1\n", "budget: -1 is less than or equal to the minimum"),
+        ("budget: .nan\n", "holds nan, which is not a ratio; give numbers such as 1.10"),
+        ("where: [{cells: {transport: soap}, budget: .inf}]\n", "holds inf, which is not a ratio"),
         ("budgets: 1\n", "'budgets' was unexpected"),
         ("{}\n", "the file"),
         ("where: [{cells: {transport: soap}}]\n", "'budget' is a required property"),
