@@ -10,7 +10,7 @@ from collect.costs.packets import Wire
 from collect.costs.part_means import REST
 from collect.costs.profiles import own_times, profiles_of
 from collect.costs.wire import wires_of
-from collect.exchange.tables import write_rows
+from collect.exchange.tables import IN_REPORT, write_with_levels
 from collect.run.cell import Cell, level_field
 
 Row = tuple[Any, ...]
@@ -65,4 +65,4 @@ def write_frames(analysis: Analysis, path: Path) -> None:
 def _write(analysis: Analysis, path: Path, columns: Row, rows: Iterable[tuple[Cell, Row]]) -> None:
     run = analysis.run
     lines = ([run.study, *map(level_field, cell.levels), *row] for cell, row in rows)
-    write_rows(path, ["study", *run.factors, *columns], lines)
+    write_with_levels(run, path, columns, lines, IN_REPORT)

@@ -13,7 +13,10 @@ from collect.cells.notation import show, show_level, show_lost
 from collect.cells.plots import COLUMN, WholePlots, whole_plots
 from collect.errors import InputError
 from collect.run.cell import level_field
+from collect.run.directory import Run
 
+IN_REPORT = "read these numbers in the report (`collect report`)"
+"""The next step where a table cannot be written whose numbers the report has too."""
 _TIMES = ("mean_ms", "median_ms", "variance_ms2", "log_mean", "log_variance")
 _NUMBERS = ("trials", "mean, ms", "95 % interval, ms", "p50, ms", "p99, ms", "failed calls")
 _LATEX = {
@@ -56,6 +59,21 @@ def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]])
         writer.writerows(rows)
 
 
+def write_with_levels(
+    run: Run, path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]], instead: str
+) -> None:
+    """Write a CSV file with the columns of the study and its factors before these columns.
+
+    Raises InputError where a factor has the name of one of them; `instead` is the next step.
+    """
+    twice = sorted({"study", *columns} & set(run.factors))
+    if twice:
+        raise InputError(
+            f"{run.name}: the factor {twice[0]} has the name of a column of this table; {instead}"
+        )
+    write_rows(path, ["study", *run.factors, *columns], rows)
+
+
 def write_trials(analysis: Analysis, path: Path) -> None:
     """Write a CSV row for each whole trial; its times are empty where it does not count.
 
@@ -65,13 +83,8 @@ def write_trials(analysis: Analysis, path: Path) -> None:
     plots = whole_plots(analysis.run.plan)
     own = ("trial", "block", "position", "outcome", "calls", "errors", *_TIMES)
     columns = (*own, *([COLUMN] if plots else []))
-    twice = sorted({"study", *columns} & set(analysis.run.factors))
-    if twice:
-        raise InputError(
-            f"{analysis.run.name}: the factor {twice[0]} has the name of a column of this table; "
-            "export parquet instead, which has one column for all levels"
-        )
-    write_rows(path, ["study", *analysis.run.factors, *columns], _trials(analysis, plots))
+    instead = "export parquet instead, which has one column for all levels"
+    write_with_levels(analysis.run, path, columns, _trials(analysis, plots), instead)
 
 
 def _trials(analysis: Analysis, plots: WholePlots | None) -> Iterator[list[Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult
-from collect.exchange.tables import write_rows
+from collect.exchange.tables import IN_REPORT, write_with_levels
 from collect.logs.first_calls import Typical, beginning_of
 from collect.logs.warmth import warmth_of
 from collect.run.cell import level_field
@@ -25,7 +25,7 @@ def write_warmups(analysis: Analysis, path: Path) -> None:
         for cell in analysis.cells
         for row in _rows(cell)
     )
-    write_rows(path, ["study", *run.factors, *_SAID], rows)
+    write_with_levels(run, path, _SAID, rows, IN_REPORT)
 
 
 def _rows(cell: CellResult) -> Iterator[list[Any]]:

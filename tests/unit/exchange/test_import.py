@@ -564,12 +564,24 @@ def test_samples_of_one_thread_after_the_other_are_no_news(rows, capsys):
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("factor", ["block", "trial", "errors"])
-def test_a_factor_with_the_name_of_a_column_is_in_no_table_of_trials(factor, capsys):
+@pytest.mark.parametrize(
+    ("table", "factor", "instead"),
+    [
+        ("trials", "block", "export parquet"),
+        ("trials", "trial", "export parquet"),
+        ("trials", "errors", "export parquet"),
+        ("warmup", "unit", "`collect report`"),
+        ("spent", "of", "`collect report`"),
+        ("frames", "frame", "`collect report`"),
+    ],
+)
+def test_a_factor_with_the_name_of_a_column_is_in_no_table(table, factor, instead, capsys):
     write("a.jtl", [sample(label=f"{factor}={k % 2}") for k in range(4)])
     assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
-    assert main(["export", "jm", "--format", "trials"]) == 2
-    assert f"the factor {factor} has the name of a column" in capsys.readouterr().err
+    assert main(["export", "jm", "--format", table]) == 2
+    said = capsys.readouterr().err
+    assert f"the factor {factor} has the name of a column" in said
+    assert instead in said
     assert main(["export", "jm", "--format", "parquet"]) == 0
 
 
