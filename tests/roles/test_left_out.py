@@ -1,12 +1,14 @@
 """A node that fails during site.yml: its reason stays whole; nothing continues without a broker."""
 
 import pytest
+import yaml
 from loading import ROOT
 from played_nodes import ADDRESSES, Lab
 
 TASKS = f"{ROOT}/playbooks/tasks"
 TOMCAT = "rackbench-tomcat.service"
 DEAD = {"ansible_ssh_executable": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
+SITE = yaml.safe_load((ROOT / "playbooks/site.yml").read_text())
 
 
 @pytest.fixture
@@ -111,7 +113,8 @@ def unready(lab, **hosts):
 
 
 def test_nodes_that_are_not_ready_are_named_at_the_end_and_the_others_go_on(lab):
-    code, said, went_on = unready(lab, worker1={"validate_free_mb": 10**9}, worker2=DEAD)
+    dead = {**DEAD, "node_address": ADDRESSES["worker2"]}
+    code, said, went_on = unready(lab, worker1={"validate_free_mb": 10**9}, worker2=dead)
     summary = said.partition("TASK [Name the nodes that are not ready]")[2]
     assert code != 0
     assert went_on == {"client1", "broker1"}, said
@@ -131,10 +134,12 @@ def test_nothing_goes_on_without_a_client_that_is_ready(lab):
 
 
 CLIENTS_OF_THE_BROKER = f"""
-- hosts: workers
+- hosts: control:workers
   gather_facts: false
   any_errors_fatal: false
   tasks:
+    - ansible.builtin.meta: end_host
+      when: inventory_hostname not in groups['workers']
     - ansible.builtin.set_fact: {{validate_answer: {{}}}}
     - block:
         - ansible.builtin.import_role: {{name: jms_client}}
@@ -142,6 +147,17 @@ CLIENTS_OF_THE_BROKER = f"""
         - ansible.builtin.import_tasks: {TASKS}/leave_out.yml
 - import_playbook: {ROOT}/playbooks/left_out.yml
 """
+
+
+def test_no_play_of_the_site_ends_it_when_all_of_its_nodes_fail():
+    plays = [play for play in SITE if play.get("any_errors_fatal") is False]
+    assert len(plays) >= 6
+    for play in plays:
+        control, _, group = play["hosts"].partition(":")
+        first = play["tasks"][0]
+        assert (control, first["ansible.builtin.meta"]) == ("control", "end_host")
+        assert first["when"] == f"inventory_hostname not in groups['{group}']"
+        assert first["tags"] == "always"
 
 
 def test_a_broker_that_is_off_is_named_and_not_the_workers_connections(lab):
