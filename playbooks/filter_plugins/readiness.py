@@ -34,6 +34,8 @@ Values = Mapping[str, Any]
 # checks for it: apt, the role unpack, and sweeps.
 FIRST_MB, LATER_MB = 1500, 200
 
+NO_PYTHON = "has no python3; apt-get install python3 there"
+
 
 def not_ready(
     hostvars: Mapping[str, Values],
@@ -74,6 +76,8 @@ def ssh_reason(said: str) -> str:
 
 def _unreachable(name: str, label: str, answer: Values, *, way_out: bool) -> str:
     said = str(answer.get("msg", ""))
+    if re.search("/python3: (No such file|not found)", said):  # mitogen needs it for every task
+        return f"{label} {NO_PYTHON}"
     if re.search("(?i)host key|host identification", said):
         return (
             f"{label} shows another host key than known_hosts has. If it is a new machine, read "
@@ -103,7 +107,7 @@ def _unfit(label: str, node: Values, answer: Values, free_mb: int | str | None) 
     facts = dict(line.strip().partition(" ")[::2] for line in lines)
     yield from _without_root(f"{label}: {node.get('ansible_user', 'the SSH user')}", node, facts)
     if "has-python" not in facts:
-        yield f"{label} has no python3; apt-get install python3 there"
+        yield f"{label} {NO_PYTHON}"
     free = facts.get("free-mb", "").strip()
     needed = (LATER_MB if "has-jdk" in facts else FIRST_MB) if free_mb is None else int(free_mb)
     if not free.isdigit() or int(free) < needed:

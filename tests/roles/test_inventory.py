@@ -307,6 +307,13 @@ def test_a_sweep_may_go_on_without_a_node_that_is_no_client():
         assert "without=" not in answered(away, left_out=[word])[0]
 
 
+@pytest.mark.parametrize("word", ["No such file or directory", "not found"])
+def test_a_node_whose_python_mitogen_misses_is_told_apart_from_one_that_is_away(word):
+    said = f"Task failed: EOF on stream; last 100 lines received: sh: 1: /usr/bin/python3: {word}"
+    told = answered({"unreachable": True, "msg": said})
+    assert told == ["a (10.0.0.1) has no python3; apt-get install python3 there"]
+
+
 def test_another_host_key_is_told_apart_from_a_node_that_is_away():
     (problem,) = answered({"unreachable": True, "msg": "Host key verification failed."})
     assert "replace_node.yml -e node=a -e fingerprint=SHA256:" in problem
