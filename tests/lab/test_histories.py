@@ -68,7 +68,7 @@ install -m 600 /home/rack/.ssh/authorized_keys ~root/.ssh/authorized_keys
 sed -i -e 's/^PermitRootLogin .*/PermitRootLogin prohibit-password/' \\
   -e 's/^AllowUsers .*/AllowUsers root/' /etc/ssh/sshd_config.d/lab.conf
 systemctl reload ssh
-dpkg --purge --force-depends sudo >/dev/null 2>&1
+SUDO_FORCE_REMOVE=yes dpkg --purge --force-depends sudo >/dev/null 2>&1
 echo 'deb [trusted=yes] http://127.0.0.1:9/vendor stable main' >/etc/apt/sources.list.d/vendor.list
 """
 FAULTS = {
