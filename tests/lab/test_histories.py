@@ -102,7 +102,6 @@ def rack(machines: Lab, tmp_path_factory: pytest.TempPathFactory) -> Lab:
         "ansible_ssh_private_key_file": str(machines.ssh_directory / "id_ed25519"),
         "ansible_ssh_common_args": f"-o UserKnownHostsFile={known} -o StrictHostKeyChecking=yes",
         "baseline_apt_wait_s": 5,
-        "rackbench_link_mbit": 100,  # as its links are shaped
     }
     hosts: dict[str, dict[str, object]] = {
         name: {"ansible_host": machines.nodes[name]} for name in NODES
@@ -112,7 +111,8 @@ def rack(machines: Lab, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     members = {group: {name: hosts[name] for name in names} for group, names in groups.items()}
     project = machines.player.project
     mine = fill_in(project, tmp_path_factory.mktemp("inventory") / "mylab", ssh, members)
-    player = Player(project, machines.player.home, [], [mine])
+    shaped = '{"rackbench_link_mbit": 100}'  # the example's lab.yml declares another rate
+    player = Player(project, machines.player.home, [shaped], [mine])
     return Lab(machines.name, machines.nodes, player, machines.say)
 
 
