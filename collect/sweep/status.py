@@ -57,10 +57,10 @@ class Status:
     sealed. `put_off` has the reasons of trials that wait for a node, by trial; `thrown_away` counts
     the attempts that a fault of the lab spoilt. `nodes` are those that the runner has asked so far,
     by name. `client_free_mb` is what was free on the client when it was last seen, at `seen`.
-    `next_look` is what is left until the rule that may stop the run is checked, None without a
-    rule, after its last check and when it has stopped the run; `decisions` are those of earlier
-    analyses, `rule` is None without one. `profiled` of the `total` trials run with a profiler,
-    `captured` have their packets kept; they never count.
+    `next_look` is the next interim analysis, None without a rule, after the last analysis and when
+    the rule has stopped the run; `decisions` are those of earlier analyses, `rule` is None without
+    one. `profiled` of the `total` trials run with a profiler, `captured` have their packets kept;
+    they never count.
     """
 
     run: str

@@ -76,7 +76,7 @@ def ssh_reason(said: str) -> str:
 
 def _unreachable(name: str, label: str, answer: Values, *, way_out: bool) -> str:
     said = str(answer.get("msg", ""))
-    if re.search("/python3: (No such file|not found)", said):  # mitogen needs it for every task
+    if re.search("/python3: (No such file|not found)", said):  # mitogen runs no task without it
         return f"{label} {NO_PYTHON}"
     if re.search("(?i)host key|host identification", said):
         return (
