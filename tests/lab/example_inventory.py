@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,12 +19,18 @@ def fill_in(
     settings: Mapping[str, Any],
     groups: Mapping[str, Mapping[str, Mapping[str, Any]]],
 ) -> Path:
-    """Copy the example to `target` and write the rack into its hosts.yml; lab.yml is left alone.
+    """Copy the example to `target` and write the rack into its hosts.yml.
 
-    `settings` are those of all nodes, among them how they are reached; `groups` holds the variables
-    of each host of each group.
+    `settings` are those of all nodes, among them how they are reached; lab.yml changes only where
+    it sets one of them, because group variables of files come before those of hosts.yml. `groups`
+    holds the variables of each host of each group.
     """
     shutil.copytree(project.root / "inventory/example", target)
+    lab = target / "group_vars/all/lab.yml"
+    text = lab.read_text()
+    for name in yaml.safe_load(text).keys() & settings.keys():
+        text = re.sub(rf"(?m)^{name}: .*$", f"{name}: {json.dumps(settings[name])}", text)
+    lab.write_text(text)
     hosts = yaml.safe_load((target / "hosts.yml").read_text())
     nodes = hosts["all"]["children"]["nodes"]
     nodes["vars"] |= settings

@@ -101,6 +101,7 @@ def rack(machines: Lab, tmp_path_factory: pytest.TempPathFactory) -> Lab:
         "ansible_user": "rack",
         "ansible_ssh_private_key_file": str(machines.ssh_directory / "id_ed25519"),
         "ansible_ssh_common_args": f"-o UserKnownHostsFile={known} -o StrictHostKeyChecking=yes",
+        "rackbench_link_mbit": 100,  # as its links are shaped
         "baseline_apt_wait_s": 5,
     }
     hosts: dict[str, dict[str, object]] = {
@@ -111,8 +112,7 @@ def rack(machines: Lab, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     members = {group: {name: hosts[name] for name in names} for group, names in groups.items()}
     project = machines.player.project
     mine = fill_in(project, tmp_path_factory.mktemp("inventory") / "mylab", ssh, members)
-    shaped = '{"rackbench_link_mbit": 100}'  # the example's lab.yml declares another rate
-    player = Player(project, machines.player.home, [shaped], [mine])
+    player = Player(project, machines.player.home, [], [mine])
     return Lab(machines.name, machines.nodes, player, machines.say)
 
 
