@@ -16,7 +16,7 @@ OF_A_MACHINE = frozenset({"link_device"})
 """Items in which equal machines may differ, but which do not change on one machine."""
 OF_A_ROLE = frozenset({"files", "jvms"})
 """Items that follow from the roles of a node, compared between nodes that share one."""
-OF_ALL_ROLES = ("files /etc/rackbench/packet-filter",)
+OF_ALL_ROLES = ("files /etc/rackbench/packet-filter", "files /etc/rackbench/probes.json")
 """The beginnings of items that depend on all roles of a node together."""
 WHILE_RUNNING = frozenset({"jvms"})
 """Items of running services: an absent one means that a service is down, not that nodes differ."""

@@ -177,15 +177,15 @@ def test_an_exception_that_is_not_whole_is_refused(differences, exception, messa
 # Two workers, one node that is broker and worker.
 MIXED = {"broker": ["both"], "workers": ["both", "worker1", "worker2"]}
 TOMCAT, OPENMQ = "/opt/rackbench/tomcat/bin/x.jar", "/opt/rackbench/openmq/lib/y.jar"
-FILTER = "/etc/rackbench/packet-filter.nft"
+FILTER, PROBES = "/etc/rackbench/packet-filter.nft", "/etc/rackbench/probes.json"
 
 
 def mixed(**changes):
     """The files of these nodes, with those of some changed."""
     held = {
-        "both": {TOMCAT: "t", OPENMQ: "o", FILTER: "more ports"},
-        "worker1": {TOMCAT: "t", FILTER: "ports"},
-        "worker2": {TOMCAT: "t", FILTER: "ports"},
+        "both": {TOMCAT: "t", OPENMQ: "o", FILTER: "more ports", PROBES: "two services"},
+        "worker1": {TOMCAT: "t", FILTER: "ports", PROBES: "one service"},
+        "worker2": {TOMCAT: "t", FILTER: "ports", PROBES: "one service"},
     }
     for name, files in changes.items():
         held[name] |= files
@@ -208,8 +208,17 @@ def test_a_node_of_more_roles_has_files_of_each(differences):
         ({"worker1": {TOMCAT: None}}, (TOMCAT, "worker1", "(absent)", "t")),
         ({"worker2": {"/opt/rackbench/z": "z"}}, ("/opt/rackbench/z", "worker2", "z", "(absent)")),
         ({"worker2": {FILTER: "none"}}, (FILTER, "worker2", "none", "ports")),
+        ({"worker2": {PROBES: "none"}}, (PROBES, "worker2", "none", "one service")),
     ],
-    ids=["changed", "changed on a plain one", "gone", "gone on a plain one", "too many", "filter"],
+    ids=[
+        "changed",
+        "changed on a plain one",
+        "gone",
+        "gone on a plain one",
+        "too many",
+        "filter",
+        "probes",
+    ],
 )
 def test_a_file_of_a_shared_role_is_compared(differences, changes, expected):
     path, *rest = expected
@@ -222,7 +231,7 @@ def test_what_no_role_explains_is_a_difference(differences):
     taken = mixed(both={"/opt/rackbench/z": "z"})
     assert differences(taken, MIXED, TOLERANCES) == []
     groups = MIXED | {"broker": ["both", "broker"]}
-    taken["broker"] = fingerprint(files={OPENMQ: "o", FILTER: "other ports"})
+    taken["broker"] = fingerprint(files={OPENMQ: "o", FILTER: "other ports", PROBES: "another"})
     found = differences(taken, groups, TOLERANCES)
     assert [tuple(row.values()) for row in found] == [
         ("files /opt/rackbench/z", "both", "z", "(absent)")
