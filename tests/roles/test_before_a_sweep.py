@@ -148,6 +148,16 @@ def test_a_deadline_is_one_moment_for_all_runners_of_a_sweep(lab):
     assert re.search(r"until \d{4}-\d\d-\d\dT\d\d:\d\d:00Z", said), said
 
 
+def test_a_clone_without_an_environment_of_its_own_plans(lab, tmp_path):
+    """Ansible and collect may be installed elsewhere."""
+    kit = tmp_path / "kit"
+    kit.mkdir()
+    for name in ("pyproject.toml", "playbooks"):
+        (kit / name).symlink_to(ROOT / name)
+    code, said = planned(lab, sweep_kit=str(kit))
+    assert code == 0, said
+
+
 def test_results_on_another_disk_are_asked_for_room(lab):
     (lab.directory / "results").symlink_to("/proc")  # has none
     code, said = planned(lab)
