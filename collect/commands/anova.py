@@ -1,13 +1,16 @@
 """`collect anova`: analysis of variance of any CSV."""
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from collect.commands.arguments import Commands, command
 from collect.commands.exits import GOOD
 from collect.errors import InputError
 from collect.printable import console, print_table
+
+if TYPE_CHECKING:
+    from collect.stats.anova import Observations
 
 
 def add(commands: Commands) -> None:
@@ -74,10 +77,12 @@ def run(options: argparse.Namespace) -> int:
             "more than two factors are given, or a column is named twice; "
             "name one or two factors, and each column once"
         )
+    from collect.cells.plots import COLUMN  # noqa: PLC0415 - slow
     from collect.stats.anova import anova, as_json, as_table, read_observations  # noqa: PLC0415 - slow
 
-    read = read_observations(options.file, options.response, options.factor, options.block)
-    read = replace(read, plots=_check_plots(options))
+    read = read_observations(options.file, options.response, options.factor, options.block, COLUMN)
+    if read.plots:
+        _check_plots(options, read)
     if not options.whole_plot:
         table = anova(read)
     else:
@@ -97,22 +102,14 @@ def run(options: argparse.Namespace) -> int:
     return GOOD
 
 
-def _check_plots(options: argparse.Namespace) -> tuple[str, ...]:
-    """Refuse to test a factor of an exported run as if it did not lie in whole plots.
-
-    Returns the setting of each observation's whole plot, or nothing where the file does not have
-    it.
-    """
+def _check_plots(options: argparse.Namespace, read: "Observations") -> None:
+    """Refuse to test a factor of an exported run as if it did not lie in whole plots."""
     from collect.cells.plots import COLUMN  # noqa: PLC0415 - slow
-    from collect.stats.anova import has_column, read_observations  # noqa: PLC0415 - slow
     from collect.stats.split_plot import decided, parted  # noqa: PLC0415 - slow
 
-    if COLUMN in options.factor or not has_column(options.file, COLUMN):
-        return ()
-    read = read_observations(options.file, options.response, [*options.factor, COLUMN])
-    *levels, settings = read.levels
+    settings = read.plots
     undecided = {}
-    for factor, own in zip(options.factor, levels, strict=True):
+    for factor, own in zip(read.factors, read.levels, strict=True):
         if parted(own, settings):
             raise InputError(
                 f"{options.file}: some levels of {factor} share a whole plot (column {COLUMN}) and "
@@ -134,4 +131,3 @@ def _check_plots(options: argparse.Namespace) -> tuple[str, ...]:
             f"(column {COLUMN}) and others do not, so no single error fits; analyse the "
             "combinations of one setting alone"
         )
-    return settings

@@ -6,7 +6,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -87,19 +87,26 @@ class Observations:
 
 
 def read_observations(
-    path: Path, response: str, factors: Sequence[str], block: str | None = None
+    path: Path,
+    response: str,
+    factors: Sequence[str],
+    block: str | None = None,
+    plots: str | None = None,
 ) -> Observations:
     """Read the columns of a CSV with a header; raises InputError that names the line and column.
 
-    Blanks around names and levels are ignored.
+    Blanks around names and levels are ignored. Only the column `plots` may be missing. The file is
+    read once, since it may be a pipe.
     """
-    named = factors if block is None else (*factors, block)
+    named = [*factors, *([] if block is None else [block])]
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream, long_fields():
             lines = (_BLANKS_AFTER_QUOTES.sub('"', line) for line in stream)
             reader = csv.DictReader(lines, skipinitialspace=True, strict=True)
             line = 1  # where the row begins, since an open quotation mark takes in further lines
             reader.fieldnames = [name.strip() for name in reader.fieldnames or []]
+            if plots in reader.fieldnames:
+                named.append(plots)
             _check_header(path, reader.fieldnames, (response, *named))
             values, levels = [], []
             line = reader.line_num + 1
@@ -122,17 +129,12 @@ def read_observations(
         raise InputError(f"{path}: cannot be read ({error}); give a CSV file in UTF-8") from error
     if not values:
         raise InputError(f"{path}: holds no row; give at least two observations a cell")
-    read = tuple(zip(*levels, strict=True))
-    if block is None:
-        return Observations(np.array(values), read, tuple(factors))
-    return Observations(np.array(values), read[:-1], tuple(factors), read[-1], block)
-
-
-def has_column(path: Path, column: str) -> bool:
-    """Tell whether a CSV that can be read has a column."""
-    with path.open(encoding="utf-8-sig", newline="") as stream, long_fields():
-        names = next(csv.reader(stream, skipinitialspace=True), [])
-    return column in (name.strip() for name in names)
+    columns = list(zip(*levels, strict=True))
+    read, more = tuple(columns[: len(factors)]), columns[len(factors) :]
+    observed = Observations(np.array(values), read, tuple(factors))
+    if block is not None:
+        observed = replace(observed, blocks=more.pop(0), block=block)
+    return replace(observed, plots=more[0]) if more else observed
 
 
 def with_moments(groups: Mapping[tuple[str, ...], Moments], factors: Sequence[str]) -> Observations:

@@ -136,6 +136,19 @@ def test_exported_trials_name_their_plots_and_anova_refuses_to_ignore_them(run, 
     assert main([*within, "--block", "block"]) == 0
 
 
+def test_the_column_of_the_plots_is_a_factor_between_them(run, tmp_path, capsys):
+    file = tmp_path / "trials.csv"
+    assert main(["export", str(run.directory), "--format", "trials", "-o", str(file)]) == 0
+    command = ["anova", str(file), "--response", "log_mean", "--factor", "whole_plot"]
+    capsys.readouterr()
+    assert main(command) == 2
+    assert "add --block block --whole-plot whole_plot" in capsys.readouterr().err
+    assert main([*command, "--block", "block", "--whole-plot", "whole_plot", "--json"]) == 0
+    table = {row["Source"]: row for row in json.loads(capsys.readouterr().out)}
+    assert table["Whole-plot error"]["df"] == 11
+    assert "Other whole plots" not in table
+
+
 def of_rows(directory, rows):
     """Write trials with their blocks, and return the command that analyses them."""
     file = directory / "trials.csv"

@@ -1,6 +1,7 @@
 import contextlib
 import io
 import json
+import os
 
 import numpy as np
 import pytest
@@ -353,6 +354,17 @@ def test_bad_input_is_one_message(tmp_path, capsys, text, extra, part):
     captured = capsys.readouterr()
     assert part in captured.err
     assert captured.out == ""
+
+
+def test_a_pipe_is_read_once_and_its_plots_are_checked(capsys):
+    reading, writing = os.pipe()
+    os.write(writing, b"a,whole_plot,y\nx,s,3\nx,s,4\nz,t,7\nz,t,6\n")
+    os.close(writing)
+    try:
+        assert main(["anova", f"/dev/fd/{reading}", "--response", "y", "--factor", "a"]) == 2
+    finally:
+        os.close(reading)
+    assert "a differs only between whole plots" in capsys.readouterr().err
 
 
 def test_a_file_that_is_not_there_is_one_message(capsys):
