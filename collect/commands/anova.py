@@ -1,6 +1,7 @@
 """`collect anova`: analysis of variance of any CSV."""
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,6 +90,8 @@ def run(options: argparse.Namespace) -> int:
         from collect.stats import split_plot  # noqa: PLC0415 - slow
 
         table = split_plot.split_plot(read, options.whole_plot)
+        if options.json and (why := split_plot.too_few(read)):
+            print(f"collect: {why}", file=sys.stderr)
     if options.json:
         print(as_json(table))
         return GOOD

@@ -247,6 +247,8 @@ def test_two_blocks_give_no_verdict_on_the_whole_plots(tmp_path, capsys):
     assert "Golden rain - Victory" not in said
     assert "0.0 - 0.2" in said
     assert main([*arguments, *factors, "--json"]) == 0
-    table = {row["Source"]: row for row in json.loads(capsys.readouterr().out)}
+    streams = capsys.readouterr()
+    assert streams.err.startswith("collect: no verdict on effects that are tested against the")
+    table = {row["Source"]: row for row in json.loads(streams.out)}
     assert table["variety"]["P-value"] is None
     assert table["nitrogen"]["P-value"] < 0.05
