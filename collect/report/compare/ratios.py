@@ -195,9 +195,9 @@ def _compared(
         spread = noise.samples if noise else []
         error = min(before.error, after.error)
         found = contrast(before.samples, after.samples, spread, ratio, error)
-        if isinstance(found, str):
-            return replace(comparison, reason=found), None
         remark = _remark(labels, before, after)
+        if isinstance(found, str):
+            return replace(comparison, reason="; ".join(filter(None, [found, remark]))), None
         return replace(comparison, ratio=found.ratio, unit=found.unit, reason=remark), found
     reason = f"{outcomes[0]} in {labels[0]}, {outcomes[1]} in {labels[1]}"
     # A cell that ran in the reference and now runs nowhere is broken, whatever else failed there.

@@ -436,6 +436,17 @@ def test_what_failed_is_told_beside_the_ratio(run_of, compared):
     assert "trials that did not end well: 0 of 3 in a, 1 of 3 in b" in trials
 
 
+def test_failed_trials_are_counted_also_where_too_few_are_left_for_a_ratio(run_of, compared):
+    def times(planned, rng):
+        is_broken = is_soap(planned.factors) and planned.block > 1
+        return "oom" if is_broken else sort_times(planned, rng)
+
+    _, result = compared(run_of(name="a"), run_of(times, name="b"))
+    (reason,) = {cell["reason"] for cell in result["cells"] if is_soap(cell["factors"])}
+    assert "one trial in the other run" in reason
+    assert "trials that did not end well: 0 of 3 in a, 2 of 3 in b" in reason
+
+
 def test_what_differs_in_the_environment_is_listed(run_of):
     runs = run_of(name="a"), run_of(name="b", profile="paper", until=3)
     path = runs[1].directory / "run.json"
