@@ -14,8 +14,9 @@ EXTRA ?=
 
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 PLAY = $(ANSIBLE_ENV) .venv/bin/ansible-playbook -i $(INVENTORY) $(EXTRA)
-# Ansible takes no ansible.cfg from a directory that everybody may write to, unless it is named.
-ANSIBLE_ENV = ANSIBLE_CONFIG='$(CURDIR)/ansible.cfg' $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) ANSIBLE_DEPRECATION_WARNINGS=false)
+# Ansible takes no ansible.cfg from a directory that everybody may write to, unless it is named. It refuses a
+# locale that the machine lacks, such as that of an SSH client.
+ANSIBLE_ENV = LC_ALL=C.UTF-8 ANSIBLE_CONFIG='$(CURDIR)/ansible.cfg' $(if $(filter mitogen%,$(STRATEGY)),ANSIBLE_STRATEGY=$(STRATEGY) ANSIBLE_DEPRECATION_WARNINGS=false)
 
 .PHONY: help demo test test-long test-beside test-java test-unit test-lab test-lab-long test-security test-faults test-netboot test-rack test-packages lint \
   test-unit-long bench bench-alike bench-collect bench-jtl bench-page bench-scale build bundle dist docs reference lab-up lab-down may-install site verify clean

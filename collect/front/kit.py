@@ -69,6 +69,8 @@ class Kit:
         """
         # Ansible takes no ansible.cfg from a directory that everybody may write to, unless named.
         settings = {"ANSIBLE_CONFIG": str(self.checkout / "ansible.cfg")}
+        # Ansible refuses a locale that the machine lacks, such as that of an SSH client, and C.
+        settings |= {"LC_ALL": "C.UTF-8"}
         chosen = {"ANSIBLE_NOCOLOR": "1", **os.environ, **settings}
         libraries = self.programs.parent / "lib"
         if any(libraries.glob("python3*/site-packages/ansible_mitogen")):

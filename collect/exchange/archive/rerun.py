@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -42,6 +43,8 @@ ROOT = Path(__file__).parents[3]
 """The repository, whose playbooks sweep, unless a project directory names another."""
 PROGRAMS = Path(sys.executable).parent
 """Where Ansible's programs are: next to this Python."""
+# Ansible refuses a locale that the machine lacks, such as that of an SSH client, and C.
+_LOCALE = {"LC_ALL": "C.UTF-8"}
 _STUDIES = Path("playbooks/studies")
 _ARCHIVED = "archived"
 # What belongs to the moment or to one machine.
@@ -74,7 +77,9 @@ class Lab:
     def workers(self) -> int:
         """Return how many workers the inventory has; no node is asked. Raises InputError."""
         command = self.command("ansible-inventory", "--list")
-        done = subprocess.run(command, cwd=_root(), capture_output=True, check=False)
+        done = subprocess.run(
+            command, cwd=_root(), env={**os.environ, **_LOCALE}, capture_output=True, check=False
+        )
         try:
             groups = Fields(parse_json(done.stdout))
         except ValueError:
@@ -95,7 +100,8 @@ class Lab:
             command = self.command(
                 "ansible-playbook", "playbooks/describe.yml", "-e", f"describe_to={path}"
             )
-            done = subprocess.run(command, cwd=_root(), check=False)
+            environment = {**os.environ, **_LOCALE}
+            done = subprocess.run(command, cwd=_root(), env=environment, check=False)
             try:
                 return Fields(parse_json(path.read_bytes()))
             except (OSError, ValueError) as error:
@@ -145,8 +151,9 @@ class Rerun:
         if self.fitted or self.plan[0].drawing != DRAWING:
             # Else the sweep would draw other data, or add levels that a larger lab has room for.
             write_plan(directory / "plan.jsonl", self.plan)
-        code = subprocess.run(self.command(lab), cwd=_root(), check=False).returncode
-        if code:
+        environment = {**os.environ, **_LOCALE}
+        done = subprocess.run(self.command(lab), cwd=_root(), env=environment, check=False)
+        if code := done.returncode:
             raise InputError(
                 f"the sweep of {self.run} stopped (ansible-playbook ended with {code}); correct "
                 "the errors above and run the same command again; sealed trials are kept"

@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-
 from test_doc_links import PAGES, ROOT
 
 TARGETS = set(
@@ -57,3 +56,7 @@ def test_no_root_is_needed_for_the_analysis_and_the_pages():
     commands = make("--dry-run", "build", "AS_ROOT=sudo")
     assert "sudo -k -n true" in commands  # no password that sudo remembers for this terminal
     assert "needs root on this machine" in commands
+
+
+def test_a_locale_that_this_machine_lacks_does_not_reach_ansible():
+    assert "LC_ALL=C.UTF-8 ANSIBLE_CONFIG=" in make("--dry-run", "verify")

@@ -31,8 +31,10 @@ STUDY = changed(
 # Stands for Ansible: says what the lab is, and seals what was planned as the sweep would.
 ANSIBLE = """\
 #!{python}
-import json, sys
+import json, os, sys
 from pathlib import Path
+if os.environ.get("LC_ALL") != "C.UTF-8":
+    sys.exit("unsupported locale setting")
 given = dict(one.split("=", 1) for flag, one in zip(sys.argv, sys.argv[1:]) if flag == "-e")
 with Path({log!r}).open("a") as log:
     print(json.dumps(sys.argv[1:]), file=log)
@@ -68,6 +70,7 @@ def lab(archive, tmp_path, monkeypatch):
     root, programs, log = tmp_path / "root", tmp_path / "bin", tmp_path / "log"
     (root / "playbooks/studies").mkdir(parents=True)
     programs.mkdir()
+    monkeypatch.setenv("LC_ALL", "xx_XX.UTF-8")  # Ansible refuses it
     monkeypatch.setattr(rerun, "ROOT", root)
     monkeypatch.setattr(rerun, "PROGRAMS", programs)
 

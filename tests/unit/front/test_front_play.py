@@ -222,6 +222,17 @@ def test_the_reason_of_ansible_is_told_and_not_the_lines_of_the_file(checkout, c
     assert "YAML parsing failed: no colon Origin: lab.yml:3:8); correct" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("locale", ["xx_XX.UTF-8", "C"])
+def test_a_locale_that_this_machine_lacks_does_not_reach_ansible(checkout, locale, monkeypatch):
+    monkeypatch.setenv("LC_ALL", locale)
+    for name in ("ansible-inventory", "ansible-playbook"):
+        program = checkout.root / ".venv/bin" / name
+        real = program.rename(checkout.root / ".venv/bin" / f"{name}-real")
+        program.write_text(f'#!/bin/sh\n[ "$LC_ALL" = C.UTF-8 ] && exec {real} "$@"\nexit 5\n')
+        program.chmod(0o755)
+    assert main(["verify"]) == 0
+
+
 def test_without_sudo_the_lab_is_refused_in_one_sentence(checkout, capsys, monkeypatch):
     monkeypatch.setattr("collect.front.ask.has_root", lambda: False)
     assert main(["site", "--yes"]) == 2
