@@ -196,6 +196,14 @@ clean:
 	@.venv/docs/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r docs/requirements.txt
 	@touch $@
 
+# The programs of .venv name its path: in a copy of a checkout they run the code of the first, and once a checkout is
+# moved they do not start. So .venv is recreated where it names another path.
+ifneq ($(wildcard .venv/ready),)
+ifeq ($(shell grep -F ' $(CURDIR)/.venv' .venv/pyvenv.cfg),)
+.PHONY: .venv/ready
+endif
+endif
+
 # Everything else is installed by the playbooks; this is what it takes to run them.
 .venv/ready: requirements.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || [ $(PYTHON) != python3 ] || \

@@ -1,7 +1,10 @@
 """The targets of the Makefile are those that its help and the pages name."""
 
 import re
+import shutil
 import subprocess
+
+import pytest
 from test_doc_links import PAGES, ROOT
 
 TARGETS = set(
@@ -12,9 +15,9 @@ PARTS = {"help", "may-install", "test-beside", "test-packages"}
 NAMED = re.compile(r"(?:^ {4}|`|&& )make (?!room )((?:[a-z][a-z-]* ?)+)", re.M)
 
 
-def make(*words):
+def make(*words, where=ROOT):
     done = subprocess.run(
-        ["make", *words], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+        ["make", *words], cwd=where, capture_output=True, text=True, check=True, timeout=60
     )
     return done.stdout
 
@@ -56,6 +59,20 @@ def test_no_root_is_needed_for_the_analysis_and_the_pages():
     commands = make("--dry-run", "build", "AS_ROOT=sudo")
     assert "sudo -k -n true" in commands  # no password that sudo remembers for this terminal
     assert "needs root on this machine" in commands
+
+
+@pytest.mark.parametrize("is_moved", [True, False])
+def test_an_environment_that_names_another_path_is_recreated(tmp_path, is_moved):
+    """A checkout that was moved, or copied with its .venv."""
+    for name in ("Makefile", "requirements.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / ".venv").mkdir()
+    named = ROOT if is_moved else tmp_path
+    command = f"command = /usr/bin/python3 -m venv {named}/.venv"
+    (tmp_path / ".venv/pyvenv.cfg").write_text(f"home = /usr/bin\n{command}\n")
+    (tmp_path / ".venv/ready").touch()
+    commands = make("--dry-run", "verify", where=tmp_path)
+    assert ("rm -rf .venv && " in commands) == is_moved
 
 
 def test_a_locale_that_this_machine_lacks_does_not_reach_ansible():
