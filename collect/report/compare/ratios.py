@@ -142,6 +142,15 @@ class Compared:
         """The cells that exceed their budget."""
         return [comparison for comparison in self.comparisons if comparison.is_over]
 
+    @property
+    def unchecked(self) -> list[Comparison]:
+        """The cells with a budget that could not be checked against it."""
+        return [
+            one
+            for one in self.comparisons
+            if one.budget is not None and not one.ratio and one.verdict is CellVerdict.UNTOLD
+        ]
+
 
 def compare_cells(
     reference: Side, others: Sequence[Side], noise: Sequence[Analysis], budget: Budget

@@ -88,7 +88,7 @@ class Outcome:
 
     @property
     def summary(self) -> list[str]:
-        """How many cells are what, how disturbed each side was, and what exceeds its budget."""
+        """How many cells are what, how disturbed each side was, and how they meet their budgets."""
         lines = [disturbed for side in self._sides if (disturbed := _disturbed(side))]
         for side in self.others:
             cells = [c.verdict for c in self.compared.comparisons if c.run == side.label]
@@ -103,6 +103,9 @@ class Outcome:
                 f"{over or 'no'} cell{'' if over == 1 else 's'}"
             )
             lines.append(line if of_runs or not over else f"{line}; {_NIGHTS}")
+        if unchecked := len(self.compared.unchecked):
+            cells = f"{unchecked} cell{'' if unchecked == 1 else 's'}"
+            lines.append(f"not checked against a budget: {cells}; the remarks say why")
         return lines
 
     @property

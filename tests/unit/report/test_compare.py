@@ -586,6 +586,23 @@ def test_over_budget_by_two_runs_alone_says_that_nights_are_not_told_from_system
     assert "cannot separate" not in " ".join(capsys.readouterr().out.split())
 
 
+def test_cells_that_no_budget_could_check_are_counted(run_of, compared, capsys):
+    study = changed(profiles={"demo": {"replicates": 1, "factors": {"integers": [500]}}})
+    runs = [run_of(name=name, study=study) for name in "ab"]
+    code, result = compared(*runs, options=["--budget", "1.1"])
+    number = len(result["cells"])
+    assert code == 0
+    assert result["summary"][-1] == (
+        f"not checked against a budget: {number} cells; the remarks say why"
+    )
+    assert main(["compare", *(str(run.directory) for run in runs), "--budget", "1.1"]) == 0
+    assert result["summary"][-1] in " ".join(capsys.readouterr().out.split())
+    assert "not checked" not in " ".join(compared(*runs)[1]["summary"])
+    repeated = [run_of(name=name) for name in "cd"]
+    _, checked = compared(*repeated, options=["--budget", "1.1"])
+    assert checked["summary"][-1] == "over budget in these runs: no cells"
+
+
 def test_two_runs_with_interim_analyses_have_corrected_intervals(compared, run_of):
     widths = []
     for name, stop in (("fixed", "none"), ("corrected", {"half_width": 0.05, "looks": [2, 5]})):
