@@ -25,7 +25,7 @@ class Role:
 
     def render(self, text):
         """Return what a value becomes."""
-        return self._templar.template(trust_as_template(text))
+        return self._templar.template(trusted(text))
 
     def template(self, name):
         """Return what a template becomes."""
@@ -38,7 +38,8 @@ class Role:
     def task(self, file, name):
         """Return a task as it is written; the end of its name is enough."""
         tasks = yaml.safe_load((self.path / "tasks" / f"{file}.yml").read_text())
-        tasks += [inner for task in tasks for inner in task.get("block", [])]
+        for task in tasks:  # grows as it goes
+            tasks += [*task.get("block", []), *task.get("rescue", [])]
         return next(task for task in tasks if task["name"].endswith(name))
 
     def of_task(self, file, name):
@@ -53,4 +54,6 @@ def trusted(value):
     """Return a value whose templates are filled, as those of a task are."""
     if isinstance(value, dict):
         return {key: trusted(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [trusted(inner) for inner in value]
     return trust_as_template(value) if isinstance(value, str) else value

@@ -1,6 +1,7 @@
 """Settings of a node that cannot be meant are refused in words that say what to write."""
 
 import re
+import subprocess
 
 import pytest
 import yaml
@@ -157,3 +158,88 @@ def test_root_may_log_in_only_where_root_provisions(known, login):
         "baseline", **known, baseline_ssh_root=trust_as_template(bench["baseline_ssh_root"])
     )
     assert f"PermitRootLogin {login}\n" in role.render("{{ __baseline_sshd_settings }}")
+
+
+MIRROR = {"baseline_apt_sources": LINES}
+PROXY = {"baseline_apt_proxy": "http://10.0.0.1:3142"}
+LIST, PARAGRAPHS, PROXY_FILE, OWN = (
+    "/etc/apt/sources.list.d/rackbench.list",
+    "/etc/apt/sources.list.d/rackbench.sources",
+    "/etc/apt/apt.conf.d/90rackbench",
+    "/etc/rackbench/apt.conf",
+)
+
+
+@pytest.mark.parametrize(
+    ("settings", "gone"),
+    [
+        ({}, [LIST, OWN, PROXY_FILE]),
+        (MIRROR, [PROXY_FILE]),
+        ({"baseline_apt_sources": PARAGRAPH}, [LIST, PROXY_FILE]),
+        (PROXY, [LIST, OWN]),
+        (MIRROR | PROXY, []),
+    ],
+)
+def test_a_mirror_or_proxy_that_the_inventory_no_longer_names_is_removed(settings, gone):
+    there = {"stdout_lines": ["root:/root", "/etc/rackbench", LIST, OWN, PROXY_FILE]}
+    role = Role("baseline", **NODE | {"__baseline_there": there}, **GOOD | settings)
+    removal = role.task("packages", "Remove the mirrors and the proxy of earlier settings")
+    assert role.render(removal["loop"]) == gone
+    asked = role.of_task("preflight", "Ask for accounts and directories by rackbench's names")
+    argv = role.render(asked["ansible.builtin.command"]["argv"])
+    assert {LIST, PARAGRAPHS, PROXY_FILE, OWN} <= set(argv)
+
+
+OURS = (
+    'Acquire::http::Proxy "http://10.0.0.1:3142";\nAcquire::https::Proxy "http://10.0.0.1:3142";\n'
+)
+THEIRS = 'Acquire { http { Proxy "http://192.0.2.9:8080"; } }\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "taken", "named"),
+    [
+        ({}, "", []),
+        ({"apt.conf.d/20proxy": THEIRS}, "", []),  # read before rackbench's
+        ({"apt.conf": THEIRS}, "http://192.0.2.9:8080", ["apt.conf"]),
+        ({"apt.conf.d/95site": THEIRS}, "http://192.0.2.9:8080", ["apt.conf.d/95site"]),
+        ({"apt.conf": 'Acquire::https::Proxy "DIRECT";\n'}, "DIRECT", ["apt.conf"]),
+    ],
+)
+def test_another_proxy_that_apt_takes_is_named_with_its_file(tmp_path, files, taken, named):
+    (tmp_path / "apt.conf.d").mkdir()
+    for name, text in {"apt.conf.d/90rackbench": OURS, "apt.conf.d/50none": "", **files}.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "only").write_text(f'Dir::Etc "{tmp_path}";\n')
+    role = Role("baseline", **GOOD | PROXY)
+    asked = role.task("packages", "Ask for the proxy that apt takes")
+    done = subprocess.run(
+        role.render(asked["ansible.builtin.command"]["argv"]),
+        env={"PATH": "/usr/bin:/bin", "APT_CONFIG": str(tmp_path / "only")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answer = {"stdout_lines": done.stdout.splitlines()}
+    role = Role("baseline", **GOOD | PROXY, __baseline_proxy=answer)
+    refusal = role.of_task("packages", "Refuse another proxy than the site's")
+    assert role.holds(refusal["when"]) == bool(taken)
+    if taken:
+        words = role.render(refusal["ansible.builtin.fail"]["msg"])
+        assert words.startswith(f"apt takes the proxy {taken} and not http://10.0.0.1:3142")
+        places = " and ".join(f"{tmp_path}/{name}" for name in named)
+        assert f"from {places} there" in words
+
+
+@pytest.mark.parametrize("is_check", [True, False])
+def test_check_mode_goes_on_where_apt_has_no_lists_yet(is_check):
+    """On a fresh cloud image apt finds no package, and check mode does not refresh the lists."""
+    role = Role("baseline", ansible_check_mode=is_check)
+    held = {
+        kind: role.holds(role.task("packages", name)["when"])
+        for kind, name in (
+            ("told", "Name what check mode does not install"),
+            ("refused", "Say why, and what to do"),
+        )
+    }
+    assert held == {"told": is_check, "refused": not is_check}
