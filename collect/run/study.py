@@ -3,7 +3,7 @@
 import itertools
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -55,6 +55,8 @@ OPEN_COLUMNS = (
     *("response_low_ms", "response_high_ms"),
 )
 """Those behind them in an open loop."""
+_MOST = 2**31 - 1
+"""The most that the runner takes as a number of calls, of threads or of seconds."""
 RESERVE_S = 5
 """This much of a trial's timeout_s at most is kept to write its log."""
 
@@ -425,7 +427,12 @@ class _Resolver:
         self._check_names(profile)
         self._check_arrival(profile)
         self._check_constants(profile)
-        self._check_node(profile)
+        if not self.study.is_recorded:  # earlier versions took what these refuse
+            self._check_counts(profile)
+            self._check_exceptions(profile)
+            self._check_constants_of_jvms(profile)
+            self._check_node(profile)
+        self._check_jdk(profile)
         self._check_times(profile)
         return profile
 
@@ -624,35 +631,53 @@ class _Resolver:
                     f"{self._place(key)} is {number!r}, which is not a factor; "
                     f"write a number or one of {', '.join(factors)}"
                 )
-        if "threads" in factors and not self.study.is_recorded and not self._sets_threads(profile):
-            raise self._fail(
-                "factors.threads does not set the threads of a trial; write `threads: threads`, or "
-                "rename the factor"
-            )
         if isinstance(profile.servers, int) and profile.servers > self.workers:
             raise self._fail(
                 f"servers is {profile.servers}, but the inventory has {self._workers()}; "
                 "add workers or lower it"
             )
-        known = self._levels_of_all(profile)
-        for index, entry in enumerate(profile.where):
-            for factor, levels in entry["cells"].items():
-                place = f"{self._place('where')}[{index}].cells.{factor}"
-                if factor not in factors:
-                    raise self._fail(
-                        f"{place} is not a factor of this study; "
-                        f"its factors are {', '.join(factors)}"
-                    )
-                listed = _listed(levels)
-                unknown = [level for level in listed if level not in known[factor]]
-                if unknown and not self.study.is_recorded:
-                    idle = "the entry" if len(unknown) == len(listed) else "it"
-                    raise self._fail(
-                        f"{place} has {json.dumps(unknown[0])}, which is a level of no profile, so "
-                        f"{idle} has no effect; correct it"
-                    )
+        for place, factor, _ in self._selections(profile):
+            if factor not in factors:
+                raise self._fail(
+                    f"{place} is not a factor of this study; its factors are {', '.join(factors)}"
+                )
         self._check_choice(profile, "clients", profile.clients, "client", "CLIENT")
         self._check_choice(profile, "needs", profile.needs, "list", "[SERVICE, ...]")
+
+    def _selections(self, profile: Profile) -> Iterator[tuple[str, str, Sequence[Level]]]:
+        """Yield each factor that exceptions select cells by: its place, its name, its levels."""
+        for index, entry in enumerate(profile.where):
+            for factor, levels in entry["cells"].items():
+                yield f"{self._place('where')}[{index}].cells.{factor}", factor, _listed(levels)
+
+    def _check_counts(self, profile: Profile) -> None:
+        """Check that a factor `threads` sets threads, and that levels of counts are counts."""
+        factors = profile.grids[0]
+        if "threads" in factors and not self._sets_threads(profile):
+            raise self._fail(
+                "factors.threads does not set the threads of a trial; write `threads: threads`, or "
+                "rename the factor"
+            )
+        for key, factor in (("threads", profile.threads), ("servers", profile.servers)):
+            for level in (lv for grid in profile.grids for lv in grid.get(str(factor), ())):
+                is_whole = isinstance(level, int) and not isinstance(level, bool)
+                if not is_whole or not 1 <= level <= _MOST:
+                    raise self._fail(
+                        f"factors.{factor} has the level {json.dumps(level)}, but {key} takes "
+                        f"whole numbers from 1 to {_MOST}; correct the level"
+                    )
+
+    def _check_exceptions(self, profile: Profile) -> None:
+        """Check that some profile has each level that an exception names."""
+        known = self._levels_of_all(profile)
+        for place, factor, listed in self._selections(profile):
+            unknown = [level for level in listed if level not in known[factor]]
+            if unknown:
+                idle = "the entry" if len(unknown) == len(listed) else "it"
+                raise self._fail(
+                    f"{place} has {json.dumps(unknown[0])}, which is a level of no profile, so "
+                    f"{idle} has no effect; correct it"
+                )
 
     @staticmethod
     def _sets_threads(profile: Profile) -> bool:
@@ -676,7 +701,7 @@ class _Resolver:
         return known
 
     def _check_constants(self, profile: Profile) -> None:
-        """Check that no factor is a constant too, and what constants take from a factor."""
+        """Check that no factor is a constant too."""
         factors = profile.grids[0]
         places = [("constants", profile.constants)]
         places += [
@@ -690,12 +715,18 @@ class _Resolver:
                         f"{place}.{name} has the value {json.dumps(value)}, but {name} is a factor "
                         "too, and a trial has one value; remove one of the two"
                     )
+
+    def _check_jdk(self, profile: Profile) -> None:
+        """Check that the JDK of each cell is the release of one."""
         for cell in profile.cells():
             constants = profile.settings(cell).constants
             if problem := problem_of_jdk(constants.get(JDK, LEAST_JDK)):
                 raise self._fail(f"constants.{JDK} {problem}")
-            if self.study.is_recorded:
-                continue
+
+    def _check_constants_of_jvms(self, profile: Profile) -> None:
+        """Check what constants of JVMs and of persistence take from a factor."""
+        for cell in profile.cells():
+            constants = profile.settings(cell).constants
             for name in ("collector", "persistence"):
                 if name in constants and (problem := problem_of(name, constants[name], ())):
                     raise self._fail(f"constants.{name} {problem}")
@@ -716,8 +747,6 @@ class _Resolver:
 
         And that a factor with the name of a setting sets it: others would bear a wrong name.
         """
-        if self.study.is_recorded:
-            return
         every = [profile.settings(cell) for cell in profile.cells()]
         services = {name for settings in every for name in settings.needs}
         for settings in every:

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -48,6 +50,21 @@ def test_a_factor_threads_that_sets_no_threads_is_refused(threads):
     profile = parse_study(study_of(grid, threads="threads"), "x").profile("paper", 5)
     assert [profile.settings(cell).threads for cell in profile.cells()] == [1, 30]
     assert parse_study(study_of({"threads": [1]}), "x").profile("paper", 5).cells()
+
+
+@pytest.mark.parametrize("key", ["threads", "servers"])
+@pytest.mark.parametrize("level", ["one", "5", 2.5, True, 0, -1, 3_000_000_000])
+def test_a_level_that_is_no_count_is_refused_where_one_is_needed(key, level):
+    any_level = {"domains": {}, "clients": "any", "needs": [], "servers": 1}
+    text = changed(factors={"users": [level]}, **{**any_level, key: "users"})
+    fitting = 5_000_000_000  # so many workers that none is too few
+    assert message_of(text, workers=fitting) == (
+        f"studies/sort.yml: factors.users has the level {json.dumps(level)}, but {key} takes whole "
+        "numbers from 1 to 2147483647; correct the level"
+    )
+    if level in (2.5, True):  # which earlier versions planned
+        recorded = parse_study(text, "x", is_recorded=True).profile("paper", 5)
+        assert [getattr(recorded.settings(cell), key) for cell in recorded.cells()] == [int(level)]
 
 
 def test_more_servers_than_workers_names_the_exact_level():
