@@ -226,9 +226,11 @@ final class MeasuringLoop {
     long before = System.nanoTime();
     log.begin(slot, thread, before);
     long after = before;
+    boolean isPrepared = false;
     boolean returned = false;
     try {
       caller.prepare(stride.number());
+      isPrepared = true;
       if (!stride.awaitDue()) {
         return;
       }
@@ -246,12 +248,19 @@ final class MeasuringLoop {
         log.answer(slot, answer);
       }
     } catch (Throwable e) {
+      exitOnMemory(e);
+      if (!isPrepared) {
+        // It keeps its place in the schedule, so failures do not use up the arrivals at once.
+        if (!stride.awaitDue()) {
+          return;
+        }
+        before = Math.max(before, stride.due());
+      }
       if (!returned) {
         after = System.nanoTime();
         log.time(slot, before, after);
         stride.begun(before);
       }
-      exitOnMemory(e);
       if (log.keepsText(slot) && log.errorTexts() < TRACES) {
         e.printStackTrace(); // into the trial's log, to help find the cause
       }

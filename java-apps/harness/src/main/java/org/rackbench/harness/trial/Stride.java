@@ -138,6 +138,11 @@ final class Stride {
     return false;
   }
 
+  /** Returns the due time of the call; {@link Arrivals#UNPLANNED} if it has none. */
+  long due() {
+    return stage == Stage.OPEN ? arrivals.due(arrival) : Arrivals.UNPLANNED;
+  }
+
   /** Records when the call began. */
   void begun(long now) {
     if (isCounted) {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -158,6 +159,33 @@ class ArrivalsTest {
         "the data of the counted calls follow those of the warm-up");
     long lead = client.numbers.stream().filter(n -> n >= FIRST_LEAD_NUMBER).count();
     assertTrue(lead >= 25, "half a second at 50 a second: " + lead);
+  }
+
+  @Test
+  void aCallThatCannotBePreparedKeepsItsPlaceInTheSchedule() throws Exception {
+    Sleeper client =
+        new Sleeper(1) {
+          @Override
+          public void prepare(long number) throws Exception {
+            if (number < 20 && number % 2 == 1) {
+              throw new IOException("refused");
+            }
+          }
+        };
+    CallLog log = new CallLog(1, Warmup.fixed(0), 20);
+    Arrivals arrivals = new Arrivals(even(100), 1, 20);
+    MeasuringLoop loop =
+        new MeasuringLoop(client, log, arrivals, 1, Warmup.fixed(0), 20, List.of());
+    assertTrue(loop.run(new Bounds(MINUTE, MINUTE, MINUTE)));
+    List<String[]> rows = measured(log);
+    assertEquals(20, rows.size());
+    for (int i = 0; i < 20; i++) {
+      String[] row = rows.get(i);
+      long due = arrivals.countedFrom() + i * 10 * MILLISECOND;
+      assertEquals(Long.toString(due), row[3], "intended_ns of call " + i);
+      assertTrue(Long.parseLong(row[4]) >= due, "call " + i + " was made before it was due");
+      assertEquals(i % 2 == 1 ? "error" : "ok", row[8]);
+    }
   }
 
   @Test
