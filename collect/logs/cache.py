@@ -23,7 +23,7 @@ from collect.run.trials import Trial
 
 DIRECTORY = ".cache"
 # Raised whenever the format of the files, or what is computed from a log, changes.
-LAYOUT = 11
+LAYOUT = 12
 _DIGEST_BYTES = hashlib.sha256().digest_size
 # A file that was begun longer ago was left by a process that was killed.
 _LONGEST_WRITE_S = 3600

@@ -143,7 +143,9 @@ def count_calls(columns: Columns, *, is_held: bool = True) -> CountedCalls:
     times_ns = columns["elapsed_ns"][rows]
     calls = len(times_ns)
     due = columns["intended_ns"][every]
-    is_open = bool(len(due)) and bool((due != MISSING).all())
+    # Earlier versions left out the due time of a call that could not be prepared.
+    planned = due != MISSING
+    is_open = bool(planned.any()) and bool((columns["intended_ns"][rows] != MISSING).all())
     rate = _completed if is_open else _throughput if is_held else _over_all
     summary = TrialSummary(
         calls=calls,
@@ -151,7 +153,7 @@ def count_calls(columns: Columns, *, is_held: bool = True) -> CountedCalls:
         **_of_times(times_ns),
         request_bytes=_mean_size(columns["request_bytes"][rows]),
         response_bytes=_mean_size(columns["response_bytes"][rows]),
-        calls_per_s=rate(columns, every) if calls else None,
+        calls_per_s=rate(columns, every[planned] if is_open else every) if calls else None,
         measured_from_ns=int(columns["start_ns"][every].min()) if len(every) else None,
         measured_to_ns=int(_ends(columns, every).max()) if len(every) else None,
         offered_per_s=_offered(due) if is_open else None,
@@ -192,9 +194,13 @@ def _of_times(times_ns: NDArray[np.int64]) -> dict[str, Any]:
 
 
 def _offered(due_ns: NDArray[np.int64]) -> float | None:
-    """Return at which rate calls were due, a second; None of fewer than two."""
-    span = int(due_ns.max() - due_ns.min())
-    return (len(due_ns) - 1) / span * 1e9 if span else None
+    """Return at which rate calls were due, a second; None of fewer than two.
+
+    A call without a due time counts if it is between two calls that have one.
+    """
+    planned = np.flatnonzero(due_ns != MISSING)
+    span = int(due_ns[planned].max() - due_ns[planned].min())
+    return float(planned[-1] - planned[0]) / span * 1e9 if span else None
 
 
 def _completed(columns: Columns, rows: NDArray[np.intp]) -> float | None:

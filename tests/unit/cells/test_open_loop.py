@@ -2,10 +2,11 @@
 
 import csv
 import io
+from functools import partial
 
 import pytest
 from open_loops import load_study, service_ms
-from synthetic import make_run
+from synthetic import make_run, reseal
 
 from collect.cells.analysis import analyse
 from collect.cells.cells import cells_csv
@@ -87,3 +88,28 @@ def test_what_was_counted_of_an_open_loop_is_kept(loaded):
     first = loaded()
     again = analyse(open_run(str(first.run.directory)))
     assert cells_csv(again.run, again.cells) == cells_csv(first.run, first.cells)
+
+
+def without_due(text, places):
+    """The log of an earlier version in which measured calls in these places had no due time."""
+    rows = [line.split(",") for line in text.splitlines()]
+    measured = [row for row in rows if row[2] == "measure"]
+    for place in places:
+        measured[place][3], measured[place][8] = "", "error"
+    return "\n".join(",".join(row) for row in rows) + "\n"
+
+
+def test_a_call_that_could_not_be_prepared_leaves_the_loop_open(tmp_path):
+    directory = tmp_path / "results/night"
+    make_run(directory, service_ms, study=load_study(rates=(50, 400)))
+    run = open_run(str(directory))
+    places = {50: range(1, 99, 2), 400: range(49)}
+    for planned in run.plan:
+        unprepared = places[planned.factors["rate"]]
+        reseal(run.trials_directory / planned.id, partial(without_due, places=unprepared))
+    analysis = analyse(open_run(str(directory)))
+    late = cell_of(analysis, transport="soap", rate=400)
+    assert late.response.mean.value == pytest.approx(5 + (49 + 99) / 2 * 2.5)
+    assert late.waited_share == 1
+    half = cell_of(analysis, transport="soap", rate=50)
+    assert list(half.achieved.values()) == pytest.approx([0.5] * 3, rel=0.05)
