@@ -428,6 +428,7 @@ class _Resolver:
         self._check_arrival(profile)
         self._check_constants(profile)
         if not self.study.is_recorded:  # earlier versions took what these refuse
+            self._check_choices_differ()
             self._check_counts(profile)
             self._check_exceptions(profile)
             self._check_constants_of_jvms(profile)
@@ -557,6 +558,16 @@ class _Resolver:
                     "like one; write one level, or rename one of the two"
                 )
 
+    def _check_choices_differ(self) -> None:
+        """Check that no choice by level has two entries for one level, whose last would win."""
+        for key in ("clients", "needs"):
+            choice = self.study.content.get(key)
+            if isinstance(choice, Mapping) and (alike := two_alike(choice)):
+                first, second = map(json.dumps, alike)
+                raise self._fail(
+                    f"{key} has the levels {first} and {second}, which are one; remove one"
+                )
+
     def _check_domain(self, factor: str, level: Level, where: str) -> None:
         if isinstance(level, float) and not math.isfinite(level):
             raise self._fail(f"{where} is {level}, which is not a number; correct it")
@@ -569,7 +580,7 @@ class _Resolver:
             raise self._fail(
                 f"{where} is {level!r}, not of type {wanted}; write a level of that type"
             )
-        if "of" in domain and level not in domain["of"]:
+        if "of" in domain and not self._is_one_of(level, domain["of"]):
             raise self._fail(
                 f"{where} is {level!r}; choose one of {', '.join(map(level_text, domain['of']))}"
             )
@@ -583,6 +594,11 @@ class _Resolver:
                 raise self._fail(
                     f"{where} is {level}, {beyond} the {bound} of {limit}; correct the level"
                 )
+
+    def _is_one_of(self, level: Level, allowed: Sequence[Level]) -> bool:
+        """Tell whether a level is among those; 0 and false are two, but once were one."""
+        kinds = [other for other in allowed if isinstance(other, bool) == isinstance(level, bool)]
+        return level in (allowed if self.study.is_recorded else kinds)
 
     def _lacks_workers(self, factor: str, level: Level) -> bool:
         """Tell whether a level needs more workers than there are."""

@@ -134,6 +134,21 @@ def test_a_level_outside_its_domain_is_refused(levels, part):
 
 
 @pytest.mark.parametrize(
+    ("level", "of", "shown"),
+    [
+        (0, [False], "0; choose one of false"),
+        (1, [True, False], "1; choose one of true, false"),
+        (True, [1, 2], "True; choose one of 1, 2"),
+    ],
+)
+def test_a_number_is_no_boolean_of_a_domain(level, of, shown):
+    domains = {"kind": {"of": of}}
+    text = changed(factors={"kind": [level]}, domains=domains, clients="any", needs=[], servers=1)
+    assert f"factors.kind[0] is {shown}" in message_of(text)
+    assert parse_study(text, "x", is_recorded=True).profile("paper", 5).cells()
+
+
+@pytest.mark.parametrize(
     ("changes", "part"),
     [
         ({"replicates": 0}, "replicates: 0 is less than the minimum of 1"),
@@ -193,6 +208,19 @@ def test_clients_and_needs_are_chosen_by_levels_of_any_kind(levels):
     profile = parse_study(text, "a").profile("paper", 5)
     found = [profile.settings(cell) for cell in profile.cells()]
     assert [(s.client, s.needs) for s in found] == [("one", ["broker"]), ("other", [])]
+
+
+@pytest.mark.parametrize("key", ["clients", "needs"])
+def test_a_choice_by_two_levels_that_are_one_is_refused(key):
+    choice = {"factor": "size", 1: "a", "1": "b"}
+    if key == "needs":
+        choice = {"factor": "size", 1: ["broker"], "1": []}
+    plain = {"domains": {}, "clients": "any", "needs": [], "servers": 1}
+    text = changed(factors={"size": [1]}, **{**plain, key: choice})
+    assert message_of(text) == (
+        f'studies/sort.yml: {key} has the levels 1 and "1", which are one; remove one'
+    )
+    assert parse_study(text, "x", is_recorded=True).profile("paper", 5).cells()
 
 
 def test_the_same_level_in_two_grids_is_one_level():
