@@ -213,6 +213,21 @@ def test_a_key_is_sought_by_the_name_that_ssh_itself_uses(rack, hostname, alias,
     assert len((rack / "known").read_text().splitlines()) == 1
 
 
+def test_without_home_known_hosts_is_that_of_the_account(rack):
+    """A unit of systemd; nothing is written."""
+    of_the_account = FAKE_SSH.replace("${known:-$HOME/known}", "~/no-such/known")
+    (rack / "bin/ssh").write_text(of_the_account.replace("$HOME", str(rack)))
+    path = f"{rack / 'bin'}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [ROOT / "roles/known_host/files/know_host", "rack01", "192.0.2.1", "22", "show"],
+        env={**{k: v for k, v in os.environ.items() if k != "HOME"}, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stderr, done.stdout) == ("", f"new {fingerprint_of(rack)}\n")
+
+
 @pytest.mark.parametrize("answer", ["no", "y"])
 def test_nothing_is_written_without_a_yes(rack, answer):
     code, shown = trust(rack, answer)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import subprocess
 from pathlib import Path
 
+import pytest
 import yaml
 from loading import ROOT
 
 from collect.front.commands.init import hosts_text
 
 
-def variables_of(project: Path, *names: str) -> dict[str, object]:
-    """What a play on the control host has for these variables."""
+def variables_of(project: Path, *names: str, without: str = "") -> dict[str, object]:
+    """What a play on the control host has for these variables, `without` one of the environment."""
     play = [
         {
             "hosts": "control",
@@ -36,7 +38,11 @@ def variables_of(project: Path, *names: str) -> dict[str, object]:
     subprocess.run(
         [ROOT / ".venv/bin/ansible-playbook", "-i", project / "inventory", project / "play.yml"],
         cwd=ROOT,
-        env={key: value for key, value in os.environ.items() if not key.startswith("ANSIBLE_")},
+        env={
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith("ANSIBLE_") and key != without
+        },
         capture_output=True,
         check=True,
     )
@@ -75,3 +81,22 @@ def test_runs_go_to_the_project_around_the_inventory(tmp_path: Path) -> None:
     assert told["sweep_kit"] == str(ROOT)
     assert isinstance(told["study_servers"], list)
     assert {1, 41} <= set(told["study_servers"])
+
+
+def test_without_home_the_state_and_the_archives_lie_below_that_of_the_account(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A unit of systemd, or env -i."""
+    make(tmp_path)
+    for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    defaults = yaml.safe_load((ROOT / "roles/netboot/defaults/main.yml").read_text())
+    lab = tmp_path / "inventory/group_vars/all/lab.yml"
+    lab.parent.mkdir(parents=True)
+    given = {"rackbench_lab": "mylab", "netboot_cache": defaults["netboot_cache"]}
+    lab.write_text(yaml.safe_dump(given))
+    home = pwd.getpwuid(os.getuid()).pw_dir
+    assert variables_of(tmp_path, "rackbench_state_dir", "netboot_cache", without="HOME") == {
+        "rackbench_state_dir": f"{home}/.local/state/rackbench/mylab",
+        "netboot_cache": f"{home}/.cache/rackbench/archives",
+    }
