@@ -202,7 +202,7 @@ def test_overlapping_intervals_are_inconclusive(run_of):
 
     measured = replicate(analyse(run_of(times, study="overhead"))).measured
     results = {r.label: r.verdict for r in on(measured, "never overlap").results}
-    assert results["1 bytes"] == Verdict.INCONCLUSIVE
+    assert results["1 byte"] == Verdict.INCONCLUSIVE
 
 
 def test_a_share_of_cells_that_share_no_block_is_not_tested(run_of):

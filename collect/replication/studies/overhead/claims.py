@@ -17,6 +17,7 @@ from collect.replication.studies.overhead.experiments import (
     SIZES,
     Experiment,
     cell_of,
+    in_bytes,
     one_byte,
     published,
 )
@@ -94,7 +95,7 @@ def _apart(evidence: Evidence) -> Sequence[tuple[str, Estimate | Untested]]:
             ends = soap.low, tcp.high
             is_apart = None not in ends and ends[0] > ends[1]  # type: ignore[operator]
             ratio = replace(ratio, is_confirmed=is_apart)
-        found.append((f"{show_level(size)} bytes", ratio))
+        found.append((in_bytes(size), ratio))
     return found
 
 
@@ -102,7 +103,7 @@ def _overheads_alike(evidence: Evidence) -> Sequence[tuple[str, Estimate | Untes
     """Return the overhead at each size over that at each smaller one."""
     return [
         (
-            f"{show_level(large)} against {show_level(small)} bytes",
+            f"{show_level(large)} against {in_bytes(small)}",
             _overhead_over_overhead(evidence, large, small),
         )
         for small, large in combinations(SIZES, 2)
@@ -116,7 +117,7 @@ def _overhead_over_overhead(evidence: Evidence, large: int, small: int) -> Estim
     above, below = ([row[at] - row[at + 1] for row in rows] for at in (0, 2))
     found = quotient_of_means(above, below, evidence.error)
     if found is None:
-        return Untested(f"no overhead at {show_level(small)} bytes")
+        return Untested(f"no overhead at {in_bytes(small)}")
     # A printed number is known exactly.
     is_printed = evidence.printed_table(SIZE.name) is not None
     return Estimate(found.value, found.value, found.value) if is_printed else found

@@ -82,7 +82,7 @@ def _summary_table(
         id=f"overhead-figure-{experiment.figure}-summary",
         title=f"{title}, summary",
         caption="Calls as samples, as in the paper; the last column is the geometric "
-        "mean of the trial means with its 95 % interval. Half an interval (±) that the paper does "
+        "mean of the trial means with its 95 % interval. A half-width (±) that the paper does "
         "not print is computed from its count and variance.",
         heads=[
             [Header(""), Header("paper", 5), Header("measured: calls as samples", 5), Header("")],

@@ -3,13 +3,14 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
+from collect.cells.notation import show_level
 from collect.replication.evidence import (
     Evidence,
     Published,
     load_published,
     read_published,
 )
-from collect.run.cell import Cell, level_text
+from collect.run.cell import Cell, Level, level_text
 from collect.stats.anova import Source
 
 SIZES = (1, 100, 500, 1500, 3000, 4500, 5000, 10000, 15000, 20000)
@@ -55,6 +56,11 @@ def published() -> Published:
         "overhead", {"experiment": str, "protocol": str, "reply_bytes": int, "elements": int}
     )
     return replace(cells, tables={e.name: _printed_table(e.name) for e in EXPERIMENTS})
+
+
+def in_bytes(size: Level) -> str:
+    """Return the size of a reply with its unit, as text."""
+    return f"{show_level(size)} {'byte' if size == 1 else 'bytes'}"
 
 
 def cell_of(protocol: str, size: int) -> Cell:

@@ -14,6 +14,7 @@ from collect.replication.studies.overhead.experiments import (
     NAMES,
     ONE_BYTE,
     Experiment,
+    in_bytes,
 )
 from collect.replication.studies.overhead.variance import table_of_calls, table_of_trials
 from collect.run.cell import Cell
@@ -128,8 +129,4 @@ def _label(experiment: Experiment, cell: Cell) -> str:
     if experiment is ELEMENTS:
         return show_level(cell["elements"])
     protocol = NAMES[str(cell["protocol"])]
-    return (
-        protocol
-        if experiment is ONE_BYTE
-        else f"{protocol}, {show_level(cell['reply_bytes'])} bytes"
-    )
+    return protocol if experiment is ONE_BYTE else f"{protocol}, {in_bytes(cell['reply_bytes'])}"
