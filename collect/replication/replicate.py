@@ -82,9 +82,9 @@ class Replication:
             "Interim analyses could end this run early, so claims and exhibits are corrected "
             f"({rule.correction}). Intervals of trials and of ratios have a confidence level of "
             f"{100 * (1 - error):.4g} %. Each P-value of trials is multiplied by "
-            f"{ERROR / error:.3g}. Over all analyses, intervals hold the true value with 95 %, and "
-            "verdicts err in at most 5 %. Percentiles of calls are not corrected, nor are tables "
-            "that take calls as samples, as the papers do."
+            f"{ERROR / error:.3g}. Over all analyses, intervals contain the true value in 95 % of "
+            "runs, and verdicts err in at most 5 % of them. Percentiles of calls are not "
+            "corrected, nor are tables that take calls as samples, as the papers do."
         )
 
     @property
