@@ -167,7 +167,7 @@ public final class LabFile implements Lab {
     List<Map<String, Object>> workers = nodes(WORKERS);
     if (count < 1 || count > workers.size()) {
       throw new BadInput(
-          "%s: %d workers asked for, %d there; lower the level or add workers"
+          "%s: the trial needs %d workers, and the lab has %d; lower the level or add workers"
               .formatted(file, count, workers.size()));
     }
     return workers.subList(0, count);

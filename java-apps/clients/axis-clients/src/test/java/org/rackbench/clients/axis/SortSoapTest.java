@@ -157,6 +157,7 @@ class SortSoapTest {
         new Setting("t1", factors, Map.of(), 42, 2, 1, Duration.ofSeconds(1), LabFile.read(lab));
     RuntimeException e = assertThrows(RuntimeException.class, () -> new SortSoap().open(setting));
     assertEquals(
-        lab + ": 3 workers asked for, 0 there; lower the level or add workers", e.getMessage());
+        lab + ": the trial needs 3 workers, and the lab has 0; lower the level or add workers",
+        e.getMessage());
   }
 }
