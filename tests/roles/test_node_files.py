@@ -172,7 +172,7 @@ def test_check_mode_passes_where_unzip_is_to_be_installed_first(
     changed, said = play("--check")
     assert (changed, "RUNNING HANDLER" in said) == (0, False), said
     assert not (parrot / "etc").exists()
-    with pytest.raises(AssertionError, match=r"(?s)parrot cannot be laid down: .*'unzip'"):
+    with pytest.raises(AssertionError, match=r"(?s)parrot cannot be installed: .*'unzip'"):
         play()
     monkeypatch.undo()
 
