@@ -374,7 +374,7 @@ def test_reset_takes_the_placement_away(tuning, server, systemd):
 def test_a_name_is_given_and_taken_back_byte_for_byte(tuning, machine, systemd):
     write(machine, "etc/hostname", "debian\n# theirs")
     assert tuning.tune(machine, NOTHING | {"hostname": "rack03"}, check=False)[0] == ["hostname"]
-    assert systemd[0] == [("hostnamectl", "hostname", "rack03")]
+    assert systemd[0] == [("hostnamectl", "--static", "hostname", "rack03")]
     write(machine, "etc/hostname", "rack03")
     tuning.reset(machine, check=False)
     assert (machine / "etc/hostname").read_text() == "debian\n# theirs\n"
@@ -505,6 +505,33 @@ def test_units_are_disabled_and_come_back_as_they_were(tuning, machine, told):
         ("systemctl", "enable", "--quiet", "apt-daily.timer"),
         ("systemctl", "start", "apt-daily.timer"),
     ]
+
+
+def test_a_unit_that_may_run_again_is_turned_on_once(tuning, machine, told):
+    """`baseline_unattended_upgrades: true` after a time without;"""
+    on = {"enabled": True, "active": True}
+    record = machine / "etc/rackbench/found.json"
+    write(machine, "etc/rackbench/found.json", json.dumps({"units": {"apt-daily.timer": on}}))
+    assert tuning.tune(machine, NOTHING, check=True) == (["apt-daily.timer"], {})
+    assert (told, json.loads(record.read_text())) == ([], {"units": {"apt-daily.timer": on}})
+    assert tuning.tune(machine, NOTHING, check=False) == (["apt-daily.timer"], {})
+    assert [argv[1] for argv in told] == ["show", "enable", "start"]
+    assert json.loads(record.read_text()) == {"units": {}}
+    assert tuning.tune(machine, NOTHING, check=False) == ([], {})
+
+
+def test_a_unit_that_cannot_run_again_keeps_its_record(tuning, machine, monkeypatch):
+    def run(*argv, **_):
+        if argv[1] == "enable":
+            raise steps.host.HostError("Unit apt-daily.timer is masked")
+        return UNITS
+
+    monkeypatch.setattr(steps.host, "run", run)
+    record = {"units": {"apt-daily.timer": {"enabled": True, "active": False}}}
+    write(machine, "etc/rackbench/found.json", json.dumps(record))
+    done, left = tuning.tune(machine, NOTHING, check=False)
+    assert (done, left) == ([], {"apt-daily.timer": "Unit apt-daily.timer is masked"})
+    assert json.loads((machine / "etc/rackbench/found.json").read_text()) == record
 
 
 @pytest.mark.parametrize(
@@ -662,6 +689,34 @@ def test_swap_that_fstab_does_not_name_is_on_again_where_it_is_still_there(
         ("swapon", "/dev/zram0"),
         ("swapon", "/swap.img"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("node", "calls"),
+    [
+        (("/dev/sda2", "loaded"), ["systemctl unmask", "swapon --all"]),
+        (("", "loaded"), ["systemctl unmask"]),  # swapoff of an administrator
+        (("/dev/sda2", "masked"), ["swapon --all"]),
+    ],
+)
+def test_swap_that_was_off_before_stays_off(tuning, machine, monkeypatch, node, calls):
+    (place, state), told = node, []
+    states = [state, "masked"]
+
+    def run(*argv, stdin="", environment=None):
+        told.append(" ".join(argv[:2]))
+        return f"LoadState={states[0]}\n"
+
+    monkeypatch.setattr(steps.host, "run", run)
+    used = f"\n{place} partition 9 0 -2" if place else ""
+    write(machine, "proc/swaps", f"Filename Type Size Used Priority{used}")
+    off = NOTHING | {"swap": False}
+    assert tuning.tune(machine, off, check=False) == (["swap"], {})
+    states.pop(0)  # rackbench masked it; where the swap is on again, it turns it off again
+    assert tuning.tune(machine, off, check=False) == (["swap"] * bool(place), {})
+    told.clear()
+    assert tuning.reset(machine, check=False) == (["swap"], {})
+    assert told == calls
 
 
 def test_an_idle_state_of_exactly_the_time_asked_for_stays(tuning, server):

@@ -30,7 +30,8 @@ options:
   swap: {description: C(false) turns swap off now and at boot, type: bool}
   huge_pages: {description: Transparent huge pages; empty leaves them, type: str, default: ""}
   units_off:
-    description: Units to stop and disable if they are installed.
+    description: Units to stop and disable if they are installed. Those of an earlier list that is
+      no longer theirs run again, as they did before.
     type: list
     elements: str
     default: []

@@ -18,14 +18,17 @@ def steps(root: Path, params: dict[str, Any]) -> Steps:
     was = host.text_of(path)
     if wanted and was.strip() != wanted:
         found = {"file": was, "called": socket.gethostname()}
-        yield Step(
-            "hostname", "hostname", found, partial(host.run, "hostnamectl", "hostname", wanted)
-        )
+        yield Step("hostname", "hostname", found, partial(name, wanted))
+
+
+def name(wanted: str) -> None:
+    """Set the name alone: without --static, hostnamectl also deletes the pretty name."""
+    host.run("hostnamectl", "--static", "hostname", wanted)
 
 
 def restore(root: Path, found: dict[str, str]) -> None:
     """Restore the node's name, and its file byte for byte."""
-    host.run("hostnamectl", "hostname", found["called"])
+    name(found["called"])
     path = root / FILE
     path.write_text(found["file"]) if found["file"] else path.unlink(missing_ok=True)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ansible.module_utils import host
 
-from .steps import SHARED, Back, Files, Left, Sought, Step, Steps, in_container
+from .steps import SHARED, Back, Files, Left, Sought, Step, Steps, in_container, read_record
 
 HUGE_PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
 SWAP = "swap.target"
@@ -31,11 +31,16 @@ def steps(root: Path, params: dict[str, Any]) -> Steps:
     """No swap now, and none at boot."""
     if params["swap"] is not False:
         return
-    used = in_use(root)
     if in_container(root):
         yield Left("swap", SHARED)
-    elif used or host.run("systemctl", "show", "-p", "LoadState", SWAP) != MASKED:
-        yield Step("swap", "swap", dict.fromkeys(used, "on"), swap_off)
+        return
+    used = in_use(root)
+    is_masked = host.run("systemctl", "show", "-p", "LoadState", SWAP) == MASKED
+    if used or not is_masked:
+        found = dict.fromkeys(used, "on")
+        if is_masked and "swap" not in read_record(root):  # else rackbench itself masked it
+            found[SWAP] = "masked"
+        yield Step("swap", "swap", found, swap_off)
 
 
 def swap_off() -> None:
@@ -45,11 +50,17 @@ def swap_off() -> None:
 
 
 def swap_on(root: Path, found: Mapping[str, str]) -> None:
-    """Turn on the swap of fstab, and what else the node used and still has, such as zram."""
-    host.run("systemctl", "unmask", SWAP)
-    host.run("swapon", "--all", "--ifexists")  # fstab may name a disk that is gone
+    """Turn on the swap of fstab, and what else the node used and still has, such as zram.
+
+    A node that used none, or whose owner masked the target, is left so.
+    """
+    if SWAP not in found:
+        host.run("systemctl", "unmask", SWAP)
+    places = [place for place in found if place != SWAP]
+    if places:
+        host.run("swapon", "--all", "--ifexists")  # fstab may name a disk that is gone
     used = in_use(root)
-    for place in found:
+    for place in places:
         # After a boot another device may have the name, or zram whose unit has not made its swap.
         if place not in used and host.succeeds("swaplabel", str(root / place.lstrip("/"))):
             host.run("swapon", place)

@@ -89,4 +89,9 @@ def add_to_record(root: Path, steps: list[Step]) -> None:
     record = read_record(root)
     for step in steps:
         record[step.kind] = {**step.found, **record.get(step.kind, {})}
+    write_record(root, record)
+
+
+def write_record(root: Path, record: Mapping[str, Mapping[str, Any]]) -> None:
+    """Replace the record of the node's original state."""
     host.write(root / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")

@@ -7,15 +7,19 @@ from typing import Any
 
 from ansible.module_utils import host
 
-from .steps import Back, Step, Steps
+from .steps import Back, Step, Steps, read_record, write_record
 
 SHOWN = "Id,LoadState,UnitFileState,ActiveState"
+KIND = "units"
 Found = dict[str, dict[str, bool]]
 """By the name of a unit, whether it was enabled and whether it was active."""
 
 
-def steps(_: Path, params: dict[str, Any]) -> Steps:
-    """Yield steps for units that are installed and would run."""
+def steps(root: Path, params: dict[str, Any]) -> Steps:
+    """Yield steps for units that may run again, and for those installed that would run."""
+    for name in read_record(root).get(KIND, {}):
+        if name not in params["units_off"]:
+            yield Step(name, KIND, {}, partial(on_again, root, name))
     if not params["units_off"]:
         return
     for state in states(params["units_off"]):
@@ -25,7 +29,14 @@ def steps(_: Path, params: dict[str, Any]) -> Steps:
             name = state["Id"]
             found = {name: {"enabled": is_enabled, "active": is_active}}
             off = partial(host.run, "systemctl", "disable", "--now", "--quiet", name)
-            yield Step(name, "units", found, off)
+            yield Step(name, KIND, found, off)
+
+
+def on_again(root: Path, name: str) -> None:
+    """Restore a unit and remove it from the record, so that its owner may turn it off."""
+    record = read_record(root)
+    restore(root, {name: record[KIND].pop(name)})
+    write_record(root, record)
 
 
 def states(names: Iterable[str]) -> Iterator[dict[str, str]]:
@@ -60,4 +71,4 @@ def off_again(_: Path, found: Found) -> None:
             host.run("systemctl", "stop", name)
 
 
-BACK: Back = {"units": restore, "turned_on": off_again}
+BACK: Back = {KIND: restore, "turned_on": off_again}
