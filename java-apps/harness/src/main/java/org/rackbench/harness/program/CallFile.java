@@ -155,6 +155,12 @@ final class CallFile implements Closeable {
     if (call.due() != Call.NONE && call.due() > call.start() + EARLY) {
       throw new UnreadableOutput(where + ": the call was sent before it was due");
     }
+    if (call.due() != Call.NONE && arrival == null) {
+      throw new UnreadableOutput(
+          where
+              + ": the output says when the call was due, but the study has no arrival; add the key"
+              + " arrival to the study file, or leave intended_ns out");
+    }
   }
 
   /** Returns how many calls count. */

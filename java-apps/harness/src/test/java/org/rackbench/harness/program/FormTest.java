@@ -148,6 +148,18 @@ class FormTest {
   }
 
   @Test
+  void aDueTimeInAClosedLoopIsRefused() throws Exception {
+    String output = "elapsed_ns,start_ns,intended_ns\n70000,%1$d,%1$d\n".formatted(BEGIN);
+    assertEquals(
+        "line 2: the output says when the call was due, but the study has no arrival; add the key"
+            + " arrival to the study file, or leave intended_ns out",
+        refusal(Form.CSV, output));
+    assertEquals(1, read(Form.CSV, new Arrival(10, false, 1), output).size());
+    String empty = "elapsed_ns,start_ns,intended_ns\n70000,%d,\n".formatted(BEGIN);
+    assertEquals(1, read(Form.CSV, null, empty).size());
+  }
+
+  @Test
   void aCallThatStandsThereTwiceIsRefused() throws Exception {
     String output = "seq,start_ns,elapsed_ns\n0,%1$d,5\n%2$s,%1$d,5\n";
     assertEquals(2, read(Form.CSV, null, output.formatted(BEGIN, "1")).size());
