@@ -78,6 +78,7 @@ final class Fork {
   private final List<String> options;
   private final Process process;
   private final boolean isProgram;
+  private long cutBytes;
 
   private Fork(Jdk jdk, Path attempt, List<String> options, Process process, boolean isProgram) {
     this.jdk = jdk;
@@ -249,7 +250,13 @@ final class Fork {
       String gap = "%n[%d bytes of the log were cut here]%n".formatted(cut);
       writeAll(log, gap.getBytes(StandardCharsets.UTF_8));
       writeAll(log, tail);
+      cutBytes = cut;
     }
+  }
+
+  /** Returns the number of bytes that {@link #boundLog} cut out of the log. */
+  long cutBytes() {
+    return cutBytes;
   }
 
   private static byte[] end(FileChannel log, int most) throws IOException {

@@ -83,8 +83,16 @@ final class TrialRecord {
         String named = ServerOutOfMemory.reason(fork.lastLine(), reason);
         return new TrialRecord(trial, attempt, none, "oom", named);
       }
-      case Trial.EXIT_IO ->
-          throw new IOException("the trial's JVM could not write its log: " + fork.lastLine());
+      case Trial.EXIT_IO -> {
+        if (fork.cutBytes() > 0) {
+          // The client itself filled the disk, so another attempt would end in the same way.
+          String reason =
+              "the client printed over %d bytes, and the trial's JVM could not write its result"
+                  .formatted(fork.cutBytes());
+          return new TrialRecord(trial, attempt, none, Trial.FAILED, reason);
+        }
+        throw new IOException("the trial's JVM could not write its log: " + fork.lastLine());
+      }
       default -> {
         return withoutResult(trial, attempt, fork);
       }

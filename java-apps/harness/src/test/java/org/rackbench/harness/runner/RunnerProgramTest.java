@@ -225,6 +225,26 @@ class RunnerProgramTest {
   }
 
   @Test
+  void aProgramWhoseMessagesFillTheDiskFailsAndTheRunnerGoesOn() throws Exception {
+    program("{command: [sh, run.sh], reads: csv}", "exec cat /dev/zero >&2\n");
+    plan("t1");
+    plan("t2");
+    Path kept = root.resolve("kept");
+    Bench.Ended runner = bench.runnerOnDisk("2m", kept);
+    assertEquals(0, runner.status(), runner.output());
+    for (String id : List.of("t1", "t2")) {
+      Map<String, Object> trial = Json.read(kept.resolve(id).resolve("trial.json"));
+      assertEquals("failed", trial.get("outcome"), trial.toString());
+      String reason = trial.get("reason").toString();
+      assertTrue(
+          reason.matches(
+              "the client printed over [0-9]+ bytes, and the trial's JVM could not write its"
+                  + " result"),
+          reason);
+    }
+  }
+
+  @Test
   void aRunnerThatWasKilledGoesOnAndLeavesNothingRunning() throws Exception {
     program(
         "{command: [sh, run.sh, '{calls}'], reads: csv}",
