@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from collect.errors import InputError
-from collect.exchange.jtl import JtlFile, Samples
+from collect.exchange.jtl import LONGEST_MS, JtlFile, Samples
 from collect.exchange.labels import factors_of
 from collect.exchange.nested import nested_in
 from collect.files import flush
@@ -150,6 +150,12 @@ def _chosen(files: Sequence[JtlFile], label: str | None) -> list[_Chosen]:
                 f"{file.path}: no sample has the label {label!r}; the labels are {shown}; "
                 "name another label, or omit this file"
             )
+    for one in chosen:
+        if max(one.samples.started_ms) - min(one.samples.started_ms) > LONGEST_MS:
+            raise InputError(
+                f"{one.file.path}: samples of {printable(one.label, 60)!r} began more than a year "
+                "apart, so the log holds several tests; split it, as each is a block"
+            )
     return chosen
 
 
@@ -280,7 +286,7 @@ def _pause(file: JtlFile) -> str:
     if longest_ms <= _LONGEST_PAUSE_MS:
         return ""
     return (
-        f"{printable(file.path.name, 200)}: no sample ran for {longest_ms / 60_000:.0f} min in the "
+        f"{_name(file)}: no sample ran for {longest_ms / 60_000:.0f} min in the "
         "middle of the log. JMeter appends to a log that exists: if it holds several tests, split "
         "it, as each is a block."
     )
@@ -290,7 +296,7 @@ def _write(part: Path, name: str, parts: Sequence[_Part], notes: Sequence[str]) 
     for one in parts:
         _seal(part / "trials" / one.planned.id, one)
     plan = plan_bytes([one.planned for one in parts])
-    files = {one.file.sha256: one.file.path.name for one in parts}
+    files = {one.file.sha256: _name(one.file) for one in parts}
     record = {
         "schema": RUN_SCHEMA,
         "run": name,
@@ -341,10 +347,15 @@ def _seal(directory: Path, part: _Part) -> None:
             {"seq": seq_of[place], "thread": samples.thread[place], "text": text}
             for place, text in samples.texts.items()
         ],
-        "imported": {"file": part.file.path.name, "label": part.label},
+        "imported": {"file": _name(part.file), "label": part.label},
     }
     _put(directory / "trial.json", _json(record))
     flush(directory)
+
+
+def _name(file: JtlFile) -> str:
+    """Return a log's name as records hold it, since not every name of a file is UTF-8."""
+    return printable(file.path.name, 300)
 
 
 def _lines(samples: Samples, order: Sequence[int], origin_ms: int) -> Iterator[bytes]:

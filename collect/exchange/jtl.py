@@ -17,7 +17,8 @@ from collect.run.trials import STATUSES, YEARS
 
 NEEDED = ("timeStamp", "elapsed", "label", "success")
 _USUAL_DELIMITERS = ",;\t|"
-_LONGEST_MS = 10**12
+LONGEST_MS = 366 * 86_400_000
+"""No call of a proven log takes longer, nor begins later after the first (logs/columns.py)."""
 _FIRST_MS, _END_MS = (
     int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) * 1000 for year in (YEARS.start, YEARS.stop)
 )
@@ -121,6 +122,8 @@ class _OtherLogError(ValueError):
 def read_jtl(path: Path) -> JtlFile:
     """Read a log; raises InputError, which names the line and the next step."""
     try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path}: is not a regular file, but a log is read twice; name a file")
         with path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
         with path.open(encoding="utf-8-sig", newline="") as text, long_fields():
@@ -218,7 +221,7 @@ def _row(columns: Sequence[str], values: Sequence[str]) -> dict[str, str]:
 
 def _add(samples: Samples, row: Mapping[str, str]) -> None:
     started_ms = _natural(row, "timeStamp", _END_MS)
-    elapsed_ms = _natural(row, "elapsed", _LONGEST_MS)
+    elapsed_ms = _natural(row, "elapsed", LONGEST_MS)
     _check_time(started_ms, elapsed_ms)
     _check_single(row)
     sent, received = (_size(row, name) for name in ("sentBytes", "bytes"))

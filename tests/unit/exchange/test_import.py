@@ -20,6 +20,7 @@ from collect.run.cell import Cell
 from collect.run.directory import open_run
 
 START_MS = 1_772_402_400_000
+YEAR_MS = 366 * 86_400_000
 HEADER = b"timeStamp,elapsed,label,success\n"
 ROW = b"1772402400000,12,GET /,true\n"
 
@@ -412,6 +413,7 @@ def test_two_labels_that_name_one_cell_are_refused(capsys):
         ({"timeStamp": 31_535_999_999}, "is in 1970 if read as milliseconds"),
         ({"timeStamp": 9_214_646_399_999, "elapsed": 1}, "beyond any test"),
         ({"timeStamp": 9_214_646_400_001, "elapsed": 1}, "which is more than"),
+        ({"elapsed": YEAR_MS + 1}, "which is more than 31622400000 ms"),
     ],
 )
 def test_times_that_no_trial_may_have_are_refused(changes, part, capsys):
@@ -428,6 +430,28 @@ def test_the_first_and_last_times_of_a_trial_are_imported_and_proven(started):
     write("a.jtl", [sample(timeStamp=started)])
     assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
     assert main(["check", "jm"]) == 0
+
+
+def test_the_longest_times_of_a_trial_are_imported_and_proven():
+    write("a.jtl", [sample(elapsed=YEAR_MS), sample(timeStamp=START_MS + YEAR_MS)])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    assert main(["check", "jm"]) == 0
+
+
+def test_samples_of_a_label_that_began_more_than_a_year_apart_are_refused(capsys):
+    later = START_MS + YEAR_MS + 1
+    write("a.jtl", [sample(label="a"), sample(label="b"), sample(label="a", timeStamp=later)])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 2
+    assert (
+        capsys.readouterr()
+        .err.strip()
+        .endswith(
+            "a.jtl: samples of 'a' began more than a year apart, so the log holds several tests; "
+            "split it, as each is a block"
+        )
+    )
+    assert not Path("results").exists()
+    assert main(["import", "jtl", "a.jtl", "--run", "jm", "--label", "b"]) == 0
 
 
 def purchase(begin, thread="T 1-1"):
@@ -693,6 +717,24 @@ def test_a_file_that_is_no_log_is_one_message_and_no_run(content, part, capsys):
     assert part in message
     assert "Traceback" not in message
     assert not Path("results").exists()
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_a_log_that_cannot_be_read_twice_is_refused(make, capsys):
+    make("a.jtl")
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 2
+    assert "a.jtl: is not a regular file, but a log is read twice; name a file" in (
+        capsys.readouterr().err
+    )
+
+
+def test_a_log_whose_name_is_no_utf8_is_imported():
+    name = os.fsdecode(b"m\xfcller.jtl")
+    write(name, [sample()])
+    assert main(["import", "jtl", name, "--run", "jm"]) == 0
+    record = json.loads(Path("results/jm/run.json").read_bytes())
+    assert list(record["imported"]["files_by_sha256"].values()) == ["m?ller.jtl"]
+    assert main(["check", "jm"]) == 0
 
 
 def test_nothing_half_made_is_left_when_the_disk_is_full(capsys, monkeypatch):
