@@ -40,7 +40,8 @@ _ASKED = shlex.join(
         "-c",
         "echo time $(date +%s.%N); sudo -n true 2>/dev/null && echo can-sudo; "
         '[ "$(id -u)" = 0 ] && echo is-root; [ -x /usr/bin/python3 ] && echo has-python; '
-        "awk '/^MemTotal/ {print \"memory-mb\", int($2 / 1024)}' /proc/meminfo",
+        "awk '/^MemTotal/ {all = $2} /^Hugetlb/ {huge = $2} "
+        'END {print "memory-mb", int((all - huge) / 1024)}\' /proc/meminfo',
     ]
 )
 
