@@ -153,8 +153,8 @@ def beyond_memory(heaps_mb: Sequence[int], memory_mb: int | str, beside_mb: int 
     return (
         f"has {memory_mb} MiB of memory, but its services need {needed}: heaps of "
         f"{' + '.join(map(str, heaps_mb))}, which they touch fully at their start, and {beside_mb} "
-        "more for each. Lower the heaps in the inventory or under `node` in the study, or put more "
-        "memory into the node."
+        "more for each. Lower the heaps in the inventory or under `node` in the study, put more "
+        "memory into the node, or reserve fewer huge pages there (vm.nr_hugepages)."
     )
 
 

@@ -8,6 +8,9 @@ import subprocess
 import pytest
 import yaml
 from loading import ROOT, load
+from rendering import Role
+
+from collect.front.commands import doctor
 
 EXAMPLE = ROOT / "inventory/example"
 
@@ -278,15 +281,15 @@ def test_root_by_key_needs_no_sudo_where_nothing_is_to_become_root():
     assert "me is not root; write ansible_become: true" in problem
 
 
-def question_of_validate():
-    """The shell text that asks a node whether it is ready."""
+def question_of_validate(place):
+    """The shell text that asks a node whether it is ready, for this directory of Ansible's."""
     (ask, *_) = yaml.safe_load((ROOT / "playbooks/validate.yml").read_text())
     (task,) = (task for task in ask["tasks"] if "ansible.builtin.raw" in task)
-    return task["ansible.builtin.raw"]
+    return task["ansible.builtin.raw"].replace("{{ ansible_remote_tmp | default('~') }}", str(place))
 
 
 def test_the_question_is_answered_by_this_machine_after_what_its_shell_prints(tmp_path):
-    text = question_of_validate().replace("{{ ansible_remote_tmp | default('~') }}", str(tmp_path))
+    text = question_of_validate(tmp_path)
     said = subprocess.run(
         ["sh", "-c", f"printf hello; {text}"], capture_output=True, text=True, check=False
     ).stdout
@@ -296,6 +299,25 @@ def test_the_question_is_answered_by_this_machine_after_what_its_shell_prints(tm
     assert "has-python" in lines
     assert any(line.startswith(f"place {tmp_path} ") for line in lines)
     assert ("can-write" in lines) == bool({"is-root", "can-sudo"} & set(lines))
+
+
+@pytest.mark.parametrize(
+    ("huge", "mb"), [("", 2048), ("Hugetlb:         1048576 kB\n", 1024)], ids=["none", "1 GiB"]
+)
+def test_reserved_huge_pages_are_no_memory_for_heaps(tmp_path, huge, mb):
+    """Left from a database: the kernel lends them to nobody who does not ask for them."""
+    meminfo = tmp_path / "meminfo"
+    total = "MemTotal:        2097152 kB\nHugePages_Total:     512\nHugepagesize:    2048 kB\n"
+    meminfo.write_text(total + huge)
+    for asked in (question_of_validate(tmp_path), doctor._ASKED):
+        said = subprocess.run(
+            ["sh", "-c", asked.replace("/proc/meminfo", str(meminfo))],
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
+        assert f"memory-mb {mb}" in said.splitlines()
+    assert "vm.nr_hugepages" in Role("fingerprint").render("{{ fingerprint_sysctls }}")
 
 
 def test_a_sweep_may_go_on_without_a_node_that_is_no_client():
