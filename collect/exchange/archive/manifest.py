@@ -19,7 +19,7 @@ RUNS = "runs"
 """The directory that holds each run under its name."""
 LONGEST_MANIFEST = 64 << 20
 _NAME_BYTES = 255
-_OF_SYSTEMS = {".DS_Store", "Thumbs.db", "desktop.ini"}
+_OF_SYSTEMS = {".DS_Store", "Thumbs.db", "desktop.ini", ".directory"}
 _OF_FINDER = "__MACOSX"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 

@@ -85,7 +85,7 @@ def write_archive(  # noqa: PLR0913 - what the command line says
     _check(runs, output, replace=replace)
     text = _licence(licence)
     with TemporaryDirectory(prefix="rackbench-") as name:
-        stage = Path(name)
+        stage = Path(name).resolve()  # as runs name their files, also where TMPDIR is a link
         staged = [_stage(run, stage / RUNS / run.name) for run in runs]
         facts = {
             run.name: _facts(run, copy, progress) for run, copy in zip(runs, staged, strict=True)

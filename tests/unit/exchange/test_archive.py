@@ -107,6 +107,16 @@ def test_the_same_run_gives_the_same_bytes_wherever_it_lies(signed, night, key, 
     assert again.read_bytes() == signed.read_bytes()
 
 
+def test_an_archive_is_packed_where_temporary_files_lie_behind_a_link(
+    signed, night, key, scratch, tmp_path, monkeypatch
+):
+    (tmp_path / "link").symlink_to(scratch)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "link"))
+    path = tmp_path / "again.zip"
+    assert main(["archive", str(night), "-o", str(path), "--sign", str(key)]) == 0
+    assert path.read_bytes() == signed.read_bytes()
+
+
 def test_the_packed_report_links_to_nothing_that_is_not_packed(signed):
     members = _members(signed)
     linked = set(re.findall(r'href="([^"#:]+)"', members["report.html"].decode()))
@@ -429,6 +439,7 @@ AGAIN = {
         "runs\\night\\desktop.ini": b"1",
         "Thumbs.db": b"1",
     },
+    "Dolphin": lambda m: {**m, ".directory": b"1", "runs/night/.directory": b"1"},
 }
 
 
