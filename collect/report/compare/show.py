@@ -104,8 +104,8 @@ class Outcome:
             )
             lines.append(line if of_runs or not over else f"{line}; {_NIGHTS}")
         if unchecked := len(self.compared.unchecked):
-            cells = f"{unchecked} cell{'' if unchecked == 1 else 's'}"
-            lines.append(f"not checked against a budget: {cells}; the remarks say why")
+            number = f"{unchecked} cell{'' if unchecked == 1 else 's'}"
+            lines.append(f"not checked against a budget: {number}; the remarks say why")
         return lines
 
     @property
