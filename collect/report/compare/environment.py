@@ -8,9 +8,12 @@ from typing import Any
 
 from collect.cells.analysis import Analysis
 from collect.report.provenance import ABSENT, services_of
+from collect.run.arrival import Arrival
 from collect.run.fields import leaves
 from collect.run.fingerprint import READINGS
 from collect.run.nodes import Node
+from collect.run.plan import PlannedTrial
+from collect.run.stop import StopRule
 from collect.run.warmup import Warmup
 
 # What differs from run to run although nothing about the bench differs.
@@ -18,7 +21,10 @@ _OF_THE_RUN = {
     *("schema", "run", "started_at", "ended_at", "study_file", "plan_sha256", "nodes"),
 }
 _OF_THE_MOMENT = {"name", "address", *READINGS}
-_PLANNED = ("study", "profile", "client", "calls", "warmup", "threads", "timeout_s")
+_PLANNED = (
+    *("study", "profile", "client", "calls", "warmup", "threads", "timeout_s"),
+    *("restart", "arrival", "stop", "least_ok", "drawing"),
+)
 _LONGEST = 3
 
 
@@ -42,7 +48,7 @@ def _describe(analysis: Analysis) -> dict[str, str]:
     provenance, plan = analysis.run.provenance, analysis.run.plan
     facts: dict[str, str] = {}
     for name in _PLANNED:
-        facts[f"plan: {name}"] = _several(getattr(trial, name) for trial in plan)
+        facts[f"plan: {name}"] = _several(_planned(trial, name) for trial in plan)
     facts["plan: blocks"] = str(analysis.run.blocks)
     for kind in ("constants", "node"):
         for name in sorted({name for trial in plan for name in getattr(trial, kind)}):
@@ -60,6 +66,14 @@ def _describe(analysis: Analysis) -> dict[str, str]:
     for service, settings in services_of(analysis).items():
         facts |= {f"{service}: {name}": value for name, value in settings.items()}
     return facts
+
+
+def _planned(trial: PlannedTrial, name: str) -> Any:
+    """Return a value of a plan; an earlier version did not record whether services restart."""
+    value = getattr(trial, name)
+    if name == "restart" and not value:
+        return ABSENT
+    return "none" if value is None else value
 
 
 def _nodes(nodes: Sequence[Node]) -> dict[str, str]:
@@ -91,6 +105,6 @@ def _several(values: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, (str, Warmup)):
+    if isinstance(value, (str, Warmup, Arrival, StopRule)):
         return str(value)
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -15,6 +15,8 @@ from collect.stats.estimates import Estimate, geometric_t
 from collect.stats.groups import holm
 from collect.stats.spending import ERROR as ALPHA
 
+_MIXED = "an open loop in one run, a closed one in another; compare runs of one kind of loop"
+
 
 class CellVerdict(StrEnum):
     """What the comparison says of a cell.
@@ -50,10 +52,14 @@ class Side:
 
 @dataclass(frozen=True)
 class SideCell:
-    """A cell in the runs of a side that planned it; `error` is the least of their intervals'."""
+    """A cell in the runs of a side that planned it; `error` is the least of their intervals'.
+
+    `open_loops` holds for its results whether their times are response times of an open loop.
+    """
 
     results: tuple[CellResult, ...]
     error: float
+    open_loops: frozenset[bool] = frozenset()
 
     @property
     def cell(self) -> Cell:
@@ -201,6 +207,9 @@ def _compared(
     comparison = Comparison(labels[1], after.cell, before, after, CellVerdict.UNTOLD, budget=ratio)
     outcomes = before.outcome, after.outcome
     if outcomes == ("ok", "ok"):
+        sides = (before, after, noise) if noise else (before, after)
+        if len(frozenset().union(*(side.open_loops for side in sides))) > 1:
+            return replace(comparison, reason=_MIXED), None
         spread = noise.samples if noise else []
         error = min(before.error, after.error)
         found = contrast(before.samples, after.samples, spread, ratio, error)
@@ -271,11 +280,16 @@ def _remark(labels: tuple[str, str], before: SideCell, after: SideCell) -> str:
 def _cells(runs: Sequence[Analysis]) -> dict[Cell, SideCell]:
     found: dict[Cell, list[CellResult]] = {}
     errors: dict[Cell, float] = {}
+    loops: dict[Cell, set[bool]] = {}
     for analysis in runs:
         for result in analysis.cells:
             found.setdefault(result.cell, []).append(result.response or result)
             errors[result.cell] = min(errors.get(result.cell, ALPHA), error_of(analysis.run))
-    return {cell: SideCell(tuple(results), errors[cell]) for cell, results in found.items()}
+            loops.setdefault(result.cell, set()).add(result.response is not None)
+    return {
+        cell: SideCell(tuple(results), errors[cell], frozenset(loops[cell]))
+        for cell, results in found.items()
+    }
 
 
 def _levels(analyses: Sequence[Analysis]) -> Mapping[str, list[Level]]:

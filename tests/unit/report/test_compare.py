@@ -467,6 +467,40 @@ def test_what_differs_in_the_environment_is_listed(run_of):
     assert not {"run", "started_at", "nodes: os", "nodes: address"} & found.keys()
 
 
+def test_what_differs_in_the_plans_is_listed(run_of):
+    stop = {"half_width": 0.05, "looks": [2, 3]}
+    text = {"replicates": 3, "calls": 3, "warmup": 1}
+    studies = changed(**text, restart="none"), changed(**text, restart="block", stop=stop)
+    analyses = [
+        analyse(run_of(name=name, study=study, profile="paper"))
+        for name, study in zip("ab", studies, strict=True)
+    ]
+    found = {row.subject: row.values for row in find_differences(analyses)}
+    assert found["plan: restart"] == ("none", "block")
+    assert found["plan: stop"] == ("none", "±5 % in every cell, analysed after 2, 3 blocks")
+    assert not {"plan: arrival", "plan: least_ok", "plan: drawing"} & found.keys()
+
+
+def test_response_times_are_not_divided_by_service_times(tmp_path, capsys):
+    def times(planned, rng):
+        return list(rng.normal(2, 0.1, planned.measured_rows))
+
+    runs = []
+    for name, arrival in (("closed", "none"), ("open", {"rate": 50, "spacing": "even"})):
+        study = changed(replicates=3, calls=20, warmup=1, threads=1, arrival=arrival)
+        make_run(tmp_path / "results" / name, times, study=study, profile="paper")
+        runs.append(str(tmp_path / "results" / name))
+    assert main(["compare", *runs, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert verdicts(result) == {"cannot be told"}
+    (reason,) = {cell["reason"] for cell in result["cells"]}
+    assert "an open loop in one run, a closed one in another" in reason
+    assert {row["subject"]: row["values"] for row in result["differences"]}["plan: arrival"] == {
+        "closed": "none",
+        "open": "50/s, even",
+    }
+
+
 def test_what_services_ran_with_is_shown_and_compared(run_of):
     runs = run_of(name="a"), run_of(name="b")
     for run, collector in zip(runs, ("-XX:+UseParallelGC", "-XX:+UseG1GC"), strict=True):
