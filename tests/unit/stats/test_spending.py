@@ -1,5 +1,7 @@
 """Interim analyses: the levels of their tests, and how often all of them together err."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -42,6 +44,15 @@ def test_large_samples_have_the_levels_that_are_tabled():
     """The levels of Lan and DeMets for three equal parts: 3.71, 2.51 and 1.99 deviations."""
     found = [float(stats.norm.isf(error / 2)) for error in errors_of((400, 800, 1200))]
     assert found == pytest.approx([3.71, 2.51, 1.99], abs=0.04)
+
+
+def test_the_guide_has_the_levels_of_its_example():
+    page = " ".join((Path(__file__).parents[3] / "docs/guides/nights.md").read_text().split())
+    errors = errors_of((5, 7, 10))
+    levels = [f"{100 * error:.1f} %" for error in errors]
+    assert f"tests at a level of {levels[0]}, {levels[1]} and {levels[2]}" in page
+    longer = stats.t.isf(errors[-1] / 2, 9) / stats.t.isf(ERROR / 2, 9) - 1
+    assert f"has intervals {100 * longer:.0f} % longer than a run of fixed size" in page
 
 
 def test_one_analysis_alone_costs_nothing():
