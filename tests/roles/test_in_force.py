@@ -841,6 +841,8 @@ def test_an_option_that_sshd_is_started_with_is_named(sshd, tmp_path, options):
     [
         ("-D $SSHD_OPTS", "-D -o PasswordAuthentication=yes"),
         ("-D $SSHD_OPTS", "-Df /etc/ssh/mine"),
+        ("-D $SSHD_OPTS", '-D -o "passwordauthentication yes"'),
+        ("-D $SSHD_OPTS", "-D -oInclude=/etc/ssh/mine"),
         ("Environment=", 'Environment=SSHD_OPTS="-o PasswordAuthentication=yes"'),
     ],
 )
@@ -849,6 +851,30 @@ def test_an_option_in_the_unit_of_sshd_is_named(sshd, old, new):
     assert (item, declared) == ("sshd options", "none")
     assert new.removeprefix("Environment=") in value
     assert value.endswith(": systemctl cat ssh.service")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        '-o "AuthorizedKeysCommand /usr/share/ec2-instance-connect/eic_run_authorized_keys %u %f"'
+        ' -o "AuthorizedKeysCommandUser ec2-instance-connect"',
+        "-E /var/log/ssh-old.log",
+        "-oLogLevel=VERBOSE -4",
+    ],
+)
+def test_options_that_set_nothing_of_rackbenchs_are_the_sites_own(sshd, tmp_path, options):
+    assert sshd(SHUT, unit=STARTED.replace("$SSHD_OPTS", options)) == []
+    assert sshd(SHUT, unit=STARTED.replace("$SSHD_OPTS", options.replace('"', ""))) == []
+    (tmp_path / "default").write_text(f"SSHD_OPTS='{options}'\n")
+    assert sshd(SHUT) == []
+
+
+def test_an_older_name_of_a_setting_among_the_options_is_named(sshd):
+    unit = STARTED.replace("$SSHD_OPTS", "-o ChallengeResponseAuthentication=yes")
+    ((item, *_),) = sshd(
+        "kbdinteractiveauthentication no\n", kit_text="KbdInteractiveAuthentication no\n", unit=unit
+    )
+    assert item == "sshd options"
 
 
 def test_an_earlier_drop_in_is_named(sshd):

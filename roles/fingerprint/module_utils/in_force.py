@@ -32,6 +32,9 @@ ALIASES = {"challengeresponseauthentication": "kbdinteractiveauthentication"}
 """Older names of settings, which sshd accepts and `sshd -T` does not print."""
 SSHD_CONFIG = "/etc/ssh/sshd_config"
 SSHD_DEFAULTS = "/etc/default/ssh"
+FILE_OPTION = re.compile(r"""(?:^|[\s="'])-[46DdeiqTt]*f""")
+NAMED_OPTION = re.compile(r"""(?:^|[\s="'])-[46DdeiqTt]*o[\s"']*(\w+)""")
+"""The file and the settings that sshd is started with, also after flags without a value: `-Df`."""
 STRANGER = "user=nobody,host=stranger.invalid,addr=192.0.2.1,laddr=192.0.2.2,lport=22"
 
 
@@ -224,15 +227,15 @@ def of_sshd(file: str) -> Iterator[Row]:
     sshd is asked for its settings for a stranger. It does not say to whom a Match block applies, so
     a block that sets another value is always reported.
     """
+    asked = {words[0]: alike(words[1]) for _, _, words in sshd_lines(file)}
     for line in (read(SSHD_DEFAULTS) or "").splitlines():
-        if re.match(r"\s*SSHD_OPTS\s*=.*-[of]", line):
+        if re.match(r"\s*SSHD_OPTS\s*=", line) and overrides(line, asked):
             yield row("sshd options", f"{line.strip()}: {SSHD_DEFAULTS}", "none")
     told = output("systemctl", "show", "--property=ExecStart,Environment", "ssh.service") or ""
     for parts in re.findall(r"argv\[\]=(.*?) ; |^Environment=(.*)", told, re.MULTILINE):
-        if re.search(r"""(^|[\s="'])-\w*[of]""", given := "".join(parts)):
+        if overrides(given := "".join(parts), asked):
             yield row("sshd options", f"{given}: systemctl cat ssh.service", "none")
     lines = list(sshd_lines(SSHD_CONFIG))
-    asked = {words[0]: alike(words[1]) for _, _, words in sshd_lines(file)}
     answer = output(SSHD, "-T", "-C", STRANGER)
     if answer is None or not asked:
         yield row("sshd", f"{SSHD} -T -C {STRANGER} fails" if asked else "", file)
@@ -249,6 +252,16 @@ def of_sshd(file: str) -> Iterator[Row]:
         for place, whom, words in others:
             if whom:
                 yield row(f"sshd {keyword}", f"{words[1]} for {whom}: {place}", wanted)
+
+
+def overrides(options: str, asked: Iterable[str]) -> bool:
+    """Return whether options of sshd name another file, or one of these settings.
+
+    Others are a site's own, such as the AuthorizedKeysCommand of a cloud's image.
+    """
+    named = {name.lower() for name in NAMED_OPTION.findall(options)}
+    settings = {ALIASES.get(name, name) for name in named}
+    return bool(FILE_OPTION.search(options) or settings & {*asked, "include"})
 
 
 def alike(value: str) -> str:
