@@ -43,7 +43,7 @@ def ran(objects, monkeypatch):
 def play(objects, ran, monkeypatch, tmp_path):
     """Run the module for these queues; what it answers."""
 
-    def answer(*queues):
+    def answer(*queues, check=False):
         asked = {
             "home": str(tmp_path),
             "admin_port": 7678,
@@ -57,10 +57,13 @@ def play(objects, ran, monkeypatch, tmp_path):
 
         class Module:
             def __init__(self, **_):
-                self.params, self.check_mode, self.said = asked, False, None
+                self.params, self.check_mode, self.said = asked, check, None
 
             def exit_json(self, **said):
                 answered.update(said)
+
+            def fail_json(self, msg):
+                raise SystemExit(msg)
 
         answered = {}
         monkeypatch.setattr(objects, "AnsibleModule", Module)
@@ -85,6 +88,19 @@ def test_what_is_missing_is_created_what_is_unknown_is_set_and_nothing_twice(pla
     ran.clear()
     assert play("sort.pool1") == {"changed": False}
     assert [call[:2] for call in ran] == [("imqcmd", "list")]
+
+
+def test_check_mode_goes_on_where_the_broker_does_not_answer(objects, play, monkeypatch, tmp_path):
+    """It is down, or is about to get another port or password."""
+
+    def refuse(*_):
+        raise objects.host.HostError("imqcmd failed: Unable to connect")
+
+    monkeypatch.setattr(objects, "run", refuse)
+    assert play("sort.pool1", check=True) == {"changed": True}
+    assert not (tmp_path / "queues.json").exists()
+    with pytest.raises(SystemExit, match="Unable to connect; look at the journal"):
+        play("sort.pool1")
 
 
 def test_a_store_has_no_date_and_its_lines_in_order(play, tmp_path):

@@ -147,6 +147,17 @@ def write_store(home: str, store: Path, factory: dict[str, Any], inputs: str) ->
         place.rename(store)
 
 
+def seen(broker: Broker) -> set[str]:
+    """Return the queues of a broker in check mode: none if it does not answer.
+
+    It may not be installed yet, be down, or be about to get another port or password.
+    """
+    try:
+        return broker.queues()
+    except host.HostError:
+        return set()
+
+
 def main() -> None:
     """Create what is missing."""
     text = {"type": "path", "required": True}
@@ -172,8 +183,7 @@ def main() -> None:
     known = recorded(record, set_to)
     broker = Broker(wanted)
     try:
-        planned = module.check_mode and not Path(wanted["home"]).is_dir()  # not yet installed
-        present = set() if planned else broker.queues()
+        present = seen(broker) if module.check_mode else broker.queues()
         missing = sorted(set(wanted["queues"]) - present)
         unset = sorted((set(wanted["queues"]) & present) - set(known))
         is_whole = (store / ".bindings").is_file()
