@@ -180,13 +180,43 @@ def test_a_daemon_that_is_off_next_to_a_hardware_clock_stays_off(
     assert ("baseline_time_sync: false" in str(ended.value)) == said.startswith("failed")
 
 
-def test_a_masked_daemon_is_told_with_the_next_step(clock, monkeypatch):
+@pytest.mark.parametrize("unit", ["chrony.service", "ntpsec.service", "systemd-timesyncd.service"])
+def test_a_masked_daemon_is_told_before_a_package_conflicts(clock, monkeypatch, tmp_path, unit):
+    (tmp_path / clock.VENDOR).mkdir(parents=True)
+    (tmp_path / clock.VENDOR / unit).touch()
+    states = {unit: "LoadState=masked\nActiveState=inactive"}
+    off = "LoadState=not-found\nUnitFileState=\nActiveState=inactive"
     monkeypatch.setattr(
-        clock.host, "output", lambda *argv: "LoadState=masked\nActiveState=inactive"
+        clock.host,
+        "output",
+        lambda *argv: "" if "list-units" in argv else states.get(argv[-1], off),
     )
-    monkeypatch.setattr(clock, "another", lambda: "")
+    daemon, is_on, why_not = clock.installed(tmp_path)
+    assert (daemon, is_on) == (None, False)
+    assert why_not.startswith(f"{unit} is masked here")
+    assert f"systemctl unmask {unit}" in why_not
+    assert "baseline_time_sync: false" in why_not
+    # A removed package leaves the mask, and another daemon may be installed.
+    (tmp_path / clock.VENDOR / unit).unlink()
+    assert clock.installed(tmp_path) == (None, False, "")
+
+
+def test_a_node_with_a_daemon_next_to_a_masked_one_is_no_refusal(clock, monkeypatch, tmp_path):
+    (tmp_path / clock.VENDOR).mkdir(parents=True)
+    (tmp_path / clock.VENDOR / "systemd-timesyncd.service").touch()
+    states = {
+        "chrony.service": "LoadState=loaded\nUnitFileState=disabled\nActiveState=inactive",
+        "systemd-timesyncd.service": "LoadState=masked\nActiveState=inactive",
+    }
+    monkeypatch.setattr(clock.host, "output", lambda *argv: states.get(argv[-1]))
+    daemon, *rest = clock.installed(tmp_path)
+    assert (daemon.unit, rest) == ("chrony.service", [False, ""])
+
+
+def test_a_daemon_that_was_installed_and_does_not_run_is_told(clock, monkeypatch):
+    monkeypatch.setattr(clock, "installed", lambda: (None, False, ""))
     monkeypatch.setattr(clock, "AnsibleModule", lambda **_: Module(state="kept"))
-    with pytest.raises(SystemExit, match="turn it on \\(systemctl unmask systemd-timesyncd"):
+    with pytest.raises(SystemExit, match=r"although systemd-timesyncd\.service was installed"):
         clock.main()
 
 

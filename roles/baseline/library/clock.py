@@ -119,9 +119,14 @@ OTHER_KEEPS_TIME = (
 PTP = ("phc2sys*", "ptp4l*", "timemaster*", "sfptpd*")
 DEFAULT = DAEMONS[-1].unit
 NONE_RUNS = (
-    f"no time service runs here, although {DEFAULT} was installed; if it is masked, turn it on"
-    f" (systemctl unmask {DEFAULT}). If something else keeps the clock, write"
-    " baseline_time_sync: false for this node"
+    f"no time service runs here, although {DEFAULT} was installed. If something else keeps the"
+    " clock, write baseline_time_sync: false for this node"
+)
+VENDOR = "usr/lib/systemd/system"
+MASKED = (
+    "{0} is masked here, so rackbench does not start it, and Debian installs no other time daemon"
+    " next to it. Turn it on (systemctl unmask {0}), or write baseline_time_sync: false for this"
+    " node; its clock is compared all the same"
 )
 
 
@@ -148,7 +153,15 @@ def another() -> str:
     )
 
 
-def installed() -> tuple[Daemon | None, bool, str]:
+def masked(root: Path) -> str:
+    """Return the message about an installed daemon that the node's owner masked, or nothing."""
+    for unit in (daemon.unit for daemon in DAEMONS):
+        if (root / VENDOR / unit).exists() and state_of(unit).get("LoadState") == "masked":
+            return MASKED.format(unit)
+    return ""
+
+
+def installed(root: Path = Path("/")) -> tuple[Daemon | None, bool, str]:
     """Return the node's time daemon, preferably a running one, and whether it is on.
 
     Third, why none may be turned on where none runs; nothing if one may.
@@ -160,7 +173,8 @@ def installed() -> tuple[Daemon | None, bool, str]:
             is_active = state["ActiveState"] in ("active", "activating")
             found.append((is_active, is_active and state["UnitFileState"] == "enabled", daemon))
     is_active, is_on, keeper = max(found, key=lambda row: row[0], default=(False, False, None))
-    return keeper, is_on, "" if is_active else another()
+    why_not = "" if is_active else another()
+    return keeper, is_on, why_not or ("" if keeper else masked(root))
 
 
 def refusal(server: str) -> str:
