@@ -285,7 +285,8 @@ def question_of_validate(place):
     """The shell text that asks a node whether it is ready, for this directory of Ansible's."""
     (ask, *_) = yaml.safe_load((ROOT / "playbooks/validate.yml").read_text())
     (task,) = (task for task in ask["tasks"] if "ansible.builtin.raw" in task)
-    return task["ansible.builtin.raw"].replace("{{ ansible_remote_tmp | default('~') }}", str(place))
+    text = task["ansible.builtin.raw"]
+    return text.replace("{{ ansible_remote_tmp | default('~') }}", str(place))
 
 
 def test_the_question_is_answered_by_this_machine_after_what_its_shell_prints(tmp_path):
