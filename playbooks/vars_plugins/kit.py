@@ -91,7 +91,7 @@ def looked_up(name: str) -> str:
     """Return the IPv4 address of a name, or the name itself if it cannot be resolved."""
     try:
         return plain(socket.gethostbyname(name)) if name else name  # "" would be 0.0.0.0
-    except OSError:
+    except (OSError, UnicodeError):  # the latter for 192.0.2..7, or a label of more than 63 letters
         return name
 
 

@@ -42,6 +42,17 @@ def test_what_is_a_nodes_own_is_worked_out_once_however_many_nodes_there_are(
     assert sorted(asked.read_text().split()) == NODES
 
 
+@pytest.mark.parametrize("address", ["192.0.2..7", f"{'a' * 64}.example.org"])
+def test_an_address_that_no_machine_can_have_is_left_as_it_is(tmp_path: Path, address: str) -> None:
+    hosts = {"rack01": {"ansible_host": address, "node_address": address}}
+    inventory = {"all": {"children": {"nodes": {"hosts": hosts}}}}
+    (tmp_path / "hosts.yml").write_text(yaml.safe_dump(inventory))
+    command = [ROOT / ".venv/bin/ansible-inventory", "-i", tmp_path / "hosts.yml", "--list"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert address in json.dumps(json.loads(done.stdout)["_meta"]["hostvars"]["rack01"])
+
+
 @pytest.mark.parametrize(
     ("where", "mode", "said"),
     [

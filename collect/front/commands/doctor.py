@@ -138,7 +138,7 @@ def of_this_machine(kit: Kit) -> Iterator[Finding]:
         )
     try:
         socket.gethostbyname(socket.gethostname())
-    except OSError:
+    except (OSError, UnicodeError):
         name = socket.gethostname()
         yield Finding(
             f"this machine cannot resolve its own name {name}",
@@ -231,6 +231,10 @@ def of_key(key: Path, hosts: str) -> Iterator[Finding]:
 def of_machine(inventory: Inventory, node: Node, sockets: ports.Sockets) -> list[Finding]:
     """Return what one machine lacks: name, port, host key, login, and what playbooks need."""
     label = f"{node.name} ({ssh.known_as(node)})"
+    if not _is_name(node.address):
+        hosts = shlex.quote(_hosts_file(inventory.kit))
+        wrong = "its address has an empty part, or one of more than 63 letters"
+        return [Finding(f"{label}: {wrong}", f"{_EDITOR} {hosts}   # ansible_host: its address")]
     if "Proxy" not in node.arguments and (closed := _closed(node)):
         return [Finding(f"{label}: {closed[0]}", closed[1])]
     if not ssh.known_fingerprints(node):
@@ -342,6 +346,15 @@ def memory_mb(kind: str = "MemTotal") -> int:
         if line.startswith(f"{kind}:"):
             return int(line.split()[1]) * 1024 // MIB
     return 0
+
+
+def _is_name(address: str) -> bool:
+    """Return whether a machine can have this address or name; 192.0.2..7 is none."""
+    try:
+        address.encode("idna")  # as Python does before it looks a name up
+    except UnicodeError:
+        return False
+    return True
 
 
 def _closed(node: Node) -> tuple[str, str] | None:

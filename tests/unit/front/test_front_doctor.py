@@ -241,6 +241,21 @@ def test_a_name_that_nobody_knows():
     assert "/etc/hosts" in mend
 
 
+@pytest.mark.parametrize("address", ["192.0.2..7", f"{'a' * 64}.example.org"])
+def test_an_address_that_no_machine_can_have_is_a_finding(checkout, address):
+    inventory = read_inventory(Kit(checkout.root, checkout.root / ".venv/bin", None, ("x",)))
+    (finding,) = doctor.of_machine(inventory, node(address=address), {})
+    assert finding.text.startswith(f"worker1 ({address}): its address has an empty part")
+    assert finding.mend == "${EDITOR:-nano} x   # ansible_host: its address"
+
+
+def test_a_name_of_this_machine_that_is_too_long_is_a_finding(checkout, monkeypatch):
+    monkeypatch.setattr("socket.gethostname", lambda: "a" * 64)
+    kit = Kit(checkout.root, checkout.root / ".venv/bin", None, ("x",))
+    found = [one.text for one in doctor.of_this_machine(kit)]
+    assert f"this machine cannot resolve its own name {'a' * 64}" in found
+
+
 def test_trust_runs_the_playbook_that_asks_at_the_terminal(checkout, capfd):
     checkout.tell(trust=[play("Take the nodes' host keys"), end()])
     assert main(["trust", "-e", "node=worker1"]) == 0
