@@ -21,8 +21,7 @@ def options(node: Node) -> list[str]:
 
 def known_hosts(node: Node) -> Path:
     """Return the file that takes in the machine's key, as ssh itself reads its settings."""
-    command = ["ssh", "-G", *options(node), "--", node.address]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = _said(["ssh", "-G", *options(node), "--", node.address])
     found = re.search(r"^userknownhostsfile (\S+)", done.stdout, re.M)
     return expanded(found[1] if found else "~/.ssh/known_hosts")
 
@@ -37,14 +36,22 @@ def known_fingerprints(node: Node) -> set[str]:
     path = known_hosts(node)
     if not path.is_file():
         return set()
-    command = ["ssh-keygen", "-l", "-F", known_as(node), "-f", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = _said(["ssh-keygen", "-l", "-F", known_as(node), "-f", str(path)])
     return set(re.findall(r"SHA256:\S+", done.stdout))
 
 
 def answer(node: Node, command: str) -> subprocess.CompletedProcess[str]:
     """Run a command on a machine, as Ansible would reach it."""
-    words = ["ssh", *options(node), "--", node.address, command]
+    return _said(["ssh", *options(node), "--", node.address, command])
+
+
+def _said(words: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run a command; a machine's greeting or a comment may be in another encoding."""
     return subprocess.run(
-        words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        words,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
     )

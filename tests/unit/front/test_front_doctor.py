@@ -256,6 +256,16 @@ def test_a_name_of_this_machine_that_is_too_long_is_a_finding(checkout, monkeypa
     assert f"this machine cannot resolve its own name {'a' * 64}" in found
 
 
+def test_letters_of_another_encoding_stop_no_check(tmp_path, monkeypatch):
+    for name in ("ssh", "ssh-keygen"):
+        (tmp_path / name).write_text("#!/bin/sh\nprintf 'Gr\\374\\337e\\nhas-python SHA256:x\\n'\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(ssh, "expanded", lambda path: tmp_path / "ssh")
+    assert ssh.known_fingerprints(node()) == {"SHA256:x"}
+    assert ssh.answer(node(), "true").stdout.splitlines()[1] == "has-python SHA256:x"
+
+
 def test_trust_runs_the_playbook_that_asks_at_the_terminal(checkout, capfd):
     checkout.tell(trust=[play("Take the nodes' host keys"), end()])
     assert main(["trust", "-e", "node=worker1"]) == 0
