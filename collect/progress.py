@@ -19,11 +19,11 @@ _QUIET_S = 10.0
 @contextmanager
 def progress() -> Iterator[Callable[[str], Advance]]:
     """Show the progress of named tasks on standard error while the block runs."""
-    if not sys.stderr.isatty():
+    console = Console(stderr=True)
+    if not sys.stderr.isatty() or console.is_dumb_terminal:
         yield _plain
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    console = Console(stderr=True)
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bars:
 
         def add(name: str) -> Advance:

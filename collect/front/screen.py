@@ -1,6 +1,7 @@
 """What a long command shows: a line for each step that ended, and what runs now.
 
-On a terminal the running steps are drawn again and again; elsewhere there is a plain line a minute.
+On a terminal the running steps are drawn again and again; elsewhere, and on a dumb terminal, there
+is a plain line a minute.
 """
 
 import time
@@ -29,7 +30,7 @@ class Screen:
 
     def __enter__(self) -> Self:
         """Begin to draw."""
-        if self.console.is_terminal:
+        if self.console.is_interactive:  # a dumb terminal, such as that of Emacs, draws nothing
             self._live = Live(console=self.console, transient=True, auto_refresh=False)
             self._live.start()
         return self

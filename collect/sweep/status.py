@@ -247,7 +247,7 @@ def show_status(name: str, every_s: int | None = None, *, as_json: bool = False)
     watch = Watch(open_run(name))
     status = watch.status()
     console = Console()
-    if as_json or not console.is_terminal:
+    if as_json or not console.is_interactive:  # a dumb terminal draws nothing
         while True:
             text = json.dumps(status.as_json(), ensure_ascii=False) if as_json else as_text(status)
             print(text, flush=True)

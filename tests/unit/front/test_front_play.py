@@ -324,6 +324,15 @@ def test_a_terminal_of_60_columns_and_no_colour(monkeypatch):
     assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", written)
 
 
+def test_a_dumb_terminal_has_a_plain_line_a_minute(monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr("collect.front.screen._QUIET_S", 0.0)
+    file = io.StringIO()
+    with Screen(Console(file=file, force_terminal=True, highlight=False, markup=False)) as screen:
+        screen.now(["Prepare every node", "about 3 min to go"])
+    assert file.getvalue().strip() == "Prepare every node; about 3 min to go"
+
+
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (61, "1:01"), (3723, "1:02:03")])
 def test_durations(seconds, text):
     assert clock(seconds) == text

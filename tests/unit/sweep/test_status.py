@@ -1,5 +1,6 @@
 """How far a run is: on the terminal, as JSON and as a page."""
 
+import io
 import json
 import re
 import time
@@ -10,10 +11,11 @@ from made_up_studies import changed
 from synthetic import sort_times
 
 from collect.cli import main
+from collect.progress import progress
 from collect.run.directory import open_run
 from collect.run.plan import make_plan, write_plan
 from collect.run.study import parse_study
-from collect.sweep.status import Watch, as_text, read_status
+from collect.sweep.status import Watch, as_text, read_status, show_status
 from collect.sweep.status_page import page_of, write_page
 
 
@@ -30,6 +32,11 @@ def zone(monkeypatch):
 def state_of(run, **state):
     (run.directory / "state.json").write_text(json.dumps(state))
     return read_status(run)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
 
 
 def test_status_counts_and_expects(run_of, capsys):
@@ -61,6 +68,24 @@ def test_status_watch_ends_when_the_run_has_ended(run_of, capsys):
     run = run_of()
     assert main(["status", str(run.directory), "--watch", "--every", "1"]) == 0
     assert "remaining: 0" in capsys.readouterr().out
+
+
+def test_status_is_plain_lines_on_a_dumb_terminal(run_of, monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setenv("TERM", "dumb")
+    show_status(str(run_of(sort_times).directory))
+    assert screen.getvalue().startswith("run: ")
+
+
+def test_progress_is_plain_lines_on_a_dumb_terminal(monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr("collect.progress._QUIET_S", 0.0)
+    with progress() as task:
+        task("calls")(1, 2)
+    assert screen.getvalue().startswith("calls: 1 of 2, ")
 
 
 @pytest.mark.parametrize("state", ["{", "[]", "null", '{"state": 7, "running": 3, "since": []}'])
