@@ -88,7 +88,8 @@ def run(options: argparse.Namespace) -> int:
         hosts = _hosts(options)
         lab = (checkout / "inventory/example/group_vars/all/lab.yml").read_text(encoding="utf-8")
     # The name keeps its secrets, keys and machines apart from those of other labs.
-    lab = re.sub(r"^rackbench_lab: .*$", f"rackbench_lab: {target.name}", lab, flags=re.MULTILINE)
+    named = f"rackbench_lab: {json.dumps(target.name)}"  # without quotes, YAML reads on as true
+    lab = re.sub(r"^rackbench_lab: .*$", named, lab, flags=re.MULTILINE)
     files = {
         MARK: f"# The clone of rackbench whose playbooks this project uses.\n"
         f"checkout: {json.dumps(str(checkout))}\n",

@@ -121,10 +121,11 @@ def test_the_path_of_a_key_is_seen_from_where_it_was_typed(checkout, tmp_path):
     assert f"{checkout.root}/keys/lab" in hosts
 
 
-def test_a_virtual_project_has_the_virtual_lab(checkout, tmp_path):
-    assert main(["init", "../trial", "--virtual"]) == 0
-    lab = yaml.safe_load((tmp_path / "trial/inventory/group_vars/all/lab.yml").read_text())
-    assert (lab["rackbench_lab_kind"], lab["rackbench_lab"]) == ("virtual", "trial")
+@pytest.mark.parametrize("name", ["trial", "on", "null"])
+def test_a_virtual_project_has_the_virtual_lab(checkout, tmp_path, name):
+    assert main(["init", f"../{name}", "--virtual"]) == 0
+    lab = yaml.safe_load((tmp_path / name / "inventory/group_vars/all/lab.yml").read_text())
+    assert (lab["rackbench_lab_kind"], lab["rackbench_lab"]) == ("virtual", name)
 
 
 def test_commands_inside_find_results_studies_and_inventory(mylab, checkout, monkeypatch, capsys):
