@@ -164,6 +164,9 @@ def _answer(
 def _typed(question: str) -> str:
     try:
         return input(question).strip()
+    except KeyboardInterrupt:
+        print("\nnothing was made")
+        raise
     except EOFError:
         raise InputError(
             "the input ended before the last answer, so nothing was made; run the command again"

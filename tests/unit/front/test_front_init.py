@@ -74,7 +74,7 @@ def test_on_a_terminal_it_asks(checkout, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("interruption", "code"), [(KeyboardInterrupt, 130), (EOFError, 2)])
 def test_ctrl_c_or_ctrl_d_at_a_question_leaves_nothing(
-    checkout, tmp_path, monkeypatch, interruption, code
+    checkout, monkeypatch, capsys, interruption, code
 ):
     def interrupted(question):
         raise interruption
@@ -82,7 +82,9 @@ def test_ctrl_c_or_ctrl_d_at_a_question_leaves_nothing(
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("builtins.input", interrupted)
     assert main(["init", "../mylab"]) == code
-    assert [path.name for path in tmp_path.iterdir()] == ["kit"]
+    said = capsys.readouterr()
+    assert "nothing was made" in said.out + said.err
+    assert [path.name for path in checkout.root.parent.iterdir()] == ["kit"]
 
 
 @pytest.mark.parametrize(
