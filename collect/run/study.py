@@ -676,8 +676,8 @@ class _Resolver:
             )
         for key, factor in (("threads", profile.threads), ("servers", profile.servers)):
             for level in (lv for grid in profile.grids for lv in grid.get(str(factor), ())):
-                is_whole = isinstance(level, int) and not isinstance(level, bool)
-                if not is_whole or not 1 <= level <= _MOST:
+                is_boolean = isinstance(level, bool)
+                if is_boolean or not isinstance(level, int) or not 1 <= level <= _MOST:
                     raise self._fail(
                         f"factors.{factor} has the level {json.dumps(level)}, but {key} takes "
                         f"whole numbers from 1 to {_MOST}; correct the level"
