@@ -19,8 +19,9 @@ class Role:
         loader = DataLoader()
         known = {"role_path": str(self.path), "ansible_search_path": [str(self.path)]}
         for place in ("defaults", "vars"):
-            file = str(self.path / place / "main.yml")
-            known |= loader.load_from_file(file, trusted_as_template=True)
+            file = self.path / place / "main.yml"
+            if file.exists():
+                known |= loader.load_from_file(str(file), trusted_as_template=True)
         self._templar = Templar(loader, variables=known | variables)
 
     def render(self, text):
