@@ -30,8 +30,9 @@ import org.rackbench.harness.trial.Utc;
 /**
  * A run's {@code work/} and {@code trials/}. An attempt at a trial has the directory {@code
  * work/<id>.<attempt>}; sealing renames it to {@code trials/<id>}. It empties the attempts that an
- * earlier runner left in {@code work/}. Their directories stay until the next attempt has its own,
- * so that the numbering continues after a kill of the runner.
+ * earlier runner left in {@code work/}. The directory of the last one stays at least until the next
+ * attempt is sealed or thrown away, so that a kill of the runner loses neither the numbering nor
+ * the record of earlier attempts.
  */
 final class WorkArea {
 
@@ -89,15 +90,19 @@ final class WorkArea {
   Path begin(String id) throws IOException {
     int last = attempts.getOrDefault(id, 0);
     attempts.put(id, last + 1);
-    Path directory = Files.createDirectory(work.resolve(id + "." + (last + 1)));
-    Path earlier = work.resolve(id + "." + last).resolve(EARLIER);
+    Path directory = Files.createDirectory(directory(id, last + 1));
+    Path earlier = directory(id, last).resolve(EARLIER);
     if (Files.exists(earlier)) {
-      Durable.write(directory.resolve(EARLIER), Files.readAllBytes(earlier));
+      Durable.replace(directory.resolve(EARLIER), Files.readAllBytes(earlier));
     }
-    for (int old = last; old > 0; old--) {
-      Durable.remove(work.resolve(id + "." + old));
+    for (int old = last - 1; old > 0; old--) {
+      Durable.remove(directory(id, old));
     }
     return directory;
+  }
+
+  private Path directory(String id, int number) {
+    return work.resolve(id + "." + number);
   }
 
   /** Makes and returns the empty directory of a JVM whose calls do not count; it is no attempt. */
@@ -117,12 +122,16 @@ final class WorkArea {
   }
 
   /**
-   * Empties an attempt that does not count. Its directory stays, with the reason in it, until the
-   * next attempt.
+   * Empties an attempt that does not count. Its directory stays, with the reason in it, at least
+   * until the next attempt is sealed or thrown away. If the runner was killed while it began or
+   * sealed the attempt, the notes of the one before are only in the directory of that one.
    */
   void throwAway(Path attempt, int number, String reason) throws IOException {
     Path notes = attempt.resolve(EARLIER);
-    String earlier = Files.exists(notes) ? Files.readString(notes) : "";
+    String name = attempt.getFileName().toString();
+    Path before = directory(name.substring(0, name.lastIndexOf('.')), number - 1).resolve(EARLIER);
+    Path known = Files.exists(notes) ? notes : before;
+    String earlier = Files.exists(known) ? Files.readString(known) : "";
     try (Stream<Path> entries = Files.list(attempt)) {
       for (Path entry : entries.filter(entry -> !entry.equals(notes)).toList()) {
         Durable.remove(entry);
@@ -166,6 +175,7 @@ final class WorkArea {
     disk.move(attempt, trials.resolve(id));
     disk.sync(trials);
     sealed.add(id);
+    Durable.remove(directory(id, attempt(id) - 1)); // until now, it alone had the notes
   }
 
   /** Flushes files in parallel, which a file system does by one commit of its journal. */

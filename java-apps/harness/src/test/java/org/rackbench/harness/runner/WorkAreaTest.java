@@ -57,25 +57,60 @@ class WorkAreaTest {
     assertFalse(Files.exists(run.resolve("trials/t1").resolve(Trial.PLAN)));
   }
 
+  /** A disk that takes no bytes. */
+  private static final class Full implements Disk {
+    @Override
+    public void sync(Path path) throws IOException {
+      throw new IOException("no space");
+    }
+
+    @Override
+    public void move(Path from, Path to) {
+      throw new AssertionError("renamed " + from);
+    }
+  }
+
   @Test
   void aFileThatCannotBeFlushedIsNoTrial() throws Exception {
-    Disk full =
-        new Disk() {
-          @Override
-          public void sync(Path path) throws IOException {
-            throw new IOException("no space");
-          }
-
-          @Override
-          public void move(Path from, Path to) {
-            throw new AssertionError("renamed " + from);
-          }
-        };
-    WorkArea area = new WorkArea(run, full);
+    WorkArea area = new WorkArea(run, new Full());
     Path attempt = area.begin("t1");
     Files.writeString(attempt.resolve("calls.csv"), "text");
     assertThrows(IOException.class, () -> area.seal(attempt, "t1"));
     assertFalse(area.isSealed("t1"));
+  }
+
+  private static List<Object> reasons(WorkArea area, Path attempt) throws IOException {
+    return area.earlier(attempt).stream().map(note -> note.get("reason")).toList();
+  }
+
+  @Test
+  void aSealThatFailsKeepsWhyEarlierAttemptsWereThrownAway() throws Exception {
+    WorkArea area = new WorkArea(run, new Full());
+    area.throwAway(area.begin("t1"), 1, "a cable was out");
+    Path attempt = area.begin("t1");
+    Files.writeString(attempt.resolve("calls.csv"), "text");
+    assertThrows(IOException.class, () -> area.seal(attempt, "t1"));
+    WorkArea next = new WorkArea(run);
+    Path last = next.begin("t1");
+    assertEquals(
+        List.of("a cable was out", "the runner ended before the trial was sealed"),
+        reasons(next, last));
+    assertEquals(3, next.attempt("t1"));
+    next.seal(last, "t1");
+    try (var left = Files.list(run.resolve("work"))) {
+      assertEquals(List.of(), left.toList());
+    }
+  }
+
+  @Test
+  void anAttemptThatWasOnlyBegunKeepsWhyEarlierAttemptsWereThrownAway() throws Exception {
+    WorkArea area = new WorkArea(run);
+    area.throwAway(area.begin("t1"), 1, "a cable was out");
+    Files.createDirectory(run.resolve("work/t1.2"));
+    WorkArea next = new WorkArea(run);
+    assertEquals(
+        List.of("a cable was out", "the runner ended before the trial was sealed"),
+        reasons(next, next.begin("t1")));
   }
 
   @Test
