@@ -3,6 +3,7 @@ package org.rackbench.harness.trial;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -29,6 +30,7 @@ public final class RunnerWatch {
   public static final int LONGEST_WAIT_MS = 150;
 
   private static final int EXIT_RUNNER_GONE = 6;
+  private static final int EXIT_CALLED = 8;
 
   private final Map<Integer, CountDownLatch> samples =
       Map.of(BEGIN, new CountDownLatch(1), END, new CountDownLatch(1));
@@ -68,7 +70,8 @@ public final class RunnerWatch {
 
   /**
    * Ignores SIGTERM. A runner that is asked to stop lets the running trial end, and a signal to the
-   * whole process group reaches this JVM too.
+   * whole process group reaches this JVM too. A client that calls {@code System.exit} ends this JVM
+   * at once, else the trial would be a timeout.
    */
   public static void outliveSigterm() {
     CountDownLatch never = new CountDownLatch(1);
@@ -76,12 +79,27 @@ public final class RunnerWatch {
         .addShutdownHook(
             new Thread(
                 () -> {
+                  if (isExitCalled()) {
+                    System.err.println("the client called System.exit");
+                    ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
+                    Runtime.getRuntime().halt(EXIT_CALLED);
+                  }
                   try {
                     never.await();
                   } catch (InterruptedException e) {
                     Thread.currentThread().interrupt();
                   }
                 }));
+  }
+
+  /** Returns whether a thread is in {@code Runtime.exit}, which no signal calls. */
+  private static boolean isExitCalled() {
+    return Thread.getAllStackTraces().values().stream()
+        .flatMap(Arrays::stream)
+        .anyMatch(
+            frame ->
+                frame.getClassName().equals(Runtime.class.getName())
+                    && frame.getMethodName().equals("exit"));
   }
 
   /** Returns an observer that announces the measured phase to the runner in the work directory. */

@@ -45,6 +45,7 @@ public final class Puppet implements Client, Caller {
             "killed",
             "crash",
             "end",
+            "exit",
             "late",
             "flood",
             "one-late",
@@ -88,6 +89,7 @@ public final class Puppet implements Client, Caller {
       case "killed" -> signalSelf("KILL");
       case "crash" -> signalSelf("ABRT");
       case "end" -> Runtime.getRuntime().halt(0);
+      case "exit" -> System.exit(1);
       case "late" -> beLate();
       case "flood" -> flood();
       case "one-late" -> {

@@ -258,6 +258,17 @@ class RunnerOutcomeTest {
   }
 
   @Test
+  void aClientThatExitsItsJvmIsAFailedTrialAndNoTimeout() throws Exception {
+    bench.plan("t1", "exit", Map.of("timeout_s", 15));
+    Bench.Ended runner = bench.runner();
+    assertEquals(0, runner.status(), runner.output());
+    assertOutcome(
+        "t1",
+        "failed",
+        "the JVM ended with status 8 before it left a result: the client called System.exit");
+  }
+
+  @Test
   void aClientThatHangsWhenItIsClosedLosesNoCall() throws Exception {
     bench.plan("t1", "hang-at-close", Map.of("timeout_s", 15));
     assertEquals(0, bench.runner().status());
