@@ -77,7 +77,7 @@ public final class ProgramTrial {
    */
   public static void main(String[] args) {
     Path attempt = Path.of(args[0]);
-    RunnerWatch runner = RunnerWatch.start(() -> Leftovers.kill(attempt));
+    RunnerWatch runner = RunnerWatch.start(() -> endCommand(attempt));
     RunnerWatch.outliveSigterm();
     int status;
     try {
@@ -94,6 +94,12 @@ public final class ProgramTrial {
     }
     Leftovers.kill(attempt);
     Runtime.getRuntime().halt(status);
+  }
+
+  /** Kills the processes of the command, also those without the mark of the attempt. */
+  private static void endCommand(Path attempt) {
+    ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
+    Leftovers.kill(attempt);
   }
 
   /** Returns the exit status: 0 if there is a result. */

@@ -261,6 +261,24 @@ class RunnerProgramTest {
   }
 
   @Test
+  void aRunnerThatWasKilledLeavesNoProcessWithoutItsEnvironmentRunning() throws Exception {
+    program(
+        "{command: [sh, run.sh], reads: csv}",
+        "env -i sh -c 'echo $$ > ../../child.pid; touch ../../begun; exec sleep 1000'\n:\n");
+    plan("t1");
+    Process runner = bench.start();
+    Bench.await(() -> Files.exists(root.resolve("begun")));
+    long pid = Long.parseLong(Files.readString(root.resolve("child.pid")).strip());
+    ProcessHandle child = ProcessHandle.of(pid).orElseThrow();
+    try {
+      runner.destroyForcibly().waitFor();
+      Bench.await(() -> !child.isAlive());
+    } finally {
+      child.destroyForcibly();
+    }
+  }
+
+  @Test
   void aProgramThatIsKilledFromOutsideIsRepeated() throws Exception {
     program(
         "{command: [sh, run.sh, '{calls}'], reads: csv}",
