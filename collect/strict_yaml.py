@@ -10,6 +10,8 @@ import yaml
 _MOST_VALUES = 100_000
 _LARGE = 1e15
 """From here on a number is shorter with its exponent."""
+_TOO_LARGE = 2**63
+"""From here on (and below its negative) a whole number fits into no field of a log or plan."""
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str")}
 _COLLECTIONS = {"tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"}
 _MERGE, _DATE = "tag:yaml.org,2002:merge", "tag:yaml.org,2002:timestamp"
@@ -106,7 +108,7 @@ class _Loader(yaml.SafeLoader):
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
         try:
-            return super().construct_object(node, deep)
+            value = super().construct_object(node, deep)
         except (yaml.YAMLError, RecursionError):
             raise
         except _STUMBLES as error:
@@ -114,6 +116,11 @@ class _Loader(yaml.SafeLoader):
             raise _refused(
                 node, f"{_short(node.value)} cannot be read as {kind}; correct or quote it"
             ) from error
+        if isinstance(value, int) and abs(value) >= _TOO_LARGE and not self.is_recorded:
+            raise _refused(
+                node, f"{_short(node.value)} is too large for a number; correct or quote it"
+            )
+        return value
 
     def _check_readings(self, node: yaml.ScalarNode) -> None:
         """Refuse a plain scalar that is one thing in YAML 1.1 and another in YAML 1.2."""

@@ -32,10 +32,10 @@ def parse_level(text: str) -> Level:
     """Return the level that a text means: a number, true or false, else (or quoted) a string."""
     try:
         value = json.loads(text)
-    except (ValueError, RecursionError):
+        # NaN and Infinity, which Python reads as numbers but JSON does not have, are strings here.
+        is_number = isinstance(value, (int, float)) and math.isfinite(value)
+    except (ValueError, RecursionError, OverflowError):  # the last by a whole number of 309 digits
         return text
-    # NaN and Infinity, which Python reads as numbers but JSON does not have, are strings here.
-    is_number = isinstance(value, (int, float)) and math.isfinite(value)
     return value if is_number or isinstance(value, str) else text
 
 

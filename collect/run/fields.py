@@ -49,8 +49,8 @@ class Fields:
         text = self.text(name)
         if text is not None:
             return text
-        whole = self.whole(name)
-        return self.number(name) if whole is None else whole
+        number, whole = self.number(name), self.whole(name)
+        return number if number is None or whole is None else whole
 
     def instant(self, name: str) -> datetime | None:
         """Return a moment as ISO 8601 writes it, with or without a time zone."""
@@ -97,7 +97,10 @@ def _whole(value: Any) -> int | None:
 
 def _number(value: Any) -> float | None:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number else None
+    try:
+        return float(value) if is_number else None
+    except OverflowError:  # JSON has whole numbers of any length
+        return None
 
 
 def _is_beyond(value: Any) -> bool:

@@ -391,6 +391,15 @@ def test_labels_that_name_levels_are_plain_on_demand():
     assert open_run("jm").factors == {"label": ("size=1", "size=true")}
 
 
+def test_a_level_of_more_digits_than_a_number_has_is_a_text(capsys):
+    digits = "9" * 400
+    write("a.jtl", [sample(label=f"id={digits}")])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm", "--factor", f"size=-{digits}"]) == 0
+    (cell,) = analyse(open_run("jm")).cells
+    assert cell.cell == Cell.of(id=digits, size=f"-{digits}")
+    assert main(["check", "jm"]) == 0
+
+
 def test_labels_that_differ_in_blanks_alone_are_refused(capsys):
     write("a.jtl", [sample(label="Buy"), sample(1, label="Buy ")])
     assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 2

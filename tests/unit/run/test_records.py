@@ -46,6 +46,13 @@ def test_a_tolerance_that_is_no_number_is_one_message(run):
         rewrite(run, tolerances={"memory": "much"})
 
 
+def test_a_whole_number_that_is_too_long_for_one_is_as_good_as_absent(run):
+    too_long = 10**400
+    lab = {"link_mbit": too_long}
+    provenance = rewrite(run, tolerances={"memory": too_long}, lab=lab)
+    assert (provenance.memory_tolerance, provenance.lab.link_mbit) == (0.01, None)
+
+
 @pytest.mark.parametrize(
     "line",
     [
