@@ -517,7 +517,14 @@ def test_the_rate_of_a_shaper_is_given_in_bits_though_tc_counts_bytes(
     assert (found["link_device"], found["link_shaped_mbit"]) == ("host0", mbit)
 
 
-def test_settings_of_the_jdks_and_libraries_for_every_program_are_read(taking, tmp_path):
+# systemctl set-property rackbench-tomcat CPUWeight=10, also with --runtime
+PROPERTIES = [
+    f"{place}/systemd/system.control/rackbench-tomcat.service.d/50-CPUWeight.conf"
+    for place in ("etc", "run")
+]
+
+
+def test_settings_of_the_jdks_the_units_and_every_program_are_read(taking, tmp_path):
     """As Debian lays a JDK down: its settings are links to files below /etc."""
     defaults = yaml.safe_load((ROOT / ROLE / "defaults/main.yml").read_text())
     listed = (defaults["fingerprint_files"], defaults["fingerprint_files_not"])
@@ -536,12 +543,16 @@ def test_settings_of_the_jdks_and_libraries_for_every_program_are_read(taking, t
     (java / "bin/java").touch()
     (tmp_path / "opt/rackbench").mkdir(parents=True)
     (tmp_path / "opt/rackbench/jdk").symlink_to(java)
+    for place in PROPERTIES:
+        (tmp_path / place).parent.mkdir(parents=True)
+        (tmp_path / place).write_text("[Service]\nCPUWeight=10\n")
     found = taking.files(patterns, but, lab_addresses.Roles({}, {}))
     assert {name.removeprefix(str(tmp_path)) for name in found} == {
         "/opt/rackbench/jdk/conf/net.properties",
         "/opt/rackbench/jdk/conf/security/java.security",
         "/opt/rackbench/jdk/lib/jvm.cfg",
         "/etc/ld.so.preload",
+        *(f"/{place}" for place in PROPERTIES),
     }
 
 
