@@ -293,7 +293,8 @@ def _value(schema: Mapping[str, Any], kinds: Mapping[str, Any]) -> str:
     named = {"object": "mapping", "array": "list", "string": "text"}
     kind = schema.get("type", "object")
     kind = [kind] if isinstance(kind, str) else kind
-    return " ".join([" or ".join(named.get(one, one) for one in kind) + inside, *bounds])
+    kinds_named = " or ".join(named.get(one, one) for one in kind)
+    return f"{kinds_named}{inside} {' and '.join(bounds)}".rstrip()
 
 
 def _resolved(schema: Mapping[str, Any], kinds: Mapping[str, Any]) -> dict[str, Any]:

@@ -175,6 +175,14 @@ def test_a_number_is_no_boolean_of_a_domain(level, of, shown):
             "where[0].cells.integers has 5001, which is a level of no profile, so it has no effect",
         ),
         ({"schema": 2}, "schema: 1 was expected"),
+        *(
+            ({key: 3_000_000_000}, f"{key}: 3000000000 is greater than the maximum of 2147483647")
+            for key in ("calls", "warmup", "threads", "timeout_s")
+        ),
+        *(
+            ({"where": [{"cells": {"servers": 1}, key: 3_000_000_000}]}, f"where[0].{key}: 3000")
+            for key in ("calls", "warmup", "timeout_s")
+        ),
     ],
 )
 def test_a_wrong_file_is_refused_with_the_place(changes, part):
