@@ -160,7 +160,7 @@ def _gaps(usage: Usage) -> Iterator[str]:
         if service and kind_of(service) in PARTS and busy.cores.value is None:
             yield f"{_name(node, service)}: {busy.cores.why}"
     if not usage.services("client"):
-        yield "no samples of the client"
+        yield "no readings of the client"
 
 
 def _gaps_of_links(usage: Usage) -> Iterator[str]:

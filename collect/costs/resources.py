@@ -70,7 +70,7 @@ def read_resources(directory: Path, sealed: ResourcesSeal) -> SeriesOf:
         ordered = rows[np.argsort(t_ns[rows], kind="stable")]
         if (np.diff(t_ns[ordered]) <= 0).any():
             name = " on ".join(filter(None, reversed(key)))
-            raise ResourcesError(f"{RESOURCES} has two samples of {name} at the same time")
+            raise ResourcesError(f"{RESOURCES} has two readings of {name} at the same time")
         found[key] = Series(t_ns[ordered], {name: columns[name][ordered] for name in AMOUNTS})
     return found
 
@@ -86,7 +86,7 @@ def prove_resources(trial: Trial) -> None:
         reason = str(error)
     if reason:
         raise TrialError(
-            f"{trial.id}: {reason}; set the trial aside and sweep again to have its samples"
+            f"{trial.id}: {reason}; set the trial aside and sweep again to have its readings"
         )
 
 

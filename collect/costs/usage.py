@@ -85,7 +85,7 @@ class Usage:
     def node(self, name: str) -> Busy:
         """Return what a whole node used."""
         missing = self.machines[name].missing if name in self.machines else ""
-        return self.busy.get((name, "")) or _unknown(missing or f"no samples of {name}")
+        return self.busy.get((name, "")) or _unknown(missing or f"no readings of {name}")
 
     @cached_property
     def kernels(self) -> list[tuple[str, ...]]:
@@ -145,14 +145,14 @@ def mean_over(
     rates = amounts[kept] if per_ns is None else amounts[kept] * per_ns / spans
     seen, spanned = int(inside.sum()), int(spans.sum())
     if not seen:
-        return Mean(None, "no samples of it in the measured phase")
+        return Mean(None, "no readings of it in the measured phase")
     if seen < LEAST_SEEN * (last - first):
         share = 100 * seen / (last - first)
-        return Mean(None, f"samples cover {share:.0f} % of the measured phase")
+        return Mean(None, f"readings cover {share:.0f} % of the measured phase")
     if seen < LEAST_MEASURED * spanned and spanned - seen > near_ns:
         return Mean(
             None,
-            f"the measured phase of {(last - first) / _NS_A_S:.2g} s is too short for samples of "
+            f"the measured phase of {(last - first) / _NS_A_S:.2g} s is too short for readings of "
             f"{spanned / _NS_A_S:.2g} s",
         )
     return Mean(float((inside * rates).sum()) / seen)
@@ -176,7 +176,7 @@ def _mean_busy(of_trials: Sequence[Busy | None], trials: int) -> Busy:
     means = {}
     for name in _QUANTITIES:
         parts: list[Mean] = [
-            getattr(one, name) if one else Mean(None, "no samples") for one in of_trials
+            getattr(one, name) if one else Mean(None, "no readings") for one in of_trials
         ]
         values = [part.value for part in parts if part.value is not None]
         enough = values and 2 * len(values) >= trials

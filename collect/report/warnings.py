@@ -197,8 +197,8 @@ def _of_observers(run: Run) -> list[ReportWarning]:
     were = "was" if len(details) == 1 else "were"
     who = "The run was" if all(of.values()) else f"{_count(len(details), 'cell')} {were}"
     text = (
-        f"{who} measured without observers (observe: none): nodes and JVMs were not sampled, so "
-        "it is unknown what limited the calls and what the compiler did."
+        f"{who} measured without observers (observe: none): there are no readings of nodes and no "
+        "reports of JVMs, so it is unknown what limited the calls and what the compiler did."
     )
     return [ReportWarning(text, () if all(of.values()) else _first(details), is_grave=False)]
 

@@ -30,7 +30,7 @@ SHOWN = (
     ("the runner resumes 5000 trials: until the next starts", "200 trials, none sealed"),
     ("a change of `link_mbit` between groups", "7 links set by hand"),
     ("a change of Tomcat's threads between groups", "5 Tomcats restarted by hand, at once"),
-    ("`http`, 1 thread: p50 with samples", "without"),
+    ("`http`, 1 thread: p50 with readings", "without"),
     ("`http`, 1 thread: rate", "wrk"),
     ("`http`, 30 threads: rate", "wrk"),
     ("SOAP call, 10 Mbit/s, 30 threads: rate", "JMeter, our call"),

@@ -2,7 +2,7 @@
 
 Each is measured in pairs of trials, one with it and one without, which alternate in order. The
 result is the geometric mean of the ratios inside the pairs with its 95 % interval; an interval that
-includes 1 shows no detectable cost. Samples also use processors between calls, so a row shows their
+includes 1 shows no detectable cost. Readings also use processors between calls, so a row shows their
 share of a core.
 """
 
@@ -23,7 +23,7 @@ from row import Ratio, Row
 PAIRS = 12
 WORKER = "worker1"
 HTTP_CALLS = 40_000
-"""About two seconds, so that each trial has samples of its seconds and around its phase."""
+"""About two seconds, so that each trial has readings of its seconds and around its phase."""
 SOAP_CALLS = 1500
 LONG_CALLS = 1_000_000
 """About half a minute; in a shorter trial the health checks around it are a large part."""
@@ -46,10 +46,10 @@ def sampling(lab: BenchLab) -> list[Row]:
     run.on_node(f"cat > {calm}", json.dumps(described).encode())
     with_it, without, shares = [], [], []
     for pair in range(PAIRS):
-        print(f"http with and without samples, pair {pair + 1} of {PAIRS} …", flush=True)
+        print(f"http with and without readings, pair {pair + 1} of {PAIRS} …", flush=True)
         both = run.ids[2 * pair : 2 * pair + 2]
         for is_sampled, trial in zip((pair % 2 == 0, pair % 2 == 1), both, strict=True):
-            # Restarted, or its last poll keeps it sampling for 90 s of the trial without samples.
+            # Restarted, or its last poll keeps it sampling for 90 s of the trial without readings.
             set_health(lab, "restart" if is_sampled else "stop")
             if is_sampled:
                 shares.append(health_share(lab, run, trial))
@@ -57,10 +57,10 @@ def sampling(lab: BenchLab) -> list[Row]:
             else:
                 run.run([trial], lab_file=calm)
                 without.append(median_call(run, trial))
-    print("a longer trial with samples …", flush=True)
+    print("a longer trial with readings …", flush=True)
     long = http_run(lab, "bench-long", calls=LONG_CALLS, replicates=1)
     set_health(lab, "restart")
-    what = "`http`, 1 thread: p50 with samples"
+    what = "`http`, 1 thread: p50 with readings"
     return [
         paired(what, with_it, "without", without),
         of_a_core("trials of seconds", statistics.fmean(shares), ""),

@@ -62,14 +62,14 @@ def test_bytes_are_of_the_whole_span_however_long_a_thinned_one_is(trial):
     [
         # The counter restarted with the service: one second of ten is not known, or two.
         ((None, *[1.0] * 5, None, *[1.0] * 4), (0, 10), ""),
-        ((None, *[1.0] * 5, None, None, *[1.0] * 3), (0, 10), "samples cover 80 % of"),
+        ((None, *[1.0] * 5, None, None, *[1.0] * 3), (0, 10), "readings cover 80 % of"),
         # The series breaks off in the middle.
-        ((None, 1.0, 1.0), (0, 5), "samples cover 40 % of the measured phase"),
-        ((None, 1.0), (5, 6), "no samples of it in the measured phase"),
-        # Three quarters of what samples cover is measured phase, or less.
+        ((None, 1.0, 1.0), (0, 5), "readings cover 40 % of the measured phase"),
+        ((None, 1.0), (5, 6), "no readings of it in the measured phase"),
+        # Three quarters of what readings cover is measured phase, or less.
         ((None, 1.0, 1.0, 1.0, 1.0), (1.3, 3.6), ""),
-        ((None, 1.0, 1.0, 1.0, 1.0), (1.3, 3.5), "of 2.2 s is too short for samples of 3 s"),
-        ((None, 1.0, 1.0), (0.8, 1.2), "of 0.4 s is too short for samples of 2 s"),
+        ((None, 1.0, 1.0, 1.0, 1.0), (1.3, 3.5), "of 2.2 s is too short for readings of 3 s"),
+        ((None, 1.0, 1.0), (0.8, 1.2), "of 0.4 s is too short for readings of 2 s"),
     ],
 )
 def test_a_gap_is_never_a_zero(trial, cores, window, why):
@@ -93,7 +93,7 @@ def test_samples_around_it_tell_of_a_phase_of_a_tenth_of_a_second(trial):
     assert mean.value == pytest.approx(0.5)
     # A node that was sampled late: its bracket begins within the phase.
     late = mean_over(series_of(trial), "cpu_cores", (round(1.6 * S), round(1.8 * S)), None)
-    assert "is too short for samples" in late.why
+    assert "is too short for readings" in late.why
 
 
 def test_samples_may_lie_a_little_beyond_a_short_phase_where_threads_call_on(trial):
@@ -105,10 +105,10 @@ def test_samples_may_lie_a_little_beyond_a_short_phase_where_threads_call_on(tri
     ]
     add_resources(trial, {"client": {}}, rows)
     short = (series_of(trial), "cpu_cores", (round(1.70 * S), round(1.71 * S)), None)
-    assert "is too short for samples" in mean_over(*short).why
+    assert "is too short for readings" in mean_over(*short).why
     assert mean_over(*short, NEAR_NS).value == pytest.approx(0.5)
     far = (series_of(trial), "cpu_cores", (round(1.1 * S), round(1.11 * S)), None)
-    assert "is too short for samples" in mean_over(*far, NEAR_NS).why
+    assert "is too short for readings" in mean_over(*far, NEAR_NS).why
 
 
 def usage(cores, *, service="tomcat", limits=None, link=(0.0, 0.0), disk=0.0, **nodes):
@@ -268,7 +268,7 @@ def test_a_file_that_is_not_the_sealed_one_is_a_gap(busy_run):
     ("row", "why"),
     [
         ((1.0, "client", "", {"cpu_cores": -1}), "a negative or infinite amount"),
-        ((0.0, "client", "", {}), "two samples of client at the same time"),
+        ((0.0, "client", "", {}), "two readings of client at the same time"),
         ((4e8, "client", "", {}), "a time that is longer than a year"),
         ((1.0, "client", "", {"cpu_cores": "x"}), "a row that cannot be read"),
     ],
