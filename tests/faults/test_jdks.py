@@ -69,8 +69,10 @@ def test_a_jdk_that_the_inventory_does_not_list_is_refused_before_the_first_tria
     run = {"study": "jvm", "profile": "no-such-jdk", "run": "none"}
     refused = two_jdks.player.attempt("sweep.yml", run)
     assert refused.code != 0
-    assert "worker1 has no JDK 26, which a study asks for" in refused.flat
-    assert "its inventory lists JDK 21, 25." in refused.flat
+    assert "client1 cannot run none: /opt/rackbench/jdk-26/bin/java: this node has no JDK 26" in (
+        refused.flat
+    )
+    assert "add it to jdk_others of the inventory and run site.yml" in refused.flat
     assert not (two_jdks.player.project.results("none") / "trials").exists()
 
 
