@@ -2,8 +2,8 @@
 
 Each is measured in pairs of trials, one with it and one without, which alternate in order. The
 result is the geometric mean of the ratios inside the pairs with its 95 % interval; an interval that
-includes 1 shows no detectable cost. Readings also use processors between calls, so a row shows their
-share of a core.
+includes 1 shows no detectable cost. Readings also use processors between calls, so a row shows
+their share of a core.
 """
 
 from __future__ import annotations
