@@ -62,7 +62,7 @@ TEST_BESIDE = $(MAKE) --no-print-directory --jobs=2 --output-sync=target
 test: .venv/ready test-packages
 	@.venv/bin/python -m collect.steps \
 	  'building' 45 '$(MAKE) --no-print-directory build' \
-	  'testing in labs, and the rest in parallel' 1100 '$(TEST_BESIDE) test-lab test-beside'
+	  'testing in labs, and the rest in parallel' 2600 '$(TEST_BESIDE) test-lab test-beside'
 
 # Java waits for its trials where the labs are made; one after the other, for two cores. Two processes
 # of unit tests take what the labs leave, and both cores once the labs are gone.
