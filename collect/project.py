@@ -13,6 +13,8 @@ from collect.strict_yaml import parse_yaml
 
 MARK = "rackbench.yml"
 """The file by which a project directory is known."""
+LOCALE = {"LC_ALL": "C.UTF-8"}
+"""Ansible's; it refuses one that the machine lacks, such as that of an SSH client, and C."""
 _RESULTS = Path("results")
 
 

@@ -20,7 +20,7 @@ from rich.text import Text
 from collect.errors import InputError
 from collect.exchange.archive.manifest import kit_version
 from collect.files import write_text
-from collect.project import find_project, project_around
+from collect.project import LOCALE, find_project, project_around
 from collect.report.compare.environment import Difference
 from collect.report.provenance import ABSENT
 from collect.run.directory import Run, check_name
@@ -43,8 +43,6 @@ ROOT = Path(__file__).parents[3]
 """The repository, whose playbooks sweep, unless a project directory names another."""
 PROGRAMS = Path(sys.executable).parent
 """Where Ansible's programs are: next to this Python."""
-# Ansible refuses a locale that the machine lacks, such as that of an SSH client, and C.
-_LOCALE = {"LC_ALL": "C.UTF-8"}
 _STUDIES = Path("playbooks/studies")
 _ARCHIVED = "archived"
 # What belongs to the moment or to one machine.
@@ -77,9 +75,7 @@ class Lab:
     def workers(self) -> int:
         """Return how many workers the inventory has; no node is asked. Raises InputError."""
         command = self.command("ansible-inventory", "--list")
-        done = subprocess.run(
-            command, cwd=_root(), env={**os.environ, **_LOCALE}, capture_output=True, check=False
-        )
+        done = _ansible(command, capture_output=True)
         try:
             groups = Fields(parse_json(done.stdout))
         except ValueError:
@@ -100,8 +96,7 @@ class Lab:
             command = self.command(
                 "ansible-playbook", "playbooks/describe.yml", "-e", f"describe_to={path}"
             )
-            environment = {**os.environ, **_LOCALE}
-            done = subprocess.run(command, cwd=_root(), env=environment, check=False)
+            done = _ansible(command)
             try:
                 return Fields(parse_json(path.read_bytes()))
             except (OSError, ValueError) as error:
@@ -151,9 +146,7 @@ class Rerun:
         if self.fitted or self.plan[0].drawing != DRAWING:
             # Else the sweep would draw other data, or add levels that a larger lab has room for.
             write_plan(directory / "plan.jsonl", self.plan)
-        environment = {**os.environ, **_LOCALE}
-        done = subprocess.run(self.command(lab), cwd=_root(), env=environment, check=False)
-        if code := done.returncode:
+        if code := _ansible(self.command(lab)).returncode:
             raise InputError(
                 f"the sweep of {self.run} stopped (ansible-playbook ended with {code}); correct "
                 "the errors above and run the same command again; sealed trials are kept"
@@ -241,6 +234,12 @@ def shown(command: Sequence[str]) -> str:
 def _root() -> Path:
     project = find_project()
     return project.checkout if project else ROOT
+
+
+def _ansible(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run a command of Ansible in the checkout."""
+    environment = {**os.environ, **LOCALE}
+    return subprocess.run(command, cwd=_root(), env=environment, check=False, **options)
 
 
 def _programs() -> Path:
