@@ -16,7 +16,7 @@ from pyarrow import csv
 
 from collect.errors import InputError
 from collect.run.recorded import ResourcesSeal
-from collect.run.trials import Trial, TrialError
+from collect.run.trials import LONGEST_NS, Trial, TrialError
 
 RESOURCES = "resources.csv"
 AMOUNTS = (
@@ -31,7 +31,6 @@ _TYPES = {
     **dict.fromkeys(AMOUNTS, pa.float64()),
 }
 # Longer than any real time; differences of two such times still fit into 64 bits.
-_LONGEST_NS = 366 * 86_400 * 10**9
 
 
 class ResourcesError(InputError):
@@ -61,7 +60,7 @@ def read_resources(directory: Path, sealed: ResourcesSeal) -> SeriesOf:
         return {}
     columns = _read(path, sealed)
     t_ns = columns["t_ns"]
-    if (np.abs(t_ns) > _LONGEST_NS).any():
+    if (np.abs(t_ns) > LONGEST_NS).any():
         raise ResourcesError(f"{RESOURCES} has a time that is longer than a year")
     if any((columns[name] < 0).any() or np.isinf(columns[name]).any() for name in AMOUNTS):
         raise ResourcesError(f"{RESOURCES} has a negative or infinite amount")

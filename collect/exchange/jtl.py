@@ -13,12 +13,12 @@ from pathlib import Path
 from collect.csv_fields import long_fields
 from collect.errors import InputError
 from collect.printable import printable
-from collect.run.trials import STATUSES, YEARS
+from collect.run.trials import LONGEST_NS, STATUSES, YEARS
 
 NEEDED = ("timeStamp", "elapsed", "label", "success")
 _USUAL_DELIMITERS = ",;\t|"
-LONGEST_MS = 366 * 86_400_000
-"""No call of a proven log takes longer, nor begins later after the first (logs/columns.py)."""
+LONGEST_MS = LONGEST_NS // 10**6
+"""No call of a proven log takes longer, nor begins later after the first."""
 _FIRST_MS, _END_MS = (
     int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) * 1000 for year in (YEARS.start, YEARS.stop)
 )

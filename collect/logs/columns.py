@@ -9,15 +9,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute, csv
 
-from collect.run.trials import CALLS_HEADER, CALLS_WORDS, Seal, TrialError, proven_calls
+from collect.run.trials import (
+    CALLS_HEADER,
+    CALLS_WORDS,
+    LONGEST_NS,
+    Seal,
+    TrialError,
+    proven_calls,
+)
 
 MISSING = int(np.iinfo(np.int64).min)
 _WORDS = {name: pa.array(words) for name, words in CALLS_WORDS.items()}
 _TYPES = {name: pa.string() if name in _WORDS else pa.int64() for name in CALLS_HEADER.split(",")}
 # pyarrow takes the size of a block as 32 bits.
 _LARGEST_BLOCK = 1 << 30
-# Longer than any real time; sums and differences of three such times still fit into 64 bits.
-_LONGEST_NS = 366 * 86_400 * 10**9
 
 Columns = Mapping[str, NDArray[Any]]
 """The calls of one log, a row a call, in the order of the file.
@@ -85,7 +90,7 @@ def _faults(columns: Columns) -> Iterator[tuple[str, NDArray[np.bool_]]]:
 
 
 def _is_off(times: NDArray[np.int64]) -> NDArray[np.bool_]:
-    return (times < 0) | (times > _LONGEST_NS)
+    return (times < 0) | (times > LONGEST_NS)
 
 
 def _refusal(seal: Seal, reason: str) -> TrialError:

@@ -69,6 +69,8 @@ SUMMARY = "summary.txt"
 """What a program left of which the trial has no single calls."""
 _CHUNK = 1 << 20
 _END = ord("\n")
+LONGEST_NS = 366 * 86_400 * 10**9
+"""Longer than any real time; sums and differences of three such times still fit into 64 bits."""
 YEARS = range(1971, 2262)
 """Every instant of these years fits into 64 bits of nanoseconds since 1970."""
 
