@@ -212,35 +212,28 @@ class RunnerProgramTest {
     program(
         "{command: [sh, run.sh, '{directory}'], reads: csv}",
         "exec cat /dev/zero > \"$1/zeros\"\n");
-    plan("t1");
-    plan("t2");
-    Path kept = root.resolve("kept");
-    Bench.Ended runner = bench.runnerOnDisk("512k", kept);
-    assertEquals(0, runner.status(), runner.output());
-    for (String id : List.of("t1", "t2")) {
-      Map<String, Object> trial = Json.read(kept.resolve(id).resolve("trial.json"));
-      assertEquals("failed", trial.get("outcome"), trial.toString());
-      assertEquals("the command ended with status 1", trial.get("reason"));
-    }
+    assertBothTrialsFailOnDisk("512k", "the command ended with status 1");
   }
 
   @Test
   void aProgramWhoseMessagesFillTheDiskFailsAndTheRunnerGoesOn() throws Exception {
     program("{command: [sh, run.sh], reads: csv}", "exec cat /dev/zero >&2\n");
+    assertBothTrialsFailOnDisk(
+        "2m",
+        "the client printed over [0-9]+ bytes, and the trial's JVM could not write its result");
+  }
+
+  /** Plans two trials, and asserts that a runner on a disk of this size seals both as failed. */
+  private void assertBothTrialsFailOnDisk(String size, String reason) throws Exception {
     plan("t1");
     plan("t2");
     Path kept = root.resolve("kept");
-    Bench.Ended runner = bench.runnerOnDisk("2m", kept);
+    Bench.Ended runner = bench.runnerOnDisk(size, kept);
     assertEquals(0, runner.status(), runner.output());
     for (String id : List.of("t1", "t2")) {
       Map<String, Object> trial = Json.read(kept.resolve(id).resolve("trial.json"));
       assertEquals("failed", trial.get("outcome"), trial.toString());
-      String reason = trial.get("reason").toString();
-      assertTrue(
-          reason.matches(
-              "the client printed over [0-9]+ bytes, and the trial's JVM could not write its"
-                  + " result"),
-          reason);
+      assertTrue(trial.get("reason").toString().matches(reason), trial.toString());
     }
   }
 
