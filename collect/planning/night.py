@@ -197,6 +197,11 @@ def plan_night(run: Run, pilot: Pilot, wish: Wish, profile: str | None = None) -
         for cell, one in known.items()
     }
     notes = _notes(pilot, restarted=restarted, forks=forks)
+    if any(trial.arrival for trial in planned.values()):
+        notes.append(
+            "Times of an open loop are response times. Its calls wait for each other, so the plan "
+            "keeps their number."
+        )
     if rule is not None:
         notes.append(
             f"The stopping rule ({rule}) has interim analyses, so the plan uses the intervals of "
@@ -310,7 +315,8 @@ def _calls(
 ) -> tuple[Mapping[Cell, float], Mapping[Cell, float]]:
     """Return the calls of a thread in each cell: as they stand, and at their best if `wanted`.
 
-    A client that is a program keeps those that it made in the pilot.
+    A client that is a program keeps those that it made in the pilot. An open loop keeps those of
+    its plan: its calls wait for each other, so what more of them would tell is unknown.
     """
     stated = {
         cell: (one.calls if one.is_program else planned.measured_rows) / planned.threads
@@ -318,7 +324,7 @@ def _calls(
     }
     chosen = {
         cell: _best_calls(one, spreads[cell], planned, cancelled[cell])
-        if cell in wanted and not one.is_program
+        if cell in wanted and not one.is_program and not planned.arrival
         else stated[cell]
         for cell, (one, planned) in known.items()
     }

@@ -18,6 +18,7 @@ from collect.run.cell import Cell
 from collect.run.plan import PlannedTrial
 from collect.run.trials import Trial
 from collect.run.warmup import Warmup, bounds_of
+from collect.stats.estimates import geometric_t
 from collect.stats.sample_size import Spread, shared_across, shared_variance
 
 _ROUNDING_S = 1
@@ -28,16 +29,18 @@ _ROUNDING_S = 1
 class PilotCell:
     """A cell of a pilot: how its trials vary, in squared logs, and what they cost, in seconds.
 
-    `logs` holds the logarithm of each trial's mean by block. `call_variance` is the variance of a
-    call about its trial, relative to the squared mean, and `calls` are those of a trial over all
-    its threads. `shared` is what the cells that need the same services have in common in a block,
-    and `plot` what those of its whole plot share beyond that, 0 in a run of one setting.
+    `logs` holds the logarithm of each trial's mean by block: of response times in an open loop, as
+    verdicts and stopping rules take them. `service_ms` is the mean service time, which is a cost.
+    `call_variance` is the variance of a call about its trial, relative to the squared mean, and
+    `calls` are those of a trial over all its threads. `shared` is what the cells that need the same
+    services have in common in a block, and `plot` what those of its whole plot share beyond that, 0
+    in a run of one setting.
     `fork_s` is a trial without its measured calls: the pause before it, its JVM and its warm-up. A
     client that is a program decides itself how many calls it makes: `fork_s` is its whole trial.
     """
 
     planned: PlannedTrial
-    mean_ms: float
+    service_ms: float
     logs: Mapping[int, float]
     calls: float
     call_variance: float
@@ -48,9 +51,14 @@ class PilotCell:
     is_program: bool = False
 
     @property
+    def mean_ms(self) -> float:
+        """The geometric mean over its trials."""
+        return math.exp(fmean(self.logs.values()))
+
+    @property
     def call_s(self) -> float:
         """What one measured call more of each thread costs."""
-        return 0.0 if self.is_program else _call_s(self.planned, self.mean_ms)
+        return 0.0 if self.is_program else _call_s(self.planned, self.service_ms)
 
     @property
     def spread(self) -> Spread:
@@ -63,16 +71,16 @@ class PilotCell:
             return self.fork_s
         least, most = bounds_of(planned.warmup)
         least_s = planned.warmup.least_s if isinstance(planned.warmup, Warmup) else None
-        service_s = self.mean_ms / 1e3  # the warm-up is a closed loop
+        service_s = self.service_ms / 1e3  # the warm-up is a closed loop
         in_time = (least_s or 0) / service_s
         change = min(max(self.warmup_calls, least, in_time), most) - self.warmup_calls
         return max(self.fork_s + change * service_s, 0.0)
 
 
-def _call_s(planned: PlannedTrial, mean_ms: float) -> float:
+def _call_s(planned: PlannedTrial, service_ms: float) -> float:
     """Return how long each thread takes for a measured call: in an open loop until the next."""
     due_s = planned.threads / planned.arrival.rate if planned.arrival else 0.0
-    return max(mean_ms / 1e3, due_s)
+    return max(service_ms / 1e3, due_s)
 
 
 @dataclass(frozen=True)
@@ -148,24 +156,29 @@ def read_pilot(analysis: Analysis) -> Pilot:
     )
 
 
+def _judged(cell: CellResult) -> CellResult:
+    """Return the cell with the times that are judged: those of responses in an open loop."""
+    return cell.response or cell
+
+
 def _useless(cell: CellResult) -> str:
-    means = list(cell.samples.values())
+    means = list(_judged(cell).samples.values())
     if len(means) < 2:
         return f"{len(means) or 'no'} trial{'s' * (not means)} counted ({cell.outcome})"
-    if min(means) <= 0:
+    if min([*means, *cell.samples.values()]) <= 0:
         return "a mean is 0 ms, below the resolution of the clock"
     return ""
 
 
 def _logs(cell: CellResult) -> dict[int, float]:
-    return {block: math.log(mean) for block, mean in cell.samples.items()}
+    return {block: math.log(mean) for block, mean in _judged(cell).samples.items()}
 
 
 def _cell(
     cell: CellResult, planned: PlannedTrial, pause_s: float, shared: tuple[float, float]
 ) -> PilotCell:
-    parts = [trial.calls for trial in cell.counted]
-    mean_ms = math.exp(fmean(_logs(cell).values()))
+    parts = [trial.calls for trial in _judged(cell).counted]
+    service_ms = geometric_t(list(cell.samples.values())).value
     calls = fmean(part.calls for part in parts)
     freedom = sum(part.calls - 1 for part in parts)
     squares = sum(
@@ -173,11 +186,11 @@ def _cell(
     )
     seconds = fmean(trial.trial.seconds for trial in cell.counted)
     is_program = any(trial.trial.program for trial in cell.counted)
-    of_calls_s = 0.0 if is_program else calls / planned.threads * _call_s(planned, mean_ms)
+    of_calls_s = 0.0 if is_program else calls / planned.threads * _call_s(planned, service_ms)
     warm = [trial.trial.warmup.calls for trial in cell.counted if trial.trial.warmup]
     return PilotCell(
         planned=planned,
-        mean_ms=mean_ms,
+        service_ms=service_ms,
         logs=_logs(cell),
         calls=calls,
         call_variance=squares / freedom if freedom else 0.0,

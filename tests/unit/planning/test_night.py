@@ -5,9 +5,12 @@ import json
 import numpy as np
 import pytest
 from made_up_studies import changed
+from open_loops import load_study
 from synthetic import make_run, sort_times
 
+from collect.cells.analysis import analyse
 from collect.cli import main
+from collect.run.directory import open_run
 
 
 def varied(planned, rng):
@@ -188,3 +191,25 @@ def test_a_profile_with_interim_analyses_is_planned_for_corrected_intervals(tmp_
     assert corrected["best"]["blocks"] > fixed["best"]["blocks"]
     assert any("interim analyses" in note for note in corrected["notes"])
     assert not any("interim analyses" in note for note in fixed["notes"])
+
+
+def near_full(planned, rng):
+    """Calls of 4.99 ms, in blocks of ±2 %, of which more than 200 a second cannot be served."""
+    level = np.random.default_rng(planned.block).normal(0, 0.02)
+    return (4.99 * np.exp(level) * rng.lognormal(0, 0.02, planned.measured_rows)).tolist()
+
+
+def test_an_open_loop_is_planned_by_its_response_times(tmp_path, capsys):
+    study = load_study(calls=400, rates=(200,), replicates=5)
+    make_run(tmp_path / "open", near_full, study=study, profile="demo")
+    cells = analyse(open_run(str(tmp_path / "open"))).cells
+    _, found = power(capsys, tmp_path / "open")
+    for planned in found["cells"]:
+        cell = next(c for c in cells if dict(c.cell) == planned["factors"])
+        means = list(cell.response.samples.values())
+        assert planned["mean_ms"] == pytest.approx(np.exp(np.log(means).mean()))
+        levels = [planned["deviation"][name] for name in ("blocks", "forks")]
+        assert np.hypot(*levels) == pytest.approx(np.log(means).std(ddof=1), rel=0.1)
+        assert planned["call_s"] == pytest.approx(1 / 200, rel=0.05)
+        assert planned["calls"] == planned["calls_as_it_stands"]
+    assert any("Times of an open loop are response times." in note for note in found["notes"])

@@ -17,7 +17,7 @@ PLANNED = make_plan(parse_study(TWELVE_CELLS, "x").profile("demo", 5))[0]
 def pilot_of(planned):
     return PilotCell(
         planned=planned,
-        mean_ms=2.0,
+        service_ms=2.0,
         logs={},
         calls=8,
         call_variance=0.1,
