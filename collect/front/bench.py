@@ -23,9 +23,13 @@ def ill_written(
     ]
 
 
-def becomes(node: Mapping[str, Any]) -> bool:
-    """Return whether Ansible uses sudo on a node."""
-    return str(node.get("ansible_become", True)).lower() not in {"false", "no", "0"}
+def becomes(node: Mapping[str, Any], default: object = False) -> bool:
+    """Return whether Ansible uses sudo on a node; `default` is for nodes whose inventory lacks it.
+
+    As Ansible reads the variable: every word that it does not take for true is false.
+    """
+    word = str(node.get("ansible_become", default)).lower()
+    return word in {"true", "yes", "y", "on", "t", "1", "1.0"}
 
 
 def _empty_groups(groups: Mapping[str, Sequence[str]]) -> Iterator[str]:

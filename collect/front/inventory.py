@@ -1,5 +1,6 @@
 """The machines of an inventory as Ansible reads it, and what is wrong with it."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -109,7 +110,7 @@ class Inventory:
             key=str(values.get("ansible_ssh_private_key_file") or ""),
             arguments=_arguments(name, values.get("ansible_ssh_common_args")),
             groups=tuple(group for group in GROUPS if name in self.groups.get(group, ())),
-            becomes=becomes(values),
+            becomes=becomes(values, os.environ.get("ANSIBLE_BECOME")),
         )
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ansible import context
+
 from collect.front.bench import becomes, ill_written
 
 EXAMPLES = r"""
@@ -97,7 +99,7 @@ def _unfit(label: str, node: Values, answer: Values, free_mb: int | str | None) 
     """Yield the deficits of a node that answered; it answers one fact a line, `word value…`."""
     said = str(answer.get("stdout", "")).replace("\r", "")
     before, begins, _ = said.partition("\nbegins\n")
-    if begins and before and not before.endswith("\n") and not becomes(node):
+    if begins and before and not before.endswith("\n") and not _becomes(node):
         yield (
             f"{label}: a login there prints {before[-40:]!r} without an end of the line, so "
             "Ansible cannot read what its modules answer; let .bashrc of that account print on "
@@ -124,15 +126,20 @@ def _unfit(label: str, node: Values, answer: Values, free_mb: int | str | None) 
         )
 
 
+def _becomes(node: Values) -> bool:
+    """Return whether modules become root by sudo, also by `-b` or ANSIBLE_BECOME."""
+    return becomes(node, context.CLIARGS.get("become"))
+
+
 def _without_root(account: str, node: Values, facts: Values) -> Iterator[str]:
     """Yield why modules cannot work as root on a node, and where they cannot put files."""
-    if becomes(node) and "can-sudo" not in facts:
+    if _becomes(node) and "can-sudo" not in facts:
         yield account + (
             " needs no sudo, and the node has none; write ansible_become: false into hosts.yml"
             if "is-root" in facts
             else " may not use sudo without a password; give that account a NOPASSWD rule there"
         )
-    elif not becomes(node) and "is-root" not in facts:
+    elif not _becomes(node) and "is-root" not in facts:
         yield f"{account} is not root; write ansible_become: true into hosts.yml"
     elif "can-write" not in facts:
         yield (

@@ -281,6 +281,21 @@ def test_root_by_key_needs_no_sudo_where_nothing_is_to_become_root():
     assert "me is not root; write ansible_become: true" in problem
 
 
+@pytest.mark.parametrize("become", ["off", "n", "no", False, 0])
+def test_a_word_that_ansible_takes_for_false_is_no_sudo(become):
+    (problem,) = answered({"stdout": FIT}, become=become)
+    assert "me is not root" in problem
+    assert answered({"stdout": FIT.replace("can-sudo", "is-root")}, become=become) == []
+
+
+def test_an_inventory_that_asks_for_no_sudo_gets_none_unless_the_command_asks(monkeypatch):
+    node = {"node_address": "10.0.0.1", "ansible_user": "me", "validate_answer": {"stdout": FIT}}
+    (problem,) = readiness.not_ready({"a": node}, ["a"])
+    assert "me is not root; write ansible_become: true into hosts.yml" in problem
+    monkeypatch.setattr(readiness.context, "CLIARGS", {"become": True})
+    assert readiness.not_ready({"a": node}, ["a"]) == []
+
+
 def question_of_validate(place):
     """The shell text that asks a node whether it is ready, for this directory of Ansible's."""
     (ask, *_) = yaml.safe_load((ROOT / "playbooks/validate.yml").read_text())

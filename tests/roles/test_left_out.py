@@ -103,7 +103,7 @@ UNREADY = f"""
 
 def unready(lab, **hosts):
     """What came of a site with these variables of nodes, and the nodes that went on."""
-    for name, text in {"ip": "", "sudo": 'shift; exec "$@"'}.items():
+    for name, text in {"ip": "", "id": "echo 0"}.items():
         stub = lab.directory / "stubs" / name
         stub.write_text(f"#!/bin/sh\n{text}\n")
         stub.chmod(0o755)

@@ -97,6 +97,7 @@ class StandIn:
             name: {
                 "ansible_host": addresses.get(name, f"192.0.2.{place}"),
                 "node_address": addresses.get(name, f"192.0.2.{place}"),
+                "ansible_become": True,
                 "rackbench_lab_kind": kind,
             }
             for place, name in enumerate(names, 1)

@@ -291,7 +291,7 @@ def _of_root(kit: Kit, node: Node, label: str, facts: Mapping[str, str]) -> Iter
             )
     elif not node.becomes:
         yield Finding(
-            f"{label}: {user} is not root, but the inventory turns sudo off", f"{edit}true"
+            f"{label}: {user} is not root, and the inventory does not ask for sudo", f"{edit}true"
         )
     elif "can-sudo" not in facts:
         yield Finding(

@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import json
 import os
 import shutil
 import subprocess
@@ -115,6 +116,19 @@ def test_root_there_is_sudo_or_the_account_itself(checkout, facts, becomes, text
     said = f"{facts}\nhas-python"
     found = list(doctor.of_answer(kit, asked, said, (time.time(), time.time())))
     assert [text in finding.mend for finding in found] == [True] * bool(text)
+
+
+@pytest.mark.parametrize(("told", "becomes"), [("", False), ("1", True), ("no", False)])
+def test_without_a_word_in_the_inventory_sudo_is_used_where_the_environment_asks(
+    checkout, monkeypatch, told, becomes
+):
+    content = json.loads((checkout.root / "inventory.json").read_text())
+    for values in content["_meta"]["hostvars"].values():
+        del values["ansible_become"]
+    (checkout.root / "inventory.json").write_text(json.dumps(content))
+    monkeypatch.setenv("ANSIBLE_BECOME", told)
+    inventory = read_inventory(Kit(checkout.root, checkout.root / ".venv/bin", None, ("x",)))
+    assert {one.becomes for one in inventory.nodes} == {becomes}
 
 
 def test_keys_that_are_missing_or_open_to_others(tmp_path):
