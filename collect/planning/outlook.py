@@ -94,14 +94,18 @@ def _levels(outlook: Outlook) -> tuple[str, ...]:
     return ("blocks", "plots", "forks", "calls") if outlook.plots else ("blocks", "forks", "calls")
 
 
-def _deviations(one: PilotCell, outlook: Outlook) -> list[float]:
-    """Return the standard deviation of each level of repetition, as a share of the mean."""
+def _deviations(one: PilotCell, outlook: Outlook) -> list[float | None]:
+    """Return the standard deviation of each level of repetition, as a share of the mean.
+
+    That of calls is None where the pilot has no single calls.
+    """
     spread = one.spread
     own = max(spread.variance - spread.calls, 0.0)
     shared = min(one.shared, own)
     of_plot = [min(one.plot, own - shared)] if outlook.plots else []
-    parts = [shared, *of_plot, own - shared - sum(of_plot), one.call_variance]
-    return list(map(math.sqrt, parts))
+    parts = [shared, *of_plot, own - shared - sum(of_plot)]
+    of_calls = math.sqrt(one.call_variance) if one.is_single else None
+    return [*map(math.sqrt, parts), of_calls]
 
 
 def print_text(outlook: Outlook) -> None:
@@ -128,7 +132,10 @@ def _cells(outlook: Outlook) -> Table:
         table.add_row(
             *map(Text, map(level_text, cell.levels)),
             f"{one.mean_ms:.4g}",
-            *(f"{100 * share:.1f}" for share in _deviations(one, outlook)),
+            *(
+                "-" if share is None else f"{100 * share:.1f}"
+                for share in _deviations(one, outlook)
+            ),
             f"{one.fork_s:.1f}",
             str(outlook.as_it_stands.calls[cell]),
             str(best),

@@ -37,6 +37,8 @@ class PilotCell:
     in a run of one setting.
     `fork_s` is a trial without its measured calls: the pause before it, its JVM and its warm-up. A
     client that is a program decides itself how many calls it makes: `fork_s` is its whole trial.
+    Where `is_single` is false, single calls are unknown: `call_variance` is 0, and what calls vary
+    counts for forks.
     """
 
     planned: PlannedTrial
@@ -49,6 +51,7 @@ class PilotCell:
     warmup_calls: float
     plot: float = 0.0
     is_program: bool = False
+    is_single: bool = True
 
     @property
     def mean_ms(self) -> float:
@@ -198,6 +201,7 @@ def _cell(
         plot=shared[1],
         fork_s=pause_s + max(seconds - of_calls_s, 0.0),
         is_program=is_program,
+        is_single=all(part.is_single for part in parts),
         warmup_calls=fmean(warm) if warm else float(bounds_of(planned.warmup)[0]),
     )
 

@@ -108,6 +108,16 @@ def test_a_summary_makes_a_cell_with_an_interval_and_without_percentiles(run):
     assert cell.steadiness == "undecided"
 
 
+def test_how_single_calls_vary_is_unknown_of_a_summary(run, capsys):
+    assert main(["power", str(run.directory), "--json"]) == 0
+    cells = json.loads(capsys.readouterr().out)["cells"]
+    of_calls = {cell["factors"]["tool"]: cell["deviation"]["calls"] for cell in cells}
+    assert of_calls == {"ours": 0, "wrk": None, "script": 0}
+    assert main(["power", str(run.directory)]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if "wrk" in line)
+    assert " - " in line
+
+
 def test_single_calls_of_a_program_count_like_any(run):
     cell = cells_of(run)["script"]
     assert (cell.outcome, cell.calls) == ("ok", 3 * 73)
