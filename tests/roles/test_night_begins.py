@@ -42,6 +42,14 @@ def berlin(monkeypatch):
     time.tzset()
 
 
+def test_a_night_has_a_locale_that_ansible_takes(night, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "de_DE")
+    monkeypatch.setenv("LANG", "de_DE")
+    settings = {"root": "/kit", "environment": {"XDG_STATE_HOME": "/state"}}
+    given = night.environment(settings)
+    assert (given["LC_ALL"], given["XDG_STATE_HOME"]) == ("C.UTF-8", "/state")
+
+
 @pytest.mark.parametrize(
     ("now", "expected"),
     [

@@ -115,7 +115,8 @@ def inventories(settings: Settings) -> list[str]:
 def environment(settings: Settings) -> dict[str, str]:
     """Return the environment of a night's programs, with the installer's state directory."""
     # Ansible reads no ansible.cfg from a directory that everybody may write to, unless it is named.
-    configuration = {"ANSIBLE_CONFIG": f"{settings['root']}/ansible.cfg"}
+    # It refuses a locale that the machine lacks, and one without UTF-8.
+    configuration = {"ANSIBLE_CONFIG": f"{settings['root']}/ansible.cfg", "LC_ALL": "C.UTF-8"}
     return {**os.environ, **configuration, **settings["environment"]}
 
 
