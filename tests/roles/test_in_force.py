@@ -650,10 +650,20 @@ def test_a_bond_or_vlan_has_the_drivers_and_the_slowest_speed_of_its_cards(
     assert tuple(taking.hardware(cards).values()) == expected
 
 
-def test_a_card_without_a_carrier_allows_no_rate(taking, network):
-    network({"eno1": ("igb", -1), "eno2": ("igb", 1000)})
-    told = taking.hardware(["eno1", "eno2"])
-    assert told == {"link_driver": "igb, igb", "link_speed_mbit": "-1"}
+def test_a_bond_has_the_rate_of_the_ports_that_have_a_cable(taking, network, tmp_path):
+    network({"eno1": ("igb", -1), "eno2": ("igb", 100)}, [("tap0", [])])
+    for name, carrier in {"eno1": 0, "eno2": 1, "tap0": 0}.items():
+        (tmp_path / name / "carrier").write_text(f"{carrier}\n")
+    told = taking.hardware(["eno1", "eno2", "tap0"])
+    assert told == {"link_down": 1, "link_driver": "igb, igb", "link_speed_mbit": "100"}
+    assert taking.allowed_mbit(told) == 100
+
+
+def test_a_card_of_unknown_speed_allows_no_rate(taking, network):
+    """As those of virtual machines, which have a carrier."""
+    network({"eth0": ("virtio_net", -1)})
+    told = taking.hardware(["eth0"])
+    assert told == {"link_driver": "virtio_net", "link_speed_mbit": "-1"}
     assert taking.allowed_mbit(told) == 0
 
 

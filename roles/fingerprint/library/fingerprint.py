@@ -229,10 +229,22 @@ def cards_of(device: str) -> list[str]:
 
 
 def hardware(cards: list[str]) -> dict[str, object]:
-    """Return the drivers of cards and the slowest speed, because any of them may carry a call."""
+    """Return the drivers of cards and the slowest speed in Mbit/s: any of them may carry a call.
+
+    A port of a bond without a cable carries none, and its speed is -1. The number of such ports is
+    `link_down`, if there are any.
+    """
     drivers = [NETWORK / card / "device/driver" for card in cards]
-    speeds = [speed for card in cards if (speed := read(f"{NETWORK}/{card}/speed"))]
+    told = [speed for card in cards if (speed := read(f"{NETWORK}/{card}/speed"))]
+    speeds = [speed for speed in told if int(speed) > 0] or told
+    without = [
+        card
+        for card, driver in zip(cards, drivers, strict=True)
+        if driver.exists() and read(f"{NETWORK}/{card}/carrier") == "0"
+    ]
+    down = {"link_down": len(without)} if without else {}
     return {
+        **down,
         "link_driver": ", ".join(sorted(d.resolve().name for d in drivers if d.exists())) or None,
         "link_speed_mbit": min(speeds, key=int, default=None),
     }
