@@ -6,6 +6,7 @@ import pytest
 import yaml
 from loading import ROOT, load
 from played_nodes import Lab
+from rendering import Role
 
 from collect.sweep.follow import NodeSilentError
 
@@ -82,6 +83,16 @@ def test_no_command_is_left_to_the_accounts_login_shell():
     ]
     assert len(found) >= 7
     assert [name for name, args in found if args != {"executable": "/bin/sh"}] == []
+
+
+def test_no_command_has_an_end_of_a_line_which_csh_takes_within_no_quotes():
+    filled_in = Role("packet_filter")
+    (asked, _) = yaml.safe_load((ROOT / "roles/packet_filter/tasks/preflight.yml").read_text())
+    commands = [filled_in.render(asked["ansible.builtin.raw"])]
+    for file in files_of_tasks():
+        tasks = raw_tasks(yaml.safe_load(file.read_text()) or [])
+        commands += [task["ansible.builtin.raw"] for task in tasks]
+    assert [command for command in commands if "\n" in command] == []
 
 
 FISH = """#!/bin/sh

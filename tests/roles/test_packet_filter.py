@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import ipaddress
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -709,9 +709,10 @@ def test_where_nft_is_not_installed_iptables_is_asked(
 ) -> None:
     (tasks, _) = yaml.safe_load((ROOT / "roles/packet_filter/tasks/preflight.yml").read_text())
     variables = yaml.safe_load((ROOT / "roles/packet_filter/vars/main.yml").read_text())
-    awk = shlex.quote(variables["__packet_filter_dropping"])
-    script = tasks["ansible.builtin.raw"].replace("{{ __packet_filter_dropping | quote }}", awk)
-    for name in ("awk", "grep", "cat"):
+    awk = base64.b64encode(variables["__packet_filter_dropping"].encode()).decode()
+    encoded = "{{ __packet_filter_dropping | b64encode }}"
+    script = tasks["ansible.builtin.raw"].replace(encoded, awk)
+    for name in ("awk", "base64", "grep", "cat"):
         (tmp_path / name).symlink_to(str(shutil.which(name)))
     (tmp_path / "rules").write_text(RULES.format(last=last))
     stub = tmp_path / "iptables-save"
