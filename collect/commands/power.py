@@ -48,12 +48,13 @@ examples:
     parser.add_argument(
         "--profile", help="plan this profile of the study (default: the pilot's own)"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    parser.add_argument(
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    output.add_argument(
         "--refine",
         action="store_true",
-        help="write a profile with finer rates around the capacity into the study file "
-        "(only for a study with `capacity`)",
+        help="write a profile with finer rates around the capacity into the study file, instead "
+        "of planning (only for a study with `capacity`)",
     )
 
 

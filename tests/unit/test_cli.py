@@ -34,6 +34,7 @@ def test_every_command_has_help_with_examples(command, capsys):
         ["plan", "sort", "--profile", "demo", "--workers", "0"],
         ["plan", "sort", "--profile", "demo", "--workers", "5", "--seed", "-1"],
         ["report"],
+        ["power", "load", "--refine", "--json"],
     ],
 )
 def test_bad_usage_ends_with_2(arguments, capsys):
