@@ -29,7 +29,7 @@ class Kit:
     """A checkout with its Ansible, and how its playbooks are to be run.
 
     `settings` are further variables as `-e` takes them, `more` further arguments of
-    ansible-playbook.
+    ansible-playbook. `program` starts rackbench again from this directory.
     """
 
     checkout: Path
@@ -39,6 +39,7 @@ class Kit:
     settings: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
     is_verbose: bool = False
+    program: str = "rackbench"
 
     @property
     def root(self) -> Path:
@@ -120,6 +121,7 @@ def kit_of(options: argparse.Namespace) -> Kit:
         settings=tuple(from_here(one) for one in options.settings),
         more=tuple(options.more),
         is_verbose=options.verbose,
+        program=options.program,
     )
 
 

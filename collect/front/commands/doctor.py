@@ -88,7 +88,7 @@ def examine(options: argparse.Namespace) -> Iterator[Finding]:
     try:
         kit = kit_of(options)
     except InputError as error:
-        yield Finding(str(error), _mend_checkout(str(error)))
+        yield Finding(str(error), _mend_checkout(str(error), shlex.quote(options.program)))
         return
     yield from of_this_machine(kit)
     try:
@@ -322,7 +322,7 @@ def _same(kit: Kit, *words: str) -> str:
     named = () if kit.inventories == (str(usual),) else kit.inventories
     inventories = [word for one in named for word in ("-i", one)]
     settings = [word for one in kit.settings for word in ("-e", one)]
-    return shlex.join(["rackbench", *words, *inventories, *settings])
+    return shlex.join([kit.program, *words, *inventories, *settings])
 
 
 def _target(node: Node) -> str:
@@ -400,14 +400,14 @@ def _lab_file(kit: Kit) -> str:
     return str(Path(_hosts_file(kit)).parent / "group_vars/all/lab.yml")
 
 
-def _mend_checkout(text: str) -> str:
+def _mend_checkout(text: str, program: str) -> str:
     """Return the command that fixes why there is no checkout, inventory or file of variables."""
     if text == NO_CHECKOUT:
         return "make -C CLONE .venv/ready && CLONE/.venv/bin/rackbench doctor   # CLONE: its path"
     if "no such inventory" in text:
-        return "rackbench doctor -i PATH   # a file or a directory that exists"
+        return f"{program} doctor -i PATH   # a file or a directory that exists"
     if text.startswith("-e @"):
-        return "rackbench doctor -e @PATH   # a file that exists"
+        return f"{program} doctor -e @PATH   # a file that exists"
     if "make -C" in text:
         return text.rpartition(": ")[2]
     return f"{_EDITOR} {shlex.quote(text.partition(f'{MARK}: ')[0] + MARK)}"

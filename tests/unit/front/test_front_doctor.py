@@ -100,6 +100,15 @@ def test_a_next_step_has_the_options_of_the_command_but_not_the_usual_inventory(
     assert wanted in capsys.readouterr().out
 
 
+def test_a_next_step_starts_the_program_that_the_shell_does_not_find(checkout, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", [".venv/my bin/rackbench"])
+    monkeypatch.setattr(doctor, "_closed", lambda asked: None)
+    monkeypatch.setattr(ssh, "known_fingerprints", lambda asked: set())
+    for words, fix in (([], "trust"), (["-i", "nowhere"], "doctor -i PATH")):
+        assert main(["doctor", *words]) == 1
+        assert f"fix: '.venv/my bin/rackbench' {fix}" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("facts", "becomes", "text"),
     [
