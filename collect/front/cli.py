@@ -32,7 +32,7 @@ from nothing, with root on this machine:
 without a lab:
   rackbench report sample-sort
 your own machines:
-  rackbench init mylab; cd mylab; rackbench doctor
+  rackbench init ~/mylab; cd ~/mylab; rackbench doctor
 
 `rackbench COMMAND --help` has examples. Arguments after -- go to ansible-playbook.
 

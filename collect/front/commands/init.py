@@ -39,10 +39,10 @@ writes FILL-IN for each missing address into hosts.yml. One machine may be clien
 worker at once.
 
 examples:
-  rackbench init mylab
-  rackbench init mylab --client 192.168.1.11 --broker 192.168.1.12 --worker 192.168.1.13 \\
-      --worker 192.168.1.14 --user debian --key ~/.ssh/id_ed25519
-  rackbench init trial --virtual        # the lab on this machine""",
+  rackbench init ~/mylab
+  rackbench init ~/mylab --client 192.168.1.11 --broker 192.168.1.12 \\
+      --worker 192.168.1.13 --worker 192.168.1.14 --user debian --key ~/.ssh/id_ed25519
+  rackbench init ~/trial --virtual      # the lab on this machine""",
     )
     parser.add_argument("directory", metavar="DIRECTORY", type=Path, help="the new directory")
     parser.add_argument("--virtual", action="store_true", help="use the virtual lab")
@@ -114,9 +114,8 @@ def _demand_free(target: Path) -> None:
     for parent in target.parents:
         if is_checkout(parent) or (parent / MARK).is_file():
             raise InputError(
-                f"{target}: would lie in {parent}, which is a "
-                f"{'checkout' if is_checkout(parent) else 'project'} itself; name a directory "
-                "outside it"
+                f"{target}: lies inside the {'checkout' if is_checkout(parent) else 'project'} "
+                f"{parent}; name a directory outside it"
             )
 
 

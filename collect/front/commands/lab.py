@@ -48,5 +48,5 @@ def demand_virtual(inventory: Inventory) -> None:
     if not inventory.is_virtual:
         raise InputError(
             f"{inventory.name}: lists real machines, not a virtual lab; make a virtual lab with "
-            "`rackbench init NAME --virtual`, or provision these machines with `rackbench site`"
+            "`rackbench init ~/trial --virtual`, or provision these machines with `rackbench site`"
         )

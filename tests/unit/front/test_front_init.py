@@ -52,6 +52,17 @@ def test_the_next_steps_work_as_they_are_printed(checkout, tmp_path, monkeypatch
     assert steps == ["doctor", "lab", "site", "run"]
 
 
+def test_what_help_and_messages_propose_lies_outside_of_a_checkout_or_project(checkout, capsys):
+    assert main(["lab", "up"]) == 2
+    said = capsys.readouterr().err
+    for words in (["--help"], ["init", "--help"]):
+        with pytest.raises(SystemExit):
+            main(words)
+        said += capsys.readouterr().out
+    proposed = re.findall(r"rackbench init ([\w~/]+)", said)
+    assert set(proposed) == {"~/mylab", "~/trial"}
+
+
 def test_without_a_terminal_addresses_are_left_to_fill_in(checkout, tmp_path, capsys):
     assert main(["init", "../mylab"]) == 0
     text = (tmp_path / "mylab/inventory/hosts.yml").read_text()
@@ -91,7 +102,7 @@ def test_ctrl_c_or_ctrl_d_at_a_question_leaves_nothing(
     ("words", "reason"),
     [
         ("../kit", "exists already"),
-        ("inside", "outside it"),
+        ("inside", "inside: lies inside the checkout /"),
         ("../Bad_Name", "cannot name a lab"),
         ("../mylab --client a;b", "neither an address nor the name"),
         ("../mylab --client a --worker b --worker b", "named twice"),
