@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from loading import ROOT
+from rendering import Role
 
 HOSTS = {"rack03": "10.0.0.13", "rack04": "fd00::14"}
 DEBIAN = b"127.0.0.1\tlocalhost\n127.0.1.1\track03.lab rack03\n# mine\n10.9.9.9 printer p1 p2\n\n"
@@ -104,3 +105,42 @@ def test_what_a_node_calls_itself_resolves_to_its_address(
         f"10.0.0.13 rack03{also}",
         "fd00::14 rack04",
     ]
+
+
+@pytest.mark.parametrize(
+    ("node_name", "full_name", "line"),
+    [
+        ("debian", "debian.example.org", "10.0.0.13 debian.example.org rack03 debian"),
+        ("r3.lab", "r3.lab", "10.0.0.13 r3.lab rack03"),
+        ("rack03", "rack03.lab", "10.0.0.13 rack03.lab rack03"),
+        ("rack03", "other.lab", "10.0.0.13 rack03"),
+        ("rack03", "rack03", "10.0.0.13 rack03"),
+        ("localhost", "localhost.localdomain", "10.0.0.13 rack03"),
+    ],
+)
+def test_a_node_keeps_its_full_name(node_name: str, full_name: str, line: str) -> None:
+    """As `hostname -f` tells it, which takes the first name of a line."""
+    assert names(node_name, full_name) == [line, "fd00::14 rack04"]
+
+
+@pytest.mark.parametrize(
+    ("full_name", "line"),
+    [("debian.lab", "10.0.0.13 rack03"), ("rack03.lab", "10.0.0.13 rack03.lab rack03")],
+)
+def test_a_node_that_takes_the_inventory_s_name_keeps_its_full_name_alone(
+    full_name: str, line: str
+) -> None:
+    assert names("debian", full_name, baseline_set_hostname=True)[0] == line
+
+
+def names(node_name: str, full_name: str, **more: Any) -> list[str]:
+    """The lines of the block on a node that calls itself so."""
+    role = Role(
+        "baseline",
+        inventory_hostname="rack03",
+        ansible_facts={"nodename": node_name, "fqdn": full_name},
+        baseline_hosts=HOSTS,
+        **more,
+    )
+    text: str = role.render("{{ __baseline_names }}")
+    return text.splitlines()
