@@ -58,9 +58,12 @@ STUDY = small_study(
     factors={"heap": [16, 32]},
     clients="heap-asking",
     needs=["parrot"],
-    node={"parrot_heap_mb": "heap"},
     replicates=2,
     calls=3,
+    profiles={
+        "demo": {"node": {"parrot_heap_mb": "heap"}},
+        "of-all": {"node": {"worker_heap_mb": "heap"}},
+    },
 )
 
 
@@ -128,12 +131,13 @@ def test_a_program_finds_it_by_name_and_its_calls_are_sealed(lab: Lab, served: l
 
 
 @pytest.mark.journal(UNIT, "worker1")
+@pytest.mark.parametrize("profile", ["demo", "of-all"])
 def test_each_trial_of_a_study_has_the_setting_that_it_asks_the_server_for(
-    lab: Lab, served: list[Path]
+    lab: Lab, served: list[Path], profile: str
 ) -> None:
-    words = {"study": "parrot", "profile": "demo", "run": "parrot"}
+    words = {"study": "parrot", "profile": profile, "run": f"parrot-{profile}"}
     lab.play("sweep.yml", words, inventory=served)
-    trials = [*lab.player.project.results("parrot").glob("trials/*/trial.json")]
+    trials = [*lab.player.project.results(words["run"]).glob("trials/*/trial.json")]
     assert len(trials) == 4
     for seal in trials:
         record = json.loads(seal.read_text())

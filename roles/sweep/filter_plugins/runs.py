@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,13 +68,22 @@ def open_ones(results: str, look: int = 0, group: Sequence[str] = ()) -> list[st
     return open_trials(Path(results), int(look), frozenset(group))
 
 
-def heaps(node: Mapping[str, Setting]) -> dict[str, Setting]:
+def heaps(
+    node: Mapping[str, Setting],
+    servers: Mapping[str, Mapping[str, Collection[str]]] | None = None,
+) -> dict[str, Setting]:
     """Return the heaps in MiB of worker programs, by program, that some node settings ask for.
 
-    A heap of all programs is one of each, because the inventory may have others of single ones.
+    A heap of all programs is one of each, because the inventory may have others of single ones. It
+    is also that of a service of `servers` that declares it: the settings by role and service.
     """
-    of_all = node.get("worker_heap_mb")
-    return {**({} if of_all is None else dict.fromkeys(PROGRAMS, of_all)), **worker_heaps(node)}
+    of_single = worker_heaps(node)
+    if (of_all := node.get("worker_heap_mb")) is None:
+        return of_single
+    programs = [*PROGRAMS]
+    for services in (servers or {}).values():
+        programs += [name for name, taken in services.items() if "worker_heap_mb" in taken]
+    return {**dict.fromkeys(programs, of_all), **of_single}
 
 
 class FilterModule:

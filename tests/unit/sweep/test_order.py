@@ -352,15 +352,28 @@ def test_a_heap_of_one_worker_program_is_told_from_that_of_all():
     assert worker_heaps({**node, "matrix_worker_heap_mb": 5}) == {"matrix-worker": 5}
 
 
-def test_a_studys_heap_of_all_programs_comes_before_the_inventorys_of_a_single_one():
+@pytest.fixture
+def heaps():
     plugin = runpy.run_path(str(ROOT / "roles/sweep/filter_plugins/runs.py"))
-    heaps = plugin["FilterModule"]().filters()["sweep_worker_heaps"]
+    return plugin["FilterModule"]().filters()["sweep_worker_heaps"]
+
+
+def test_a_studys_heap_of_all_programs_comes_before_the_inventorys_of_a_single_one(heaps):
     of_study = heaps({"worker_heap_mb": 64, "matrix_worker_heap_mb": 128, "tomcat_heap_mb": 1})
     assert {"sort-worker": 300, "parrot": 9, **of_study} == {
         **{"sort-worker": 64, "matrix-worker": 128, "hello-listener": 64, "tcp-server": 64},
         "parrot": 9,
     }
     assert heaps({"matrix_worker_heap_mb": 5}) == {"matrix-worker": 5}
+
+
+def test_a_studys_heap_of_all_programs_is_also_that_of_a_further_server_that_declares_it(heaps):
+    servers = {"birds": {"parrot": ["worker_heap_mb"], "gull": ["jdk"]}}
+    found = heaps({"worker_heap_mb": 64}, servers)
+    assert found["parrot"] == found["sort-worker"] == 64
+    assert "gull" not in found
+    assert heaps({"worker_heap_mb": 64, "parrot_heap_mb": 32}, servers)["parrot"] == 32
+    assert heaps({"tomcat_heap_mb": 64}, servers) == {}
 
 
 def test_what_is_put_off_is_told_with_the_run_if_there_are_several(runs, tmp_path):
