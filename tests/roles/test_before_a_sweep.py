@@ -383,6 +383,9 @@ def test_options_that_a_jvm_does_not_take_are_refused_before_the_first_trial(lab
     code, said = settable(lab, sweep_settings=asked, bench_jdk_home=str(tmp_path / "jdk"))
     assert code != 0
     assert "worker1: Java 21 does not start with -XX:+UseG1GC -XX:+UseFoo: Unrecognized VM" in said
+    runs = [{"node": {}, "jdks": [], "is_attached": True}]  # a JVM would disturb its trial
+    code, said = settable(lab, sweep_settings=runs + asked, bench_jdk_home=str(tmp_path / "jdk"))
+    assert code == 0, said
     more["server_jvm_options.tomcat"] = "-Xss1m"
     code, said = settable(lab, sweep_settings=asked, bench_jdk_home=str(tmp_path / "jdk"))
     assert code == 0, said
