@@ -166,6 +166,40 @@ def test_the_same_sweep_twice_at_once_is_one_sweep_and_the_first_goes_on_holding
     assert lab.play("at_work.yml", at_work_holds=True)[0] == 2
 
 
+BEGIN_GROUP = f"""
+- hosts: control
+  gather_facts: false
+  tasks:
+    - ansible.builtin.import_tasks: {ROOT}/playbooks/tasks/hold.yml
+"""
+
+
+def test_between_groups_only_the_command_that_holds_the_lab_sets_the_nodes(lab):
+    fake = ["/an/ansible-playbook", "-c", "read line"]
+    with subprocess.Popen(fake, executable="/bin/sh", stdin=subprocess.PIPE) as first:
+        lab.runs("client1", HOLD, f"{MINE} {first.pid}")
+        assert lab.play(BEGIN_GROUP, **SWEEP)[0] == 0
+        code, said = lab.play(BEGIN_GROUP, at_work_sets=True, **SWEEP)
+        assert code == 2
+        assert f"somebody may have come first: {MINE} {first.pid}. Run the same" in said
+        assert lab.description("client1", HOLD) == f"{MINE} {first.pid}"
+    # The first one was killed, so the second one goes on.
+    code, said = lab.play(BEGIN_GROUP, at_work_sets=True, **SWEEP)
+    assert code == 0, said
+    held = lab.description("client1", HOLD)
+    assert held.startswith(MINE)
+    assert held != f"{MINE} {first.pid}"
+
+
+def test_no_command_sets_nodes_for_a_group_while_a_runner_is_at_work(lab):
+    lab.runs("client1", RUNNER, f"rackbench run monday for {HERE}")
+    code, said = lab.play(BEGIN_GROUP, at_work_sets=True, **SWEEP)
+    assert code == 2
+    assert f"somebody may have come first: rackbench run monday for {HERE}. Run the same" in said
+    assert lab.description("client1", HOLD) == ""
+    assert lab.play(BEGIN_GROUP, **SWEEP)[0] == 0  # it follows that runner
+
+
 @pytest.mark.parametrize(("node", "limit"), [("worker2", "nodes"), ("broker1", "worker1")])
 def test_a_node_that_does_not_answer_is_named_and_not_waited_for(lab, node, limit):
     dead = {"ansible_ssh_executable": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
