@@ -21,7 +21,7 @@ FACTS = {
     "distribution_version": "13.2",
     "service_mgr": "systemd",
     "virtualization_type": "container",
-    "nodename": "{{ inventory_hostname }}",
+    "nodename": "{{ calls | default(inventory_hostname) }}",
 }
 THERE = pwd.getpwnam("bin")
 ABSENT = "rackbench-of-no-node"
@@ -35,6 +35,10 @@ NODES = {
     "account": {"baseline_accounts": {THERE.pw_name: "/etc/rackbench/tomcat"}},
     "group": {"baseline_accounts": {"tty": "/etc/rackbench/tomcat"}},  # every Debian has that group
     "directory": {"directories": ["/usr/share"]},
+    "with_domain": {"calls": "bare.lab.example.org"},
+    "capitals": {"calls": "BARE"},
+    "itself": {"calls": "Itself.lab"},
+    "stranger": {"calls": "printer.lab"},
 }
 # What a role sets itself, facts override.
 OWN = {
@@ -51,6 +55,7 @@ def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "ansible_connection": "local",
         "ansible_python_interpreter": sys.executable,
         "baseline_account": ABSENT,
+        "baseline_names": list(NODES),
     }
     hosts = {"all": {"hosts": NODES, "vars": common}}
     (place / "hosts.yml").write_text(yaml.safe_dump(hosts))
@@ -87,7 +92,15 @@ def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return answers
 
 
-@pytest.mark.parametrize("node", ["bare", "provisioned"])
+@pytest.mark.parametrize("node", ["with_domain", "capitals"])
+def test_another_node_is_known_with_its_domain_and_in_capitals(
+    refusals: dict[str, str], node: str
+) -> None:
+    calls = NODES[node]["calls"]
+    assert refusals[node].startswith(f"{node} calls itself {calls}, which is another node of the")
+
+
+@pytest.mark.parametrize("node", ["bare", "provisioned", "itself", "stranger"])
 def test_nothing_there_or_all_by_the_kit_is_taken(refusals: dict[str, str], node: str) -> None:
     assert refusals[node] == ""
 
