@@ -148,6 +148,8 @@ class Status:
             "client_free_mb": self.client_free_mb,
             "seen": utc_text(self.seen),
             "has_ended": self.has_ended,
+            "is_unheard": self.is_unheard,
+            "stop": self.rule and self.rule.record(),
             "looks": [asdict(decision) for decision in self.decisions],
             "next_look": self.next_look
             and {
@@ -227,6 +229,12 @@ class Watch:
 def _awaited(run: Run, runner: RunnerState, remaining: Sequence[PlannedTrial]) -> str:
     """Return what the run waits for when its runner has ended one of several groups, or ""."""
     left = [trial for trial in remaining if trial.id not in runner.put_off]
+    deferred = [one.block for one in remaining if one.counts and one.id in runner.put_off]
+    if run.stop and deferred:
+        # No trial starts after an interim analysis that waits for deferred ones.
+        look = next(one for one in run.stop.looks if one >= min(deferred))
+        due = {trial.id for trial in run.upto(look)}
+        left = [trial for trial in left if trial.id in due]
     was_stopped = runner.reason and not runner.put_off
     if runner.state != "finished" or was_stopped or not left or not (varied := run.varied):
         return ""

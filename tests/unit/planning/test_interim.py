@@ -79,6 +79,7 @@ def test_a_run_stops_at_the_first_look_that_is_narrow_and_its_decision_lasts(tmp
     status = json.loads(capsys.readouterr().out)
     assert (status["total"], status["remaining"], status["next_look"]) == (6, 0, None)
     assert [look["stops"] for look in status["looks"]] == [True]
+    assert {name: status["stop"][name] for name in STOP} == STOP
 
 
 def test_a_run_goes_on_in_groups_that_end_at_a_look(tmp_path, capsys):

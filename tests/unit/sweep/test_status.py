@@ -157,7 +157,8 @@ def test_times_are_those_of_the_readers_zone(run_of, monkeypatch):
     time.tzset()
     status = state_of(run, state="running")
     assert "followed: not since 01:05:00 XST" in as_text(status)
-    assert status.as_json()["seen"] == "2026-03-01T22:05:00Z"
+    told = status.as_json()
+    assert (told["seen"], told["is_unheard"]) == ("2026-03-01T22:05:00Z", True)
 
 
 def test_a_run_that_has_ended_need_not_be_followed(run_of):
@@ -219,6 +220,7 @@ def test_json_says_what_the_lines_say(run_of, capsys):
     assert told["running"]["factors"] == run.plan[10].factors
     assert told["eta_s"] == 52
     assert told["has_ended"] is False
+    assert (told["is_unheard"], told["stop"]) == (False, None)
 
 
 def test_watching_as_json_ends_with_the_run(run_of, capsys):
@@ -296,3 +298,19 @@ def test_a_run_between_two_groups_waits_for_the_control_host(tmp_path):
     assert state_of(run, state="finished", reason="stopped before trial 2").has_ended
     put_off = [{"id": trial.id, "reason": "worker1 is away"} for trial in plan]
     assert state_of(run, state="finished", reason="deferred", put_off=put_off).has_ended
+
+
+def test_a_run_whose_interim_analysis_waits_for_deferred_trials_has_ended(tmp_path):
+    factors = {"transport": ["soap"], "servers": [1, 3], "integers": [500], "rate": [10, 100]}
+    stop = {"half_width": 0.1, "looks": [2, 3]}
+    text = changed(factors=factors, node={"link_mbit": "rate"}, stop=stop, replicates=3)
+    plan = make_plan(parse_study(text, "x").profile("paper", 5))
+    write_plan(tmp_path / "run" / "plan.jsonl", plan)
+    run = open_run(str(tmp_path / "run"))
+    put_off = [{"id": one.id, "reason": "worker3 is skipped"} for one in plan if one.block <= 2]
+    # While another trial before the analysis is open, the run goes on.
+    assert state_of(run, state="finished", reason="x", put_off=put_off[1:]).state == "waiting"
+    status = state_of(run, state="finished", reason="x", put_off=put_off)
+    assert (status.state, status.reason, status.has_ended) == ("finished", "x", True)
+    last = [{"id": one.id, "reason": "worker3 is skipped"} for one in plan if one.block == 3]
+    assert state_of(run, state="finished", reason="x", put_off=last).state == "waiting"
