@@ -37,6 +37,7 @@ examples:
     )
     add_signers(parser)
     parser.add_argument(
+        "-i",
         "--inventory",
         help="inventory of this lab (default: that of ansible.cfg, or of the project directory "
         "with rackbench)",

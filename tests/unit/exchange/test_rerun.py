@@ -119,7 +119,7 @@ def test_a_dry_run_says_what_differs_and_sweeps_nothing(archive, lab, capsys):
 
 def test_values_with_brackets_are_shown_whole(archive, lab, capsys):
     lab(huge_pages="always [madvise] never", kernel="6.13 [/x]")
-    assert main(["rerun", str(archive), "--dry-run"]) == 0
+    assert main(["rerun", str(archive), "-i", "inventory", "--dry-run"]) == 0
     printed = capsys.readouterr().out
     assert "│ always [madvise] never " in printed
     assert "│ 6.13 [/x] " in printed
