@@ -20,7 +20,7 @@ from collect.sweep.hook import Hook, summary_of
 from collect.sweep.interim import decided
 from collect.sweep.pull import RefusedTrialsError, accept_trials
 from collect.sweep.state import UNHEARD, RunnerState
-from collect.sweep.status import FOLLOWED, Watch
+from collect.sweep.status import FOLLOWED, WAITING, Watch
 from collect.sweep.status_page import write_page
 from collect.time_left import in_words
 
@@ -129,12 +129,17 @@ class Follower:
         late = self.state.state == "deadline"
         if not self.missing and self._goes_on():
             return
-        if self.terms.goes_on and not late and not self._stopped:
+        if self.terms.goes_on and not late and not self._stopped and self._has_next_group():
             self._speak(self.line())
             return
         why = "the deadline came" if late else "some are deferred"
-        open_ones = f"{why}, {self.missing} trials are open" if self.missing else ""
+        missing = len(self.planned) - len(self.here) if self.terms.group else self.missing
+        open_ones = f"{why}, {missing} trials are open" if missing else ""
         self._end("ended", open_ones or self._stopped)
+
+    def _has_next_group(self) -> bool:
+        """Return whether trials are due that no interim analysis with deferred ones holds back."""
+        return not self.terms.look or self._watch.status().state == WAITING
 
     @property
     def missing(self) -> int:

@@ -481,6 +481,31 @@ def test_the_hook_hears_of_the_end_of_a_run_that_stops_and_not_of_a_look(tmp_pat
     assert len(sealed(here)) == 4
 
 
+def test_the_hook_hears_of_the_end_of_groups_whose_interim_analysis_waits_for_deferred_trials(
+    tmp_path,
+):
+    factors = {"transport": ["soap"], "servers": [1], "integers": [500], "rate": [10, 100]}
+    stop = {"half_width": 0.05, "looks": [2, 4]}
+    study = changed(factors=factors, node={"link_mbit": "rate"}, stop=stop, replicates=4)
+    make_run(tmp_path / "node", sort_times, profile="paper", study=study, until=4)
+    client = Client(tmp_path / "node", tmp_path / "stubs")
+    group = frozenset(client.trials)
+    deferred = min(group)
+    shutil.rmtree(client.directory / "trials" / deferred)
+    client.end()
+    put_off = [{"id": deferred, "reason": "worker3 is skipped"}]
+    client.state(state="finished", reason="1 trial is deferred", put_off=put_off)
+    here, told = tmp_path / "here", tmp_path / "told"
+    here.mkdir()
+    shutil.copy(client.directory / "plan.jsonl", here)
+    hook = Hook(f"cp /dev/stdin {told}", tmp_path)
+    terms = Terms(str(client.directory), "runner", reserve_mb=1, look=2, group=group, goes_on=True)
+    Follower(here, client, terms, print, hook).follow(sleep=lambda seconds: None)
+    summary = json.loads(told.read_text())
+    assert summary["event"] == "ended"
+    assert summary["reason"] == "some are deferred, 5 trials are open"
+
+
 def test_the_end_of_a_groups_runner_is_awaited_on_the_node(follower_of, client):
     """Else the nodes are set for the next group a second later, in the mean half of one."""
     client.end()
