@@ -231,10 +231,17 @@ def find_study(name: str, folders: Sequence[Path] = ()) -> Path:
     for folder in folders:
         if (folder / f"{name}.yml").is_file():
             return folder / f"{name}.yml"
-    known = sorted({file.stem for folder in folders for file in folder.glob("*.yml")})
+    # In a checkout, two of them are the same directory.
+    searched = {one.resolve(): one for one in reversed(folders) if one.is_dir()}
+    known = {
+        file.relative_to(folder).with_suffix("").as_posix()
+        for folder in searched.values()
+        for file in folder.rglob("*.yml")
+    }
+    shown = sorted(one for one in known if not one.startswith("archived/"))
     raise InputError(
-        f"there is no study {name!r} in {STUDIES}; choose one of {', '.join(known) or '(none)'}"
-        f"{by_path}"
+        f"there is no study {name!r} in {' or '.join(map(str, reversed(searched.values())))}; "
+        f"choose one of {', '.join(shown) or '(none)'}{by_path}"
     )
 
 

@@ -452,7 +452,7 @@ def test_an_unknown_profile_lists_the_known_ones():
 
 
 def test_an_unknown_study_lists_the_known_ones():
-    with pytest.raises(InputError, match=r"there is no study 'srot'.*sort"):
+    with pytest.raises(InputError, match=r"'srot' in playbooks/studies; .* sort, teaching/conn"):
         find_study("srot")
 
 
@@ -460,8 +460,18 @@ def test_a_path_is_offered_only_where_one_is_taken(tmp_path):
     with pytest.raises(InputError, match="or give the path of a study file"):
         find_study("srot")
     (tmp_path / "sort.yml").touch()
+    (tmp_path / "archived/0123").mkdir(parents=True)
+    (tmp_path / "archived/0123/mtom.yml").touch()
     with pytest.raises(InputError, match=r"choose one of sort$"):
         find_study("srot", [tmp_path])
+
+
+def test_an_unknown_study_names_the_directories_that_were_searched(tmp_path):
+    for name in ("mine", "theirs"):
+        (tmp_path / name).mkdir()
+    folders = [tmp_path / name for name in ("mine", "theirs", "none")]
+    with pytest.raises(InputError, match=f"in {tmp_path}/mine or {tmp_path}/theirs; choose"):
+        find_study("srot", folders)
 
 
 def test_a_union_of_grids_holds_each_cell_once():
