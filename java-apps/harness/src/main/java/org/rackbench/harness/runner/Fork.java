@@ -189,7 +189,7 @@ final class Fork {
 
   /**
    * Waits for the end of the JVM. Kills it and its descendants if it reaches the bound or the trial
-   * is spoilt.
+   * is spoilt. Kills the descendants of a JVM that failed.
    *
    * @param seconds the bound
    * @param lookSeconds time between checks whether the trial is spoilt
@@ -200,6 +200,9 @@ final class Fork {
     while (true) {
       long left = Math.min(end - System.nanoTime(), TimeUnit.SECONDS.toNanos(lookSeconds));
       if (process.waitFor(left, TimeUnit.NANOSECONDS)) {
+        if (exitStatus() != 0) {
+          Leftovers.kill(attempt); // a JVM that was killed could not end its command
+        }
         return End.ENDED;
       } else if (System.nanoTime() >= end) {
         kill();

@@ -283,6 +283,18 @@ class RunnerProgramTest {
   }
 
   @Test
+  void theCommandOfAKilledJvmEndsBeforeTheNextAttempt() throws Exception {
+    program(
+        "{command: [sh, run.sh, '{calls}'], reads: csv}",
+        "[ -e ../../go ] || { touch ../../go; kill -9 $PPID; exec sleep 1000; }\n" + CALLS);
+    plan("t1");
+    assertEquals(0, bench.runner().status());
+    assertOutcome("t1", "ok", "");
+    assertEquals(2, bench.trial("t1").get("attempt"));
+    assertNothingRuns("t1");
+  }
+
+  @Test
   void aCommandThatEndsAsIfKilledEachTimeFails() throws Exception {
     program("{command: [sh, run.sh, '{calls}'], reads: csv}", "exit 137\n");
     plan("t1");
