@@ -3,6 +3,7 @@ package org.rackbench.harness.program;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
@@ -15,6 +16,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.rackbench.harness.trial.Durable;
 import org.rackbench.harness.trial.ErrorText;
 import org.rackbench.harness.trial.Json;
@@ -46,6 +48,10 @@ public final class ProgramTrial {
 
   private static final int MOST_OUTPUT_BYTES = Integer.MAX_VALUE;
   private static final int SHOWN_BYTES = 64 << 10;
+
+  /** Files of a command that are smaller do not fill a disk. */
+  private static final int LARGE_BYTES = 1 << 20;
+
   private static final int MOST_SUMMARY_BYTES = 16 << 20;
   private static final int LISTED = 5;
 
@@ -254,7 +260,38 @@ public final class ProgramTrial {
     } catch (UnreadableOutput e) {
       show(output);
       fail("its output cannot be read as %s: %s".formatted(manifest.form().word(), e.getMessage()));
+    } catch (IOException e) {
+      failWithoutSpace(e);
     }
+  }
+
+  /**
+   * Fails the trial if the command itself filled the disk, because another attempt would end in the
+   * same way. Else throws {@code e}, a fault of this node.
+   */
+  private void failWithoutSpace(IOException e) throws IOException {
+    long left = leftBytes();
+    if (left < Math.max(LARGE_BYTES, Files.getFileStore(attempt).getUsableSpace())) {
+      throw e;
+    }
+    Files.deleteIfExists(attempt.resolve(SUMMARY));
+    result.remove("errors"); // else the runner would seal the calls
+    fail(
+        "the command left %d bytes, and no space to read them: %s"
+            .formatted(left, ErrorText.of(e)));
+  }
+
+  /** Returns the bytes of the files that the command left, as far as they can be found. */
+  private long leftBytes() throws IOException {
+    long bytes = 0;
+    try (Stream<Path> files = Files.walk(printed.getParent())) {
+      for (Path file : (Iterable<Path>) files::iterator) {
+        bytes += size(file);
+      }
+    } catch (UncheckedIOException e) {
+      return bytes; // it locked a directory
+    }
+    return bytes;
   }
 
   private void judge(CallFile calls) {

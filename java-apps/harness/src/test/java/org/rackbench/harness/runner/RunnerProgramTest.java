@@ -223,6 +223,24 @@ class RunnerProgramTest {
         "the client printed over [0-9]+ bytes, and the trial's JVM could not write its result");
   }
 
+  @Test
+  void aProgramWhoseOutputFillsTheDiskFailsAndTheRunnerGoesOn() throws Exception {
+    program(
+        "{command: [sh, run.sh, '{output}'], reads: csv}",
+        "echo start_ns,elapsed_ns > \"$1\"\nyes \"$(date +%s%N),100000\" >> \"$1\"\nexit 0\n");
+    assertBothTrialsFailOnDisk(
+        "2m", "the command left [0-9]+ bytes, and no space to read them: IOException: .*");
+  }
+
+  @Test
+  void aProgramWhoseFilesLeaveNoSpaceForItsSummaryFails() throws Exception {
+    program(
+        "{command: [sh, run.sh, '{directory}'], reads: wrk}",
+        WRK + "exec 2> \"$1/errors\"\ncat /dev/zero > \"$1/zeros\"\nexit 0\n");
+    assertBothTrialsFailOnDisk(
+        "2m", "the command left [0-9]+ bytes, and no space to read them: .*");
+  }
+
   /** Plans two trials, and asserts that a runner on a disk of this size seals both as failed. */
   private void assertBothTrialsFailOnDisk(String size, String reason) throws Exception {
     plan("t1");
