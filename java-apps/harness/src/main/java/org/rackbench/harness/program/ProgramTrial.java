@@ -223,6 +223,9 @@ public final class ProgramTrial {
       found =
           "the command left processes behind, which were killed: %s; let it wait for them"
               .formatted(String.join(", ", left.subList(0, Math.min(LISTED, left.size()))));
+    } else if (Files.exists(plan.output(), LinkOption.NOFOLLOW_LINKS)
+        && !Files.isRegularFile(plan.output(), LinkOption.NOFOLLOW_LINKS)) {
+      found = "the command left a link or a directory as {output}; let it write the file itself";
     } else if (size(output) == 0) {
       found = "the command left nothing: neither the file {output} nor a line on standard output";
     } else if (isTooLarge(output)) {
