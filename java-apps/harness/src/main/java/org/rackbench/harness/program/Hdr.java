@@ -9,8 +9,9 @@ import java.util.zip.DataFormatException;
 import org.HdrHistogram.Histogram;
 
 /**
- * The form {@code hdr}: a log of HdrHistogram, format 1.2 or 1.3. Its values must be nanoseconds;
- * then the largest value of an interval is a million times its {@code Interval_Max}.
+ * The form {@code hdr}: a log of HdrHistogram, format 1.2 or 1.3, of at most one tag, because tags
+ * keep apart calls that one mean must not hold. Its values must be nanoseconds; then the largest
+ * value of an interval is a million times its {@code Interval_Max}, which is in milliseconds.
  */
 final class Hdr implements Form.Reader {
 
@@ -34,11 +35,20 @@ final class Hdr implements Form.Reader {
   @Override
   public Summary read(Path output, CallFile calls) throws IOException, UnreadableOutput {
     Histogram all = new Histogram(DIGITS);
+    String tag = null;
     double from = Double.POSITIVE_INFINITY;
     double to = Double.NEGATIVE_INFINITY;
     try (Lines lines = new Lines(output)) {
       for (String line = lines.next(); line != null; line = lines.next()) {
         if (!line.isBlank() && !line.startsWith("#") && !line.startsWith("\"StartTimestamp\"")) {
+          String own = line.startsWith("Tag=") ? line.substring(0, line.indexOf(',') + 1) : "";
+          if (tag != null && !tag.equals(own)) {
+            throw new UnreadableOutput(
+                lines.where()
+                    + ": the log has intervals of several tags; let the command write only those of"
+                    + " its good calls");
+          }
+          tag = own;
           Interval interval = interval(lines.where(), line);
           all.add(interval.values());
           from = Math.min(from, interval.begin());
@@ -85,8 +95,9 @@ final class Hdr implements Form.Reader {
       double unit = values.getMaxValue() / longest / NANOS_A_MILLI;
       if (longest >= SHORTEST_MILLIS && Math.abs(unit - 1) > RATIO_SHARE) {
         throw new UnreadableOutput(
-            "%s: the largest value is %d, and Interval_Max says %s ms; values must be nanoseconds"
-                .formatted(where, values.getMaxValue(), columns[2]));
+            "%s: the largest value is %d, and Interval_Max is %s; values must be nanoseconds, and"
+                    .formatted(where, values.getMaxValue(), columns[2])
+                + " Interval_Max milliseconds (let the log writer divide it by 1000000)");
       }
       return new Interval(Double.parseDouble(columns[0]), Double.parseDouble(columns[1]), values);
     } catch (RuntimeException | DataFormatException e) { // HdrHistogram throws many kinds

@@ -294,6 +294,8 @@ class FormTest {
     assertEquals(2.0, summary.callsPerSecond(), 1e-9);
     assertTrue(refusal(Form.HDR, head + hdr(0, 1, 1000)).contains("must be nanoseconds"));
     assertTrue(refusal(Form.HDR, head + hdr(0, 1000, 60_000_000)).contains("the command ran for"));
+    String raw = head + hdr(0, 1000, 1000).replace(",1.000,1.000,", ",1.000,1000000.000,");
+    assertTrue(refusal(Form.HDR, raw).contains("let the log writer divide it by 1000000"));
     assertTrue(refusal(Form.HDR, head).contains("no value"));
     assertTrue(refusal(Form.HDR, head + hdr(0, 1000, 0)).contains("all its values are 0"));
     assertTrue(
@@ -304,6 +306,18 @@ class FormTest {
     assertTrue(refusal(Form.HDR, endless).contains("no value"));
     assertTrue(refusal(Form.HDR, "0.0,1.0,3.0,SGlzdA==\n").contains("no histogram"));
     assertTrue(refusal(Form.HDR, "words\n").contains("no interval"));
+  }
+
+  @Test
+  void aLogOfHistogramsWithSeveralTagsIsRefused() throws Exception {
+    String one = hdr(0, 1000, 1000);
+    assertEquals(List.of(), read(Form.HDR, null, one + hdr(1, 1000, 1000)));
+    String other = hdr(0, 1000, 9000).replace("Tag=a,", "Tag=b,");
+    String untagged = hdr(0, 1000, 9000).replace("Tag=a,", "");
+    for (String log : List.of(one + other, one + untagged, untagged + one)) {
+      String said = refusal(Form.HDR, log);
+      assertTrue(said.startsWith("line 2: the log has intervals of several tags"), said);
+    }
   }
 
   @Test
