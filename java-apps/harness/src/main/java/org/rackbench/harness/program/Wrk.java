@@ -41,6 +41,11 @@ final class Wrk implements Form.Reader {
       throw new UnreadableOutput("it is longer than %d bytes".formatted(MOST_BYTES));
     }
     String printed = new String(Files.readAllBytes(output), StandardCharsets.ISO_8859_1);
+    if (!printed.endsWith("\n")) {
+      throw new UnreadableOutput(
+          "its last line does not end and may be cut; let the command end each line and flush its"
+              + " output");
+    }
     Matcher bad = BAD.matcher(printed);
     if (bad.find()) {
       throw new UnreadableOutput(
