@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.rackbench.harness.trial.BadInput;
 import org.snakeyaml.engine.v2.api.Load;
 import org.snakeyaml.engine.v2.api.LoadSettings;
@@ -30,6 +31,15 @@ public record Manifest(Path directory, List<String> command, Form form) {
 
   /** The file that the directory of each Java client has. */
   private static final String JAR_OF_THE_KIT = "harness-api-*.jar";
+
+  /** Characters before a path within a word, as in {@code --file=A}, {@code -d@A}, {@code A:B}. */
+  private static final Pattern SEPARATORS = Pattern.compile("[=:,@]");
+
+  /** An option before its value in the same word, as in {@code -fA}. */
+  private static final Pattern OPTION = Pattern.compile("^-[A-Za-z0-9]");
+
+  /** What looks like a path in a URL is one of a server. */
+  private static final Pattern URL = Pattern.compile("https?://.*");
 
   /** Arguments may name files of the system in these directories: they are not data. */
   private static final List<Path> OF_THE_KERNEL = List.of(Path.of("/dev"), Path.of("/proc"));
@@ -142,16 +152,20 @@ public record Manifest(Path directory, List<String> command, Form form) {
     return Files.isRegularFile(file) && Files.isExecutable(file);
   }
 
-  /** Checks that no argument and no value of an option leads out of the directory. */
+  /** Checks that no argument and no part of one leads out of the directory. */
   private void checkArgument(Path file, int place) throws IOException {
-    String word = command.get(place);
-    Path there = path(file, place);
-    Path value = Path.of(word.substring(word.indexOf('=') + 1));
-    if (isOutside(there) || isOutside(value)) {
-      throw outside(file, place, "put the file into the client's directory");
-    }
-    for (Path one : List.of(there, value)) {
-      if (one.isAbsolute()) {
+    path(file, place); // refuses a word that can be no path
+    String word = URL.matcher(command.get(place)).replaceFirst("");
+    String afterOption = OPTION.matcher(word).replaceFirst("");
+    List<String> parts = new ArrayList<>(List.of(word, afterOption));
+    parts.add(word.substring(word.indexOf('=') + 1));
+    SEPARATORS.splitAsStream(word).forEach(parts::add);
+    SEPARATORS.splitAsStream(afterOption).forEach(parts::add);
+    for (String part : parts) {
+      Path one = Path.of(part);
+      if (isOutside(one)) {
+        throw outside(file, place, "put the file into the client's directory");
+      } else if (one.isAbsolute()) {
         boolean isOfTheKernel = OF_THE_KERNEL.stream().anyMatch(one::startsWith);
         if (Files.isRegularFile(one) && !isOfTheKernel && !one.startsWith(directory)) {
           throw outside(file, place, "put the file into the client's directory");

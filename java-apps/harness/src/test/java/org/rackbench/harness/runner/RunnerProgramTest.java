@@ -359,6 +359,14 @@ class RunnerProgramTest {
         "{command: [sh, ../../lab.json], reads: csv}|command[1] is '../../lab.json', a path out of",
         "{command: [sh, a/../../x], reads: csv}|command[1] is 'a/../../x', a path out of",
         "{command: [sh, --file=../x], reads: csv}|command[1] is '--file=../x', a path out of",
+        "{command: [sh, -f../x], reads: csv}|command[1] is '-f../x', a path out of",
+        "{command: [sh, '-d@../x'], reads: csv}|command[1] is '-d@../x', a path out of",
+        "{command: [sh, 'lib/*:../x'], reads: csv}|command[1] is 'lib/*:../x', a path out of",
+        "{command: [sh, 'a,../x'], reads: csv}|command[1] is 'a,../x', a path out of",
+        "{command: [sh, a=b=../x], reads: csv}|command[1] is 'a=b=../x', a path out of",
+        "{command: [sh, -s/etc/passwd], reads: csv}|command[1] is '-s/etc/passwd', a path out of",
+        "{command: [sh, 'file:///etc/passwd'], reads: csv}|a path out of",
+        "{command: [sh, -flink], reads: csv}|command[1] is '-flink', a path out of",
         "{command: [sh, /etc/passwd], reads: csv}|command[1] is '/etc/passwd', a path out of",
         "{command: [sh, link], reads: csv}|command[1] is 'link', a path out of",
         "{command: [sh, '{no_such}'], reads: csv}|names {no_such}, which trial t1 does not have",
@@ -373,6 +381,30 @@ class RunnerProgramTest {
     assertEquals(2, runner.status(), runner.output());
     assertTrue(runner.output().contains(message), runner.output());
     assertFalse(Files.exists(bench.sealed("t1")));
+  }
+
+  @Test
+  void wordsThatHoldNoPathOutAreAccepted() throws Exception {
+    List<String> words =
+        List.of(
+            "http://etc/passwd?a=../x,../y:../z",
+            "--url=https://u:p@host:8080/../a",
+            "name:value",
+            "Accept:*/*",
+            "1..5,..x",
+            "-Jpath=/byte",
+            "-n5",
+            "-o/dev/null",
+            "-",
+            "--",
+            "",
+            "a@b.example",
+            "lib/*:sub:./run.sh");
+    program(
+        "{command: [sh, run.sh, '%s'], reads: csv}".formatted(String.join("', '", words)), CALLS);
+    plan("t1");
+    Bench.Ended check = bench.check(Map.of());
+    assertEquals(0, check.status(), check.output());
   }
 
   @Test
