@@ -14,6 +14,7 @@ import java.util.regex.Pattern;
 import org.rackbench.harness.trial.BadInput;
 import org.snakeyaml.engine.v2.api.Load;
 import org.snakeyaml.engine.v2.api.LoadSettings;
+import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 
 /**
@@ -64,6 +65,10 @@ public record Manifest(Path directory, List<String> command, Form form) {
       content = new Load(LoadSettings.builder().build()).loadFromString(Files.readString(file));
     } catch (CharacterCodingException e) {
       throw new BadInput("%s: is not in UTF-8; save it in that encoding".formatted(file));
+    } catch (MarkedYamlEngineException e) {
+      int line = e.getProblemMark().map(mark -> mark.getLine() + 1).orElse(1);
+      throw new BadInput(
+          "%s:%d: cannot be read (%s); write %s".formatted(file, line, e.getProblem(), HOW));
     } catch (YamlEngineException e) {
       throw new BadInput(
           "%s: cannot be read (%s); write %s"

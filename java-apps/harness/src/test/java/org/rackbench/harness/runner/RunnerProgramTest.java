@@ -345,7 +345,8 @@ class RunnerProgramTest {
       delimiter = '|',
       value = {
         "[]|is []; write {command:",
-        "{command: [sh], reads: csv|cannot be read",
+        "{command: [sh], reads: csv|client.yml:1: cannot be read (expected ',' or '}'",
+        "{command: [sh], reads: csv, reads: jtl}|client.yml:1: cannot be read (found duplicate key",
         "{command: [sh], reads: csv, also: 1}|write {command:",
         "{command: sh, reads: csv}|command is sh, not a list",
         "{command: [], reads: csv}|command is [], not a list",
