@@ -1,5 +1,6 @@
 package org.rackbench.harness.program;
 
+import java.math.BigDecimal;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -125,7 +126,17 @@ public final class ProgramPlan {
                           : "which is more than one value")
               + " plan, or write {{%s}} for these letters".formatted(name));
     }
-    return value.toString();
+    return value instanceof Double number ? plain(number) : value.toString();
+  }
+
+  /** Returns a number without an exponent, which many programs do not read. */
+  private static String plain(double number) {
+    String text = Double.toString(number);
+    if (!text.contains("E")) {
+      return text;
+    }
+    BigDecimal shortest = new BigDecimal(text).stripTrailingZeros();
+    return shortest.setScale(Math.max(1, shortest.scale())).toPlainString(); // 2.0E7: 20000000.0
   }
 
   /** Returns a value by its path; names in the path may contain dots. */

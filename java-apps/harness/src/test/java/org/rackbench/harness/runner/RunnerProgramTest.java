@@ -115,6 +115,21 @@ class RunnerProgramTest {
   }
 
   @Test
+  void numbersReachACommandWithoutAnExponent() throws Exception {
+    program(
+        "{command: [sh, run.sh, '{calls}', '{a}', '{b}', '{c}', '{d}', '{e}'], reads: csv}", CALLS);
+    Map<String, Object> constants =
+        Map.of("a", 0.0005, "b", 2e7, "c", -1.5e-5, "d", -1e20, "e", 2.5);
+    plan("t1", Map.of("constants", constants));
+    assertEquals(0, bench.runner().status());
+    Map<?, ?> program = (Map<?, ?>) bench.trial("t1").get("program");
+    List<?> words = (List<?>) program.get("command");
+    assertEquals(
+        List.of("0.0005", "20000000.0", "-0.000015", "-100000000000000000000.0", "2.5"),
+        words.subList(3, words.size()));
+  }
+
+  @Test
   void theProgramIsToldOfItsTrialInAFile() throws Exception {
     String lab =
         """
