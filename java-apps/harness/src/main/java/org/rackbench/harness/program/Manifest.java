@@ -119,8 +119,13 @@ public record Manifest(Path directory, List<String> command, Form form) {
   /** Checks that the program exists: in the client's directory, or on the node's path. */
   private void checkProgram(Path file) throws IOException {
     String program = command.get(0);
-    if (program.contains("/")) {
-      Path there = path(file, 0);
+    Path there = path(file, 0);
+    if (program.contains("{")) {
+      throw new BadInput(
+          "%s: command[0] is '%s', but the program itself may not name a value; make a client for"
+                  .formatted(file, program)
+              + " each program");
+    } else if (program.contains("/")) {
       if (there.isAbsolute() || isOutside(there)) {
         throw outside(file, 0, "write the bare name of a program of the system");
       } else if (!isProgram(directory.resolve(there))) {
@@ -132,11 +137,11 @@ public record Manifest(Path directory, List<String> command, Form form) {
     }
     Path barred = null;
     for (String place : System.getenv().getOrDefault("PATH", "").split(":")) {
-      Path there = Path.of(place, program);
-      if (!place.isEmpty() && isProgram(there)) {
+      Path found = Path.of(place, program);
+      if (!place.isEmpty() && isProgram(found)) {
         return;
-      } else if (!place.isEmpty() && barred == null && Files.isRegularFile(there)) {
-        barred = there.toRealPath();
+      } else if (!place.isEmpty() && barred == null && Files.isRegularFile(found)) {
+        barred = found.toRealPath();
       }
     }
     if (barred != null) {

@@ -22,7 +22,8 @@ public final class ProgramPlan {
 
   /** {@code {name}} stands for a value of the plan, {@code {{name}}} for the literal text. */
   private static final Pattern VALUE =
-      Pattern.compile("\\{\\{([a-z][A-Za-z0-9_.-]*)\\}\\}|\\{([a-z][A-Za-z0-9_.-]*)\\}");
+      Pattern.compile(
+          "\\{\\{([a-z][A-Za-z0-9_.\\[\\]-]*)\\}\\}|\\{([a-z][A-Za-z0-9_.\\[\\]-]*)\\}");
 
   /** Objects in which a name without a dot is looked up first. */
   private static final List<String> FIRST = List.of("factors", "constants");

@@ -385,6 +385,9 @@ class RunnerProgramTest {
         "{command: [sh, -flink], reads: csv}|command[1] is '-flink', a path out of",
         "{command: [sh, /etc/passwd], reads: csv}|command[1] is '/etc/passwd', a path out of",
         "{command: [sh, link], reads: csv}|command[1] is 'link', a path out of",
+        "{command: ['{part}'], reads: csv}|command[0] is '{part}', but the program",
+        "{command: [\"a\\0b\"], reads: csv}|command[0] Nul character not allowed",
+        "{command: [sh, '{workers[0].url}'], reads: csv}|names {workers[0].url}, which trial t1",
         "{command: [sh, '{no_such}'], reads: csv}|names {no_such}, which trial t1 does not have",
         "{command: [sh, '{factors}'], reads: csv}|names {factors}, which is more than one value",
       })
