@@ -123,13 +123,24 @@ def differences(
             wanted = {name: str(setting[name]) for name in names}
         else:
             yield from _of_options(where, told.get("options", "").split(), setting, of_any)
+            wanted = {"maxThreads": str(setting.get("tomcat_threads", told.get("maxThreads")))}
+            own = _own_heap(service)
             if service in _OURS:
                 yield from _of_jdk(where, told, setting)
-            wanted = {"maxThreads": str(setting.get("tomcat_threads", told.get("maxThreads")))}
+            elif heap := setting.get(own, setting.get("worker_heap_mb")):
+                wanted[own] = str(heap)
         for name, value in wanted.items():
             held = told.get(name, value)
             if _words(name, held) != _words(name, value):
                 yield f"{where} had {name} {held}, not {value}"
+
+
+def _own_heap(service: str) -> str:
+    """Return the name of the setting of a service's heap.
+
+    A further server that is no JVM tells its value by that name.
+    """
+    return f"{service.replace('-', '_')}{HEAP}"
 
 
 def _words(name: str, text: str) -> list[str]:
@@ -171,7 +182,7 @@ def _of_options(
     wanted, others = [], []
     kind = service if service in ("tomcat", "broker") else "worker"
     of_kind = setting.get(f"{kind}{HEAP}") if service in _OURS else None
-    heap = setting.get(f"{service.replace('-', '_')}{HEAP}", of_kind)
+    heap = setting.get(_own_heap(service), of_kind)
     if heap is not None:
         wanted.append(f"-Xmx{heap}m")
     if service in _OURS:
@@ -212,6 +223,13 @@ def _unread(setting: Mapping[str, Setting], trial: Trial, several: Collection[st
             if where.startswith("tomcat on ")
             and not trial.ran_with.get(where, {}).get("maxThreads")
         ]
+    lacking += [
+        f"{own} of {where}"
+        for where in trial.services
+        if (service := where.partition(" on ")[0]) not in _OURS
+        and (own := _own_heap(service)) in several
+        and not any(trial.ran_with.get(where, {}).get(name) for name in ("options", own))
+    ]
     if JDK in setting:
         lacking += [
             f"the JDK of {where}"

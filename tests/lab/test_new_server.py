@@ -31,16 +31,23 @@ done
 """
 
 
-# The server tells the setting that it runs with by the length of an answer.
+# The server tells its setting to clients, and to the health service as its page says.
+TOLD = """
+HEAP = int(os.environ["HEAP"])
+TOLD = {"/heap": b"x" * HEAP, "/settings": b"parrot_heap_mb=%d" % HEAP}
+""".strip()
 TELLING = {
-    "vars/serves.yml": ("    probe:", "    settings: [worker_heap_mb]\n    probe:"),
+    "vars/serves.yml": (
+        "    probe: {",
+        "    settings: [worker_heap_mb]\n    probe: {settings: /settings, ",
+    ),
     "templates/rackbench-parrot.service.j2": (
         "Type=exec\n",
         "Type=exec\nEnvironment=HEAP={{ bench_worker_heaps_mb.parrot | default(8) }}\n",
     ),
     "files/parrot.py": (
         "self.wfile.write(self.path.encode())",
-        "self.wfile.write(self.path.encode() if self.path != '/heap' else b'x' * HEAP)",
+        "self.wfile.write(TOLD.get(self.path, self.path.encode()))",
     ),
 }
 HEAP_ASKING = {"command": ["sh", "ask.sh", "{endpoints.parrot.url}"], "reads": "csv"}
@@ -79,7 +86,7 @@ def write_telling_role(root: Path) -> tuple[Path, Path]:
     program.write_text(
         program.read_text()
         .replace("import sys\n", "import os\nimport sys\n", 1)
-        .replace("\n\nclass", "\nHEAP = int(os.environ['HEAP'])\n\n\nclass", 1)
+        .replace("\n\nclass", f"\n{TOLD}\n\n\nclass", 1)
     )
     client, study = root / "playbooks/clients/heap-asking", root / "playbooks/studies/parrot.yml"
     client.mkdir(parents=True)
@@ -143,6 +150,8 @@ def test_each_trial_of_a_study_has_the_setting_that_it_asks_the_server_for(
         record = json.loads(seal.read_text())
         rows = seal.with_name("calls.csv").read_text().splitlines()[1:]
         assert {row.split(",")[7] for row in rows} == {str(record["factors"]["heap"])}
+    checked = lab.player.project.collect("check", words["run"])
+    assert "4 of 4 trials sealed and verified; no findings" in checked.stdout
     lab.play("site.yml", inventory=served)
     said = lab.output("worker1", f"systemctl show -P Environment {UNIT}")
     assert "HEAP=8" in said

@@ -25,4 +25,4 @@ def with_demo(**profile):
 def study_of(factors, **changes):
     """The text of a study of these factors alone: one client, no services, any levels."""
     plain = {"domains": {}, "clients": "any", "needs": [], "servers": 1}
-    return changed(factors=factors, **plain, **changes)
+    return changed(factors=factors, **{**plain, **changes})

@@ -115,7 +115,7 @@ def found(tmp_path):
     def of(ran_with, services=("tomcat on w1",), needs=("tomcat",), replicates=1, **study):
         changes = {"factors": {"tomcat_threads": [1, 8]}, "restart": "none", **THREADS, **study}
         profiles = {"demo": {"replicates": replicates, "calls": 4, "warmup": 1}}
-        text = study_of(profiles=profiles, **changes)
+        text = study_of(profiles=profiles, needs=list(needs), **changes)
         make_run(tmp_path / "run", lambda planned, rng: [1.0] * 4, study=text)
         run = open_run(str(tmp_path / "run"))
         plan = [replace(planned, needs=list(needs)) for planned in run.plan]
@@ -176,6 +176,40 @@ def test_a_jvm_that_told_no_jdk_is_named_where_the_plan_asks_for_one(found, node
     factors = {"integers": [1, 2]}
     assert found({"tomcat on w1": TOLD}, factors=factors, node=node) == [said] * findings
     assert list(differences(node, {"tomcat on w1": TOLD})) == []
+
+
+PARROT = {
+    "services": ("parrot on w1",),
+    "needs": ("parrot",),
+    "factors": {"heap": [16, 32]},
+    "node": {"parrot_heap_mb": "heap"},
+}
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"options": ""}, "does not record parrot_heap_mb of parrot on w1"),
+        ({"options": "", "parrot_heap_mb": "8"}, "parrot on w1 had parrot_heap_mb 8, not "),
+    ],
+)
+def test_a_further_server_that_is_no_jvm_tells_its_setting(found, told, said):
+    assert [text.startswith(said) for text in found({"parrot on w1": told}, **PARROT)] == [True] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("parrot_heap_mb", "{heap}"), ("options", "-Xmx{heap}m")]
+)
+def test_a_further_server_that_told_its_setting_as_planned_is_no_finding(found, name, text):
+    told = lambda factors: {"parrot on w1": {"options": "", name: text.format(**factors)}}  # noqa: E731
+    assert found(told, **PARROT) == []
+
+
+def test_the_heap_of_all_programs_is_that_of_a_further_server_that_tells_its_own():
+    told = {"parrot on w1": {"parrot_heap_mb": "8"}, "gull on w1": {"options": ""}}
+    assert list(differences({"worker_heap_mb": 16}, told)) == [
+        "parrot on w1 had parrot_heap_mb 8, not 16"
+    ]
 
 
 def test_services_that_no_trial_needs_are_named_where_their_settings_vary(found):
