@@ -29,7 +29,7 @@ _NOT_IN_BRACKETS = re.compile(r":(?![^\[]*\])")
 class Node:
     """One machine, and how SSH reaches it; `arguments` are further ones for ssh.
 
-    With `becomes`, Ansible uses sudo there.
+    The port 0 is that of ssh's own configuration. With `becomes`, Ansible uses sudo there.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Inventory:
 
 
 def _port(name: str, value: Any) -> int:
-    text = str(value or 22)
+    text = str(value or 0)
     if not (text.isascii() and text.isdecimal()):
         raise InputError(f"{name}: ansible_port is {text!r}; write a number into hosts.yml")
     return int(text)

@@ -16,19 +16,26 @@ def options(node: Node) -> list[str]:
     key = ["-i", str(expanded(node.key))] if node.key else []
     user = ["-l", node.user] if node.user else []
     fixed = ["-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_S}", "-o", "ControlPath=none"]
-    return [*fixed, *shlex.split(node.arguments), *key, *user, "-p", str(node.port)]
+    port = ["-p", str(node.port)] if node.port else []
+    return [*fixed, *shlex.split(node.arguments), *key, *user, *port]
 
 
 def known_hosts(node: Node) -> Path:
     """Return the file that takes in the machine's key, as ssh itself reads its settings."""
-    done = _said(["ssh", "-G", *options(node), "--", node.address])
-    found = re.search(r"^userknownhostsfile (\S+)", done.stdout, re.M)
-    return expanded(found[1] if found else "~/.ssh/known_hosts")
+    return expanded(_settings(node).get("userknownhostsfile", "~/.ssh/known_hosts").split()[0])
+
+
+def place(node: Node) -> tuple[str, int]:
+    """Return the address and the port that ssh connects to, by its own configuration as well."""
+    told = _settings(node)
+    return told.get("hostname", node.address), int(told.get("port", node.port or 22))
 
 
 def known_as(node: Node) -> str:
-    """Return the name of a machine in known_hosts."""
-    return node.address if node.port == 22 else f"[{node.address}]:{node.port}"
+    """Return the name of a machine in known_hosts; an alias of ssh's configuration has no port."""
+    address, port = place(node)
+    name = address if port == 22 else f"[{address}]:{port}"
+    return _settings(node).get("hostkeyalias", name)
 
 
 def known_fingerprints(node: Node) -> set[str]:
@@ -43,6 +50,13 @@ def known_fingerprints(node: Node) -> set[str]:
 def answer(node: Node, command: str) -> subprocess.CompletedProcess[str]:
     """Run a command on a machine, as Ansible would reach it."""
     return _said(["ssh", *options(node), "--", node.address, command])
+
+
+def _settings(node: Node) -> dict[str, str]:
+    """Return ssh's settings for a machine, by keyword."""
+    done = _said(["ssh", "-G", *options(node), "--", node.address])
+    rows = (line.partition(" ")[::2] for line in done.stdout.splitlines())
+    return {keyword: value for keyword, value in rows if value}
 
 
 def _said(words: list[str]) -> subprocess.CompletedProcess[str]:

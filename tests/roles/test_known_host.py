@@ -72,7 +72,7 @@ FAKE_SSH = r"""#!/bin/bash
 known=$(printf '%s\n' "$@" | sed -n 's/^UserKnownHostsFile=//p' | head -n 1)
 address=${@: -2:1}
 case "$*" in
-  -G*) echo "userknownhostsfile ${known:-$HOME/known}" ;;
+  -G*) printf 'port 22\nuserknownhostsfile %s\n' "${known:-$HOME/known}" ;;
   *192.0.2.9*)
     printf 'no route\033[0m\r\nPseudo-terminal will not be allocated, as there is none.\r\n' >&2
     exit 255 ;;
@@ -169,8 +169,10 @@ def test_known_hosts_that_is_a_link_stays_one(rack, before):
 
 CONFIGURED_SSH = r"""#!/bin/bash
 known=$(printf '%s\n' "$@" | sed -n 's/^UserKnownHostsFile=//p' | head -n 1)
-case "$*" in
-  -G*) printf 'host rack01\nhostname {hostname}\n{more}userknownhostsfile %s\n' "$HOME/known" ;;
+words=$*
+case $words in *" -p "*) port=${{words#* -p }}; port=${{port%% *}} ;; *) port=2222 ;; esac
+case $words in
+  -G*) printf '%s\n' "hostname {hostname}" {more} "port $port" "userknownhostsfile $HOME/known" ;;
   *) echo "{place} $(cut -d' ' -f1,2 "$HOME/key.pub")" >"$known" ;;
 esac
 """
@@ -181,13 +183,14 @@ esac
     [
         ("192.0.2.8", "", "22", "192.0.2.8"),
         ("192.0.2.8", "", "2222", "[192.0.2.8]:2222"),
+        ("192.0.2.8", "", "", "[192.0.2.8]:2222"),
         ("192.0.2.8", "rack-one", "22", "rack-one"),
         ("192.0.2.8", "rack-one", "2222", "rack-one"),
         ("rack01", "", "22", "rack01"),
     ],
 )
 def test_a_key_is_sought_by_the_name_that_ssh_itself_uses(rack, hostname, alias, port, place):
-    more = f"hostkeyalias {alias}\\n" if alias else ""
+    more = f'"hostkeyalias {alias}"' if alias else ""
     fake = CONFIGURED_SSH.format(hostname=hostname, more=more, place=place)
     (rack / "bin/ssh").write_text(fake)
 

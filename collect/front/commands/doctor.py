@@ -248,7 +248,7 @@ def of_machine(inventory: Inventory, node: Node, sockets: ports.Sockets) -> list
         return [
             Finding(
                 f"{label}: login failed ({printable(reason)})",
-                f"ssh-copy-id {_way(node)} {_target(node)}",
+                " ".join(filter(None, ("ssh-copy-id", _way(node), _target(node)))),
             )
         ]
     found = list(of_answer(inventory.kit, node, done.stdout, (before, after)))
@@ -332,12 +332,13 @@ def _target(node: Node) -> str:
 def _way(node: Node) -> str:
     """Return the options by which ssh and ssh-copy-id reach a machine, as words of a shell."""
     key = f"-i {shlex.quote(str(expanded(node.key)))}" if node.key else ""
-    return " ".join(filter(None, (node.arguments, key, f"-p {node.port}")))
+    port = f"-p {node.port}" if node.port else ""
+    return " ".join(filter(None, (node.arguments, key, port)))
 
 
 def _reach(node: Node) -> str:
     """Return the beginning of a command that runs something on a machine, and may ask there."""
-    return f"ssh {_way(node)} -t {_target(node)}"
+    return " ".join(filter(None, ("ssh", _way(node), "-t", _target(node))))
 
 
 def memory_mb(kind: str = "MemTotal") -> int:
@@ -359,14 +360,15 @@ def _is_name(address: str) -> bool:
 
 def _closed(node: Node) -> tuple[str, str] | None:
     """Return why no connection to a machine's SSH port can be made, and what helps; else None."""
+    address, port = ssh.place(node)
     try:
-        socket.create_connection((node.address, node.port), ssh.CONNECT_S).close()
+        socket.create_connection((address, port), ssh.CONNECT_S).close()
     except socket.gaierror:
-        line = f"echo ADDRESS {node.address}"
+        line = f"echo ADDRESS {address}"
         return "no name server here knows that name", f"{line} | sudo tee -a /etc/hosts"
     except OSError as error:
-        reason = f"its port {node.port} cannot be reached ({error.strerror or error})"
-        return reason, f"ping -c 3 {shlex.quote(node.address)}   # is it on, and at this address?"
+        reason = f"its port {port} cannot be reached ({error.strerror or error})"
+        return reason, f"ping -c 3 {shlex.quote(address)}   # is it on, and at this address?"
     return None
 
 

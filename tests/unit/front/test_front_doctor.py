@@ -65,7 +65,7 @@ def test_every_machine_is_asked_and_each_finding_has_its_mend(checkout, capsys, 
         "worker1 (192.0.2.3): has 900 MiB of memory",
         "worker2 (192.0.2.4): login failed (Permission denied)",
         "worker3 (192.0.2.5): port 8080 is held by nginx (nginx.service, account www-data)",
-        "fix: ssh -p 22 -t 192.0.2.5 sudo systemctl disable --now nginx.service",
+        "fix: ssh -t 192.0.2.5 sudo systemctl disable --now nginx.service",
         "worker3 (192.0.2.5): port 8080 is held by java (no unit, account me)",
         "# tomcat_port: another port",
     ):
@@ -322,3 +322,15 @@ def test_ssh_says_where_the_keys_of_a_machine_are(tmp_path):
     assert ssh.known_hosts(asked) == tmp_path / "known"
     assert ssh.known_as(asked) == "[192.0.2.7]:2222"
     assert ssh.known_fingerprints(asked) == set()
+
+
+def test_a_port_that_the_inventory_lacks_is_that_of_ssh_s_configuration(tmp_path):
+    configuration = tmp_path / "config"
+    configuration.write_text("Host rack01\n  HostName 192.0.2.8\n  Port 2222\n")
+    asked = node(address="rack01", port=0, arguments=f"-F {configuration}")
+    assert ssh.place(asked) == ("192.0.2.8", 2222)
+    assert ssh.known_as(asked) == "[192.0.2.8]:2222"
+    assert "-p" not in [*ssh.options(asked), *doctor._way(asked).split()]
+    assert ssh.place(dataclasses.replace(asked, port=22)) == ("192.0.2.8", 22)
+    configuration.write_text(f"{configuration.read_text()}  HostKeyAlias rack-one\n")
+    assert ssh.known_as(asked) == "rack-one"
