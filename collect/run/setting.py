@@ -214,7 +214,10 @@ def _amount(value: Setting, unit: str, below: int) -> str:
     return "" if is_number and 0 <= float(str(value)) < below else told
 
 
-_HEAPS = ("-Xms", "-Xmx", "-XX:InitialHeap", "-XX:MaxHeap", "-XX:MinHeap", "-XX:MaxRAM")
+_HEAPS = (
+    *("-Xms", "-Xmx", "-XX:MaxRAM"),
+    *(f"-XX:{which}HeapSize" for which in ("Initial", "Max", "Min")),
+)
 
 
 def _options(value: Setting) -> str:
@@ -225,7 +228,10 @@ def _options(value: Setting) -> str:
         return f"is {value!r}; write heaps as tomcat_heap_mb, broker_heap_mb or worker_heap_mb"
     # Not "%", as in a unit of systemd it begins a specifier, such as %p.
     plain = all(char.isalnum() or char in "-+:=._/, " for char in str(value))
-    told = f"is {value!r}; write options of a JVM that begin with -X and have no %"
+    told = (
+        f"is {value!r}; write options of a JVM that begin with -X and have only letters, digits "
+        "and -+:=._/,"
+    )
     return "" if plain and not bad else told
 
 

@@ -105,6 +105,12 @@ def test_options_of_services_are_settings_of_their_own():
     assert trial.parse(trial.line()) == trial
 
 
+@pytest.mark.parametrize("option", ["-XX:MaxHeapFreeRatio=30", "-XX:MinHeapDeltaBytes=1m"])
+def test_an_option_that_sets_no_size_of_the_heap_is_taken(option):
+    (trial, *_) = plan_of(node={"server_jvm_options": {"tomcat": option}})
+    assert trial.node == {"server_jvm_options.tomcat": option}
+
+
 @pytest.mark.parametrize(
     ("node", "words"),
     [
@@ -136,9 +142,11 @@ def test_options_of_services_are_settings_of_their_own():
         ({"server_jvm_options": {"tomcat": "-X$(id)"}}, "write options of a JVM that begin"),
         (
             {"server_jvm_options": {"tomcat": "-XX:ErrorFile=/tmp/hs_err_pid%p.log"}},
-            "write options of a JVM that begin with -X and have no %",
+            "begin with -X and have only letters, digits and -+:=._/,",
         ),
+        ({"server_jvm_options": {"tomcat": "-Xlog:gc*"}}, "have only letters, digits and -+:=._/,"),
         ({"server_jvm_options": {"tomcat": "-Xmx1g"}}, "write heaps as tomcat_heap_mb"),
+        ({"server_jvm_options": {"tomcat": "-XX:MaxHeapSize=1g"}}, "write heaps as tomcat_heap_mb"),
         ({"server_jvm_options": {"broker": "-XX:MaxRAMPercentage=50"}}, "write heaps as tomcat"),
         ({"server_jvm_options": {"apache": "-Xint"}}, "options.apache is not a node setting"),
     ],
