@@ -124,7 +124,7 @@ class Run:
     @property
     def varied_items(self) -> tuple[str, ...]:
         """How the items of a node's fingerprint begin that the run itself changes."""
-        return items_of(self.varied)
+        return items_of(self.varied, {name for trial in self.all_trials for name in trial.needs})
 
     @cached_property
     def stated(self) -> Study | None:

@@ -250,12 +250,19 @@ _OF_LINKS = {"link_mbit": "link_shaped_mbit", **{name: name for name in NETEM}}
 """The item of a fingerprint that has what a setting makes of links."""
 
 
-def items_of(names: Collection[str]) -> tuple[str, ...]:
-    """Return how the items of a fingerprint begin that change with these settings."""
+def items_of(names: Collection[str], services: Collection[str] = ()) -> tuple[str, ...]:
+    """Return how the items of a fingerprint begin that change with these settings.
+
+    `services` are those that the study names. Further ones have files below /etc/rackbench/NAME.
+    """
     links = [item for name, item in _OF_LINKS.items() if name in names]
     of_nodes = {name for name in names if name.startswith(OF_NODES)}
     kernel = [f"sysctls {name.removeprefix(SYSCTL)}" for name in of_nodes if "." in name]
     governor = [GOVERNOR] if GOVERNOR in names else []
-    services = ["jvms ", "files /etc/systemd/system/rackbench-", "files /etc/rackbench/openmq"]
+    further = sorted({*services} - {*PROGRAMS, *_WITH_OPTIONS})
+    of_services = [
+        *("jvms ", "files /etc/systemd/system/rackbench-", "files /etc/rackbench/openmq"),
+        *(f"files /etc/rackbench/{name}/" for name in further),
+    ]
     tuning = ["files /etc/tmpfiles.d/rackbench-tuning.conf"] if GOVERNOR in names else []
-    return (*kernel, *governor, *links, *tuning, *(services if set(names) - of_nodes else ()))
+    return (*kernel, *governor, *links, *tuning, *(of_services if set(names) - of_nodes else ()))

@@ -95,6 +95,14 @@ def test_a_run_that_varies_jdk_and_governor_changes_their_items_and_no_others():
     )
 
 
+def test_files_of_a_further_server_may_change_with_its_settings_and_others_may_not():
+    of_parrot = items_of(["parrot_heap_mb"], ["parrot", "tomcat"])
+    assert "files /etc/rackbench/parrot/parrot.conf".startswith(of_parrot)
+    assert not "files /etc/rackbench/parrots.conf".startswith(of_parrot)
+    assert not "files /etc/rackbench/tomcat/conf/server.xml".startswith(of_parrot)
+    assert items_of(["link_mbit"], ["parrot"]) == items_of(["link_mbit"])
+
+
 def test_options_of_services_are_settings_of_their_own():
     options = {"tomcat": ["-Xss1m", "-XX:+UseNUMA"], "workers": "-Xint"}
     (trial, *_) = plan_of(node={"server_jvm_options": options})
