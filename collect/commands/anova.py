@@ -1,6 +1,7 @@
 """`collect anova`: analysis of variance of any CSV."""
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,7 +35,9 @@ whole_plot, which exported trials have, names the plots. Differences between plo
 the given factors do not explain then have a row of their own. Sums of squares are of
 type II: where cells have unequal numbers of observations, the shares need not add up
 to 100 %. Blanks around names and levels are ignored. If a column has the name of
-another row of the table, that row gets the suffix (no column).
+another row of the table, that row gets the suffix (no column). --json prints a list of
+the rows. With --whole-plot, it prints an object: the rows are its `table`, and the
+differences between levels its `differences`.
 
 examples:
   collect anova times.csv --response time_ms --factor protocol
@@ -79,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
             "name one or two factors, and each column once"
         )
     from collect.cells.plots import COLUMN  # noqa: PLC0415 - slow
-    from collect.stats.anova import anova, as_json, as_table, read_observations  # noqa: PLC0415 - slow
+    from collect.stats.anova import anova, as_rows, as_table, read_observations  # noqa: PLC0415 - slow
 
     read = read_observations(options.file, options.response, options.factor, options.block, COLUMN)
     if read.plots:
@@ -93,7 +96,9 @@ def run(options: argparse.Namespace) -> int:
         if options.json and (why := split_plot.too_few(read)):
             print(f"collect: {why}", file=sys.stderr)
     if options.json:
-        print(as_json(table))
+        whole = options.whole_plot
+        content = split_plot.as_object(read, whole, table) if whole else as_rows(table)
+        print(json.dumps(content, indent=1, ensure_ascii=False))
         return GOOD
     print_table(as_table(table))
     if options.whole_plot:

@@ -1,7 +1,6 @@
 """Analysis of variance of any tidy CSV: one or two factors and their interaction, and blocks."""
 
 import csv
-import json
 import re
 import sys
 from collections import Counter
@@ -214,10 +213,9 @@ def anova(observations: Observations, error: float = ERROR) -> list[Source]:
     return [*rows, end]
 
 
-def as_json(table: Sequence[Source]) -> str:
-    """Return the table as JSON: a list of objects by column, null where a column does not apply."""
-    rows = [dict(zip(COLUMNS, astuple(row)[: len(COLUMNS)], strict=True)) for row in table]
-    return json.dumps(rows, indent=1, ensure_ascii=False)
+def as_rows(table: Sequence[Source]) -> list[dict[str, Any]]:
+    """Return the table as objects by column for JSON, None where a column does not apply."""
+    return [dict(zip(COLUMNS, astuple(row)[: len(COLUMNS)], strict=True)) for row in table]
 
 
 def as_table(table: Sequence[Source]) -> Table:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
+from typing import Any
 
 import numpy as np
 from rich.table import Table
@@ -12,7 +13,7 @@ from rich.text import Text
 from scipy import stats
 
 from collect.errors import InputError
-from collect.stats.anova import ROUNDING, Kind, Observations, Source, anova
+from collect.stats.anova import ROUNDING, Kind, Observations, Source, anova, as_rows
 from collect.stats.estimates import FEWEST_BLOCKS, Estimate, centred
 from collect.stats.spending import CONFIDENCE, ERROR, corrected
 
@@ -147,6 +148,35 @@ def level_differences(
             estimate = Estimate(gap, gap - half, gap + half, round(share))
             found.append(LevelDifference(factor, names[one], names[other], estimate, p))
     return found
+
+
+def as_object(
+    observations: Observations, whole: Sequence[str], table: Sequence[Source]
+) -> dict[str, Any]:
+    """Return the table with the error term of each source, and the differences, for JSON."""
+    errors = {row.kind: row.source for row in table}
+
+    def error_of(row: Source) -> str | None:
+        if row.kind not in (Kind.FACTOR, Kind.INTERACTION, Kind.BLOCK):
+            return None
+        kind = Kind.WHOLE_PLOT_ERROR if _is_above(row, observations, whole) else Kind.WITHIN
+        return errors[kind]
+
+    rows = zip(table, as_rows(table), strict=True)
+    return {
+        "table": [{**columns, "Error term": error_of(row)} for row, columns in rows],
+        "differences": [
+            {
+                "factor": one.factor,
+                "levels": [one.first, one.second],
+                "difference": one.difference.value,
+                "ci95_low": one.difference.low,
+                "ci95_high": one.difference.high,
+                "p_value": one.p_value,
+            }
+            for one in level_differences(observations, whole, table)
+        ],
+    }
 
 
 def as_table(differences: Sequence[LevelDifference]) -> Table:
