@@ -133,7 +133,13 @@ def _becomes(node: Values) -> bool:
 
 def _without_root(account: str, node: Values, facts: Values) -> Iterator[str]:
     """Yield why modules cannot work as root on a node, and where they cannot put files."""
-    if _becomes(node) and "can-sudo" not in facts:
+    if _becomes(node) and "sudo-wants-tty" in facts:
+        yield (
+            f"{account} may use sudo only at a terminal (requiretty), and modules have none; write "
+            f"Defaults:{node.get('ansible_user', 'ACCOUNT')} !requiretty into a file in "
+            "/etc/sudoers.d there"
+        )
+    elif _becomes(node) and "can-sudo" not in facts:
         yield account + (
             " needs no sudo, and the node has none; write ansible_become: false into hosts.yml"
             if "is-root" in facts

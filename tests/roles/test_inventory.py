@@ -209,6 +209,11 @@ def test_a_node_that_answers_is_ready():
     [
         (FIT.replace("can-sudo", ""), "me may not use sudo without a password; give that account"),
         (
+            FIT.replace("can-sudo", "sudo-wants-tty"),
+            "me may use sudo only at a terminal (requiretty), and modules have none; write "
+            "Defaults:me !requiretty into a file in /etc/sudoers.d there",
+        ),
+        (
             FIT.replace("can-sudo", "is-root"),
             "me needs no sudo, and the node has none; write",
         ),
@@ -315,6 +320,33 @@ def test_the_question_is_answered_by_this_machine_after_what_its_shell_prints(tm
     assert "has-python" in lines
     assert any(line.startswith(f"place {tmp_path} ") for line in lines)
     assert ("can-write" in lines) == bool({"is-root", "can-sudo"} & set(lines))
+
+
+REQUIRETTY = """#!/bin/sh
+(exec </dev/tty) 2>/dev/null || { echo 'sudo: sorry, you must have a tty to run sudo' >&2; exit 1; }
+"""
+
+
+def test_sudo_is_tried_without_the_terminal_that_ssh_gives_this_question_alone(tmp_path):
+    """Modules get none, so an account for which sudo demands one is named."""
+    (tmp_path / "sudo").write_text(REQUIRETTY)
+    (tmp_path / "sudo").chmod(0o755)
+    (tmp_path / "question").write_text(question_of_validate(tmp_path))
+    at_a_terminal = ["script", "--quiet", "--command", f"sh {tmp_path}/question", "/dev/null"]
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    commands = (at_a_terminal, ["setsid", "--wait", "sh", "-c", doctor._ASKED])
+    for command in commands:
+        said = subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout.split()
+        assert "has-python" in said
+        assert "sudo-wants-tty" in said
+        assert "can-sudo" not in said
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,8 @@ _ASKED = shlex.join(
     [
         "sh",
         "-c",
-        "echo time $(date +%s.%N); sudo -n true 2>/dev/null && echo can-sudo; "
+        "echo time $(date +%s.%N); said=$(LC_ALL=C sudo -n true 2>&1 </dev/null) && echo can-sudo; "
+        "case $said in *'have a tty'*) echo sudo-wants-tty; esac; "
         '[ "$(id -u)" = 0 ] && echo is-root; [ -x /usr/bin/python3 ] && echo has-python; '
         "awk '/^MemTotal/ {all = $2} /^Hugetlb/ {huge = $2} "
         'END {print "memory-mb", int((all - huge) / 1024)}\' /proc/meminfo',
@@ -292,6 +293,12 @@ def _of_root(kit: Kit, node: Node, label: str, facts: Mapping[str, str]) -> Iter
     elif not node.becomes:
         yield Finding(
             f"{label}: {user} is not root, and the inventory does not ask for sudo", f"{edit}true"
+        )
+    elif "sudo-wants-tty" in facts:
+        rule = f"echo 'Defaults:{user} !requiretty' | sudo tee /etc/sudoers.d/rackbench-tty"
+        yield Finding(
+            f"{label}: {user} may use sudo only at a terminal (requiretty)",
+            f"{_reach(node)} {shlex.quote(rule)}",
         )
     elif "can-sudo" not in facts:
         yield Finding(

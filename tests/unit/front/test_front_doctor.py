@@ -117,6 +117,8 @@ def test_a_next_step_starts_the_program_that_the_shell_does_not_find(checkout, m
         ("is-root", True, "ansible_become: false"),
         ("", False, "ansible_become: true"),
         ("", True, "NOPASSWD"),
+        ("sudo-wants-tty", True, "!requiretty"),
+        ("is-root\nsudo-wants-tty\ncan-sudo", True, ""),
     ],
 )
 def test_root_there_is_sudo_or_the_account_itself(checkout, facts, becomes, text):
