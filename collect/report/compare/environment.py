@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ _OF_THE_RUN = {
     *("schema", "run", "started_at", "ended_at", "study_file", "plan_sha256", "nodes"),
 }
 _OF_THE_MOMENT = {"name", "address", *READINGS}
+_UNPACKED = re.compile(r"(/opt/rackbench/[a-z]+)-[0-9a-f]{12}(?=/)")
+"""The directory of an unpacked archive, whose name ends with the checksum of the archive."""
 _PLANNED = (
     *("study", "profile", "client", "calls", "warmup", "threads", "timeout_s"),
     *("restart", "arrival", "stop", "least_ok", "drawing"),
@@ -77,10 +80,20 @@ def _planned(trial: PlannedTrial, name: str) -> Any:
 
 
 def _nodes(nodes: Sequence[Node]) -> dict[str, str]:
-    """Return each item of the nodes once: one value where all nodes have the same."""
+    """Return each item of the nodes once: one value where all nodes have the same.
+
+    A file of an archive has the same name in all versions of the archive, so that one changed file
+    does not make all of them look changed.
+    """
     if not nodes:
         return {}
-    named = {str(node.name): _texts(node.recorded, _OF_THE_MOMENT) for node in nodes}
+    named = {
+        str(node.name): {
+            _UNPACKED.sub(r"\1", item): text
+            for item, text in _texts(node.recorded, _OF_THE_MOMENT).items()
+        }
+        for node in nodes
+    }
     facts = {"nodes": ", ".join(named)}
     for item in dict.fromkeys(item for items in named.values() for item in items):
         values = {name: items.get(item, ABSENT) for name, items in named.items()}
