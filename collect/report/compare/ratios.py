@@ -129,11 +129,15 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Absence:
-    """A cell that the side `only_in` planned and another did not."""
+    """A cell that the side `only_in` planned and another did not.
+
+    `budget` is that of a cell of the reference, against which the other side cannot be checked.
+    """
 
     only_in: str
     other: str
     factors: Cell
+    budget: float | None = None
 
 
 @dataclass(frozen=True)
@@ -149,13 +153,12 @@ class Compared:
         return [comparison for comparison in self.comparisons if comparison.is_over]
 
     @property
-    def unchecked(self) -> list[Comparison]:
+    def unchecked(self) -> list[Comparison | Absence]:
         """The cells with a budget that could not be checked against it."""
-        return [
-            one
-            for one in self.comparisons
-            if one.budget is not None and not one.ratio and one.verdict is CellVerdict.UNTOLD
+        found: list[Comparison | Absence] = [
+            one for one in self.comparisons if not one.ratio and one.verdict is CellVerdict.UNTOLD
         ]
+        return [one for one in (*found, *self.absences) if one.budget is not None]
 
 
 def compare_cells(
@@ -188,7 +191,11 @@ def compare_cells(
             for key in before
             if key in after
         ]
-        absences += [Absence(reference.label, side.label, k) for k in before if k not in after]
+        absences += [
+            Absence(reference.label, side.label, key, budget.of(key))
+            for key in before
+            if key not in after
+        ]
         absences += [Absence(side.label, reference.label, k) for k in after if k not in before]
     compared = _corrected(raw)
     if has_nights:

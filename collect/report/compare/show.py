@@ -18,6 +18,7 @@ from collect.report.compare.budget import Budget
 from collect.report.compare.contrast import Unit
 from collect.report.compare.environment import Difference, find_differences
 from collect.report.compare.ratios import (
+    Absence,
     CellVerdict,
     Compared,
     Comparison,
@@ -103,9 +104,12 @@ class Outcome:
                 f"{over or 'no'} cell{'' if over == 1 else 's'}"
             )
             lines.append(line if of_runs or not over else f"{line}; {_NIGHTS}")
-        if unchecked := len(self.compared.unchecked):
-            number = f"{unchecked} cell{'' if unchecked == 1 else 's'}"
-            lines.append(f"not checked against a budget: {number}; the remarks say why")
+        if unchecked := self.compared.unchecked:
+            gone = sum(isinstance(one, Absence) for one in unchecked)
+            parts = [f"{len(unchecked)} cell{'' if len(unchecked) == 1 else 's'}"]
+            parts += [f"{gone} of them only in {self.reference.label}"] if gone else []
+            parts += ["the remarks say why"] if gone < len(unchecked) else []
+            lines.append(f"not checked against a budget: {'; '.join(parts)}")
         return lines
 
     @property

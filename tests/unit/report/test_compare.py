@@ -404,6 +404,16 @@ def test_cells_of_one_run_only_are_named(run_of, compared):
     assert named == {("a", 5000), ("b", 1000)}
 
 
+def test_a_cell_with_a_budget_that_the_new_run_lacks_is_counted_as_not_checked(run_of, compared):
+    fewer = changed(profiles={"demo": {"replicates": 2, "factors": {"integers": [500, 1000]}}})
+    runs = run_of(name="a"), run_of(name="b", study=fewer)
+    code, result = compared(*runs, options=["--budget", "1.5"])
+    gone = [one for one in result["only_in_one"] if one["only_in"] == "a"]
+    assert (code, len(gone), {one["budget"] for one in gone}) == (0, 6, {1.5})
+    assert result["summary"][-1] == "not checked against a budget: 6 cells; 6 of them only in a"
+    assert {one["budget"] for one in result["only_in_one"] if one["only_in"] == "b"} == {None}
+
+
 def test_runs_of_other_factors_cannot_be_compared(run_of, capsys):
     runs = (
         run_of(name="a"),
@@ -465,6 +475,20 @@ def test_what_differs_in_the_environment_is_listed(run_of):
     assert found["nodes: kernel"][1].startswith("client 6.13, broker 6.12.0")
     assert found["plan: profile"] == ("demo", "paper")
     assert not {"run", "started_at", "nodes: os", "nodes: address"} & found.keys()
+
+
+def test_a_file_of_an_archive_is_the_same_file_in_each_version_of_it(run_of):
+    runs = run_of(name="a"), run_of(name="b")
+    for run, version in zip(runs, ("1" * 12, "b" * 12), strict=True):
+        directory = f"/opt/rackbench/clients-{version}"
+        path = run.directory / "run.json"
+        record = json.loads(path.read_text())
+        for node in record["nodes"]:
+            node["files"] = {f"{directory}/x.jar": "1", f"{directory}/y.jar": version}
+        path.write_text(json.dumps(record))
+    rows = find_differences([analyse(open_run(str(run.directory))) for run in runs])
+    files = {row.subject: row.values for row in rows if "clients" in row.subject}
+    assert files == {"nodes: files: /opt/rackbench/clients/y.jar": ("1" * 12, "b" * 12)}
 
 
 def test_what_differs_in_the_plans_is_listed(run_of):
