@@ -2,6 +2,6 @@
 
 import sys
 
-from collect.cli import main
+from collect.start import collect
 
-sys.exit(main())
+sys.exit(collect())

@@ -2,6 +2,6 @@
 
 import sys
 
-from collect.front.cli import main
+from collect.start import rackbench
 
-sys.exit(main())
+sys.exit(rackbench())

@@ -1,12 +1,16 @@
 import os
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 from synthetic import reseal, seal
 
+from collect import start
 from collect.cli import main
 
+ROOT = Path(__file__).parents[2]
 COMMANDS = (
     *("plan", "check", "status", "report", "anova", "compare", "export", "import"),
     *("archive", "rerun"),
@@ -121,6 +125,31 @@ def test_a_table_for_a_reader_that_has_closed_its_pipe_is_no_finding(tmp_path):
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_terminal_without_unicode_gets_the_table_with_question_marks(tmp_path):
+    (tmp_path / "times.csv").write_text("Ω,y\na,1\na,2\nz,4\nz,6\n", encoding="utf-8")
+    words = ["anova", "times.csv", "--response", "y", "--factor", "Ω"]
+    done = subprocess.run(
+        [sys.executable, "-m", "collect", *words],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "latin-1"},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\n?  " in done.stdout
+
+
+@pytest.mark.parametrize("program", [start.collect, start.rackbench])
+def test_ctrl_c_during_imports_ends_in_silence(program, monkeypatch):
+    def interrupted(name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("importlib.import_module", interrupted)
+    assert program() == 130
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert scripts[program.__name__] == f"collect.start:{program.__name__}"
 
 
 def test_check_passes_a_whole_run(run_of, capsys):

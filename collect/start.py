@@ -1,0 +1,28 @@
+"""Starts the programs. It imports little: Ctrl-C ends them in silence while the rest is imported."""
+
+import importlib
+import io
+import sys
+
+_INTERRUPTED = 130  # as collect.commands.guard has it
+
+
+def collect() -> int:
+    """Run `collect` and return its exit code."""
+    return _run("collect.cli")
+
+
+def rackbench() -> int:
+    """Run `rackbench` and return its exit code."""
+    return _run("collect.front.cli")
+
+
+def _run(module: str) -> int:
+    try:
+        # A terminal whose encoding lacks a character shows a question mark.
+        if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+            sys.stdout.reconfigure(errors="replace")
+        code: int = importlib.import_module(module).main()
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    return code
