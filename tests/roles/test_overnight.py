@@ -324,6 +324,7 @@ def test_nights_are_removed_whole(night, tmp_path):
     shutil.copytree(night[0] / "state", tmp_path / "state")
     done = play(tmp_path, overnight_state="absent")
     assert done.returncode == 0, done.stdout
+    assert "PLAY [Set up or remove the nights]" in done.stdout  # the step that rackbench shows
     assert units_in(tmp_path) == []
     assert list((tmp_path / "state").iterdir()) == []
 
