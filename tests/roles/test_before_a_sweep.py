@@ -420,6 +420,43 @@ def test_a_value_that_the_kernel_reads_otherwise_is_refused(lab, tmp_path):
     assert (lab.node("worker2") / name).read_text() == "4096\n"
 
 
+def test_a_limit_in_bytes_is_restored_after_a_study_of_its_ratio(lab, tmp_path):
+    with_a_kernel(lab, tmp_path)
+    for node in ADDRESSES:
+        (lab.node(node) / "vm.dirty_ratio").write_text("0\n")
+        (lab.node(node) / "vm.dirty_bytes").write_text("4096\n")
+    asked = [{"node": {"sysctl.vm.dirty_ratio": 10}, "jdks": [], "is_attached": False}]
+    kept = {"bench_sysctls_kept": f"{tmp_path}/kept-{{{{ inventory_hostname }}}}"}
+    code, said = settable(lab, sweep_settings=asked, **kept)
+    assert code == 0, said
+    written = (lab.node("worker1") / "written").read_text().splitlines()
+    assert written == ["vm.dirty_ratio=10", "vm.dirty_bytes = 4096"]
+
+
+def test_a_kernel_that_lost_a_setting_of_the_study_is_set_again(lab, tmp_path):
+    name = with_a_kernel(lab, tmp_path)
+    tasks, only = ROOT / "playbooks/tasks", tmp_path / "set_services.yml"
+    parts = yaml.safe_load((tasks / "set_services.yml").read_text())
+    (kernel,) = [task for task in parts if task["name"] == "Set the kernel"]
+    kernel["ansible.builtin.import_tasks"] = str(tasks / "set_kernel.yml")
+    only.write_text(yaml.safe_dump([kernel]))
+    (services,) = yaml.safe_load((tasks / "services.yml").read_text())
+    services["ansible.builtin.include_tasks"] = str(only)
+    groups = {"ansible.builtin.group_by": {"key": "sweep_uses"}}
+    play = [{"hosts": "nodes", "gather_facts": False, "tasks": [groups, services]}]
+    code, said = lab.play(
+        yaml.safe_dump(play),
+        bench_sysctls={name: "128"},
+        bench_sysctls_kept=f"{tmp_path}/kept-{{{{ inventory_hostname }}}}",
+        fingerprint_taken={"undeclared": [{"item": f"sysctls {name}", "others": "128"}]},
+        setting_is_due=True,
+        sweep_setting={"is_attached": False},
+        worker_programs_list=[],
+    )
+    assert code == 0, said
+    assert (lab.node("worker1") / "written").read_text() == f"{name}=128\n"
+
+
 @pytest.mark.parametrize("is_attached", [True, False])
 def test_a_kernel_is_not_set_under_a_running_trial(lab, tmp_path, is_attached):
     name = with_a_kernel(lab, tmp_path)
