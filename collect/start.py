@@ -1,4 +1,4 @@
-"""Starts the programs. It imports little: Ctrl-C ends them in silence while the rest is imported."""
+"""Starts the programs. Ctrl-C ends them in silence also while most modules are imported."""
 
 import importlib
 import io

@@ -58,6 +58,7 @@ examples:
     )
     parser.add_argument("--dry-run", action="store_true", help="show the differences only")
     parser.add_argument("--yes", action="store_true", help="sweep without asking")
+    parser.set_defaults(play=None)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -70,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
             "standard input is not a terminal, so nobody can confirm; add --yes to sweep, or "
             "--dry-run for the differences only"
         )
-    lab = rerun.Lab(options.inventory, tuple(map(from_here, options.extra)))
+    lab = rerun.Lab(options.inventory, tuple(map(from_here, options.extra)), options.play)
     with open_given([options.archive], options) as sources:
         source = only(sources)
         again = rerun.plan_again(source.run, options.run_name, lab.workers(), fit=options.fit)

@@ -4,7 +4,8 @@ import argparse
 import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import ModuleType
 
 from collect.commands import (
@@ -19,8 +20,11 @@ from collect.commands import (
     status,
 )
 from collect.commands.arguments import Commands
+from collect.commands.guard import INTERRUPTED
 from collect.commands.order import COMMANDS
-from collect.front.kit import kit_of
+from collect.front.kit import Kit, kit_of
+from collect.front.play import Play, no_progress, play
+from collect.front.sweeping import Sweeping
 from collect.project import find_project
 
 FOLLOWING: tuple[ModuleType, ...] = (status, check, report, compare, power)
@@ -66,10 +70,27 @@ def _tell_command(options: argparse.Namespace, *added: str) -> None:
 def _rerun(options: argparse.Namespace) -> int:
     """Measure an archived run again: on the project's machines, where there is a project."""
     given = [options.inventory] if options.inventory else None
-    asked = {"inventory": given, "settings": [], "more": []}
+    asked = {"inventory": given, "settings": options.extra, "more": []}
     kit = kit_of(argparse.Namespace(**{**vars(options), **asked}))
     if find_project() is not None:
         options.inventory = kit.inventories[0]
     is_added = options.inventory and not given
     _tell_command(options, *(("--inventory", options.inventory) if is_added else ()))
+    if options.inventory is None:
+        kit = replace(kit, inventories=())  # that of ansible.cfg, as for the number of workers
+    options.play = _player(kit, options.again)
     return rerun.run(options)
+
+
+def _player(kit: Kit, again: str) -> Callable[[str, Mapping[str, str]], int]:
+    """Return what runs a playbook with its steps and a log; Ctrl-C is a KeyboardInterrupt."""
+
+    def played(playbook: str, variables: Mapping[str, str]) -> int:
+        name = variables.get("run")
+        progress = Sweeping([kit.root / "results" / name]) if name else no_progress
+        code = play(kit, [[Play(playbook, variables, progress=progress)]], again)
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt
+        return code
+
+    return played

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -53,10 +53,15 @@ _SHOWN = 60
 
 @dataclass(frozen=True)
 class Lab:
-    """The lab at hand as Ansible reaches it: its inventory, and what else `-e` says."""
+    """The lab at hand as Ansible reaches it: its inventory, and what else `-e` says.
+
+    `play` runs a playbook with variables for this lab and returns its exit code; without it,
+    Ansible runs at this terminal.
+    """
 
     inventory: str | None = None
     extra: tuple[str, ...] = ()
+    play: Callable[[str, Mapping[str, str]], int] | None = None
 
     def command(self, program: str, *arguments: str) -> list[str]:
         """Return a command of Ansible for this lab."""
@@ -66,6 +71,17 @@ class Lab:
             inventory = ["-i", str(path.absolute()) if path.exists() else self.inventory]
         extra = [part for one in self.extra for part in ("-e", one)]
         return [str(_programs() / program), *inventory, *arguments, *extra]
+
+    def playbook(self, name: str, variables: Mapping[str, str]) -> list[str]:
+        """Return the command that runs a playbook for this lab."""
+        named = [part for pair in variables.items() for part in ("-e", "=".join(pair))]
+        return self.command("ansible-playbook", f"playbooks/{name}", *named)
+
+    def run(self, name: str, variables: Mapping[str, str]) -> int:
+        """Run a playbook for this lab and return its exit code."""
+        if self.play is not None:
+            return self.play(name, variables)
+        return _ansible(self.playbook(name, variables)).returncode
 
     def results(self) -> Path:
         """Return where the playbooks write the runs of this lab; raises InputError."""
@@ -93,16 +109,13 @@ class Lab:
         """Take a snapshot of every node and return what a run would record; raises InputError."""
         with TemporaryDirectory(prefix="rackbench-") as name:
             path = Path(name) / "lab.json"
-            command = self.command(
-                "ansible-playbook", "playbooks/describe.yml", "-e", f"describe_to={path}"
-            )
-            done = _ansible(command)
+            self.run("describe.yml", {"describe_to": str(path)})
             try:
                 return Fields(parse_json(path.read_bytes()))
             except (OSError, ValueError) as error:
                 raise InputError(
-                    f"the nodes could not be checked (ansible-playbook ended with "
-                    f"{done.returncode}); correct the errors above: site.yml provisions a lab"
+                    "the nodes could not be checked; correct the errors above: site.yml "
+                    "provisions a lab"
                 ) from error
 
 
@@ -127,16 +140,20 @@ class Rerun:
         """Whether levels are left out that need more workers."""
         return bool(self.plan[0].fitted_to)
 
-    def command(self, lab: Lab) -> list[str]:
-        """Return the command that sweeps."""
+    @property
+    def settings(self) -> dict[str, str]:
+        """What the sweep is told."""
         settings = {"study": self.study, "profile": self.profile, "run": self.run}
         if self.seed is not None:
             settings["seed"] = str(self.seed)
         for name, is_set in (("fit", self.fitted), ("rotate", self.rotated)):
             if is_set:
                 settings[name] = "true"
-        named = [part for name, value in settings.items() for part in ("-e", f"{name}={value}")]
-        return lab.command("ansible-playbook", "playbooks/sweep.yml", *named)
+        return settings
+
+    def command(self, lab: Lab) -> list[str]:
+        """Return the command that sweeps."""
+        return lab.playbook("sweep.yml", self.settings)
 
     def sweep(self, lab: Lab) -> Path:
         """Sweep, and return the directory of the run; raises InputError where it stopped."""
@@ -146,10 +163,10 @@ class Rerun:
         if self.fitted or self.plan[0].drawing != DRAWING:
             # Else the sweep would draw other data, or add levels that a larger lab has room for.
             write_plan(directory / "plan.jsonl", self.plan)
-        if code := _ansible(self.command(lab)).returncode:
+        if lab.run("sweep.yml", self.settings):
             raise InputError(
-                f"the sweep of {self.run} stopped (ansible-playbook ended with {code}); correct "
-                "the errors above and run the same command again; sealed trials are kept"
+                f"the sweep of {self.run} stopped; correct the errors above and run the same "
+                "command again; sealed trials are kept"
             )
         return directory
 
@@ -238,7 +255,9 @@ def _root() -> Path:
 
 def _ansible(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
     """Run a command of Ansible in the checkout."""
-    environment = {**os.environ, **LOCALE}
+    # Ansible takes no ansible.cfg from a directory that everybody may write to, unless named.
+    settings = {"ANSIBLE_CONFIG": str(_root() / "ansible.cfg"), **LOCALE}
+    environment = {**os.environ, **settings}
     return subprocess.run(command, cwd=_root(), env=environment, check=False, **options)
 
 

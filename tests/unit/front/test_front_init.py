@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 from jinja2 import Template
-from stand_in import ROOT
+from stand_in import ROOT, end, failed, play
 from synthetic import make_run, sort_times
 
 from collect.cli import main as collect
@@ -171,7 +171,7 @@ def test_a_rerun_in_a_project_prints_the_inventory_that_it_takes(mylab, monkeypa
 
 
 def test_a_rerun_takes_a_file_of_variables_from_here(mylab, monkeypatch, capsys):
-    def lab(inventory, extra):
+    def lab(inventory, extra, play):
         raise InputError(f"the lab of {extra}")
 
     monkeypatch.setattr("collect.exchange.archive.rerun.Lab", lab)
@@ -182,6 +182,23 @@ def test_a_rerun_takes_a_file_of_variables_from_here(mylab, monkeypatch, capsys)
         assert f"the lab of ('a=1', '@{mylab}/studies/more.yml')" in capsys.readouterr().err
         assert program(["rerun", "night.zip", "--dry-run", "-e", "@less.yml"]) == 2
         assert "-e @less.yml: there is no such file" in capsys.readouterr().err
+
+
+def test_a_rerun_shows_its_steps_and_explains_a_failure(mylab, checkout, monkeypatch, capfd):
+    checkout.have(workers=5)
+    reason = "no route to host"
+    checkout.tell(describe=[play("Take a snapshot"), failed("worker1", reason), end(ok=False)])
+    monkeypatch.chdir(mylab)
+    assert main(["rerun", "sample-sort", "--dry-run", "-e", "a=1"]) == 2
+    (arguments,) = checkout.called
+    own = ["-i", f"{mylab}/inventory", "playbooks/describe.yml"]
+    assert (arguments[:3], arguments[-2:]) == (own, ["-e", "a=1"])
+    said = capfd.readouterr()
+    assert f"node:   worker1\nreason: {reason}\n" in said.out
+    assert "again: rackbench rerun sample-sort" in said.out
+    assert "-describe-" in said.out.rpartition("log:")[2]
+    assert "the output of describe" not in said.out
+    assert "the nodes could not be checked" in said.err
 
 
 def test_a_checkout_that_is_gone_is_named(mylab, checkout, monkeypatch, capsys):

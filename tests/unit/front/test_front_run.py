@@ -248,7 +248,9 @@ def told_to(arguments):
 def test_a_night_is_what_overnight_yml_is_told(checkout, capsys):
     checkout.have(workers=5)
     line = "0 22 * * * sweep-the-night"
-    checkout.tell(overnight=[play("Sweep at night"), {"event": "said", "text": line}, end()])
+    checkout.tell(
+        overnight=[play("Set up or remove the nights"), {"event": "said", "text": line}, end()]
+    )
     night = ["night", "sort", "overhead", "--from", "21:00", "--until", "06:00"]
     assert main([*night, "--days", "Mon,Fri"]) == 0
     assert told_to(checkout.called[0]) == {
