@@ -158,8 +158,8 @@ final class Bench {
   }
 
   /** Runs the check of the plan, with these variables. */
-  Ended check(Map<String, String> environment) throws Exception {
-    return end(start(command(PlanCheck.class), environment));
+  Ended check(Map<String, String> environment, String... more) throws Exception {
+    return end(start(command(PlanCheck.class, more), environment));
   }
 
   /** Runs a runner to its end. */

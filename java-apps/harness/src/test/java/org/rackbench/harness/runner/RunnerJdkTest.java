@@ -67,6 +67,42 @@ class RunnerJdkTest {
   }
 
   @Test
+  void aJvmThatDoesNotStartIsRefusedBeforeTheFirstTrial() throws Exception {
+    bench.plan("t1", "ok");
+    bench.plan("t2", "ok", Map.of("constants", Map.of("jvm_options", List.of("-XX:NoSuch"))));
+    Bench.Ended check = bench.check(Map.of());
+    assertEquals(2, check.status(), check.output());
+    assertTrue(check.output().startsWith("trial t2: its JVM does not start with"), check.output());
+    assertTrue(check.output().contains("-XX:NoSuch: Unrecognized VM option"), check.output());
+  }
+
+  @Test
+  void aHeapBeyondTheMemoryOfTheNodeIsRefusedBeforeTheFirstTrial() throws Exception {
+    bench.plan("t1", "ok", Map.of("constants", Map.of("client_heap_mb", 1_000_000_000)));
+    Bench.Ended check = bench.check(Map.of());
+    assertEquals(2, check.status(), check.output());
+    assertTrue(
+        check.output().startsWith("trial t1: its heap of 1000000000 MiB exceeds the memory"),
+        check.output());
+  }
+
+  @Test
+  void theCheckStartsOneJvmForAllTrialsOfTheSameOptions() throws Exception {
+    installAnother();
+    Path java = root.resolve("jdk-99/bin/java");
+    Path told = root.resolve("told");
+    Files.writeString(java, "#!/bin/sh\necho \"$@\" >>%s\n".formatted(told));
+    for (String id : List.of("t1", "t2", "t3")) {
+      plan(id, "ok", 99);
+    }
+    Bench.Ended check = bench.check(Map.of(), "--jdks", root.resolve("jdk-").toString());
+    assertEquals(0, check.status(), check.output());
+    assertEquals(
+        List.of("-Xmx32m -XX:+ExitOnOutOfMemoryError -XX:+PerfDisableSharedMem -version"),
+        Files.readAllLines(told));
+  }
+
+  @Test
   void whatAJvmWithoutAResultWasOfIsReadFromItsJdk() throws Exception {
     installAnother();
     plan("t1", "end", 99);
