@@ -372,3 +372,54 @@ def test_links_are_not_changed_under_the_trials_of_a_sweep(lab, told, mbit, name
             module.refuse_other_links([one])
     else:
         module.refuse_other_links([one])
+
+
+def test_a_directory_with_other_things_is_refused_and_stays(lab, told, monkeypatch):
+    monkeypatch.setattr(bridge, "drop_namespaces", lambda: None)
+    told[1]["list tables"] = '{"nftables": []}'
+    check.check_root(lab)
+    photo = lab.root / "photo.jpg"
+    photo.parent.mkdir()
+    photo.touch()
+    with pytest.raises(host.HostError, match=r"contains photo\.jpg, .*for this lab alone"):
+        check.check_root(lab)
+    module.down(lab)
+    assert photo.exists()
+    photo.unlink()
+    module.down(lab)
+    assert not lab.root.exists()
+
+
+@pytest.mark.parametrize("name", ["nodes/holiday/one.jpg", "kernel/linux.c", "nodes/notes"])
+def test_directories_of_others_with_names_of_a_lab_are_refused_and_stay(
+    lab, told, monkeypatch, name
+):
+    monkeypatch.setattr(bridge, "drop_namespaces", lambda: None)
+    told[1]["list tables"] = '{"nftables": []}'
+    others = lab.root / name
+    others.parent.mkdir(parents=True)
+    others.touch()
+    with pytest.raises(host.HostError, match=f"contains {'/'.join(name.split('/')[:2])}, which"):
+        check.check_root(lab)
+    assert lab.known_nodes() == []
+    module.down(lab)
+    assert others.exists()
+
+
+def test_a_lab_among_files_of_others_can_be_checked_and_removed(lab, told, monkeypatch, tmp_path):
+    monkeypatch.setattr(bridge, "drop_namespaces", lambda: None)
+    monkeypatch.setattr(module.kernel, "WATCHES", tmp_path / "max_user_instances")
+    module.kernel.WATCHES.write_text("128\n")
+    module.kernel.widen_watches(lab)
+    (lab.root / "kernel/.ip_forward.new").touch()
+    told[1]["list tables"] = '{"nftables": []}'
+    check.check_root(lab)
+    one, begun = nodes(lab, "10.99.0.11", "10.99.0.12")
+    (one.tree / "etc").mkdir(parents=True)
+    begun.directory.mkdir()
+    photo = lab.root / "photo.jpg"
+    photo.touch()
+    check.check_root(lab)
+    assert module.down(lab)
+    assert list(lab.root.iterdir()) == [photo]
+    assert module.kernel.WATCHES.read_text() == "128\n"

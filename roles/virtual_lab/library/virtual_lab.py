@@ -57,8 +57,8 @@ host_keys:
   returned: when state is up
 """
 
-import shutil
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
@@ -105,8 +105,11 @@ def down(lab: Lab) -> bool:
     bridge.drop_namespaces()
     changed = [bool(nodes), bridge.close_internet(lab), kernel.restore(lab, kernel.WATCHES)]
     changed.append(bridge.drop_bridge(lab))
-    if lab.root.exists():
-        shutil.rmtree(lab.root)
+    for record in kernel.records(lab):
+        record.unlink()
+    for directory in (lab.root / "nodes", lab.root / "kernel", lab.root):
+        with suppress(OSError):  # it has files of others
+            directory.rmdir()
     return any(changed)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ansible.module_utils import host
 
+from . import kernel
 from .bridge import bridge_of
 from .lab import MIB, Lab, Node
 
@@ -18,6 +19,7 @@ def check(lab: Lab, nodes: list[Node], running: dict[str, int]) -> None:
     check_nodes(lab, nodes)
     bridge_of(lab)
     check_network(lab)
+    check_root(lab)
     check_room(lab, [node for node in nodes if node.name not in running])
 
 
@@ -66,6 +68,19 @@ def check_network(lab: Lab) -> None:
                 f"the lab's network {lab.network} is taken on this machine by {route['dst']} on "
                 f"{route.get('dev')}; set virtual_lab_prefix to a free range"
             )
+
+
+def check_root(lab: Lab) -> None:
+    """Refuse a directory with files of others, unless a lab already uses it."""
+    if lab.known_nodes():
+        return
+    own = {lab.root / "nodes", lab.root / "kernel", *kernel.records(lab)}
+    files = [path for part in ("*", "nodes/*", "kernel/*") for path in lab.root.glob(part)]
+    if others := sorted(str(path.relative_to(lab.root)) for path in files if path not in own):
+        raise host.HostError(
+            f"virtual_lab_root {lab.root} contains {others[0]}, which no lab made; set it to a "
+            f"directory for this lab alone, such as {lab.root}/{lab.name}"
+        )
 
 
 def check_room(lab: Lab, missing: list[Node]) -> None:

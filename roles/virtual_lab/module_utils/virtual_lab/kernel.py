@@ -30,6 +30,13 @@ def restore(lab: Lab, setting: Path) -> bool:
     return True
 
 
+def records(lab: Lab) -> list[Path]:
+    """Return the lab's records, with those whose writing was interrupted."""
+    names = {IP_FORWARD.name, WATCHES.name}
+    files = (lab.root / "kernel").glob("*")
+    return [one for one in files if one.name.removeprefix(".").removesuffix(".new") in names]
+
+
 def widen_watches(lab: Lab) -> None:
     """Raise the limit of inotify instances, so that any number of nodes can boot."""
     if int(WATCHES.read_text()) < ENOUGH_WATCHES:

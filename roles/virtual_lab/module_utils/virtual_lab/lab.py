@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MIB = 1024 * 1024
+PARTS = frozenset({"upper", "work", "tree", "image", "booted", "console.log"})
+"""Files and directories by which the directory of a node is recognised."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Lab:
 
     def known_nodes(self) -> list["Node"]:
         """Return the nodes that have a directory, even if the inventory no longer names them."""
-        return [Node(self, path.name, "") for path in sorted((self.root / "nodes").glob("*"))]
+        found = [Node(self, path.name, "") for path in sorted((self.root / "nodes").glob("*"))]
+        return [node for node in found if node.is_made()]
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,13 @@ class Node:
     def directory(self) -> Path:
         """Return the directory of the node's file system layer, its console log and its keys."""
         return self.lab.root / "nodes" / self.name
+
+    def is_made(self) -> bool:
+        """Return whether a lab made the node's directory; one of others is not removed."""
+        if not self.directory.is_dir() or self.directory.is_symlink():
+            return False
+        names = {path.name for path in self.directory.iterdir()}
+        return not names or bool(names & PARTS)
 
     @property
     def tree(self) -> Path:
