@@ -423,3 +423,11 @@ def test_a_lab_among_files_of_others_can_be_checked_and_removed(lab, told, monke
     assert module.down(lab)
     assert list(lab.root.iterdir()) == [photo]
     assert module.kernel.WATCHES.read_text() == "128\n"
+
+
+def test_a_node_has_the_name_of_its_image_before_its_mount(lab, monkeypatch):
+    (one,) = nodes(lab, "10.99.0.2")
+    seen = []
+    monkeypatch.setattr(host, "run", lambda *_: seen.append((one.directory / "image").read_text()))
+    tree.mount(one)
+    assert seen == ["/images/one"]

@@ -42,9 +42,9 @@ def mount(node: Node) -> None:
         (own / part).mkdir(parents=True, exist_ok=True)
     if mounts_under(node.tree):
         return
+    host.write(own / "image", str(image))  # first: check_nodes compares it even after a kill
     options = f"lowerdir={image},upperdir={own}/upper,workdir={own}/work"
     host.run("mount", "-t", "overlay", "overlay", "-o", options, str(node.tree))
-    host.write(own / "image", str(image))
 
 
 def configure(node: Node) -> None:
