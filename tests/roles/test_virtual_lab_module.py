@@ -431,3 +431,13 @@ def test_a_node_has_the_name_of_its_image_before_its_mount(lab, monkeypatch):
     monkeypatch.setattr(host, "run", lambda *_: seen.append((one.directory / "image").read_text()))
     tree.mount(one)
     assert seen == ["/images/one"]
+
+
+def test_everybody_may_enter_a_node_made_by_a_login_with_a_strict_umask(lab, told):
+    (one,) = nodes(lab, "10.99.0.2")
+    before = os.umask(0o077)
+    try:
+        tree.mount(one)
+    finally:
+        os.umask(before)
+    assert (one.directory / "upper").stat().st_mode & 0o777 == 0o755

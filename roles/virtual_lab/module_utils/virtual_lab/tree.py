@@ -38,6 +38,7 @@ def host_key(node: Node) -> Path:
 def mount(node: Node) -> None:
     """Mount the node's file system: its own layer over the image."""
     image, own = node.lab.image, node.directory
+    os.umask(0o022)  # the mode of upper becomes that of the node's /
     for part in ("upper", "work", "tree"):
         (own / part).mkdir(parents=True, exist_ok=True)
     if mounts_under(node.tree):
