@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -211,6 +212,9 @@ def test_the_way_out_is_opened_and_closed_with_forwarding(lab, told, monkeypatch
     assert 'oifname != "two-0" masquerade' in called[-1][-1]
     answers["list tables ip"] = '{"nftables": [{"table": {"name": "rackbench_two"}}]}'
     assert not bridge.set_internet(opened)
+    forward.write_text("0\n")  # by somebody else
+    assert bridge.set_internet(opened)
+    assert forward.read_text() == "1\n"
     assert bridge.set_internet(lab)
     assert forward.read_text() == "0\n"
     assert called[-1] == ("nft", "delete", "table", "ip", "rackbench_two")
@@ -441,3 +445,47 @@ def test_everybody_may_enter_a_node_made_by_a_login_with_a_strict_umask(lab, tol
     finally:
         os.umask(before)
     assert (one.directory / "upper").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_last_of_two_labs_restores_what_the_first_one_found(lab, monkeypatch, tmp_path, first):
+    kernel = module.kernel
+    monkeypatch.setattr(kernel, "IP_FORWARD", tmp_path / "ip_forward")
+    kernel.IP_FORWARD.write_text("0\n")
+    labs = [with_(lab, name=name, root=tmp_path / "labs" / name) for name in "ab"]
+    for one in labs:
+        (one.root / "nodes/n1/tree").mkdir(parents=True)
+        kernel.change(one, kernel.IP_FORWARD, "1\n")
+    kernel.restore(labs[first], kernel.IP_FORWARD)
+    assert kernel.IP_FORWARD.read_text() == "1\n"
+    shutil.rmtree(labs[first].root)
+    kernel.restore(labs[1 - first], kernel.IP_FORWARD)
+    assert kernel.IP_FORWARD.read_text() == "0\n"
+
+
+@pytest.mark.parametrize(("setting", "during"), [("WATCHES", "4096\n"), ("IP_FORWARD", "0\n")])
+def test_a_lab_without_a_record_needs_instances_of_inotify_and_no_forwarding(
+    lab, monkeypatch, tmp_path, setting, during
+):
+    kernel = module.kernel
+    monkeypatch.setattr(kernel, setting, tmp_path / setting)
+    file = getattr(kernel, setting)
+    file.write_text("0\n")
+    first, other = (with_(lab, root=tmp_path / "labs" / name) for name in "ab")
+    for one in (first, other):
+        (one.root / "nodes/n1/tree").mkdir(parents=True)
+    (tmp_path / "labs/c/nodes/photos/2026").mkdir(parents=True)  # no lab
+    kernel.change(first, file, "4096\n")
+    kernel.restore(first, file)
+    assert file.read_text() == during
+    shutil.rmtree(first.root)
+    kernel.restore(other, file)
+    assert file.read_text() == "0\n"
+    assert not (tmp_path / "labs/c/kernel").exists()
+
+
+def test_a_kernel_that_refuses_is_named_and_the_lab_can_be_removed(lab):
+    refuses = Path("/proc/sys/kernel/osrelease")
+    with pytest.raises(host.HostError, match=r"osrelease cannot be set .*privileged"):
+        module.kernel.change(lab, refuses, "1\n")
+    assert module.kernel.restore(lab, refuses)

@@ -74,10 +74,12 @@ def set_internet(lab: Lab) -> bool:
     """Let nodes reach beyond the lab, or no longer; return whether that changed anything."""
     if not lab.internet:
         return close_internet(lab)
-    if has_table(lab):
+    is_open = has_table(lab)
+    if is_open and kernel.IP_FORWARD.read_text().strip() == "1":
         return False
     kernel.change(lab, kernel.IP_FORWARD, "1\n")
-    host.run("nft", "-f", "-", stdin=RULES.format(lab=lab))
+    if not is_open:
+        host.run("nft", "-f", "-", stdin=RULES.format(lab=lab))
     return True
 
 
