@@ -489,3 +489,15 @@ def test_a_kernel_that_refuses_is_named_and_the_lab_can_be_removed(lab):
     with pytest.raises(host.HostError, match=r"osrelease cannot be set .*privileged"):
         module.kernel.change(lab, refuses, "1\n")
     assert module.kernel.restore(lab, refuses)
+
+
+def test_a_lab_of_another_account_is_refused(lab):
+    (one,) = nodes(lab, "10.99.0.2")
+    keys = one.tree / "home/rack/.ssh/authorized_keys"
+    keys.parent.mkdir(parents=True)
+    keys.write_text("ssh-ed25519 BBBB root\n")
+    says = "lab two on this machine belongs to another account: n1"
+    with pytest.raises(host.HostError, match=says):
+        check.check_key([one])
+    keys.write_text(f"{lab.authorized_key}\n")
+    check.check_key([one])

@@ -64,7 +64,7 @@ from pathlib import Path
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.host import HostError
 from ansible.module_utils.virtual_lab import bridge, kernel, node, tree
-from ansible.module_utils.virtual_lab.check import check
+from ansible.module_utils.virtual_lab.check import check, check_key
 from ansible.module_utils.virtual_lab.lab import Lab, Node
 
 KEYS = {
@@ -164,6 +164,7 @@ def main() -> None:
         if module.check_mode:
             module.exit_json(changed=len(running) < len(nodes), host_keys={})
         kept = set(running) - set(module.params["left_out"])
+        check_key([one for one in nodes if one.name in kept])
         if not module.params["despite_sweep"] and node.sweeping(lab.known_nodes()):
             refuse_other_links([one for one in nodes if one.name in kept])
         changed, host_keys = up(lab, nodes, module.params["left_out"])

@@ -83,6 +83,18 @@ def check_root(lab: Lab) -> None:
         )
 
 
+def check_key(running: list[Node]) -> None:
+    """Refuse running nodes of another account, which do not accept this one's SSH key."""
+    for node in running:
+        keys = node.tree / "home" / node.lab.user / ".ssh/authorized_keys"
+        if str(node.lab.authorized_key).strip() not in host.text_of(keys).splitlines():
+            raise host.HostError(
+                f"the lab {node.lab.name} on this machine belongs to another account: {node.name} "
+                "does not have this account's SSH key; set rackbench_lab to another name and "
+                "virtual_lab_prefix to a free range, or, if that lab is yours, run make lab-down"
+            )
+
+
 def check_room(lab: Lab, missing: list[Node]) -> None:
     """Refuse nodes for which memory or disk space is missing."""
     # The cap allows for studies with large heaps; all nodes at once need half of it.
