@@ -244,7 +244,7 @@ class CellResult:
 
     @property
     def has_resources(self) -> bool:
-        """Whether any of its trials recorded what was busy."""
+        """Whether any of its trials recorded the load."""
         return any(trial.trial.resources for trial in self.trials)
 
     @cached_property
@@ -253,7 +253,7 @@ class CellResult:
 
     @cached_property
     def usage(self) -> Usage:
-        """What was busy in the mean over the counted trials."""
+        """The load in the mean over the counted trials."""
         return mean_usage(self._usages)
 
     @cached_property

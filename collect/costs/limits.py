@@ -77,7 +77,7 @@ class _Share:
 
 
 def limit_of(usage: Usage, threads: int, servers: int = 1) -> Limit:
-    """Return what limits a cell whose client has so many threads, from what was busy in it.
+    """Return what limits a cell whose client has so many threads, from the load in it.
 
     A call of a thread may be under way to so many servers at once.
     """

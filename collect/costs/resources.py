@@ -1,4 +1,4 @@
-"""What was busy during a trial: the samples that it seals next to its calls.
+"""The load during a trial: the samples that it seals next to its calls.
 
 No time rests on them. A trial that was not sampled has none.
 """
@@ -54,7 +54,7 @@ SeriesOf = Mapping[tuple[str, str], Series]
 
 
 def read_resources(directory: Path, sealed: ResourcesSeal) -> SeriesOf:
-    """Read what was busy during a trial, proven against its seal; raises ResourcesError."""
+    """Read the load during a trial, proven against its seal; raises ResourcesError."""
     path = directory / RESOURCES
     if sealed.rows == 0 and not path.exists():
         return {}

@@ -68,7 +68,7 @@ class Busy:
 
 @dataclass(frozen=True)
 class Usage:
-    """What was busy in a trial, or in the mean over the trials of a cell.
+    """The load in a trial, or in the mean over the trials of a cell.
 
     `busy` has everything by node and service, as SeriesOf; of a node that was not sampled, only
     `machines` has an entry. `why` says why nothing is known at all.
@@ -102,7 +102,7 @@ def kind_of(service: str) -> str:
 
 
 def usage_of_trial(item: CellTrial) -> Usage:
-    """Return what was busy while the calls of a trial were measured."""
+    """Return the load while the calls of a trial were measured."""
     trial, first, last = item.trial, item.calls.measured_from_ns, item.calls.measured_to_ns
     if trial.resources is None:
         return Usage({}, {}, NOT_RECORDED if trial.is_observed else NOT_OBSERVED)

@@ -126,12 +126,12 @@ class Section:
 
     @property
     def has_resources(self) -> bool:
-        """Whether a trial recorded what was busy."""
+        """Whether a trial recorded the load."""
         return any(cell.has_resources for cell in self.analysis.cells)
 
     @cached_property
     def timelines(self) -> Sequence[Timeline]:
-        """What was busy over the time of a trial of each cell."""
+        """The load over the time of a trial of each cell."""
         return timelines_of(self.analysis.cells)
 
     @cached_property

@@ -46,7 +46,7 @@ def shared_run(tmp_path_factory) -> Callable[[str, str], Run]:
     """Return a function that makes a plausible run of a study in a profile once for all tests.
 
     Its times and sizes are those of synthetic; a test must not change it. The trials of the demo
-    of `binding` say what was busy, and the parts of their calls.
+    of `binding` have the load, and the parts of their calls.
     """
     results = tmp_path_factory.mktemp("shared") / "results"
 

@@ -248,7 +248,7 @@ def add_resources(
     nodes: Mapping[str, Mapping[str, Any]],
     samples: Sequence[tuple[float, str, str, Mapping[str, float]]],
 ) -> None:
-    """Seal what was busy with a trial: the time in s, node, service and known amounts of a sample.
+    """Seal the load with a trial: the time in s, node, service and known amounts of a sample.
 
     Each of `nodes` has two cores and a kernel and a link of its own unless it says otherwise.
     """

@@ -1,4 +1,4 @@
-"""What was busy over the time of one trial of each cell: small drawings above each other."""
+"""The load over the time of one trial of each cell: small drawings above each other."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -59,7 +59,7 @@ class Timeline:
 
 
 def timelines_of(cells: Sequence[CellResult]) -> list[Timeline]:
-    """Return a drawing of each cell whose trials recorded what was busy."""
+    """Return a drawing of each cell whose trials recorded the load."""
     found = (_timeline(cell) for cell in cells if cell.has_resources and cell.counted)
     return [one for one in found if one is not None]
 

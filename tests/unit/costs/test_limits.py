@@ -1,4 +1,4 @@
-"""What was busy while calls were measured, and what follows from it, recomputed by hand."""
+"""The load while calls were measured, and what follows from it, recomputed by hand."""
 
 import json
 from dataclasses import replace
@@ -112,7 +112,7 @@ def test_samples_may_lie_a_little_beyond_a_short_phase_where_threads_call_on(tri
 
 
 def usage(cores, *, service="tomcat", limits=None, link=(0.0, 0.0), disk=0.0, **nodes):
-    """What was busy: of each node (cores in use by its service, by the whole node)."""
+    """The load: of each node (cores in use by its service, by the whole node)."""
     machines = {
         name: Machine(cores=2, boot=nodes.get(name, name), link_mbit=100, limits=limits or {})
         for name in cores

@@ -1,4 +1,4 @@
-"""What the page shows of what was busy, and of the parts of a call."""
+"""What the page shows of the load, and of the parts of a call."""
 
 import json
 import re
