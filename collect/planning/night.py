@@ -406,7 +406,7 @@ def _notes(pilot: Pilot, *, restarted: bool, forks: Mapping[Cell, int | None]) -
     if not pilot.is_restarted:
         notes.append(
             "The pilot does not say that its services were restarted before each block, so the "
-            "variance between starts is unknown, and counts only as far as blocks share it"
+            "variance between starts is unknown, and the plan has only the part that blocks share"
             + ("; the cost of a start is unknown and counts as 0 s" if restarted else "")
             + ". Sweep a pilot with restart: block to measure it."
         )

@@ -146,7 +146,7 @@ def _cells(outlook: Outlook) -> Table:
 def _rows(outlook: Outlook) -> Table:
     wish = outlook.wish
     table = Table(
-        title=Text(f"Each by itself, with the best calls, in {wish.hours:g} h"),
+        title=Text(f"Each alone, with the best number of calls, in {wish.hours:g} h"),
         title_justify="left",
     )
     table.add_column("cell" if wish.contrast is None else f"ratio of two {wish.contrast}")

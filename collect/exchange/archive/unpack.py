@@ -227,7 +227,7 @@ def _signer(
         return None
     if SIGNATURE not in infos:
         raise InputError(
-            f"{path}: is not signed, so nobody in {signers} vouches for it; omit --signers, or "
+            f"{path}: is not signed, which --signers {signers} demands; omit --signers, or "
             "ask its author for a signed archive (collect archive --sign)"
         )
     signature = _read(archive, infos[SIGNATURE], _LONGEST_SIGNATURE)

@@ -239,7 +239,7 @@ def of_machine(inventory: Inventory, node: Node, sockets: ports.Sockets) -> list
     if "Proxy" not in node.arguments and (closed := _closed(node)):
         return [Finding(f"{label}: {closed[0]}", closed[1])]
     if not ssh.known_fingerprints(node):
-        unknown = "its SSH host key is not in known_hosts, so nothing else of it was checked"
+        unknown = "its SSH host key is not in known_hosts, so nothing else on it was checked"
         return [Finding(f"{label}: {unknown}", _same(inventory.kit, "trust"))]
     before = time.time()
     done = ssh.answer(node, _ASKED)

@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     if process := remembered(runs):
         if process.command and process.command != tuple(sweep.command(kit)):
             raise InputError(
-                f"these runs are swept already, by {shlex.join(process.command)}; give the same "
+                f"another process sweeps these runs: {shlex.join(process.command)}; give the same "
                 f"options to attach, or stop that sweep first: kill -INT -{process.pid}"
             )
         screen.text(f"attached to the running sweep, process {process.pid}; log: {process.log}")

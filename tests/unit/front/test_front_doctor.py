@@ -82,7 +82,7 @@ def test_a_machine_that_is_off_and_one_that_is_not_trusted(checkout, monkeypatch
     monkeypatch.setattr(doctor, "_closed", lambda asked: None)
     monkeypatch.setattr(ssh, "known_fingerprints", lambda asked: set())
     (strange,) = doctor.of_machine(inventory, node(), {})
-    assert strange.text.endswith("not in known_hosts, so nothing else of it was checked")
+    assert strange.text.endswith("not in known_hosts, so nothing else on it was checked")
     assert strange.mend == "rackbench trust -i x"
 
 
