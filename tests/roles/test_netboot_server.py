@@ -487,3 +487,15 @@ def test_a_report_without_bounds_is_refused(served, length):
         head = f"POST /{TOKEN}/installed HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n"
         connection.sendall(head.encode())
         assert b" 413 " in connection.recv(200)
+
+
+DNSMASQ = """echo 'dnsmasq[1]: started, version 2.90'
+echo 'dnsmasq-dhcp[1]: 7 vendor class: dnsmasq: started, version'
+echo 'dnsmasq-dhcp[1]: 7 DHCPDISCOVER(lo) 52:54:00:00:00:01 '
+cat"""
+
+
+def test_a_client_that_talks_like_dnsmasq_starts_nothing_again(served):
+    server = served(dnsmasq=["sh", "-c", DNSMASQ])
+    assert server.event() == {"serving": True}
+    assert server.state() == ("asked", "")

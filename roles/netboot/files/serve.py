@@ -186,9 +186,12 @@ def watch_dhcp(process: subprocess.Popen[str], machines: Machines, log: KeptLog)
     """Follow dnsmasq's log, and report when it serves; end when it ends."""
     assert process.stdout is not None  # noqa: S101
     log.begin()
+    serves = False
     for line in process.stdout:
         log.add(line)
-        if _SERVES.search(line):
+        # Once: later lines have what clients send, which may look like this one.
+        if not serves and _SERVES.search(line):
+            serves = True
             print(json.dumps({"serving": True}), flush=True)
         if asked := _ASKED.search(line):
             machines.asked(asked.group(1))
