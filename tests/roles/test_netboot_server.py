@@ -499,3 +499,13 @@ def test_a_client_that_talks_like_dnsmasq_starts_nothing_again(served):
     server = served(dnsmasq=["sh", "-c", DNSMASQ])
     assert server.event() == {"serving": True}
     assert server.state() == ("asked", "")
+
+
+def test_a_file_that_could_not_be_fetched_is_asked_for_again(served):
+    server = served()
+    server.begin()
+    assert server.get("/debian/pool/main/d_1_all.deb")[0] == 404
+    pool = server.directory / "far/pool/main"
+    pool.mkdir(parents=True)
+    (pool / "d_1_all.deb").write_text("package")
+    assert server.get("/debian/pool/main/d_1_all.deb") == (200, "package")

@@ -53,8 +53,7 @@ class Archives:
         archive, inner = place.groups()
         kept = self._plan.cache / archive / inner
         # Files there never change; indices are fetched once in each run.
-        lasting = inner.startswith("pool/") or "/by-hash/" in inner
-        if not (lasting and kept.is_file()) and self._may_fetch(kept, address):
+        if not (is_lasting(inner) and kept.is_file()) and self._may_fetch(kept, address):
             with self._locks[kept]:
                 if kept not in self._fetched:
                     self._fetch(archive, inner, kept, address)
@@ -79,7 +78,11 @@ class Archives:
             uris = (f"{mirror.rstrip('/')}/{inner}" for mirror in self._plan.archives[archive])
             found = any(self._load(uri, kept) for uri in uris)
         with self._lock:
-            self._fetched.add(kept)
+            if found or not is_lasting(inner):
+                self._fetched.add(kept)
+            else:
+                # An index names it, so it was out of reach: the next request tries again.
+                self._locks.pop(kept, None)
             self._misses[address] += not found
 
     def _load(self, uri: str, target: Path) -> bool:
@@ -102,3 +105,8 @@ class Archives:
         finally:
             partial.unlink(missing_ok=True)
         return True
+
+
+def is_lasting(inner: str) -> bool:
+    """Return whether a file of an archive never changes."""
+    return inner.startswith("pool/") or "/by-hash/" in inner
