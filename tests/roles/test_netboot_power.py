@@ -346,3 +346,10 @@ def test_who_cannot_be_started_is_told_the_server(tmp_path, monkeypatch):
     assert shown[1] == "Let these boot from the network now: rack04"
     lines = install.verdict({"rack03": ends["rack03"]}, tmp_path)
     assert lines == [f"rack03 is {ends['rack03']}."]
+
+
+@pytest.mark.parametrize(("user", "password"), [("admin", "grün§1"), (1001, 4711)])
+def test_a_controller_gets_user_and_password_as_they_are(user, password):
+    given = {**REDFISH, "user": user, "password": password}
+    ((command,),) = power.power_commands(given, MAC, BROADCAST)
+    assert command["stdin"] == f'user = "{user}:{password}"\n'

@@ -96,7 +96,9 @@ def power_commands(
         tasks = (boot_by, ("power", "on"), ("power", "reset"))
         boot, *starts = [_command(*tool, "chassis", *task, environment=secret) for task in tasks]
         return [[boot], starts]
-    config = f"user = {json.dumps(given['user'] + ':' + password)}\n"
+    # curl's configuration has the quotes of JSON, but not its \u.
+    user = json.dumps(f"{given['user']}:{password}", ensure_ascii=False)
+    config = f"user = {user}\n"
     if key := given.get("public_key"):
         config += f"insecure\npinnedpubkey = {json.dumps(key)}\n"
     system, mode = str(given["redfish"]).rstrip("/"), "UEFI" if uefi else "Legacy"
