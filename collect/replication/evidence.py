@@ -281,7 +281,8 @@ class Measured:
         samples = self.samples(cell, of)
         if not samples:
             return None
-        return replace(geometric_t(list(samples.values()), self.error), lost=self.lost([cell]))
+        found = geometric_t(list(samples.values()), self.error)
+        return replace(_without_ticks(found, of), lost=self.lost([cell]))
 
     def arithmetic(self, cell: Cell) -> Estimate | None:
         """Return the arithmetic mean of the trial means in ms, None without a time."""
@@ -299,6 +300,7 @@ class Measured:
 
         A statistic that is not positive in every block is averaged as it is. A time of 0, as clocks
         of whole milliseconds give it, has no ratio: the other blocks give a value, but no interval.
+        Neither do times whose statistic is the same in every block.
         """
         rows = self.rows(cells, of)
         if isinstance(rows, Untested):
@@ -307,7 +309,7 @@ class Measured:
         if not values:
             return Untested(_NO_RATIO)
         mean = geometric_t if min(values) > 0 else mean_t
-        found = replace(mean(values, self.error), lost=self.lost(cells))
+        found = replace(_without_ticks(mean(values, self.error), of), lost=self.lost(cells))
         return found if len(values) == len(rows) else replace(found, low=None, high=None)
 
     def difference(
@@ -318,7 +320,7 @@ class Measured:
         if isinstance(rows, Untested):
             return rows
         found = mean_t([row[0] - row[1] for row in rows], self.error)
-        return replace(found, lost=self.lost([larger, smaller]))
+        return replace(_without_ticks(found, of), lost=self.lost([larger, smaller]))
 
     def share(self, cell: Cell, outcome: str) -> Estimate | Untested:
         """Return the share of the sealed trials; it has no uncertainty, as every trial is known."""
@@ -447,6 +449,15 @@ def _printed(row: Mapping[str, str]) -> Printed:
         half_ms=number("half_ms"),
         machine_mb=int(row["machine_mb"]) if row.get("machine_mb") else None,
     )
+
+
+def _without_ticks(found: Estimate, of: Quantity) -> Estimate:
+    """Return an estimate of times without an interval of no length; bytes may be exact.
+
+    Times that do not vary are those of a clock's ticks: how far they are right is unknown.
+    """
+    is_tied = of == "time_ms" and found.low == found.high
+    return replace(found, low=None, high=None) if is_tied else found
 
 
 def _of_trial(trial: CellTrial, of: Quantity) -> float | None:

@@ -199,8 +199,8 @@ def quotient_of_means(
 
     For differences, which may have either sign in a block: the interval holds each quotient `q` at
     which a t test does not tell the mean of `above - q * below` from zero. No interval where
-    `below` itself cannot be told from zero, since any quotient may then be true; None where its
-    mean is zero.
+    `below` itself cannot be told from zero, since any quotient may then be true, nor where all
+    pairs have the same quotient, as ticks of a clock have; None where its mean is zero.
     """
     count = len(above)
     if not np.mean(below):
@@ -213,7 +213,8 @@ def quotient_of_means(
     square = second**2 - float(spread[1, 1])
     middle = first * second - float(spread[0, 1])
     last = first**2 - float(spread[0, 0])
-    if square <= 0:
+    left = np.asarray(above) - value * np.asarray(below)
+    if square <= 0 or np.ptp(left) <= _ROUNDING * np.abs(above).max():
         return Estimate(value, samples=count)
     root = math.sqrt(max(middle**2 - square * last, 0.0))
     low, high = (middle - root) / square, (middle + root) / square

@@ -35,6 +35,7 @@ def as_claimed(planned, rng):
     loaded = factors["concurrency"] > 1
     ratio = (0.9 if factors["message_bytes"] == 3584 else 1.1) if loaded else 1.05
     time = ratio if factors["binding"] == "jms" else 1.0
+    time *= rng.lognormal(0, 1e-4)
     return [time * (1 if factors["pooled"] else 9)] * (planned.calls * planned.threads)
 
 
@@ -64,7 +65,7 @@ def test_a_little_slower_has_two_ends(run_of):
         is_liked = planned.factors["message_bytes"] == 3584
         jms = 0.9 if is_liked else 3.0
         time = jms if planned.factors["binding"] == "jms" else 1.0
-        return [time] * (planned.calls * planned.threads)
+        return [time * rng.lognormal(0, 1e-4)] * (planned.calls * planned.threads)
 
     measured = replicate(analyse(run_of(times, study="binding", profile="paper"))).measured
     assert on(measured, "little slower").verdict == Verdict.DIRECTION_ONLY

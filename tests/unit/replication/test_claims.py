@@ -10,7 +10,7 @@ from collect.cli import main
 from collect.exchange.formats import FORMATS
 from collect.planning.interim import due_analyses, error_of
 from collect.replication.claims import Bound, Claim, Verdict, judge
-from collect.replication.evidence import Untested
+from collect.replication.evidence import Untested, quotient
 from collect.replication.exhibits import over_paper
 from collect.replication.replicate import replicate
 from collect.replication.studies import find
@@ -174,7 +174,7 @@ def test_an_open_bound_excludes_its_limit():
 def made_up(planned, rng):
     """SOAP takes twice JMS, work is n², and blocks differ by a factor ratios must not see."""
     share = planned.factors["integers"] / planned.factors["servers"]
-    time = share**2 * 1e-7 * planned.block**3
+    time = share**2 * 1e-7 * planned.block**3 * rng.lognormal(0, 1e-4)
     return [time * (2 if planned.factors["transport"] == "soap" else 1)] * planned.calls
 
 
@@ -182,10 +182,30 @@ def test_ratios_are_taken_inside_blocks(run_of):
     measured = replicate(analyse(run_of(made_up, profile="paper"))).measured
     soap = Cell.of(transport="soap", servers=3, integers=500)
     ratio = measured.statistic([soap, soap.at(transport="jms")], lambda t: t[0] / t[1])
-    assert (ratio.low, ratio.value, ratio.high) == pytest.approx((2, 2, 2))
+    assert (ratio.low, ratio.value, ratio.high) == pytest.approx((2, 2, 2), rel=1e-3)
+    assert ratio.low < ratio.high
     verdicts = [judge(claim, measured).verdict for claim in SORT.claims]
     holds, fails = Verdict.HOLDS, Verdict.FAILS
     assert verdicts == [holds, holds, holds, holds, holds, fails, holds, fails]
+
+
+def test_ties_of_a_clock_of_milliseconds_decide_nothing(run_of):
+    """As JMeter writes times: each 5 ms may be anything from 4.5 to 5.5 ms."""
+
+    def times(planned, rng):
+        return [5.0 if planned.factors["transport"] == "soap" else 2.0] * planned.calls
+
+    measured = replicate(analyse(run_of(times, profile="paper"))).measured
+    for claim in SORT.claims:
+        judgement = judge(claim, measured)
+        assert judgement.verdict == Verdict.INCONCLUSIVE
+        assert {(one.low, one.high) for one in judgement.tested} == {(None, None)}
+    soap = Cell.of(transport="soap", servers=3, integers=500)
+    for found in (measured.value(soap), measured.difference(soap, soap.at(transport="jms"))):
+        assert (found.low, found.high) == (None, None)
+    # Sizes in bytes are exact.
+    bytes_of = measured.statistic([soap, soap.at(transport="jms")], quotient, "request_bytes")
+    assert (bytes_of.low, bytes_of.high) == (1, 1)
 
 
 def test_a_cell_that_did_not_run_is_not_tested(run_of):

@@ -16,9 +16,11 @@ ROOT = Path(__file__).parents[3]
 
 
 def exact_times(planned, rng):
-    """SOAP is 30 times TCP when warm and 20 times when cold, in every block."""
+    """SOAP is 30 times TCP when warm and 20 times when cold, in every block but for 0.01 %."""
     mean = {"tcp": {"cold": 0.2, "warm": 0.05}, "soap": {"cold": 4.0, "warm": 1.5}}
     level = mean[planned.factors["protocol"]][planned.factors["start"]] * planned.block
+    if planned.factors["protocol"] == "tcp":
+        level *= (1, 1.0001, 1 / 1.0001)[planned.block - 1]
     if planned.factors["start"] == "warm":
         return [level] * planned.calls
     first = 10 * level
@@ -43,7 +45,7 @@ def test_the_ratio_is_that_of_each_start_and_the_compiler_is_their_quotient(exac
     assert ratio(measured, "warm").value == pytest.approx(30)
     factor = of_the_compiler(measured)
     assert factor.value == pytest.approx(2 / 3)
-    assert factor.low == pytest.approx(2 / 3, rel=1e-6)
+    assert factor.low == pytest.approx(2 / 3, rel=1e-3)
     assert published_ratio().value == pytest.approx(13.4, abs=0.05)
 
 
@@ -69,8 +71,8 @@ def test_the_figure_follows_the_calls_of_each_protocol_and_start(exact):
 
 def test_the_summary_says_what_a_cold_client_does_to_the_ratio(exact, shared_run):
     first, second = exact.summary
-    assert "SOAP took 20.0 times as long as TCP from the first call" in first
-    assert "30.0 times as long after a long warm-up" in first
+    assert "SOAP took 20.0 [20.0, 20.0] times as long as TCP from the first call" in first
+    assert "30.0 [30.0, 30.0] times as long after a long warm-up" in first
     assert second.startswith("A cold client hides a part of the difference")
     assert replicate(analyse(shared_run("cold", "demo"))).summary
 

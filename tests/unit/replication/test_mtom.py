@@ -21,12 +21,13 @@ def on(evidence, part):
 
 
 def exact(crossed_at):
-    """Times without any noise whose curves cross at so many KiB."""
+    """Times of nearly no noise whose curves cross at so many KiB."""
 
     def times(planned, rng):
         kib = planned.factors["payload_bytes"] / 1024
         is_inline = planned.factors["encoding"] == "inline"
-        return [10.0 * (kib / crossed_at) ** 0.1 if is_inline else 10.0] * planned.calls
+        level = 10.0 * (kib / crossed_at) ** 0.1 if is_inline else 10.0
+        return [level * rng.lognormal(0, 1e-4)] * planned.calls
 
     return times
 
@@ -37,8 +38,17 @@ def paper(shared_run):
 
 
 def test_a_crossing_is_found_exactly_where_it_is():
-    estimate = crossing(PLACES, [np.log(np.array(PLACES) / 5.0)] * 3)
+    noise = np.array([-1e-7, 0, 1e-7])[:, np.newaxis]
+    estimate = crossing(PLACES, np.log(np.array(PLACES) / 5.0) + noise)
     assert (estimate.low, estimate.value, estimate.high) == pytest.approx((5, 5, 5))
+    assert estimate.low < estimate.high
+
+
+@pytest.mark.parametrize("blocks", [[[-0.2, 0.2, 0.3]] * 3, [[-0.2, 0.2, b] for b in (1, 2, 3)]])
+def test_a_crossing_between_ties_of_a_clock_has_no_interval(blocks):
+    estimate = crossing([1, 4, 8], blocks)
+    assert estimate.value == pytest.approx(2)
+    assert (estimate.low, estimate.high) == (None, None)
 
 
 def test_a_curve_that_is_always_above_or_below_has_no_crossing():
@@ -63,7 +73,7 @@ def test_the_interval_covers_the_truth_in_about_95_of_100():
 
 
 def test_an_interval_can_be_open():
-    blocks = [[-0.1, 0.1], [-0.1, -0.05], [-0.1, -0.05], [-0.1, 0.2]]
+    blocks = [[-0.1, 0.1], [-0.101, -0.05], [-0.1, -0.05], [-0.1, 0.2]]
     assert crossing([1, 2], blocks).high == math.inf
     assert crossing([1, 2], blocks).low < 2
 
@@ -116,7 +126,8 @@ def test_base64_grows_by_a_third(paper):
 def test_a_line_has_no_curvature(run_of, power, verdict):
     def times(planned, rng):
         kib = planned.factors["payload_bytes"] / 1024
-        return [(2 + 0.01 * kib**power) * planned.block**0.5] * planned.calls
+        level = (2 + 0.01 * kib**power) * planned.block**0.5
+        return [level * rng.lognormal(0, 1e-4)] * planned.calls
 
     run = run_of(times, study="mtom")
     assert on(replicate(analyse(run)).measured, "linearly").verdict == verdict

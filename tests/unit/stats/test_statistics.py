@@ -279,6 +279,12 @@ def test_a_quotient_of_nothing_is_none():
     assert quotient_of_means([4.0], [2.0]) == Estimate(2.0, samples=1)
 
 
+@pytest.mark.parametrize("below", [[3.0] * 3, [1.1, 2.3, 3.7]])
+def test_pairs_of_one_quotient_have_no_interval(below):
+    found = quotient_of_means([0.7 * value for value in below], below)
+    assert (found.value, found.low, found.high) == (pytest.approx(0.7), None, None)
+
+
 def test_pooled_moments_are_those_of_all_samples_together():
     groups = [[1.0, 2.0, 4.0], [5.0], [3.0, 9.0]]
     parts = [
