@@ -24,6 +24,7 @@ from collect.run.stop import EQUAL, OBRIEN_FLEMING, StopRule
 
 ROOT = Path(__file__).parents[3]
 ARCHIVES = sorted((ROOT / "docs/replication").glob("*.zip"))
+CHARTS = sorted((ROOT / "docs/replication").glob("*.svg"))
 SUMMARIES = sorted(path for path in (ROOT / "docs/replication").iterdir() if path.is_dir())
 BINDING, MTOM, OVERHEAD = (
     ROOT / f"docs/replication/paper-{name}" for name in ("binding", "mtom", "overhead")
@@ -328,3 +329,13 @@ def test_a_summary_is_judged_as_its_intervals_say(summary):
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_says_paper_and_not_document(page):
     assert not re.search(r"\bdocuments?\b", PAGES[page])
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_page_blames_a_pause_that_the_runs_do_not_show(page):
+    assert "suffer" not in PAGES[page]
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda path: path.stem)
+def test_a_chart_says_paper_and_not_document(chart):
+    assert not re.search(r"\bdocuments?\b", chart.read_text(encoding="utf-8"))
