@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from loading import ROOT
 
+MAKE = ROOT / "roles/bundle/files/make_bundle"
 INSTALL = ROOT / "roles/baseline/files/install_from_bundle"
 PLAY = """
 - hosts: localhost
@@ -100,3 +101,27 @@ def test_where_all_of_it_is_installed_the_bundle_is_not_even_read(tmp_path):
     command = ["bash", INSTALL, tmp_path / "no.tar", "", "1", "dpkg", "bash"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_two_bundles_at_once_are_made_one_after_the_other_and_readable_for_all(tmp_path):
+    target = tmp_path / "made/trixie.tar"
+    tool = tmp_path / "mmdebstrap"
+    tool.write_text(
+        f"#!/bin/sh\nset -C\necho begun >'{target}.partial' || exit\n"
+        f"sleep 0.3\necho whole >>'{target}.partial'\n"
+    )
+    tool.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    made = [
+        subprocess.Popen(
+            ["bash", MAKE, target, "trixie", "chrony"],
+            env={**os.environ, "PATH": path},
+            umask=0o077,
+        )
+        for _ in range(2)
+    ]
+    assert [one.wait() for one in made] == [0, 0]
+    assert target.read_text() == "begun\nwhole\n"
+    for one in (target, target.with_name("trixie.tar.sha256")):
+        assert one.stat().st_mode & 0o777 == 0o644
+    assert target.parent.stat().st_mode & 0o777 == 0o755
