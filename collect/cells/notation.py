@@ -1,6 +1,7 @@
 """How numbers and levels are written for people: three digits that matter, thousands apart."""
 
 import math
+from collections.abc import Sequence
 
 from collect.run.cell import Cell, Level, level_text
 from collect.stats.estimates import Estimate
@@ -50,6 +51,22 @@ def show_estimate(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
         return f"{show(estimate.value)}{lost}"
     return f"{show(estimate.value)} [{show(estimate.low)}, {show(estimate.high)}]{lost}"
+
+
+def show_span(estimates: Sequence[Estimate]) -> str:
+    """Return the smallest and the largest of these values; one value alone."""
+    values = sorted(estimate.value for estimate in estimates)
+    return " to ".join(dict.fromkeys((show(values[0]), show(values[-1]))))
+
+
+def show_sure(ratios: Sequence[Estimate]) -> str:
+    """Return how many of these ratios have an interval that excludes 1."""
+    sure = [
+        one
+        for one in ratios
+        if one.low is not None and one.high is not None and not one.low <= 1 <= one.high
+    ]
+    return f"{len(sure)} of {len(ratios)} with an interval that excludes 1"
 
 
 def show_lost(estimate: Estimate) -> str:

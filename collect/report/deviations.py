@@ -32,14 +32,14 @@ def conditions_of(analysis: Analysis) -> list[Condition]:
     here = {name: find(analysis) for name, find in _SOURCES.items()}
     found = []
     for row in read_published(analysis.run.study, "conditions"):
-        own = here.get(row["condition"], ABSENT)
+        own, stated = here.get(row["condition"], ABSENT), row["stated"]
         found.append(
             Condition(
                 name=row["condition"],
                 section=row["section"],
-                stated=row["stated"],
+                stated=stated,
                 here=own,
-                is_met=None if own == ABSENT else _is_near(own, row["number"]),
+                is_met=None if own == ABSENT else own == stated or _is_near(own, row["number"]),
             )
         )
     return found
@@ -93,7 +93,16 @@ def _threads(analysis: Analysis) -> str:
 
 
 def _harness(analysis: Analysis) -> str:
-    return "the harness of rackbench, a fresh JVM for each trial"
+    run = analysis.run
+    if run.provenance.is_imported:
+        return str(run.provenance.lab.name or ABSENT).removeprefix("imported from ")
+    programs = {
+        one.trial.program and str(one.trial.asked.get("client"))
+        for cell in analysis.cells
+        for one in cell.trials
+    }
+    ours = "the harness of rackbench, a fresh JVM for each trial"
+    return " and ".join(sorted(program or ours for program in programs)) or ours
 
 
 _PROGRAMS = {

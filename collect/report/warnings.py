@@ -351,16 +351,16 @@ def _of_warmups(cells: Sequence[CellResult]) -> list[ReportWarning]:
     ended = [c for c in cells if c.warmup and c.warmup.steady < c.warmup.decided]
     if not ended:
         return []
-    details = [f"{name_of(cell.cell)}: {cell.warmup} (calls of a thread)" for cell in ended]
+    details = [f"{name_of(cell.cell)}: {cell.warmup} (calls of each thread)" for cell in ended]
     text = (
-        f"In {_count(len(ended), 'cell')} the warm-up reached its largest number of calls before "
-        "they were shown to be steady."
+        f"In {_count(len(ended), 'cell')} the warm-up ended at its largest number of calls, not "
+        "yet steady."
     )
     return [ReportWarning(text, _first(details), is_grave=False)]
 
 
 def _of_disturbances(cells: Sequence[CellResult]) -> list[ReportWarning]:
-    trials = [t.trial for cell in cells for t in cell.trials]
+    trials = [t.trial for cell in cells for t in cell.counted]
     disturbed = {trial.id: found for trial in trials if (found := disturbances(trial))}
     if not disturbed:
         return []
@@ -371,8 +371,8 @@ def _of_disturbances(cells: Sequence[CellResult]) -> list[ReportWarning]:
         f"{limit}: {count}" for limit, count in sorted(passed.items(), key=_by_count)
     )
     text = (
-        f"{len(disturbed)} of {_count(len(trials), 'trial')} ran during a disturbance ({limits}); "
-        "all of them count."
+        f"{len(disturbed)} of {_count(len(trials), 'counted trial')} ran during a disturbance "
+        f"({limits}). The results include them."
     )
     details = [
         f"{name}: {'; '.join(d.text for d in disturbed[name])}" for name in sorted(disturbed)

@@ -325,6 +325,29 @@ def test_a_number_within_ten_percent_counts_as_stated(run_of, memory_mb, is_met)
     assert found["memory of a node, MB"].is_met is is_met
 
 
+def test_conditions_that_no_run_recorded_are_not_counted_as_the_same(run_of):
+    run = run_of(until=1)
+    path = run.directory / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"nodes": [], "versions": {}}))
+    page, _ = report(open_run(str(run.directory)))
+    assert re.search(r"The run does not record \d of them: .*system", page.text)
+    assert "different here: none" not in page.text
+
+
+def test_the_client_of_an_imported_run_is_that_of_its_log(run_of):
+    run = run_of(lambda planned, rng: [1.0] * planned.calls, study="binding", until=1)
+
+    def client():
+        found = conditions_of(analyse(open_run(str(run.directory))))
+        return next((one.here, one.is_met) for one in found if one.name == "client")
+
+    assert client() == ("the harness of rackbench, a fresh JVM for each trial", False)
+    path = run.directory / "run.json"
+    imported = {"lab": {"name": "imported from JMeter", "kind": "imported"}, "imported": {}}
+    path.write_text(json.dumps(json.loads(path.read_text()) | imported))
+    assert client() == ("JMeter", True)
+
+
 def without_usual(warnings):
     """All but that a demo depends on one start of each server, and drifts of made-up noise."""
     usual = ("restart: none", " drifted while measured")
@@ -517,8 +540,8 @@ def test_a_warmup_that_ended_before_the_calls_were_steady_is_said_at_the_head(ru
     record["warmup"] = {"calls": 3, "rows": 3, "steady": False}
     (first / "trial.json").write_text(json.dumps(record))
     (warning,) = [w for w in find_warnings(analyse(run)) if "warm-up" in w.text]
-    assert warning.text.startswith("In 1 cell the warm-up reached its largest number")
-    assert "3, 1 of 2 steady (calls of a thread)" in warning.details[0]
+    assert warning.text.startswith("In 1 cell the warm-up ended at its largest number")
+    assert "3, 1 of 2 steady (calls of each thread)" in warning.details[0]
     assert not warning.is_grave
 
 

@@ -110,8 +110,8 @@ def test_the_report_lists_both(tmp_path):
     told = {t.text: t for t in find_warnings(analyse(open_run(str(directory))))}
     beside = next(t for text, t in told.items() if "during a disturbance" in text)
     assert beside.text == (
-        "2 of 5 trials ran during a disturbance (stolen time over 2 %: 2; a service restarted "
-        "before it: 1); all of them count."
+        "2 of 5 counted trials ran during a disturbance (stolen time over 2 %: 2; a service "
+        "restarted before it: 1). The results include them."
     )
     again = next(t for text, t in told.items() if "took more than one attempt" in text)
     restarted = "tomcat on worker1 hung and was restarted before it, at 2026-03-01T22:05:00 UTC"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from collect.cells.notation import show, show_estimate, show_level
+from collect.cells.notation import show, show_estimate, show_level, show_span, show_sure
 from collect.replication import charts
 from collect.replication.claims import Bound, Claim, over_cells
 from collect.replication.evidence import (
@@ -260,7 +260,7 @@ def _failures(measured: Measured) -> Table:
                     Entry(_size_text(int(cell["message_bytes"])), sort=cell["message_bytes"]),
                     Entry(show_level(cell["concurrency"]), sort=cell["concurrency"]),
                     Entry(show_level(errors), sort=errors),
-                    Entry(f"{100 * share:.2g} %", sort=share),
+                    Entry(f"{show(100 * share)} %", sort=share),
                 ]
             )
     return Table(
@@ -278,7 +278,7 @@ def _summary(published: Published, measured: Measured) -> Sequence[str]:
     sentences = []
     for concurrency in levels_of("concurrency", measured):
         ratios = [
-            ratio.value
+            ratio
             for size in levels_of("message_bytes", measured)
             for ratio in [
                 measured.statistic(
@@ -288,12 +288,9 @@ def _summary(published: Published, measured: Measured) -> Sequence[str]:
             if isinstance(ratio, Estimate)
         ]
         if ratios:
-            span = show(min(ratios))
-            if len(ratios) > 1:
-                span += f" to {show(max(ratios))}"
             sentences.append(
-                f"{_at_once(concurrency)}: SOAP over JMS took {span} times as long as over HTTP, "
-                "with connections reused."
+                f"{_at_once(concurrency)}: SOAP over JMS took {show_span(ratios)} times as long as "
+                f"over HTTP, with connections reused ({show_sure(ratios)})."
             )
     return sentences
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from collect.cells.notation import show, show_estimate, show_level
+from collect.cells.notation import show_estimate, show_level, show_span, show_sure
 from collect.replication.evidence import Evidence, Measured, Published, quotient
 from collect.replication.exhibits import Exhibit
 from collect.replication.studies import StudyModule
@@ -31,8 +31,8 @@ def _summary(published: Published, measured: Measured) -> Sequence[str]:
     own, printed = _soap_over_jms(measured), _soap_over_jms(published)
     if own:
         sentences.append(
-            f"A job over SOAP took {_range(own)} times as long as the same job over JMS "
-            f"({len(own)} pairs of cells); in the paper {_range(printed)} times ({len(printed)})."
+            f"A job over SOAP took {show_span(own)} times as long as the same job over JMS "
+            f"({show_sure(own)}); in the paper {show_span(printed)} ({len(printed)} ratios)."
         )
     for transport in TRANSPORTS:
         sizes = [
@@ -51,15 +51,11 @@ def _summary(published: Published, measured: Measured) -> Sequence[str]:
     return sentences
 
 
-def _soap_over_jms(evidence: Evidence) -> list[float]:
+def _soap_over_jms(evidence: Evidence) -> list[Estimate]:
     soap = [cell for cell in evidence.keys if cell["transport"] == "soap"]
     pairs = [[cell, cell.at(transport="jms")] for cell in soap]
     ratios = [evidence.statistic(pair, quotient) for pair in pairs]
-    return [ratio.value for ratio in ratios if isinstance(ratio, Estimate)]
-
-
-def _range(values: Sequence[float]) -> str:
-    return f"{show(min(values))} to {show(max(values))}"
+    return [ratio for ratio in ratios if isinstance(ratio, Estimate)]
 
 
 STUDY = StudyModule(
