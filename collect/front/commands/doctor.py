@@ -9,7 +9,6 @@ import shutil
 import socket
 import stat
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -85,7 +84,6 @@ def run(options: argparse.Namespace) -> int:
 def examine(options: argparse.Namespace) -> Iterator[Finding]:
     """Yield what is wrong, and print what was checked."""
     print(f"this machine: Python {platform.python_version()}, {memory_mb()} MiB of memory")
-    yield from of_python(sys.version_info[:2])
     try:
         kit = kit_of(options)
     except InputError as error:
@@ -106,15 +104,6 @@ def examine(options: argparse.Namespace) -> Iterator[Finding]:
     elif not problems:
         yield from of_clock(_is_synchronised())
         yield from of_machines(inventory)
-
-
-def of_python(version: tuple[int, ...]) -> Iterator[Finding]:
-    """Yield a finding for a Python that is too old."""
-    if version < (3, 11):
-        found = ".".join(map(str, version))
-        yield Finding(
-            f"this Python is {found}, but rackbench needs 3.11", "apt-get install python3"
-        )
 
 
 def of_this_machine(kit: Kit) -> Iterator[Finding]:

@@ -254,12 +254,6 @@ def test_what_mends_a_login_has_the_path_of_the_key_and_no_tilde():
     assert f"-i {Path.home()}/.ssh/id_ed25519" in way
 
 
-@pytest.mark.parametrize("version", [(3, 9), (3, 10)])
-def test_an_old_python(version):
-    assert "3.11" in next(doctor.of_python(version)).text
-    assert list(doctor.of_python((3, 13))) == []
-
-
 def test_a_name_that_nobody_knows():
     reason, mend = doctor._closed(node(address="no-such-machine.invalid"))
     assert "no name server" in reason
