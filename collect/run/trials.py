@@ -244,7 +244,7 @@ def read_trial(directory: Path) -> Trial:
     return trial
 
 
-def verify_trial(directory: Path, planned: PlannedTrial | None = None) -> Trial:
+def verify_trial(directory: Path, planned: PlannedTrial) -> Trial:
     """Read a sealed trial and prove it whole; the one way a trial becomes countable.
 
     Checks trial.json and that the trial is the `planned` one (see verify_seal), and that the calls
@@ -259,29 +259,27 @@ def verify_trial(directory: Path, planned: PlannedTrial | None = None) -> Trial:
     return trial
 
 
-def verify_seal(directory: Path, planned: PlannedTrial | None = None) -> Trial:
+def verify_seal(directory: Path, planned: PlannedTrial) -> Trial:
     """Read trial.json and check that the trial is the `planned` one; its calls stay unproven.
 
     Compares levels, constants, node settings and seed, and the number of calls of an ok trial.
     Raises TrialError.
     """
     trial = read_trial(directory)
-    if planned is not None:
-        wanted = lift_planned(planned.record())
-        for name in PLANNED_KEYS:
-            if trial.asked.get(name) != wanted[name]:
-                raise TrialError(
-                    f"{trial.id}: {name} is {quoted(trial.asked.get(name))} in trial.json, but "
-                    f"{quoted(wanted[name])} in the plan; it belongs to another run: "
-                    "set it aside and sweep again"
-                )
-        if trial.outcome == "ok" and (due := _calls_due(trial, planned)):
+    wanted = lift_planned(planned.record())
+    for name in PLANNED_KEYS:
+        if trial.asked.get(name) != wanted[name]:
             raise TrialError(
-                f"{trial.id}: is sealed as ok with {trial.calls_rows} calls, but the plan says "
-                f"{due}; calls are lost: run it again"
+                f"{trial.id}: {name} is {quoted(trial.asked.get(name))} in trial.json, but "
+                f"{quoted(wanted[name])} in the plan; it belongs to another run: "
+                "set it aside and sweep again"
             )
-        return replace(trial, factors=planned.factors)
-    return trial
+    if trial.outcome == "ok" and (due := _calls_due(trial, planned)):
+        raise TrialError(
+            f"{trial.id}: is sealed as ok with {trial.calls_rows} calls, but the plan says "
+            f"{due}; calls are lost: run it again"
+        )
+    return replace(trial, factors=planned.factors)
 
 
 def _calls_due(trial: Trial, planned: PlannedTrial) -> str:
