@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import csv
 
-from collect.logs.columns import MISSING, Columns, read_log
+from collect.logs.columns import MISSING, Columns, parsed, read_log
 from collect.run.trials import PHASES, STATUSES, Trial, proven_parts, refused_parts
 
 PARTS = ("serialise", "send", "wait", "parse")
@@ -41,12 +40,7 @@ def read_parts(trial: Trial) -> CallParts | None:
     if not content.startswith(_HEADER):
         raise refused_parts(trial, "does not begin with its header")
     try:
-        table = csv.read_csv(
-            pa.BufferReader(content),
-            csv.ReadOptions(use_threads=False),
-            csv.ParseOptions(quote_char=False, double_quote=False, ignore_empty_lines=False),
-            csv.ConvertOptions(column_types=dict.fromkeys(_COLUMNS, pa.int64()), null_values=[""]),
-        )
+        table = parsed(content, dict.fromkeys(_COLUMNS, pa.int64()))
     except pa.ArrowInvalid as error:
         reason = f"has a row that cannot be read ({str(error).splitlines()[0]})"
         raise refused_parts(trial, reason) from error

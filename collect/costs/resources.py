@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import csv
 
 from collect.errors import InputError
+from collect.logs.columns import parsed
 from collect.run.recorded import ResourcesSeal
 from collect.run.trials import LONGEST_NS, Trial, TrialError
 
@@ -30,7 +30,6 @@ _TYPES = {
     "service": pa.string(),
     **dict.fromkeys(AMOUNTS, pa.float64()),
 }
-# Longer than any real time; differences of two such times still fit into 64 bits.
 
 
 class ResourcesError(InputError):
@@ -116,12 +115,7 @@ def _read(path: Path, sealed: ResourcesSeal) -> Mapping[str, NDArray[Any]]:
     if content.partition(b"\n")[0] != ",".join(_TYPES).encode():
         raise ResourcesError(f"{path.name} does not begin with the header of this version")
     try:
-        table = csv.read_csv(
-            pa.BufferReader(content),
-            csv.ReadOptions(use_threads=False),
-            csv.ParseOptions(quote_char=False, double_quote=False, ignore_empty_lines=False),
-            csv.ConvertOptions(column_types=_TYPES, null_values=[""], strings_can_be_null=False),
-        )
+        table = parsed(content, _TYPES)
     except pa.ArrowInvalid as error:
         reason = str(error).splitlines()[0]
         raise ResourcesError(f"{path.name} has a row that cannot be read ({reason})") from error

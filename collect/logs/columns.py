@@ -50,16 +50,25 @@ def read_log(seal: Seal) -> Columns:
 
 def _parse(content: bytes, rows: int) -> Columns:
     """Parse a proven log strictly; raises ArrowInvalid."""
-    table = csv.read_csv(
-        pa.BufferReader(content),
-        csv.ReadOptions(use_threads=False, block_size=min(len(content), _LARGEST_BLOCK)),
-        csv.ParseOptions(quote_char=False, double_quote=False, ignore_empty_lines=False),
-        csv.ConvertOptions(column_types=_TYPES, null_values=[""], strings_can_be_null=True),
-    )
+    table = parsed(content, _TYPES, strings_can_be_null=True)
     # Arrow also ends a row at a carriage return, which the count of the seal does not.
     if table.num_rows != rows:
         raise pa.ArrowInvalid("a line holds more than one row")
     return {name: _array(name, table.column(name)) for name in _TYPES}
+
+
+def parsed(
+    content: bytes, types: Mapping[str, pa.DataType], *, strings_can_be_null: bool = False
+) -> pa.Table:
+    """Return a CSV without quotes and empty lines, empty numbers as null; raises ArrowInvalid."""
+    return csv.read_csv(
+        pa.BufferReader(content),
+        csv.ReadOptions(use_threads=False, block_size=min(len(content), _LARGEST_BLOCK)),
+        csv.ParseOptions(quote_char=False, double_quote=False, ignore_empty_lines=False),
+        csv.ConvertOptions(
+            column_types=types, null_values=[""], strings_can_be_null=strings_can_be_null
+        ),
+    )
 
 
 def _array(name: str, column: pa.ChunkedArray) -> NDArray[Any]:
