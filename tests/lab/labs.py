@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -95,7 +96,7 @@ class Lab:
 
     def output(self, node: str, command: str, *, timeout_s: float = 120) -> str:
         """What a command prints on a node, as root."""
-        done = self.ssh(node, f"sudo sh -c {_quoted(command)}", timeout_s=timeout_s)
+        done = self.ssh(node, f"sudo sh -c {shlex.quote(command)}", timeout_s=timeout_s)
         return done.stdout.decode().strip()
 
     def host(self, node: str) -> Any:
@@ -127,10 +128,6 @@ class Lab:
 @cache
 def _host(node: str, config: str, extra: str) -> Any:
     return testinfra.get_host(f"ssh://{node}", ssh_config=config, ssh_extra_args=extra, sudo=True)
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
 
 
 def remove(lab: Lab, before: Mapping[str, str] | None = None) -> None:

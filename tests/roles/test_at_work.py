@@ -229,17 +229,22 @@ def test_what_was_held_is_released_by_who_held_it(lab):
 
 def test_new_passwords_hold_the_lab_also_where_others_made_the_old_ones(lab):
     ask, *_, release = yaml.safe_load((ROOT / "playbooks/rotate_secrets.yml").read_text())
+    mark = lab.node("broker1") / "passwords-of"
+    mark.write_text("theirs of ana@laptop:/home/ana/.local/state/rackbench/played/secrets\n")
+    check_hold(lab, "rotate_secrets.yml", ask, release)
+
+
+def check_hold(lab, name, ask, release):
+    """Play what a playbook begins and ends with; it holds the lab in between, and only then."""
     # As validate.yml ends.
     ask["ansible.builtin.import_playbook"] = str(ROOT / "playbooks/at_work.yml")
     release["ansible.builtin.import_playbook"] = str(ROOT / "playbooks/released.yml")
     told, seen = lab.node("client1") / HOLD / "Description", lab.directory / "seen"
     copy = {"ansible.builtin.copy": {"src": str(told), "dest": str(seen)}}
     meanwhile = {"hosts": "control", "gather_facts": False, "tasks": [copy]}
-    mark = lab.node("broker1") / "passwords-of"
-    mark.write_text("theirs of ana@laptop:/home/ana/.local/state/rackbench/played/secrets\n")
     code, said = lab.play(yaml.safe_dump([ask, meanwhile, release]))
     assert code == 0, said
-    assert seen.read_text().startswith(f"rotate_secrets.yml for {HERE}, process ")
+    assert seen.read_text().startswith(f"{name} for {HERE}, process ")
     assert lab.description("client1", HOLD) == ""
 
 
@@ -255,15 +260,7 @@ def test_what_loads_or_resets_nodes_holds_the_lab_until_it_has_done_so(lab, name
     plays = yaml.safe_load((ROOT / "playbooks" / name).read_text())
     (ask,) = [play for play in plays if "at_work_holds" in play.get("vars", {})]
     (release,) = [play for play in plays if play["name"] == "Release the lab"]
-    ask["ansible.builtin.import_playbook"] = str(ROOT / "playbooks/at_work.yml")
-    release["ansible.builtin.import_playbook"] = str(ROOT / "playbooks/released.yml")
-    told, seen = lab.node("client1") / HOLD / "Description", lab.directory / "seen"
-    copy = {"ansible.builtin.copy": {"src": str(told), "dest": str(seen)}}
-    meanwhile = {"hosts": "control", "gather_facts": False, "tasks": [copy]}
-    code, said = lab.play(yaml.safe_dump([ask, meanwhile, release]))
-    assert code == 0, said
-    assert seen.read_text().startswith(f"{name} for {HERE}, process ")
-    assert lab.description("client1", HOLD) == ""
+    check_hold(lab, name, ask, release)
 
 
 def test_workers_of_another_administrator_are_not_taken_over(lab):

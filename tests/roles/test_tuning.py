@@ -4,27 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from few_ports import LEFT_ALONE as NOTHING
 from loading import load
 
 MODULE = "roles/baseline/library/tuning.py"
 CPU = "sys/devices/system/cpu"
 HUGE_PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
-ASKED = {
-    "governor": "performance",
-    "turbo": False,
-    "huge_pages": "madvise",
-    "swap": None,
-    "units_off": [],
-    "hold": [],
-    "max_cstate_us": None,
-    "irq_cpus": "",
-    "port_range": [],
-    "tcp_tw_reuse": None,
-    "service_cpus": None,
-    "service_numa": None,
-    "hostname": "",
-}
-NOTHING = ASKED | {"governor": "", "turbo": None, "huge_pages": ""}
+ASKED = NOTHING | {"governor": "performance", "turbo": False, "huge_pages": "madvise"}
 IPV4 = "proc/sys/net/ipv4"
 PORTS = NOTHING | {"port_range": [10240, 65535], "tcp_tw_reuse": 1}
 LATENCIES = (0, 2, 40, 170)

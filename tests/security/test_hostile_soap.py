@@ -91,12 +91,6 @@ REFUSED = {
         "XOP without boundary": "400",
     },
 }
-NAMES = {
-    "axis-envelopes": envelopes.axis,
-    "axis-parts": parts.axis,
-    "jaxws-envelopes": envelopes.jaxws,
-    "jaxws-parts": parts.jaxws,
-}
 Answers = dict[str, dict[str, Any]]
 
 
@@ -128,7 +122,7 @@ def answers(attacker: Attacker) -> dict[str, Answers]:
 def test_each_attack_is_answered_and_tells_nothing(
     answers: dict[str, Answers], family: str
 ) -> None:
-    assert set(answers[family]) == set(NAMES[family](""))
+    assert set(answers[family]) == set(parts.FAMILIES[family](""))
     for name, answer in answers[family].items():
         assert answer["status"] >= 200, f"{name}: no answer: {answer}"
         assert "root:" not in answer["text"], name

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 import synthetic
 import yaml
+from machine import wait_for
 
 from collect.run.directory import open_run
 
@@ -88,7 +88,7 @@ def run(tree, lists):
         ["java", "-cp", f"{jars}/*", program["main_class"], *arguments, "--ready-file", ready]
     )
     try:
-        until(ready.exists)
+        wait_for(ready.exists, "the worker serves")
         run_trials(tree, place, lab, tree / "clients")
     finally:
         service.terminate()
@@ -158,14 +158,6 @@ def collect(tree, *command):
         capture_output=True,
         text=True,
     ).stdout
-
-
-def until(condition):
-    """Wait until a condition holds, for a minute at most."""
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_the_calls_of_the_example_are_all_right(run):

@@ -6,7 +6,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 import zipfile
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import course_lab
 import pytest
 import yaml
 from course_lab import CLIENT, STANDS_FOR, some_times
+from machine import wait_for
 from synthetic import make_run
 
 from collect.cli import main
@@ -80,7 +80,7 @@ def walked(place, commands):
         [sys.executable, course_lab.__file__, place / "server"], env=environment
     )
     try:
-        wait_for(place / "server")
+        wait_for((place / "server").exists, "the server is up", 120)
         done = subprocess.run(
             ["bash", "-u", "-c", commands],
             cwd=work,
@@ -114,13 +114,6 @@ def stand_ins(place, work):
     (work / "playbooks/studies/sort.yml").write_text(yaml.safe_dump(own_profile(), sort_keys=False))
     make_run(work / "results/demo-sort", some_times, study="sort")
     return programs
-
-
-def wait_for(path):
-    end = time.monotonic() + 120
-    while not path.exists():
-        assert time.monotonic() < end, f"{path} does not come"
-        time.sleep(0.05)
 
 
 def test_every_command_is_known(walk):

@@ -7,24 +7,16 @@ import json
 import sys
 
 import crowd
-import envelopes
 import fuzz
 import parts
 import wire
-
-FAMILIES = {
-    "axis-envelopes": envelopes.axis,
-    "axis-parts": parts.axis,
-    "jaxws-envelopes": envelopes.jaxws,
-    "jaxws-parts": parts.jaxws,
-}
 
 
 def main(what: str, address: str, *more: str) -> object:
     if not ipaddress.ip_address(address).is_private:
         sys.exit(f"{address} is no address of a lab")
-    if what in FAMILIES:
-        requests = FAMILIES[what](address)
+    if what in parts.FAMILIES:
+        requests = parts.FAMILIES[what](address)
         return {
             name: wire.ask(address, 8080, request).plain() for name, request in requests.items()
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
+import envelopes
 from envelopes import ENDLESS, MIB, echo, envelope, hello, matrix
 from wire import Request, whole
 
@@ -231,3 +232,11 @@ def jaxws(address: str) -> dict[str, Request]:
         path, xop(include("cid:a")) + END, content_type="multipart/related"
     )
     return found
+
+
+FAMILIES = {
+    "axis-envelopes": envelopes.axis,
+    "axis-parts": axis,
+    "jaxws-envelopes": envelopes.jaxws,
+    "jaxws-parts": jaxws,
+}

@@ -9,6 +9,7 @@ import time
 
 import pytest
 import yaml
+from machine import wait_for
 from rich.console import Console
 from stand_in import ROOT, end, failed, play
 
@@ -22,13 +23,6 @@ SITE = [
     play("Provision the broker", at=141.4),
     {**end(ok=True, client1=2, broker1=1), "at": 142.0},
 ]
-
-
-def wait_for(holds, what, seconds=20):
-    end_at = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end_at, what
-        time.sleep(0.05)
 
 
 def test_steps_are_shown_with_their_times_and_output_is_in_the_log(checkout, capsys):

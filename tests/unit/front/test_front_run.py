@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from machine import wait_for
 from stand_in import ROOT, end, failed, play
 from synthetic import make_run, sort_times
-from test_front_play import wait_for
 
 from collect.front import process
 from collect.front.cli import main
