@@ -3,14 +3,9 @@ package org.rackbench.services;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -19,16 +14,11 @@ import org.junit.jupiter.api.io.TempDir;
 class MatrixServiceTest {
 
   @TempDir static Path base;
-  private static Services tomcat;
+  @AutoClose private static Services tomcat;
 
   @BeforeAll
   static void startTomcat() throws Exception {
     tomcat = new Services(base);
-  }
-
-  @AfterAll
-  static void stopTomcat() throws Exception {
-    tomcat.close();
   }
 
   private static HttpResponse<String> getMatrix(String service, String argument) throws Exception {
@@ -41,14 +31,7 @@ class MatrixServiceTest {
               soapenv:encodingStyle="http://schemas.xmlsoap.org/soap/encoding/">%s</m:getMatrix>
         </soapenv:Body></soapenv:Envelope>"""
             .formatted(argument);
-    return HttpClient.newHttpClient()
-        .send(
-            HttpRequest.newBuilder(URI.create(tomcat.url() + "/services/" + service))
-                .header("SOAPAction", "\"\"")
-                .header("Content-Type", "text/xml; charset=utf-8")
-                .POST(BodyPublishers.ofString(envelope))
-                .build(),
-            BodyHandlers.ofString());
+    return tomcat.post(service, envelope);
   }
 
   private static final String ROWS =
@@ -87,12 +70,7 @@ class MatrixServiceTest {
   void haveWsdlsOfTheirOwn() throws Exception {
     for (String service : new String[] {"Matrix", "MatrixMultiRef", "MatrixAttachment"}) {
       String url = tomcat.url() + "/services/" + service;
-      String wsdl =
-          HttpClient.newHttpClient()
-              .send(
-                  HttpRequest.newBuilder(URI.create(url + "?wsdl")).build(),
-                  BodyHandlers.ofString())
-              .body();
+      String wsdl = tomcat.get("/services/" + service + "?wsdl").body();
       assertTrue(wsdl.contains("location=\"" + url + "\""), wsdl);
     }
   }

@@ -3,14 +3,9 @@ package org.rackbench.services;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -21,16 +16,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 class ReplyServiceTest {
 
   @TempDir static Path base;
-  private static Services tomcat;
+  @AutoClose private static Services tomcat;
 
   @BeforeAll
   static void startTomcat() throws Exception {
     tomcat = new Services(base);
-  }
-
-  @AfterAll
-  static void stopTomcat() throws Exception {
-    tomcat.close();
   }
 
   private static HttpResponse<String> reply(String replyBytes, String elements) throws Exception {
@@ -47,14 +37,7 @@ class ReplyServiceTest {
           </r:reply>
         </soapenv:Body></soapenv:Envelope>"""
             .formatted(replyBytes, elements);
-    return HttpClient.newHttpClient()
-        .send(
-            HttpRequest.newBuilder(URI.create(tomcat.url() + "/services/Reply"))
-                .header("SOAPAction", "\"\"")
-                .header("Content-Type", "text/xml; charset=utf-8")
-                .POST(BodyPublishers.ofString(envelope))
-                .build(),
-            BodyHandlers.ofString());
+    return tomcat.post("Reply", envelope);
   }
 
   @ParameterizedTest
@@ -90,12 +73,7 @@ class ReplyServiceTest {
 
   @Test
   void hasAWsdlOfItsOwn() throws Exception {
-    String wsdl =
-        HttpClient.newHttpClient()
-            .send(
-                HttpRequest.newBuilder(URI.create(tomcat.url() + "/services/Reply?wsdl")).build(),
-                BodyHandlers.ofString())
-            .body();
+    String wsdl = tomcat.get("/services/Reply?wsdl").body();
     assertTrue(wsdl.contains("part name=\"replyBytes\" type=\"xsd:int\""), wsdl);
     assertTrue(wsdl.contains("location=\"" + tomcat.url() + "/services/Reply\""), wsdl);
   }

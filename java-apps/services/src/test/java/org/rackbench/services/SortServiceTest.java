@@ -4,17 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,19 +21,12 @@ import org.junit.jupiter.api.io.TempDir;
 class SortServiceTest {
 
   @TempDir static Path base;
-  private static Services tomcat;
-  private static String url;
+  @AutoClose private static Services tomcat;
   private final HttpClient http = HttpClient.newHttpClient();
 
   @BeforeAll
   static void startTomcat() throws Exception {
     tomcat = new Services(base);
-    url = tomcat.url();
-  }
-
-  @AfterAll
-  static void stopTomcat() throws Exception {
-    tomcat.close();
   }
 
   private static HttpRequest sort(String items) {
@@ -51,16 +42,7 @@ class SortServiceTest {
           </s:sort>
         </soapenv:Body></soapenv:Envelope>"""
             .formatted(items);
-    return HttpRequest.newBuilder(URI.create(url + "/services/Sort"))
-        .header("SOAPAction", "\"\"")
-        .header("Content-Type", "text/xml; charset=utf-8")
-        .POST(BodyPublishers.ofString(envelope))
-        .build();
-  }
-
-  private HttpResponse<String> get(String path) throws Exception {
-    return http.send(
-        HttpRequest.newBuilder(URI.create(url + path)).build(), BodyHandlers.ofString());
+    return tomcat.request("Sort", envelope);
   }
 
   private static String numbers(String answer) {
@@ -101,20 +83,20 @@ class SortServiceTest {
 
   @Test
   void wsdlAndItsSchemaNeedNoOtherServer() throws Exception {
-    String wsdl = get("/services/Sort?wsdl").body();
+    String wsdl = tomcat.get("/services/Sort?wsdl").body();
     assertTrue(wsdl.contains("schemaLocation=\"../soap-encoding.xsd\""), wsdl);
-    assertTrue(wsdl.contains("location=\"" + url + "/services/Sort\""), wsdl);
-    HttpResponse<String> schema = get("/soap-encoding.xsd");
+    assertTrue(wsdl.contains("location=\"" + tomcat.url() + "/services/Sort\""), wsdl);
+    HttpResponse<String> schema = tomcat.get("/soap-encoding.xsd");
     assertEquals(200, schema.statusCode());
     assertTrue(schema.body().contains("name=\"arrayType\""));
   }
 
   @Test
   void offersNothingElse() throws Exception {
-    assertEquals(404, get("/servlet/AdminServlet").statusCode());
-    assertEquals(404, get("/happyaxis.jsp").statusCode());
-    assertFalse(get("/services/AdminService?wsdl").body().contains("definitions"));
-    assertFalse(get("/services/Version?wsdl").body().contains("definitions"));
-    assertFalse(get("/services").body().contains("Sort"));
+    assertEquals(404, tomcat.get("/servlet/AdminServlet").statusCode());
+    assertEquals(404, tomcat.get("/happyaxis.jsp").statusCode());
+    assertFalse(tomcat.get("/services/AdminService?wsdl").body().contains("definitions"));
+    assertFalse(tomcat.get("/services/Version?wsdl").body().contains("definitions"));
+    assertFalse(tomcat.get("/services").body().contains("Sort"));
   }
 }

@@ -1,7 +1,7 @@
 package org.rackbench.harness.runner;
 
 import java.nio.file.Path;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -10,16 +10,11 @@ abstract class RunnerInLab {
 
   @TempDir Path root;
   Bench bench;
-  Nodes nodes;
+  @AutoClose Nodes nodes;
 
   @BeforeEach
   void makeBench() throws Exception {
     bench = new Bench(root);
     nodes = new Nodes(root.resolve("lab.json"));
-  }
-
-  @AfterEach
-  void shutNodes() {
-    nodes.close();
   }
 }

@@ -10,7 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -31,16 +31,11 @@ class HelloHttpTest {
 
   @TempDir static Path base;
   @TempDir Path directory;
-  private static WarServer tomcat;
+  @AutoClose private static WarServer tomcat;
 
   @BeforeAll
   static void startTomcat() throws Exception {
     tomcat = new WarServer(base, "/axis", Path.of("../../services/target/axis.war"));
-  }
-
-  @AfterAll
-  static void stopTomcat() throws Exception {
-    tomcat.close();
   }
 
   private Caller caller(String url, int messageBytes, Object pooled, Duration callTimeout)

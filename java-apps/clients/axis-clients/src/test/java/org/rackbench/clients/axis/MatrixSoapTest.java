@@ -21,7 +21,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -44,16 +44,11 @@ class MatrixSoapTest {
 
   @TempDir static Path base;
   @TempDir Path directory;
-  private static WarServer tomcat;
+  @AutoClose private static WarServer tomcat;
 
   @BeforeAll
   static void startTomcat() throws Exception {
     tomcat = new WarServer(base, "/axis", Path.of("../../services/target/axis.war"));
-  }
-
-  @AfterAll
-  static void stopTomcat() throws Exception {
-    tomcat.close();
   }
 
   private Setting setting(String encoding, int n) throws IOException {

@@ -13,7 +13,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -34,16 +34,11 @@ class OverheadSoapTest {
 
   @TempDir static Path base;
   @TempDir Path directory;
-  private static WarServer tomcat;
+  @AutoClose private static WarServer tomcat;
 
   @BeforeAll
   static void startTomcat() throws Exception {
     tomcat = new WarServer(base, "/axis", Path.of("../../services/target/axis.war"));
-  }
-
-  @AfterAll
-  static void stopTomcat() throws Exception {
-    tomcat.close();
   }
 
   private Caller caller(String axisUrl, int replyBytes, int elements, Duration callTimeout)

@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -36,18 +36,13 @@ class SortSoapTest {
 
   @TempDir static Path base;
   @TempDir Path directory;
-  private static WarServer tomcat;
+  @AutoClose private static WarServer tomcat;
   private static String axis;
 
   @BeforeAll
   static void startTomcat() throws Exception {
     tomcat = new WarServer(base, "/axis", Path.of("../../services/target/axis.war"));
     axis = tomcat.url();
-  }
-
-  @AfterAll
-  static void stopTomcat() throws Exception {
-    tomcat.close();
   }
 
   private Caller caller(Duration callTimeout, String... axisUrls) throws Exception {

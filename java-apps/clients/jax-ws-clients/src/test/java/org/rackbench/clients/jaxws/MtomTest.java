@@ -20,7 +20,7 @@ import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -44,16 +44,11 @@ class MtomTest {
 
   @TempDir static Path base;
   @TempDir Path directory;
-  private static WarServer tomcat;
+  @AutoClose private static WarServer tomcat;
 
   @BeforeAll
   static void startTomcat() throws Exception {
     tomcat = new WarServer(base, "/mtom", Path.of("../../mtom-service/target/mtom.war"));
-  }
-
-  @AfterAll
-  static void stopTomcat() throws Exception {
-    tomcat.close();
   }
 
   private Caller caller(String url, String encoding, int payloadBytes, Duration callTimeout)

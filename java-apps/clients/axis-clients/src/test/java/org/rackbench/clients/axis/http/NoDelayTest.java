@@ -13,7 +13,7 @@ import org.apache.axis.components.net.BooleanHolder;
 import org.apache.axis.server.AxisServer;
 import org.apache.axis.transport.http.SocketHolder;
 import org.apache.commons.httpclient.HttpConnection;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,16 +23,11 @@ import org.rackbench.harness.api.Parts;
 /** Both transports of Axis's clients send each write at once. */
 class NoDelayTest {
 
-  private ServerSocket server;
+  @AutoClose private ServerSocket server;
 
   @BeforeEach
   void listen() throws IOException {
     server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
-  }
-
-  @AfterEach
-  void close() throws IOException {
-    server.close();
   }
 
   @ParameterizedTest
