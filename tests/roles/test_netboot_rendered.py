@@ -130,9 +130,12 @@ def test_archives_are_served_from_where_apt_gets_them_or_from_the_mirrors_that_w
 
 
 def test_a_machine_gets_the_sources_that_were_given_or_those_it_has_a_way_to():
-    def sources(apt, gateway, given=None):
+    def sources(apt, gateway, given=None, mirrors=()):
         role = netboot(
-            __netboot_apt={"stdout_lines": apt}, netboot_gateway=gateway, netboot_sources=given
+            __netboot_apt={"stdout_lines": apt},
+            netboot_gateway=gateway,
+            netboot_sources=given,
+            netboot_mirrors=list(mirrors),
         )
         return role.render("{{ __netboot_sources }}")
 
@@ -146,6 +149,88 @@ def test_a_machine_gets_the_sources_that_were_given_or_those_it_has_a_way_to():
     given = ["deb http://mine.lab/debian trixie main"]
     assert sources(APT, "", given) == given
     assert sources(APT, "10.0.0.1", []) == []
+    local = ["Debian file:/srv/debian/"]
+    assert sources(local, "10.0.0.1", mirrors=["copy:/srv", "http://one.lab/debian"]) == [
+        "deb http://one.lab/debian trixie main",
+        "deb http://one.lab/debian trixie-updates main",
+    ]
+
+
+def test_apt_is_asked_for_its_archives_and_a_list_of_mirrors_becomes_its_first_one(tmp_path):
+    listed, empty = tmp_path / "debian.list", tmp_path / "empty.list"
+    listed.write_text("# mirrors\nhttp://mirror.lab/debian\tpriority:1\nhttp://two.lab/debian\n")
+    empty.touch()
+    told = tmp_path / "told"
+    tool = tmp_path / "apt-get"
+    tool.write_text(f"#!/bin/sh\ncat '{told}'\n")
+    tool.chmod(0o755)
+
+    def uris(*lines):
+        told.write_text("".join(f"{line}\n" for line in lines))
+        done = subprocess.run(
+            ["sh", "-c", netboot().render("{{ __netboot_ask_apt }}")],
+            env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        apt = {"stdout_lines": done.stdout.splitlines()}
+        return netboot(__netboot_apt=apt).render("{{ __netboot_uris }}")
+
+    http, ours = "http://deb.lab/debian/", {"Debian": "http://mirror.lab/debian"}
+    assert uris(f"mirror+file:{listed}/ Debian", "") == ours
+    assert uris(f"mirror+file:{empty}/ Debian") == {"Debian": f"mirror+file:{empty}/"}
+    assert uris(f"{http} Debian", f"mirror+file:{empty}/ Debian") == {"Debian": http}
+    both = {"Debian": http, "Debian Backports": http}
+    assert uris(f"{http} Debian", f"{http} Debian Backports") == both
+    assert uris() == {}
+
+
+@pytest.mark.parametrize(
+    ("apt", "mirrors", "is_served"),
+    [
+        (APT, [], True),
+        (["Debian file:/srv/debian/"], [], True),
+        ([], ["http://one.lab/debian"], True),
+        (["Mine http://one.lab/debian"], [], False),
+        ([], [], False),
+        (["Debian mirror+file:/etc/apt/mirrors/debian.list/"], [], False),
+        (["Debian cdrom:[Debian]/"], ["http://one.lab/debian"], True),
+        ([*APT, "Debian-Security mirror+http://sec.lab/list/"], [], True),
+        ([APT[0], "Debian-Security mirror+http://sec.lab/list/"], [], False),
+    ],
+)
+def test_archives_that_cannot_be_served_are_refused(apt, mirrors, is_served):
+    role = netboot(__netboot_apt={"stdout_lines": apt}, netboot_mirrors=mirrors)
+    task = role.of_task("serve", "Refuse archives that cannot be served")["ansible.builtin.assert"]
+    assert role.holds(task["that"]) == is_served
+    assert f"apt here has {', '.join(apt) or 'none'}. Add such" in role.render(task["fail_msg"])
+
+
+@pytest.mark.parametrize(
+    ("apt", "mirrors", "is_reached"),
+    [
+        (APT, [], True),
+        (["Debian file:/srv/debian/"], [], False),
+        (["Debian file:/srv/debian/"], ["http://one.lab/debian"], True),
+        ([APT[0], "Debian-Security copy:/srv/security/"], [], False),
+    ],
+)
+def test_sources_that_machines_with_a_gateway_cannot_reach_are_refused(apt, mirrors, is_reached):
+    role = netboot(
+        __netboot_apt={"stdout_lines": apt}, netboot_mirrors=mirrors, netboot_gateway="10.0.0.1"
+    )
+    task = role.of_task("serve", "that machines with a gateway cannot reach")
+    assert role.holds(task["when"])
+    assert not netboot().holds(task["when"])
+    assert role.holds(task["ansible.builtin.assert"]["that"]) == is_reached
+
+
+@pytest.mark.parametrize(("system", "is_used"), [("Debian", True), ("Ubuntu", False)])
+def test_a_control_host_of_another_system_is_refused(system, is_used):
+    role = netboot(ansible_facts={"os_family": "Debian", "distribution": system})
+    task = role.of_task("preflight", "Refuse systems other than Debian")["ansible.builtin.assert"]
+    assert role.holds(task["that"]) == is_used
 
 
 def refused(name, **variables):
