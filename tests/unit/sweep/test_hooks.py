@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -101,3 +102,28 @@ def test_a_chat_that_cannot_be_told_is_a_problem(tmp_path, summary, chat, path, 
     address, _ = chat
     url = address + path if path else ""
     assert part in call("webhook", tmp_path, summary, RACKBENCH_WEBHOOK_URL=url)
+
+
+@pytest.mark.parametrize("address", ["https://chat/SECRET abc", "https://chat:SECRET/", "http://["])
+def test_an_address_that_is_none_is_a_problem_and_stays_secret(tmp_path, summary, address):
+    told = call("webhook", tmp_path, summary, RACKBENCH_WEBHOOK_URL=address)
+    assert told.endswith(
+        "1: RACKBENCH_WEBHOOK_URL is not a web address; take it from the chat's settings"
+    )
+
+
+def test_a_chat_that_closes_the_connection_is_a_problem(tmp_path, summary):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def close():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1 << 16)
+
+        thread = threading.Thread(target=close)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/SECRET"
+        told = call("webhook", tmp_path, summary, RACKBENCH_WEBHOOK_URL=url)
+        thread.join()
+    assert "1: the webhook did not take the message: " in told
+    assert "SECRET" not in told
