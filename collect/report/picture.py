@@ -11,9 +11,6 @@ from collect.report.templates import page_templates
 def claims_picture(title: str, claims: Sequence[JudgedClaim]) -> str:
     """Return bounds, printed and measured numbers and verdicts as an SVG file."""
     environment = page_templates(is_markup=True)
-    environment.filters.update(
-        wrapped=textwrap.wrap,
-        short=lambda text, letters: textwrap.shorten(text, letters, placeholder=" …"),
-    )
+    environment.filters["wrapped"] = textwrap.wrap
     template = environment.get_template("claims.svg.j2")
     return template.render(title=title, rows=rows_of(claims))

@@ -44,6 +44,12 @@ class Row:
         ]
 
     @property
+    def bound(self) -> str:
+        """The number that the claim is about, and the bound that it must keep as one word."""
+        bound = str(self.judged.claim.bound).replace(" ", "\N{NO-BREAK SPACE}")
+        return f"{self.judged.claim.statistic} {bound}"
+
+    @property
     def found(self) -> str:
         """What was measured, in words: a number with its interval, or how many hold."""
         return in_words(self.judged.measured)

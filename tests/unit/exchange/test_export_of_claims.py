@@ -3,7 +3,7 @@
 import csv
 import io
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from math import exp, log
@@ -67,6 +67,17 @@ def test_the_drawing_has_a_row_for_each_claim_with_its_verdict(shown, table):
     texts = ["".join(one.itertext()) for one in drawing.iter("{http://www.w3.org/2000/svg}text")]
     assert [text for text in texts if text in set(verdicts)] == verdicts
     assert f"Study overhead, run {RUN}" in texts
+
+
+def test_the_drawing_has_each_bound_and_finding_whole(shown, table):
+    drawing = ElementTree.fromstring(shown("chart"))  # noqa: S314 - our own
+    texts = ["".join(one.itertext()) for one in drawing.iter("{http://www.w3.org/2000/svg}text")]
+    drawn = " ".join(texts).replace("\N{NO-BREAK SPACE}", " ")
+    assert "…" not in drawn
+    numbers = Counter(row["claim"] for row in table("claims"))
+    alone = [row for row in table("claims") if numbers[row["claim"]] == 1]
+    assert alone
+    assert all(f"{row['statistic']} {row['bound']}" in drawn for row in alone)
 
 
 def test_the_markdown_has_the_claims_and_whole_tables(shown):
