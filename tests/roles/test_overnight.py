@@ -201,6 +201,17 @@ def test_the_nights_of_another_account_are_not_replaced(tmp_path):
     assert theirs.read_text() == "[Service]\nUser=somebody\n"
 
 
+def test_the_nights_of_another_account_are_not_removed(tmp_path):
+    (tmp_path / "units").mkdir()
+    theirs = tmp_path / "units" / UNITS[1]
+    theirs.write_text("[Service]\nUser=somebody\n")
+    done = play(tmp_path, overnight_state="absent")
+    assert done.returncode == 2
+    assert "runs the nights of the account somebody" in flat(done)
+    assert "remove those nights as somebody (overnight.yml" in flat(done)
+    assert theirs.exists()
+
+
 def test_the_nights_of_another_inventory_of_that_name_are_not_replaced(tmp_path):
     for place in "lab1", "other/lab1":
         (tmp_path / place).mkdir(parents=True)
