@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import re
 import stat
 import subprocess
 import sys
@@ -198,7 +199,54 @@ def test_a_refusal_ends_the_reset_of_all_nodes_and_a_later_failure_that_of_one()
     (play,) = [one for one in plays if one["name"] == "Put the node back as it was found"]
     tasks = yaml.safe_load((ROOT / "roles/baseline/tasks/reset.yml").read_text())
     assert play["any_errors_fatal"] is False
-    assert [task.get("any_errors_fatal", False) for task in tasks] == [True, False, False, False]
+    fatal = [task["name"] for task in tasks if task.get("any_errors_fatal")]
+    assert fatal == [task["name"] for task in tasks[1:3]]
+    assert all(name.startswith("Reset | Refuse ") for name in fatal)
+
+
+@pytest.mark.parametrize(
+    ("silent", "refusing", "going_on", "told"),
+    [
+        (["one"], [], ["client", "two"], "run reset.yml -e node=one, or remove it"),
+        (["one"], ["two"], [], "a sweep runs here"),
+        (["client"], [], [], "client does not answer, so it is unknown whether it runs a sweep"),
+    ],
+)
+def test_a_node_that_does_not_answer_is_left_out_unless_it_is_the_client(
+    tmp_path: Path, silent: list[str], refusing: list[str], going_on: list[str], told: str
+) -> None:
+    """The reset asks a fake of remove_kit; a last task notes the nodes that continue."""
+    here = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    away = {"ansible_host": "127.0.0.1", "ansible_port": 1}
+    hosts = {name: away if name in silent else here for name in ("client", "one", "two")}
+    for name in refusing:
+        hosts[name] = {**here, "baseline_account": "refusing"}
+    common = {"baseline_account": "rackbench", "bench_client": "client"}
+    (tmp_path / "hosts.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts, "vars": common}}))
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files/remove_kit").write_text(
+        '[ "$1 $2" != "refusing ask" ] || { echo a sweep runs here >&2; exit 1; }'
+    )
+    tasks = yaml.safe_load((ROOT / "roles/baseline/tasks/reset.yml").read_text())
+    first = next(i for i, task in enumerate(tasks) if "tuning" in task)
+    note = {"ansible.builtin.debug": {"msg": "goes on: <{{ inventory_hostname }}>"}}
+    play = {
+        "hosts": "all",
+        "gather_facts": False,
+        "any_errors_fatal": False,
+        "tasks": [*tasks[:first], note],
+    }
+    (tmp_path / "play.yml").write_text(yaml.safe_dump([play], sort_keys=False))
+    done = subprocess.run(
+        [ROOT / ".venv/bin/ansible-playbook", "-i", tmp_path / "hosts.yml", tmp_path / "play.yml"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert sorted(re.findall("goes on: <(.*)>", done.stdout)) == going_on, done.stdout
+    assert told in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize("role", ["baseline", "openmq", "tomcat"])
