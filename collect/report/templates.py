@@ -11,6 +11,7 @@ from markupsafe import Markup
 from collect.cells.notation import (
     name_of,
     show,
+    show_count,
     show_estimate,
     show_level,
     show_tick,
@@ -29,6 +30,7 @@ def page_templates(*, is_markup: bool) -> Environment:
     environment.filters.update(
         slug=_slug,
         show=show,
+        count=show_count,
         estimate=show_estimate,
         show_whole=show_whole,
         show_tick=show_tick,

@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
 
 from collect.cells.cells import CellResult
 from collect.report.drawings.axis import Axis
@@ -19,7 +22,9 @@ _LEAST = 1.1
 _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 _MOST_TICKS = 6
 _MOST_MARKS = 200
-"""Marks with a text of their own; a run with more says how many are not drawn."""
+"""Marks with a text of their own; a run with more says how many of them are drawn."""
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -42,11 +47,15 @@ class Mark:
 
 @dataclass(frozen=True)
 class Strip:
-    """The trials of one system: one dot each, as a path, and those that were disturbed."""
+    """The trials of one system: one dot each, as a path, and those that were disturbed.
+
+    `disturbed` has the marks that are drawn, `disturbances` counts all.
+    """
 
     name: str
     dots: str
     disturbed: Sequence[Mark]
+    disturbances: int
 
 
 @dataclass(frozen=True)
@@ -124,7 +133,7 @@ class Sequenced:
             for dot in dots
             if (found := disturbances(dot.trial))
         ]
-        return Strip(name, path, disturbed[:_MOST_MARKS])
+        return Strip(name, path, _some(disturbed), len(disturbed))
 
     @cached_property
     def blocks(self) -> list[Block]:
@@ -139,8 +148,13 @@ class Sequenced:
 
     @property
     def starts(self) -> list[Mark]:
-        """Where a service was another start than for the trial before."""
-        return [Mark(self._at(at), text) for at, text in self._starts.items()][:_MOST_MARKS]
+        """Where a service was another start than for the trial before: all, or some evenly."""
+        return [Mark(self._at(at), text) for at, text in _some(list(self._starts.items()))]
+
+    @property
+    def restarted(self) -> int:
+        """How many times some service was another start than for the trial before."""
+        return len(self._starts)
 
     @property
     def disturbed(self) -> int:
@@ -159,7 +173,9 @@ class Sequenced:
         while (at := midnight + timedelta(seconds=passed * step)) <= first + timedelta(
             seconds=seconds
         ):
-            form = "%H:%M:%S" if step < 60 else "%H:%M" if step < 86400 else "%d %b"
+            # Dates stand at midnight, so that two ticks of one hour belong to known days.
+            is_midnight = (at.hour, at.minute, at.second) == (0, 0, 0)
+            form = "%d %b" if is_midnight else "%H:%M:%S" if step < 60 else "%H:%M"
             found.append((self._at(at), at.strftime(form)))
             passed += 1
         return found
@@ -175,6 +191,12 @@ class Sequenced:
 
     def _height(self, relative: float) -> float:
         return HEIGHT * (1 - self.axis.place(relative) / 100)
+
+
+def _some(marks: Sequence[_T]) -> list[_T]:
+    """Return all marks, or as many as have room, evenly from the first to the last."""
+    places = np.linspace(0, len(marks) - 1, min(len(marks), _MOST_MARKS))
+    return [marks[place] for place in places.astype(int)]
 
 
 def _starts_of(trials: Sequence[Trial]) -> dict[datetime, str]:

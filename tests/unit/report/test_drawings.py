@@ -4,6 +4,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 
 import numpy as np
@@ -20,6 +21,7 @@ from collect.report.drawings.axis import Axis
 from collect.report.drawings.claims import rows_of
 from collect.report.drawings.distributions import settings_of
 from collect.report.drawings.sequence import Sequenced
+from collect.report.templates import page_templates
 from collect.run.directory import open_run
 from collect.stats.estimates import Estimate
 
@@ -200,3 +202,50 @@ def test_a_slower_half_of_the_night_lies_above_the_line(run_of):
 def test_one_trial_has_no_order(run_of):
     assert Sequenced(analyse(run_of(until=1)).cells, None, {}).is_empty
     assert Sequenced(analyse(run_of(until=0, name="none")).cells, None, {}).is_empty
+
+
+def drawn_of(cells, number, hours, blocks):
+    """The order of so many trials, evenly over these hours, each with a new start of a service."""
+    start = datetime(2026, 3, 1, 22, tzinfo=UTC)
+    one = cells[0].counted[0]
+    trials = []
+    for place in range(number):
+        at = start + timedelta(hours=hours * place / number)
+        trial = replace(
+            one.trial,
+            block=1 + place * blocks // number,
+            started_at=at,
+            ended_at=at + timedelta(seconds=1),
+            services={"tomcat on worker1": str(place)},
+            readings={},
+        )
+        trials.append(replace(one, trial=trial))
+    return Sequenced([replace(cells[0], trials=tuple(trials))], None, {})
+
+
+def page_of(drawn):
+    template = page_templates(is_markup=True).get_template("drawings.html.j2")
+    return str(template.module.sequence(drawn))
+
+
+def test_the_clock_of_several_days_has_dates(cells):
+    texts = [text for _, text in drawn_of(cells, 36, 43, 1).ticks]
+    assert texts == ["02 Mar", "12:00", "03 Mar", "12:00"]
+    assert "02 Mar" in [text for _, text in drawn_of(cells, 36, 5, 1).ticks]
+
+
+def test_marks_beyond_their_room_are_drawn_evenly_and_all_counted(cells):
+    drawn = drawn_of(cells, 301, 10, 110)
+    page = page_of(drawn)
+    assert "in 110 blocks; 0 during a disturbance, 300 new starts of services" in page
+    assert "200 of 300 new starts are drawn." in page
+    places = [start.at for start in drawn.starts]
+    assert (len(places), max(places)) == (200, pytest.approx(100, abs=0.5))
+    assert len(re.findall(r'y="9">(?:block )?\d+<', page)) <= 12
+
+
+def test_a_run_with_room_for_its_marks_tells_no_rest(cells):
+    drawn = drawn_of(cells, 4, 1, 2)
+    page = page_of(drawn)
+    assert "are drawn" not in page
+    assert re.findall(r'y="9">([^<]*)<', page) == ["block 1", "2"]
