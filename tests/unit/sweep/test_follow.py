@@ -16,7 +16,7 @@ from synthetic import make_run, sort_times
 
 from collect.cli import main
 from collect.files import NoRoomError, ask_for
-from collect.sweep.follow import Follower, SweepStoppedError, Terms
+from collect.sweep.follow import Follower, SweepStoppedError, Terms, _batches
 from collect.sweep.hook import Hook
 from collect.sweep.interim import open_trials
 from collect.sweep.pull import INCOMING, accept_trials
@@ -192,14 +192,36 @@ def test_an_earlier_pull_is_on_disk_before_the_node_lets_go(follower_of, client,
     assert client.trials == set()
 
 
+def test_a_pull_is_of_bounded_number_and_size():
+    mib = 1 << 20
+    assert [len(batch) for batch in _batches({f"t{n:03}": 1 for n in range(201)})] == [100, 100, 1]
+    sizes = {"t1": 20 * mib, "t2": 12 * mib, "t3": 1, "t4": 50 * mib, "t5": 1}
+    assert list(_batches(sizes)) == [["t1", "t2"], ["t3"], ["t4"], ["t5"]]
+
+
+def test_why_the_runner_ended_is_kept_beside_what_earlier_groups_deferred(follower_of):
+    follower = follower_of()
+    name = next(iter(follower.planned))
+    follower._earlier = {name: "worker2 is away"}
+    said = {"state": "finished", "reason": "stopped before trial 2", "put_off": []}
+    kept = json.loads(follower._with_earlier(json.dumps(said)))
+    assert kept["reason"] == "stopped before trial 2"
+    assert kept["put_off"] == [{"id": name, "reason": "worker2 is away"}]
+    kept = json.loads(follower._with_earlier(json.dumps({**said, "reason": ""})))
+    assert kept["reason"].startswith("1 trials are deferred, the first, ")
+
+
 def test_a_torn_trial_is_set_aside_there_and_open_again(follower_of, client, here):
     torn = sorted(client.trials)[4]
     log = client.directory / "trials" / torn / "calls.csv"
     log.write_bytes(log.read_bytes()[:-7])
     client.end()
     follower = follower_of()
+    asked = []
+    follower.node = lambda command: asked.append(command) or client(command)
     with pytest.raises(SweepStoppedError, match="1 arrived torn and are open again"):
         follow(follower)
+    assert len([command for command in asked if "tar -czf" in command and torn in command]) == 2
     assert len(sealed(here)) == 35
     assert client.trials == set()
     assert (client.directory / "refused" / torn / "trial.json").exists()
