@@ -59,6 +59,7 @@ def test_a_calm_trial_is_not_disturbed(sealed):
         ({"load1": [3.1, 0.2]}, "load 3.1 on worker2"),
         ({"steal_percent": 2.5}, "2.5 % stolen on worker2"),
         ({"cpu_mhz": [2600, 1800]}, "clock rate from 2600 to 1800 MHz on worker2"),
+        ({"cpu_mhz": [1800, 2600]}, "clock rate from 1800 to 2600 MHz on worker2"),
         ({"temperature_c": [60.0, 91.0]}, "91 °C on worker2"),
         ({"retransmits": 21}, "21 segments retransmitted on worker2"),
         ({"maintenance": ["check of md0"]}, "check of md0 on worker2"),
