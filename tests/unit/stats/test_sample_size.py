@@ -101,6 +101,13 @@ def test_variances_that_are_alike_are_drawn_together_and_unlike_ones_stay_apart(
     assert moderated([Spread(1, 4, 0), Spread(9, 4, 0)]) == [Spread(1, 4, 0), Spread(9, 4, 0)]
 
 
+def test_nothing_is_borrowed_that_nobody_has_and_no_variance_is_below_that_of_its_calls():
+    assert [one.freedom for one in moderated([Spread(1.0, 4, 0)] * 3)] == [12, 12, 12]
+    noisy, *others = moderated([Spread(4.0, 4, 3.5), *[Spread(1.0, 4, 0)] * 3])
+    assert noisy.variance == 3.5
+    assert all(1.0 < one.variance < 2.0 for one in others)
+
+
 @pytest.mark.parametrize("more", [0.25, 3.0])
 def test_other_numbers_of_calls_leave_the_variance_that_they_leave(more):
     """Forks and calls both vary, so that neither `more` nor its inverse would do for the other."""
