@@ -269,6 +269,12 @@ def _without(members, name):
     return {path: content for path, content in members.items() if path != name}
 
 
+def _with_entries(members, change):
+    """The manifest with other entries of files."""
+    record = json.loads(members[MANIFEST])
+    return json.dumps({**record, "files": change(record["files"])}).encode()
+
+
 BAD = {
     "changed": (
         lambda m: {**m, f"{TRIAL}/calls.csv": m[f"{TRIAL}/calls.csv"][::-1]},
@@ -292,6 +298,14 @@ BAD = {
     "listed above": (
         lambda m: {**m, MANIFEST: _listed({**m, "../above": b"1"})},
         "not a path inside an archive",
+    ),
+    "listed twice": (
+        lambda m: {**m, MANIFEST: _with_entries(m, lambda files: [*files, files[0]])},
+        "lists a file twice",
+    ),
+    "below a file": (
+        lambda m: {**m, MANIFEST: _listed({**m, "LICENSE/more": b"1"})},
+        "lists LICENSE/more below a file",
     ),
     "no run": (lambda m: {**m, MANIFEST: _listed(m, runs=["day"])}, "lists no plan of it"),
     "no JSON": (lambda m: {**m, MANIFEST: b"{"}, "damaged manifest.json"),
