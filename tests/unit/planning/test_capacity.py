@@ -91,6 +91,12 @@ def test_blocks_without_a_mean_have_an_interval_from_six_on(night, blocks, error
     assert (soap.low_end, soap.high_end) == ends
 
 
+def test_of_two_blocks_without_a_mean_the_lower_capacity_is_told(night):
+    soap = capacity_of(night(slow_in_block_2(60.0), replicates=2))
+    assert (soap.low, soap.high) == (0, 50)
+    assert str(soap) == "below 50/s"
+
+
 def test_a_limit_that_every_level_meets_is_said(night):
     jms = capacity_of(night(rates=(50, 100)), "jms")
     assert str(jms) == "100/s or more"
