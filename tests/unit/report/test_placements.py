@@ -90,6 +90,12 @@ def test_the_component_is_the_variance_between_groups():
     assert found.p_value < 1e-6
 
 
+def test_groups_of_unequal_size_count_by_their_size():
+    """Mean squares of 3 between and 1 within; a group has (4 - 10 / 4) / 1 = 1.5 samples."""
+    found = between_groups([{0: [0.0], 1: [1.0, 2.0, 3.0]}])
+    assert found.deviation == pytest.approx(((3 - 1) / 1.5) ** 0.5)
+
+
 def test_quantities_that_lost_different_samples_are_not_averaged():
     one = {0: [1.0], 1: [1.1, 1.2], 2: [0.9, 1.0]}
     other = {0: [1.0, 1.1], 1: [1.2], 2: [1.0, 0.9]}
