@@ -226,6 +226,13 @@ def test_a_file_of_a_shared_role_is_compared(differences, changes, expected):
     assert [tuple(row.values()) for row in found] == [(f"files {path}", *rest)]
 
 
+def test_of_two_nodes_the_one_that_lacks_a_file_is_named(differences):
+    groups = {"workers": ["one", "two"]}
+    taken = {"one": fingerprint(files={TOMCAT: "t"}), "two": fingerprint(files={})}
+    found = differences(taken, groups, TOLERANCES)
+    assert [tuple(row.values()) for row in found] == [(f"files {TOMCAT}", "two", "(absent)", "t")]
+
+
 def test_what_no_role_explains_is_a_difference(differences):
     """With a plain broker there, a file that neither kind has belongs to no role."""
     taken = mixed(both={"/opt/rackbench/z": "z"})
