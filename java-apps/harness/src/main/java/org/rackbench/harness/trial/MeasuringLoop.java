@@ -138,8 +138,12 @@ final class MeasuringLoop {
     }
     goOn();
     if (arrivals != null) {
-      // Due times are fixed, so observers must begin in time.
-      TimeUnit.NANOSECONDS.sleep(arrivals.countedFrom() - OBSERVING_NANOS - System.nanoTime());
+      // Due times are fixed, so observers must begin in time. The bound may come before that.
+      long now = System.nanoTime();
+      long lead = arrivals.countedFrom() - OBSERVING_NANOS - now;
+      if (!phases.awaitLead(Math.min(lead, end - now)) || lead >= end - now) {
+        return false;
+      }
       observers.forEach(Observer::before);
     }
     if (!phases.awaitMeasured(end - System.nanoTime())) {

@@ -95,6 +95,15 @@ final class Phases {
     }
   }
 
+  /**
+   * Waits for the nanoseconds of an open loop's lead, in which no call counts; returns false, and
+   * at once, if a thread failed.
+   */
+  boolean awaitLead(long nanos) throws InterruptedException {
+    measured.await(nanos, TimeUnit.NANOSECONDS); // a failure releases it
+    return failure == null;
+  }
+
   /** Waits until all have measured; returns false if time runs out or one failed. */
   boolean awaitMeasured(long nanos) throws InterruptedException {
     return measured.await(nanos, TimeUnit.NANOSECONDS) && failure == null;

@@ -546,6 +546,54 @@ class MeasuringLoopTest {
     assertTrue(loop.leadCalls() >= 3 * CallLog.LEADS_KEPT);
   }
 
+  /** An open loop of one thread with a lead of 30 s, which nobody may be told of. */
+  private static MeasuringLoop longLead(Client client) {
+    Observer observer =
+        new Observer() {
+          @Override
+          public void before() {
+            throw new IllegalStateException("the lead has not ended");
+          }
+        };
+    Warmup warmup = Warmup.fixed(1);
+    CallLog log = new CallLog(1, warmup, 10);
+    Arrivals arrivals = new Arrivals(new Arrival(100, false, 30), 1, 10);
+    return new MeasuringLoop(client, log, arrivals, 1, warmup, 10, List.of(observer));
+  }
+
+  @Test
+  @Timeout(10)
+  void aLeadEndsWithTheTimeOfTheTrial() throws Exception {
+    MeasuringLoop loop = longLead(new Quiet());
+    assertFalse(loop.run(new Bounds(TimeUnit.SECONDS.toNanos(1), 0, Long.MAX_VALUE)));
+    assertEquals(1, loop.warmupCalls());
+    assertTrue(loop.leadCalls() > 10, loop.leadCalls() + " calls");
+  }
+
+  @Test
+  @Timeout(10)
+  void aLeadEndsWithTheFailureOfAThread() {
+    Client broken =
+        new Quiet() {
+          @Override
+          public void prepare(long number) {
+            if (number >= 2 * LEAD) { // an arrival
+              throw new IllegalStateException() {
+                @Override
+                public String getMessage() {
+                  throw new IllegalArgumentException("no text of this error");
+                }
+              };
+            }
+          }
+        };
+    String said =
+        assertThrows(
+                Exception.class, () -> longLead(broken).run(new Bounds(MINUTE, MINUTE, MINUTE)))
+            .getMessage();
+    assertEquals("no text of this error", said);
+  }
+
   @Test
   void observersAreToldInOrderAndInReverse() throws Exception {
     List<String> told = new ArrayList<>();
