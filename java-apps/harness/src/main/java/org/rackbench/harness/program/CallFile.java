@@ -98,10 +98,11 @@ final class CallFile implements Closeable {
     row.setLength(0);
     row.append(rows).append(',');
     number(call.thread()).append(call.isWarmup() ? "warmup," : "measure,");
+    long start = Math.max(0, call.start() - zero); // the clock may have stepped back
     if (call.due() != Call.NONE) {
-      row.append(Math.min(call.due(), call.start()) - zero); // sent early, it did not wait
+      row.append(start - Math.max(0, call.start() - call.due())); // sent early, it did not wait
     }
-    row.append(',').append(Math.max(0, call.start() - zero)).append(',');
+    row.append(',').append(start).append(',');
     row.append(call.elapsed()).append(',');
     row.append(call.requestBytes()).append(',').append(call.responseBytes()).append(',');
     out.append(row.append(call.status()).append('\n'));

@@ -176,6 +176,14 @@ class FormTest {
     assertEquals(List.of("0,,measure,500,500,100000,-1,-1,ok"), rows);
   }
 
+  @Test
+  void aCallBeforeTheClockSteppedBackWaitedNoLonger() throws Exception {
+    long start = BEGIN - TimeUnit.MILLISECONDS.toNanos(600);
+    String output = "start_ns,elapsed_ns,intended_ns\n%d,100000,%d\n".formatted(start, start - 300);
+    List<String> rows = read(Form.CSV, new Arrival(10, false, 1), output);
+    assertEquals(List.of("0,,measure,-300,0,100000,-1,-1,ok"), rows);
+  }
+
   @ParameterizedTest
   @CsvSource({
     "JSON, even",
