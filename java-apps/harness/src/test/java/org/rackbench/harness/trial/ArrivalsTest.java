@@ -267,6 +267,21 @@ class ArrivalsTest {
     assertEquals(5 * MILLISECOND, Arrivals.allowedNanos(100 * MILLISECOND));
   }
 
+  @Test
+  void howLateASenderIsLeavesOutOneCallOfAHundredAndThoseThatFoundNoThread() {
+    Arrivals arrivals = new Arrivals(even(200), 7, 200);
+    arrivals.begin(0);
+    for (int i = 0; i < 200; i++) {
+      long due = arrivals.due(100 + i); // half a second at 200 a second does not count
+      arrivals.begun(100 + i, due, due + 1 + i);
+    }
+    assertEquals(198, arrivals.lateNanos());
+    assertEquals(200, arrivals.foundFree());
+    arrivals.begun(299, arrivals.due(299) + 1, arrivals.due(299) + MINUTE);
+    assertEquals(199, arrivals.foundFree());
+    assertEquals(198, arrivals.lateNanos());
+  }
+
   private static long lateness(Client client) throws Exception {
     Arrivals arrivals = new Arrivals(even(10), 1, 5);
     CallLog log = new CallLog(1, Warmup.fixed(0), 5);
