@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.LongStream;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -121,6 +122,16 @@ class FormTest {
   }
 
   @Test
+  void aRowOfJmeterThatSumsSamplesIsRefused() throws Exception {
+    String header = JTL_HEADER.replace("\n", ",SampleCount\n");
+    String row = "12,byte,200,OK,Users 1-1,text,true,,200,120,2,2,";
+    assertEquals(1, read(Form.JTL, null, header + jtl(5, row + "1")).size());
+    assertEquals(
+        "line 2 sums 100 samples; let JMeter log each one (mode=Standard)",
+        refusal(Form.JTL, header + jtl(5, row + "100")));
+  }
+
+  @Test
   void columnsOfTheKitsOwnLogMayComeInAnyOrder() throws Exception {
     String output =
         "elapsed_ns,start_ns,phase,status,thread\n"
@@ -177,11 +188,40 @@ class FormTest {
   }
 
   @Test
+  void aCallThatWasSentLongBeforeItWasDueIsRefused() {
+    String output =
+        "start_ns,elapsed_ns,intended_ns\n%d,100000,%d\n".formatted(BEGIN, BEGIN + 1_100_000);
+    Arrival arrival = new Arrival(10, false, 1);
+    String said =
+        assertThrows(UnreadableOutput.class, () -> read(Form.CSV, arrival, output)).getMessage();
+    assertEquals("line 2: the call was sent before it was due", said);
+  }
+
+  @Test
   void aCallBeforeTheClockSteppedBackWaitedNoLonger() throws Exception {
     long start = BEGIN - TimeUnit.MILLISECONDS.toNanos(600);
     String output = "start_ns,elapsed_ns,intended_ns\n%d,100000,%d\n".formatted(start, start - 300);
     List<String> rows = read(Form.CSV, new Arrival(10, false, 1), output);
     assertEquals(List.of("0,,measure,-300,0,100000,-1,-1,ok"), rows);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "96, false, true", // 10.4 /s
+    "94, false, false",
+    "104, false, true",
+    "106, false, false",
+    "50, true, true", // of five calls at random, four standard deviations are twice the rate
+  })
+  void aRateMayBeFivePercentOffAndWhatChanceAdds(int gapMillis, boolean isPoisson, boolean isRate)
+      throws Exception {
+    StringBuilder output = new StringBuilder("start_ns,elapsed_ns,intended_ns\n");
+    for (int i = 0; i < 5; i++) {
+      long due = BEGIN + TimeUnit.MILLISECONDS.toNanos((long) i * gapMillis);
+      output.append("%d,100000,%d\n".formatted(due, due));
+    }
+    read(Form.CSV, new Arrival(10, isPoisson, 1), output.toString());
+    assertEquals(isRate, calls.otherRate(false).isEmpty(), calls.otherRate(false));
   }
 
   @ParameterizedTest
@@ -246,6 +286,19 @@ class FormTest {
     assertEquals("Get u: dial, refused", calls.errors().get(1).get("text"));
     assertTrue(refusal(Form.VEGETA, "Requests [total] 100\n").contains("no result of vegeta"));
     assertTrue(refusal(Form.VEGETA, "{\"latencies\":{}}\n").contains("no result of vegeta"));
+  }
+
+  @Test
+  void aStatusFrom400OnIsAFailureOfVegetasCall() throws Exception {
+    StringBuilder output = new StringBuilder();
+    int seq = 0;
+    for (int code : new int[] {200, 302, 399, 400, 404}) {
+      output.append("%d,%d,10,3,1,,,,%d,GET,u,\n".formatted(BEGIN, code, seq++));
+    }
+    List<String> rows = read(Form.VEGETA, null, output.toString());
+    assertEquals(
+        List.of("ok", "ok", "ok", "error", "error"),
+        rows.stream().map(row -> row.replaceAll(".*,", "")).toList());
   }
 
   @Test
@@ -316,6 +369,14 @@ class FormTest {
     assertTrue(refusal(Form.HDR, endless).contains("no value"));
     assertTrue(refusal(Form.HDR, "0.0,1.0,3.0,SGlzdA==\n").contains("no histogram"));
     assertTrue(refusal(Form.HDR, "words\n").contains("no interval"));
+  }
+
+  @Test
+  void theMedianAndThe99thPercentileOfHistogramsAreThose() throws Exception {
+    long[] micros = LongStream.rangeClosed(1, 1000).map(i -> 10 * i).toArray();
+    read(Form.HDR, null, hdr(0, 1000, micros));
+    assertEquals(5.0, summary.p50Millis(), 0.01);
+    assertEquals(9.9, summary.p99Millis(), 0.02);
   }
 
   @Test

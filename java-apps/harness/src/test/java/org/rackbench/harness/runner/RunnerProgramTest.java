@@ -166,6 +166,7 @@ class RunnerProgramTest {
     Map<?, ?> summary = (Map<?, ?>) ((Map<?, ?>) bench.trial("t1").get("program")).get("summary");
     assertEquals(6300, summary.get("calls"));
     assertEquals(0.635, ((Number) summary.get("mean_ms")).doubleValue(), 1e-9);
+    assertEquals(0.6, ((Number) summary.get("p50_ms")).doubleValue(), 1e-9);
     assertEquals(1.2, ((Number) summary.get("p99_ms")).doubleValue(), 1e-9);
     assertEquals(6299.5, ((Number) summary.get("calls_per_s")).doubleValue(), 1e-9);
     String text = Files.readString(bench.sealed("t1").resolve("summary.txt"));
