@@ -55,6 +55,18 @@ def test_what_is_no_server_is_named(clock):
 
 
 @pytest.mark.parametrize(
+    ("message", "synchronized", "is_right"),
+    [("{ Leap=0 }", "yes", True), ("", "yes", False), ("{ Leap=0 }", "no", False)],
+)
+def test_timesyncd_is_right_when_it_heard_a_server_and_told_the_kernel(
+    clock, monkeypatch, message, synchronized, is_right
+):
+    told = {"show": synchronized, "show-timesync": message}
+    monkeypatch.setattr(clock.host, "output", lambda *argv: told[argv[1]])
+    assert clock.timesyncd_is_right() is is_right
+
+
+@pytest.mark.parametrize(
     ("daemon", "path", "words"),
     [
         (CHRONY, "etc/chrony/sources.d/rackbench.sources", "server 10.0.0.1 iburst prefer\n"),
