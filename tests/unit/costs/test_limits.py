@@ -253,6 +253,17 @@ def test_a_mean_over_half_of_the_trials_is_known(busy_run):
     assert "cannot be read" in cell.usage.why
 
 
+def test_the_time_of_all_nodes_is_not_known_where_one_of_them_is_not(busy_run):
+    for planned in busy_run.plan:
+        rows = samples(None, *[0.4] * 12, service="runner") + samples(None, *[0.7] * 12)
+        nodes = {"client": {}, "worker1": {"missing": "its health service is older"}}
+        add_resources(busy_run.trials_directory / planned.id, nodes, rows)
+    (cell,) = analyse(busy_run).cells
+    assert cell.cpu_a_call["client"].value == pytest.approx(0.4 * 2000, rel=1e-5)
+    assert cell.cpu_a_call["nodes"].value is None
+    assert cell.cpu_a_call["nodes"].why == "its health service is older"
+
+
 def test_a_file_that_is_not_the_sealed_one_is_a_gap(busy_run):
     for planned in busy_run.plan:
         path = busy_run.trials_directory / planned.id / "resources.csv"
