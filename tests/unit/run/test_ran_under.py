@@ -170,6 +170,24 @@ def test_a_trial_that_ran_with_the_options_of_another_group_is_a_finding(found):
     assert said.startswith("tomcat on w1 had -Xint, which other trials ask for; set it aside")
 
 
+def test_the_trial_that_began_first_is_what_others_are_compared_with(tmp_path):
+    """Not the one before it in the plan, which may have been deferred."""
+    profiles = {"demo": {"replicates": 2, "calls": 4, "warmup": 1}}
+    text = study_of({"size": [1]}, profiles=profiles, restart="none", needs=["tomcat"])
+    make_run(tmp_path / "run", lambda planned, rng: [1.0] * 4, study=text)
+    run = open_run(str(tmp_path / "run"))
+    first, second = verify_run(run).trials
+
+    def ran(trial, stack, at):
+        options = f"-Xmx192m -XX:+UseParallelGC -Xss{stack}m"
+        return replace(trial, ran_with={"tomcat on w1": {"options": options}}, started_at=at)
+
+    deferred = ran(first, 1, second.started_at), ran(second, 2, first.started_at)
+    (finding,) = find(run.plan, deferred)
+    assert finding.subject == first.id
+    assert "-Xss1m, but -Xmx192m -XX:+UseParallelGC -Xss2m in an earlier trial" in finding.text
+
+
 @pytest.mark.parametrize(("node", "findings"), [({"jdk": 25}, 2), ({}, 0)])
 def test_a_jvm_that_told_no_jdk_is_named_where_the_plan_asks_for_one(found, node, findings):
     said = "does not record the JDK of tomcat on w1; set it aside and sweep again"
