@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -142,6 +143,14 @@ def test_the_report_shows_capacity_responses_and_where_answers_part(night):
     soap = [cell for cell in analysis.cells if cell.cell["transport"] == "soap"]
     assert parting(soap, "rate") == 250
     assert "soap: below 250/s" in answers.caption
+
+
+def test_answers_part_by_the_mean_over_trials():
+    cells = [
+        SimpleNamespace(cell={"rate": 50}, achieved={1: 0.9, 2: 1.0, 3: 1.0}),
+        SimpleNamespace(cell={"rate": 100}, achieved={1: 1.0, 2: 0.8, 3: 0.9}),
+    ]
+    assert parting(cells, "rate") == 100
 
 
 def test_no_line_goes_over_a_rate_at_which_no_trial_counts(night):
