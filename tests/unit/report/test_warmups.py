@@ -1,5 +1,6 @@
 """What the report says of warm-ups, of the first calls, and of runs without observers."""
 
+import csv
 import json
 import re
 
@@ -82,6 +83,23 @@ def test_the_report_shows_how_each_cell_warmed_up_and_how_measuring_begins(tmp_p
     assert [row[0] for row in rows] == ["SOAP", "JMS"]
     first, pause = "3.00", "5.00"
     assert [row[1:] for row in rows] == [["3", first, pause, "5\u202f000", "3"]] * 2
+
+
+def test_the_export_has_the_numbers_of_the_report(tmp_path):
+    run, path = make(tmp_path / "night"), tmp_path / "warmups.csv"
+    assert main(["export", str(run.directory), "--format", "warmup", "-o", str(path)]) == 0
+    with path.open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["transport"] == "soap"]
+    assert {row["what"]: (row["median"], row["most"], row["unit"]) for row in rows} == {
+        "first call over the others": ("3", "3", ""),
+        "pause before the first call": ("5", "5", "ms"),
+        "pause over the usual gap": ("5000", "5000", ""),
+        "warm-up": ("2", "3", "s"),
+        "compiler in the warm-up": ("0.5", "0.5", ""),
+        "compiler while measured": ("0.01", "0.01", ""),
+        "classes loaded while measured": ("1", "2", ""),
+        "collections while measured": ("4", "6", ""),
+    }
 
 
 @pytest.mark.parametrize(
