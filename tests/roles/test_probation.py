@@ -137,3 +137,18 @@ def test_sshd_checks_settings_with_its_host_keys_wherever_they_are(
     answer = sshd.Settings(SimpleNamespace(params=params, check_mode=True)).tried()
     assert checked == [(("-t", "-f", "/dev/stdin"), f"X11Forwarding no\n{lines}")]
     assert answer["diff"]["after"] == "X11Forwarding no\n"
+
+
+@pytest.mark.parametrize(("is_mounted", "text"), [(True, "old\n"), (False, "new\n")])
+def test_settings_of_sshd_that_are_still_in_force_are_not_called_undone(
+    monkeypatch, tmp_path, is_mounted, text
+):
+    monkeypatch.setattr(sshd, "SETTINGS", tmp_path / "00-rackbench.conf")
+    monkeypatch.setattr(sshd.os.path, "ismount", lambda path: is_mounted)
+    settings = sshd.Settings(SimpleNamespace(params={"seconds": 1}, check_mode=False))
+    settings.new = tmp_path / "new"
+    settings.new.write_text("new\n")
+    sshd.SETTINGS.write_text(text)
+    settings.probation = SimpleNamespace(wait=lambda seconds: None, end=lambda: None)
+    with pytest.raises(sshd.HostError, match="is not as it was before"):
+        settings.undone()
