@@ -232,6 +232,14 @@ def test_a_shift_too_small_to_matter_is_steady():
     assert course_of(courses).steadiness == "steady"
 
 
+def test_half_of_the_trials_are_not_most():
+    flat = [10 + 0.001 * (k % 3) for k in range(60)]
+    up = [value * (1.2 if k >= 30 else 1) for k, value in enumerate(flat)]
+    down = [value * (1.2 if k < 30 else 1) for k, value in enumerate(flat)]
+    assert course_of([up, down, flat, flat]).steadiness == "steady"
+    assert course_of([up, down, up, flat]).steadiness == "drifting"
+
+
 @pytest.mark.parametrize("courses", [[], [[1.0] * 7] * 9, [[]], [[1.0] * 7, [1.0] * 9]])
 def test_too_few_calls_decide_nothing(courses):
     found = course_of(courses)
