@@ -289,6 +289,19 @@ def test_a_ratio_of_blocks_with_a_time_of_zero_has_no_interval(run_of):
     assert all(row[-1].text == "times of 0 ms have no ratio" for row in exhibits[0].rows)
 
 
+def test_nobody_is_called_faster_where_a_time_of_zero_has_no_ratio(run_of):
+    def times(planned, rng):
+        if planned.factors["transport"] == "jms":
+            return [0.0 if planned.block == 2 else 1.0] * planned.calls
+        return [2.0 + 0.01 * planned.block] * planned.calls
+
+    study = changed(replicates=6, calls=3, warmup=1)
+    exhibits = replicate(analyse(run_of(times, study=study, profile="paper"))).exhibits
+    rows = next(e for e in exhibits if e.title == "System against system").rows
+    assert {row[-1].text for row in rows} == {"times of 0 ms have no ratio"}
+    assert {(row[-3].estimate.low, row[-2].estimate) for row in rows} == {(None, None)}
+
+
 def test_what_is_judged_of_a_run_that_may_stop_early_is_corrected(tmp_path):
     """Two runs with the same trials, one of them planned with two interim analyses."""
     few = {"transport": ["soap", "jms"], "servers": [1, 5], "integers": [500, 100000]}
