@@ -273,6 +273,13 @@ def test_an_average_over_survivors_says_so(run_of):
     assert all(row[-3].estimate.lost == 1 for row in exhibits[0].rows)
 
 
+def test_a_block_in_which_both_cells_failed_is_lost_once(run_of):
+    run = run_of(lambda planned, rng: "timeout" if planned.block == 2 else [1.0] * planned.calls)
+    measured = replicate(analyse(run)).measured
+    soap = next(cell for cell in run.cells if cell["transport"] == "soap")
+    assert measured.lost([soap, soap.at(transport="jms")]) == 1
+
+
 def test_a_ratio_of_blocks_with_a_time_of_zero_has_no_interval(run_of):
     """As clocks of whole milliseconds give it: the other blocks are those of slow calls."""
 
