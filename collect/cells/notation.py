@@ -42,11 +42,6 @@ def show_whole(value: int) -> str:
     return f"{value:,}".replace(",", _THIN)
 
 
-def show_count(number: int, one: str, many: str = "") -> str:
-    """Return a number with its noun: `one` for 1, else `many`, or `one` with an s."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
 def show_estimate(estimate: Estimate) -> str:
     """Return a value with its interval as [low, high]; alone without an interval of some length.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from collect.cells.analysis import Analysis
 from collect.cells.notation import show_level
+from collect.counts import show_count
 from collect.replication.evidence import read_published
 from collect.report.provenance import ABSENT, link_of
 
@@ -84,8 +85,8 @@ def _machines(analysis: Analysis) -> str:
     if not count:
         return ABSENT
     is_virtual = analysis.run.provenance.lab.kind == "virtual"
-    where = ", all virtual on one machine" if is_virtual else ""
-    return f"{count} nodes{where}"
+    where = f", {'all ' if count > 1 else ''}virtual on one machine" if is_virtual else ""
+    return f"{show_count(count, 'node')}{where}"
 
 
 def _threads(analysis: Analysis) -> str:

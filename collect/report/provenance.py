@@ -7,6 +7,7 @@ from typing import Any
 
 from collect.cells.analysis import Analysis
 from collect.cells.plots import whole_plots
+from collect.counts import show_count
 from collect.report.placements import placements_of
 from collect.run import starts
 from collect.run.directory import Run
@@ -48,7 +49,7 @@ def _analyses(run: Run) -> Iterator[Fact]:
     if run.stop is None:
         return
     seen = [
-        f"after {one.blocks} blocks the widest interval was "
+        f"after {show_count(one.blocks, 'block')} the widest interval was "
         + ("none" if one.widest is None else f"±{100 * one.widest:.1f} % ({one.cell})")
         + (", and the run stopped" if one.stops else "")
         for one in run.decisions
@@ -65,7 +66,8 @@ def _plots(analysis: Analysis) -> Iterator[Fact]:
     measured = len({plots.of_trial[name] for name in counted})
     yield Fact(
         "Whole plots",
-        f"{', '.join(plots.factors)}: {plots.distinct} settings in {plots.blocks} blocks, "
+        f"{', '.join(plots.factors)}: {plots.distinct} settings in "
+        f"{show_count(plots.blocks, 'block')}, "
         f"{measured} of {plots.number} whole plots measured; settings are compared by one value a "
         "block, so their intervals have the whole-plot error",
     )
@@ -86,7 +88,7 @@ def facts_of(analysis: Analysis) -> list[Fact]:
         Fact(
             "Trials",
             f"{analysis.sealed} of {len(run.plan)} sealed and verified "
-            f"({len(run.cells)} cells, {run.blocks} blocks)",
+            f"({show_count(len(run.cells), 'cell')}, {show_count(run.blocks, 'block')})",
         ),
         *_analyses(run),
         *_plots(analysis),
@@ -188,11 +190,12 @@ def _loop(analysis: Analysis) -> str:
         low, high = min(values), max(values)
         return str(low) if low == high else f"{low} to {high}"
 
+    calls = {t.calls for t in plan}
     is_ours = not analysis.run.provenance.is_imported
     return (
         f"{'one fresh JVM' if is_ours else 'one label of one log'}{_programs(analysis)}, "
         f"{span({n for t in plan for n in bounds_of(t.warmup)})} warm-up and "
-        f"{span({t.calls for t in plan})} measured calls, client threads: "
+        f"{span(calls)} measured {'call' if calls == {1} else 'calls'}, client threads: "
         f"{span({t.threads for t in plan})}; {_arrivals(analysis)}"
     )
 

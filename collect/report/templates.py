@@ -11,12 +11,12 @@ from markupsafe import Markup
 from collect.cells.notation import (
     name_of,
     show,
-    show_count,
     show_estimate,
     show_level,
     show_tick,
     show_whole,
 )
+from collect.counts import show_count
 from collect.replication import charts
 from collect.replication.exhibits import Figure, headings
 from collect.stats.estimates import SHIFT, Estimate

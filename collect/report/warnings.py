@@ -8,6 +8,7 @@ from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult
 from collect.cells.notation import name_of
 from collect.cells.plots import whole_plots
+from collect.counts import show_count
 from collect.errors import InputError
 from collect.run import ran_under, starts
 from collect.run.cell import level_text
@@ -88,13 +89,13 @@ def _of_findings(analysis: Analysis) -> list[ReportWarning]:
     if refused:
         texts = _first([finding.text for finding in refused])
         warnings.append(
-            ReportWarning(f"{_count(len(refused), 'trial')} refused and not counted.", texts)
+            ReportWarning(f"{show_count(len(refused), 'trial')} refused and not counted.", texts)
         )
     if stray:
         texts = _first([finding.text for finding in stray])
         warnings.append(
             ReportWarning(
-                f"{_count(len(stray), 'directory', 'directories')} not in the plan.", texts
+                f"{show_count(len(stray), 'directory', 'directories')} not in the plan.", texts
             )
         )
     never_counted = {planned.id for planned in analysis.run.uncounted}
@@ -104,7 +105,7 @@ def _of_findings(analysis: Analysis) -> list[ReportWarning]:
         whole = _whole_blocks(analysis)
         text = (
             f"The run is not finished: {len(missing)} of {total} trials are missing. "
-            f"{whole} of {_count(analysis.run.blocks, 'block')} are complete; "
+            f"{whole} of {show_count(analysis.run.blocks, 'block')} are complete; "
             "means use every sealed trial, ratios only blocks that hold both of their cells."
         )
         warnings.append(ReportWarning(text))
@@ -120,7 +121,7 @@ def _of_plots(analysis: Analysis) -> list[ReportWarning]:
     return [
         ReportWarning(
             f"No verdict about {', '.join(plots.factors)}: "
-            f"{_count(blocks, 'block was', 'blocks were')} measured, but {FEWEST_BLOCKS} are "
+            f"{show_count(blocks, 'block was', 'blocks were')} measured, but {FEWEST_BLOCKS} are "
             "needed to separate a setting of the nodes from its whole plots. Measure more blocks."
         )
     ]
@@ -149,19 +150,20 @@ def _of_outcomes(cells: Sequence[CellResult]) -> list[ReportWarning]:
         return []
     return [
         ReportWarning(
-            f"{_count(len(details), 'cell')} with trials that did not end well.", _first(details)
+            f"{show_count(len(details), 'cell')} with trials that did not end well.",
+            _first(details),
         )
     ]
 
 
 def _of_calls(cells: Sequence[CellResult]) -> list[ReportWarning]:
-    details = [f"{name_of(c.cell)}: {_count(c.errors, 'call')}" for c in cells if c.errors]
+    details = [f"{name_of(c.cell)}: {show_count(c.errors, 'call')}" for c in cells if c.errors]
     if not details:
         return []
     total = sum(cell.errors for cell in cells)
     return [
         ReportWarning(
-            f"{_count(total, 'measured call')} failed; all averages exclude failed calls.",
+            f"{show_count(total, 'measured call')} failed; all averages exclude failed calls.",
             _first(details),
         )
     ]
@@ -175,9 +177,9 @@ def _of_limits(cells: Sequence[CellResult]) -> list[ReportWarning]:
     by = Counter(
         "the client's processors" if c.limit.by == "client" else c.limit.by for c in limited
     )
+    were = "was" if len(limited) == 1 else "were"
     text = (
-        f"{len(limited)} of {_count(len(cells), 'cell')} {'was' if len(limited) == 1 else 'were'} "
-        "limited by the bench itself: "
+        f"{len(limited)} of {show_count(len(cells), 'cell')} {were} limited by the bench itself: "
         f"{', '.join(f'{number} by {name}' for name, number in by.items())}. Such times show how "
         "fast this bench is. A verdict that depends on them may differ where each system has its "
         "own machines. You can still compare the CPU time of a call, by client, service and "
@@ -195,7 +197,7 @@ def _of_observers(run: Run) -> list[ReportWarning]:
     if not details:
         return []
     were = "was" if len(details) == 1 else "were"
-    who = "The run was" if all(of.values()) else f"{_count(len(details), 'cell')} {were}"
+    who = "The run was" if all(of.values()) else f"{show_count(len(details), 'cell')} {were}"
     text = (
         f"{who} measured without observers (observe: none): there are no readings of nodes and no "
         "reports of JVMs, so it is unknown what limited the calls and what the compiler did."
@@ -209,7 +211,7 @@ def _of_unknown_limits(cells: Sequence[CellResult]) -> list[ReportWarning]:
     if not unknown:
         return []
     details = [f"{name_of(cell.cell)}: {cell.limit.text}" for cell in unknown]
-    text = f"What limits {_count(len(unknown), 'cell')} is not known."
+    text = f"What limits {show_count(len(unknown), 'cell')} is not known."
     return [ReportWarning(text, _first(details), is_grave=False)]
 
 
@@ -240,8 +242,8 @@ def _of_fit(run: Run) -> list[ReportWarning]:
         left_out = {}
     levels = "; ".join(f"{name} {', '.join(map(level_text, lv))}" for name, lv in left_out.items())
     text = (
-        f"Skipped on request (fit=true), because the inventory had {_count(workers, 'worker')}: "
-        f"{levels or 'levels that need more'}. "
+        f"Skipped on request (fit=true), because the inventory had "
+        f"{show_count(workers, 'worker')}: {levels or 'levels that need more'}. "
         "Claims that need these levels are not tested, or fail on the levels that were run."
     )
     return [ReportWarning(text, is_grave=False)]
@@ -254,7 +256,7 @@ def _of_settings(analysis: Analysis) -> list[ReportWarning]:
     if not found:
         return []
     details = [f"{name}: {found[name]}" for name in sorted(found)]
-    text = f"{_count(len(found), 'trial')} ran under other node settings than planned."
+    text = f"{show_count(len(found), 'trial')} ran under other node settings than planned."
     return [ReportWarning(text, _first(details))]
 
 
@@ -291,7 +293,7 @@ def _of_exceptions(provenance: Provenance) -> list[ReportWarning]:
     details = [f"{e.node}: {e.item} ({e.reason})" for e in provenance.exceptions]
     if not details:
         return []
-    text = f"{_count(len(details), 'difference')} between the nodes declared beforehand."
+    text = f"{show_count(len(details), 'difference')} between the nodes declared beforehand."
     return [ReportWarning(text, _first(details), is_grave=False)]
 
 
@@ -318,7 +320,7 @@ def _of_drift(cells: Sequence[CellResult]) -> list[ReportWarning]:
     drifting = [name_of(cell.cell) for cell in cells if cell.steadiness == "drifting"]
     if not drifting:
         return []
-    text = f"{_count(len(drifting), 'cell')} drifted while measured."
+    text = f"{show_count(len(drifting), 'cell')} drifted while measured."
     return [ReportWarning(text, _first(drifting), is_grave=False)]
 
 
@@ -335,7 +337,7 @@ def _of_programs(cells: Sequence[CellResult]) -> list[ReportWarning]:
     if not details:
         return []
     text = (
-        f"{_count(len(details), 'cell')} called by programs: rackbench does not control their "
+        f"{show_count(len(details), 'cell')} called by programs: rackbench does not control their "
         "warm-up, and counts all calls that they report."
     )
     return [ReportWarning(text, _first(details), is_grave=False)]
@@ -353,8 +355,8 @@ def _of_warmups(cells: Sequence[CellResult]) -> list[ReportWarning]:
         return []
     details = [f"{name_of(cell.cell)}: {cell.warmup} (calls of each thread)" for cell in ended]
     text = (
-        f"In {_count(len(ended), 'cell')} the warm-up ended at its largest number of calls, not "
-        "yet steady."
+        f"In {show_count(len(ended), 'cell')} the warm-up ended at its largest number of calls, "
+        "not yet steady."
     )
     return [ReportWarning(text, _first(details), is_grave=False)]
 
@@ -371,7 +373,7 @@ def _of_disturbances(cells: Sequence[CellResult]) -> list[ReportWarning]:
         f"{limit}: {count}" for limit, count in sorted(passed.items(), key=_by_count)
     )
     text = (
-        f"{len(disturbed)} of {_count(len(trials), 'counted trial')} ran during a disturbance "
+        f"{len(disturbed)} of {show_count(len(trials), 'counted trial')} ran during a disturbance "
         f"({limits}). The results include them."
     )
     details = [
@@ -392,7 +394,7 @@ def _of_attempts(cells: Sequence[CellResult]) -> list[ReportWarning]:
             details.append(f"{trial.id}: attempt {trial.attempt} ({told})")
     if not details:
         return []
-    text = f"{_count(len(details), 'trial')} took more than one attempt; the last one counts."
+    text = f"{show_count(len(details), 'trial')} took more than one attempt; the last one counts."
     return [ReportWarning(text, _first(sorted(details)), is_grave=False)]
 
 
@@ -400,10 +402,6 @@ def _of_source(provenance: Provenance) -> list[ReportWarning]:
     if provenance.is_dirty:
         return [ReportWarning("The source had uncommitted changes.", is_grave=False)]
     return []
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def _first(texts: Sequence[str]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from collect.counts import show_count
 from collect.files import free_mb
 from collect.run.cell import level_text
 from collect.run.directory import Run, open_run
@@ -285,13 +286,16 @@ def lines_of(status: Status) -> list[tuple[str, str]]:
         ("remaining", str(status.remaining)),
     ]
     if status.profiled:
-        lines.append(("profiled", f"{status.profiled} trials, excluded from all results"))
-    if status.captured:
-        lines.append(("captured", f"{status.captured} trials, excluded from all results"))
-    if status.unusable:
         lines.append(
-            ("unusable", f"{status.unusable} directories; see `collect check {status.typed}`")
+            ("profiled", f"{show_count(status.profiled, 'trial')}, excluded from all results")
         )
+    if status.captured:
+        lines.append(
+            ("captured", f"{show_count(status.captured, 'trial')}, excluded from all results")
+        )
+    if status.unusable:
+        count = show_count(status.unusable, "directory", "directories")
+        lines.append(("unusable", f"{count}; see `collect check {status.typed}`"))
     if status.current:
         factors = status.current.factors.items()
         levels = ", ".join(f"{name} {level_text(level)}" for name, level in factors)
@@ -299,11 +303,12 @@ def lines_of(status: Status) -> list[tuple[str, str]]:
         since = f", since {_clock(status.since)}" if status.since else ""
         lines.append(("running", f"{status.current.id} ({levels}{again}{since})"))
     if status.thrown_away:
-        lines.append(("repeated", f"{status.thrown_away} attempts, after faults of the lab"))
+        count = show_count(status.thrown_away, "attempt")
+        lines.append(("repeated", f"{count}, after faults of the lab"))
     if status.put_off:
         reasons = Counter(status.put_off.values())
-        text = "; ".join(f"{count} trials: {reason}" for reason, count in reasons.most_common())
-        lines.append(("deferred", text))
+        parts = (f"{show_count(n, 'trial')}: {reason}" for reason, n in reasons.most_common())
+        lines.append(("deferred", "; ".join(parts)))
     lines += _analyses(status)
     if status.remaining:
         lines.append(("time left", _time_left(status.eta)))
@@ -331,9 +336,9 @@ def _analyses(status: Status) -> list[tuple[str, str]]:
         lines.append((f"block {one.blocks}", f"widest interval {width} ({one.cell}): {what}"))
     if ahead := status.next_look:
         left = "" if ahead.eta is None else f", {in_words(ahead.eta.total_seconds())}"
-        lines.append(
-            ("next analysis", f"after {ahead.blocks} blocks: {ahead.remaining} trials left{left}")
-        )
+        after = show_count(ahead.blocks, "block")
+        trials = show_count(ahead.remaining, "trial")
+        lines.append(("next analysis", f"after {after}: {trials} left{left}"))
     return lines
 
 

@@ -599,3 +599,17 @@ def test_calls_that_scatter_in_every_trial_are_not_rare(run_of):
     page = " ".join(report(run_of(times, study=study, profile="paper"))[0].text.split())
     assert "differ by over 20 % in 2 cells" in page
     assert "Rare calls or rare trials" not in page
+
+
+def test_a_count_of_one_has_its_noun_in_the_singular(run_of):
+    profiles = {"demo": {"replicates": 1, "calls": 1, "warmup": 1}}
+    factors = {"transport": ["soap"], "servers": [1], "integers": [500]}
+    run = run_of(study=changed(factors=factors, profiles=profiles), until=1)
+    path = run.directory / "run.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps(record | {"nodes": record["nodes"][:1]}))
+    page, _ = report(open_run(str(run.directory)))
+    labels = [attributes.get("aria-label") or "" for _, attributes in page.attributes]
+    plural = r"\b1 (?:measured )?(?:trials|nodes|cells|blocks|claims|calls|attempts)\b"
+    assert re.findall(plural, "\n".join([page.text, *labels])) == []
+    assert "1 node, virtual" in page.text

@@ -137,6 +137,14 @@ def test_what_waits_for_a_node_is_told_with_its_reason(run_of):
     assert "repeated: 2 attempts" in as_text(status)
 
 
+def test_one_of_a_thing_is_told_in_the_singular(run_of):
+    run = run_of(until=9)
+    waiting = [{"id": run.plan[9].id, "reason": "worker3 does not answer"}]
+    status = state_of(run, state="paused", reason="worker3", put_off=waiting, thrown_away=1)
+    assert "deferred: 1 trial: worker3 does not answer" in as_text(status)
+    assert "repeated: 1 attempt, after" in as_text(status)
+
+
 def test_disk_space_of_both_sides_is_told(run_of):
     run = run_of(until=10)
     (run.directory / "follow.json").write_text(
