@@ -3,8 +3,9 @@
 // Tables: a button in each head of the last row sorts by its column; the order is told to readers.
 const keyOf = (row, column) => {
   const cell = row.cells[column];
-  const number = Number(cell.dataset.sort ?? cell.textContent.trim());
-  return Number.isNaN(number) || cell.textContent.trim() === "" ? cell.textContent.trim() : number;
+  const text = cell.textContent.trim();
+  const key = cell.dataset.sort ?? text;
+  return key === "" || Number.isNaN(Number(key)) ? text : Number(key);
 };
 const compare = (a, b) => {
   if (typeof a === typeof b) return typeof a === "number" ? a - b : a.localeCompare(b);

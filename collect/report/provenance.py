@@ -180,7 +180,9 @@ def link_of(analysis: Analysis) -> str:
 
 
 def _pairs(mapping: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in mapping.items()) or ABSENT
+    """Return settings with their values, which may have commas of their own."""
+    texts = {name: str(value).strip() or "(empty)" for name, value in mapping.items()}
+    return "; ".join(f"{name} {text}" for name, text in texts.items()) or ABSENT
 
 
 def _loop(analysis: Analysis) -> str:

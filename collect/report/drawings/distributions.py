@@ -46,13 +46,12 @@ class Curves:
 
     @property
     def percentiles(self) -> list[tuple[str, float, float]]:
-        """Name, value in ms and height in percent of p50, and of p99 where the calls allow it."""
-        if self.cell.pooled is None:
+        """Name, value in ms and height in percent of p50 and p99, where the calls allow them."""
+        pooled = self.cell.pooled
+        if pooled is None:
             return []
-        found = [("p50", self.cell.pooled.p50_ms, 50.0)]
-        if self.cell.pooled.p99:
-            found.append(("p99", self.cell.pooled.p99_ms, 99.0))
-        return found
+        found = [("p50", pooled.p50_ms, 50.0)] if pooled.p50 else []
+        return [*found, ("p99", pooled.p99_ms, 99.0)] if pooled.p99 else found
 
 
 @dataclass(frozen=True)

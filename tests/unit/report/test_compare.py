@@ -532,16 +532,20 @@ def test_what_services_ran_with_is_shown_and_compared(run_of):
             path = directory / "trial.json"
             record = json.loads(path.read_text())
             told = {"options": ["-Xmx8m", collector], "maxThreads": "128"}
-            record["settings"] = {f"tomcat on worker{number % 2}": told}
-            record["jvm"] |= {"collectors": ["PS Scavenge"]}
+            record["settings"] = {
+                f"tomcat on worker{number % 2}": told,
+                "broker on broker": {"onProduce": "", "onAcknowledge": " ", "timeout": "60000"},
+            }
+            record["jvm"] |= {"collectors": ["PS MarkSweep", "PS Scavenge"]}
             path.write_text(json.dumps(record))
     analyses = [analyse(open_run(str(run.directory))) for run in runs]
     found = {row.subject: row.values for row in find_differences(analyses)}
     assert found["tomcat: options"] == ("-Xmx8m -XX:+UseParallelGC", "-Xmx8m -XX:+UseG1GC")
     assert "tomcat: maxThreads" not in found
     facts = {fact.name: fact.text for fact in facts_of(analyses[0])}
-    assert facts["Running tomcat"] == "options -Xmx8m -XX:+UseParallelGC, maxThreads 128"
-    assert facts["The client's JVM"] == "collectors PS Scavenge"
+    assert facts["Running tomcat"] == "options -Xmx8m -XX:+UseParallelGC; maxThreads 128"
+    assert facts["Running broker"] == ("onProduce (empty); onAcknowledge (empty); timeout 60000")
+    assert facts["The client's JVM"] == "collectors PS MarkSweep PS Scavenge"
 
 
 def test_a_missing_run_json_is_said_and_not_guessed(run_of):

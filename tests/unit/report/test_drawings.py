@@ -144,6 +144,16 @@ def test_a_curve_rises_from_no_call_to_all_of_them(cells):
     assert [name for name, _, _ in one.percentiles] == ["p50"]  # 24 calls are too few for p99
 
 
+def test_a_curve_of_few_calls_has_no_percentile_as_its_table_has_none(cells):
+    few = replace(cells[0], pooled=replace(cells[0].pooled, p50=None))
+    (setting,) = settings_of([few], "transport", {})
+    assert setting.cells[0].percentiles == []
+    template = page_templates(is_markup=True).get_template("drawings.html.j2")
+    page = str(template.module.distributions([setting]))
+    assert f"<p>{few.calls} calls: no p50" in page
+    assert re.search(r'aria-label="Distribution of [^"]* trials"', page)
+
+
 def test_a_night_of_many_trials_does_not_fill_the_page(cells):
     trial = replace(cells[0].counted[0], spread_ms=np.geomspace(1, 50, 200))
     many = replace(cells[0], trials=(trial,) * 400)

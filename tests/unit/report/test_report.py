@@ -20,9 +20,10 @@ from collect.replication.replicate import replicate
 from collect.report import page as report_page
 from collect.report.deviations import conditions_of
 from collect.report.provenance import link_of
+from collect.report.templates import page_templates
 from collect.report.warnings import find_warnings
 from collect.run.directory import open_run
-from collect.stats.estimates import course_of
+from collect.stats.estimates import Estimate, course_of
 
 STUDIES = ("sort", "binding", "mtom", "overhead", "attachments", "harness")
 VOID = {"meta", "link", "br", "hr", "img", "input"}
@@ -613,3 +614,33 @@ def test_a_count_of_one_has_its_noun_in_the_singular(run_of):
     plural = r"\b1 (?:measured )?(?:trials|nodes|cells|blocks|claims|calls|attempts)\b"
     assert re.findall(plural, "\n".join([page.text, *labels])) == []
     assert "1 node, virtual" in page.text
+
+
+@pytest.mark.parametrize(
+    ("macro", "value", "text"),
+    [
+        ("bytes", 1.0, "1"),
+        ("bytes", 12345.0, "12\N{NARROW NO-BREAK SPACE}345"),
+        ("bytes", 20.25, "20.2"),
+        ("bytes", None, "\N{EN DASH}"),
+        ("percent", 0.0, "0 %"),
+        ("percent", 0.0004, "&lt; 0.1 %"),
+        ("percent", 0.0005, "0.1 %"),
+        ("percent", 1.0, "100.0 %"),
+        ("percent", None, "\N{EN DASH}"),
+    ],
+)
+def test_a_number_of_a_table_has_the_digits_that_it_has(macro, value, text):
+    tables = page_templates(is_markup=True).get_template("tables.html.j2").module
+    assert f">{text}</td>" in getattr(tables, macro)(value)
+
+
+def test_what_is_no_number_is_sorted_and_downloaded_as_none(shared_run):
+    tables = page_templates(is_markup=True).get_template("tables.html.j2").module
+    assert 'data-sort=""' in tables.interval_cell(Estimate(2.0))
+    assert 'data-sort="0.5"' in tables.interval_cell(Estimate(2.0, 1.5, 2.5))
+    cells = analyse(shared_run("binding", "demo")).cells
+    row = "".join(str(tables.levels(cell)) for cell in cells)
+    assert "data-sort" in row
+    assert 'data-sort="True"' not in row
+    assert ">true<" in row
