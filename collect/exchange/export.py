@@ -1,5 +1,6 @@
 """Exports a run for other tools: whole files, from trials that are sealed and whole alone."""
 
+import io
 import tempfile
 from pathlib import Path
 from typing import TextIO
@@ -42,7 +43,12 @@ def export(analysis: Analysis, name: str, path: Path) -> None:
 
 
 def print_export(analysis: Analysis, name: str, stream: TextIO) -> None:
-    """Print a run in the format `name`, which must be text; InputError otherwise."""
+    """Print a run in the format `name`, which must be text; InputError otherwise.
+
+    What is printed has the bytes of the file, whatever the terminal's encoding.
+    """
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding="utf-8", errors="strict")
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "export"
         export(analysis, name, path)

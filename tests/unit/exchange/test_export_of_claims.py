@@ -36,6 +36,16 @@ def table(shown):
     return lambda form: list(csv.DictReader(io.StringIO(shown(form))))
 
 
+def test_what_is_printed_has_the_bytes_of_the_file_on_any_terminal(shown):
+    terminal = io.TextIOWrapper(io.BytesIO(), encoding="latin-1", errors="replace")
+    with redirect_stdout(terminal), redirect_stderr(io.StringIO()):
+        assert main(["export", RUN, "--format", "replication", "-o", "-"]) == 0
+    terminal.flush()
+    text = shown("replication")
+    assert terminal.buffer.getvalue() == text.encode()
+    assert "\u202f" in text
+
+
 def test_the_number_of_a_claim_is_that_of_the_trials(table):
     means = defaultdict(dict)
     for row in table("trials"):
