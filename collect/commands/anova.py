@@ -36,8 +36,7 @@ the given factors do not explain then have a row of their own. Sums of squares a
 type II: where cells have unequal numbers of observations, the shares need not add up
 to 100 %. Blanks around names and levels are ignored. If a column has the name of
 another row of the table, that row gets the suffix (no column). --json prints a list of
-the rows. With --whole-plot, it prints an object: the rows are its `table`, and the
-differences between levels its `differences`.
+the rows; with --whole-plot, each has its error term, and the differences between levels.
 
 examples:
   collect anova times.csv --response time_ms --factor protocol
@@ -97,8 +96,8 @@ def run(options: argparse.Namespace) -> int:
             print(f"collect: {why}", file=sys.stderr)
     if options.json:
         whole = options.whole_plot
-        content = split_plot.as_object(read, whole, table) if whole else as_rows(table)
-        print(json.dumps(content, indent=1, ensure_ascii=False))
+        rows = split_plot.as_rows_and_differences(read, whole, table) if whole else as_rows(table)
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
         return GOOD
     print_table(as_table(table))
     if options.whole_plot:

@@ -150,10 +150,10 @@ def level_differences(
     return found
 
 
-def as_object(
+def as_rows_and_differences(
     observations: Observations, whole: Sequence[str], table: Sequence[Source]
-) -> dict[str, Any]:
-    """Return the table with the error term of each source, and the differences, for JSON."""
+) -> list[dict[str, Any]]:
+    """Return the rows of the table for JSON, with error terms and differences between levels."""
     errors = {row.kind: row.source for row in table}
 
     def error_of(row: Source) -> str | None:
@@ -162,21 +162,25 @@ def as_object(
         kind = Kind.WHOLE_PLOT_ERROR if _is_above(row, observations, whole) else Kind.WITHIN
         return errors[kind]
 
-    rows = zip(table, as_rows(table), strict=True)
-    return {
-        "table": [{**columns, "Error term": error_of(row)} for row, columns in rows],
-        "differences": [
-            {
-                "factor": one.factor,
-                "levels": [one.first, one.second],
-                "difference": one.difference.value,
-                "ci95_low": one.difference.low,
-                "ci95_high": one.difference.high,
-                "p_value": one.p_value,
-            }
-            for one in level_differences(observations, whole, table)
-        ],
-    }
+    differences = level_differences(observations, whole, table)
+    return [
+        {
+            **columns,
+            "Error term": error_of(row),
+            "Differences": [
+                {
+                    "levels": [one.first, one.second],
+                    "difference": one.difference.value,
+                    "ci95_low": one.difference.low,
+                    "ci95_high": one.difference.high,
+                    "p_value": one.p_value,
+                }
+                for one in differences
+                if row.kind == Kind.FACTOR and one.factor == row.source
+            ],
+        }
+        for row, columns in zip(table, as_rows(table), strict=True)
+    ]
 
 
 def as_table(differences: Sequence[LevelDifference]) -> Table:

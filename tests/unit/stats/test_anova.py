@@ -377,8 +377,7 @@ def table_of(path, *options):
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         assert main(["anova", str(path), "--json", *options]) == 0
-    told = json.loads(out.getvalue())
-    return told["table"] if "--whole-plot" in options else told
+    return json.loads(out.getvalue())
 
 
 def test_blanks_around_names_and_levels_belong_to_nothing(tmp_path):
