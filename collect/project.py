@@ -13,9 +13,16 @@ from collect.strict_yaml import parse_yaml
 
 MARK = "rackbench.yml"
 """The file by which a project directory is known."""
-LOCALE = {"LC_ALL": "C.UTF-8"}
-"""Ansible's; it refuses one that the machine lacks, such as that of an SSH client, and C."""
 _RESULTS = Path("results")
+
+
+def ansible_settings(checkout: Path) -> dict[str, str]:
+    """Return the environment variables that each program of Ansible needs.
+
+    Ansible takes no ansible.cfg from a directory that everybody may write to, unless named. It
+    refuses a locale that the machine lacks, such as that of an SSH client, and C.
+    """
+    return {"ANSIBLE_CONFIG": str(checkout / "ansible.cfg"), "LC_ALL": "C.UTF-8"}
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from collect.commands.arguments import from_here
 from collect.errors import InputError
-from collect.project import LOCALE, MARK, Project, find_project, project_around
+from collect.project import MARK, Project, ansible_settings, find_project, project_around
 
 _PLAIN = re.compile(r"[\w.,:/@+-]+")
 # Other repositories of Ansible have the first two as well.
@@ -68,9 +68,7 @@ class Kit:
 
         No colours: the output goes into a log.
         """
-        # Ansible takes no ansible.cfg from a directory that everybody may write to, unless named.
-        settings = {"ANSIBLE_CONFIG": str(self.checkout / "ansible.cfg"), **LOCALE}
-        chosen = {"ANSIBLE_NOCOLOR": "1", **os.environ, **settings}
+        chosen = {"ANSIBLE_NOCOLOR": "1", **os.environ, **ansible_settings(self.checkout)}
         libraries = self.programs.parent / "lib"
         if any(libraries.glob("python3*/site-packages/ansible_mitogen")):
             chosen.setdefault("ANSIBLE_STRATEGY", "mitogen_all_cores")

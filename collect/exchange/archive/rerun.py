@@ -20,7 +20,7 @@ from rich.text import Text
 from collect.errors import InputError
 from collect.exchange.archive.manifest import kit_version
 from collect.files import write_text
-from collect.project import LOCALE, find_project, project_around
+from collect.project import ansible_settings, find_project, project_around
 from collect.report.compare.environment import Difference
 from collect.report.provenance import ABSENT
 from collect.run.directory import Run, check_name
@@ -255,10 +255,9 @@ def _root() -> Path:
 
 def _ansible(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
     """Run a command of Ansible in the checkout."""
-    # Ansible takes no ansible.cfg from a directory that everybody may write to, unless named.
-    settings = {"ANSIBLE_CONFIG": str(_root() / "ansible.cfg"), **LOCALE}
-    environment = {**os.environ, **settings}
-    return subprocess.run(command, cwd=_root(), env=environment, check=False, **options)
+    root = _root()
+    environment = {**os.environ, **ansible_settings(root)}
+    return subprocess.run(command, cwd=root, env=environment, check=False, **options)
 
 
 def _programs() -> Path:
