@@ -3,6 +3,7 @@
 import re
 import shlex
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from collect.files import expanded
@@ -27,15 +28,14 @@ def known_hosts(node: Node) -> Path:
 
 def place(node: Node) -> tuple[str, int]:
     """Return the address and the port that ssh connects to, by its own configuration as well."""
-    told = _settings(node)
-    return told.get("hostname", node.address), int(told.get("port", node.port or 22))
+    return _place(node, _settings(node))
 
 
 def known_as(node: Node) -> str:
     """Return the name of a machine in known_hosts; an alias of ssh's configuration has no port."""
-    address, port = place(node)
-    name = address if port == 22 else f"[{address}]:{port}"
-    return _settings(node).get("hostkeyalias", name)
+    told = _settings(node)
+    address, port = _place(node, told)
+    return told.get("hostkeyalias", address if port == 22 else f"[{address}]:{port}")
 
 
 def known_fingerprints(node: Node) -> set[str]:
@@ -50,6 +50,10 @@ def known_fingerprints(node: Node) -> set[str]:
 def answer(node: Node, command: str) -> subprocess.CompletedProcess[str]:
     """Run a command on a machine, as Ansible would reach it."""
     return _said(["ssh", *options(node), "--", node.address, command])
+
+
+def _place(node: Node, told: Mapping[str, str]) -> tuple[str, int]:
+    return told.get("hostname", node.address), int(told.get("port", node.port or 22))
 
 
 def _settings(node: Node) -> dict[str, str]:
