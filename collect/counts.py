@@ -1,4 +1,4 @@
-"""Counts as people read them, in the report and in the status of a run."""
+"""Counts as people read them."""
 
 
 def show_count(number: int, one: str, many: str = "") -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from collect.counts import show_count
 from collect.errors import InputError
 from collect.front.bench import GROUPS, becomes, ill_written
 from collect.front.kit import Kit
@@ -98,7 +99,7 @@ class Inventory:
     def machines(self) -> str:
         """Return the machines with their groups as one line."""
         named = [f"{node.name} ({', '.join(node.groups)})" for node in self.nodes]
-        return f"{len(named)} machine{'' if len(named) == 1 else 's'}: {', '.join(named)}"
+        return f"{show_count(len(named), 'machine')}: {', '.join(named)}"
 
     def _node(self, name: str) -> Node:
         values = self.hostvars.get(name, {})

@@ -8,6 +8,7 @@ from typing import Any
 
 from collect.commands.exits import FINDINGS, GOOD
 from collect.commands.guard import INTERRUPTED
+from collect.counts import show_count
 from collect.front.estimates import Estimates
 from collect.front.kit import Kit
 from collect.front.process import Events, Process, converse, last_words, start
@@ -258,4 +259,4 @@ def _changes(courses: Sequence[Course]) -> str:
     number = sum(sum(course.changed.values()) for course in courses)
     if not hosts:
         return "nothing was changed"
-    return f"{number} changes on {len(hosts)} machine{'' if len(hosts) == 1 else 's'}"
+    return f"{number} changes on {show_count(len(hosts), 'machine')}"

@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from collect.counts import show_count
 from collect.errors import InputError
 from collect.printable import as_printed, printable
 from collect.project import find_project
@@ -625,7 +626,7 @@ class _Resolver:
         )
 
     def _workers(self) -> str:
-        return f"{self.workers} worker{'' if self.workers == 1 else 's'}"
+        return show_count(self.workers, "worker")
 
     def _fitting(
         self, grids: Sequence[Mapping[str, list[Level]]], left_out: Mapping[str, Iterable[Level]]

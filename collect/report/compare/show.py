@@ -12,6 +12,7 @@ from rich.text import Text
 
 from collect.cells.analysis import Analysis
 from collect.cells.notation import show, show_estimate, show_level
+from collect.counts import show_count
 from collect.errors import InputError
 from collect.printable import console, print_table
 from collect.report.compare.budget import Budget
@@ -106,7 +107,7 @@ class Outcome:
             lines.append(line if of_runs or not over else f"{line}; {_NIGHTS}")
         if unchecked := self.compared.unchecked:
             gone = sum(isinstance(one, Absence) for one in unchecked)
-            parts = [f"{len(unchecked)} cell{'' if len(unchecked) == 1 else 's'}"]
+            parts = [show_count(len(unchecked), "cell")]
             parts += [f"{gone} of them only in {self.reference.label}"] if gone else []
             parts += ["the remarks say why"] if gone < len(unchecked) else []
             lines.append(f"not checked against a budget: {'; '.join(parts)}")
