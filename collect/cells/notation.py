@@ -61,12 +61,8 @@ def show_span(estimates: Sequence[Estimate]) -> str:
 
 def show_sure(ratios: Sequence[Estimate]) -> str:
     """Return how many of these ratios have an interval that excludes 1."""
-    sure = [
-        one
-        for one in ratios
-        if one.low is not None and one.high is not None and not one.low <= 1 <= one.high
-    ]
-    return f"{len(sure)} of {len(ratios)} with an interval that excludes 1"
+    sure = sum(one.excludes(1) for one in ratios)
+    return f"{sure} of {len(ratios)} with an interval that excludes 1"
 
 
 def show_lost(estimate: Estimate) -> str:

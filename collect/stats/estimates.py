@@ -74,6 +74,10 @@ class Estimate:
     error: float = ERROR
     is_confirmed: bool = True
 
+    def excludes(self, value: float) -> bool:
+        """Return whether there is an interval, and a value lies outside it."""
+        return self.low is not None and self.high is not None and not self.low <= value <= self.high
+
     def times(self, factor: float) -> "Estimate":
         """Return the estimate and its bounds times a positive factor."""
         low, high = (None if end is None else factor * end for end in (self.low, self.high))

@@ -147,8 +147,8 @@ def _summary(published: Published, measured: Measured) -> Sequence[str]:
         f"At one byte SOAP took {cold} times as long as TCP from the first call of a JVM, and "
         f"{warm} times as long after a long warm-up."
     ]
-    if factor.low is not None and factor.high is not None and not factor.low <= 1 <= factor.high:
-        does = "hides a part of" if factor.high < 1 else "exaggerates"
+    if factor.excludes(1):
+        does = "hides a part of" if factor.value < 1 else "exaggerates"
         sentences.append(
             f"A cold client {does} the difference: it changes the ratio by the factor "
             f"{show_estimate(factor)}."
