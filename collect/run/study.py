@@ -403,8 +403,8 @@ class _Resolver:
             placed.append((place, entry.get("constants", {})))
         for place, constants in placed:
             for constant, value in constants.items():
-                if constant in NAMING and value in grids[0][1]:
-                    for level in (level for _, grid in grids for level in grid[str(value)]):
+                if constant in NAMING and isinstance(value, str) and value in grids[0][1]:
+                    for level in (level for _, grid in grids for level in grid[value]):
                         self._check_domain(constant, level, f"{place}.{constant}")
                     continue
                 self._check_domain(constant, value, f"{place}.{constant}")
@@ -593,7 +593,7 @@ class _Resolver:
                 f"{where} is {level!r}; choose one of {', '.join(map(level_text, domain['of']))}"
             )
         for bound, beyond in (("minimum", "below"), ("maximum", "above")):
-            if bound not in domain or is_boolean or isinstance(level, str):
+            if bound not in domain or is_boolean or isinstance(level, (str, list)):
                 continue
             limit = domain[bound]
             if limit == "workers":
@@ -610,7 +610,7 @@ class _Resolver:
 
     def _lacks_workers(self, factor: str, level: Level) -> bool:
         """Tell whether a level needs more workers than there are."""
-        if isinstance(level, (bool, str)):
+        if isinstance(level, (bool, str, list)):
             return False
         domain = self.study.content.get("domains", {}).get(factor, {})
         is_servers = factor == self.study.content.get("servers")

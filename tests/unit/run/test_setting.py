@@ -74,6 +74,13 @@ def test_a_constant_takes_its_value_from_the_factor_that_it_names():
     assert len({setting_key(setting_of(trial)) for trial in trials}) == 1
 
 
+def test_a_constant_may_be_a_list():
+    constants = {"client_heap_mb": 8, "jvm_options": ["-Xss1m", "-Xint"], "sizes": [1, 2]}
+    domains = {"sizes": {"minimum": 1, "maximum": "workers"}}
+    for trial in plan_of(factors=FACTORS, constants=constants, domains=domains):
+        assert trial.constants == constants
+
+
 def test_the_jdk_of_the_client_is_a_constant_and_no_setting_of_the_nodes():
     factors = {**FACTORS, "jdk": [21, 25]}
     trials = plan_of(factors=factors, constants={"client_heap_mb": 8, "jdk": "jdk"})
@@ -182,6 +189,7 @@ def test_a_factor_that_is_a_constant_too_is_refused():
             'jvm_options is "-Xint", which is neither a factor of texts nor a list; write a list',
         ),
         ({"jvm_options": "size"}, "constants.jvm_options is 500, which is neither a factor"),
+        ({"persistence": ["none"]}, "persistence is ['none']; choose one of none, written, synced"),
     ],
 )
 def test_a_constant_of_which_no_node_and_no_jvm_knows_the_value_is_refused(constants, words):
