@@ -107,7 +107,7 @@ def real(sizes: Sequence[int], directory: Path) -> None:
     The first time is limited to the nodes that need the change.
     """
     headings = ("site.yml", "again", "again, mitogen", "verify.yml", "until a sweep's first trial")
-    headings += ("one worker more, limited", "one worker more, all, mitogen", "memory")
+    headings += ("one more worker, limited", "one more worker, all, mitogen", "memory")
     _head("nodes", *headings)
     for size in sizes:
         with standing(size, directory) as lab:
