@@ -103,7 +103,7 @@ def limit_of(usage: Usage, threads: int, servers: int = 1) -> Limit:
         )
     text = f"nothing was busy for {_percent(waiting)} of the time: calls waited; {_listed(others)}"
     unseen = _unseen_disks(usage)
-    disks = f"; what disks did is not known on {', '.join(unseen)}" if unseen else ""
+    disks = f"; the use of disks is unknown on {', '.join(unseen)}" if unseen else ""
     return Limit("waiting", text + disks)
 
 

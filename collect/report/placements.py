@@ -32,14 +32,14 @@ def placements_of(analysis: Analysis) -> str | None:
     if found is None:
         return (
             f"{said}; no placement has two blocks, so machines and blocks are confounded: "
-            f"take {2 * number} blocks or more"
+            f"plan {2 * number} blocks or more"
         )
     slowest = max(found.effects, key=lambda shift: found.effects[shift])
     judged = (
         f"slowest by {100 * math.expm1(found.effects[slowest]):.1f} % over all cells with "
         f"{_first_worker(analysis, slowest)} as the first worker"
         if found.p_value < _SIGNIFICANT
-        else "not more than blocks of one placement, beyond chance"
+        else "not significantly more than blocks of one placement do"
     )
     return (
         f"{said}; between them the trial means vary by ±{100 * found.deviation:.1f} % (standard "

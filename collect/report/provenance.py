@@ -229,11 +229,11 @@ def _starts(analysis: Analysis) -> str:
     if not starts.serves(plan):
         return ABSENT
     if not starts.is_restarted(plan):
-        return "one under all blocks: none was restarted between them"
+        return "one for all blocks: no service was restarted between them"
     cost = starts.cost([t.trial for cell in analysis.cells for t in cell.trials])
     text = (
-        "each block had its own: the services were restarted before it while nothing else ran, "
-        "and warmed by calls that are not counted"
+        "one for each block: the runner restarted the services before it, while nothing else ran, "
+        "and warmed them with uncounted calls"
     )
     if cost is None:
         return text

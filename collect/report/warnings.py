@@ -150,8 +150,7 @@ def _of_outcomes(cells: Sequence[CellResult]) -> list[ReportWarning]:
         return []
     return [
         ReportWarning(
-            f"{show_count(len(details), 'cell')} with trials that did not end well.",
-            _first(details),
+            f"Some trials of {show_count(len(details), 'cell')} did not end well.", _first(details)
         )
     ]
 
@@ -211,7 +210,7 @@ def _of_unknown_limits(cells: Sequence[CellResult]) -> list[ReportWarning]:
     if not unknown:
         return []
     details = [f"{name_of(cell.cell)}: {cell.limit.text}" for cell in unknown]
-    text = f"What limits {show_count(len(unknown), 'cell')} is not known."
+    text = f"The limit of {show_count(len(unknown), 'cell')} is unknown."
     return [ReportWarning(text, _first(details), is_grave=False)]
 
 
@@ -312,8 +311,8 @@ def _of_changes(snapshots: Sequence[Snapshot], run: Run) -> list[ReportWarning]:
 
 def _of_unseen(snapshots: Sequence[Snapshot]) -> list[ReportWarning]:
     gone = not_seen_again(snapshots)
-    text = f"Did not answer at the end and may have changed during the run: {', '.join(gone)}."
-    return [ReportWarning(text)] if gone else []
+    text = "Nodes that did not answer at the end may have changed during the run"
+    return [ReportWarning(f"{text}: {', '.join(gone)}.")] if gone else []
 
 
 def _of_drift(cells: Sequence[CellResult]) -> list[ReportWarning]:

@@ -53,7 +53,7 @@ def test_a_node_that_goes_away_during_a_sweep_is_told_in_the_report(lab: Lab) ->
         assert ended.code == 2, ended.excerpt
         assert "worker3 did not answer after the trials" in ended.flat
         page = (sweep.results / "report.html").read_text()
-        assert "so may have changed during the run: worker3" in page
+        assert "did not answer at the end may have changed during the run: worker3" in page
         lab.hang_up()
 
         lab.play("sweep.yml", sweep.words())

@@ -69,7 +69,7 @@ def test_the_proof_and_the_report_say_so(lab: Lab, swept: list[dict[str, Any]]) 
     proof = lab.player.project.collect("check", RUN)
     assert "6 of 6 trials sealed and verified; no findings" in proof.stdout
     page = (lab.player.project.results(RUN) / "report.html").read_text()
-    assert "each block had its own: the services were restarted before it" in page
+    assert "one for each block: the runner restarted the services before it" in page
 
 
 @pytest.mark.journal("rackbench-profile", "worker1")

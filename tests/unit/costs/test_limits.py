@@ -204,7 +204,7 @@ def test_what_is_not_known_hides_nothing_and_is_named():
     # A disk is waited for anyway.
     waits = usage({"client": (0.2, 0.2)}, disk=None)
     assert limit_of(waits, 1).by == "waiting"
-    assert limit_of(waits, 1).text.endswith("; what disks did is not known on client")
+    assert limit_of(waits, 1).text.endswith("; the use of disks is unknown on client")
 
 
 def one_cell(run_of, servers, replicates):

@@ -113,7 +113,7 @@ def test_a_gap_is_drawn_as_a_gap(busy_run):
     assert one.phase == (pytest.approx(30, abs=0.1), pytest.approx(50, abs=0.1))
     page = page_of(busy_run)
     assert page.count('<path class="gap"') == 2 * 4
-    assert "What limits 4 cells is not known." in page
+    assert "The limit of 4 cells is unknown." in page
 
 
 def test_bars_of_systems_share_an_axis_and_their_pieces_add_up(busy_run):

@@ -67,11 +67,12 @@ def test_a_slow_machine_is_a_component_of_variance_and_named(tmp_path):
 
 
 def test_machines_that_are_alike_are_said_to_be(tmp_path):
-    assert "beyond chance" in placements_of(run_of(tmp_path / "night", slow=0))
+    said = placements_of(run_of(tmp_path / "night", slow=0))
+    assert "not significantly more than blocks of one placement do" in said
 
 
 def test_too_few_blocks_cannot_tell_machines_from_blocks(tmp_path):
-    assert "take 6 blocks or more" in placements_of(run_of(tmp_path / "night", 0.3, blocks=3))
+    assert "plan 6 blocks or more" in placements_of(run_of(tmp_path / "night", 0.3, blocks=3))
 
 
 def test_a_run_that_does_not_rotate_says_nothing(tmp_path):

@@ -243,7 +243,7 @@ def test_factors_that_decide_a_plot_only_together_have_no_single_error(tmp_path,
     assert main([*command, "--factor", "encoding", "--factor", "matrix", *whole]) == 2
     said = " ".join(capsys.readouterr().err.split())
     assert "some combinations of encoding and matrix share a whole plot (column" in said
-    assert "no single error fits; analyse the combinations of one setting alone" in said
+    assert "no single error term fits; analyse the combinations of one setting alone" in said
 
 
 def test_a_change_of_setting_costs_its_time(tmp_path, capsys):

@@ -116,7 +116,7 @@ def test_the_report_says_on_how_many_starts_its_numbers_hang(made, restart):
     analysed = analyse(run)
     (fact,) = [fact for fact in facts_of(analysed) if fact.name == "Starts of the servers"]
     if restart == "restart: none":
-        assert fact.text.startswith("one under all blocks")
+        assert fact.text.startswith("one for all blocks")
         assert Section(1, analysed, replicate(analysed), "").has_single_starts
     else:
         # Two trials of 1.5 s a block, and 3 s before them.

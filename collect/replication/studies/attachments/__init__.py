@@ -210,7 +210,7 @@ CLAIMS = (
         statistic="one encoding / another",
         bound=Bound(1 / 1.5, 1.5),
         numbers=_alike_at_10,
-        note="On paper up to 2.1 times in time and 2.8 in bytes.",
+        note="In the paper, up to 2.1 times in time and 2.8 in bytes.",
     ),
     Claim(
         sentence="MIME and DIME are nearly the same at 100².",
@@ -245,8 +245,8 @@ def _exhibits(published: Published, measured: Measured) -> Sequence[Exhibit]:
             "Table 2: message bytes",
             "Bytes of the request's body, without the headers of HTTP or JMS. The printed sizes of "
             "DIME are 4n² + 10n and about 1000 more, which a serialised float[n][n] explains; "
-            "those of standard SOAP depend on the digits of the floats. The bytes of responses "
-            "stand with the cells.",
+            "those of standard SOAP depend on the digits of the floats. The table of cells has the "
+            "bytes of responses.",
             "request_bytes",
             published,
             measured,

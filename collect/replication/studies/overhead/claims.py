@@ -188,7 +188,7 @@ CLAIMS = (
             ]
         ),
         bounds={_SMALLEST: Bound(9, 20)},
-        note="On paper this depends on one cell: at 15 000 bytes the ratio is still 5.5.",
+        note="In the paper this depends on one cell: at 15 000 bytes the ratio is still 5.5.",
     ),
     Claim(
         sentence="What SOAP/HTTP adds to a call lies between 13 and 20 ms, whatever the size.",

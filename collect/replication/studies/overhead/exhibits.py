@@ -168,7 +168,7 @@ def _figure_4(published: Published, measured: Measured) -> Figure:
     return paired_figure(
         id="overhead-figure-4",
         title="Figure 4: response time over size of the reply",
-        caption="With 95 % intervals: of 50 calls on paper (from Figure 5), of trials where "
+        caption="With 95 % intervals: of 50 calls in the paper (from Figure 5), of trials where "
         "measured. Both axes are logarithmic and the same on both sides.",
         quantity="response time in ms",
         x_title="reply, bytes",

@@ -82,7 +82,7 @@ CLAIMS = (
         direction=Bound(low=1, is_open=True),
         numbers=_soap_over_jms(SMALL),
         beside=_soap_over_jms(LARGE),
-        note="On paper it is so in 2 of all 12 cells; the ratio goes from 0.15 to 10.8.",
+        note="In the paper it is so in 2 of all 12 cells; the ratio goes from 0.15 to 10.8.",
     ),
     Claim(
         sentence="Both grow alike from 50 000 to 100 000 integers.",
@@ -115,7 +115,7 @@ CLAIMS = (
                 )
             ]
         ),
-        note="On paper 24.2 against 0.34.",
+        note="In the paper, 24.2 against 0.34.",
     ),
     Claim(
         sentence="Three servers are the slowest for SOAP, at every size.",
