@@ -61,7 +61,7 @@ def test_a_worker_less_in_the_middle_leaves_the_others_alone(lab: Lab) -> None:
     refused = lab.player.attempt("sweep.yml", run)
     assert refused.code != 0
     assert (
-        "inventory and studies have other endpoints, groups than its /etc/rackbench/lab.json"
+        "its /etc/rackbench/lab.json differs from inventory and studies in endpoints, groups."
         in refused.flat
     )
     assert NOT_PROVISIONED in refused.flat

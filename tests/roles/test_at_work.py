@@ -269,7 +269,7 @@ def test_workers_of_another_administrator_are_not_taken_over(lab):
     mark.write_text("theirs of ana@laptop:/home/ana/secrets\n")
     code, said = lab.play("at_work.yml", at_work_holds=True)
     assert code == 2
-    assert "worker1 has other passwords than" in said
+    assert "The passwords on worker1 differ from those in" in said
     assert "If it belongs to another bench, remove it from this inventory." in said
     mark.write_text("mine of me@here:/secrets\n")
     assert lab.play("at_work.yml", at_work_holds=True)[0] == 0
@@ -295,7 +295,7 @@ def test_passwords_of_another_control_host_are_not_replaced_and_it_is_said_how_t
         code, said = lab.play("at_work.yml", "--limit=worker1", at_work_holds=True)
         assert code == 2
         (lab.node("worker2") / "passwords-of").write_text(mark.read_text())
-        assert "broker1 has other passwords than" in said
+        assert "The passwords on broker1 differ from those in" in said
         assert "ana@laptop:/home/ana/.local/state/rackbench/played/secrets" in said
         assert "mode 0600" in said
         assert "playbooks/rotate_secrets.yml" in said

@@ -86,7 +86,7 @@ def test_a_run_of_another_lab_is_not_gone_on_with_and_both_labs_are_named(lab, c
     directory = begun(lab, **changes)
     code, said = planned(lab)
     assert code == 2
-    assert f"monday was begun on the lab other, and {stranger} there" in said
+    assert f"monday was begun on the lab other, where {stranger} had" in said
     assert "this inventory, the lab played" in said
     assert "-e run=NAME" in said
     assert not (directory / "plan.jsonl").exists()

@@ -70,7 +70,7 @@ def test_a_package_with_another_release_than_was_declared_is_refused(
     told, package, release, is_taken
 ):
     role = role_for(told(package), {"package": package, "release": release})
-    task = role.task("main", "Refuse another release than was declared")
+    task = role.task("main", "Refuse a release other than the declared one")
     assert role.holds(task["ansible.builtin.assert"]["that"]) is is_taken
 
 

@@ -222,11 +222,11 @@ def test_another_proxy_that_apt_takes_is_named_with_its_file(tmp_path, files, ta
     )
     answer = {"stdout_lines": done.stdout.splitlines()}
     role = Role("baseline", **GOOD | PROXY, __baseline_proxy=answer)
-    refusal = role.of_task("packages", "Refuse another proxy than the site's")
+    refusal = role.of_task("packages", "Refuse a proxy other than the site's")
     assert role.holds(refusal["when"]) == bool(taken)
     if taken:
         words = role.render(refusal["ansible.builtin.fail"]["msg"])
-        assert words.startswith(f"apt takes the proxy {taken} and not http://10.0.0.1:3142")
+        assert words.startswith(f"apt uses the proxy {taken} and not http://10.0.0.1:3142")
         places = " and ".join(f"{tmp_path}/{name}" for name in named)
         assert f"from {places} there" in words
 
