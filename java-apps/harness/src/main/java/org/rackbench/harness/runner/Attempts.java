@@ -140,7 +140,7 @@ final class Attempts {
       throws IOException {
     area.throwAway(attempt, number, fault);
     state.thrownAway();
-    String line = "%s attempt %d thrown away: %s".formatted(trial.id(), number, fault);
+    String line = "%s attempt %d discarded: %s".formatted(trial.id(), number, fault);
     return new Made(false, line, fault);
   }
 

@@ -33,7 +33,7 @@ class RunnerHealthTest extends RunnerInLab {
     Files.createFile(root.resolve("go"));
     Bench.Ended ended = bench.end(runner);
     assertEquals(0, ended.status(), ended.output());
-    assertTrue(ended.output().contains("t1 attempt 1 thrown away"), ended.output());
+    assertTrue(ended.output().contains("t1 attempt 1 discarded"), ended.output());
     assertEquals("ok", bench.trial("t1").get("outcome"));
     assertEquals(2, bench.trial("t1").get("attempt"));
     String earlier = bench.trial("t1").get("earlier_attempts").toString();
