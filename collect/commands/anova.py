@@ -120,14 +120,14 @@ def _check_plots(options: argparse.Namespace, read: "Observations") -> None:
         if parted(own, settings):
             raise InputError(
                 f"{options.file}: some levels of {factor} share a whole plot (column {COLUMN}) and "
-                "others do not, so no single error fits; analyse the levels of one setting alone, "
-                "or one level of each setting"
+                "others do not, so no single error term fits; analyse the levels of one setting "
+                "alone, or one level of each setting"
             )
         if factor not in options.whole_plot and decided(own, settings):
             raise InputError(
                 f"{options.file}: {factor} differs only between whole plots (column {COLUMN}), so "
-                "the variance between trials is the wrong error; add --block block --whole-plot "
-                f"{factor}"
+                "the variance between trials is the wrong error term; add --block block "
+                f"--whole-plot {factor}"
             )
         if not decided(own, settings):
             undecided[factor] = own
@@ -135,6 +135,6 @@ def _check_plots(options: argparse.Namespace, read: "Observations") -> None:
     if len(undecided) > 1 and parted(combined, settings):
         raise InputError(
             f"{options.file}: some combinations of {' and '.join(undecided)} share a whole plot "
-            f"(column {COLUMN}) and others do not, so no single error fits; analyse the "
+            f"(column {COLUMN}) and others do not, so no single error term fits; analyse the "
             "combinations of one setting alone"
         )

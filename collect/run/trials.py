@@ -95,7 +95,7 @@ class Trial:
 
     `asked` is what the runner was asked to do, by key of plan.jsonl; `anchor` is the clock of the
     trial's JVM at its start, `services` the id of the start of each service that served it, and
-    `earlier` the reasons why earlier attempts were thrown away. `elapsed_ns` and `jvm_ms` are the
+    `earlier` the reasons why earlier attempts were discarded. `elapsed_ns` and `jvm_ms` are the
     life of that JVM by its own clock and by the runner's, and `gc_over_ns` is the time in which its
     collections, `gc_ms`, were counted. `cooldown_rows` are the logged calls of threads that had
     made their measured ones. `ran_with` are the settings that each `service on node` ran with.

@@ -155,7 +155,7 @@ def _unpack(
         with archive.open(infos[name]) as source, target.open("xb") as sink:
             _copy(source, sink, digest.update, member.bytes)
         if target.stat().st_size != member.bytes or digest.hexdigest() != member.sha256:
-            raise _RefusedError(f"holds {name} with other content than when it was packed")
+            raise _RefusedError(f"holds {name} with content that differs from what was packed")
     return manifest, SIGNATURE in infos, signer
 
 

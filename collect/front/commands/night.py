@@ -111,8 +111,8 @@ def _demand_named(kit: Kit, options: argparse.Namespace) -> None:
     inventory = read_inventory(kit)
     if inventory.is_virtual:
         raise InputError(
-            "nights without -i would be those of the virtual lab; name it with -i "
-            f"{shlex.quote(inventory.name)}, or the inventory of your machines"
+            "without -i, the nights would sweep the virtual lab; name it with -i "
+            f"{shlex.quote(inventory.name)}, or name the inventory of your machines"
         )
 
 

@@ -227,8 +227,8 @@ def test_nights_sweep_the_virtual_lab_only_where_it_is_named(checkout, capsys):
     for words in (["sort"], ["--stop"]):
         assert main(["night", *words]) == 2
         assert capsys.readouterr().err == (
-            "rackbench: nights without -i would be those of the virtual lab; name it with -i "
-            f"{checkout.root}/inventory/virtual, or the inventory of your machines\n"
+            "rackbench: without -i, the nights would sweep the virtual lab; name it with -i "
+            f"{checkout.root}/inventory/virtual, or name the inventory of your machines\n"
         )
         assert checkout.called == []
     for words in (["sort"], ["--stop"]):
