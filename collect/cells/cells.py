@@ -16,9 +16,8 @@ from collect.files import write_text
 from collect.logs.calls import Calls
 from collect.logs.cell_trial import CellTrial
 from collect.logs.pooled import APART, Pooled
-from collect.run.cell import Cell, level_text
+from collect.run.cell import CELL_COLUMNS, OPEN_COLUMNS, Cell, level_text
 from collect.run.directory import Run
-from collect.run.study import CELL_COLUMNS, OPEN_COLUMNS
 from collect.run.trials import Trial
 from collect.stats.estimates import (
     Course,

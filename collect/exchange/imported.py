@@ -20,12 +20,13 @@ from collect.exchange.nested import nested_in
 from collect.files import flush
 from collect.printable import printable
 from collect.project import results
-from collect.run.cell import Cell, Level
+from collect.run.cell import CELL_COLUMNS, Cell, Level
 from collect.run.directory import check_name
+from collect.run.levels import two_alike, two_alike_in_print
 from collect.run.plan import SCHEMA as PLAN_SCHEMA
 from collect.run.plan import PlannedTrial, plan_bytes
+from collect.run.profile import LEAST_OK
 from collect.run.provenance import SCHEMA as RUN_SCHEMA
-from collect.run.study import CELL_COLUMNS, LEAST_OK, two_alike, two_alike_in_print
 from collect.run.trials import CALLS_HEADER, PLANNED_KEYS, STATUSES
 from collect.run.upgrade import NOT_RECORDED, TRIAL_SCHEMA
 

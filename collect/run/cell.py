@@ -6,6 +6,18 @@ from typing import Self
 Level = bool | int | float | str
 NOTHING = "(none)"
 """The field of a level that is an empty text, such as no further options of a JVM."""
+CELL_COLUMNS = (
+    *("trials", "calls", "mean_ms", "ci95_low_ms", "ci95_high_ms", "p50_ms", "p99_ms"),
+    *("request_bytes", "response_bytes", "outcome", "failed_trials"),
+    *("calls_per_s", "calls_per_s_low", "calls_per_s_high", "limited_by"),
+    *("typical_ms", "typical_low_ms", "typical_high_ms", "arithmetic_mean_ms"),
+)
+"""The columns of cells.csv after `study` and the factors."""
+OPEN_COLUMNS = (
+    *("offered_per_s", "response_mean_ms", "response_p50_ms", "response_p99_ms", "waited_share"),
+    *("response_low_ms", "response_high_ms"),
+)
+"""Those behind them in an open loop."""
 
 
 def level_text(level: Level) -> str:

@@ -15,9 +15,10 @@ from collect.errors import InputError, quoted
 from collect.files import write_bytes
 from collect.run.arrival import Arrival
 from collect.run.cell import Cell, level_text
+from collect.run.levels import two_alike
+from collect.run.profile import Profile, Settings
 from collect.run.setting import Setting, setting_key, setting_of
 from collect.run.stop import StopRule
-from collect.run.study import Profile, Settings, two_alike
 from collect.run.upgrade import FIRST_DRAWING, LEFT_OUT, lift_planned, plans_before
 from collect.run.warmup import Warmup, bounds_of
 from collect.strict_json import parse_json

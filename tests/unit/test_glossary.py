@@ -5,8 +5,9 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+from collect.run.cell import CELL_COLUMNS, OPEN_COLUMNS
 from collect.run.plan import PlannedTrial
-from collect.run.study import CELL_COLUMNS, OPEN_COLUMNS, load_study
+from collect.run.study import load_study
 from collect.run.trials import CALLS_HEADER, Trial
 
 GLOSSARY = Path("docs/reference/glossary.md")

@@ -13,7 +13,7 @@ from synthetic import reseal, seal, sort_times
 from collect.cells.analysis import analyse
 from collect.cells.cells import cells_csv
 from collect.logs.calls import prove_calls
-from collect.run.study import CELL_COLUMNS
+from collect.run.cell import CELL_COLUMNS
 from collect.run.trials import read_trial
 from collect.run.warmup import Warmup
 

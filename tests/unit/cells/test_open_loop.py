@@ -10,8 +10,8 @@ from synthetic import make_run, reseal
 
 from collect.cells.analysis import analyse
 from collect.cells.cells import cells_csv
+from collect.run.cell import CELL_COLUMNS, OPEN_COLUMNS
 from collect.run.directory import open_run
-from collect.run.study import CELL_COLUMNS, OPEN_COLUMNS
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import yaml
 from jsonschema import Draft202012Validator
 from synthetic import make_run, sort_times
 
-from collect.run.study import CELL_COLUMNS, OPEN_COLUMNS, load_study
+from collect.run.cell import CELL_COLUMNS, OPEN_COLUMNS
+from collect.run.study import load_study
 from collect.run.trials import CALLS_HEADER
 
 ROOT = Path(__file__).parents[3]
