@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from collect.run.cell import Cell, Level, level_text
+from collect.run.fields import is_whole
 from collect.stats.estimates import Estimate
 
 _THIN = "\N{NARROW NO-BREAK SPACE}"
@@ -77,6 +78,6 @@ def name_of(cell: Cell) -> str:
 
 def show_level(level: Level) -> str:
     """Return a level as text, thousands apart."""
-    if isinstance(level, bool) or not isinstance(level, int):
+    if not is_whole(level):
         return level_text(level)
     return f"{level:,}".replace(",", _THIN)

@@ -1,9 +1,10 @@
 """How calls arrive: in an open loop they come at a rate, whether a client thread is free or not."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
+
+from collect.run.fields import is_positive
 
 RATE = "rate"
 """The factor that an arrival with `{from, to, steps}` makes."""
@@ -42,19 +43,13 @@ class Arrival:
         """Read what `record` gives; raises ValueError that says what is wrong."""
         if not isinstance(value, dict) or set(value) != {"rate", "spacing", "lead_s"}:
             raise ValueError("needs rate, spacing and lead_s")
-        if not is_rate(value["rate"]):
+        if not is_positive(value["rate"]):
             raise ValueError("needs a rate above 0, in calls a second")
         if value["spacing"] not in SPACINGS:
             raise ValueError(f"needs a spacing of {' or '.join(SPACINGS)}")
-        if not is_rate(value["lead_s"]) or value["lead_s"] < _LEAST_LEAD_S:
+        if not is_positive(value["lead_s"]) or value["lead_s"] < _LEAST_LEAD_S:
             raise ValueError(f"needs a lead_s of at least {_LEAST_LEAD_S}, in seconds")
         return cls(value["rate"], value["spacing"], value["lead_s"])
-
-
-def is_rate(value: Any) -> bool:
-    """Tell whether a value is a finite number above 0."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and 0 < value < math.inf
 
 
 def geometric_rates(steps: Mapping[str, Any]) -> list[bool | int | float | str]:

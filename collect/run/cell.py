@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
+from collect.run.fields import is_number
+
 Level = bool | int | float | str
 NOTHING = "(none)"
 """The field of a level that is an empty text, such as no further options of a JVM."""
@@ -33,7 +35,7 @@ def level_field(level: Level) -> str:
 
 def level_rank(level: Level) -> tuple[bool, float, str]:
     """Return a sort key for levels: numbers by size, then all others in alphabetical order."""
-    if isinstance(level, (int, float)) and not isinstance(level, bool):
+    if is_number(level):
         return (False, level, "")
     return (True, 0, level_text(level))
 

@@ -4,13 +4,29 @@ What a number rests on is required; of the rest, a field of another kind is as g
 a run must stay readable whatever an older or newer version recorded next to it.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeGuard
 
 from collect.errors import quoted
 
 _SHOWN = 60
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Tell whether a value is a whole number; a boolean is none."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Tell whether a value is a number; a boolean is none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def is_positive(value: object) -> TypeGuard[int | float]:
+    """Tell whether a value is a finite number above 0, such as a rate or a time."""
+    return is_number(value) and 0 < value < math.inf
 
 
 class Fields:
@@ -92,13 +108,12 @@ def leaves(settings: Mapping[str, Any], joint: str = " ") -> Iterator[tuple[str,
 
 
 def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if is_whole(value) else None
 
 
 def _number(value: Any) -> float | None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     try:
-        return float(value) if is_number else None
+        return float(value) if is_number(value) else None
     except OverflowError:  # JSON has whole numbers of any length
         return None
 

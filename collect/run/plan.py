@@ -15,6 +15,7 @@ from collect.errors import InputError, quoted
 from collect.files import write_bytes
 from collect.run.arrival import Arrival
 from collect.run.cell import Cell, level_text
+from collect.run.fields import is_number, is_whole
 from collect.run.levels import two_alike
 from collect.run.profile import Profile, Settings
 from collect.run.setting import Setting, setting_key, setting_of
@@ -193,9 +194,9 @@ def _kinds() -> dict[str, Any]:
 def _is_of(value: Any, kind: Any) -> bool:
     """Tell whether a value of a plan is of its kind; no number of it is below zero."""
     if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+        return is_whole(value) and 0 <= value < 2**63
     if kind is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
+        return is_number(value)
     return isinstance(value, dict if kind is Mapping else kind)
 
 

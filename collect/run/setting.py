@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from collect.run.cell import Level
+from collect.run.fields import is_number, is_whole
 
 Setting = Level | Sequence[Level]
 
@@ -181,13 +182,13 @@ _UNKNOWN = (
 
 
 def _whole(value: Setting, least: int, unit: str) -> str:
-    is_whole = isinstance(value, int) and not isinstance(value, bool) and value >= least
-    return "" if is_whole else f"is {value!r}; write a whole number of {unit}, at least {least}"
+    is_good = is_whole(value) and value >= least
+    return "" if is_good else f"is {value!r}; write a whole number of {unit}, at least {least}"
 
 
 def problem_of_jdk(value: Setting) -> str:
     """Return what is wrong with the release of a JDK and what to write, or an empty text."""
-    is_release = isinstance(value, int) and not isinstance(value, bool) and value >= LEAST_JDK
+    is_release = is_whole(value) and value >= LEAST_JDK
     return "" if is_release else f"is {value!r}; write the release of a JDK, at least {LEAST_JDK}"
 
 
@@ -210,8 +211,7 @@ def _governor(value: Setting) -> str:
 
 def _amount(value: Setting, unit: str, below: int) -> str:
     told = f"is {value!r}; write a number of {unit}, at least 0 and below {below}"
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return "" if is_number and 0 <= float(str(value)) < below else told
+    return "" if is_number(value) and 0 <= value < below else told
 
 
 _HEAPS = (

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from collect.errors import InputError, quoted
 from collect.files import write_bytes
-from collect.run.fields import Fields
+from collect.run.fields import Fields, is_number
 from collect.strict_json import parse_json
 
 LOOKS = "looks.json"
@@ -71,7 +71,7 @@ class StopRule:
         if not isinstance(value, dict) or set(value) != _KEYS:
             raise ValueError("needs half_width and looks")
         width, looks = value["half_width"], value["looks"]
-        if isinstance(width, bool) or not isinstance(width, (int, float)) or not 0 < width < 1:
+        if not is_number(width) or not 0 < width < 1:
             raise ValueError("needs a half_width between 0 and 1, such as 0.05 for 5 %")
         if not isinstance(looks, list) or not looks or not all(type(n) is int for n in looks):
             raise ValueError("needs a list of whole numbers of blocks as looks")

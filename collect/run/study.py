@@ -12,6 +12,7 @@ from collect.errors import InputError
 from collect.printable import printable
 from collect.project import find_project
 from collect.run.cell import Level
+from collect.run.fields import is_whole
 from collect.run.levels import grids_of
 from collect.run.profile import Profile
 from collect.run.resolving.resolve import resolve
@@ -132,7 +133,7 @@ def _validator() -> "Draft202012Validator":
     )
     # JSON has no whole numbers, so that 5.0 would pass for one; a plan would not.
     checker = Draft202012Validator.TYPE_CHECKER.redefine(
-        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+        "integer", lambda _, value: is_whole(value)
     )
     extend: Callable[..., type[Draft202012Validator]] = validators.extend
     return extend(Draft202012Validator, type_checker=checker)(json.loads(schema))

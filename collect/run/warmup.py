@@ -1,8 +1,9 @@
 """How long client threads warm up: a number of calls, or until the calls are steady."""
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any, Self
+
+from collect.run.fields import is_number, is_positive, is_whole
 
 LEAD_ROWS = 64
 """How many calls each thread logs, at most, of those that it makes until all threads are warm."""
@@ -38,21 +39,16 @@ class Warmup:
         if not isinstance(value, dict) or set(value) - {"least_s"} != _KEYS:
             raise ValueError("needs least, most and steady, and may have least_s")
         least, most, steady = value["least"], value["most"], value["steady"]
-        if any(isinstance(n, bool) or not isinstance(n, int) for n in (least, most)):
+        if not is_whole(least) or not is_whole(most):
             raise ValueError("needs whole numbers for least and most")
         if not 1 <= least < most < 2**31:
             raise ValueError("needs a least of 1 or more, and a most above it")
-        if isinstance(steady, bool) or not isinstance(steady, (int, float)) or not 0 < steady < 1:
+        if not is_number(steady) or not 0 < steady < 1:
             raise ValueError("needs a steady between 0 and 1")
         least_s = value.get("least_s")
-        if "least_s" in value and not _is_time(least_s):
+        if "least_s" in value and not is_positive(least_s):
             raise ValueError("needs a least_s above 0, in seconds")
         return cls(least, most, steady, least_s)
-
-
-def _is_time(value: Any) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and 0 < value < math.inf
 
 
 def bounds_of(warmup: "int | Warmup") -> tuple[int, int]:

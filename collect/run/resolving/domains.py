@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TypeGuard
 
 from collect.errors import InputError
 from collect.run.cell import Level, level_text
+from collect.run.fields import is_number
 from collect.run.levels import levels_in
 from collect.run.profile import NAMING
 from collect.run.resolving.grids import PlacedGrid
@@ -74,7 +74,7 @@ def _check_domain(stated: Stated, name: str, value: Setting, place: str) -> None
         raise stated.fail(
             f"{place} is {value!r}; choose one of {', '.join(map(level_text, domain['of']))}"
         )
-    if not _is_number(value):
+    if not is_number(value):
         return
     for bound, beyond in (("minimum", "below"), ("maximum", "above")):
         limit = domain.get(bound, _WORKERS)
@@ -95,13 +95,9 @@ def _is_one_of(value: Setting, allowed: Sequence[Level], *, is_recorded: bool) -
     return value in (allowed if is_recorded else kinds)
 
 
-def _is_number(value: Setting) -> TypeGuard[int | float]:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def _lacks_workers(stated: Stated, name: str, value: Setting) -> bool:
     """Tell whether a level needs more workers than there are."""
-    if not _is_number(value):
+    if not is_number(value):
         return False
     domain = stated.domain(name)
     most = domain.get("maximum") == _WORKERS or name == stated.content.get("servers")

@@ -7,6 +7,7 @@ from typing import Any
 
 from collect.run.arrival import RATE, geometric_rates
 from collect.run.cell import Level, level_text
+from collect.run.fields import is_whole
 from collect.run.levels import Grid, grids_of, levels_in, listed, two_alike
 from collect.run.profile import Profile
 from collect.run.resolving.stated import Stated
@@ -70,8 +71,7 @@ def check_counts(stated: Stated, profile: Profile) -> None:
         )
     for key, factor in (("threads", profile.threads), ("servers", profile.servers)):
         for level in levels_in(profile.grids, str(factor)):
-            is_boolean = isinstance(level, bool)
-            if is_boolean or not isinstance(level, int) or not 1 <= level <= _MOST:
+            if not is_whole(level) or not 1 <= level <= _MOST:
                 raise stated.fail(
                     f"factors.{factor} has the level {json.dumps(level)}, but {key} takes "
                     f"whole numbers from 1 to {_MOST}; correct the level"

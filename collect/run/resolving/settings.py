@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from collect.run.fields import is_whole
 from collect.run.profile import NAMING, OF_JVMS, Profile, Settings
 from collect.run.resolving.stated import Stated
 from collect.run.setting import (
@@ -37,7 +38,7 @@ def check_constants_of_jvms(stated: Stated, profile: Profile) -> None:
                 "texts nor a list; write a list of options, such as [-Xss1m, -Xint]"
             )
         heap = constants.get("client_heap_mb", LEAST_HEAP_MB)
-        if not isinstance(heap, int) or isinstance(heap, bool) or heap < LEAST_HEAP_MB:
+        if not is_whole(heap) or heap < LEAST_HEAP_MB:
             raise stated.fail(
                 f"constants.client_heap_mb is {json.dumps(heap)}, which is neither a factor "
                 f"nor a heap; write whole numbers of MiB, at least {LEAST_HEAP_MB}"

@@ -1,7 +1,7 @@
 """The load and the time limit of a trial: rates are rates, and warm-up and calls have room."""
 
-from collect.run.arrival import is_rate
 from collect.run.cell import Cell, level_text
+from collect.run.fields import is_positive
 from collect.run.levels import levels_in
 from collect.run.profile import Profile, Settings
 from collect.run.resolving.stated import Stated
@@ -31,7 +31,7 @@ def check_arrival(stated: Stated, profile: Profile) -> None:
             "one, or remove capacity"
         )
     for level in levels_in(profile.grids, str(rate)):
-        if not is_rate(level):
+        if not is_positive(level):
             raise stated.fail(
                 f"factors.{rate} has the level {level!r}, which is not a rate; write numbers "
                 "of calls a second, above 0"
