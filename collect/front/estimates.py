@@ -1,18 +1,12 @@
 """How long playbooks take: what they took here the last time, or a guess."""
 
 import json
-import shlex
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from collect.files import write_text
 from collect.front.process import state_directory
 from collect.time_left import of_steps
-
-if TYPE_CHECKING:
-    from collect.front.kit import Kit
-    from collect.front.play import Play
 
 _KEPT = 50
 
@@ -20,13 +14,15 @@ _KEPT = 50
 class Estimates:
     """The stages of a command, with the seconds that each takes."""
 
-    def __init__(self, stages: Sequence[Sequence["Play"]], kit: "Kit") -> None:
-        """Begin with the first stage, now."""
-        self._names = [[shlex.join(one.command(kit)[1:]) for one in stage] for stage in stages]
+    def __init__(self, stages: Sequence[Mapping[str, float]]) -> None:
+        """Begin with the first stage, now; a stage has its playbooks' guesses in seconds, by name.
+
+        Playbooks of one stage run side by side.
+        """
+        self._names = [list(stage) for stage in stages]
         known = _read()
         self._estimates = [
-            max(known.get(name, one.guess_s) for name, one in zip(names, stage, strict=True))
-            for names, stage in zip(self._names, stages, strict=True)
+            max(known.get(name, guess_s) for name, guess_s in stage.items()) for stage in stages
         ]
         self._taken: list[float] = []
         self._began = time.monotonic()

@@ -123,7 +123,8 @@ def play(kit: Kit, stages: Sequence[Sequence[Play]], again: str) -> int:
     Playbooks of one stage run side by side. Ctrl-C ends what runs; `again` is the command that goes
     on from there, and from a failure that was mended.
     """
-    screen, estimates = Screen(), Estimates(stages, kit)
+    guesses = [{shlex.join(one.command(kit)[1:]): one.guess_s for one in stage} for stage in stages]
+    screen, estimates = Screen(), Estimates(guesses)
     began = time.monotonic()
     for stage in stages:
         courses: list[Course] = []
