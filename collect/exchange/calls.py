@@ -68,7 +68,8 @@ def write_jtl(analysis: Analysis, path: Path) -> None:
 
     `timeStamp` is the start, from the wall-clock anchor of the trial. In an open loop it is when
     the call was due, and `elapsed` is the response time. `bytes` and `sentBytes` are those of the
-    bodies, 0 where unknown. `collect import` reads the cell from the label.
+    bodies, 0 where unknown. `collect import` reads the cell from the label, and the block from
+    the name of the thread, which begins with the trial.
     """
     with calls_of(analysis, path.parent) as database:
         _copy(
@@ -120,7 +121,7 @@ def _view(analysis: Analysis, trials: Sequence[Trial]) -> str:
             SELECT parse_filename(parse_dirpath(filename)) AS trial, {", ".join(LOG_COLUMNS)}
             FROM read_csv([{", ".join(logs)}], columns = {LOG_COLUMNS}, header = true, delim = ',',
                           quote = '', escape = '', nullstr = '', auto_detect = false,
-                          filename = true)"""
+                          hive_partitioning = false, filename = true)"""
     else:
         nothing = ", ".join(f"NULL::{kind} AS {name}" for name, kind in LOG_COLUMNS.items())
         rows = f"SELECT NULL::VARCHAR AS trial, {nothing} WHERE false"

@@ -13,7 +13,7 @@ from collect.run.trials import Trial
 
 SIGNIFICANT_DIGITS = 3
 _BATCH = 100_000
-_TAG_SAFE = " =.:;'()/@"
+_TAG_SAFE = " =.:'()/@"
 
 
 def write_hdr(analysis: Analysis, path: Path) -> None:
@@ -58,6 +58,5 @@ def write_hdr(analysis: Analysis, path: Path) -> None:
 
 
 def _tag(trial: Trial) -> str:
-    label = label_of(trial.factors)
     # The format has no quotation marks: a comma, a space or a line end would end the tag.
-    return quote(label.replace(" ", ";"), safe=_TAG_SAFE)
+    return quote(label_of(trial.factors), safe=_TAG_SAFE).replace(" ", ";")

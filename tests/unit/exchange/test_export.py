@@ -19,6 +19,7 @@ from collect.cli import main
 from collect.exchange.calls import JTL_COLUMNS, PARQUET_COLUMNS
 from collect.exchange.formats import FORMATS
 from collect.exchange.labels import factors_of, label_of
+from collect.run.directory import open_run
 
 ODD = [
     'a b, "c" | d',
@@ -93,6 +94,16 @@ def test_parquet_holds_every_call_of_a_run_with_its_trial(run_of, exported):
         for name, block, factors, _, _ in rows
     } == {(t.id, t.block, json.dumps(dict(t.factors), sort_keys=True)) for t in run.plan}
     assert {row[3:] for row in rows} == {("night", "sort")}
+
+
+def test_a_folder_that_is_named_as_a_column_changes_nothing(run_of, exported, tmp_path):
+    """DuckDB reads `phase=2` as the value of a column unless told otherwise."""
+    run = run_of(lambda planned, rng: [1.0] * planned.calls, until=2)
+    before = exported(run, "jtl").read_bytes()
+    there = tmp_path / "phase=2" / "night"
+    shutil.copytree(run.directory, there)
+    assert before.count(b"\n") > 1
+    assert exported(open_run(str(there)), "jtl", options=["--force"]).read_bytes() == before
 
 
 def test_all_studies_export_one_schema(run_of, exported, tmp_path):
@@ -207,6 +218,13 @@ def test_hdr_logs_read_back_and_add_up_to_the_cell(run_of, exported):
         assert first.get_max_value() / 1e6 == pytest.approx(
             max(max(trial.course_ms) for trial in cell.counted), rel=2e-3
         )
+
+
+def test_tags_of_two_cells_differ(run_of, exported):
+    profiles = {"demo": {"replicates": 1, "calls": 2, "warmup": 1}}
+    study = study_of({"options": ["-Xint -Xss1m", "-Xint;-Xss1m"], "size": [1]}, profiles=profiles)
+    path = exported(run_of(lambda planned, rng: [1.5] * planned.calls, study=study), "hdr")
+    assert len({histogram.get_tag() for histogram in histograms(path)}) == 2
 
 
 def test_a_histogram_holds_no_failed_call(run_of, exported):
