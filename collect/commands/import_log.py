@@ -21,8 +21,9 @@ def add(commands: Commands) -> None:
 Make a run from the log of another tool, so that report, compare, check and export
 can read it. jtl is JMeter's CSV log: each file is a block (a replicate), and each
 label in it is a trial. A label such as `transport=soap servers=3` names the levels of
-its cell, as `collect export --format jtl` writes it. Any other label is a level of
-the factor `label`. If there is only one label, --factor can name the cell instead.
+its cell, as `collect export --format jtl` writes it; such a file keeps its blocks.
+Any other label is a level of the factor `label`. If there is only one label, --factor
+can name the cell instead. Join the logs of one test's engines under one header.
 --plain-labels keeps every label as it is. A trial fails if fewer than 90 % of its calls
 are ok. Each row must be one sample. Any character that is not a letter may separate
 columns. The engines of a distributed test are

@@ -11,9 +11,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from collect.errors import InputError
+from collect.exchange.blocks import overlap_of, parted, pause_in
 from collect.exchange.jtl import LONGEST_MS, JtlFile, Samples
 from collect.exchange.labels import factors_of
 from collect.exchange.nested import nested_in
@@ -34,12 +33,11 @@ PROFILE = "imported"
 _STUDY = re.compile(r"[a-z][a-z0-9-]*")
 _FACTOR = re.compile(r"[a-z][a-z0-9_]*")
 _MS = 10**6
-_LONGEST_PAUSE_MS = 60_000
-"""A test may pause as long between two samples; beyond it, JMeter may have started another test."""
 _DEVIATIONS = (
     "Imported from logs of JMeter, which knows whole milliseconds only: shorter times are 0.",
     "A trial is one label of one log, not a fresh JVM: logs of one JMeter process are not forks.",
     "Bytes are those that JMeter counted, header and body together.",
+    "All samples count, also those of the warm-up.",
     "Client threads are those that JMeter had at once; their numbers of calls may differ.",
     "No node, version or checksum was recorded.",
 )
@@ -86,10 +84,11 @@ def import_jtl(  # noqa: PLR0913 - what the command line says
 ) -> Imported:
     """Make results/`name` of logs of JMeter: each file is a block, each label in it a trial.
 
-    A label such as `transport=soap servers=3` names the levels of its cell; any other label is a
-    level of the factor `label`, and with `is_plain` every label is. So is one with a name that no
-    factor can have, such as `Step=Login`. That factor is left out when there is one label and
-    `factors` say what was measured. `factors` are levels of every cell; `label` selects one label.
+    A file that `collect export` wrote has the blocks of its run. A label such as `transport=soap
+    servers=3` names the levels of its cell; any other label is a level of the factor `label`, and
+    with `is_plain` every label is. So is one with a name that no factor can have, such as
+    `Step=Login`. That factor is left out when there is one label and `factors` say what was
+    measured. `factors` are levels of every cell; `label` selects one label.
     When it raises InputError, no file is left behind.
     """
     directory = _free(name)
@@ -110,7 +109,11 @@ def import_jtl(  # noqa: PLR0913 - what the command line says
     cells = _cells(labels, levels, dict(factors or {}))
     parts = _plan(chosen, study, cells)
     said = note if "label" in cells[labels[0]] else ""
-    notes = tuple(filter(None, (said, _nesting(chosen), *map(_pause, files))))
+    held: dict[int, list[str]] = {}
+    for one in chosen:
+        held.setdefault(one.block, []).append(one.label)
+    said_of_logs = (_nesting(chosen), overlap_of(files), parted([*held.values()]))
+    notes = tuple(filter(None, (said, *said_of_logs, *map(pause_in, files))))
     directory.parent.mkdir(parents=True, exist_ok=True)
     part = directory.with_name(f".{name}.{os.getpid()}.part")
     try:
@@ -138,15 +141,21 @@ def _free(name: str) -> Path:
 
 
 def _chosen(files: Sequence[JtlFile], label: str | None) -> list[_Chosen]:
+    blocks = [
+        (file, samples)
+        for file in files
+        for samples in file.blocks
+        if label is None or label in samples
+    ]
     chosen = [
-        _Chosen(block, found, file, samples)
-        for block, file in enumerate(files, start=1)
-        for found, samples in file.samples.items()
+        _Chosen(block, found, file, samples[found])
+        for block, (file, samples) in enumerate(blocks, start=1)
+        for found in samples
         if label in (None, found)
     ]
     for file in files:
-        if label is not None and label not in file.samples:
-            shown = printable(", ".join(file.samples), 1000)
+        if label is not None and label not in file.labels:
+            shown = printable(", ".join(file.labels), 1000)
             raise InputError(
                 f"{file.path}: no sample has the label {label!r}; the labels are {shown}; "
                 "name another label, or omit this file"
@@ -274,22 +283,6 @@ def _nesting(chosen: Sequence[_Chosen]) -> str:
         f"{printable(found[0].inner, 60)} within {printable(found[0].outer, 60)}: transaction "
         "controllers stand next to their children, or users share the name of a thread. Do not add "
         "such times; use --label to import one label."
-    )
-
-
-def _pause(file: JtlFile) -> str:
-    """Return a sentence on the longest time in which no sample ran, "" where that is short."""
-    columns = [(found.started_ms, found.elapsed_ms) for found in file.samples.values()]
-    started, elapsed = np.concatenate([np.array(one, np.int64) for one in columns], axis=1)
-    order = np.argsort(started)
-    ended = np.maximum.accumulate((started + elapsed)[order])
-    longest_ms = int((started[order][1:] - ended[:-1]).max(initial=0))
-    if longest_ms <= _LONGEST_PAUSE_MS:
-        return ""
-    return (
-        f"{_name(file)}: no sample ran for {longest_ms / 60_000:.0f} min in the "
-        "middle of the log. JMeter appends to a log that exists: if it holds several tests, split "
-        "it, as each is a block."
     )
 
 

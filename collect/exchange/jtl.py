@@ -37,6 +37,8 @@ _REMOTE = re.compile(
 
 
 _NUMBER_IN_GROUP = re.compile(r" (\d+)-\d+$")
+_EXPORTED = re.compile(r"b(\d{2,})-t\d{3,}\S* \d+")
+"""The threads of `collect export --format jtl`: the trial, which begins with its block."""
 _OF_TRANSACTION = "Number of samples in transaction"
 """With it begins the responseMessage of the total that a transaction controller writes."""
 
@@ -108,11 +110,19 @@ class Samples:
 
 @dataclass(frozen=True)
 class JtlFile:
-    """One log: its samples by label, in the order in which labels appear."""
+    """One log: its samples by block and label, in the order in which these appear.
+
+    It is one block, unless `collect export` wrote it of a run of several.
+    """
 
     path: Path
     sha256: str
-    samples: Mapping[str, Samples]
+    blocks: Sequence[Mapping[str, Samples]]
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of all its samples."""
+        return list(dict.fromkeys(label for samples in self.blocks for label in samples))
 
 
 class _OtherLogError(ValueError):
@@ -127,15 +137,31 @@ def read_jtl(path: Path) -> JtlFile:
         with path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
         with path.open(encoding="utf-8-sig", newline="") as text, long_fields():
-            samples = _samples(path, text)
-    except (OSError, UnicodeDecodeError) as error:
+            blocks = _blocks(path, text)
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: line {_undecodable(path)} is not UTF-8 ({error.reason}); convert the log, "
+            "such as by iconv -f WINDOWS-1252 -t UTF-8"
+        ) from error
+    except OSError as error:
         raise InputError(f"{path}: cannot be read ({error}); name a CSV log in UTF-8") from error
-    if not samples:
+    if not blocks:
         raise InputError(f"{path}: holds no sample; name the log of a test that ran")
-    return JtlFile(path, digest, samples)
+    return JtlFile(path, digest, blocks)
 
 
-def _samples(path: Path, text: Iterator[str]) -> dict[str, Samples]:
+def _undecodable(path: Path) -> int:
+    """Return the first line that is not UTF-8; the error knows a place in a buffer alone."""
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return number
+    return 1
+
+
+def _blocks(path: Path, text: Iterator[str]) -> list[dict[str, Samples]]:
     header = next(text, "")
     if header.lstrip().startswith("<"):
         raise InputError(
@@ -143,13 +169,15 @@ def _samples(path: Path, text: Iterator[str]) -> dict[str, Samples]:
         )
     delimiter = _delimiter(header)
     columns = _columns(path, header, delimiter)
-    samples: dict[str, Samples] = {}
+    blocks: dict[str, dict[str, Samples]] = {}
     rows = csv.reader(text, delimiter=delimiter, strict=True)
     line = 2  # where the row begins, since one with line ends in its texts has several
     try:
         for values in rows:
             if values:
                 row = _row(columns, values)
+                exported = _EXPORTED.fullmatch(row.get("threadName", ""))
+                samples = blocks.setdefault(exported[1] if exported else "", {})
                 _add(samples.setdefault(row["label"], Samples()), row)
             line = rows.line_num + 2
     except UnicodeDecodeError:
@@ -161,7 +189,7 @@ def _samples(path: Path, text: Iterator[str]) -> dict[str, Samples]:
             f"{path}: line {line} {error}; a torn or edited log is not imported: "
             "correct or remove the line"
         ) from error
-    return samples
+    return list(blocks.values())
 
 
 def _delimiter(header: str) -> str:
@@ -207,7 +235,7 @@ def _row(columns: Sequence[str], values: Sequence[str]) -> dict[str, str]:
     if NEEDED[0] in values and set(NEEDED) <= set(values):
         raise _OtherLogError(
             "repeats the header, so two logs were joined; split the file there and name both "
-            "files: each test is a block"
+            "files, as each test is a block; if both are of one test, remove the line"
         )
     if len(values) != len(columns):
         raise ValueError(f"has {len(values)} columns, but the header has {len(columns)}")

@@ -2,7 +2,6 @@ import csv
 import json
 import os
 from pathlib import Path
-from statistics import fmean
 
 import pytest
 from hypothesis import given, settings
@@ -241,13 +240,49 @@ def test_our_own_run_goes_out_and_comes_back(run_of, capsys):
     assert dict(there.run.factors).keys() == dict(back.run.factors).keys()
     for cell in back.cells:
         twin = next(c for c in there.cells if c.cell == cell.cell)
-        assert cell.mean.value == pytest.approx(fmean(twin.samples.values()))
+        assert cell.samples == twin.samples  # a trial each, in its own block
         assert cell.calls == twin.calls
     capsys.readouterr()
     assert main(["compare", str(run.directory), "back", "--json"]) == 0
     cells = json.loads(capsys.readouterr().out)["cells"]
     assert len(cells) == 12
-    assert {cell["verdict"] for cell in cells} == {"cannot be told"}
+    assert {cell["verdict"] for cell in cells} == {"no verdict"}  # one run on each side
+
+
+def test_blocks_of_an_export_are_kept_by_label_and_next_to_those_of_other_logs(run_of):
+    run = run_of(lambda planned, rng: [3.0 + planned.block] * planned.calls)
+    assert main(["export", str(run.directory), "--format", "jtl", "-o", "out.jtl"]) == 0
+    label = read_jtl(Path("out.jtl")).labels[0]
+    write("a.jtl", [sample(label=label)])
+    files = ["a.jtl", "out.jtl"]
+    assert main(["import", "jtl", *files, "--run", "back", "--label", label]) == 0
+    (cell,) = analyse(open_run("back")).cells
+    assert cell.samples == {1: 10, 2: 4, 3: 5, 4: 6}
+
+
+@pytest.mark.parametrize(
+    ("starts", "overlaps"), [([0, 240], False), ([240, 0], False), ([0, 239], True), ([9, 0], True)]
+)
+def test_logs_that_ran_at_the_same_time_are_no_replicates(starts, overlaps, capsys):
+    """As those of two engines of one test, or a log to which JMeter appended and its copy."""
+    for name, start in zip("ab", starts, strict=True):
+        rows = [sample(k, timeStamp=START_MS + start + 20 * k, elapsed=20) for k in range(12)]
+        write(f"{name}.jtl", rows)
+    assert main(["import", "jtl", "a.jtl", "b.jtl", "--run", "jm"]) == 0
+    sentence = "Logs overlap in time, such as"
+    assert (sentence in capsys.readouterr().err) == overlaps
+    assert (sentence in Path("results/jm/run.json").read_text()) == overlaps
+
+
+@pytest.mark.parametrize(
+    ("logs", "parted"), [(["ab", "ab"], False), (["a", "b"], True), (["ab", "a"], False)]
+)
+def test_logs_of_one_label_each_have_no_cells_to_compare(logs, parted, capsys):
+    for log, labels in enumerate(logs):
+        write(f"{log}.jtl", [sample(100 * log + k, label=one) for k, one in enumerate(labels)])
+    files = [f"{log}.jtl" for log in range(len(logs))]
+    assert main(["import", "jtl", *files, "--run", "jm"]) == 0
+    assert ("No log holds two labels" in capsys.readouterr().err) == parted
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|", "^", "~", ":", " ", "\xa6"])
@@ -258,7 +293,7 @@ def test_other_separators_are_seen_in_the_header(separator, quoting, end, mark):
     options = {"delimiter": separator, "quoting": quoting, "lineterminator": end}
     path = write("a.jtl", [sample(label="a,b|c")], **options)
     path.write_bytes(mark.encode() + path.read_bytes())
-    assert list(read_jtl(path).samples) == ["a,b|c"]
+    assert read_jtl(path).labels == ["a,b|c"]
 
 
 def test_a_row_that_sums_samples_is_refused(capsys):
@@ -312,7 +347,7 @@ def test_engines_are_told_apart_by_the_prefix_of_their_threads(engines):
         {"threadName": f"{engines[k % 2]}-Thread Group 1-1", "grpThreads": 1} for k in range(12)
     ]
     write("a.jtl", [sample(place, **changes) for place, changes in enumerate(rows)])
-    (samples,) = read_jtl(Path("a.jtl")).samples.values()
+    (samples,) = read_jtl(Path("a.jtl")).blocks[0].values()
     assert (samples.concurrency, len(samples.active)) == (2, 2)
 
 
@@ -338,7 +373,7 @@ def test_throughput_is_that_of_the_whole_test_as_threads_are_not_held():
 @pytest.mark.parametrize("name", ["users 1-1", "setUp Thread Group 1-1", "a: b-c 1-1", "Browse-1"])
 def test_other_names_of_threads_have_no_engine(name):
     write("a.jtl", [sample(threadName=name)])
-    (samples,) = read_jtl(Path("a.jtl")).samples.values()
+    (samples,) = read_jtl(Path("a.jtl")).blocks[0].values()
     assert list(samples.active) == [""]
 
 
@@ -711,8 +746,9 @@ def test_a_sample_that_cannot_be_used_is_named_by_its_line(changes, part, capsys
         (b"<?xml version='1.0'?><testResults/>", "output_format=csv"),
         (HEADER + ROW + b"1772402400000,1,a", "line 3 has 3 columns"),
         (HEADER + ROW + b'1772402400000,1,"a,true\n' + ROW, "line 3 "),
-        (HEADER + b"1772402400000,1,\xff,true\n", "cannot be read"),
-        (HEADER + 9000 * ROW + b"1772402400000,1,\xff,true\n", "cannot be read"),
+        (HEADER + b"1772402400000,1,\xff,true\n", "a.jtl: line 2 is not UTF-8 ("),
+        (HEADER + 9000 * ROW + b"1772402400000,1,\xff,true\n" + ROW, "a.jtl: line 9002 is not"),
+        ((HEADER + ROW).decode().encode("utf-16"), "a.jtl: line 1 is not UTF-8 ("),
         (b"timeStamp,elapsed,label,label,success\n1,1,a,a,true\n", "column label twice"),
         (HEADER + b"1772402400000,1," + b"a" * 200_000 + b",true\n", "line 2 has a label of"),
         (b"timeStamp||elapsed||label||success\n1||1||a||true\n", "without a name between '|'"),
@@ -861,8 +897,8 @@ def test_any_bytes_are_read_or_refused_without_a_traceback(tmp_path_factory, con
     path = tmp_path_factory.mktemp("any") / "a.jtl"
     path.write_bytes(b"timeStamp,elapsed,label,success\n" + content)
     try:
-        samples = read_jtl(path).samples
+        blocks = read_jtl(path).blocks
     except InputError as error:
         assert str(path) in str(error)
     else:
-        assert all(len(found) for found in samples.values())
+        assert all(len(found) for samples in blocks for found in samples.values())
