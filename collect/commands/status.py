@@ -5,7 +5,7 @@ import argparse
 from collect.commands.arguments import Commands, add_run, command, positive
 from collect.commands.exits import GOOD
 from collect.commands.runs import newest_run, open_given
-from collect.sweep.status import show_status
+from collect.sweep.status_lines import show_status
 
 
 def add(commands: Commands) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import jinja2
 
 from collect.files import write_text
-from collect.sweep.status import Status, lines_of
+from collect.sweep.status import Status
+from collect.sweep.status_lines import lines_of
 from collect.templates import templates_in
 
 PAGE = "status.html"

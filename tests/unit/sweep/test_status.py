@@ -15,7 +15,8 @@ from collect.progress import progress
 from collect.run.directory import open_run
 from collect.run.plan import make_plan, write_plan
 from collect.run.study import parse_study
-from collect.sweep.status import Watch, as_text, read_status, show_status
+from collect.sweep.status import Watch, read_status
+from collect.sweep.status_lines import as_text, show_status
 from collect.sweep.status_page import page_of, write_page
 
 
