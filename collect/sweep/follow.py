@@ -16,6 +16,7 @@ from collect.files import MIB, NoRoomError, ask_for, flush, is_full, write_bytes
 from collect.run.directory import open_run
 from collect.run.plan import PlannedTrial
 from collect.run.trials import TrialError, verify_trial
+from collect.sweep.client_commands import Answer, ClientCommands
 from collect.sweep.hook import Hook, summary_of
 from collect.sweep.interim import decided
 from collect.sweep.pull import RefusedTrialsError, accept_trials
@@ -29,14 +30,7 @@ _BATCH_BYTES = 32 * MIB
 _SPEAK_S = 5.0
 _PAGE_S = 5.0
 _PULLS_OF_TORN = 2
-_WAIT_S, _PAUSE_S = 1, 0.1
-_RUNNING = {"active", "activating", "deactivating", "reloading"}
-_AWAIT_END = (
-    'pid=$(systemctl show -P MainPID {unit}); if [ "$pid" -gt 0 ]; then '
-    f'timeout {_WAIT_S} tail -s 0.1 --pid="$pid" -f /dev/null || '
-    f"[ $? = 124 ] || sleep {_WAIT_S}; fi; "
-)
-"""Waits on the node, as the nodes are set for the next group when the runner of one has ended."""
+_PAUSE_S = 0.1
 
 Node = Callable[[str], bytes]
 """Runs a shell command on the client node as root and returns what it prints."""
@@ -102,6 +96,7 @@ class Follower:
             trial.id: trial for trial in open_run(str(self.run)).all_trials
         }
         self.here = self._sealed_here()
+        self._commands = ClientCommands(self.terms.source, self.terms.unit, self.terms.account)
         self._watch = Watch(open_run(str(self.run)))
         group = self.terms.group
         self._earlier = {
@@ -148,12 +143,12 @@ class Follower:
         return len((given & self.terms.group if self.terms.group else given) - self.here)
 
     def step(self) -> bool:
-        """Look once; return whether more is to come. Raises SweepStoppedError."""
+        """Poll once; return whether more is to come. Raises SweepStoppedError."""
         if os.getppid() != self._parent:
             raise SweepStoppedError("the playbook of this sweep has ended; run its command again")
         more, self._has_waited = True, False
         try:
-            more = self._look()
+            more = self._poll()
             self._has_waited = bool(self.terms.group)
             self._heard = self.clock()
             self._speak_progress()
@@ -188,28 +183,18 @@ class Follower:
             text += f" {in_words(left.total_seconds())} to go"
         return text.rstrip(" |")
 
-    def _look(self) -> bool:
-        """Ask for the state of the run, pull new trials, remove there what is verified here."""
-        source = shlex.quote(self.terms.source)
-        answer = self.node(
-            (_AWAIT_END.format(unit=self.terms.unit) if self.terms.group else "")
-            + f'printf "%s\\n" "$(systemctl is-active {self.terms.unit})"; '
-            + self._inside(
-                f'printf "%s\\n" "$(df --output=avail -B1M {source} | tail -n 1)" '
-                f'"$(cat {source}/state.json)"; '
-                f"cd {source}/trials && find . -mindepth 1 -printf '%s %P\\n'"
-            )
-        ).decode()
+    def _poll(self) -> bool:
+        """Poll the run, pull new trials, remove there what is verified here."""
+        text = self.node(self._commands.poll(awaits_end=bool(self.terms.group))).decode()
         # Another command may follow the same run, and what it pulls is here and no longer there.
         self._take_stock()
-        active, room, state, *files = [*answer.splitlines(), "", "", ""]
         try:
-            free = int(room)
-            self.state = RunnerState.parse(state.encode()) if state else self.state
+            answer = Answer.parse(text)
+            self.state = RunnerState.parse(answer.state.encode()) if answer.state else self.state
         except ValueError as error:
-            raise NodeSilentError(f"it answered {answer[:60]!r}") from error
-        self._record(free, state)
-        sizes = _sizes(files)
+            raise NodeSilentError(f"it answered {text[:60]!r}") from error
+        self._record(answer)
+        sizes = answer.sizes()
         if self.terms.group:
             # A finished runner left them; pulled now, their group would be skipped as not due, and
             # the nodes never set for it, although the group after it relies on that.
@@ -219,23 +204,22 @@ class Follower:
             {name: size for name, size in sizes.items() if name not in self.here}
         ):
             ask_for(self.run, sum(sizes[name] for name in batch), self.terms.reserve_mb)
-            self._pull(source, batch)
+            self._pull(batch)
             self._speak_progress()
-        self._remove(source, [name for name in sizes if name in self.here])
-        if active in _RUNNING:
+        self._remove([name for name in sizes if name in self.here])
+        if answer.is_running:
             return True
         self._draw()
         return bool(set(sizes) - self.here - set(self._refused))
 
-    def _pull(self, source: str, names: list[str]) -> None:
-        pack = f"tar -czf - -C {source}/trials -- {shlex.join(names)} | base64 -w0"
-        packed = self.node(self._inside(pack))
+    def _pull(self, names: list[str]) -> None:
+        packed = self.node(self._commands.pack(names))
         try:
             accept_trials(
                 base64.b64decode(packed), self.run, self.planned, compress=self.terms.compress
             )
         except RefusedTrialsError as error:
-            self._set_aside(source, error)
+            self._set_aside(error)
         except TrialError as error:
             raise NodeSilentError(str(error)) from error
         arrived = self._take_stock() & set(names)
@@ -251,20 +235,16 @@ class Follower:
             self.not_ok += sum(outcome != "ok" for outcome in self._watch.outcomes(arrived))
         return arrived
 
-    def _set_aside(self, source: str, error: RefusedTrialsError) -> None:
+    def _set_aside(self, error: RefusedTrialsError) -> None:
         """Move trials that arrived torn twice aside on the client, so that they are open again."""
         self._torn.update(error.ids)
         names = [name for name in error.ids if self._torn[name] >= _PULLS_OF_TORN]
         if names:
-            move = (
-                f"mkdir -p {source}/refused && cd {source}/trials && "
-                f"mv --backup=numbered -t ../refused -- {shlex.join(names)}; echo"
-            )
-            self.node(self._inside(move))
+            self.node(self._commands.move_aside(names))
             self._refused += names
-            self._speak(f"{error}\nmoved to {source}/refused on the client")
+            self._speak(f"{error}\nmoved to {shlex.quote(self.terms.source)}/refused on the client")
 
-    def _remove(self, source: str, names: list[str]) -> None:
+    def _remove(self, names: list[str]) -> None:
         """Remove from the node the trials that are here, verified and flushed to disk."""
         for name in [name for name in names if name not in self._proven | self._damaged]:
             try:
@@ -278,24 +258,13 @@ class Follower:
             # An earlier pull may have been killed before it did so.
             flush(self.run / "trials")
         for start in range(0, len(gone), _BATCH_TRIALS):
-            batch = shlex.join(gone[start : start + _BATCH_TRIALS])
-            self.node(self._inside(f"cd {source}/trials && rm -rf -- {batch}; echo"))
+            self.node(self._commands.remove(gone[start : start + _BATCH_TRIALS]))
 
-    def _inside(self, command: str) -> str:
-        """Return a command that runs the given one as the account that owns the run's directory.
-
-        A symbolic link planted there then reaches no file that the account could not reach anyway.
-        """
-        if not self.terms.account:
-            return command
-        who = [f"--reuid={self.terms.account}", f"--regid={self.terms.account}", "--clear-groups"]
-        return f"cd / && {shlex.join(['setpriv', *who, 'sh', '-c', command])}"
-
-    def _record(self, client_free_mb: int, state: str) -> None:
-        if state:
-            write_bytes(self.run / "state.json", self._with_earlier(state))
+    def _record(self, answer: Answer) -> None:
+        if answer.state:
+            write_bytes(self.run / "state.json", self._with_earlier(answer.state))
         if self.clock() - self._drawn >= _PAGE_S:
-            content = {"schema": 1, "at": _now(), "client_free_mb": client_free_mb}
+            content = {"schema": 1, "at": _now(), "client_free_mb": answer.free_mb}
             write_bytes(self.run / FOLLOWED, json.dumps(content).encode() + b"\n")
             self._draw()
 
@@ -376,7 +345,7 @@ class Follower:
         if self.state.reason:
             return f"the runner ended: {self.state.reason}"
         try:
-            words = self.node(f"journalctl -u {self.terms.unit} -n 5 -o cat").decode().split()
+            words = self.node(self._commands.last_words()).decode().split()
         except NodeSilentError:
             words = []
         return f"the runner ended: {' '.join(words) or 'its journal is empty'}"
@@ -425,15 +394,6 @@ def end_with_parent(grace_s: float = 10.0, poll_s: float = 1.0) -> None:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _sizes(lines: list[str]) -> dict[str, int]:
-    """Return the bytes of each trial's directory from lines of size and path."""
-    sizes: Counter[str] = Counter()
-    for line in filter(None, lines):
-        size, _, path = line.partition(" ")
-        sizes[path.partition("/")[0]] += int(size)
-    return dict(sorted(sizes.items()))
 
 
 def _batches(sizes: Mapping[str, int]) -> Iterator[list[str]]:
