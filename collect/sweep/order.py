@@ -69,13 +69,9 @@ def settings_of(  # noqa: PLR0913 - named where it is called
         asking = {**run, "has_program": any(one.client in programs for one in plan.all_trials)}
         if plan.varied:
             groups = groups_to_run(plan, given if at_work else ())
-            mixed += [
-                {
-                    **_step(asking, groups, place, at_work and not place, servers or {}),
-                    "jdks": _jdks(plan),
-                }
-                for place in range(len(groups))
-            ]
+            for place in range(len(groups)):
+                step = _step(asking, groups, place, at_work and not place, servers or {})
+                mixed.append({**step, "jdks": _jdks(plan)})
             continue
         node = setting_of(plan.all_trials[0])
         setting = alike.setdefault(
@@ -85,15 +81,19 @@ def settings_of(  # noqa: PLR0913 - named where it is called
         setting["runs"].append(asking)
         setting["jdks"] = sorted({*setting["jdks"], *_jdks(plan)})
         setting["is_attached"] |= at_work
-    ordered = list(alike.values())
-    seen = {name: [setting["node"].get(name) for setting in ordered] for name in _DEAREST_FIRST}
+    ordered = _dearest_first(list(alike.values()))
+    is_mixed_first = bool(mixed) and mixed[0]["is_attached"]
+    return [*mixed, *ordered] if is_mixed_first else [*ordered, *mixed]
+
+
+def _dearest_first(settings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return settings so that what is dear to change changes as seldom as can be."""
+    seen = {name: [setting["node"].get(name) for setting in settings] for name in _DEAREST_FIRST}
 
     def rank(setting: Mapping[str, Any]) -> list[int]:
         return [seen[name].index(setting["node"].get(name)) for name in _DEAREST_FIRST]
 
-    ordered.sort(key=rank)
-    is_mixed_first = bool(mixed) and mixed[0]["is_attached"]
-    return [*mixed, *ordered] if is_mixed_first else [*ordered, *mixed]
+    return sorted(settings, key=rank)
 
 
 def _place(name: str, results: Path, drafts: str | Path) -> Path:
