@@ -22,6 +22,7 @@ from collect.logs.cache import Cache
 from collect.logs.calls import Calls, prove_calls
 from collect.planning.interim import decide
 from collect.run import ran_under, starts
+from collect.run.cell import Cell
 from collect.run.directory import Run
 from collect.run.nodes import by_directory, changes_between, not_seen_again, read_snapshots
 from collect.run.setting import JDK
@@ -182,10 +183,12 @@ def _asked_jdk(trial: Trial) -> str:
 
 
 def _of_duplicates(trials: Sequence[Trial]) -> Iterator[Finding]:
-    same: dict[tuple[str, datetime], list[str]] = defaultdict(list)
+    same: dict[tuple[str, datetime, Cell | None], list[str]] = defaultdict(list)
     for trial in trials:
         if trial.calls_rows:
-            same[trial.calls_sha256.lower(), trial.started_at].append(trial.id)
+            # In whole ms, a transaction may have the time of its only sample.
+            cell = Cell(trial.factors) if trial.is_imported else None
+            same[trial.calls_sha256.lower(), trial.started_at, cell].append(trial.id)
     for first, *others in same.values():
         for other in others:
             yield Finding(

@@ -604,6 +604,7 @@ def test_a_transaction_of_one_child_contains_it_and_not_the_other_way_round(caps
     write("a.jtl", rows)
     assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
     assert "such as GET /a within Buy: transaction" in capsys.readouterr().err
+    assert main(["check", "jm"]) == 0  # which has the same times, but is no copy
 
 
 @pytest.mark.parametrize(
