@@ -74,7 +74,9 @@ def run(options: argparse.Namespace) -> int:
     lab = rerun.Lab(options.inventory, tuple(map(from_here, options.extra)), options.play)
     with open_given([options.archive], options) as sources:
         source = only(sources)
-        again = rerun.plan_again(source.run, options.run_name, lab.workers(), fit=options.fit)
+        again = rerun.plan_again(
+            source.run, options.run_name, lab.workers(), fit=options.fit, studies=lab.studies()
+        )
         changes = [*again.changes, *rerun.find_changes(source.run, lab.describe())]
     if changes:
         console().print(rerun.as_table(changes))

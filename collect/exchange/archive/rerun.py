@@ -8,7 +8,8 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -36,7 +37,8 @@ from collect.run.plan import (
     write_plan,
 )
 from collect.run.setting import NETEM, items_of, setting_of
-from collect.run.study import Study, parse_study
+from collect.run.stop import EQUAL
+from collect.run.study import parse_study
 from collect.strict_json import parse_json
 
 ROOT = Path(__file__).parents[3]
@@ -83,10 +85,18 @@ class Lab:
             return self.play(name, variables)
         return _ansible(self.playbook(name, variables)).returncode
 
+    def root(self) -> Path:
+        """Return the project directory of this lab, else the checkout; raises InputError."""
+        project = project_around(self.inventory) if self.inventory else None
+        return project.root if project else _root()
+
     def results(self) -> Path:
         """Return where the playbooks write the runs of this lab; raises InputError."""
-        project = project_around(self.inventory) if self.inventory else None
-        return (project.root if project else _root()) / "results"
+        return self.root() / "results"
+
+    def studies(self) -> list[Path]:
+        """Return where a sweep of this lab finds studies, the first one first."""
+        return [self.root() / "studies", _root() / _STUDIES]
 
     def workers(self) -> int:
         """Return how many workers the inventory has; no node is asked. Raises InputError."""
@@ -146,10 +156,9 @@ class Rerun:
         settings = {"study": self.study, "profile": self.profile, "run": self.run}
         if self.seed is not None:
             settings["seed"] = str(self.seed)
-        for name, is_set in (("fit", self.fitted), ("rotate", self.rotated)):
-            if is_set:
-                settings[name] = "true"
-        return settings
+        captures = any(trial.captured for trial in self.plan)
+        flags = {"fit": self.fitted, "rotate": self.rotated, "capture": captures}
+        return {**settings, **{name: "true" for name, is_set in flags.items() if is_set}}
 
     def command(self, lab: Lab) -> list[str]:
         """Return the command that sweeps."""
@@ -158,12 +167,24 @@ class Rerun:
     def sweep(self, lab: Lab) -> Path:
         """Sweep, and return the directory of the run; raises InputError where it stopped."""
         directory = lab.results() / self.run
+        plan, is_new = directory / "plan.jsonl", False
         if self.text is not None:
             write_text(_root() / _STUDIES / f"{self.study}.yml", self.text)
-        if self.fitted or self.plan[0].drawing != DRAWING:
-            # Else the sweep would draw other data, or add levels that a larger lab has room for.
-            write_plan(directory / "plan.jsonl", self.plan)
-        if lab.run("sweep.yml", self.settings):
+        first = self.plan[0]
+        is_earlier = first.drawing != DRAWING or (first.stop and first.stop.spending == EQUAL)
+        if self.fitted or is_earlier:
+            # Else the sweep would draw other data, correct intervals otherwise, or add levels that
+            # a larger lab has room for.
+            is_new = write_plan(plan, self.plan)
+        try:
+            code = lab.run("sweep.yml", self.settings)
+        finally:
+            if is_new and not (directory / "run.json").exists():
+                # A sweep that is refused leaves no run.
+                plan.unlink(missing_ok=True)
+                with suppress(OSError):
+                    directory.rmdir()
+        if code:
             raise InputError(
                 f"the sweep of {self.run} stopped; correct the errors above and run the same "
                 "command again; sealed trials are kept"
@@ -171,11 +192,15 @@ class Rerun:
         return directory
 
 
-def plan_again(run: Run, name: str | None, workers: int, *, fit: bool) -> Rerun:
-    """Plan an archived run for a lab of so many workers: study, profile, seed, data, rotation.
+def plan_again(
+    run: Run, name: str | None, workers: int, *, fit: bool, studies: Sequence[Path] = ()
+) -> Rerun:
+    """Plan an archived run for a lab of so many workers, as the archived run was planned.
 
-    Raises InputError when it cannot be swept, or when the lab has too few workers for a level and
-    that is not to be left out by `fit`.
+    Study, profile, seed, data, rotation, rule to stop and captured trials are the same. `studies`
+    are the folders where the sweep finds studies, the first one first. Raises InputError when it
+    cannot be swept, or when the lab has too few workers for a level and that is not to be left out
+    by `fit`.
     """
     name = name or f"{run.name}-again"
     check_name(name)
@@ -196,10 +221,17 @@ def plan_again(run: Run, name: str | None, workers: int, *, fit: bool) -> Rerun:
     rotated = provenance.recorded.get("rotated") is True
     planned_for = min(workers, fitted_to) if fitted_to else workers
     profile = study.profile(run.profile, planned_for, fit=fit or bool(fitted_to))
+    if before[0].stop:
+        # A study file does not say how the error is spent.
+        profile = replace(profile, stop=before[0].stop)
     plan = make_plan(
-        profile, provenance.seed, planned_for if rotated else 0, drawing=before[0].drawing
+        profile,
+        provenance.seed,
+        planned_for if rotated else 0,
+        capture=bool(run.captured),
+        drawing=before[0].drawing,
     )
-    place, text, changes = _study(study, run.study, provenance.study_file)
+    place, text, changes = _study(run.study, provenance.study_file, studies)
     if plan_bytes(plan) != (run.directory / "plan.jsonl").read_bytes():
         changes = [*changes, _plans(before, plan)]
     return Rerun(name, place, run.profile, provenance.seed, rotated, plan, text, changes)
@@ -273,15 +305,19 @@ def _programs() -> Path:
     return PROGRAMS
 
 
-def _study(study: Study, name: str, text: str) -> tuple[str, str | None, list[Difference]]:
+def _study(
+    name: str, text: str, folders: Sequence[Path]
+) -> tuple[str, str | None, list[Difference]]:
     """Return the name to sweep the study by, and its text where it has to be written first."""
     digest = hashlib.sha256(text.encode()).hexdigest()
-    own = [*(_root() / _STUDIES).glob("*.yml"), *(_root() / _STUDIES / "teaching").glob("*.yml")]
-    for path in sorted(own):
-        if path.stem == name and path.read_text(encoding="utf-8") == text:
-            return path.relative_to(_root() / _STUDIES).with_suffix("").as_posix(), None, []
-    changed = [path for path in own if path.stem == name]
-    here = _sha(changed[0].read_bytes()) if changed else ABSENT
+    here = ABSENT
+    for place in (name, f"teaching/{name}"):
+        # A project's own study hides that of this version.
+        path = next((f for one in folders if (f := one / f"{place}.yml").is_file()), None)
+        if path and path.read_text(encoding="utf-8") == text:
+            return place, None, []
+        if path and here == ABSENT:
+            here = _sha(path.read_bytes())
     note = Difference("study file (the archived one is swept)", (_sha(text.encode()), here))
     return f"{_ARCHIVED}/{digest[:12]}/{name}", text, [note]
 

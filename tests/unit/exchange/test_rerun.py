@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 import sys
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,7 +53,7 @@ else:
     text = Path("playbooks/studies", given["study"] + ".yml").read_text()
     make_run(
         Path("results", given["run"]), lambda planned, rng: [1.5] * planned.calls, study=text,
-        workers=len({workers!r}), fit="fit" in given,
+        workers=len({workers!r}), fit="fit" in given, capture="capture" in given,
     )
 """
 
@@ -180,12 +181,22 @@ def test_a_rerun_on_a_project_compares_what_was_swept_there(archive, lab, tmp_pa
     assert rerun.Lab("inventory/").results() == there / "results"
 
 
-def test_an_archive_of_an_earlier_drawing_of_data_is_swept_with_that(tmp_path, lab, capsys):
+@pytest.mark.parametrize("lacks", [{"drawing": 1, "least_ok": 0.0}, {}])
+@pytest.mark.parametrize("stops", [False, True])
+def test_an_archive_of_an_earlier_version_is_swept_as_it_was_planned(
+    tmp_path, lab, capsys, lacks, stops
+):
+    """Data are drawn, the error of interim analyses is spent, and packets are kept as then."""
     lab()
     run, path = tmp_path / "old", tmp_path / "old.zip"
-    planned = make_run(run, lambda planned, rng: [1.0, 2.0, 1.5, 1.2], study=STUDY)
-    earlier = plan_bytes([replace(trial, drawing=1, least_ok=0.0) for trial in planned])
-    assert b"drawing" not in earlier
+    rule = {"stop": {"half_width": 0.1, "looks": [2, 3]}} if stops else {}
+    profiles = {"demo": {"replicates": 3, "calls": 4, "warmup": 1, **rule}}
+    study = yaml.safe_dump({**yaml.safe_load(STUDY), "profiles": profiles})
+    planned = make_run(run, lambda planned, rng: [1.5] * planned.calls, study=study, capture=True)
+    spent = {"stop": replace(planned[0].stop, spending="equal")} if stops else {}
+    earlier = plan_bytes([replace(trial, **lacks, **spent) for trial in planned])
+    assert b"spending" not in earlier
+    assert (b"drawing" in earlier) == (not lacks)
     (run / "plan.jsonl").write_bytes(earlier)
     record = json.loads((run / "run.json").read_text())
     record["plan_sha256"] = hashlib.sha256(earlier).hexdigest()
@@ -196,6 +207,18 @@ def test_an_archive_of_an_earlier_drawing_of_data_is_swept_with_that(tmp_path, l
     assert "│ plan" not in capsys.readouterr().out
 
 
+def test_a_sweep_that_is_refused_leaves_no_plan(archive, lab, tmp_path):
+    lab(workers=2)
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(tmp_path / "out")
+    run = open_run(str(tmp_path / "out/runs/night"))
+    again = rerun.plan_again(run, "here", 2, fit=True)
+    refused = rerun.Lab(play=lambda name, variables: 4)
+    with pytest.raises(InputError, match="the sweep of here stopped"):
+        again.sweep(refused)
+    assert not (refused.results() / "here").exists()
+
+
 def test_a_study_that_this_version_has_is_swept_by_its_name(archive, lab):
     log = lab()
     name = json.loads((archive.parent / "night/run.json").read_text())["study"]
@@ -203,6 +226,27 @@ def test_a_study_that_this_version_has_is_swept_by_its_name(archive, lab):
     assert main(["rerun", str(archive), "--yes"]) == 0
     assert f"study={name}" in _called(log)[-1]
     assert not (rerun.ROOT / "playbooks/studies/archived").exists()
+
+
+def test_a_study_of_the_project_is_not_swept_for_that_of_the_archive(
+    archive, lab, tmp_path, capsys
+):
+    log = lab()
+    there = tmp_path / "mylab"
+    (there / "inventory").mkdir(parents=True)
+    (there / "studies").mkdir()
+    (there / "rackbench.yml").write_text(f"checkout: {rerun.ROOT}\n")
+    name = json.loads((archive.parent / "night/run.json").read_text())["study"]
+    (rerun.ROOT / "playbooks/studies" / f"{name}.yml").write_text(STUDY)
+    own = there / "studies" / f"{name}.yml"
+    for text, swept in ((f"{STUDY}\n# mine\n", "archived/"), (STUDY, name)):
+        own.write_text(text)
+        inventory = ["--inventory", str(there / "inventory")]
+        assert main(["rerun", str(archive), "--dry-run", *inventory]) == 0
+        printed = capsys.readouterr().out
+        assert f"-e study={swept}" in printed
+        assert ("the archived one is swept" in printed) == (text != STUDY)
+    assert "playbooks/sweep.yml" not in log.read_text()
 
 
 def test_a_lab_with_fewer_workers_is_refused_unless_it_may_leave_levels_out(archive, lab, capsys):
