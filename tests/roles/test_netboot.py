@@ -25,6 +25,7 @@ def machine(**items):
         "install": True,
         "key": KEY,
         "disk": {"min_gb": 200, "max_gb": 600},
+        "power": "",
     } | items
 
 

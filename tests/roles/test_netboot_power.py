@@ -9,42 +9,53 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import chain
 
 import pytest
-from ansible.errors import AnsibleFilterError
 from loading import load
+from rendering import Role
 
 ROLE = "roles/netboot"
-power = load(f"{ROLE}/filter_plugins/power.py")
+machines = load(f"{ROLE}/filter_plugins/machines.py")
 install = load(f"{ROLE}/action_plugins/install_machines.py")
 MAC, BROADCAST = "3c:ec:ef:01:02:03", "192.168.1.255"
 IPMI = {"ipmi": "10.0.0.13", "user": "admin", "password": "s3cret"}
 REDFISH = {"redfish": "https://10.0.0.13/redfish/v1/Systems/1/", "user": "admin", "password": 's"3'}
 
 
+def steps_of(power, *, uefi=False):
+    return install.steps_of({"power": power, "mac": MAC, "uefi": uefi}, BROADCAST)
+
+
 def test_no_password_is_in_a_command_line():
     for given in (IPMI, REDFISH):
-        for command in chain(*power.power_commands(given, MAC, BROADCAST)):
+        for command in chain(*steps_of(given)):
             assert not any(given["password"] in word for word in command["argv"])
             assert command["environment"] or command["stdin"]
     assert command["stdin"] == 'user = "admin:s\\"3"\n'
     assert command["argv"][-2:] == ["https://10.0.0.13/redfish/v1/Systems/1", "Legacy"]
-    ((command,),) = power.power_commands(REDFISH, MAC, BROADCAST, uefi=True)
+    ((command,),) = steps_of(REDFISH, uefi=True)
     assert command["argv"][-1] == "UEFI"
     pinned = {**REDFISH, "public_key": "sha256//AbCd="}
-    for command in chain(*power.power_commands(pinned, MAC, BROADCAST)):
+    for command in chain(*steps_of(pinned)):
         assert command["stdin"].splitlines()[1:] == ["insecure", 'pinnedpubkey = "sha256//AbCd="']
 
 
 @pytest.mark.parametrize(("uefi", "boot"), [(True, ["pxe", "options=efiboot"]), (False, ["pxe"])])
 def test_ipmi_boots_a_machine_by_its_firmware(uefi, boot):
-    (bootdev,), starts = power.power_commands(IPMI, MAC, BROADCAST, uefi=uefi)
+    (bootdev,), starts = steps_of(IPMI, uefi=uefi)
     assert bootdev["argv"][bootdev["argv"].index("bootdev") + 1 :] == boot
     assert [one["argv"][-2:] for one in starts] == [["power", "on"], ["power", "reset"]]
 
 
 def test_it_is_by_hand_or_wakes():
-    assert power.power_commands("", MAC, BROADCAST) == []
-    ((wake,),) = power.power_commands("wake", MAC, BROADCAST)
+    assert steps_of("") == []
+    ((wake,),) = steps_of("wake")
     assert wake["argv"] == ["wakeonlan", "-i", BROADCAST, MAC]
+
+
+def problems(power):
+    """What is wrong with a machine that is started in this way."""
+    machine = {"name": "rack03", "mac": MAC, "address": "192.168.1.13", "user": "debian"}
+    machine |= {"install": True, "key": "ssh-ed25519 AAAA", "disk": {"min_gb": 1, "max_gb": 2}}
+    return machines.machine_problems([machine | {"power": power}], "192.168.1.0/24", "192.168.1.1")
 
 
 @pytest.mark.parametrize(
@@ -54,6 +65,7 @@ def test_it_is_by_hand_or_wakes():
         True,
         ["wake"],
         {},
+        {"ipmi": "10.0.0.1", "user": "", "password": "p"},
         {"ipmi": "10.0.0.1"},
         {"ipmi": "a", "redfish": "https://b", "user": "u", "password": "p"},
         {"ipmi": "a", "user": "u", "password": "p", "public_key": "sha256//A="},
@@ -65,18 +77,29 @@ def test_it_is_by_hand_or_wakes():
     ],
 )
 def test_anything_else_is_refused_by_the_machines_name_and_without_its_password(wrong):
-    (problem,) = power.power_problems([{"name": "rack03", "power": wrong}])
+    (problem,) = problems(wrong)
     assert problem.startswith("rack03: netboot_power must be wake")
     assert "hush" not in problem
-    if wrong:
-        with pytest.raises(AnsibleFilterError, match="netboot_power must be wake"):
-            power.power_commands(wrong, MAC, BROADCAST)
 
 
-def test_only_the_tools_that_are_needed_are_installed():
-    machines = [{"power": one} for one in ("", "wake", IPMI, IPMI)]
-    assert power.power_packages(machines) == ["wakeonlan", "ipmitool"]
-    assert power.power_packages([{"power": ""}, {"power": REDFISH}]) == ["curl"]
+@pytest.mark.parametrize(
+    "power", ["", "wake", IPMI, REDFISH, {**REDFISH, "public_key": "sha256//A="}]
+)
+def test_each_way_to_start_a_machine_is_accepted(power):
+    assert problems(power) == []
+
+
+@pytest.mark.parametrize(
+    ("powers", "packages"),
+    [
+        (["", "wake", IPMI, IPMI], ["wakeonlan", "ipmitool"]),
+        (["", REDFISH], ["curl"]),
+        ([""], []),
+    ],
+)
+def test_only_the_tools_that_are_needed_are_installed(powers, packages):
+    role = Role("netboot", __netboot_chosen=[{"power": power} for power in powers])
+    assert role.render("{{ __netboot_power_packages }}") == packages
 
 
 def shell(script, stdin=""):
@@ -87,10 +110,10 @@ def shell(script, stdin=""):
 def test_one_command_of_each_step_must_succeed(tmp_path):
     note = f"cat >>{tmp_path}/said; echo $SECRET >>{tmp_path}/said"
     steps = [[shell(note, "boot ")], [shell("false"), shell(note, "reset ")]]
-    assert install.start({"name": "rack1", "power": steps}) == ""
+    assert install.start(steps) == ""
     assert (tmp_path / "said").read_text() == "boot s\nreset s\n"
     steps = [[shell("true")], [shell("false"), shell(r"printf 'no\033[2J\n' >&2; false")]]
-    why = install.start({"name": "rack1", "power": steps})
+    why = install.start(steps)
     assert "sh said no?[2J; correct netboot_power" in why
 
 
@@ -211,8 +234,7 @@ def redfish(answer=b"{}", tag=TAG, in_header=True, system=SYSTEM, refused=("On",
 def started(url, *, uefi=False):
     """Start a machine by the controller at this address; why it cannot be, or nothing."""
     asked = {"redfish": url, "user": "u", "password": "hush"}
-    steps = power.power_commands(asked, MAC, BROADCAST, uefi=uefi)
-    return install.start({"name": "rack1", "power": steps})
+    return install.start(steps_of(asked, uefi=uefi))
 
 
 @pytest.mark.parametrize(("uefi", "mode"), [(True, "UEFI"), (False, "Legacy")])
@@ -262,7 +284,7 @@ def refusing():
 
 
 def test_a_controller_that_hangs_refuses_or_babbles_stops_no_other(monkeypatch):
-    monkeypatch.setattr(install, "start", lambda machine, start=install.start: start(machine, 3))
+    monkeypatch.setattr(install, "start", lambda steps, start=install.start: start(steps, 3))
     with (
         controller(None) as silent,
         controller(b"\x1b[2J rubbish\r\n") as rubbish,
@@ -280,17 +302,10 @@ def test_a_controller_that_hangs_refuses_or_babbles_stops_no_other(monkeypatch):
             "obeying": obeying,
             "terse": terse,
         }
-        machines = [
-            {
-                "name": name,
-                "power": power.power_commands(
-                    {"redfish": url, "user": "u", "password": "hush"}, MAC, BROADCAST
-                ),
-            }
-            for name, url in urls.items()
-        ]
+        account = {"user": "u", "password": "hush"}
+        steps = {name: steps_of({"redfish": url, **account}) for name, url in urls.items()}
         told = {}
-        install.start_all(machines, lambda name, why: told.update({name: why}))
+        install.start_all(steps, lambda name, why: told.update({name: why}))
     assert told.keys() == urls.keys() - {"obeying", "terse"}
     assert "got no answer within 3 s" in told["silent"]
     assert "connect" in told["refusing"]
@@ -306,7 +321,7 @@ def test_a_controller_that_hangs_refuses_or_babbles_stops_no_other(monkeypatch):
 def test_machines_are_started_side_by_side():
     """Each waits until all have begun, which they never would one after another."""
     together = threading.Barrier(install.POWERED_AT_ONCE)
-    waiting = {"name": "x", "power": [[{"argv": [], "environment": {}, "stdin": ""}]]}
+    steps = [[{"argv": [], "environment": {}, "stdin": ""}]]
     told = []
 
     def run(command, within_s):
@@ -315,7 +330,8 @@ def test_machines_are_started_side_by_side():
 
     kept, install.run = install.run, run
     try:
-        install.start_all([waiting] * install.POWERED_AT_ONCE, lambda *why: told.append(why))
+        machines = dict.fromkeys(map(str, range(install.POWERED_AT_ONCE)), steps)
+        install.start_all(machines, lambda *why: told.append(why))
     finally:
         install.run = kept
     assert told == []
@@ -335,10 +351,7 @@ def test_who_cannot_be_started_is_told_the_server(tmp_path, monkeypatch):
         "    print(json.dumps(event), flush=True)\n"
         "    break\n"
     )
-    machines = [
-        {"name": "rack03", "power": [[shell("echo off >&2; false")]]},
-        {"name": "rack04", "power": []},
-    ]
+    machines = {"rack03": [[shell("echo off >&2; false")]], "rack04": []}
     ends = install.follow([sys.executable, "-c", server], tmp_path, machines)
     assert ends["rack04"] == "waiting"
     assert ends["rack03"].startswith("unstarted, sh said off; correct netboot_power")
@@ -351,5 +364,5 @@ def test_who_cannot_be_started_is_told_the_server(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("user", "password"), [("admin", "grün§1"), (1001, 4711)])
 def test_a_controller_gets_user_and_password_as_they_are(user, password):
     given = {**REDFISH, "user": user, "password": password}
-    ((command,),) = power.power_commands(given, MAC, BROADCAST)
+    ((command,),) = steps_of(given)
     assert command["stdin"] == f'user = "{user}:{password}"\n'

@@ -6,6 +6,7 @@ import json
 import os
 import statistics
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -30,8 +31,9 @@ description:
 options:
   server: {description: Command that serves, type: list, elements: str, required: true}
   directory: {description: The state of the role, type: path, required: true}
+  broadcast: {description: The address that wakes machines, type: str, required: true}
   machines:
-    description: The machines with the commands that start them, from the filter C(netboot_starts).
+    description: The machines as in C(netboot_machines), checked.
     type: list
     elements: dict
     required: true
@@ -42,8 +44,12 @@ EXAMPLES = r"""
   install_machines:
     server: [python3, files/serve.py, /home/me/.local/state/netboot/plan.json]
     directory: /home/me/.local/state/netboot
-    machines: "{{ served | netboot_starts('192.168.1.255') }}"
+    broadcast: 192.168.1.255
+    machines: "{{ netboot_machines }}"
 """
+
+Command = Mapping[str, Any]
+Steps = Sequence[Sequence[Command]]
 
 LOG_LINES = 12
 LOG_LETTERS = 300
@@ -52,6 +58,7 @@ POWERED_AT_ONCE = 16
 # Bounds the time and the output: a tool with more output ends when nobody reads on.
 BOUNDED = 'timeout --kill-after=1 "$0" "$@" 2>&1 | head --bytes=65536'
 KILLED_LATE = (124, 137)
+REDFISH = Path(__file__).parents[1] / "files/boot_by_redfish.py"
 
 NEVER_LOADED = (
     "No installer was loaded: is it on, set to boot from the network first, on this cable, and is "
@@ -103,12 +110,50 @@ def verdict(ends: dict[str, str], directory: Path) -> list[str]:
     return lines
 
 
-def start(machine: Mapping[str, Any], within_s: float = POWER_S) -> str:
+def steps_of(machine: Mapping[str, Any], broadcast: str) -> Steps:
+    """Return the steps that boot a machine from the network; of each, one command must succeed.
+
+    Each command is `name`, `argv`, `environment`, `stdin`, and no `argv` has a password. All
+    commands of a step run: a machine that is off cannot be reset, one that is on cannot be switched
+    on, and one that was just switched on is not always reset. The command for a machine with UEFI
+    requests that mode. The key of a Redfish controller, if given, alone decides the trust in it.
+    """
+    power, uefi = machine["power"], machine["uefi"]
+    if not power:
+        return []
+    if power == "wake":
+        return [[_command("wakeonlan", "-i", broadcast, machine["mac"])]]
+    password = str(power["password"])
+    if "ipmi" in power:
+        account = ("-U", str(power["user"]), "-E")
+        tool = ("ipmitool", "-I", "lanplus", "-H", str(power["ipmi"]), *account)
+        secret = {"IPMI_PASSWORD": password}
+        boot_by = ("bootdev", "pxe", *(["options=efiboot"] if uefi else []))
+        tasks = (boot_by, ("power", "on"), ("power", "reset"))
+        boot, *starts = [_command(*tool, "chassis", *task, environment=secret) for task in tasks]
+        return [[boot], starts]
+    # curl's configuration has the quotes of JSON, but not its \u.
+    user = json.dumps(f"{power['user']}:{password}", ensure_ascii=False)
+    config = f"user = {user}\n"
+    if key := power.get("public_key"):
+        config += f"insecure\npinnedpubkey = {json.dumps(key)}\n"
+    system, mode = str(power["redfish"]).rstrip("/"), "UEFI" if uefi else "Legacy"
+    return [[_command(sys.executable, str(REDFISH), system, mode, stdin=config, name="Redfish")]]
+
+
+def _command(
+    *argv: str, environment: dict[str, str] | None = None, stdin: str = "", name: str = ""
+) -> Command:
+    name = name or argv[0]
+    return {"name": name, "argv": list(argv), "environment": environment or {}, "stdin": stdin}
+
+
+def start(steps: Steps, within_s: float = POWER_S) -> str:
     """Boot a machine from the network; return nothing, or the reason why not and the next step.
 
-    Each command may take this many seconds; one command of each step must succeed.
+    Each command may take this many seconds; one command of each of the steps must succeed.
     """
-    for step in machine["power"]:
+    for step in steps:
         said = [run(command, within_s) for command in step]
         if all(said):
             return (
@@ -118,8 +163,8 @@ def start(machine: Mapping[str, Any], within_s: float = POWER_S) -> str:
     return ""
 
 
-def run(command: Mapping[str, Any], within_s: float) -> str:
-    """Run one of the commands of `power`; return nothing on success, or what it did instead."""
+def run(command: Command, within_s: float) -> str:
+    """Run one of these commands; return nothing on success, or what it did instead."""
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", BOUNDED, f"{within_s}", *command["argv"]],
         env={**os.environ, **command["environment"]},
@@ -136,24 +181,25 @@ def run(command: Mapping[str, Any], within_s: float) -> str:
     return f"said {printable(done.stdout) or f'nothing and ended with {done.returncode}'}"
 
 
-def start_all(machines: Sequence[Mapping[str, Any]], tell: Callable[[str, str], None]) -> None:
+def start_all(machines: Mapping[str, Steps], tell: Callable[[str, str], None]) -> None:
     """Start machines in parallel; `tell` gets the name of each that fails, and the reason."""
 
-    def attempt(machine: Mapping[str, Any]) -> None:
-        if why := start(machine):
-            tell(machine["name"], why)
+    def attempt(name: str) -> None:
+        if why := start(machines[name]):
+            tell(name, why)
 
     with ThreadPoolExecutor(POWERED_AT_ONCE) as pool:
         list(pool.map(attempt, machines))
 
 
-def follow(
-    server: Sequence[str], directory: Path, machines: Sequence[dict[str, Any]]
-) -> dict[str, str]:
-    """Serve, show each change, and return the last state of each machine at the end."""
+def follow(server: Sequence[str], directory: Path, machines: Mapping[str, Steps]) -> dict[str, str]:
+    """Serve, show each change, and return the last state of each machine at the end.
+
+    `machines` has the steps that start each; a machine without any is started by hand.
+    """
     display = Display()
     begun: dict[str, float] = {}
-    states = {machine["name"]: "waiting" for machine in machines}
+    states = dict.fromkeys(machines, "waiting")
     usual_s = usual_seconds(directory)
     with subprocess.Popen(
         list(server), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -166,15 +212,12 @@ def follow(
                 stdin.write(json.dumps({"name": name, "why": why}).encode() + b"\n")
                 stdin.flush()
 
-        by_hand = [machine["name"] for machine in machines if not machine["power"]]
-        powered = [machine for machine in machines if machine["power"]]
-        starter = threading.Thread(target=start_all, args=(powered, tell), daemon=True)
+        starter = threading.Thread(target=start_all, args=(machines, tell), daemon=True)
         for line in stdout:
             event = json.loads(line)
             if "serving" in event:
-                if by_hand:
-                    names = ", ".join(by_hand)
-                    display.display(f"Let these boot from the network now: {names}")
+                if by_hand := ", ".join(name for name, steps in machines.items() if not steps):
+                    display.display(f"Let these boot from the network now: {by_hand}")
                 starter.start()
                 continue
             if "state" in event:
@@ -195,8 +238,9 @@ class ActionModule(ActionBase):
         """Serve until every machine has come to an end: `lost` (names), `why` (lines)."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         end_with_parent()
-        directory = Path(self._task.args["directory"])
-        ends = follow(self._task.args["server"], directory, self._task.args["machines"])
+        given, directory = self._task.args, Path(self._task.args["directory"])
+        steps = {one["name"]: steps_of(one, given["broadcast"]) for one in given["machines"]}
+        ends = follow(given["server"], directory, steps)
         lost = sorted(name for name, end in ends.items() if end != "ready")
         result.update(changed=len(lost) < len(ends), lost=lost, why=verdict(ends, directory))
         return result

@@ -10,21 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
+from ansible.module_utils.parsing.convert_bool import BOOLEANS, boolean
 
 EXAMPLES = r"""
-- name: Refuse machines that are not fully described
-  ansible.builtin.fail:
-    msg: "{{ problems }}"
+- name: Show what is wrong with the network and the machines, and which machines have reported
+  ansible.builtin.debug:
+    msg:
+      - "{{ '192.168.1.0/24' | netboot_network_problems([], '', []) }}"
+      - "{{ machines | netboot_machine_problems('192.168.1.0/24', '192.168.1.2') }}"
+      - "{{ directory | netboot_installed(known=false) }}"
   vars:
     machines: "{{ groups['nodes'] | netboot_machines(hostvars) }}"
-    problems: >-
-      {{ cable | netboot_network_problems([], '', [])
-         + machines | netboot_machine_problems(cable, '192.168.1.2') }}
-  when: problems | length > 0
-
-- name: Show which machines have reported
-  ansible.builtin.debug:
-    msg: "{{ directory | netboot_installed(known=false) }}"
 """
 
 Machine = Mapping[str, Any]
@@ -34,6 +30,15 @@ _DISK = re.compile(r"/dev/disk/by-(id|path)/[A-Za-z0-9._:+@-]+")
 _PART = re.compile(r"-part\d+$")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _KEY = re.compile(r"(ssh|ecdsa|sk)-\S+ [A-Za-z0-9+/=]+( [^'\n]*)?")
+
+_ACCOUNT = {"user": r"[^\r\n\0]+", "password": r"[^\r\n\0]+"}
+_REDFISH = {"redfish": r"https?://[^\s/]\S*", **_ACCOUNT}
+# The ways of netboot_power: what each has, and the form of it.
+_POWER = (
+    {"ipmi": r"[A-Za-z0-9][A-Za-z0-9.:-]*", **_ACCOUNT},
+    _REDFISH,
+    {"public_key": r"[^\r\n\0]+", **_REDFISH},
+)
 
 
 def inventory_machines(nodes: Sequence[str], hostvars: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -58,8 +63,8 @@ def inventory_machines(nodes: Sequence[str], hostvars: Mapping[str, Any]) -> lis
                 "name": name,
                 "mac": str(of["netboot_mac"]).lower(),
                 "disk": of.get("netboot_disk") or {},
-                "install": _yes(of.get("netboot_install", False)),
-                "uefi": _yes(of.get("netboot_uefi", False)),
+                "install": boolean(of.get("netboot_install", False), strict=False),
+                "uefi": boolean(of.get("netboot_uefi", False), strict=False),
                 "address": str(of.get("netboot_address") or of.get("ansible_host") or ""),
                 "port": of.get("ansible_port", 22),
                 "ssh_args": of.get("ansible_ssh_common_args") or "",
@@ -75,7 +80,7 @@ def inventory_machines(nodes: Sequence[str], hostvars: Mapping[str, Any]) -> lis
 
 def _of_types(of: Mapping[str, Any]) -> Iterable[str]:
     for name in ("netboot_install", "netboot_uefi"):
-        if _yes(of.get(name, False)) is None:
+        if str(of.get(name, False)).lower() not in BOOLEANS:
             yield f"{name} is {of[name]!r}; write true or false"
     if not isinstance(of.get("netboot_disk") or {}, Mapping):
         yield (
@@ -91,12 +96,6 @@ def _of_types(of: Mapping[str, Any]) -> Iterable[str]:
         yield f"ansible_port is {port!r}; write a number from 1 to 65535"
 
 
-def _yes(value: Any) -> bool | None:
-    """Return a truth value as an inventory in YAML or INI writes it; None for anything else."""
-    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-    return words.get(str(value).lower())
-
-
 def _first_line(file: Path) -> str:
     """Return the content of a file of one line; nothing if it is missing."""
     try:
@@ -109,37 +108,33 @@ def network_problems(
     network: str, addresses: Sequence[Any], gateway: Any, nameservers: Sequence[Any]
 ) -> list[str]:
     """Return the faults of netboot_range, netboot_gateway and netboot_nameservers."""
-    inside = ipaddress.ip_network(network)
     problems = []
-    first_and_last = [found for address in addresses if (found := _address(address))]
-    if addresses and (
-        not len(addresses) == len(first_and_last) == 2
-        or not all(address in inside for address in first_and_last)
-        or first_and_last[0] > first_and_last[1]
-    ):
+    inside = [found for address in addresses if (found := _address(address, network))]
+    if addresses and not (len(addresses) == len(inside) == 2 and inside[0] <= inside[1]):
         problems.append(
             f"netboot_range is {list(addresses)}; write the first and the last of some addresses "
             f"of {network}, the network of netboot_interface, or []"
         )
-    if gateway and (_address(gateway) is None or _address(gateway) not in inside):
+    if gateway and not _address(gateway, network):
         problems.append(
             f"netboot_gateway is {gateway}, which is not an address of {network}; write the "
-            "router's address there, "
-            'or "" for machines without one'
+            'router\'s address there, or "" for machines without one'
         )
     problems += [
         f"netboot_nameservers names {server}; write IPv4 addresses"
         for server in nameservers
-        if _address(server) is None
+        if not _address(server, "0.0.0.0/0")
     ]
     return problems
 
 
-def _address(text: Any) -> ipaddress.IPv4Address | None:
+def _address(text: Any, network: str) -> ipaddress.IPv4Address | None:
+    """Return an address of a network; None for anything else."""
     try:
-        return ipaddress.IPv4Address(str(text))
+        address = ipaddress.IPv4Address(str(text))
     except ValueError:
         return None
+    return address if address in ipaddress.IPv4Network(network) else None
 
 
 def machine_problems(
@@ -196,20 +191,30 @@ def _of(machine: Machine, network: str, own: str) -> Iterable[str]:
             "netboot_key_file names no public SSH key; name the file of one there "
             "(ssh-keygen -t ed25519 makes one)"
         )
-    yield from _of_address(machine["address"], network, own)
-    yield from _of_disk(machine["disk"])
-
-
-def _of_address(address: str, network: str, own: str) -> Iterable[str]:
-    try:
-        inside = ipaddress.ip_address(address) in ipaddress.ip_network(network)
-    except ValueError:
-        inside = False
-    if not inside or address == own:
+    if not _address(machine["address"], network) or machine["address"] == own:
         yield (
-            f"its address {address} cannot be that of a machine on {network}, the network of "
-            "netboot_interface; correct ansible_host or netboot_address"
+            f"its address {machine['address']} cannot be that of a machine on {network}, the "
+            "network of netboot_interface; correct ansible_host or netboot_address"
         )
+    yield from _of_disk(machine["disk"])
+    if not _starts_by(machine["power"]):
+        # Without its value, which may be a password.
+        yield (
+            "netboot_power must be wake, {ipmi: ADDRESS, user: …, password: …} or "
+            "{redfish: https://…/redfish/v1/Systems/…, user: …, password: …}, the latter also with "
+            "public_key: sha256//…; correct the inventory"
+        )
+
+
+def _starts_by(power: Any) -> bool:
+    """Return whether a machine can be started in this way; nothing means by hand."""
+    if not isinstance(power, Mapping):
+        return power in ("", "wake")
+    texts = {key: str(value) for key, value in power.items() if isinstance(value, str | int)}
+    return len(texts) == len(power) and any(
+        texts.keys() == way.keys() and all(re.fullmatch(way[key], texts[key]) for key in way)
+        for way in _POWER
+    )
 
 
 def _of_disk(disk: Any) -> Iterable[str]:
