@@ -8,7 +8,7 @@ from loading import load
 from machine import wait_for
 from rendering import Role
 
-sweep = load("playbooks/filter_plugins/sweep.py")
+sweep = load("roles/sweep/filter_plugins/runs.py")
 
 
 @pytest.mark.parametrize(("code", "is_refused"), [(0, False), (2, True), (None, False)])
