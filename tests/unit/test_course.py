@@ -163,7 +163,9 @@ def test_what_the_samples_lack_is_named():
     assert (len(sort), len(overhead), len(binding)) == (4, 8, 4)
     assert {cell["integers"] for cell in sort} == {5000}
     assert "- `monday` (`sort`) has four cells, all with 5000 integers: omit the" in text
-    assert "- `same1` (`overhead`) has eight cells" in text
+    demo = cells_of(load_study(ROOT / "playbooks/studies/overhead.yml").profile("demo", 5))
+    assert {tuple(cell.items()) for cell in overhead} == demo
+    assert "`same1` (`overhead`) has the eight cells of the profile `demo`" in text
     assert {cell["concurrency"] for cell in binding} == {30}
     assert "- `crowd` (`binding`) has four cells, all with 30 threads. In section 12 skip" in text
     assert "Skip each line with `ansible-playbook`" in text
@@ -215,6 +217,12 @@ def cells_of(profile):
     return {tuple(dict(trial.factors).items()) for trial in make_plan(profile)}
 
 
+def calls_of(profile):
+    """Return the measured calls and the warm-up of each cell of a profile."""
+    plan = make_plan(profile)
+    return {tuple(dict(one.factors).items()): (one.calls, one.warmup) for one in plan}
+
+
 def test_a_session_takes_two_hours():
     sessions = re.split(r"^## Session ", COURSE, flags=re.M)[1:]
     assert len(sessions) == 4
@@ -228,6 +236,8 @@ def test_the_numbers_of_cells_and_intervals_are_those_of_the_studies():
     slow, demo = (cells_of(study.profile(name, 5)) for name in ("slow", "demo"))
     assert slow < demo
     assert f"its {len(slow)} cells are among the {len(demo)} of `demo`" in COURSE
+    calls = [calls_of(study.profile(name, 5)) for name in ("slow", "demo")]
+    assert calls[0].items() <= calls[1].items(), "more than the rate differs"
     overhead = load_study(ROOT / "playbooks/studies/overhead.yml").profile("demo", 5)
     cells = len(cells_of(overhead))
     assert f"in {cells} cells. How many of these {3 * cells} intervals" in COURSE

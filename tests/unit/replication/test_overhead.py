@@ -186,10 +186,10 @@ def test_a_run_is_judged_on_trials(paper):
     assert share.samples == 5
 
 
-def test_a_profile_without_all_elements_does_not_test_what_is_about_them(demo):
-    for part in ("over 13 times", "Size, protocol", "never overlap"):
+def test_a_profile_without_all_sizes_and_elements_does_not_test_what_is_about_them(demo):
+    for part in ("over 13 times", "significant at one byte", "ratio falls"):
         assert on(demo.measured, part).verdict != Verdict.NOT_TESTED, part
-    for part in ("elements is significant", "about 5 %"):
+    for part in ("Size, protocol", "never overlap", "elements is significant", "about 5 %"):
         assert on(demo.measured, part).verdict == Verdict.NOT_TESTED, part
 
 
@@ -314,7 +314,7 @@ def test_intervals_that_overlap_show_no_ratio_whatever_its_own_says(run_of):
         level = 1.0 if planned.factors["protocol"] == "tcp" else 1.5
         return [level * 4.0**planned.block * rng.lognormal(0, 0.01)] * planned.calls
 
-    measured = replicate(analyse(run_of(times, study="overhead"))).measured
+    measured = replicate(analyse(run_of(times, study="overhead", profile="paper"))).measured
     judgement = on(measured, "never overlap")
     for result in judgement.results:
         assert 1.3 < result.estimate.low < result.estimate.high < 1.7
