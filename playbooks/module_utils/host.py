@@ -47,6 +47,16 @@ def succeeds(*argv: str) -> bool:
     return output(*argv) is not None
 
 
+def states(*units: str) -> list[dict[str, str]]:
+    """Return what systemd has of these units: Id, LoadState, UnitFileState and ActiveState.
+
+    A unit that is not installed has the LoadState not-found.
+    """
+    shown = run("systemctl", "show", "-p", "Id,LoadState,UnitFileState,ActiveState", *units)
+    blocks = shown.strip().split("\n\n")
+    return [dict(line.partition("=")[::2] for line in block.splitlines()) for block in blocks]
+
+
 def read(path: str) -> str | None:
     """Return a small file's text, or None if it is missing or unreadable."""
     try:

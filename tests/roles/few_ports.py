@@ -31,8 +31,8 @@ LEFT_ALONE = {
     "irq_cpus": "",
     "port_range": [],
     "tcp_tw_reuse": None,
-    "service_cpus": None,
-    "service_numa": None,
+    "jvm_cpus": None,
+    "jvm_numa": None,
     "hostname": "",
 }
 ASKED = LEFT_ALONE | {"tcp_tw_reuse": 1}

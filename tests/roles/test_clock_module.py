@@ -23,6 +23,28 @@ def clock(monkeypatch):
     return module
 
 
+@pytest.fixture
+def systemd(clock, monkeypatch):
+    """Returns how to have a node's systemd know these units, each by its three states."""
+
+    def have(known, listed="", run=None):
+        def states(*units):
+            names = ("LoadState", "UnitFileState", "ActiveState")
+            told = [known.get(unit, "not-found  inactive").split(" ") for unit in units]
+            return [
+                {"Id": unit, **dict(zip(names, states, strict=True))}
+                for unit, states in zip(units, told, strict=True)
+            ]
+
+        def output(*argv):
+            return listed if any(fnmatch(listed.split(" ")[0], one) for one in argv) else ""
+
+        for name, instead in (("states", states), ("output", output), ("run", run)):
+            monkeypatch.setattr(clock.host, name, instead)
+
+    return have
+
+
 @pytest.mark.parametrize(
     ("first_bytes", "refusal"),
     [
@@ -115,12 +137,12 @@ def test_the_daemons_account_reads_a_drop_in_of_a_login_with_a_strict_umask(cloc
     assert (tmp_path / "etc/conf.d/rackbench.conf").stat().st_mode & 0o777 == 0o644
 
 
-def test_a_daemon_that_runs_is_set_before_one_that_is_only_installed(clock, monkeypatch):
+def test_a_daemon_that_runs_is_set_before_one_that_is_only_installed(clock, systemd):
     states = {
-        "chrony.service": "LoadState=loaded\nUnitFileState=disabled\nActiveState=inactive",
-        "systemd-timesyncd.service": "LoadState=loaded\nUnitFileState=enabled\nActiveState=active",
+        "chrony.service": "loaded disabled inactive",
+        "systemd-timesyncd.service": "loaded enabled active",
     }
-    monkeypatch.setattr(clock.host, "output", lambda *argv: states.get(argv[-1]))
+    systemd(states)
     daemon, *rest = clock.installed()
     assert (daemon.unit, rest) == ("systemd-timesyncd.service", [True, ""])
     states.pop("systemd-timesyncd.service")
@@ -138,24 +160,21 @@ def test_a_daemon_that_runs_is_set_before_one_that_is_only_installed(clock, monk
     ],
 )
 def test_a_daemon_that_was_off_is_recorded_before_it_is_turned_on(
-    clock, monkeypatch, tmp_path, state, recorded
+    clock, systemd, tmp_path, state, recorded
 ):
-    unit_file, active = state.split()
-    shown = f"LoadState=loaded\nUnitFileState={unit_file}\nActiveState={active}"
     record = tmp_path / "etc/rackbench/found.json"
     called = []
 
     def run(*argv):
         called.append((argv[2], record.exists()))
 
-    monkeypatch.setattr(clock.host, "output", lambda *argv: shown)
-    monkeypatch.setattr(clock.host, "run", run)
+    systemd({"chrony.service": f"loaded {state}"}, run=run)
     clock.turn_on(tmp_path, "chrony.service", "restart")
     is_kept = recorded is not None
     assert called == [("enable", is_kept), ("restart", is_kept)]
     if is_kept:
         assert json.loads(record.read_text()) == {"turned_on": {"chrony.service": recorded}}
-        shown = shown.replace(unit_file, "enabled").replace(active, "active")  # and a second time
+        systemd({"chrony.service": "loaded enabled active"}, run=run)  # and a second time
         clock.turn_on(tmp_path, "chrony.service", "restart")
         assert json.loads(record.read_text()) == {"turned_on": {"chrony.service": recorded}}
 
@@ -174,18 +193,11 @@ TIMEMASTER = "timemaster.service loaded active running Synchronize system clock 
     ],
 )
 def test_a_daemon_that_is_off_next_to_a_hardware_clock_stays_off(
-    clock, monkeypatch, active, listed, said
+    clock, systemd, active, listed, said
 ):
     """`timedatectl set-ntp false` is how a site with PTP has it."""
-    states = f"LoadState=loaded\nUnitFileState=disabled\nActiveState={active}"
-
-    def output(*argv):
-        if "list-units" in argv:
-            return listed if any(fnmatch(listed.split(" ")[0], one) for one in argv) else ""
-        return states if argv[-1] == "chrony.service" else None
-
-    monkeypatch.setattr(clock.host, "output", output)
-    monkeypatch.setattr(clock, "AnsibleModule", lambda **_: Module(state="checked"))
+    systemd({"chrony.service": f"loaded disabled {active}"}, listed)
+    clock.AnsibleModule = lambda **_: Module(state="checked")
     with pytest.raises(SystemExit) as ended:
         clock.main()
     assert str(ended.value).startswith(said)
@@ -193,16 +205,10 @@ def test_a_daemon_that_is_off_next_to_a_hardware_clock_stays_off(
 
 
 @pytest.mark.parametrize("unit", ["chrony.service", "ntpsec.service", "systemd-timesyncd.service"])
-def test_a_masked_daemon_is_told_before_a_package_conflicts(clock, monkeypatch, tmp_path, unit):
+def test_a_masked_daemon_is_told_before_a_package_conflicts(clock, systemd, tmp_path, unit):
     (tmp_path / clock.VENDOR).mkdir(parents=True)
     (tmp_path / clock.VENDOR / unit).touch()
-    states = {unit: "LoadState=masked\nActiveState=inactive"}
-    off = "LoadState=not-found\nUnitFileState=\nActiveState=inactive"
-    monkeypatch.setattr(
-        clock.host,
-        "output",
-        lambda *argv: "" if "list-units" in argv else states.get(argv[-1], off),
-    )
+    systemd({unit: "masked masked inactive"})
     daemon, is_on, why_not = clock.installed(tmp_path)
     assert (daemon, is_on) == (None, False)
     assert why_not.startswith(f"{unit} is masked here")
@@ -213,14 +219,15 @@ def test_a_masked_daemon_is_told_before_a_package_conflicts(clock, monkeypatch, 
     assert clock.installed(tmp_path) == (None, False, "")
 
 
-def test_a_node_with_a_daemon_next_to_a_masked_one_is_no_refusal(clock, monkeypatch, tmp_path):
+def test_a_node_with_a_daemon_next_to_a_masked_one_is_no_refusal(clock, systemd, tmp_path):
     (tmp_path / clock.VENDOR).mkdir(parents=True)
     (tmp_path / clock.VENDOR / "systemd-timesyncd.service").touch()
-    states = {
-        "chrony.service": "LoadState=loaded\nUnitFileState=disabled\nActiveState=inactive",
-        "systemd-timesyncd.service": "LoadState=masked\nActiveState=inactive",
-    }
-    monkeypatch.setattr(clock.host, "output", lambda *argv: states.get(argv[-1]))
+    systemd(
+        {
+            "chrony.service": "loaded disabled inactive",
+            "systemd-timesyncd.service": "masked masked inactive",
+        }
+    )
     daemon, *rest = clock.installed(tmp_path)
     assert (daemon.unit, rest) == ("chrony.service", [False, ""])
 
@@ -257,12 +264,9 @@ class Module:
     ],
 )
 def test_a_time_daemon_that_rackbench_cannot_set_is_named_before_a_package_conflicts(
-    clock, monkeypatch, units, said
+    clock, systemd, monkeypatch, units, said
 ):
-    on = "LoadState=loaded\nUnitFileState=enabled\nActiveState=active"
-    off = "LoadState=not-found\nUnitFileState=\nActiveState=inactive"
-    told = {**dict.fromkeys(units, on), "sfptpd*": ""}
-    monkeypatch.setattr(clock.host, "output", lambda *argv: told.get(argv[-1], off))
+    systemd(dict.fromkeys(units, "loaded enabled active"))
     monkeypatch.setattr(clock, "AnsibleModule", lambda **_: Module(state="checked"))
     with pytest.raises(SystemExit) as ended:
         clock.main()

@@ -1,6 +1,7 @@
 """What modules share: commands, files that are written whole, and how a node gets it."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -86,12 +87,22 @@ def test_a_module_of_any_role_finds_it_from_any_directory(tmp_path, strategy):
 
 
 @pytest.mark.parametrize(
-    "module", ["roles/baseline/library/tuning.py", "roles/virtual_lab/library/virtual_lab.py"]
+    "module",
+    [
+        "baseline/library/tuning",
+        "fingerprint/library/fingerprint",
+        "virtual_lab/library/virtual_lab",
+    ],
 )
 def test_mitogen_sends_every_part_of_a_module(module):
-    """It follows no relative import, so the module itself must name all parts."""
-    path = ROOT / module
-    sent = module_finder.scan(path.stem, str(path), [str(place) for place in SHARED])
-    package = path.parents[1] / "module_utils" / path.stem
-    assert set(package.glob("*.py")) <= {Path(place) for _, place, _ in sent}
-    assert str(ROOT / "playbooks/module_utils/host.py") in {place for _, place, _ in sent}
+    """It follows no relative import, so absolute ones must name all parts."""
+    path = ROOT / f"roles/{module}.py"
+    found = module_finder.scan(path.stem, str(path), [str(place) for place in SHARED])
+    sent = {Path(place) for _, place, _ in found}
+    assert ROOT / "playbooks/module_utils/host.py" in sent
+    for place in sent:
+        relative = re.findall(
+            r"(?m)^from \.(?:(\w+)| import (.+?)(?: as \w+)?$)", place.read_text()
+        )
+        names = [name for one, several in relative for name in [one, *several.split(", ")] if name]
+        assert {place.with_name(f"{name}.py") for name in names} <= sent

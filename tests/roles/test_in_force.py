@@ -281,36 +281,66 @@ def test_each_further_jdk_is_compared_with_the_release_that_is_declared(force, n
     ]
 
 
+@pytest.fixture
+def kernel_of(force, monkeypatch, tmp_path):
+    """Returns how to give a node files of its kernel, and whether it is a container."""
+    monkeypatch.setattr(force, "ROOT", tmp_path)
+
+    def have(files, *, is_container=False):
+        container = {"run/systemd/container": "lxc"} if is_container else {}
+        for name, text in {**files, **container}.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(f"{text}\n")
+
+    return have
+
+
+CPU = "sys/devices/system/cpu"
+
+
+def governed(*held):
+    """The files of cores with these governors."""
+    offered = "performance powersave"
+    files = {}
+    for core, governor in enumerate(held):
+        files[f"{CPU}/cpu{core}/cpufreq/scaling_governor"] = governor
+        files[f"{CPU}/cpu{core}/cpufreq/scaling_available_governors"] = offered
+    return files
+
+
+FAST = ("performance", "performance")
+
+
 @pytest.mark.parametrize(
-    ("wanted", "held", "container", "found"),
+    "node",
     [
-        ("powersave", ["performance", "performance"], None, [("performance", "powersave")]),
-        ("performance", ["performance", "performance"], None, []),
+        ("powersave", FAST, False, [("performance", "powersave")]),
+        ("performance", FAST, False, []),
         (
-            *("performance", ["performance", "powersave"], None),
+            *("performance", ["performance", "powersave"], False),
             [("performance, powersave", "performance")],
         ),
-        ("", ["performance", "performance"], None, []),
-        ("ondemand", ["performance", "performance"], None, []),  # not offered: baseline leaves it
-        ("powersave", ["performance", "performance"], "systemd-nspawn", []),
-        ("powersave", [], None, []),
+        ("", FAST, False, []),
+        ("ondemand", FAST, False, []),  # not offered: baseline leaves it
+        ("powersave", FAST, True, []),
+        ("powersave", [], False, []),
     ],
 )
-def test_the_governor_is_compared_where_the_node_can_choose_it(
-    governed, wanted, held, container, found
-):
-    told = rows(governed(held, container).not_in_force({"governor": wanted}, {}, 0))
+def test_the_governor_is_compared_where_the_node_can_choose_it(force, kernel_of, node):
+    wanted, held, is_container, found = node
+    kernel_of(governed(*held), is_container=is_container)
+    told = rows(force.not_in_force({"governor": wanted}, {}, 0))
     assert told == [("governor", *both) for both in found]
 
 
-def test_a_processor_that_is_off_has_no_governor_to_compare(governed, force, tmp_path):
-    off = governed(["performance", "performance"], None)
-    unread = tmp_path / "cpu0/cpufreq"
+def test_a_processor_that_is_off_has_no_governor_to_compare(force, kernel_of, tmp_path):
+    kernel_of(governed(*FAST) | {f"{CPU}/cpu0/online": "0"})
+    unread = tmp_path / f"{CPU}/cpu0/cpufreq"
     for name in ("scaling_governor", "scaling_available_governors"):
         (unread / name).unlink()
         (unread / name).mkdir()  # reading it fails, as the kernel has it fail
-    assert rows(off.not_in_force({"governor": "performance"}, {}, 0)) == []
-    assert rows(off.not_in_force({"governor": "powersave"}, {}, 0)) == [
+    assert rows(force.not_in_force({"governor": "performance"}, {}, 0)) == []
+    assert rows(force.not_in_force({"governor": "powersave"}, {}, 0)) == [
         ("governor", "performance", "powersave")
     ]
 
@@ -318,22 +348,18 @@ def test_a_processor_that_is_off_has_no_governor_to_compare(governed, force, tmp
 @pytest.mark.parametrize(
     "node",
     [
-        ("[always] madvise never", "madvise", None, [("always", "madvise")]),  # tuned does that
-        ("always [madvise] never", "madvise", None, []),
-        ("[always] madvise never", "madvise", "systemd-nspawn", []),
-        ("[always] madvise never", "", None, []),
-        ("[always] madvise never", "often", None, []),  # the kernel takes no such word
-        (None, "madvise", None, []),
+        ("[always] madvise never", "madvise", False, [("always", "madvise")]),  # tuned does that
+        ("always [madvise] never", "madvise", False, []),
+        ("[always] madvise never", "madvise", True, []),
+        ("[always] madvise never", "", False, []),
+        ("[always] madvise never", "often", False, []),  # the kernel takes no such word
+        (None, "madvise", False, []),
     ],
 )
-def test_huge_pages_are_compared_where_the_node_has_them(
-    force, answers, monkeypatch, tmp_path, node
-):
-    held, wanted, container, found = node
-    if held:
-        (tmp_path / "enabled").write_text(f"{held}\n")
-    monkeypatch.setattr(force, "HUGE_PAGES", str(tmp_path / "enabled"))
-    answers(force, {"systemd-detect-virt": container})
+def test_huge_pages_are_compared_where_the_node_has_them(force, kernel_of, node):
+    held, wanted, is_container, found = node
+    path = "sys/kernel/mm/transparent_hugepage/enabled"
+    kernel_of({path: held} if held else {}, is_container=is_container)
     told = rows(force.not_in_force({"huge_pages": wanted}, {}, 0))
     assert told == [("huge_pages", *both) for both in found]
 
@@ -341,21 +367,18 @@ def test_huge_pages_are_compared_where_the_node_has_them(
 @pytest.mark.parametrize(
     "node",
     [
-        ("intel_pstate/no_turbo", "0", False, None, True),
-        ("intel_pstate/no_turbo", "1", False, None, False),
-        ("cpufreq/boost", "1", False, None, True),
-        ("cpufreq/boost", "0", False, None, False),
-        ("cpufreq/boost", "1", False, "lxc", False),
-        ("cpufreq/boost", "0", True, None, False),
-        ("cpufreq/other", "1", False, None, False),
+        ("intel_pstate/no_turbo", "0", False, False, True),
+        ("intel_pstate/no_turbo", "1", False, False, False),
+        ("cpufreq/boost", "1", False, False, True),
+        ("cpufreq/boost", "0", False, False, False),
+        ("cpufreq/boost", "1", False, True, False),
+        ("cpufreq/boost", "0", True, False, False),
+        ("cpufreq/other", "1", False, False, False),
     ],
 )
-def test_turbo_that_should_be_off_is_named(force, answers, monkeypatch, tmp_path, node):
-    switch, value, declared, container, is_told = node
-    (tmp_path / switch).parent.mkdir()
-    (tmp_path / switch).write_text(f"{value}\n")
-    monkeypatch.setattr(force, "CPU", str(tmp_path))
-    answers(force, {"systemd-detect-virt": container})
+def test_turbo_that_should_be_off_is_named(force, kernel_of, node):
+    switch, value, declared, is_container, is_told = node
+    kernel_of({f"{CPU}/{switch}": value}, is_container=is_container)
     told = rows(force.not_in_force({"turbo": declared}, {}, 0))
     assert told == [("turbo", "on", "off")] * is_told
 
@@ -386,11 +409,13 @@ ActiveState=inactive"""
     ],
 )
 def test_a_unit_that_should_be_off_and_runs_or_starts_at_boot_is_named(
-    force, answers, state, found
+    force, modules, monkeypatch, state, found
 ):
     units = ["apt-daily.timer", "none.timer"]
-    command = "systemctl show -p Id,LoadState,UnitFileState,ActiveState apt-daily.timer none.timer"
-    answers(force, {command: UNITS_OFF.format(*state.split())})
+    shown = UNITS_OFF.format(*state.split())
+    monkeypatch.setattr(
+        modules["host"], "run", lambda *argv: shown if argv[-2:] == (*units,) else ""
+    )
     told = rows(force.not_in_force({"units_off": units}, {}, 0))
     assert told == ([("units_off apt-daily.timer", found, "off")] if found else [])
     assert rows(force.not_in_force({"units_off": []}, {}, 0)) == []
@@ -402,18 +427,17 @@ DISK, FILE = "/dev/sda2 partition 9 0 -2\n", "/swap.img file 9 0 -3\n"
 @pytest.mark.parametrize(
     "node",
     [
-        ("", "masked", None, ""),
-        (DISK + FILE, "masked", None, "in use: /dev/sda2, /swap.img"),
-        ("", "loaded", None, "starts at boot: swap.target"),
-        (DISK, "loaded", "systemd-nspawn", ""),
+        ("", "masked", False, ""),
+        (DISK + FILE, "masked", False, "in use: /dev/sda2, /swap.img"),
+        ("", "loaded", False, "starts at boot: swap.target"),
+        (DISK, "loaded", True, ""),
     ],
 )
-def test_swap_that_should_be_off_is_named(force, answers, monkeypatch, tmp_path, node):
-    used, target, container, found = node
-    (tmp_path / "swaps").write_text(f"Filename Type Size Used Priority\n{used}")
-    monkeypatch.setattr(force, "SWAPS", str(tmp_path / "swaps"))
-    said = {"systemctl show -P LoadState swap.target": target, "systemd-detect-virt": container}
-    answers(force, said)
+def test_swap_that_should_be_off_is_named(force, kernel_of, monkeypatch, node):
+    used, target, is_container, found = node
+    swaps = f"Filename Type Size Used Priority\n{used}".rstrip()
+    kernel_of({"proc/swaps": swaps}, is_container=is_container)
+    monkeypatch.setattr(force.memory.host, "run", lambda *argv: f"LoadState={target}\n")
     told = rows(force.not_in_force({"swap": False}, {}, 0))
     assert told == ([("swap", found, "off")] if found else [])
     assert rows(force.not_in_force({"swap": True}, {}, 0)) == []
@@ -425,30 +449,13 @@ def test_what_site_turns_off_is_what_a_node_is_compared_with():
     for name in ("huge_pages", "swap", "turbo"):
         assert f"baseline_{name}" in declared["fingerprint_declared"][name]
     units = declared["fingerprint_declared"]["units_off"]
-    tuning = yaml.safe_load((ROOT / "roles/baseline/tasks/tuning.yml").read_text())[0]
-    extra = tuning["vars"]["__baseline_services_off"]
-    assert tuning["tuning"]["units_off"] == "{{ baseline_timers_off + __baseline_services_off }}"
+    task = yaml.safe_load((ROOT / "roles/baseline/tasks/tuning.yml").read_text())[0]
+    extra, settings = task["vars"]["__baseline_services_off"], task["tuning"]["settings"]
+    assert settings["units_off"] == "{{ baseline_timers_off + __baseline_services_off }}"
     named = re.findall(r"'([\w.-]+)'", units)
     assert named == re.findall(r"'([\w.-]+)'", extra)
     assert re.findall(r"if (.*?) else", units) == re.findall(r"if (.*?) else", extra)
     assert units.startswith("{{ baseline_timers_off + ")
-
-
-@pytest.fixture
-def governed(force, answers, monkeypatch, tmp_path):
-    """Returns how to have the module look at cores with these governors."""
-
-    def have(held, container):
-        monkeypatch.setattr(force, "CPU", str(tmp_path))
-        answers(force, {"systemd-detect-virt": container})
-        for core, governor in enumerate(held):
-            place = tmp_path / f"cpu{core}/cpufreq"
-            place.mkdir(parents=True)
-            (place / "scaling_governor").write_text(f"{governor}\n")
-            (place / "scaling_available_governors").write_text("performance powersave\n")
-        return force
-
-    return have
 
 
 @pytest.mark.parametrize(

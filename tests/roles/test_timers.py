@@ -17,7 +17,7 @@ STOPPED = [name for name in WANTED if name in HAS and name != "xfs_scrub_all.tim
 NOTHING = {
     **dict.fromkeys(("governor", "huge_pages", "irq_cpus", "hostname"), ""),
     **dict.fromkeys(("turbo", "swap", "max_cstate_us", "tcp_tw_reuse"), None),
-    **dict.fromkeys(("service_cpus", "service_numa"), None),
+    **dict.fromkeys(("jvm_cpus", "jvm_numa"), None),
     **{"hold": [], "port_range": []},
 }
 

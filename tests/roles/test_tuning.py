@@ -327,7 +327,7 @@ def test_services_are_placed_and_restarted_only_when_that_changes(tuning, server
         "rackbench-tomcat.service loaded active running Tomcat\n"
         "rackbench-health.service loaded active running Health\n"
     )
-    asked = NOTHING | {"service_cpus": "1", "service_numa": "0"}
+    asked = NOTHING | {"jvm_cpus": "1", "jvm_numa": "0"}
     assert tuning.tune(server, asked, check=False) == (["placement"], {})
     drop_in = server / "etc/systemd/system/rackbench-.service.d/placement.conf"
     assert drop_in.read_text() == "[Service]\nCPUAffinity=1\nNUMAPolicy=bind\nNUMAMask=0\n"
@@ -335,9 +335,9 @@ def test_services_are_placed_and_restarted_only_when_that_changes(tuning, server
     called.clear()
     assert tuning.tune(server, asked, check=False) == ([], {})
     assert called == []
-    assert tuning.tune(server, asked | {"service_cpus": ""}, check=False)[0] == ["placement"]
+    assert tuning.tune(server, asked | {"jvm_cpus": ""}, check=False)[0] == ["placement"]
     assert "CPUAffinity=numa\n" in drop_in.read_text()
-    nowhere = asked | {"service_cpus": "", "service_numa": ""}
+    nowhere = asked | {"jvm_cpus": "", "jvm_numa": ""}
     assert tuning.tune(server, nowhere, check=False) == (["placement"], {})
     assert not list(server.rglob("placement.conf"))
     assert tuning.tune(server, nowhere, check=False) == ([], {})
@@ -345,14 +345,14 @@ def test_services_are_placed_and_restarted_only_when_that_changes(tuning, server
 
 def test_a_sweep_is_not_disturbed_by_a_placement(tuning, server, systemd):
     systemd[1]["rackbench-runner.service"] = "rackbench-runner.service loaded active running x"
-    settings, left = tuning.tune(server, NOTHING | {"service_cpus": "1"}, check=False)
+    settings, left = tuning.tune(server, NOTHING | {"jvm_cpus": "1"}, check=False)
     assert settings == []
     assert "a sweep runs on this node" in left["placement"]
     assert not list(server.rglob("placement.conf"))
 
 
 def test_reset_takes_the_placement_away(tuning, server, systemd):
-    tuning.tune(server, NOTHING | {"service_cpus": "0"}, check=False)
+    tuning.tune(server, NOTHING | {"jvm_cpus": "0"}, check=False)
     assert tuning.reset(server, check=False) == (["placement"], {})
     assert not list(server.rglob("placement.conf"))
 
@@ -371,9 +371,9 @@ def test_a_name_is_given_and_taken_back_byte_for_byte(tuning, machine, systemd):
     [
         ({"irq_cpus": "0-3"}, "irq_cpus: this machine has the processors 0-1 and not 2-3"),
         ({"irq_cpus": "1-0"}, "irq_cpus: '1-0' counts downwards"),
-        ({"service_cpus": "all"}, "jvm_cpus: 'all' is not a list such as 0-3,8"),
-        ({"service_cpus": "1,5"}, "jvm_cpus: this machine has the processors 0-1 and not 5"),
-        ({"service_numa": "1"}, "jvm_numa: this machine has the NUMA nodes 0 and not 1"),
+        ({"jvm_cpus": "all"}, "jvm_cpus: 'all' is not a list such as 0-3,8"),
+        ({"jvm_cpus": "1,5"}, "jvm_cpus: this machine has the processors 0-1 and not 5"),
+        ({"jvm_numa": "1"}, "jvm_numa: this machine has the NUMA nodes 0 and not 1"),
         ({"max_cstate_us": -1}, "max_cstate_us is negative; give microseconds, at least 0"),
     ],
 )
@@ -382,12 +382,12 @@ def test_what_a_machine_does_not_have_is_refused(server, asked, words):
 
 
 def test_what_a_machine_has_is_not_refused(server):
-    asked = {"irq_cpus": "0", "service_cpus": "0-1", "service_numa": "0", "max_cstate_us": 0}
+    asked = {"irq_cpus": "0", "jvm_cpus": "0-1", "jvm_numa": "0", "max_cstate_us": 0}
     assert cpu_lists.refusals(server, NOTHING | asked) == []
 
 
 def test_a_machine_without_idle_states_interrupts_and_numa_says_so(tuning, machine, systemd):
-    asked = NOTHING | {"max_cstate_us": 0, "irq_cpus": "0", "service_numa": "0"}
+    asked = NOTHING | {"max_cstate_us": 0, "irq_cpus": "0", "jvm_numa": "0"}
     settings, left = tuning.tune(machine, asked, check=False)
     assert settings == []
     assert left == {

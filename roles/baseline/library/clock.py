@@ -108,7 +108,7 @@ DAEMONS = (
 )
 
 
-OTHERS = ("openntpd", "ntpd-rs")
+OTHERS = ("openntpd.service", "ntpd-rs.service")
 OTHER_KEEPS_TIME = (
     "{} keeps the clock here, and rackbench sets chrony, ntpsec and systemd-timesyncd, of"
     " which Debian installs none next to it. Write baseline_time_sync: false for this node; its"
@@ -130,18 +130,11 @@ MASKED = (
 )
 
 
-def state_of(unit: str) -> dict[str, str]:
-    """Return whether systemd has loaded a unit, enables it and runs it."""
-    states = "LoadState,UnitFileState,ActiveState"
-    shown = host.output("systemctl", "show", "-p", states, unit) or ""
-    return dict(line.partition("=")[::2] for line in shown.splitlines())
-
-
 def another() -> str:
     """Return why a node without one of the daemons that is on cannot get one, or nothing."""
-    for other in OTHERS:
-        if state_of(f"{other}.service").get("LoadState") == "loaded":
-            return OTHER_KEEPS_TIME.format(other)
+    for state in host.states(*OTHERS):
+        if state["LoadState"] == "loaded":
+            return OTHER_KEEPS_TIME.format(state["Id"].removesuffix(".service"))
     states = ("--state=active,activating", "--type=service")
     shown = host.output("systemctl", "list-units", "--plain", "--no-legend", *states, *PTP) or ""
     units = [line.split()[0] for line in shown.splitlines() if line.strip()]
@@ -153,28 +146,22 @@ def another() -> str:
     )
 
 
-def masked(root: Path) -> str:
-    """Return the message about an installed daemon that the node's owner masked, or nothing."""
-    for unit in (daemon.unit for daemon in DAEMONS):
-        if (root / VENDOR / unit).exists() and state_of(unit).get("LoadState") == "masked":
-            return MASKED.format(unit)
-    return ""
-
-
 def installed(root: Path = Path("/")) -> tuple[Daemon | None, bool, str]:
     """Return the node's time daemon, preferably a running one, and whether it is on.
 
     Third, why none may be turned on where none runs; nothing if one may.
     """
-    found = []
-    for daemon in DAEMONS:
-        state = state_of(daemon.unit)
-        if state.get("LoadState") == "loaded":
+    found, masked = [], []
+    states = host.states(*(daemon.unit for daemon in DAEMONS))
+    for daemon, state in zip(DAEMONS, states, strict=True):
+        if state["LoadState"] == "loaded":
             is_active = state["ActiveState"] in ("active", "activating")
             found.append((is_active, is_active and state["UnitFileState"] == "enabled", daemon))
+        elif state["LoadState"] == "masked" and (root / VENDOR / daemon.unit).exists():
+            masked.append(MASKED.format(daemon.unit))
     is_active, is_on, keeper = max(found, key=lambda row: row[0], default=(False, False, None))
     why_not = "" if is_active else another()
-    return keeper, is_on, why_not or ("" if keeper else masked(root))
+    return keeper, is_on, why_not or ("" if keeper else "".join(masked[:1]))
 
 
 def refusal(server: str) -> str:
@@ -247,20 +234,15 @@ def configure(root: Path, daemon: Daemon, servers: list[str], *, check: bool) ->
 
 def turn_on(root: Path, unit: str, verb: str) -> None:
     """Enable a unit, and start or restart it; record first that it was off, if it was."""
-    state = state_of(unit)
+    (state,) = host.states(unit)
     was = {
-        "enabled": state.get("UnitFileState", "").startswith("enabled"),
-        "active": state.get("ActiveState") in ("active", "activating"),
+        "enabled": state["UnitFileState"].startswith("enabled"),
+        "active": state["ActiveState"] in ("active", "activating"),
     }
-
-    def turn() -> None:
-        host.run("systemctl", "--quiet", "enable", unit)
-        host.run("systemctl", "--quiet", verb, unit)
-
-    step = steps.Step(unit, "turned_on", {unit: was}, turn)
     if not all(was.values()):
-        steps.add_to_record(root, [step])
-    step.do()
+        steps.add_to_record(root, ("turned_on", {unit: was}))
+    host.run("systemctl", "--quiet", "enable", unit)
+    host.run("systemctl", "--quiet", verb, unit)
 
 
 def main() -> None:

@@ -20,54 +20,25 @@ options:
     choices: [tuned, reset, checked]
     type: str
     default: tuned
-  governor: {description: Frequency governor of every core; empty leaves it, type: str, default: ""}
   governors:
     description: Governors that C(state=checked) refuses unless the machine offers all of them.
     type: list
     elements: str
     default: []
-  turbo: {description: Whether cores may exceed their nominal rate, type: bool}
-  swap: {description: C(false) turns swap off now and at boot, type: bool}
-  huge_pages: {description: Transparent huge pages; empty leaves them, type: str, default: ""}
-  units_off:
-    description: Units to stop and disable if they are installed. Those of an earlier list that is
-      no longer theirs run again, as they did before.
-    type: list
-    elements: str
-    default: []
-  hold:
-    description: Name patterns of installed packages that stay at their version.
-    type: list
-    elements: str
-    default: []
-  max_cstate_us:
-    description: Idle states with a longer exit latency, in microseconds, are switched off.
-    type: int
-  irq_cpus: {description: Processors for interrupts, as C(0-3,8), type: str, default: ""}
-  port_range:
-    description: First and last local port of connections that the node opens; empty leaves them.
-    type: list
-    elements: int
-    default: []
-  tcp_tw_reuse:
-    description: Whether a new connection may use a port in TIME_WAIT, as the kernel numbers it.
-    type: int
-  service_cpus:
-    description: Processors of rackbench's services; empty removes the limit. A change restarts
-      running services.
-    type: str
-  service_numa: {description: The same for NUMA nodes, type: str}
-  hostname: {description: The node's host name; empty leaves it, type: str, default: ""}
+  settings:
+    description:
+      - The settings to apply; each key is the role's variable without C(baseline_), but
+        C(units_off) are units to stop and disable if they are installed, and C(hostname) is the
+        node's host name. A setting that is missing, null or empty is left as it is.
+      - A unit of an earlier list that C(units_off) no longer names runs again, as it did before.
+        Empty C(jvm_cpus) and C(jvm_numa) remove a limit.
+    type: dict
 """
 
 EXAMPLES = r"""
 - name: Make the node steady
   tuning:
-    governor: performance
-    turbo: false
-    swap: false
-    units_off: [apt-daily.timer]
-    hold: ["*"]
+    settings: {governor: performance, turbo: false, units_off: [apt-daily.timer], hold: ["*"]}
 
 - name: Restore the node's original settings
   tuning:
@@ -106,6 +77,12 @@ from ansible.module_utils.tuning import (
 )
 
 SUBJECTS = (interrupts, placement, host_name, memory, units, holds)
+SETTINGS = {
+    "str": ("governor", "huge_pages", "irq_cpus", "jvm_cpus", "jvm_numa", "hostname"),
+    "bool": ("turbo", "swap"),
+    "int": ("max_cstate_us", "tcp_tw_reuse"),
+    "list": ("units_off", "hold", "port_range"),
+}
 
 
 def plan(root: Path, params: dict[str, Any]) -> tuple[list[steps.Step], dict[str, str]]:
@@ -122,7 +99,7 @@ def tune(root: Path, params: dict[str, Any], *, check: bool) -> tuple[list[str],
     planned, left = plan(root, params)
     if check or not planned:
         return [step.name for step in planned], left
-    steps.add_to_record(root, planned)
+    steps.add_to_record(root, *((step.kind, step.found) for step in planned))
     done = []
     for step in planned:
         try:
@@ -170,31 +147,21 @@ def no_more_at_boot(root: Path, _: object) -> None:
 
 def main() -> None:
     """Do what the task asks."""
-    words = {"type": "list", "elements": "str", "default": []}
+    keys: dict[str, Any] = {key: {"type": kind} for kind in SETTINGS for key in SETTINGS[kind]}
+    for key in SETTINGS["list"]:
+        keys[key]["default"] = []
     module = AnsibleModule(
         argument_spec={
             "state": {"choices": ["tuned", "reset", "checked"], "default": "tuned"},
-            "governor": {"default": ""},
-            "governors": words,
-            "turbo": {"type": "bool"},
-            "swap": {"type": "bool"},
-            "huge_pages": {"default": ""},
-            "units_off": words,
-            "hold": words,
-            "max_cstate_us": {"type": "int"},
-            "irq_cpus": {"default": ""},
-            "port_range": {"type": "list", "elements": "int", "default": []},
-            "tcp_tw_reuse": {"type": "int"},
-            "service_cpus": {},
-            "service_numa": {},
-            "hostname": {"default": ""},
+            "governors": {"type": "list", "elements": "str", "default": []},
+            "settings": {"type": "dict", "options": keys, "apply_defaults": True},
         },
         supports_check_mode=True,
     )
-    root = Path("/")
-    if module.params["state"] != "reset" and (refused := cpu_lists.refusals(root, module.params)):
+    root, state, asked = Path("/"), module.params["state"], module.params["settings"]
+    if state != "reset" and (refused := cpu_lists.refusals(root, asked)):
         module.fail_json(msg=f"baseline_{'; baseline_'.join(refused)}")
-    if module.params["state"] == "checked":
+    if state == "checked":
         if reasons := processor.refused_governors(root, module.params["governors"]):
             module.fail_json(
                 msg=f"A study needs the governor {' and '.join(module.params['governors'])}, "
@@ -203,13 +170,13 @@ def main() -> None:
             )
         module.exit_json(changed=False, settings=[], left={})
     try:
-        if module.params["state"] == "reset":
+        if state == "reset":
             settings, left = reset(root, check=module.check_mode)
         else:
-            settings, left = tune(root, module.params, check=module.check_mode)
+            settings, left = tune(root, asked, check=module.check_mode)
     except OSError as error:
         module.fail_json(msg=str(error))
-    if module.params["state"] == "reset" and left:
+    if state == "reset" and left:
         module.fail_json(msg=unrestored(root, left), left=left)
     for name, reason in left.items():
         module.warn(f"{name} is left as it is: {reason}")

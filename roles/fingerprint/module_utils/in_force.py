@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ansible.module_utils.host import output, read
+from ansible.module_utils.host import output, read, states
 from ansible.module_utils.running_jvms import UNITS, Jvm, java, release, unit_flags
+
+# By their full names: mitogen transfers only modules that are imported in this way.
+from ansible.module_utils.tuning import memory, processor, steps
 
 Row = dict[str, str]
 
@@ -21,12 +24,8 @@ LIST = f"nft --stateless list table {TABLE}"
 TUNING = re.compile(r"-(?:X(?!log:gc:file=/run/rackbench-)|agent|javaagent)")
 """Flags that the inventory or a study declares; the others are in a unit's own file."""
 
+ROOT = Path("/")
 KERNEL = "/proc/sys/"
-CPU = "/sys/devices/system/cpu"
-HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
-UNIT_STATE = "Id,LoadState,UnitFileState,ActiveState"
-SWAPS = "/proc/swaps"
-SWAP = "swap.target"
 SSHD = "/usr/sbin/sshd"
 ALIASES = {"challengeresponseauthentication": "kbdinteractiveauthentication"}
 """Older names of settings, which sshd accepts and `sshd -T` does not print."""
@@ -75,9 +74,7 @@ def not_in_force(
             continue  # nor could rackbench set it on this node
         held = read(path) or ""
         rows += one(f"sysctls {name}", " ".join(held.split()), " ".join(str(value).split()))
-    rows += of_governor(declared.get("governor") or "")
-    rows += of_turbo(declared.get("turbo") is False)
-    rows += of_huge_pages(declared.get("huge_pages") or "")
+    rows += of_tuning(declared)
     rows += of_units_off(declared.get("units_off", ()))
     if declared.get("swap") is False:
         rows += of_swap()
@@ -114,40 +111,17 @@ def of_jdk(item: str, version: str, wanted: object) -> Iterator[Row]:
         yield row(item, version, f"Java {wanted}")
 
 
-def of_governor(wanted: str) -> Iterator[Row]:
-    """Yield a row if processors have another governor and the node can choose it.
-
-    A processor that is off shows none.
-    """
-    shown = {path: read(str(path)) for path in Path(CPU).glob("cpu[0-9]*/cpufreq/scaling_governor")}
-    found = {path: governor for path, governor in shown.items() if governor}
-    held = ", ".join(sorted(set(found.values())))
-    if not wanted or held == wanted or not found:
-        return
-    offered = (read(str(min(found).with_name("scaling_available_governors"))) or "").split()
-    if wanted in offered and not in_container():
-        yield row("governor", held, wanted)
-
-
-def of_turbo(is_off: bool) -> Iterator[Row]:
-    """Yield a row if turbo is declared off and processors have it; a container has its host's."""
-    switches = (("intel_pstate/no_turbo", "0"), ("cpufreq/boost", "1"))
-    is_on = any(read(f"{CPU}/{name}") == on for name, on in switches)
-    if is_off and is_on and not in_container():
-        yield row("turbo", "on", "off")
-
-
-def of_huge_pages(wanted: str) -> Iterator[Row]:
-    """Yield a row if the kernel uses another of its choices; a container has its host's."""
-    offered = (read(HUGE_PAGES) or "").split()
-    held = next((word.strip("[]") for word in offered if word.startswith("[")), "")
-    if wanted in offered and not in_container():
-        yield row("huge_pages", held, wanted)
-
-
-def in_container() -> bool:
-    """Return whether this node shares its kernel with a host."""
-    return bool(output("systemd-detect-virt", "--container"))
+def of_tuning(declared: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the settings of processors and memory that differ, as far as the node can have them."""
+    asked = {name: declared.get(name) for name in ("governor", "huge_pages")}
+    asked |= {"turbo": None if declared.get("turbo", True) else False, "max_cstate_us": None}
+    for name, files in (processor.files(ROOT, asked) | memory.files(ROOT, asked)).items():
+        if isinstance(files, steps.Left):
+            continue
+        held, wanted = {steps.chosen(path) for path in files}, set(files.values())
+        if held != wanted:
+            sides = (", ".join(sorted(held)), ", ".join(wanted))
+            yield row(name, *(("on", "off") if name == "turbo" else sides))
 
 
 def of_jvm(service: Mapping[str, Any], jvm: Jvm | None) -> Iterator[Row]:
@@ -181,13 +155,10 @@ def of_units(declared: Iterable[str]) -> Iterator[Row]:
             yield row(f"units {path.stem}", mend, "")
 
 
-def of_units_off(declared: Iterable[str]) -> Iterator[Row]:
+def of_units_off(declared: Sequence[str]) -> Iterator[Row]:
     """Yield each of these units that runs, or that systemd starts at boot."""
-    names = list(declared)
-    told = output("systemctl", "show", "-p", UNIT_STATE, *names) if names else None
-    for block in (told or "").split("\n\n"):
-        state = dict(line.partition("=")[::2] for line in block.strip().splitlines())
-        if state.get("LoadState") != "loaded":
+    for state in states(*declared) if declared else ():
+        if state["LoadState"] != "loaded":
             continue
         if state["ActiveState"] in ("active", "activating", "reloading"):
             yield row(f"units_off {state['Id']}", "runs", "off")
@@ -197,13 +168,12 @@ def of_units_off(declared: Iterable[str]) -> Iterator[Row]:
 
 def of_swap() -> Iterator[Row]:
     """Yield a row if the node uses swap, or will at the next boot; a container has its host's."""
-    if in_container():
+    if steps.in_container(ROOT):
         return
-    used = [line.split()[0] for line in (read(SWAPS) or "").splitlines()[1:]]
-    if used:
+    if used := memory.in_use(ROOT):
         yield row("swap", f"in use: {', '.join(used)}", "off")
-    elif output("systemctl", "show", "-P", "LoadState", SWAP) != "masked":
-        yield row("swap", f"starts at boot: {SWAP}", "off")
+    elif not memory.is_masked():
+        yield row("swap", f"starts at boot: {memory.SWAP}", "off")
 
 
 def of_packet_filter(file: str) -> Iterator[Row]:

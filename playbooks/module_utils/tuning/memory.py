@@ -1,5 +1,6 @@
 """Memory: transparent huge pages, and swap."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from .steps import SHARED, Back, Files, Left, Sought, Step, Steps, in_container,
 
 HUGE_PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
 SWAP = "swap.target"
-MASKED = "LoadState=masked\n"
 
 
 def files(root: Path, params: dict[str, Any]) -> Sought:
@@ -19,12 +19,20 @@ def files(root: Path, params: dict[str, Any]) -> Sought:
     found: Files | Left = {path: wanted}
     if in_container(root) or not path.exists():
         found = Left("huge_pages", SHARED if in_container(root) else "this kernel has none")
+    elif wanted not in (offered := re.findall(r"\w+", path.read_text())):
+        reason = f"this kernel offers {', '.join(offered)} and not {wanted}"
+        found = Left("huge_pages", reason)
     return {"huge_pages": found} if wanted else {}
 
 
 def in_use(root: Path) -> list[str]:
     """Return the devices and files that the node swaps to."""
     return [line.split()[0] for line in (root / "proc/swaps").read_text().splitlines()[1:]]
+
+
+def is_masked() -> bool:
+    """Return whether nothing turns on swap at boot."""
+    return bool(host.states(SWAP)[0]["LoadState"] == "masked")
 
 
 def steps(root: Path, params: dict[str, Any]) -> Steps:
@@ -34,11 +42,10 @@ def steps(root: Path, params: dict[str, Any]) -> Steps:
     if in_container(root):
         yield Left("swap", SHARED)
         return
-    used = in_use(root)
-    is_masked = host.run("systemctl", "show", "-p", "LoadState", SWAP) == MASKED
-    if used or not is_masked:
+    used, masked = in_use(root), is_masked()
+    if used or not masked:
         found = dict.fromkeys(used, "on")
-        if is_masked and "swap" not in read_record(root):  # else rackbench itself masked it
+        if masked and "swap" not in read_record(root):  # else rackbench itself masked it
             found[SWAP] = "masked"
         yield Step("swap", "swap", found, swap_off)
 

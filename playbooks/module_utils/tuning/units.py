@@ -1,6 +1,5 @@
 """Units that would work during a trial, and the time daemon where it was off."""
 
-from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ from ansible.module_utils import host
 
 from .steps import Back, Step, Steps, read_record, write_record
 
-SHOWN = "Id,LoadState,UnitFileState,ActiveState"
 KIND = "units"
 Found = dict[str, dict[str, bool]]
 """By the name of a unit, whether it was enabled and whether it was active."""
@@ -22,7 +20,7 @@ def steps(root: Path, params: dict[str, Any]) -> Steps:
             yield Step(name, KIND, {}, partial(on_again, root, name))
     if not params["units_off"]:
         return
-    for state in states(params["units_off"]):
+    for state in host.states(*params["units_off"]):
         is_enabled = state["UnitFileState"].startswith("enabled")
         is_active = state["ActiveState"] in ("active", "activating", "reloading")
         if state["LoadState"] == "loaded" and (is_enabled or is_active):
@@ -39,36 +37,24 @@ def on_again(root: Path, name: str) -> None:
     write_record(root, record)
 
 
-def states(names: Iterable[str]) -> Iterator[dict[str, str]]:
-    """Yield the properties of these units, at least one."""
-    shown = host.run("systemctl", "show", "-p", SHOWN, *names)
-    for block in shown.strip().split("\n\n"):
-        yield dict(line.partition("=")[::2] for line in block.splitlines())
-
-
 def installed(found: Found) -> Found:
     """Return those of a record's units that nobody has removed since."""
-    shown = states(found) if found else ()
+    shown = host.states(*found) if found else ()
     loaded = {state["Id"] for state in shown if state["LoadState"] == "loaded"}
     return {name: was for name, was in found.items() if name in loaded}
 
 
-def restore(_: Path, found: Found) -> None:
-    """Enable and start the units that were enabled and active; those removed since stay removed."""
+def restore(_: Path, found: Found, *, on: bool = True) -> None:
+    """Enable and start the units that were enabled and active; those removed since stay removed.
+
+    With `on` false disable and stop those that were not.
+    """
+    enable, start = ("enable", "start") if on else ("disable", "stop")
     for name, was in installed(found).items():
-        if was["enabled"]:
-            host.run("systemctl", "enable", "--quiet", name)
-        if was["active"]:
-            host.run("systemctl", "start", name)
+        if was["enabled"] == on:
+            host.run("systemctl", enable, "--quiet", name)
+        if was["active"] == on:
+            host.run("systemctl", start, name)
 
 
-def off_again(_: Path, found: Found) -> None:
-    """Disable and stop the units that were not enabled or not active before rackbench's use."""
-    for name, was in installed(found).items():
-        if not was["enabled"]:
-            host.run("systemctl", "disable", "--quiet", name)
-        if not was["active"]:
-            host.run("systemctl", "stop", name)
-
-
-BACK: Back = {KIND: restore, "turned_on": off_again}
+BACK: Back = {KIND: restore, "turned_on": partial(restore, on=False)}

@@ -84,11 +84,11 @@ def read_record(root: Path) -> dict[str, dict[str, Any]]:
     return json.loads(record.read_text()) if record.exists() else {}
 
 
-def add_to_record(root: Path, steps: list[Step]) -> None:
-    """Record the node's original state; the first record wins, as it precedes rackbench."""
+def add_to_record(root: Path, *found: tuple[str, Mapping[str, Any]]) -> None:
+    """Record the node's original state by kind; the first record wins, as it precedes rackbench."""
     record = read_record(root)
-    for step in steps:
-        record[step.kind] = {**step.found, **record.get(step.kind, {})}
+    for kind, state in found:
+        record[kind] = {**state, **record.get(kind, {})}
     write_record(root, record)
 
 

@@ -53,8 +53,8 @@ def refusals(root: Path, params: dict[str, Any]) -> list[str]:
     """Return the requested settings that this machine can never have."""
     found = [
         *absent(root, "irq_cpus", params["irq_cpus"], f"{CPU}/online", "the processors"),
-        *absent(root, "jvm_cpus", params["service_cpus"], f"{CPU}/online", "the processors"),
-        *absent(root, "jvm_numa", params["service_numa"], f"{NUMA}/online", "the NUMA nodes"),
+        *absent(root, "jvm_cpus", params["jvm_cpus"], f"{CPU}/online", "the processors"),
+        *absent(root, "jvm_numa", params["jvm_numa"], f"{NUMA}/online", "the NUMA nodes"),
     ]
     if params["max_cstate_us"] is not None and params["max_cstate_us"] < 0:
         found.append("max_cstate_us is negative; give microseconds, at least 0")

@@ -26,7 +26,7 @@ def drop_in(root: Path, unit: str) -> Path:
 
 def steps(root: Path, params: dict[str, Any]) -> Steps:
     """Yield the placement of the services if it changes; it restarts only the services."""
-    cpus, numa = params["service_cpus"], params["service_numa"]
+    cpus, numa = params["jvm_cpus"], params["jvm_numa"]
     if cpus is None and numa is None:
         return
     if numa and not (root / NUMA).exists():

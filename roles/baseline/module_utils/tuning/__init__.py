@@ -1,1 +1,0 @@
-"""The settings of the module tuning, one file for each subject."""
