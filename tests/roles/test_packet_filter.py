@@ -359,7 +359,8 @@ class Node:
         monkeypatch.setattr(packets, "RULES", place / "rules.nft")
         monkeypatch.setattr(packets, "UNITS", place / "units")
         (place / "units").mkdir()
-        monkeypatch.setattr(packets, "Probation", lambda kind: Probation(place, self.steps))
+        shared = sys.modules[packets.OnProbation.__module__]
+        monkeypatch.setattr(shared, "Probation", lambda kind: Probation(place, self.steps))
         monkeypatch.setattr(packets, "held", lambda: self.held)
         monkeypatch.setattr(packets, "installed", lambda: True)
         monkeypatch.setattr(packets, "enabled", lambda: True)
@@ -393,7 +394,7 @@ def test_a_filter_on_probation_is_taken_back_whole_and_lies_where_no_boot_finds_
     node.held = before
     answer = node.filter().tried()
     assert (answer["changed"], answer["pending"]) == (True, True)
-    back, tried = (node.place / "probation" / name for name in ("before.nft", "new.nft"))
+    back, tried = (node.place / "probation" / name for name in ("before", "new"))
     # Without the second line the old rules would be added to those that let nobody in.
     room = "table inet rackbench\ndelete table inet rackbench\n"
     assert back.read_text() == room + before

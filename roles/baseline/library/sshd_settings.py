@@ -37,7 +37,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.host import HostError, output, run, text_of, write
-from ansible.module_utils.probation import OPTIONS, Probation, exit_with
+from ansible.module_utils.probation import OPTIONS, OnProbation, exit_with
 
 SETTINGS = Path("/etc/ssh/sshd_config.d/00-rackbench.conf")
 UNIT = "ssh.service"
@@ -81,15 +81,10 @@ def host_keys() -> str:
     return "".join(f'HostKey "{path}"\n' for path in re.findall(r"^hostkey (.+)$", told, re.M))
 
 
-class Settings:
+class Settings(OnProbation):
     """The node's sshd on its way from the old settings to the new ones."""
 
-    def __init__(self, module: AnsibleModule) -> None:
-        """Keep the parameters; read nothing yet."""
-        self.params = module.params
-        self.check = module.check_mode
-        self.probation = Probation("sshd")
-        self.new = self.probation.directory / "new"
+    kind = "sshd"
 
     def tried(self) -> dict[str, Any]:
         """Apply the settings if they are new, and schedule their rollback."""
@@ -149,10 +144,7 @@ class Settings:
 def main() -> None:
     """Do what the task asks."""
     module = AnsibleModule(
-        argument_spec={
-            "content": {"type": "str", "required": True},
-            **OPTIONS,
-        },
+        argument_spec={"content": {"type": "str", "required": True}, **OPTIONS},
         supports_check_mode=True,
     )
     exit_with(module, Settings(module))

@@ -18,14 +18,8 @@ options:
     description: The file of rules, with C(@ssh_ports@) in place of the TCP ports of SSH.
     type: str
     required: true
-  places:
-    description: Other addresses, networks or ranges of the rules, which are checked.
-    type: list
-    elements: str
-  ssh_from:
-    description: Addresses, networks or ranges that may reach SSH; empty for all.
-    type: list
-    elements: str
+  places: {description: Further addresses and networks to check, type: list, elements: str}
+  ssh_from: {description: Those that may reach SSH; empty for all, type: list, elements: str}
   ssh_ports:
     description: TCP ports of SSH; by default those of sshd and of Ansible's connection.
     type: list
@@ -67,7 +61,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.host import HostError, output, run, succeeds, text_of, write
-from ansible.module_utils.probation import OPTIONS, Probation, exit_with
+from ansible.module_utils.probation import OPTIONS, OnProbation, exit_with
 from ansible.module_utils.ssh_session import Session, plain, ssh_session
 
 RULES = Path("/etc/rackbench/packet-filter.nft")
@@ -233,17 +227,15 @@ def held() -> str:
     return str(run("sh", "-c", f"{LIST} || true"))
 
 
-class Filter:
+class Filter(OnProbation):
     """The node's filter on its way from the old rules to the new ones."""
 
-    def __init__(self, module: AnsibleModule) -> None:
-        """Keep the parameters; read nothing yet."""
-        self.params = module.params
-        self.check = module.check_mode
-        self.units = {UNITS / name: text for name, text in module.params["units"].items()}
-        self.probation = Probation("packet-filter")
-        self.before = self.probation.directory / "before.nft"
-        self.new = self.probation.directory / "new.nft"
+    kind = "packet-filter"
+
+    def files(self, rules: str) -> dict[Path, str]:
+        """Return the files that a boot reads, with their texts."""
+        units = self.params["units"].items()
+        return {RULES: rules, **{UNITS / name: text for name, text in units}}
 
     def tried(self) -> dict[str, Any]:
         """Load the rules if they differ from the old ones, and schedule their rollback."""
@@ -258,12 +250,12 @@ class Filter:
             return {"changed": True, "pending": False, "rules": rules}
         wanted, now = listing_of(rules), held()
         others = now != wanted
-        files = {RULES: rules, **self.units}
         if (UNITS / UNIT).exists() and not RULES.exists():
             raise HostError(
                 f"{UNITS / UNIT} is there, and rackbench did not make it; rename or remove it"
             )
-        stale = others or not enabled() or any(text_of(path) != files[path] for path in files)
+        files = self.files(rules).items()
+        stale = others or not enabled() or any(text_of(path) != text for path, text in files)
         answer: dict[str, Any] = {"changed": stale, "pending": False, "rules": rules}
         if not stale:
             return answer
@@ -301,7 +293,7 @@ class Filter:
         return {"changed": True}
 
     def _install(self, rules: str) -> None:
-        for path, text in {RULES: rules, **self.units}.items():
+        for path, text in self.files(rules).items():
             write(path, text)
         run("systemctl", "daemon-reload")
         run("systemctl", "enable", "--quiet", UNIT)

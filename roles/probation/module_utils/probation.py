@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.host import HostError, output, run
@@ -21,33 +21,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "state": {"choices": ["tried", "kept", "undone"], "default": "tried"},
 }
 """The options of every module whose settings are tried on probation."""
-
-Answer = dict[str, Any]
-
-
-class OnProbation(Protocol):
-    """Settings of a node, with a method for each state."""
-
-    def tried(self) -> Answer:
-        """Apply new settings until they are kept or rolled back."""
-
-    def kept(self) -> Answer:
-        """Save the tried settings, so that a boot applies them."""
-
-    def undone(self) -> Answer:
-        """Wait until the old settings are in effect again, and check that they are."""
-
-
-def exit_with(module: AnsibleModule, settings: OnProbation) -> None:
-    """Carry out the module's `state`, and end the module with the answer and its notes."""
-    steps = {"tried": settings.tried, "kept": settings.kept, "undone": settings.undone}
-    try:
-        answer = steps[module.params["state"]]()
-    except OSError as error:
-        module.fail_json(msg=str(error))
-    for note in answer.get("notes", []):
-        module.warn(note)
-    module.exit_json(**answer)
 
 
 class Probation:
@@ -128,3 +101,31 @@ class Probation:
     def end(self) -> None:
         """Forget the tried settings."""
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class OnProbation:
+    """Settings of a node that are tried on probation; a subclass has a method for each state.
+
+    `tried` applies new settings until they are kept or rolled back, `kept` saves them, so that a
+    boot applies them, and `undone` waits until the old ones are in effect again, and checks that.
+    """
+
+    kind = ""
+
+    def __init__(self, module: AnsibleModule) -> None:
+        """Keep the parameters; read nothing yet."""
+        self.params = module.params
+        self.check = module.check_mode
+        self.probation = Probation(self.kind)
+        self.before, self.new = (self.probation.directory / name for name in ("before", "new"))
+
+
+def exit_with(module: AnsibleModule, settings: OnProbation) -> None:
+    """Carry out the module's `state`, and end the module with the answer and its notes."""
+    try:
+        answer: dict[str, Any] = getattr(settings, module.params["state"])()
+    except OSError as error:
+        module.fail_json(msg=str(error))
+    for note in answer.get("notes", []):
+        module.warn(note)
+    module.exit_json(**answer)
