@@ -43,6 +43,7 @@ import re
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -78,32 +79,18 @@ class Broker:
 
     def queues(self) -> set[str]:
         """Return the names of its queues."""
-        listed = self._command("list", "dst", "-t", "q")
+        listed = run(self._home, "imqcmd", "list", "dst", "-t", "q", *self._account)
         return set(re.findall(r"(?m)^(\S+) +Queue ", listed))
 
-    def create(self, names: list[str], given: dict[str, Any]) -> None:
-        """Create these queues."""
-        self._each("create", names, *settings(given))
-
-    def update(self, names: list[str], given: dict[str, Any]) -> None:
-        """Set these queues."""
-        self._each("update", names, "-f", *settings(given))
-
-    def described(self, names: list[str]) -> dict[str, dict[str, str]]:
-        """Return the settings of each of these queues, in the broker's words."""
-        return dict(zip(names, map(limits, self._each("query", names)), strict=True))
-
-    def _each(self, verb: str, names: list[str], *arguments: str) -> list[str]:
+    def each(self, verb: str, names: list[str], *arguments: str) -> list[str]:
         """Run a command for each queue, as many at a time as processors; return the outputs."""
 
         def one(name: str) -> str:
-            return self._command(verb, "dst", "-t", "q", "-n", name, *arguments)
+            command = (verb, "dst", "-t", "q", "-n", name, *arguments)
+            return run(self._home, "imqcmd", *command, *self._account)
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return list(pool.map(one, names))
-
-    def _command(self, *arguments: str) -> str:
-        return run(self._home, "imqcmd", *arguments, *self._account)
 
 
 def limits(queried: str) -> dict[str, str]:
@@ -147,17 +134,6 @@ def write_store(home: str, store: Path, factory: dict[str, Any], inputs: str) ->
         place.rename(store)
 
 
-def seen(broker: Broker) -> set[str]:
-    """Return the queues of a broker in check mode: none if it does not answer.
-
-    It may not be installed yet, be down, or be about to get another port or password.
-    """
-    try:
-        return broker.queues()
-    except host.HostError:
-        return set()
-
-
 def main() -> None:
     """Create what is missing."""
     text = {"type": "path", "required": True}
@@ -182,17 +158,20 @@ def main() -> None:
     set_to = json.dumps(given, sort_keys=True)
     known = recorded(record, set_to)
     broker = Broker(wanted)
+    present: set[str] = set()
     try:
-        present = seen(broker) if module.check_mode else broker.queues()
+        # In check mode it may be missing, down, or about to get another port or password.
+        with suppress(*[host.HostError] if module.check_mode else []):
+            present = broker.queues()
         missing = sorted(set(wanted["queues"]) - present)
         unset = sorted((set(wanted["queues"]) & present) - set(known))
         is_whole = (store / ".bindings").is_file()
         stale = not is_whole or host.text_of(store / "inputs") != inputs
         if not module.check_mode:
-            broker.create(missing, given)
-            broker.update(unset, given)
-            if missing or unset:
-                known |= broker.described([*missing, *unset])
+            broker.each("create", missing, *settings(given))
+            broker.each("update", unset, "-f", *settings(given))
+            if fresh := [*missing, *unset]:
+                known |= dict(zip(fresh, map(limits, broker.each("query", fresh)), strict=True))
                 told = {"inputs": set_to, "queues": dict(sorted(known.items()))}
                 host.write(record, json.dumps(told, indent=1) + "\n")
             if stale:
