@@ -29,25 +29,10 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Remove a lab
+- name: Remove the lab that the variables of the role describe
   virtual_lab:
     state: down
-    lab:
-      name: two
-      root: /var/lib/rackbench/labs/two
-      image: /var/cache/rackbench/images/trixie
-      bridge: two-0
-      prefix: 10.99.0
-      nodes: {one: 10.99.0.11, other: 10.99.0.12}
-      user: rack
-      link_mbit: 100
-      link_burst_bytes: 3200
-      link_delay_ms: 0
-      link_loss: 0
-      memory_mb: 2048
-      disk_mb: 500
-      internet: false
-      boot_timeout_s: 90
+    lab: "{{ __virtual_lab_description }}"
 """
 
 RETURN = r"""
@@ -59,7 +44,9 @@ host_keys:
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.host import HostError
@@ -67,14 +54,7 @@ from ansible.module_utils.virtual_lab import bridge, kernel, node, tree
 from ansible.module_utils.virtual_lab.check import check, check_key
 from ansible.module_utils.virtual_lab.lab import Lab, Node
 
-KEYS = {
-    "str": ("name", "bridge", "prefix", "user"),
-    "path": ("root", "image"),
-    "int": ("link_mbit", "link_burst_bytes", "memory_mb", "disk_mb", "boot_timeout_s"),
-    "float": ("link_delay_ms", "link_loss"),
-    "bool": ("internet",),
-    "dict": ("nodes",),
-}
+KINDS: dict[Any, str] = {str: "str", Path: "path", int: "int", float: "float", bool: "bool"}
 AT_ONCE = 4
 
 
@@ -124,7 +104,7 @@ def refuse_during_sweep(nodes: list[Node]) -> None:
 
 def refuse_other_links(nodes: list[Node]) -> None:
     """Raise HostError if links of these nodes would change while a sweep runs."""
-    if others := [one.name for one in nodes if not bridge.is_as_asked(one)]:
+    if others := [one.name for one in nodes if bridge.ends_to_shape(one)]:
         raise HostError(
             f"A sweep runs, and the links of {', '.join(others)} would change under its trials. "
             "Wait for its end, or change them all the same: -e despite_sweep=true"
@@ -133,7 +113,9 @@ def refuse_other_links(nodes: list[Node]) -> None:
 
 def main() -> None:
     """Do what the task asks."""
-    keys = {key: {"type": kind, "required": True} for kind in KEYS for key in KEYS[kind]}
+    kinds = {one.name: KINDS[one.type] for one in fields(Lab) if one.type in KINDS}
+    kinds["nodes"] = "dict"
+    keys = {key: {"type": kind, "required": True} for key, kind in kinds.items()}
     module = AnsibleModule(
         argument_spec={
             "state": {"choices": ["checked", "up", "down"], "default": "up"},

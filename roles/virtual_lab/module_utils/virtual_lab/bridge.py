@@ -119,38 +119,25 @@ def drop_namespaces() -> None:
         host.run("umount", str(NAMESPACES))
 
 
-def ends_of(node: Node) -> list[tuple[list[str], str, list[str]]]:
-    """Return both ends of a node's link: tc's command there, the device, and netem's arguments."""
+def ends_to_shape(node: Node) -> list[tuple[list[str], str, list[str], list[dict[str, Any]]]]:
+    """Return the ends of a node's link without the lab's rate, delay or loss.
+
+    Of each: tc's command there, the device, netem's arguments, and its queueing disciplines. Delay
+    and loss apply only to packets that the node sends, so each packet has them once.
+    """
+    found = []
     own = (["tc", "-netns", node.key], OWN_END, netem_of(node.lab))
-    return [own, (["tc"], node.link, [])]
-
-
-def queues_of(tc: list[str], device: str) -> list[dict[str, Any]]:
-    """Return the queueing disciplines of one end of a link."""
-    queues: list[dict[str, Any]]
-    queues = json.loads(host.run(*tc, "-json", "qdisc", "show", "dev", device) or "[]")
-    return queues
-
-
-def is_as_asked(node: Node) -> bool:
-    """Return whether a node's link has the lab's rate, delay and loss."""
-    return all(
-        is_shaped(queues_of(tc, device), node.lab, is_impaired=bool(netem))
-        for tc, device, netem in ends_of(node)
-    )
+    for tc, device, netem in (own, (["tc"], node.link, [])):
+        queues = json.loads(host.run(*tc, "-json", "qdisc", "show", "dev", device) or "[]")
+        if not is_shaped(queues, node.lab, is_impaired=bool(netem)):
+            found.append((tc, device, netem, queues))
+    return found
 
 
 def shape(node: Node) -> bool:
-    """Limit the node's link to the lab's rate, in both directions, as a switch port would.
-
-    Delay and loss apply only to packets that the node sends, so each packet has them once.
-    """
-    lab, changed = node.lab, False
-    for tc, device, netem in ends_of(node):
-        queues = queues_of(tc, device)
-        if is_shaped(queues, lab, is_impaired=bool(netem)):
-            continue
-        changed = True
+    """Limit the node's link to the lab's rate, in both directions, as a switch port would."""
+    lab, ends = node.lab, ends_to_shape(node)
+    for tc, device, netem, queues in ends:
         # A shaper that loses only its netem would send nothing.
         kinds = {row["kind"] for row in queues} & {"tbf", "netem"}
         if kinds and (netem or "netem" in kinds or not lab.link_mbit):
@@ -164,7 +151,7 @@ def shape(node: Node) -> bool:
             place = ["parent", "1:1"]
         if netem:
             host.run(*tc, "qdisc", "replace", "dev", device, *place, "netem", *netem)
-    return changed
+    return bool(ends)
 
 
 def netem_of(lab: Lab) -> list[str]:

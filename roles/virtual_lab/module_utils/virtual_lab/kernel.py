@@ -1,7 +1,5 @@
 """Settings of this machine's kernel that a lab changes, and restores when it is removed."""
 
-import os
-from dataclasses import replace
 from pathlib import Path
 
 from ansible.module_utils import host
@@ -15,10 +13,11 @@ ENOUGH_WATCHES = 4096
 
 
 def change(lab: Lab, setting: Path, value: str) -> None:
-    """Change a setting, and record its value before this lab."""
+    """Change a setting, and record its value before the first lab that needs it."""
     before, held = lab.root / "kernel" / setting.name, setting.read_text()
     if not before.exists():
-        host.write(before, held)
+        former = next(iter(of_others(lab, setting)), None)
+        host.write(before, former.read_text() if former else held)
     if held != value:
         put(setting, value)
 
@@ -35,32 +34,24 @@ def put(setting: Path, value: str) -> None:
 
 
 def restore(lab: Lab, setting: Path) -> bool:
-    """Restore the value before this lab; return whether that was done.
+    """Restore the value before the first lab, unless another one needs the setting.
 
-    While another lab needs the setting, its record becomes the value that the first lab found.
+    Return whether that was done.
     """
     before = lab.root / "kernel" / setting.name
     if not before.exists():
         return False
-    if heir := heir_of(lab, setting):
-        at = before.stat().st_mtime_ns
-        if not heir.exists() or at < heir.stat().st_mtime_ns:
-            host.write(heir, before.read_text())
-            os.utime(heir, ns=(at, at))
-    elif setting.read_text() != before.read_text():
+    is_needed = bool(of_others(lab, setting))
+    if not is_needed and setting.read_text() != before.read_text():
         put(setting, before.read_text())
     before.unlink()
-    return not heir
+    return not is_needed
 
 
-def heir_of(lab: Lab, setting: Path) -> Path | None:
-    """Return the record of another lab that needs a setting, or None; it may not exist yet."""
-    roots = [one for one in sorted(lab.root.parent.iterdir()) if one != lab.root]
-    labs = [one for one in roots if replace(lab, root=one).known_nodes()]
-    heirs = [one / "kernel" / setting.name for one in labs]
-    # A lab that found enough instances of inotify has no record, but needs them.
-    spare = heirs if setting == WATCHES else []
-    return next((one for one in heirs if one.exists()), spare[0] if spare else None)
+def of_others(lab: Lab, setting: Path) -> list[Path]:
+    """Return the records of the other labs that need a setting."""
+    records = lab.root.parent.glob(f"*/kernel/{setting.name}")
+    return [one for one in records if not one.is_relative_to(lab.root)]
 
 
 def records(lab: Lab) -> list[Path]:
@@ -72,5 +63,6 @@ def records(lab: Lab) -> list[Path]:
 
 def widen_watches(lab: Lab) -> None:
     """Raise the limit of inotify instances, so that any number of nodes can boot."""
-    if int(WATCHES.read_text()) < ENOUGH_WATCHES:
-        change(lab, WATCHES, f"{ENOUGH_WATCHES}\n")
+    held = int(WATCHES.read_text())
+    if held < ENOUGH_WATCHES or of_others(lab, WATCHES):
+        change(lab, WATCHES, f"{max(held, ENOUGH_WATCHES)}\n")
