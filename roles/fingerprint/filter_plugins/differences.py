@@ -79,20 +79,14 @@ def links_off(
         ("link_rtt_ms", trips, f"at most {slower_ms:g} above"),
     ):
         known = [value for value in readings.values() if value is not None]
-        if not known:
-            continue
-        middle = median(known)
-        for name, value in readings.items():
-            if value is None:
-                far = True
-            elif item == "link_rtt_ms":
-                far = value > middle + slower_ms
-            else:
-                far = abs(value - middle) > share * middle
-            if far:
+        middle = median(known or [0])
+        low, high = (1 - share) * middle, (1 + share) * middle
+        if item == "link_rtt_ms":
+            low, high = 0.0, middle + slower_ms
+        for name, value in readings.items() if known else ():
+            if value is None or not low <= value <= high:
                 shown = "no answer from its peer" if value is None else str(value)
-                others = f"{words} {middle:g}"
-                yield Row(item, name, shown, others)
+                yield Row(item, name, shown, f"{words} {middle:g}")
 
 
 def declared(exceptions: Any, nodes: Set[str]) -> dict[tuple[str, str], str]:

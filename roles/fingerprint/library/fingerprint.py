@@ -10,13 +10,9 @@ description:
   - Reads the properties in which two nodes may differ as measuring instruments. Changes nothing.
   - An item that cannot be read on this node is absent, not empty.
 options:
-  files:
-    description: Files and directories whose content belongs to the fingerprint, as glob patterns.
-    type: list
-    elements: str
-    default: []
+  files: {description: Globs of files in the fingerprint, type: list, elements: str, default: []}
   files_not:
-    description: Files among these that are secret or differ by design, as glob patterns.
+    description: Globs of those among them that are secret or differ by design.
     type: list
     elements: str
     default: []
@@ -34,18 +30,9 @@ options:
       with these addresses then compare as equal if the addresses have the same roles.
     type: dict
     default: {}
-  own:
-    description: The words for the node's own addresses where they stand alone, by address.
-    type: dict
-    default: {}
-  brief:
-    description: Whether to read only items that a sweep sets between its groups of trials.
-    type: bool
-    default: false
-  declared:
-    description: The settings that should be in force on the node, as in the role's README.
-    type: dict
-    default: {}
+  own: {description: The words for the node's own addresses outside lists, type: dict, default: {}}
+  brief: {description: Whether to read only items that a sweep sets, type: bool, default: false}
+  declared: {description: The settings that should be in force (README), type: dict, default: {}}
 """
 
 EXAMPLES = r"""
@@ -105,11 +92,6 @@ NETWORK = Path("/sys/class/net")
 ARM = ("CPU implementer", "CPU part", "CPU variant", "CPU revision")
 
 
-def several(paths: Iterable[Path]) -> str | None:
-    """Return the different texts of files of one kind, as one item."""
-    return ", ".join(sorted({text for path in paths if (text := read(str(path)))})) or None
-
-
 def processor() -> dict[str, object]:
     """Model, cores, microcode and turbo of the CPU."""
     blocks = re.split(r"\n\s*\n", read("/proc/cpuinfo") or "")
@@ -127,8 +109,9 @@ def processor() -> dict[str, object]:
 
 
 def governor() -> str | None:
-    """Return the frequency governor of the cores; None if the kernel has none."""
-    return several(Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor"))
+    """Return the frequency governors of the cores; None if the kernel has none."""
+    paths = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
+    return ", ".join(sorted({text for path in paths if (text := read(str(path)))})) or None
 
 
 def model_of(core: Mapping[str, str]) -> str:
