@@ -1,7 +1,7 @@
 """A night planned from a pilot run: how many blocks and calls, how long, and what it sees."""
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from collect.cells.plots import WholePlots, whole_plots
@@ -151,52 +151,86 @@ def plan_night(run: Run, pilot: Pilot, wish: Wish, profile: str | None = None) -
 
     Raises InputError for an unknown profile or factor, and where no planned cell is in the pilot.
     """
-    planned = _planned(run, profile)
-    lacking = {
-        cell: pilot.unusable.get(cell, "it is not in the pilot")
-        for cell in planned
-        if cell not in pilot.cells
-    }
+    planned, name = _planned(run, profile), profile or run.profile
     known = {cell: pilot.cells[cell] for cell in planned if cell in pilot.cells}
     if not known:
         raise InputError(
-            f"{run.name}: has no cell of the profile {profile or run.profile}; sweep a pilot that "
+            f"{run.name}: has no cell of the profile {name}; sweep a pilot that "
             "shares levels with it"
         )
-    quantities = _quantities(run, pilot, known, wish.contrast)
-    wanted = {cell for quantity in quantities for cell in quantity.cells}
-    single = moderated([cell.spread for cell in known.values()])
-    spreads = dict(zip(known, single, strict=True))
-    plots = whole_plots(list(planned.values()))
-    cancelled = {
-        cell: _cancelled(one, wish.contrast, plots.factors if plots else ())
-        for cell, one in known.items()
+    lacking = {
+        cell: pilot.unusable.get(cell, "it is not in the pilot")
+        for cell in planned
+        if cell not in known
     }
-    both = {cell: (one, planned[cell]) for cell, one in known.items()}
-    stated, chosen = _calls(both, spreads, cancelled, wanted)
-    restarted = next(iter(planned.values())).restart == "block"
+    first = next(iter(planned.values()))
+    restarted = first.restart == "block"
     start_s = (pilot.start_s or 0.0) if restarted else 0.0
-    rule = next(iter(planned.values())).stop
-    error = ERROR if rule is None else error_at(rule, rule.most)
-    plots_plan = _plots_plan(pilot, known, plots, (wish.log_width, error)) if plots else None
-    of_run = _OfRun(start_s, error, plots_plan)
-    ways = [
-        _way(
-            {cell: max(1, round(n)) for cell, n in calls.items()},
-            both,
-            quantities,
-            wish,
-            of_run,
-        )
-        for calls in (stated, chosen)
-    ]
+    error = ERROR if first.stop is None else error_at(first.stop, first.stop.most)
+
+    quantities = _quantities(run, pilot, known, wish.contrast)
+    spreads = dict(zip(known, moderated([one.spread for one in known.values()]), strict=True))
+    plots = _plots_plan(pilot, known, planned, (wish.log_width, error))
+    in_plots = plots.plots.factors if plots else ()
+    cancelled = {cell: _cancelled(one, wish.contrast, in_plots) for cell, one in known.items()}
+    both = {cell: (one, planned[cell]) for cell, one in known.items()}
+    wanted = {cell for quantity in quantities for cell in quantity.cells}
+    of_run = _OfRun(start_s, error, plots)
+    as_it_stands, best = (
+        _way({cell: max(1, round(n)) for cell, n in calls.items()}, both, quantities, wish, of_run)
+        for calls in _calls(both, spreads, cancelled, wanted)
+    )
+    are_starts_known = pilot.is_restarted and pilot.start_s and restarted
     forks = {
-        cell: _best_forks(one, spreads[cell], ways[1], start_s)
-        if pilot.is_restarted and pilot.start_s and restarted
-        else None
+        cell: _best_forks(one, spreads[cell], best, start_s) if are_starts_known else None
         for cell, one in known.items()
     }
-    notes = _notes(pilot, restarted=restarted, forks=forks)
+    notes = (
+        *_notes(pilot, restarted=restarted, forks=forks),
+        *_planned_notes(planned, lacking, error),
+        *(_plots_notes(plots, pilot) if plots else ()),
+    )
+    return Outlook(run, name, wish, pilot, as_it_stands, best, forks, lacking, notes, plots)
+
+
+def _cancelled(one: PilotCell, contrast: str | None, in_plots: Sequence[str]) -> float:
+    """Return what the ratios of two levels of a factor are free of; 0 for the cells themselves."""
+    if contrast is None:
+        return 0.0
+    return one.shared if contrast in in_plots else one.shared + one.plot
+
+
+def _plots_plan(
+    pilot: Pilot,
+    known: Mapping[Cell, PilotCell],
+    planned: Mapping[Cell, PlannedTrial],
+    wish: tuple[float, float],
+) -> PlotsPlan | None:
+    """Plan the whole plots; `wish` is a half width in logs, and how often an interval may miss.
+
+    None for a run of one setting.
+    """
+    plots = whole_plots(list(planned.values()))
+    if plots is None:
+        return None
+    width, error = wish
+    blocks = {}
+    for factor in plots.factors:
+        pairs = [pair for pair in pilot.contrasts(factor) if set(pair) <= known.keys()]
+        spreads = [spread for pair in pairs if plots.part(pair) and (spread := pilot.ratio(pair))]
+        if spreads:
+            same = [1.0] * len(spreads)
+            blocks[factor] = blocks_for(width, moderated(spreads), same, error, least=FEWEST_BLOCKS)
+    settings = plots.distinct
+    # A block begins with any of the settings, also with that of the block before.
+    changes = settings - 1 + (settings - 1) / settings
+    return PlotsPlan(plots, changes, pilot.change_s, blocks)
+
+
+def _planned_notes(
+    planned: Mapping[Cell, PlannedTrial], lacking: Collection[Cell], error: float
+) -> list[str]:
+    notes, rule = [], next(iter(planned.values())).stop
     if any(trial.arrival for trial in planned.values()):
         notes.append(
             "Times of an open loop are response times. Its calls wait for each other, so the plan "
@@ -212,36 +246,7 @@ def plan_night(run: Run, pilot: Pilot, wish: Wish, profile: str | None = None) -
             f"{len(lacking)} of {len(planned)} cells are not planned, so every time here is too "
             "short; sweep a pilot that has them."
         )
-    name = profile or run.profile
-    notes += _plots_notes(plots_plan, pilot) if plots_plan else []
-    return Outlook(
-        run, name, wish, pilot, ways[0], ways[1], forks, lacking, tuple(notes), plots_plan
-    )
-
-
-def _cancelled(one: PilotCell, contrast: str | None, in_plots: Sequence[str]) -> float:
-    """Return what the ratios of two levels of a factor are free of; 0 for the cells themselves."""
-    if contrast is None:
-        return 0.0
-    return one.shared if contrast in in_plots else one.shared + one.plot
-
-
-def _plots_plan(
-    pilot: Pilot, known: Mapping[Cell, PilotCell], plots: WholePlots, wish: tuple[float, float]
-) -> PlotsPlan:
-    """Plan the whole plots; `wish` is a half width in logs, and how often an interval may miss."""
-    width, error = wish
-    blocks = {}
-    for factor in plots.factors:
-        pairs = [pair for pair in pilot.contrasts(factor) if set(pair) <= known.keys()]
-        spreads = [spread for pair in pairs if plots.part(pair) and (spread := pilot.ratio(pair))]
-        if spreads:
-            same = [1.0] * len(spreads)
-            blocks[factor] = blocks_for(width, moderated(spreads), same, error, least=FEWEST_BLOCKS)
-    settings = plots.distinct
-    # A block begins with any of the settings, also with that of the block before.
-    changes = settings - 1 + (settings - 1) / settings
-    return PlotsPlan(plots, changes, pilot.change_s, blocks)
+    return notes
 
 
 def _plots_notes(plan: PlotsPlan, pilot: Pilot) -> list[str]:
@@ -358,24 +363,15 @@ def _way(
     wish: Wish,
     of_run: _OfRun,
 ) -> Way:
-    """Plan a way."""
+    """Plan a night with so many calls of a thread in each cell."""
     error = of_run.error
     block_s = of_run.start_s + (of_run.plots.seconds if of_run.plots else 0.0)
     block_s += sum(
         one.fork_s_of(planned) + calls[cell] * one.call_s for cell, (one, planned) in known.items()
     )
     blocks_fit = int(wish.hours * 3600 / block_s) if block_s > 0 else 0
-
-    def more(quantity: Quantity) -> float:
-        """Return how many times as many calls as in the pilot this is, for what they vary."""
-        left = sum(
-            one.call_variance / (calls[cell] * planned.threads)
-            for cell in quantity.cells
-            for one, planned in [known[cell]]
-        )
-        return quantity.spread.calls / left if left > 0 else 1.0
-
-    spreads, times = [one.spread for one in quantities], [more(one) for one in quantities]
+    spreads = [one.spread for one in quantities]
+    times = [_more_calls(one, calls, known) for one in quantities]
     rows = []
     for one, ratio in zip(quantities, times, strict=True):
         width = seen = None
@@ -399,6 +395,20 @@ def _way(
         tuple(rows),
         least,
     )
+
+
+def _more_calls(
+    quantity: Quantity,
+    calls: Mapping[Cell, int],
+    known: Mapping[Cell, tuple[PilotCell, PlannedTrial]],
+) -> float:
+    """Return how many times as many calls as in the pilot these are, for what they vary."""
+    left = sum(
+        one.call_variance / (calls[cell] * planned.threads)
+        for cell in quantity.cells
+        for one, planned in [known[cell]]
+    )
+    return quantity.spread.calls / left if left > 0 else 1.0
 
 
 def _notes(pilot: Pilot, *, restarted: bool, forks: Mapping[Cell, int | None]) -> list[str]:
