@@ -6,37 +6,39 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
-from loading import ROOT
+from loading import ROOT, load
 from rendering import Role
 
 pytestmark = pytest.mark.skipif(not shutil.which("zipinfo"), reason="unzip is not installed")
 
-PACK = ROOT / "roles/node_files/files/pack.py"
+packed = load("roles/node_files/filter_plugins/packed.py")
 FILES = [
     {"path": "/etc/parrot/", "mode": "0755", "text": ""},
     {"path": "/etc/parrot/words", "mode": "0640", "text": "héllo\n"},
 ]
 
 
-def pack(archive, files=FILES):
-    subprocess.run([sys.executable, PACK, archive], input=json.dumps(files).encode(), check=True)
-    return archive.read_bytes()
+def pack(directory, files=FILES):
+    return Path(packed.node_files_packed(json.dumps(files), str(directory)))
 
 
 def test_the_same_files_give_the_same_archive(tmp_path):
-    assert pack(tmp_path / "ours/a.zip") == pack(tmp_path / "theirs/a.zip")
-    assert pack(tmp_path / "ours/a.zip", FILES[:1]) != pack(tmp_path / "theirs/a.zip")
+    ours, theirs = pack(tmp_path / "ours"), pack(tmp_path / "theirs")
+    assert (ours.name, ours.read_bytes()) == (theirs.name, theirs.read_bytes())
+    for files in (FILES[:1], [{**FILES[0], "mode": "0700"}, FILES[1]]):
+        assert pack(tmp_path / "theirs", files).name != ours.name
 
 
-def test_only_the_last_archive_is_kept(tmp_path):
-    (tmp_path / "parrot").mkdir()
-    (tmp_path / "parrot/killed.part").touch()
-    for name in ("before.zip", "last.zip"):
-        pack(tmp_path / "parrot" / name)
-    assert [path.name for path in (tmp_path / "parrot").iterdir()] == ["last.zip"]
+def test_only_the_last_archive_is_kept_and_not_written_again(tmp_path):
+    tmp_path.joinpath("killed.part").touch()
+    pack(tmp_path, FILES[:1])
+    last = pack(tmp_path)
+    written = last.stat()
+    assert (list(tmp_path.iterdir()), pack(tmp_path).stat()) == ([last], written)
 
 
 # Laid down

@@ -1,0 +1,81 @@
+"""Packs files of a node into a zip, for templates.
+
+The same files always give the same archive, so a node that has them need not unpack it.
+"""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import NotRequired, TypedDict
+from zipfile import ZipFile, ZipInfo
+
+EXAMPLES = r"""
+- name: Show the archive of one file
+  ansible.builtin.debug:
+    msg: "{{ files | to_json | node_files_packed('/tmp/parrot') }}"
+  vars:
+    files: [{path: /etc/parrot/words, mode: "0644", text: hello}]
+"""
+
+UNIX = 3
+DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date of a zip
+
+
+class File(TypedDict):
+    """One file: its mode in octal digits, and its text or the path of a file with its bytes.
+
+    A directory's path ends with a slash, and its text is empty.
+    """
+
+    path: str
+    mode: str
+    text: NotRequired[str]
+    binary: NotRequired[str]
+
+
+def node_files_packed(files: str, directory: str) -> str:
+    """Return the path of the only archive in a directory, which has these files, a list as JSON.
+
+    Writes it in one step if the directory does not have it, and removes earlier ones. Raises
+    OSError if it cannot read a binary or write the archive.
+    """
+    packed = [(file, content_of(file)) for file in json.loads(files)]
+    sums = [[file["path"], file["mode"], sha256(content).hexdigest()] for file, content in packed]
+    archive = Path(directory) / f"{sha256(json.dumps(sums).encode()).hexdigest()}.zip"
+    if not archive.exists():
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        part = archive.with_suffix(".part")
+        with ZipFile(part, "w") as written:
+            for file, content in packed:
+                written.writestr(entry_of(file), content)
+        part.replace(archive)
+        for former in archive.parent.iterdir():
+            if former != archive:
+                former.unlink()
+    return str(archive)
+
+
+def entry_of(file: File) -> ZipInfo:
+    """Return a file's entry in an archive that is unpacked in the root directory."""
+    entry = ZipInfo(file["path"].lstrip("/"), DATE)
+    kind = stat.S_IFDIR if entry.is_dir() else stat.S_IFREG
+    entry.create_system = UNIX
+    entry.external_attr = (kind | int(file["mode"], 8)) << 16
+    return entry
+
+
+def content_of(file: File) -> bytes:
+    """Return the bytes of a file."""
+    return Path(file["binary"]).read_bytes() if "binary" in file else file["text"].encode()
+
+
+class FilterModule:
+    """The filter of this role."""
+
+    def filters(self) -> dict[str, Callable[[str, str], str]]:
+        """Return it by the name that templates use."""
+        return {"node_files_packed": node_files_packed}
