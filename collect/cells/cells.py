@@ -19,18 +19,9 @@ from collect.logs.pooled import APART, Pooled
 from collect.run.cell import CELL_COLUMNS, OPEN_COLUMNS, Cell, level_text
 from collect.run.directory import Run
 from collect.run.trials import Trial
-from collect.stats.estimates import (
-    Course,
-    Estimate,
-    Moments,
-    Steadiness,
-    VarianceSplit,
-    course_of,
-    geometric_t,
-    outliers,
-    positive_mean_t,
-    split_variance,
-)
+from collect.stats.components import VarianceSplit, split_variance
+from collect.stats.course import Course, Steadiness, course_of
+from collect.stats.estimates import Estimate, Moments, geometric_t, outliers, positive_mean_t
 from collect.stats.spending import ERROR
 
 NOT_RUN = "not run"

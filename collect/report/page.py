@@ -37,7 +37,8 @@ from collect.report.warnings import ReportWarning, find_warnings
 from collect.run import starts
 from collect.run.cell import Cell
 from collect.run.directory import Run
-from collect.stats.estimates import Estimate, Steadiness
+from collect.stats.course import Steadiness
+from collect.stats.estimates import Estimate
 
 REPLICATION = Path(__file__).parents[2] / "docs/replication/README.md"
 """What came of whole runs, in words; no part of an installed package."""

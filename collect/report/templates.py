@@ -19,7 +19,8 @@ from collect.cells.notation import (
 from collect.counts import show_count
 from collect.replication import charts
 from collect.replication.exhibits import Figure, headings
-from collect.stats.estimates import SHIFT, Estimate
+from collect.stats.course import SHIFT
+from collect.stats.estimates import Estimate
 from collect.templates import templates_in
 
 

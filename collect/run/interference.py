@@ -21,7 +21,7 @@ CLOCK_PERCENT = 5.0
 """Change of the processors' mean clock rate from the trial's start to its end.
 
 Times follow the clock rate, and 5 % is the change of level that counts as drift: SHIFT in
-collect.stats.estimates.
+collect.stats.course.
 """
 TEMPERATURE_C = 90.0
 """Processors of servers slow down from 95 to 105 °C; this leaves a margin."""

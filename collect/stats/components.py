@@ -4,9 +4,20 @@ from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy  # its parts load when first used: stats takes longer than the numbers of a small run
+from numpy.typing import NDArray
+
+from collect.stats.estimates import ROUNDING, Estimate, Moments
+from collect.stats.spending import ERROR
 
 Groups = Mapping[int, Sequence[float]]
+_DRAWS = 3999
+"""So that the ends of a 95 % interval are draws, the 100th and the 3900th of 3999 in order."""
+_FAR = 1e5
+"""A noncentral chi-squared beyond which its root counts as normal, right to 1 in a million.
+
+SciPy takes a millisecond a draw at 1e6, far longer beyond it, and gives NaN from about 1e12 on.
+"""
 
 
 @dataclass(frozen=True)
@@ -21,6 +32,20 @@ class Component:
     deviation: float
     effects: Mapping[int, float]
     p_value: float
+
+
+@dataclass(frozen=True)
+class VarianceSplit:
+    """Variance of a cell between forks and between the calls of a fork, in ms²."""
+
+    forks_ms2: float
+    calls_ms2: float
+
+    @property
+    def share_of_forks(self) -> float | None:
+        """The part of the variance that only more forks can average out; None without variance."""
+        total = self.forks_ms2 + self.calls_ms2
+        return self.forks_ms2 / total if total > 0 else None
 
 
 def between_groups(quantities: Sequence[Groups]) -> Component | None:
@@ -45,7 +70,7 @@ def between_groups(quantities: Sequence[Groups]) -> Component | None:
     return Component(
         deviation=max(0.0, float(np.mean([_component(groups) for groups in usable]))) ** 0.5,
         effects={name: float(np.mean(values)) for name, values in together.items()},
-        p_value=float(stats.f_oneway(*together.values()).pvalue),
+        p_value=float(scipy.stats.f_oneway(*together.values()).pvalue),
     )
 
 
@@ -70,3 +95,86 @@ def _component(groups: Groups) -> float:
     within = sum(float(((np.asarray(v) - np.mean(v)) ** 2).sum()) for v in groups.values())
     usual = (total - (sizes**2).sum() / total) / (len(sizes) - 1)
     return (between - within / _freedom(groups)) / float(usual)
+
+
+def split_variance(
+    counts: Sequence[int], means: Sequence[float], variances: Sequence[float | None]
+) -> VarianceSplit | None:
+    """Split variance between forks and calls from the calls, mean and variance of each fork.
+
+    The unbiased estimator of the two-level model of Kalibera and Jones (ISMM 2013): the
+    variance of the fork means less what the calls contribute to it, never below zero. None when
+    there are fewer than two forks or no fork has two calls.
+    """
+    freedom = sum(count - 1 for count in counts)
+    if len(means) < 2 or freedom < 1:
+        return None
+    spread = sum((n - 1) * v for n, v in zip(counts, variances, strict=True) if v is not None)
+    calls = spread / freedom
+    forks = float(np.var(means, ddof=1)) - calls * float(np.mean([1 / n for n in counts]))
+    return VarianceSplit(max(0.0, forks), calls)
+
+
+def share_between(blocks: Sequence[Sequence[Moments]], error: float = ERROR) -> Estimate:
+    """Return the share of the variation of calls (eta squared) that lies between cells.
+
+    `blocks` holds the moments of one trial a cell, a row each block. Neither part of the variation
+    includes the differences between blocks. The interval is a generalised one (Weerahandi 1993):
+    the variances of trials, about the means of cells and blocks, and of calls are drawn from their
+    chi-squared distributions, and the distance of the cells from the noncentral one. Simulated, it
+    covers 93 to 96 % from three blocks on, where calls vary more than trials as well as where they
+    vary less. None for one block, and without variation of trials.
+    """
+    count, mean, variance = (
+        np.array([[getattr(trial, name) or 0 for trial in row] for row in blocks], dtype=float)
+        for name in ("count", "mean", "variance")
+    )
+    mean = mean - mean.mean(axis=1, keepdims=True) + mean.mean()
+    cell_means = (count * mean).sum(axis=0) / count.sum(axis=0)
+    of_calls = float(((count - 1) * variance).sum())
+    within = of_calls + float((count * (mean - cell_means) ** 2).sum())
+    grand = float((count * mean).sum() / count.sum())
+    between = float((count.sum(axis=0) * (cell_means - grand) ** 2).sum())
+    share = between / (between + within) if between + within > 0 else 0.0
+    rows, columns = mean.shape
+    freedom = (rows - 1) * (columns - 1)
+    left = centred(mean)
+    if not freedom or np.abs(left).max() <= ROUNDING * np.abs(mean).max():
+        return Estimate(share, samples=rows)
+
+    rng = np.random.default_rng(0)
+    trial_variance = (left**2).sum() / rng.chisquare(freedom, _DRAWS)
+    calls_freedom = max(float((count - 1).sum()), 1.0)
+    call_variance = of_calls / rng.chisquare(calls_freedom, _DRAWS)
+    distance = rows * float(((mean.mean(axis=0) - mean.mean()) ** 2).sum()) / trial_variance
+    noncentrality = _noncentrality(distance, columns, rng.random(_DRAWS))
+    cells = noncentrality * trial_variance / (rows * columns)
+    forks = np.maximum(trial_variance - call_variance * (1 / count).mean(), 0)
+    tail = error / 2
+    low, high = np.quantile(cells / (cells + forks + call_variance), [tail, 1 - tail])
+    return Estimate(share, float(low), float(high), rows, error=error)
+
+
+def _noncentrality(
+    distance: NDArray[np.float64], columns: int, chance: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the noncentrality at which a chi-squared lies below a distance with this chance."""
+    noncentrality = np.zeros(len(distance))
+    far = distance > _FAR
+    roots = np.sqrt(distance[far]) - scipy.special.ndtri(chance[far])
+    noncentrality[far] = roots**2 - (columns - 2)
+    near = ~far & (scipy.special.chndtr(distance, columns - 1, 0) > chance)
+    noncentrality[near] = scipy.special.chndtrinc(distance[near], columns - 1, chance[near])
+    return noncentrality
+
+
+def centred(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values less the means of their rows and columns, plus the mean of all.
+
+    Rows and columns are the last two axes; each table along the other axes is centred alone.
+    """
+    of_rows = values.mean(axis=-1, keepdims=True)
+    of_columns = values.mean(axis=-2, keepdims=True)
+    grand = values.mean(axis=(-2, -1), keepdims=True)
+    left: NDArray[np.float64] = values - of_rows - of_columns + grand
+    return left

@@ -3,19 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 import scipy  # its parts load when first used: stats takes longer than the numbers of a small run
-from numpy.typing import NDArray
 
 from collect.stats.spending import ERROR, corrected
 
-_DRAWS = 3999
-"""So that the ends of a 95 % interval are draws, the 100th and the 3900th of 3999 in order."""
-FEWEST_FOR_COURSE = 8
-"""Calls of a trial that can show two levels of SEGMENT calls each, and some noise next to them."""
 FEWEST_BLOCKS = 3
 """Blocks that it takes to say anything of cells in different whole plots; our choice: two plots of
 each setting leave one degree of freedom for two settings."""
@@ -23,38 +16,13 @@ FEWEST_FOR_OUTLIERS = 5
 """Of four samples or fewer, two that happen to agree make any other look far away."""
 OUTLYING = 3.5
 """The modified z-score of an outlier (Iglewicz and Hoaglin 1993, section 3)."""
-SHIFT = 0.05
-"""The change of level that would have been seen in a steady cell; our choice, below the differences
-that the papers report."""
-_SEEN = 0.8
-"""The chance with which a change must be found to count as one that would have been seen."""
-SEGMENT = 3
-"""The fewest calls that make a level; our choice: one or two slow calls are a pause."""
-PENALTY = 3
-"""What PELT takes for a further change, in logs of the number of calls: 3 log n is the modified BIC
-(Zhang and Siegmund 2007) of a change of mean, without its term for the lengths of the segments."""
-CLIP = 4
-"""Where the distance of a call from the median is cut, in standard deviations of the noise.
-
-A bounded loss keeps one outlier from being a change of level (Fearnhead and Rigaill 2019, who bound
-it at 3). Our choice is 4: one call in 16 000 is beyond it by chance if the noise is normal.
-"""
-_ROUNDING = 1e-12
+ROUNDING = 1e-12
 """Relative differences below this, some thousand times the precision of a double, are rounding."""
 _LONGEST_LOGS = 300.0
 """Half the length of an interval, in logs, above which it has no ends.
 
 An interim analysis after two blocks may err so seldom that its intervals are that long.
 """
-_FAR = 1e5
-"""A noncentral chi-squared beyond which its root counts as normal, right to 1 in a million.
-
-SciPy takes a millisecond a draw at 1e6, far longer beyond it, and gives NaN from about 1e12 on.
-"""
-_SMALLEST_MS = 1e-9
-"""In place of times of zero, which have no logarithm: far below the nanosecond of the logs."""
-
-Steadiness = Literal["steady", "drifting", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -138,26 +106,12 @@ class Moments:
     variance: float | None
 
 
-@dataclass(frozen=True)
-class VarianceSplit:
-    """Variance of a cell between forks and between the calls of a fork, in ms²."""
-
-    forks_ms2: float
-    calls_ms2: float
-
-    @property
-    def share_of_forks(self) -> float | None:
-        """The part of the variance that only more forks can average out; None without variance."""
-        total = self.forks_ms2 + self.calls_ms2
-        return self.forks_ms2 / total if total > 0 else None
-
-
 def mean_t(sample: Sequence[float], error: float = ERROR) -> Estimate:
     """Return the mean with Student's t interval, which may miss as often as `error`."""
     mean = float(np.mean(sample))
     if len(sample) < 2:
         return Estimate(mean, samples=len(sample))
-    if np.ptp(sample) <= _ROUNDING * abs(mean):
+    if np.ptp(sample) <= ROUNDING * abs(mean):
         return Estimate(mean, mean, mean, len(sample), error=error)
     return mean_t_from_moments(Moments(len(sample), mean, float(np.var(sample, ddof=1))), error)
 
@@ -218,7 +172,7 @@ def quotient_of_means(
     middle = first * second - float(spread[0, 1])
     last = first**2 - float(spread[0, 0])
     left = np.asarray(above) - value * np.asarray(below)
-    if square <= 0 or np.ptp(left) <= _ROUNDING * np.abs(above).max():
+    if square <= 0 or np.ptp(left) <= ROUNDING * np.abs(above).max():
         return Estimate(value, samples=count)
     root = math.sqrt(max(middle**2 - square * last, 0.0))
     low, high = (middle - root) / square, (middle + root) / square
@@ -274,82 +228,6 @@ def positive_mean_t(sample: Moments, error: float = ERROR) -> Estimate:
     return replace(plain, low=plain.value / factor, high=plain.value * factor)
 
 
-def share_between(blocks: Sequence[Sequence[Moments]], error: float = ERROR) -> Estimate:
-    """Return the share of the variation of calls (eta squared) that lies between cells.
-
-    `blocks` holds the moments of one trial a cell, a row each block. Neither part of the variation
-    includes the differences between blocks. The interval is a generalised one (Weerahandi 1993):
-    the variances of trials, about the means of cells and blocks, and of calls are drawn from their
-    chi-squared distributions, and the distance of the cells from the noncentral one. Simulated, it
-    covers 93 to 96 % from three blocks on, where calls vary more than trials as well as where they
-    vary less. None for one block, and without variation of trials.
-    """
-    count, mean, variance = (
-        np.array([[getattr(trial, name) or 0 for trial in row] for row in blocks], dtype=float)
-        for name in ("count", "mean", "variance")
-    )
-    mean = mean - mean.mean(axis=1, keepdims=True) + mean.mean()
-    cell_means = (count * mean).sum(axis=0) / count.sum(axis=0)
-    of_calls = float(((count - 1) * variance).sum())
-    within = of_calls + float((count * (mean - cell_means) ** 2).sum())
-    grand = float((count * mean).sum() / count.sum())
-    between = float((count.sum(axis=0) * (cell_means - grand) ** 2).sum())
-    share = between / (between + within) if between + within > 0 else 0.0
-    rows, columns = mean.shape
-    freedom = (rows - 1) * (columns - 1)
-    left = centred(mean)
-    if not freedom or np.abs(left).max() <= _ROUNDING * np.abs(mean).max():
-        return Estimate(share, samples=rows)
-
-    rng = np.random.default_rng(0)
-    trial_variance = (left**2).sum() / rng.chisquare(freedom, _DRAWS)
-    calls_freedom = max(float((count - 1).sum()), 1.0)
-    call_variance = of_calls / rng.chisquare(calls_freedom, _DRAWS)
-    distance = rows * float(((mean.mean(axis=0) - mean.mean()) ** 2).sum()) / trial_variance
-    chance = rng.random(_DRAWS)
-    noncentrality = np.zeros(_DRAWS)
-    far = distance > _FAR
-    roots = np.sqrt(distance[far]) - scipy.special.ndtri(chance[far])
-    noncentrality[far] = roots**2 - (columns - 2)
-    near = ~far & (scipy.special.chndtr(distance, columns - 1, 0) > chance)
-    noncentrality[near] = scipy.special.chndtrinc(distance[near], columns - 1, chance[near])
-    cells = noncentrality * trial_variance / (rows * columns)
-    forks = np.maximum(trial_variance - call_variance * (1 / count).mean(), 0)
-    tail = error / 2
-    low, high = np.quantile(cells / (cells + forks + call_variance), [tail, 1 - tail])
-    return Estimate(share, float(low), float(high), rows, error=error)
-
-
-def centred(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return values less the means of their rows and columns, plus the mean of all.
-
-    Rows and columns are the last two axes; each table along the other axes is centred alone.
-    """
-    of_rows = values.mean(axis=-1, keepdims=True)
-    of_columns = values.mean(axis=-2, keepdims=True)
-    grand = values.mean(axis=(-2, -1), keepdims=True)
-    left: NDArray[np.float64] = values - of_rows - of_columns + grand
-    return left
-
-
-def split_variance(
-    counts: Sequence[int], means: Sequence[float], variances: Sequence[float | None]
-) -> VarianceSplit | None:
-    """Split variance between forks and calls from the calls, mean and variance of each fork.
-
-    The unbiased estimator of the two-level model of Kalibera and Jones (ISMM 2013): the
-    variance of the fork means less what the calls contribute to it, never below zero. None when
-    there are fewer than two forks or no fork has two calls.
-    """
-    freedom = sum(count - 1 for count in counts)
-    if len(means) < 2 or freedom < 1:
-        return None
-    spread = sum((n - 1) * v for n, v in zip(counts, variances, strict=True) if v is not None)
-    calls = spread / freedom
-    forks = float(np.var(means, ddof=1)) - calls * float(np.mean([1 / n for n in counts]))
-    return VarianceSplit(max(0.0, forks), calls)
-
-
 def outliers(sample: Sequence[float]) -> tuple[int, ...]:
     """Return the places of values far from the median: a modified z-score above 3.5.
 
@@ -363,93 +241,6 @@ def outliers(sample: Sequence[float]) -> tuple[int, ...]:
     scale = scipy.stats.median_abs_deviation(sample, scale="normal")
     if scale == 0:
         scale = float(np.mean(distances)) * math.sqrt(math.pi / 2)
-    if scale <= _ROUNDING * abs(float(np.median(sample))):
+    if scale <= ROUNDING * abs(float(np.median(sample))):
         return ()
     return tuple(int(place) for place in np.flatnonzero(distances / scale > OUTLYING))
-
-
-@dataclass(frozen=True)
-class Course:
-    """What the measured calls of a cell show of a drift.
-
-    `smallest` is the smallest change of level, as a share, that would have been seen in 80 of 100
-    cells like this one; None where there are too few calls to see any.
-    """
-
-    steadiness: Steadiness
-    smallest: float | None = None
-
-
-def course_of(courses: Sequence[Sequence[float] | NDArray[np.float64]]) -> Course:
-    """Tell whether the measured phase of a cell was steady; `courses` has the times by trial.
-
-    A course drifts when PELT (Killick 2012, from ruptures) finds a change point in the logs of its
-    times and the medians on its sides differ by more than half of 5 %, so that a change of 5 % is
-    not missed. A cell drifts when most of its trials do, or the mean of their courses does, which
-    sees what is common to all of them through their noise. It is steady when it does not drift and
-    a change of 5 % in that mean would have been seen, a quarter of the calls from its end or
-    further inside; else undecided. A trial with fewer than eight calls shows nothing.
-    """
-    long = [np.asarray(course) for course in courses if len(course) >= FEWEST_FOR_COURSE]
-    if 2 * len(long) <= len(courses):
-        return Course("undecided")
-    # Lengths differ by the calls that failed; the few shorter courses would cost many calls.
-    length = int(np.median([len(course) for course in long]))
-    whole = [_logs(course[:length]) for course in long if len(course) >= length]
-    parts = np.array([_clipped(logs) for logs in whole])
-    common = parts.mean(axis=0)
-    # The noise of few values is known badly, that of all trials together better.
-    of_trials = float(np.mean([_noise(part) ** 2 for part in parts]) / len(parts)) ** 0.5
-    noise = max(_noise(common), of_trials)
-    smallest = _smallest_seen(noise, length)
-    alone = [(_clipped(logs), logs) for logs in map(_logs, long)]
-    drifting = sum(_drifts(one, logs, _noise(one)) for one, logs in alone)
-    if 2 * drifting > len(courses) or _drifts(common, np.mean(whole, axis=0), noise):
-        return Course("drifting", smallest)
-    return Course("steady" if smallest <= SHIFT else "undecided", smallest)
-
-
-def _logs(course: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the logs of times about their median."""
-    logs = np.log(np.maximum(course, _SMALLEST_MS))
-    return np.asarray(logs - np.median(logs))
-
-
-def _clipped(logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return logs about their median, cut so that one pause is no change of level."""
-    # Outliers stay in the data; they are cut here alone.
-    limit = CLIP * _noise(logs)
-    return np.clip(logs, -limit, limit)
-
-
-def _noise(logs: NDArray[np.float64]) -> float:
-    """Return the standard deviation of the noise, from what neighbours differ by."""
-    noise = float(scipy.stats.median_abs_deviation(np.diff(logs), scale="normal")) / 2**0.5
-    return noise if noise > 0 else float(np.std(logs))
-
-
-def _smallest_seen(noise: float, count: int) -> float:
-    """Return the smallest change of level that PELT finds in 80 of 100 such courses.
-
-    A change of d standard deviations after a quarter of n values lowers the cost by 3/16 n d², and
-    that of noise has the standard normal distribution about its root.
-    """
-    height = (PENALTY * math.log(count)) ** 0.5 + float(scipy.special.ndtri(_SEEN))
-    return math.expm1(height * noise / (count * 3 / 16) ** 0.5)
-
-
-def _drifts(clipped: NDArray[np.float64], logs: NDArray[np.float64], noise: float) -> bool:
-    """Tell whether the level changes: where it does is seen in `clipped`, by how much in `logs`.
-
-    The levels of a cut course are never farther apart than what it is cut to.
-    """
-    import ruptures  # noqa: PLC0415 - takes longer to import than the numbers of a small run
-
-    if noise == 0:
-        return False
-    signal = (clipped / noise).reshape(-1, 1)
-    # A linear kernel has the cost of a change of mean; this is PELT in C, Pelt is in Python.
-    search = ruptures.KernelCPD(kernel="linear", min_size=SEGMENT)
-    ends = search.fit_predict(signal, pen=PENALTY * np.log(len(logs)))
-    medians = [np.median(logs[start:end]) for start, end in pairwise([0, *ends])]
-    return bool(np.exp(max(medians) - min(medians)) > 1 + SHIFT / 2)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import optimize, stats
 
-from collect.stats.estimates import Estimate, centred
+from collect.stats.components import centred
+from collect.stats.estimates import Estimate
 from collect.stats.spending import ERROR, corrected
 
 Groups = Sequence[Sequence[float]]

@@ -14,7 +14,8 @@ from scipy import stats
 
 from collect.errors import InputError
 from collect.stats.anova import ROUNDING, Kind, Observations, Source, anova, as_rows
-from collect.stats.estimates import FEWEST_BLOCKS, Estimate, centred
+from collect.stats.components import centred
+from collect.stats.estimates import FEWEST_BLOCKS, Estimate
 from collect.stats.spending import CONFIDENCE, ERROR, corrected
 
 _REST = 1e-12

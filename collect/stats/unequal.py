@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from collect.stats.estimates import centred
+from collect.stats.components import centred
 from collect.stats.spending import ERROR
 
 _DRAWS = 4999

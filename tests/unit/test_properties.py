@@ -17,7 +17,8 @@ from collect.run.study import load_study
 from collect.run.trials import CALLS_HEADER
 from collect.run.verify import verify_run
 from collect.stats.anova import Observations, anova
-from collect.stats.estimates import Moments, mean_t, mean_t_from_moments, split_variance
+from collect.stats.components import split_variance
+from collect.stats.estimates import Moments, mean_t, mean_t_from_moments
 from collect.stats.groups import holm
 from collect.strict_json import parse_json
 

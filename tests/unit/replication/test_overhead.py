@@ -19,7 +19,8 @@ from collect.replication.studies.overhead.variance import table_of_trials
 from collect.run.cell import Cell
 from collect.run.directory import open_run
 from collect.stats.anova import Observations, anova, with_moments
-from collect.stats.estimates import Estimate, Moments, share_between
+from collect.stats.components import share_between
+from collect.stats.estimates import Estimate, Moments
 
 OVERHEAD = find("overhead")
 PUBLISHED = OVERHEAD.published()

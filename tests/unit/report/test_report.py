@@ -23,7 +23,8 @@ from collect.report.provenance import link_of
 from collect.report.templates import page_templates
 from collect.report.warnings import find_warnings
 from collect.run.directory import open_run
-from collect.stats.estimates import Estimate, course_of
+from collect.stats.course import course_of
+from collect.stats.estimates import Estimate
 
 STUDIES = ("sort", "binding", "mtom", "overhead", "attachments", "harness")
 VOID = {"meta", "link", "br", "hr", "img", "input"}

@@ -5,18 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collect.stats.components import share_between, split_variance
+from collect.stats.course import course_of
 from collect.stats.estimates import (
     Estimate,
     Moments,
-    course_of,
     geometric_t,
     mean_t,
     mean_t_from_moments,
     pooled,
     positive_mean_t,
     quotient_of_means,
-    share_between,
-    split_variance,
 )
 
 TIMES = st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=20)

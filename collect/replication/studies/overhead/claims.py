@@ -23,7 +23,8 @@ from collect.replication.studies.overhead.experiments import (
 )
 from collect.replication.studies.overhead.variance import freedom_of_error, table_for_claims
 from collect.stats.anova import BLOCK
-from collect.stats.estimates import Estimate, quotient_of_means, share_between
+from collect.stats.components import share_between
+from collect.stats.estimates import Estimate, quotient_of_means
 from collect.stats.groups import explained
 
 _NO_SHARE = "the share has no interval where cells lie in different whole plots"
