@@ -1,6 +1,5 @@
 """The results of each combination of levels, computed from its trials, and cells.csv."""
 
-import csv
 import io
 import statistics
 from collections import Counter
@@ -12,6 +11,7 @@ from pathlib import Path
 from collect.costs.limits import Limit, limit_of
 from collect.costs.part_means import PartMeans, part_means
 from collect.costs.usage import Mean, Usage, cpu_a_call, mean_usage, usage_of_trial
+from collect.csv_fields import row_writer
 from collect.files import write_text
 from collect.logs.calls import Calls
 from collect.logs.cell_trial import CellTrial
@@ -314,7 +314,7 @@ def cells_csv(run: Run, cells: Sequence[CellResult], *, with_every_percentile: b
     share of the calls that found no free thread when they were due.
     """
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = row_writer(text)
     is_open = any(cell.response for cell in cells)
     further = OPEN_COLUMNS if is_open else ()
     writer.writerow(["study", *run.factors, *CELL_COLUMNS, *further])

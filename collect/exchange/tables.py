@@ -1,6 +1,5 @@
 """Exports the cells of a run as tables for a paper, and its trials as a tidy CSV."""
 
-import csv
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,6 +10,7 @@ from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult, cells_csv
 from collect.cells.notation import show, show_level, show_lost
 from collect.cells.plots import COLUMN, WholePlots, whole_plots
+from collect.csv_fields import row_writer
 from collect.errors import InputError
 from collect.run.cell import level_field
 from collect.run.directory import Run
@@ -54,7 +54,7 @@ def write_csv(analysis: Analysis, path: Path) -> None:
 def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write a CSV file."""
     with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
+        writer = row_writer(stream)
         writer.writerow(header)
         writer.writerows(rows)
 

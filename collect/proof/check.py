@@ -261,7 +261,7 @@ def _of_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Findi
     # of a link also where a call goes to several servers at once.
     in_turn = [replace(cell, servers=1) if cell.servers > 1 else cell for cell in cells]
     before = _rows(cells_csv(run, in_turn, with_every_percentile=True))
-    found = _rows(path.read_text(errors="replace"))
+    found = _rows(path.read_bytes().decode(errors="replace"))
     if found and "outcome" in found[0]:
         # Columns are appended as versions go on.
         known = len(found[0])
@@ -319,7 +319,7 @@ def _without(columns: Collection[str], rows: Sequence[Sequence[str]]) -> list[li
 
 
 def _rows(text: str) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(text)))
+    return list(csv.reader(io.StringIO(text, newline="")))
 
 
 def _same(one: str, other: str) -> bool:

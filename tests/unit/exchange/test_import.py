@@ -435,6 +435,18 @@ def test_a_level_of_more_digits_than_a_number_has_is_a_text(capsys):
     assert main(["check", "jm"]) == 0
 
 
+@pytest.mark.parametrize("label", ["a\rb", "a\r\nb", "a\nb"])
+def test_a_label_with_a_line_end_is_one_field_of_each_table(label):
+    write("a.jtl", [sample(k, label=("c", label)[k % 2]) for k in range(6)])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    assert main(["report", "jm"]) == 0
+    assert main(["check", "jm"]) == 0
+    for table in ("cells", "trials", "csv"):
+        assert main(["export", "jm", "--format", table, "-o", table]) == 0
+        with Path(table).open(newline="") as stream:
+            assert {row["label"] for row in csv.DictReader(stream)} == {"c", label}
+
+
 def test_labels_that_differ_in_blanks_alone_are_refused(capsys):
     write("a.jtl", [sample(label="Buy"), sample(1, label="Buy ")])
     assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 2
