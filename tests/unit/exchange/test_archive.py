@@ -278,7 +278,7 @@ def _with_entries(members, change):
 BAD = {
     "changed": (
         lambda m: {**m, f"{TRIAL}/calls.csv": m[f"{TRIAL}/calls.csv"][::-1]},
-        "other content",
+        "content that differs from what was packed",
     ),
     "longer": (
         lambda m: {**m, f"{TRIAL}/calls.csv": m[f"{TRIAL}/calls.csv"] + b"\n"},
