@@ -28,6 +28,13 @@ def test_every_command_has_help_with_examples(command, capsys):
     assert "exit codes: 0 good, 1 findings, 2 bad usage or input" in printed
 
 
+@pytest.mark.parametrize("program", ["collect.cli", "collect.front.cli"])
+def test_a_program_starts_without_what_only_analyses_need(program):
+    code = f"import sys, {program}; print({{'numpy', 'scipy', 'pandas'}} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
