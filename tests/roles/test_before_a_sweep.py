@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import shutil
 
 import pytest
 import yaml
@@ -264,6 +265,14 @@ def test_trials_of_a_run_that_has_not_begun_here_are_not_taken_for_its_own(lab):
     code, said = freed(lab)
     assert code == 0, said
     (trials / "b01-t001-soap-1-500").mkdir()
+    code, said = freed(lab)
+    assert code == 2
+    assert "client1 has sealed trials of an earlier run monday" in said
+    results = lab.directory / "results/monday"
+    results.mkdir()
+    shutil.copy(
+        lab.directory / "results/.planned/monday/plan.jsonl", begun
+    )  # as `collect rerun` does
     code, said = freed(lab)
     assert code == 2
     assert "client1 has sealed trials of an earlier run monday" in said
