@@ -268,11 +268,10 @@ def test_trials_of_a_run_that_has_not_begun_here_are_not_taken_for_its_own(lab):
     code, said = freed(lab)
     assert code == 2
     assert "client1 has sealed trials of an earlier run monday" in said
-    results = lab.directory / "results/monday"
-    results.mkdir()
-    shutil.copy(
-        lab.directory / "results/.planned/monday/plan.jsonl", begun
-    )  # as `collect rerun` does
+    results = lab.directory / "results"
+    results.joinpath("monday").mkdir()
+    # `collect rerun` lays the plan down before its run begins.
+    shutil.copy(results / ".planned/monday/plan.jsonl", results / "monday")
     code, said = freed(lab)
     assert code == 2
     assert "client1 has sealed trials of an earlier run monday" in said
