@@ -299,7 +299,7 @@ def _programs() -> Path:
         return own
     if not (PROGRAMS / "ansible-playbook").is_file() or not (_root() / "playbooks").is_dir():
         raise InputError(
-            "to measure again needs the playbooks of a clone of rackbench: run "
+            "measuring again needs the playbooks of a clone of rackbench: run "
             "`make .venv/ready` there, then its .venv/bin/collect rerun"
         )
     return PROGRAMS
