@@ -563,16 +563,6 @@ def test_settings_of_the_jdks_the_units_and_every_program_are_read(taking, tmp_p
     }
 
 
-def test_a_comparison_that_finds_nothing_has_a_message_nevertheless():
-    """Ansible fills it in before it looks whether the task fails, and refuses an empty one."""
-    node = {"fingerprint": fingerprint(), "undeclared": []}
-    known = {"nodes": {"worker1": node}, "groups": {"workers": ["worker1"]}, "archives": {}}
-    known["with_each_other"] = False
-    role = Role("fingerprint", **{f"fingerprint_{name}": value for name, value in known.items()})
-    task = role.of_task("compare", "with each other")
-    assert role.render(task["ansible.builtin.assert"]["fail_msg"])
-
-
 LAB_FILE = "/etc/rackbench/lab.json"
 UNIT = "/etc/systemd/system/rackbench-x.service"
 RESET = "What worker2 alone has may be left from another group that it was in: run "
