@@ -25,7 +25,7 @@ def test_every_command_has_help_with_examples(command, capsys):
     printed = capsys.readouterr().out
     assert f"collect {command} " in printed
     assert "examples:" in printed
-    assert "exit codes: 0 good, 1 findings, 2 bad usage or input" in printed
+    assert "exit codes: 0 success, 1 findings, 2 bad usage or input" in printed
 
 
 @pytest.mark.parametrize("program", ["collect.cli", "collect.front.cli"])
@@ -88,7 +88,7 @@ def test_plan_writes_once_and_refuses_another(tmp_path, capsys):
     output = tmp_path / "night" / "plan.jsonl"
     arguments = ["plan", "sort", "--profile", "demo", "--workers", "5", "-o", str(output)]
     assert main(arguments) == 0
-    assert "36 trials (12 cells x 3 blocks), written" in capsys.readouterr().out
+    assert "30 trials (10 cells x 3 blocks), written" in capsys.readouterr().out
     content = output.read_bytes()
     assert main(arguments) == 0
     assert "unchanged" in capsys.readouterr().out
