@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     stages = [
         [Play("lab.yml", guess_s=90), Play("build.yml", guess_s=170)],
         [Play("site.yml", guess_s=180)],
-        [Play("demo.yml", guess_s=480, progress=sweeping)],
+        [Play("demo.yml", guess_s=400, progress=sweeping)],
     ]
     code = play(kit, stages, options.again)
     if not code:
