@@ -18,7 +18,8 @@ import org.rackbench.harness.trial.PlannedTrial;
  * Checks that this node can run the clients of a plan and start their JVMs, and runs no trial. A
  * sweep checks all its runs before its first trial.
  *
- * <p>Takes the options of {@link Runner}. Exit status: 0 success, 2 bad input, 3 a fault of this node.
+ * <p>Takes the options of {@link Runner}. Exit status: 0 success, 2 bad input, 3 a fault of this
+ * node.
  */
 public final class PlanCheck {
 
