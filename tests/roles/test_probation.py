@@ -1,5 +1,6 @@
 """What modules on probation share, and what is said of a connection that did not get in."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -9,7 +10,8 @@ from types import SimpleNamespace
 import pytest
 from loading import ROOT, load
 
-probation = load("roles/probation/module_utils/probation.py", "ansible.module_utils.probation")
+# Not loaded anew: modules of other tests have it as well, and would keep another one.
+probation = importlib.import_module("ansible.module_utils.probation")
 plugin = load("roles/probation/action_plugins/probation.py", "probation_plugin")
 sshd = load("roles/baseline/library/sshd_settings.py")
 SESSION = ROOT / "roles/probation/module_utils/ssh_session.py"
