@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from loading import ROOT, load
 
-# Not loaded anew: modules of other tests have it as well, and would keep another one.
+# Not loaded a second time: modules of other tests have it as well, and would keep another one.
 probation = importlib.import_module("ansible.module_utils.probation")
 plugin = load("roles/probation/action_plugins/probation.py", "probation_plugin")
 sshd = load("roles/baseline/library/sshd_settings.py")
