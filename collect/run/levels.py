@@ -7,7 +7,7 @@ from collect.printable import as_printed
 from collect.run.cell import Level, level_text
 
 Grid = Mapping[str, list[Level]]
-"""Factors with their levels; a grid stands for every combination of them."""
+"""Factors with their levels; the cells of a grid are all their combinations."""
 
 
 def grids_of(factors: Any) -> list[Grid]:
