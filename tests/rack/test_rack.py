@@ -201,10 +201,12 @@ def test_a_client_held_to_a_tenth_of_a_core_is_named_as_the_limit(provisioned: R
     quota = "/run/systemd/system/rackbench-runner.service.d"
     hold = f"mkdir -p {quota} && printf '[Service]\\nCPUQuota=10%%\\n' >{quota}/quota.conf"
     release = f"rm -r {quota}"
+    meant = json.dumps({"fingerprint_drop_ins": [f"{quota}/quota.conf"]})
     for command in (hold, "systemctl daemon-reload"):
         assert provisioned.ssh("rack01", f"sudo sh -c {shlex.quote(command)}").returncode == 0
     try:
-        provisioned.play("sweep.yml", study="overhead", profile="held", run="held")
+        given = {"study": "overhead", "profile": "held", "run": "held"}
+        provisioned.play("sweep.yml", f"--extra-vars={meant}", **given)
     finally:
         provisioned.ssh("rack01", f"sudo {release} && sudo systemctl daemon-reload")
     (cell,) = provisioned.cells("held")

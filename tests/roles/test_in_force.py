@@ -1,6 +1,7 @@
 """What is in force on a node is compared with what was declared: recorded answers of a node."""
 
 import hashlib
+import importlib
 import json
 import re
 import tarfile
@@ -238,6 +239,39 @@ def test_a_service_of_another_group_is_named_with_the_next_step(force, tmp_path,
     ((item, value, others),) = rows(force.not_in_force({"units": ["rackbench-health"]}, {}, 0))
     assert (item, others) == ("units rackbench-tomcat", "(absent)")
     assert "run playbooks/reset.yml for this node, then site.yml" in value
+
+
+def test_a_drop_in_of_somebody_else_is_named_also_where_no_other_node_has_the_unit(
+    force, kernel_of
+):
+    own = "etc/systemd/system/rackbench-.service.d/sandbox.conf"
+    edited = "etc/systemd/system/rackbench-broker.service.d/override.conf"
+    runtime = "run/systemd/system.control/rackbench-runner.service.d/50-CPUWeight.conf"
+    machine = "run/systemd/system/service.d/zzz-lxc-service.conf"
+    kernel_of(dict.fromkeys((own, edited, runtime, machine), "[Service]"))
+    told = rows(force.not_in_force({"drop_ins": [f"/{own}"]}, {}, 0))
+    assert [(item, others) for item, _, others in told] == [
+        ("units rackbench-broker.service", "(absent)"),
+        ("units rackbench-runner.service", "(absent)"),
+    ]
+    mend = "remove it and reboot the node, or list it in fingerprint_drop_ins"
+    assert told[0][1] == f"/{edited}: {mend}"
+    meant = [f"/{own}", f"/{edited}", f"/{runtime}"]
+    assert rows(force.not_in_force({"drop_ins": meant}, {}, 0)) == []
+
+
+def test_the_declared_drop_ins_are_those_that_rackbench_writes():
+    declared = yaml.safe_load((ROOT / "playbooks/vars/bench.yml").read_text())
+    named = re.findall(r"'(rackbench-[^']+)'", declared["fingerprint_declared"]["drop_ins"])
+    health, runner = (
+        (ROOT / f"roles/{role}/vars/main.yml").read_text() for role in ("health", "runner")
+    )
+    laid_down = re.findall(r"rackbench-[\w.-]*[.]d/[\w-]+[.]conf", health + runner)
+    placed = [file for file in named if file.endswith("/placement.conf")]
+    assert sorted(named) == sorted([*laid_down, *placed])
+    placement = importlib.import_module("ansible.module_utils.tuning.placement")
+    units = (placement.ALL, *placement.UNPLACED)
+    assert sorted(placed) == sorted(f"{unit}.d/{placement.DROP_IN}" for unit in units)
 
 
 def test_a_link_below_a_linked_directory_is_as_declared(force, tmp_path):

@@ -25,6 +25,8 @@ TUNING = re.compile(r"-(?:X(?!log:gc:file=/run/rackbench-)|agent|javaagent)")
 """Flags that the inventory or a study declares; the others are in a unit's own file."""
 
 ROOT = Path("/")
+DROP_INS = "system*/rackbench-*.d/*.conf"
+"""Those of `systemctl edit` and `systemctl set-property`, below /etc and with --runtime /run."""
 KERNEL = "/proc/sys/"
 SSHD = "/usr/sbin/sshd"
 ALIASES = {"challengeresponseauthentication": "kbdinteractiveauthentication"}
@@ -45,7 +47,7 @@ def not_in_force(
 ) -> list[Row]:
     """Return the settings that differ from the declaration, with `item`, `value` and `others`.
 
-    `declared` may name `jdk`, `jdks`, `jvms`, `units`, `units_off`, `links`, `sshd`,
+    `declared` may name `jdk`, `jdks`, `jvms`, `units`, `drop_ins`, `units_off`, `links`, `sshd`,
     `packet_filter`, `sysctls`, `governor`, `turbo` and `swap` (compared if they are false),
     `huge_pages` (empty for any) and `link_mbit`, which is compared if the hardware reports its rate
     or if `link_is_shaped`. A shaped link is also
@@ -61,6 +63,8 @@ def not_in_force(
         rows += of_jvm(service, jvms.get(f"rackbench-{service['name']}"))
     if "units" in declared:
         rows += of_units(declared["units"])
+    if "drop_ins" in declared:
+        rows += of_drop_ins(declared["drop_ins"])
     for link, target in declared.get("links", {}).items():
         held = os.path.realpath(link) if Path(link).exists() else ""
         rows += one(f"links {link}", held, os.path.realpath(target))
@@ -153,6 +157,15 @@ def of_units(declared: Iterable[str]) -> Iterator[Row]:
         if path.stem not in declared:
             mend = "left from another group: run playbooks/reset.yml for this node, then site.yml"
             yield row(f"units {path.stem}", mend, "")
+
+
+def of_drop_ins(declared: Iterable[str]) -> Iterator[Row]:
+    """Yield each drop-in of rackbench's own units that is not declared."""
+    found = {path for top in ("etc", "run") for path in (ROOT / top / "systemd").glob(DROP_INS)}
+    mend = "remove it and reboot the node, or list it in fingerprint_drop_ins"
+    for path in sorted(f"/{one.relative_to(ROOT)}" for one in found):
+        if path not in declared:
+            yield row(f"units {Path(path).parent.name.removesuffix('.d')}", f"{path}: {mend}", "")
 
 
 def of_units_off(declared: Sequence[str]) -> Iterator[Row]:
