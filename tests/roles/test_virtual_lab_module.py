@@ -117,6 +117,56 @@ def test_a_link_of_another_kind_is_not_touched(lab, told):
         bridge.make_bridge(lab)
 
 
+@pytest.fixture
+def links(monkeypatch):
+    """The links of a kernel, and how to have the command be killed after so many changes."""
+    held, left = {}, [99]
+
+    def run(*argv):
+        _, *words = argv
+        if "show" in words:
+            return json.dumps(list(held.values()))
+        given = dict(zip(words, words[1:], strict=False))
+        if words[:2] == ["link", "add"]:
+            held[given["name"]] = {"ifname": given["name"]}
+        elif words[:2] == ["address", "add"]:
+            held[given["dev"]]["address"] = words[2]
+        elif words[1] == "delete":
+            del held[given["dev"]]
+        else:
+            link = held.pop(given["dev"])
+            link["ifname"] = given.get("name", link["ifname"])
+            held[link["ifname"]] = link
+            if "alias" in given:
+                link["ifalias"] = given["alias"]
+            if words[-1] == "up":
+                link["up"] = True
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+        return ""
+
+    def kill_after(changes):
+        left[0] = changes
+
+    monkeypatch.setattr(host, "run", run)
+    return held, kill_after
+
+
+@pytest.mark.parametrize("changes", [1, 2, 3])
+def test_a_bridge_that_a_kill_left_is_made_whole_and_removed(lab, links, changes):
+    held, kill_after = links
+    whole = {"address": "10.99.0.1/24", "ifalias": "rackbench lab two", "up": True}
+    for finish in bridge.make_bridge, bridge.drop_bridge:
+        kill_after(changes)
+        with pytest.raises(KeyboardInterrupt):
+            bridge.make_bridge(lab)
+        finish(lab)
+        made = {"two-0": {"ifname": "two-0", **whole}} if finish is bridge.make_bridge else {}
+        assert held == made
+        held.clear()
+
+
 # As `tc -json qdisc show dev host0` prints them: the rate in bytes a second.
 SHAPED = [{"kind": "tbf", "handle": "8001:", "root": True, "options": {"rate": 12_500_000}}]
 LOOSE = [{"kind": "noqueue", "handle": "0:", "root": True, "options": {}}]

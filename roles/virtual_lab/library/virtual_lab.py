@@ -137,7 +137,7 @@ def main() -> None:
         if state == "down":
             if not module.params["despite_sweep"]:
                 refuse_during_sweep(lab.known_nodes())
-            left = bool(lab.known_nodes() or bridge.bridge_of(lab))
+            left = bool(lab.known_nodes() or bridge.bridge_of(lab) or kernel.records(lab))
             module.exit_json(changed=left if module.check_mode else down(lab))
         running = node.init_of(nodes)
         check(lab, nodes, running)

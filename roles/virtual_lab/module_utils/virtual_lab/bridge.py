@@ -45,23 +45,31 @@ def bridge_of(lab: Lab) -> dict[str, Any] | None:
     return link
 
 
+def delete(name: str) -> bool:
+    """Remove a link; return whether there was one."""
+    if not link_of(name):
+        return False
+    host.run("ip", "link", "delete", "dev", name)
+    return True
+
+
 def make_bridge(lab: Lab) -> bool:
     """Make the bridge and give the control host its address on it."""
     if bridge_of(lab):
         return False
-    host.run("ip", "link", "add", "name", lab.bridge, "type", "bridge", "stp_state", "0")
-    host.run("ip", "link", "set", "dev", lab.bridge, "alias", f"rackbench lab {lab.name}")
-    host.run("ip", "address", "add", f"{lab.gateway}/24", "dev", lab.bridge)
-    host.run("ip", "link", "set", "dev", lab.bridge, "up")
+    delete(lab.new_bridge)
+    host.run("ip", "link", "add", "name", lab.new_bridge, "type", "bridge", "stp_state", "0")
+    host.run("ip", "address", "add", f"{lab.gateway}/24", "dev", lab.new_bridge)
+    # The kernel does all of it or nothing, so no kill leaves a bridge of that name without the mark.
+    named = ("name", lab.bridge, "alias", f"rackbench lab {lab.name}")
+    host.run("ip", "link", "set", "dev", lab.new_bridge, *named, "up")
     return True
 
 
 def drop_bridge(lab: Lab) -> bool:
     """Remove the bridge; return whether there was one."""
-    if not bridge_of(lab):
-        return False
-    host.run("ip", "link", "delete", "dev", lab.bridge)
-    return True
+    is_new = delete(lab.new_bridge)
+    return delete(lab.bridge) if bridge_of(lab) else is_new
 
 
 def has_table(lab: Lab) -> bool:
@@ -107,8 +115,7 @@ def make_link(node: Node) -> bool:
 
 def drop_link(node: Node) -> None:
     """Remove the node's link and network."""
-    if link_of(node.link):
-        host.run("ip", "link", "delete", "dev", node.link)
+    delete(node.link)
     if (NAMESPACES / node.key).exists():
         host.run("ip", "netns", "delete", node.key)
 

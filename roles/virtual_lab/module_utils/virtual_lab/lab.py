@@ -42,6 +42,11 @@ class Lab:
         return ipaddress.IPv4Network(f"{self.prefix}.0/24")
 
     @property
+    def new_bridge(self) -> str:
+        """Return the name of the bridge until it is complete; one that a kill left has it."""
+        return f"rb{uuid.uuid5(uuid.NAMESPACE_DNS, f'{self.name}.rackbench').hex[:8]}"
+
+    @property
     def table(self) -> str:
         """Return the name of the lab's nftables table."""
         return "rackbench_" + re.sub(r"[^a-z0-9]", "_", self.name)
