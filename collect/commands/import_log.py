@@ -23,13 +23,12 @@ can read it. jtl is JMeter's CSV log: each file is a block (a replicate), and ea
 label in it is a trial. A label such as `transport=soap servers=3` names the levels of
 its cell, as `collect export --format jtl` writes it; such a file keeps its blocks.
 Any other label is a level of the factor `label`. If there is only one label, --factor
-can name the cell instead. Join the logs of one test's engines under one header.
---plain-labels keeps every label as it is. A trial fails if fewer than 90 % of its calls
-are ok. Each row must be one sample. Any character that is not a letter may separate
-columns. The engines of a distributed test are
-distinguished by Hostname and by the prefix of the thread name. timeStamp is read as
-the start of a call, as JMeter writes it by default. If a log cannot be used, the
-message names the file and the line, and no run is made.
+can name the cell instead. --plain-labels keeps every label as it is. A trial fails if
+fewer than 90 % of its calls are ok. Each row must be one sample. Any character that is
+not a letter may separate columns. Join the logs of the engines of one distributed test
+under one header; Hostname and the prefix of the thread name distinguish the engines.
+timeStamp is read as the start of a call, as JMeter writes it by default. If a log
+cannot be used, the message names the file and the line, and no run is made.
 
 examples:
   collect import jtl monday.jtl tuesday.jtl --run jmeter

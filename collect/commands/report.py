@@ -37,7 +37,8 @@ examples:
         "-o",
         "--output",
         type=Path,
-        help="the HTML file (default: report.html in the run, or next to the runs if several)",
+        help="the HTML file (default: report.html in the run, or next to the runs if several; "
+        "ARCHIVE.html next to an archive; in results/ for a sample run)",
     )
     parser.add_argument(
         "--each", action="store_true", help="write report.html in each run's directory as well"

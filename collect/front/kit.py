@@ -93,7 +93,7 @@ def add_kit(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="a variable for the playbooks; may be repeated",
+        help="a variable for the playbooks, or @FILE from this directory; may be repeated",
     )
     parser.add_argument(
         "--verbose", action="store_true", help="print each command that is run, and its log"

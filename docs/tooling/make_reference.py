@@ -193,9 +193,10 @@ def commands_page() -> str:
     """What --help says of each command."""
     sys.path.insert(0, str(ROOT))
     from collect.cli import make_parser as of_collect  # noqa: PLC0415 - loads the analysis
+    from collect.commands.exits import EXIT_CODES  # noqa: PLC0415
     from collect.front.cli import make_parser as of_rackbench  # noqa: PLC0415
 
-    lines = ["The exit code is 0 when all is well, 1 with findings, 2 for bad usage or bad input."]
+    lines = [f"{EXIT_CODES.capitalize()}."]
     for parser in (of_rackbench(), of_collect()):
         lines += _program(parser)
     return _page("Commands", lines)

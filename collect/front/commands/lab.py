@@ -21,8 +21,8 @@ def add(commands: Commands) -> None:
         "make or remove the virtual lab",
         """\
 Make or remove the virtual lab: Debian machines with systemd, SSH and shaped links, in
-containers on this machine. `up` needs root and the memory that lab.yml gives them. `down`
-removes the machines and their network, and keeps the results.
+containers on this machine. The command needs root, and `up` the memory that lab.yml gives
+the machines. `down` removes the machines and their network, and keeps the results.
 
 examples:
   rackbench lab up

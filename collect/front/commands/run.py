@@ -62,10 +62,18 @@ examples:
     parser.add_argument(
         "--capture", action="store_true", help="keep the packets of one extra call of each cell"
     )
-    parser.add_argument("--deadline", type=_deadline, help="start no trial after HH:MM")
+    parser.add_argument(
+        "--deadline",
+        metavar="HH:MM",
+        type=_deadline,
+        help="start no trial after this time; a date may precede it, as in 2026-03-02T06:30",
+    )
     parser.add_argument("--wait", action="store_true", help="wait for another sweep to end")
     parser.add_argument(
-        "--without", metavar="MACHINES", help="skip these machines, or `unreachable` ones"
+        "--without",
+        metavar="MACHINES",
+        help="skip these machines, separated by commas; `unreachable` skips those that do not "
+        "answer",
     )
 
 
