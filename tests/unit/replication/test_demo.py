@@ -1,11 +1,18 @@
 """The demo runs what most sentences of the papers need, in few trials."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from collect.cells.analysis import analyse
 from collect.replication.claims import Verdict
 from collect.replication.replicate import replicate
+from collect.replication.studies import find
+from collect.run.plan import make_plan
+from collect.run.study import load_study
 
+ROOT = Path(__file__).parents[3]
 UNTESTED = {
     "sort": [
         "SOAP speeds up from 1 to 5 servers at 100 000 integers.",
@@ -47,3 +54,31 @@ def test_every_cell_of_a_demo_has_three_of_at_most_thirty_trials(shared_run, stu
     analysis = analyse(shared_run(study, "demo"))
     assert {len(cell.counted) for cell in analysis.cells} == {3}
     assert 3 * len(analysis.cells) <= 30
+
+
+def planned(study):
+    profile = load_study(ROOT / f"playbooks/studies/{study}.yml").profile("demo", 5)
+    return make_plan(profile)
+
+
+def text_of(page):
+    return " ".join((ROOT / page).read_text(encoding="utf-8").split())
+
+
+def test_the_pages_count_the_trials_and_claims_of_the_demo():
+    (play,) = yaml.safe_load((ROOT / "playbooks/demo.yml").read_text())
+    trials = sum(len(planned(study)) for study in play["vars"]["study"].split(","))
+    untested = sum(map(len, UNTESTED.values()))
+    claims = sum(len(find(study).claims) for study in UNTESTED)
+    readme, validation = text_of("README.md"), text_of("docs/project/validation.md")
+    assert f"sweeps six studies ({trials} trials)" in readme
+    assert f"lacks cells that {untested} of the papers' {claims} claims need" in readme
+    assert f"lack cells that {untested} of the {claims} claims need" in validation
+
+
+def test_the_pages_count_the_cells_of_the_demo_with_a_fixed_warm_up():
+    warmups = {trial.factors: trial.warmup for study in UNTESTED for trial in planned(study)}
+    fixed = [one for one in warmups.values() if isinstance(one, int)]
+    validation = text_of("docs/project/validation.md")
+    assert f"{len(fixed)} of the {len(warmups)} cells have a fixed number" in validation
+    assert f"warm-up calls, at most {max(fixed)}." in validation
