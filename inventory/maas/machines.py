@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The machines of MAAS as an inventory, asked for by MAAS's own program in the profile `admin`.
+"""Lists the machines of MAAS as an inventory, by MAAS's own program in the profile `admin`.
 
-Another profile goes into the variable MAAS_PROFILE.
+The variable MAAS_PROFILE names another profile.
 """
 
 import json
