@@ -42,9 +42,7 @@ final class Lines implements Closeable {
       line.append((char) read);
     }
     if (read == NOTHING) {
-      throw new UnreadableOutput(
-          where()
-              + " does not end and may be cut; let the command end each line and flush its output");
+      throw UnreadableOutput.cut(where());
     }
     int end = line.length() - 1;
     return end >= 0 && line.charAt(end) == '\r' ? line.substring(0, end) : line.toString();

@@ -42,9 +42,7 @@ final class Wrk implements Form.Reader {
     }
     String printed = new String(Files.readAllBytes(output), StandardCharsets.ISO_8859_1);
     if (!printed.endsWith("\n")) {
-      throw new UnreadableOutput(
-          "its last line does not end and may be cut; let the command end each line and flush its"
-              + " output");
+      throw UnreadableOutput.cut("its last line");
     }
     Matcher bad = BAD.matcher(printed);
     if (bad.find()) {

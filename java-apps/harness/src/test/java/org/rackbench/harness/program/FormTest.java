@@ -328,7 +328,10 @@ class FormTest {
     read(Form.WRK, null, output.replace("Requests/sec:", none));
     assertTrue(refusal(Form.WRK, "unable to connect\n").contains("no line of wrk"));
     String cut = output.substring(0, output.indexOf("3029.28") + 3);
-    assertTrue(refusal(Form.WRK, cut).contains("last line does not end and may be cut"));
+    assertEquals(
+        "its last line does not end and may be cut; let the command end each line and flush its"
+            + " output",
+        refusal(Form.WRK, cut));
     assertTrue(refusal(Form.WRK, output + output).contains("two results of wrk"));
     assertTrue(
         refusal(Form.WRK, output.replace("2.00s,", "1.00m,")).contains("wrk ran for 60.0 s"));
