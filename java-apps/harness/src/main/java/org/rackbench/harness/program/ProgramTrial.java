@@ -146,13 +146,12 @@ public final class ProgramTrial {
       fail("the command could not be started: " + ErrorText.of(e));
       return null;
     }
-    String stopped = await(process);
+    Limit exceeded = await(process);
     ended = System.nanoTime();
     observers.forEach(Observer::after);
-    if (!stopped.isEmpty()) {
+    if (exceeded != null) {
       Leftovers.kill(attempt, process.pid());
-      boolean isBound = stopped.startsWith("not done");
-      end(isBound ? Trial.TIMEOUT : Trial.FAILED, stopped);
+      end(exceeded.outcome(), exceeded.reason());
       return null;
     }
     int status = process.exitValue();
@@ -180,8 +179,15 @@ public final class ProgramTrial {
     return builder.start();
   }
 
-  /** Waits for the end of the command; returns why it must be killed, or "" if it has ended. */
-  private String await(Process process) throws IOException, InterruptedException {
+  /**
+   * A limit that a command exceeded, so that it must be killed.
+   *
+   * @param outcome the outcome of its trial
+   */
+  private record Limit(String outcome, String reason) {}
+
+  /** Waits for the end of the command; returns null, or the limit that it exceeded before. */
+  private Limit await(Process process) throws IOException, InterruptedException {
     long bound = TimeUnit.SECONDS.toNanos(trial.timeoutSeconds());
     long reserve = Trial.reserveNanos(trial.timeoutSeconds());
     long uptime = ManagementFactory.getRuntimeMXBean().getUptime();
@@ -189,18 +195,22 @@ public final class ProgramTrial {
     while (true) {
       long left = Math.max(1, Math.min(POLL_NANOS, end - System.nanoTime()));
       if (process.waitFor(left, TimeUnit.NANOSECONDS)) {
-        return "";
+        return null;
       } else if (System.nanoTime() >= end) {
-        return String.format(
-            Locale.ROOT,
-            "not done within timeout_s = %d s: the command was killed when the last %.1f s were"
-                + " left to read its output",
-            trial.timeoutSeconds(),
-            reserve / 1e9);
+        return new Limit(
+            Trial.TIMEOUT,
+            String.format(
+                Locale.ROOT,
+                "not done within timeout_s = %d s: the command was killed when the last %.1f s were"
+                    + " left to read its output",
+                trial.timeoutSeconds(),
+                reserve / 1e9));
       } else if (isTooLarge(printed)
           || isTooLarge(plan.output())
           || isTooLarge(attempt.resolve(Trial.PRINTED))) {
-        return "the command left more than %d bytes and was killed".formatted(MOST_OUTPUT_BYTES);
+        return new Limit(
+            Trial.FAILED,
+            "the command left more than %d bytes and was killed".formatted(MOST_OUTPUT_BYTES));
       }
     }
   }
