@@ -31,6 +31,8 @@ class ArrivalsTest {
   private static final long MINUTE = TimeUnit.MINUTES.toNanos(1);
   private static final long MILLISECOND = TimeUnit.MILLISECONDS.toNanos(1);
   private static final long FIRST_LEAD_NUMBER = 1L << 40;
+  private static final Warmup NONE = Warmup.fixed(0);
+  private static final Bounds ROOMY = new Bounds(MINUTE, MINUTE, MINUTE);
 
   @TempDir Path directory;
 
@@ -115,6 +117,30 @@ class ArrivalsTest {
     public void close() {}
   }
 
+  /** A loop whose calls come at even gaps, and its log. */
+  private static final class Open {
+
+    private final CallLog log;
+    private final Arrivals arrivals;
+    private final MeasuringLoop loop;
+
+    /**
+     * @param rate calls a second of all threads together
+     * @param calls counted calls of each thread
+     */
+    Open(Client client, double rate, int threads, Warmup warmup, int calls, Observer... observers) {
+      log = new CallLog(threads, warmup, calls);
+      arrivals = new Arrivals(even(rate), 1, threads * calls);
+      loop = new MeasuringLoop(client, log, arrivals, threads, warmup, calls, List.of(observers));
+    }
+
+    /** Makes all its calls. */
+    Open run() throws Exception {
+      assertTrue(loop.run(ROOMY));
+      return this;
+    }
+  }
+
   private List<String[]> measured(CallLog log) throws Exception {
     Path file = directory.resolve("calls.csv");
     log.write(file, 0);
@@ -142,15 +168,12 @@ class ArrivalsTest {
   @Test
   void callsAreMadeWhenTheyAreDueByWhoeverIsFree() throws Exception {
     Sleeper client = new Sleeper(20);
-    Warmup warmup = Warmup.fixed(3);
-    CallLog log = new CallLog(4, warmup, 10);
-    Arrivals arrivals = new Arrivals(even(50), 1, 40);
-    MeasuringLoop loop = new MeasuringLoop(client, log, arrivals, 4, warmup, 10, List.of());
-    assertTrue(loop.run(new Bounds(MINUTE, MINUTE, MINUTE)));
-    List<String[]> rows = measured(log);
+    Open open = new Open(client, 50, 4, Warmup.fixed(3), 10).run();
+    List<String[]> rows = measured(open.log);
     assertEquals(40, rows.size());
     for (int i = 0; i < 40; i++) {
-      assertEquals(arrivals.countedFrom() + i * 20 * MILLISECOND, Long.parseLong(rows.get(i)[3]));
+      long due = open.arrivals.countedFrom() + i * 20 * MILLISECOND;
+      assertEquals(due, Long.parseLong(rows.get(i)[3]));
       assertTrue(Long.parseLong(rows.get(i)[4]) >= Long.parseLong(rows.get(i)[3]));
     }
     assertEquals(
@@ -172,16 +195,12 @@ class ArrivalsTest {
             }
           }
         };
-    CallLog log = new CallLog(1, Warmup.fixed(0), 20);
-    Arrivals arrivals = new Arrivals(even(100), 1, 20);
-    MeasuringLoop loop =
-        new MeasuringLoop(client, log, arrivals, 1, Warmup.fixed(0), 20, List.of());
-    assertTrue(loop.run(new Bounds(MINUTE, MINUTE, MINUTE)));
-    List<String[]> rows = measured(log);
+    Open open = new Open(client, 100, 1, NONE, 20).run();
+    List<String[]> rows = measured(open.log);
     assertEquals(20, rows.size());
     for (int i = 0; i < 20; i++) {
       String[] row = rows.get(i);
-      long due = arrivals.countedFrom() + i * 10 * MILLISECOND;
+      long due = open.arrivals.countedFrom() + i * 10 * MILLISECOND;
       assertEquals(Long.toString(due), row[3], "intended_ns of call " + i);
       assertTrue(Long.parseLong(row[4]) >= due, "call " + i + " was made before it was due");
       assertEquals(i % 2 == 1 ? "error" : "ok", row[8]);
@@ -190,20 +209,17 @@ class ArrivalsTest {
 
   @Test
   void aCallThatFindsNoFreeThreadWaitsAndItsWaitCounts() throws Exception {
-    CallLog log = new CallLog(1, Warmup.fixed(0), 30);
-    Arrivals arrivals = new Arrivals(even(100), 1, 30);
-    MeasuringLoop loop =
-        new MeasuringLoop(new Sleeper(20), log, arrivals, 1, Warmup.fixed(0), 30, List.of());
-    assertTrue(loop.run(new Bounds(MINUTE, MINUTE, MINUTE)));
-    List<String[]> rows = measured(log);
-    assertTrue(arrivals.foundFree() <= 1, arrivals.foundFree() + " found the thread free");
+    Open open = new Open(new Sleeper(20), 100, 1, NONE, 30).run();
+    List<String[]> rows = measured(open.log);
+    int free = open.arrivals.foundFree();
+    assertTrue(free <= 1, free + " found the thread free");
     double[] response = sorted(rows, true);
     double[] service = sorted(rows, false);
     // The thread serves 50 of 100 a second, so each call waits 10 ms longer than the one before.
     assertTrue(response[29] - response[0] > 0.25, Arrays.toString(response));
     assertTrue(response[0] > 0.4, "the backlog of the lead: " + response[0]);
     assertTrue(service[15] < 0.1, Arrays.toString(service));
-    assertEquals(0, arrivals.lateNanos(), "the sender was not late: no thread was free");
+    assertEquals(0, open.arrivals.lateNanos(), "the sender was not late: no thread was free");
   }
 
   /** A client whose service stalls once. */
@@ -232,21 +248,11 @@ class ArrivalsTest {
 
   @Test
   void aStallShowsInTheOpenLoopAndHidesInTheClosedOne() throws Exception {
-    CallLog open = new CallLog(2, Warmup.fixed(0), 200);
-    new MeasuringLoop(
-            new Stalling(1500, 400),
-            open,
-            new Arrivals(even(100), 1, 400),
-            2,
-            Warmup.fixed(0),
-            200,
-            List.of())
-        .run(new Bounds(MINUTE, MINUTE, MINUTE));
-    double seen = p99(sorted(measured(open), true));
+    Open open = new Open(new Stalling(1500, 400), 100, 2, NONE, 200).run();
+    double seen = p99(sorted(measured(open.log), true));
     assertTrue(seen > 0.3, "a stall of 0.4 s in 4 s: " + seen);
-    CallLog closed = new CallLog(2, Warmup.fixed(0), 1000);
-    new MeasuringLoop(new Stalling(500, 400), closed, 2, Warmup.fixed(0), 1000, List.of())
-        .run(new Bounds(MINUTE, MINUTE, MINUTE));
+    CallLog closed = new CallLog(2, NONE, 1000);
+    new MeasuringLoop(new Stalling(500, 400), closed, 2, NONE, 1000, List.of()).run(ROOMY);
     double hidden = p99(sorted(measured(closed), false));
     assertTrue(hidden < 0.3, "two calls of 2000 met it: " + hidden);
   }
@@ -283,30 +289,22 @@ class ArrivalsTest {
   }
 
   private static long lateness(Client client) throws Exception {
-    Arrivals arrivals = new Arrivals(even(10), 1, 5);
-    CallLog log = new CallLog(1, Warmup.fixed(0), 5);
-    new MeasuringLoop(client, log, arrivals, 1, Warmup.fixed(0), 5, List.of())
-        .run(new Bounds(MINUTE, MINUTE, MINUTE));
-    return arrivals.lateNanos();
+    return new Open(client, 10, 1, NONE, 5).run().arrivals.lateNanos();
   }
 
   @Test
   void aThreadThatWaitsLeavesWhenTheTimeIsOver() throws Exception {
-    CallLog log = new CallLog(2, Warmup.fixed(0), 10);
-    Arrivals rare = new Arrivals(even(0.5), 1, 20);
-    MeasuringLoop loop =
-        new MeasuringLoop(new Sleeper(1), log, rare, 2, Warmup.fixed(0), 10, List.of());
+    Open rare = new Open(new Sleeper(1), 0.5, 2, NONE, 10);
     long begun = System.nanoTime();
-    assertFalse(loop.run(new Bounds(TimeUnit.SECONDS.toNanos(1), MINUTE, MINUTE)));
+    assertFalse(rare.loop.run(new Bounds(TimeUnit.SECONDS.toNanos(1), MINUTE, MINUTE)));
     assertTrue(System.nanoTime() - begun < TimeUnit.SECONDS.toNanos(10));
-    assertEquals(List.of(), log.errors(), "what was never sent is no error");
+    assertEquals(List.of(), rare.log.errors(), "what was never sent is no error");
   }
 
   @Test
   void theObserversAreToldBeforeTheFirstCountedCallIsDue() throws Exception {
     CountDownLatch told = new CountDownLatch(1);
     long[] at = new long[2];
-    Arrivals arrivals = new Arrivals(even(100), 1, 20);
     Observer observer =
         new Observer() {
           @Override
@@ -320,11 +318,9 @@ class ArrivalsTest {
             told.countDown();
           }
         };
-    CallLog log = new CallLog(1, Warmup.fixed(0), 20);
-    new MeasuringLoop(new Sleeper(1), log, arrivals, 1, Warmup.fixed(0), 20, List.of(observer))
-        .run(new Bounds(MINUTE, MINUTE, MINUTE));
+    Open open = new Open(new Sleeper(1), 100, 1, NONE, 20, observer).run();
     assertEquals(0, told.getCount());
-    assertTrue(at[0] < arrivals.countedFrom());
-    assertTrue(at[1] > arrivals.countedFrom() + 190 * MILLISECOND);
+    assertTrue(at[0] < open.arrivals.countedFrom());
+    assertTrue(at[1] > open.arrivals.countedFrom() + 190 * MILLISECOND);
   }
 }
