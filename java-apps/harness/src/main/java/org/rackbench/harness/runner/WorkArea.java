@@ -164,6 +164,7 @@ final class WorkArea {
   void seal(Path attempt, String id) throws IOException {
     for (String scratch : SCRATCH) {
       Files.deleteIfExists(attempt.resolve(scratch));
+      Files.deleteIfExists(Durable.beside(attempt.resolve(scratch))); // of a JVM that was killed
     }
     Durable.remove(attempt.resolve(Fork.TEMPORARY));
     List<Path> written;

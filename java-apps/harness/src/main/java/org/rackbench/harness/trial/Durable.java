@@ -41,7 +41,7 @@ public final class Durable {
    * are on the disk when this returns.
    */
   public static void replace(Path file, byte[] bytes) throws IOException {
-    Path beside = file.resolveSibling(file.getFileName() + ".new");
+    Path beside = beside(file);
     write(beside, bytes);
     Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE);
     sync(file.toAbsolutePath().getParent());
@@ -52,9 +52,14 @@ public final class Durable {
    * the old file, the new one or an empty one.
    */
   public static void replaceSoon(Path file, byte[] bytes) throws IOException {
-    Path beside = file.resolveSibling(file.getFileName() + ".new");
+    Path beside = beside(file);
     Files.write(beside, bytes);
     Files.move(beside, file, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  /** Returns the file that holds the new bytes while {@code file} is replaced; a kill leaves it. */
+  public static Path beside(Path file) {
+    return file.resolveSibling(file.getFileName() + ".new");
   }
 
   /** Writes a file's bytes, or a directory's entries, to the disk. */

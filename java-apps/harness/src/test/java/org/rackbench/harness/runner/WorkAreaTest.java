@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.rackbench.harness.trial.Durable;
 import org.rackbench.harness.trial.Trial;
 
 class WorkAreaTest {
@@ -55,6 +56,18 @@ class WorkAreaTest {
         "files, their directory, the name, and the entry of the name");
     assertTrue(area.isSealed("t1"));
     assertFalse(Files.exists(run.resolve("trials/t1").resolve(Trial.PLAN)));
+  }
+
+  @Test
+  void whatAKilledJvmWasWritingIsNotSealed() throws Exception {
+    WorkArea area = new WorkArea(run);
+    Path attempt = area.begin("t1");
+    Files.writeString(attempt.resolve("calls.csv"), "text");
+    Files.writeString(Durable.beside(attempt.resolve(Trial.RESULT)), "{\"outco");
+    area.seal(attempt, "t1");
+    try (var sealed = Files.list(run.resolve("trials/t1"))) {
+      assertEquals(List.of(run.resolve("trials/t1/calls.csv")), sealed.toList());
+    }
   }
 
   /** A disk that takes no bytes. */
