@@ -17,7 +17,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.rackbench.harness.trial.BadInput;
@@ -51,7 +50,7 @@ final class Health {
   private final Path run;
   private final int freeMegabytes;
   private final Set<String> leftOut;
-  private final ExecutorService asking = Executors.newCachedThreadPool(Health::daemon);
+  private final ExecutorService asking = Daemons.pool("health");
 
   /**
    * @param run the run's directory, on whose file system trials are written
@@ -108,12 +107,6 @@ final class Health {
 
   private CompletableFuture<NodeReport> askBeside(ServingNode server, String path) {
     return CompletableFuture.supplyAsync(() -> ask(server.address(), path), asking);
-  }
-
-  private static Thread daemon(Runnable task) {
-    Thread thread = new Thread(task, "health");
-    thread.setDaemon(true);
-    return thread;
   }
 
   /**
@@ -207,14 +200,8 @@ final class Health {
    */
   String askForNewStart(ServingNode server, Map<String, Object> starts, byte[] password) {
     try {
-      byte[] body = Json.bytes(Json.of("restart", starts));
       HttpURLConnection connection = connection(server.address(), "/restart");
-      connection.setRequestMethod("POST");
-      connection.setDoOutput(true);
-      connection.setRequestProperty("Authorization", signature(body, password));
-      try (OutputStream out = connection.getOutputStream()) {
-        out.write(body);
-      }
+      send(connection, Json.of("restart", starts), password);
       int status = connection.getResponseCode();
       connection.disconnect();
       return switch (status) {
@@ -243,24 +230,18 @@ final class Health {
       ServingNode server, String action, Map<String, Object> starts, byte[] password) {
     String reason;
     try {
-      byte[] body = Json.bytes(Json.of("profile", starts, "action", action));
       HttpURLConnection connection = connection(server.address(), "/profile");
       connection.setReadTimeout(PROFILE_MS);
-      connection.setRequestMethod("POST");
-      connection.setDoOutput(true);
-      connection.setRequestProperty("Authorization", signature(body, password));
-      try (OutputStream out = connection.getOutputStream()) {
-        out.write(body);
-      }
-      if (connection.getResponseCode() == HttpURLConnection.HTTP_OK) {
+      send(connection, Json.of("profile", starts, "action", action), password);
+      int status = connection.getResponseCode();
+      if (status == HttpURLConnection.HTTP_OK) {
         try (InputStream answer = connection.getInputStream()) {
           String text = new String(answer.readAllBytes(), StandardCharsets.UTF_8);
           return Look.object(Json.parse(text, connection.getURL().toString()).get("services"));
         }
       }
-      reason =
-          "%s answered %d; run site.yml again"
-              .formatted(server.name(), connection.getResponseCode());
+      connection.disconnect();
+      reason = "%s answered %d; run site.yml again".formatted(server.name(), status);
     } catch (IOException | BadInput e) {
       reason = "%s: %s".formatted(server.name(), ErrorText.of(e));
     }
@@ -269,6 +250,19 @@ final class Health {
       gaps.put(service, Map.of("missing", reason));
     }
     return gaps;
+  }
+
+  /** Sends the body of a request that only the holder of the password may make. */
+  private static void send(
+      HttpURLConnection connection, Map<String, Object> request, byte[] password)
+      throws IOException {
+    byte[] body = Json.bytes(request);
+    connection.setRequestMethod("POST");
+    connection.setDoOutput(true);
+    connection.setRequestProperty("Authorization", signature(body, password));
+    try (OutputStream out = connection.getOutputStream()) {
+      out.write(body);
+    }
   }
 
   private static String signature(byte[] body, byte[] password) {

@@ -10,13 +10,12 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 
 /** The observers of all trials; a trial with the constant {@code observe: none} has none. */
 final class Observers {
 
   private final List<Observer> all;
-  private final ExecutorService working = Executors.newCachedThreadPool(Observers::daemon);
+  private final ExecutorService working = Daemons.pool("observer");
 
   Observers(List<Observer> all) {
     this.all = List.copyOf(all);
@@ -78,11 +77,5 @@ final class Observers {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-  }
-
-  private static Thread daemon(Runnable task) {
-    Thread thread = new Thread(task, "observer");
-    thread.setDaemon(true);
-    return thread;
   }
 }

@@ -16,7 +16,6 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -55,7 +54,7 @@ final class WorkArea {
   private final Path work;
   private final Path trials;
   private final Disk disk;
-  private final ExecutorService syncing = Executors.newCachedThreadPool(WorkArea::daemon);
+  private final ExecutorService syncing = Daemons.pool("sync");
   private final Set<String> sealed = new HashSet<>();
   private final Map<String, Integer> attempts = new HashMap<>();
 
@@ -199,12 +198,6 @@ final class WorkArea {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-  }
-
-  private static Thread daemon(Runnable task) {
-    Thread thread = new Thread(task, "sync");
-    thread.setDaemon(true);
-    return thread;
   }
 
   private void clear(Path stale) throws IOException {
