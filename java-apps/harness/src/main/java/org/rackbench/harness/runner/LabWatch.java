@@ -110,24 +110,24 @@ final class LabWatch {
     }
     String paused = "";
     long end = System.nanoTime() + recoverNanos;
-    Look last = look;
-    while (last.problem() != null && mayStart.getAsBoolean() && System.nanoTime() < end) {
-      if (!last.problem().text().equals(paused)) {
-        paused = last.problem().text();
+    Look now = look;
+    while (now.problem() != null && mayStart.getAsBoolean() && System.nanoTime() < end) {
+      if (!now.problem().text().equals(paused)) {
+        paused = now.problem().text();
         System.out.println("paused: " + paused);
         state.become("paused", paused);
       }
-      restarts.consider(last);
+      restarts.consider(now);
       Thread.sleep(POLL_MS);
-      last = look(trial);
+      now = look(trial);
     }
-    restarts.consider(last);
-    if (last.problem() != null && mayStart.getAsBoolean()) {
-      away.add(last.problem().subject());
+    restarts.consider(now);
+    if (now.problem() != null && mayStart.getAsBoolean()) {
+      away.add(now.problem().subject());
     }
     if (!paused.isEmpty()) {
       state.become("running", "");
     }
-    return last;
+    return now;
   }
 }
