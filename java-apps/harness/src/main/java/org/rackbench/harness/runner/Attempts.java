@@ -3,6 +3,8 @@ package org.rackbench.harness.runner;
 import com.sun.management.OperatingSystemMXBean;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -33,8 +35,11 @@ final class Attempts {
   private final Leftover leftover;
   private final Observers observers;
   private final Supplier<List<Map<String, Object>>> newStarts;
+  private final String host;
 
   /**
+   * Asks the resolver for this node's name only once, because an answer may take long.
+   *
    * @param newStarts supplies the record of how services were restarted for the block
    */
   Attempts(
@@ -44,7 +49,8 @@ final class Attempts {
       LabWatch watch,
       Leftover leftover,
       Observers observers,
-      Supplier<List<Map<String, Object>>> newStarts) {
+      Supplier<List<Map<String, Object>>> newStarts)
+      throws UnknownHostException {
     this.options = options;
     this.area = area;
     this.state = state;
@@ -52,6 +58,7 @@ final class Attempts {
     this.leftover = leftover;
     this.observers = observers;
     this.newStarts = newStarts;
+    this.host = InetAddress.getLocalHost().getHostName();
   }
 
   /**
@@ -151,6 +158,7 @@ final class Attempts {
         "attempt", number,
         "earlier_attempts", area.earlier(attempt),
         "started_at", startedAt,
+        "host", host,
         "restarts", watch.restarts(),
         "services", before.invocations(),
         "block_starts", newStarts.get());

@@ -1,7 +1,6 @@
 package org.rackbench.harness.runner;
 
 import java.io.IOException;
-import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -33,8 +32,6 @@ final class TrialRecord {
           "settings", Map.of(),
           "resources", null,
           "profiles", List.of());
-
-  private static String hostName;
 
   private final PlannedTrial trial;
   private final Path attempt;
@@ -209,7 +206,6 @@ final class TrialRecord {
             "outcome", outcome,
             "reason", reason,
             "ended_at", Utc.now(),
-            "host", hostName(),
             "jvm", result.getOrDefault("jvm", ownJvm(fork)),
             "calls_rows", seal.rows(),
             "calls_sha256", seal.sha256(),
@@ -270,14 +266,6 @@ final class TrialRecord {
   private Map<String, Object> sealed(String name) throws IOException {
     FileSeal seal = FileSeal.of(attempt.resolve(name));
     return Json.of("file", name, "rows", seal.rows(), "sha256", seal.sha256());
-  }
-
-  /** Returns this node's name. It asks the resolver only once, because an answer may take long. */
-  private static synchronized String hostName() throws IOException {
-    if (hostName == null) {
-      hostName = InetAddress.getLocalHost().getHostName();
-    }
-    return hostName;
   }
 
   /** Returns the known data of a JVM that left no result. */

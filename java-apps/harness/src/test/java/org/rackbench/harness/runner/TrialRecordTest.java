@@ -60,6 +60,7 @@ class TrialRecordTest {
             "attempt", 3,
             "earlier_attempts", List.of(),
             "started_at", Utc.now(),
+            "host", "client1",
             "restarts", List.of(),
             "services", Map.of(),
             "block_starts", List.of(),
