@@ -1,10 +1,7 @@
 package org.rackbench.harness.runner;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -14,16 +11,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
-import org.rackbench.harness.program.Manifest;
 import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.PlannedTrial;
 import org.rackbench.harness.trial.Utc;
-import org.rackbench.harness.trial.Warming;
 
 /**
  * If the plan says {@code restart: block}, restarts the services of a block before its first trial,
- * and warms them by calls that do not count. In every plan, the trials with a profiler form such a
+ * and has them {@link ServiceWarming warmed}. In every plan, the trials with a profiler form such a
  * block, and no other trial uses a service that has had a profiler.
  */
 final class NewStarts {
@@ -31,31 +25,22 @@ final class NewStarts {
   private static final int POLL_MS = 250;
   private static final long AGAIN_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  /** Time of the warming calls for a block, in milliseconds, divided among its cells. */
-  private static final int WARM_MS = 20_000;
-
-  private static final int MOST_WARM_MS_OF_CELL = 1000;
-
   /** Longest wait for a restart, in seconds, after an earlier one failed. */
   private static final int SHORT_PATIENCE_S = 10;
-
-  /** A client may notice the end of a service before systemd has recorded it. */
-  private static final int SETTLE_MS = 1000;
 
   /** How often services are warmed again if they restart meanwhile. */
   private static final int ROUNDS = 3;
 
-  private final RunnerOptions options;
   private final ServingNodes nodes;
   private final Health health;
   private final LabWatch watch;
-  private final WorkArea area;
   private final RunState state;
   private final BooleanSupplier mayStart;
   private final BlockStarts starts;
   private final Map<Integer, List<PlannedTrial>> blocks;
   private final List<PlannedTrial> trials;
   private final Leftover leftover;
+  private final ServiceWarming warming;
 
   private final List<Map<String, Object>> made = new ArrayList<>();
   private int patienceSeconds;
@@ -75,13 +60,13 @@ final class NewStarts {
       Leftover leftover,
       BooleanSupplier mayStart)
       throws IOException {
-    this.options = options;
     this.nodes = nodes;
     this.health = health;
     this.watch = watch;
-    this.area = area;
     this.state = state;
     this.leftover = leftover;
+    this.warming =
+        new ServiceWarming(options, nodes, watch, area, leftover, () -> patienceSeconds, mayStart);
     this.trials = trials;
     this.mayStart = mayStart;
     this.patienceSeconds = options.recoverSeconds();
@@ -177,7 +162,7 @@ final class NewStarts {
     final long restarted = System.nanoTime();
     done.put("restart_ms", (restarted - begin) / 1e6);
     if (!blocks.containsKey(trial.block())) { // else the block warms them
-      Warmed warmed = warm(trial, cells(trial));
+      ServiceWarming.Warmed warmed = warming.warm(trial, cells(trial));
       done.put("warm_ms", (System.nanoTime() - restarted) / 1e6);
       done.putAll(warmed.entries());
     }
@@ -235,7 +220,7 @@ final class NewStarts {
       }
     }
     final long restarted = System.nanoTime();
-    Warmed warmed = warm(whole, blocks.get(block));
+    ServiceWarming.Warmed warmed = warming.warm(whole, blocks.get(block));
     look = watch.whenWell(whole);
     state.become("running", "");
     if (!mayStart.getAsBoolean()) {
@@ -308,122 +293,5 @@ final class NewStarts {
       left.values().removeIf(Map::isEmpty);
     }
     return null;
-  }
-
-  /** Waits until all of these services answer, up to a limit. */
-  private void await(PlannedTrial whole, Set<String> services)
-      throws IOException, InterruptedException {
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(patienceSeconds);
-    while (!services.stream().allMatch(watch.look(whole)::isWell)
-        && mayStart.getAsBoolean()
-        && System.nanoTime() < end) {
-      Thread.sleep(POLL_MS);
-    }
-  }
-
-  /**
-   * The result of warming.
-   *
-   * @param calls number of calls made for each trial that warmed
-   * @param not ids of the trials that failed to warm
-   */
-  private record Warmed(List<Integer> calls, Set<String> not) {
-
-    Map<String, Object> entries() {
-      return Json.of(
-          "warm_cells", calls.size(),
-          "warm_calls", calls.stream().mapToInt(Integer::intValue).sum(),
-          "not_warmed", List.copyOf(not));
-    }
-  }
-
-  /**
-   * Calls the services as these trials do, one client program after the other. A trial that fails
-   * here in one block is tried again in the next one: blocks must be alike, also after a resume.
-   */
-  private Warmed warm(PlannedTrial whole, List<PlannedTrial> cellsOfBlock)
-      throws IOException, InterruptedException {
-    Warmed warmed = new Warmed(new ArrayList<>(), new LinkedHashSet<>());
-    Look look = watch.look(whole);
-    final Set<String> well =
-        look.invocations().keySet().stream().filter(look::isWell).collect(Collectors.toSet());
-    Map<List<Object>, List<PlannedTrial>> programs = new LinkedHashMap<>();
-    for (PlannedTrial trial : cellsOfBlock) {
-      boolean isProgram = Manifest.isIn(options.client(trial));
-      if (isProgram || !isServed(trial, look)) { // a program warms up by itself
-        warmed.not().add(trial.id());
-      } else {
-        programs
-            .computeIfAbsent(
-                List.of(trial.client(), trial.jdk(), Fork.optionsOf(trial)),
-                program -> new ArrayList<>())
-            .add(trial);
-      }
-    }
-    int cells = programs.values().stream().mapToInt(List::size).sum();
-    int millis = Math.min(MOST_WARM_MS_OF_CELL, WARM_MS / Math.max(cells, 1));
-    for (List<PlannedTrial> trials : programs.values()) {
-      List<PlannedTrial> left = trials;
-      while (!left.isEmpty() && mayStart.getAsBoolean()) {
-        List<Integer> done = warmTogether(left, millis);
-        warmed.calls().addAll(done);
-        if (done.size() < left.size()) {
-          PlannedTrial bad = left.get(done.size());
-          warmed.not().add(bad.id());
-          System.out.println("not warmed by " + bad.id());
-          Thread.sleep(SETTLE_MS);
-          leftover.settle(whole, watch.look(whole));
-          await(whole, well);
-        }
-        left = left.subList(Math.min(done.size() + 1, left.size()), left.size());
-      }
-    }
-    return warmed;
-  }
-
-  private boolean isServed(PlannedTrial trial, Look look) {
-    return nodes.of(trial).stream()
-        .flatMap(
-            server ->
-                Stream.concat(
-                    Stream.of(server.name()),
-                    server.services().stream().map(name -> Look.subject(name, server))))
-        .allMatch(look::isWell);
-  }
-
-  /** Calls for trials of one program until one of them fails; returns the calls of each. */
-  private List<Integer> warmTogether(Collection<PlannedTrial> trials, int millis)
-      throws IOException, InterruptedException {
-    Path directory = area.beginWarming();
-    StringBuilder lines = new StringBuilder();
-    int bound = 0;
-    for (PlannedTrial trial : trials) {
-      lines.append(new String(Json.bytes(trial.line())));
-      bound = Math.max(bound, trial.timeoutSeconds());
-    }
-    Files.writeString(directory.resolve(Warming.PLAN), lines);
-    PlannedTrial first = trials.iterator().next();
-    Fork fork =
-        Fork.start(
-            Warming.class,
-            options.jdk(first),
-            first,
-            directory,
-            options.client(first),
-            options.lab(),
-            Integer.toString(millis));
-    area.note(directory, fork.handle());
-    fork.await(bound + trials.size(), options.lookSeconds(), () -> !mayStart.getAsBoolean());
-    fork.boundLog();
-    Path done = directory.resolve(Warming.DONE);
-    List<Integer> calls =
-        Files.exists(done)
-            ? Files.readAllLines(done).stream().map(Integer::valueOf).toList()
-            : List.of();
-    if (calls.size() < trials.size() && !fork.lastLine().isEmpty()) {
-      System.out.print(Files.readString(directory.resolve(Fork.LOG)));
-    }
-    area.endWarming();
-    return calls;
   }
 }
