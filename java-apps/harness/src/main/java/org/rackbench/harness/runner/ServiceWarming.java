@@ -1,5 +1,7 @@
 package org.rackbench.harness.runner;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -152,7 +154,7 @@ final class ServiceWarming {
     StringBuilder lines = new StringBuilder();
     int bound = 0;
     for (PlannedTrial trial : trials) {
-      lines.append(new String(Json.bytes(trial.line())));
+      lines.append(new String(Json.bytes(trial.line()), UTF_8));
       bound = Math.max(bound, trial.timeoutSeconds());
     }
     Files.writeString(directory.resolve(Warming.PLAN), lines);
@@ -175,7 +177,8 @@ final class ServiceWarming {
             ? Files.readAllLines(done).stream().map(Integer::valueOf).toList()
             : List.of();
     if (calls.size() < trials.size() && !fork.lastLine().isEmpty()) {
-      System.out.print(Files.readString(directory.resolve(Fork.LOG)));
+      // Not readString, which refuses other bytes than UTF-8: a client may print any.
+      System.out.print(new String(Files.readAllBytes(directory.resolve(Fork.LOG)), UTF_8));
     }
     area.endWarming();
     return calls;

@@ -49,6 +49,7 @@ public final class Puppet implements Client, Caller {
             "late",
             "flood",
             "one-late",
+            "garbled",
             "error");
     parts = Parts.of(setting);
     limitMillis = setting.callTimeout().toMillis();
@@ -91,6 +92,11 @@ public final class Puppet implements Client, Caller {
       case "end" -> Runtime.getRuntime().halt(0);
       case "exit" -> System.exit(1);
       case "late" -> beLate();
+      case "garbled" -> {
+        System.out.write(0xff); // in no text of UTF-8
+        System.out.flush();
+        throw new IOException("refused");
+      }
       case "flood" -> flood();
       case "one-late" -> {
         if (seq == 4) {

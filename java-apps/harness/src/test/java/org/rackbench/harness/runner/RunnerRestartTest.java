@@ -167,6 +167,15 @@ class RunnerRestartTest extends RunnerInLab {
   }
 
   @Test
+  void aCellThatFailsMayPrintAnyBytes() throws Exception {
+    plan("b1-t1", "garbled", 1);
+    run();
+    Map<?, ?> done = (Map<?, ?>) blockStarts("b1-t1").get(0);
+    assertEquals(List.of("b1-t1"), done.get("not_warmed"));
+    assertEquals("failed", bench.trial("b1-t1").get("outcome"));
+  }
+
+  @Test
   void aCellThatFailsIsTriedAgainInEachBlockAndNamed() throws Exception {
     for (int block : List.of(1, 2)) {
       plan("b" + block + "-t1", "ok", block);
