@@ -32,7 +32,8 @@ public final class Warming {
   /**
    * Takes the work directory, the lab file and the milliseconds for which the threads of each trial
    * call as arguments. It waits for a longer call, because a server that is abandoned during a call
-   * stays busy. It ends with a status other than 0 at the first call that fails.
+   * stays busy. It ends with a status other than 0 at the first call that fails or has a wrong
+   * answer.
    */
   public static void main(String[] args) {
     RunnerWatch.start(() -> {});
@@ -95,7 +96,10 @@ public final class Warming {
       for (int i = 0; failure.get() == null && (i == 0 || System.nanoTime() < end); i++) {
         caller.prepare((long) i * threads + thread);
         caller.call();
-        caller.verify();
+        String problem = caller.verify().problem();
+        if (problem != null) {
+          throw new IOException("wrong answer: " + problem);
+        }
         calls.incrementAndGet();
       }
     } catch (Throwable e) {

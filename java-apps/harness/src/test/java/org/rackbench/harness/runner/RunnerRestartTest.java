@@ -167,6 +167,16 @@ class RunnerRestartTest extends RunnerInLab {
   }
 
   @Test
+  void aCellWithWrongAnswersIsNotWarmed() throws Exception {
+    plan("b1-t1", "ok", 1);
+    plan("b1-t2", "all-wrong", 1);
+    run();
+    Map<?, ?> done = (Map<?, ?>) blockStarts("b1-t1").get(0);
+    assertEquals(1, done.get("warm_cells"));
+    assertEquals(List.of("b1-t2"), done.get("not_warmed"));
+  }
+
+  @Test
   void aCellThatFailsMayPrintAnyBytes() throws Exception {
     plan("b1-t1", "garbled", 1);
     run();
