@@ -42,8 +42,7 @@ class RunnerLeftoverTest extends RunnerInLab {
   @Test
   void theEndOfAServiceBelongsToTheTrialThatLeftItTheWork() throws Exception {
     Process runner = left("crash");
-    awaitLooks(3); // before the trial, after it, and once more
-    Thread.sleep(2000); // the next trial would have begun by now
+    awaitLooks(12); // more than both trials would need without the wait
     nodes.end(TOMCAT, "exit-code exited 3");
     nodes.begin(TOMCAT);
     Bench.Ended ended = bench.end(runner);
