@@ -35,6 +35,9 @@ final class EnvelopeGuard extends DefaultHandler {
       Set.of(
           "http://schemas.xmlsoap.org/soap/encoding/", "http://www.w3.org/2003/05/soap-encoding");
 
+  /** The attributes by which an element refers to another one, in SOAP 1.1 and 1.2. */
+  private static final Set<String> REFERENCES = Set.of("href", "ref");
+
   private final DefaultHandler axis;
   private final Map<String, Integer> references = new HashMap<>();
   private int depth;
@@ -68,7 +71,7 @@ final class EnvelopeGuard extends DefaultHandler {
     for (int i = 0; i < attributes.getLength(); i++) {
       if (ENCODINGS.contains(attributes.getURI(i))) {
         checkArray(attributes.getLocalName(i), attributes.getValue(i));
-      } else if (attributes.getLocalName(i).equals("href")) {
+      } else if (REFERENCES.contains(attributes.getLocalName(i))) {
         checkReference(attributes.getValue(i), attributes.getValue("id"));
       }
     }
@@ -92,7 +95,7 @@ final class EnvelopeGuard extends DefaultHandler {
       return;
     }
     try {
-      promised += Integer.parseUnsignedInt(length);
+      promised += Integer.toUnsignedLong(Integer.parseUnsignedInt(length));
     } catch (NumberFormatException e) {
       throw new SAXException("an array of length '%s' is not accepted".formatted(shown(length)));
     }
