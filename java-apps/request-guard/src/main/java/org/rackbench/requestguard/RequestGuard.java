@@ -1,6 +1,7 @@
 package org.rackbench.requestguard;
 
 import java.io.IOException;
+import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.servlet.Filter;
@@ -22,9 +23,22 @@ public final class RequestGuard implements Filter {
   /** A SOAP stack needs heap of many times the length of a request. */
   private static final int HEAP_SHARE = 16;
 
-  private static final Pattern BOUNDARY =
+  private static final Pattern MULTIPART =
+      Pattern.compile("\\s*multipart/[\\w.+-]+", Pattern.CASE_INSENSITIVE);
+
+  /** A parameter of a type, without comments and spaces, which some parsers skip. */
+  private static final Pattern PARAMETER =
       Pattern.compile(
-          ";\\s*boundary=(?:\"([^\"]{1,70})\"|([^\";\\s]{1,70}))", Pattern.CASE_INSENSITIVE);
+          "\\G\\s*;\\s*([^\\s=;\"()\\\\]+)=(?:\"((?:[^\"\\\\]|\\\\.)*+)\"|([^\\s;\"()\\\\]+))");
+
+  private static final Pattern END = Pattern.compile("\\s*;?\\s*");
+
+  private static final String BOUNDARY = "boundary";
+
+  /**
+   * A boundary that every parser reads alike, of the length that RFC 2046, section 5.1.1, allows.
+   */
+  private static final Pattern PLAIN = Pattern.compile("[^\\s\\\\]{1,70}");
 
   private final long maximumBytes = Runtime.getRuntime().maxMemory() / HEAP_SHARE;
 
@@ -46,37 +60,57 @@ public final class RequestGuard implements Filter {
   }
 
   /** Returns the HTTP status for a request that is refused unread, or 0. */
-  private int refusal(HttpServletRequest request) {
+  private int refusal(Guarded request) {
     if (request.getContentLengthLong() > maximumBytes) {
       return HttpServletResponse.SC_REQUEST_ENTITY_TOO_LARGE;
     }
     if (request.getHeader("Content-Encoding") != null) {
       return HttpServletResponse.SC_UNSUPPORTED_MEDIA_TYPE;
     }
-    return isMultipart(request) && boundary(request) == null
-        ? HttpServletResponse.SC_BAD_REQUEST
-        : 0;
+    return request.isMultipart && request.boundary == null ? HttpServletResponse.SC_BAD_REQUEST : 0;
   }
 
-  private static boolean isMultipart(HttpServletRequest request) {
-    String type = request.getContentType();
+  private static boolean isMultipart(String type) {
     return type != null && type.strip().regionMatches(true, 0, "multipart/", 0, 10);
   }
 
-  private static String boundary(HttpServletRequest request) {
-    Matcher found = BOUNDARY.matcher(request.getContentType());
-    if (!found.find()) {
+  /**
+   * Returns the boundary of a multipart type. It is null if there is none, and also if a SOAP stack
+   * might read another one, so that the parts would pass uncounted: of two boundaries the stacks
+   * take the last one, and a quoted one is none to them.
+   */
+  static String boundary(String type) {
+    Matcher multipart = MULTIPART.matcher(type);
+    if (!multipart.lookingAt()) {
       return null;
     }
-    return found.group(1) == null ? found.group(2) : found.group(1);
+    String boundary = "";
+    int end = multipart.end();
+    Matcher parameter = PARAMETER.matcher(type).region(end, type.length());
+    while (parameter.find()) {
+      end = parameter.end();
+      String name = parameter.group(1).toLowerCase(Locale.ROOT);
+      if (name.startsWith(BOUNDARY)) { // also "boundary*", in the encoding of RFC 2231
+        if (!boundary.isEmpty() || !name.equals(BOUNDARY)) {
+          return null;
+        }
+        boundary = parameter.group(2) == null ? parameter.group(3) : parameter.group(2);
+      }
+    }
+    boolean isWhole = END.matcher(type).region(end, type.length()).matches();
+    return isWhole && PLAIN.matcher(boundary).matches() ? boundary : null;
   }
 
   private final class Guarded extends HttpServletRequestWrapper {
 
+    private final boolean isMultipart;
+    private final String boundary;
     private BoundedStream stream;
 
     Guarded(HttpServletRequest request) {
       super(request);
+      isMultipart = isMultipart(request.getContentType());
+      boundary = isMultipart ? boundary(request.getContentType()) : null;
     }
 
     void drain() throws IOException {
@@ -90,12 +124,11 @@ public final class RequestGuard implements Filter {
     @Override
     public BoundedStream getInputStream() throws IOException {
       if (stream == null) {
-        HttpServletRequest request = (HttpServletRequest) getRequest();
         stream =
             new BoundedStream(
-                request.getInputStream(),
+                getRequest().getInputStream(),
                 maximumBytes,
-                isMultipart(request) ? new PartBounds(boundary(request)) : PartBounds.ofOnePart(),
+                boundary == null ? PartBounds.ofOnePart() : new PartBounds(boundary),
                 System::nanoTime);
       }
       return stream;
