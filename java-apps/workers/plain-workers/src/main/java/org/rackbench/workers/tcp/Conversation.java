@@ -8,6 +8,7 @@ import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.rackbench.workloads.reply.ReplyText;
 
 /**
@@ -81,12 +82,25 @@ final class Conversation {
   }
 
   /**
-   * Reads and drops the client's data: closing with unread bytes would reset the connection and
-   * lose the refusal.
+   * Reads and drops the client's data for a short time: closing with unread bytes would reset the
+   * connection and lose the refusal.
    */
   private void drain() throws IOException {
-    socket.setSoTimeout(DRAIN_MILLIS);
-    socket.getInputStream().skipNBytes(DRAIN_BYTES); // or until the client closes or falls silent
+    InputStream in = socket.getInputStream();
+    byte[] dropped = new byte[DRAIN_BYTES];
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(DRAIN_MILLIS);
+    int left = DRAIN_BYTES;
+    int read = 0;
+    while (read >= 0 && left > 0) {
+      // not for each read: a client that sends byte by byte would keep others from their refusal
+      int millis = (int) TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
+      if (millis <= 0) {
+        return;
+      }
+      socket.setSoTimeout(millis);
+      read = in.read(dropped, 0, left);
+      left -= read;
+    }
   }
 
   /** Returns whether the client has not yet sent its reply size. */

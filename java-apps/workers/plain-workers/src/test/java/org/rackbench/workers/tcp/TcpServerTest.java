@@ -139,6 +139,34 @@ class TcpServerTest {
   }
 
   @Test
+  void aRefusedClientThatGoesOnSendingKeepsNobodyFromItsRefusal() throws Exception {
+    serve(Duration.ofSeconds(30));
+    for (int i = 0; i < CLIENTS; i++) {
+      Socket socket = connect();
+      say(socket, 1, "x");
+      reply(socket);
+    }
+    Socket stubborn = connect();
+    Thread sending = new Thread(() -> sendByteByByte(stubborn), "stubborn");
+    sending.start();
+    String refusal = "3 clients are connected, the maximum; try again later";
+    assertEquals(refusal, refusal(connect()));
+    stubborn.close();
+    sending.join();
+  }
+
+  private static void sendByteByByte(Socket socket) {
+    try {
+      while (true) {
+        socket.getOutputStream().write('x');
+        Thread.sleep(10);
+      }
+    } catch (IOException | InterruptedException e) {
+      // the server or the test has closed the connection
+    }
+  }
+
+  @Test
   void aCrowdOfSilentClientsKeepsNobodyOut() throws Exception {
     serve(Duration.ofSeconds(30));
     Socket speaking = connect();
