@@ -84,7 +84,7 @@ abstract class QueueCaller implements Caller {
   @Override
   public final void prepare(long seq) throws Exception {
     if (pooled && connection == null) {
-      connect();
+      reconnect();
     }
     requestBytes = 0;
     responseBytes = 0;
@@ -196,6 +196,16 @@ abstract class QueueCaller implements Caller {
     replyQueue = session.createTemporaryQueue();
     replies = session.createConsumer(replyQueue);
     connection.start();
+  }
+
+  /** Connects, or else leaves no connection behind that lacks its session or reply queue. */
+  private void reconnect() throws JMSException {
+    try {
+      connect();
+    } catch (JMSException | RuntimeException e) {
+      disconnect();
+      throw e;
+    }
   }
 
   private void disconnect() {

@@ -35,6 +35,7 @@ final class FakeBroker {
   private final Map<String, Deque<Message>> queues = new HashMap<>();
   private final Set<String> open = new HashSet<>();
   private Worker worker;
+  private boolean refusesQueues;
   private int connections;
 
   RequestQueue answeredBy(Worker answering) {
@@ -58,6 +59,11 @@ final class FakeBroker {
     return open.contains(queue);
   }
 
+  /** Refuses temporary queues from now on, or no longer. */
+  void refuseQueues(boolean isRefusing) {
+    refusesQueues = isRefusing;
+  }
+
   int connections() {
     return connections;
   }
@@ -76,9 +82,12 @@ final class FakeBroker {
         : null;
   }
 
-  private Object session(String name, Method method) {
+  private Object session(String name, Method method) throws JMSException {
     return switch (method.getName()) {
       case "createTemporaryQueue" -> {
+        if (refusesQueues) {
+          throw new JMSException("no queue");
+        }
         open.add(name);
         yield proxy(TemporaryQueue.class, (queue, called, args) -> name);
       }

@@ -114,6 +114,21 @@ class QueueCallerTest {
   }
 
   @Test
+  void aConnectionThatCouldNotBeCompletedIsReplacedBeforeTheNextCall() throws Exception {
+    RequestQueue queue = broker.answeredBy(late::add);
+    try (Caller caller = new MatrixJmsCaller(setting(true), queue)) {
+      caller.prepare(0);
+      assertThrows(TimeoutException.class, caller::call);
+      broker.refuseQueues(true);
+      assertThrows(JMSException.class, () -> caller.prepare(1));
+      broker.refuseQueues(false);
+      broker.answeredBy(request -> broker.echo(request, null));
+      assertRight(caller, 2);
+    }
+    assertEquals(3, broker.connections(), "the first, the incomplete one and its successor");
+  }
+
+  @Test
   void aReplyToAnotherCallIsNotTaken() throws Exception {
     RequestQueue queue =
         broker.answeredBy(
