@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -126,7 +127,7 @@ def links(monkeypatch):
         _, *words = argv
         if "show" in words:
             return json.dumps(list(held.values()))
-        given = dict(zip(words, words[1:], strict=False))
+        given = dict(pairwise(words))
         if words[:2] == ["link", "add"]:
             held[given["name"]] = {"ifname": given["name"]}
         elif words[:2] == ["address", "add"]:

@@ -63,8 +63,7 @@ def not_in_force(
         rows += of_jvm(service, jvms.get(f"rackbench-{service['name']}"))
     if "units" in declared:
         rows += of_units(declared["units"])
-    if "drop_ins" in declared:
-        rows += of_drop_ins(declared["drop_ins"])
+    rows += of_drop_ins(declared["drop_ins"]) if "drop_ins" in declared else ()
     for link, target in declared.get("links", {}).items():
         held = os.path.realpath(link) if Path(link).exists() else ""
         rows += one(f"links {link}", held, os.path.realpath(target))

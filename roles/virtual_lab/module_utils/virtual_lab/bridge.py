@@ -60,7 +60,7 @@ def make_bridge(lab: Lab) -> bool:
     delete(lab.new_bridge)
     host.run("ip", "link", "add", "name", lab.new_bridge, "type", "bridge", "stp_state", "0")
     host.run("ip", "address", "add", f"{lab.gateway}/24", "dev", lab.new_bridge)
-    # The kernel does all of it or nothing, so no kill leaves a bridge of that name without the mark.
+    # The kernel does all of it or nothing: no kill leaves a bridge of that name without the mark.
     named = ("name", lab.bridge, "alias", f"rackbench lab {lab.name}")
     host.run("ip", "link", "set", "dev", lab.new_bridge, *named, "up")
     return True
