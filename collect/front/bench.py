@@ -18,6 +18,7 @@ def ill_written(
     return [
         *_empty_groups(groups),
         *_double_groups(groups),
+        *(text for name in names for text in _method(name, hostvars[name])),
         *(text for name in names for text in _address(name, hostvars[name], len(names))),
         *_shared_addresses({name: str(hostvars[name]["node_address"]) for name in names}),
     ]
@@ -49,6 +50,16 @@ def _double_groups(groups: Mapping[str, Sequence[str]]) -> Iterator[str]:
                 f"{group}: two clients would run the same trials on the same workers, and a second "
                 "broker would be idle. Keep one of them in hosts.yml"
             )
+
+
+def _method(name: str, node: Mapping[str, Any]) -> Iterator[str]:
+    method = str(node.get("ansible_become_method") or "sudo")
+    if becomes(node, default=True) and method not in {"sudo", "ansible.builtin.sudo"}:
+        yield (
+            f"{name}: ansible_become_method is {method}, but rackbench becomes root by sudo only. "
+            "Install sudo there, give the account a NOPASSWD rule, and remove that line from "
+            "hosts.yml; or log in as root: ansible_user: root, ansible_become: false"
+        )
 
 
 def _address(name: str, node: Mapping[str, Any], nodes: int) -> Iterator[str]:

@@ -155,6 +155,25 @@ def test_an_address_that_no_service_can_have_is_refused_with_the_line_to_write(a
     assert "node_address:" in refusal
 
 
+@pytest.mark.parametrize(
+    ("method", "become", "is_refused"),
+    [
+        ("doas", True, True),
+        ("community.general.doas", "yes", True),
+        ("su", None, True),
+        ("su", False, False),
+        ("sudo", True, False),
+        ("ansible.builtin.sudo", True, False),
+    ],
+)
+def test_another_way_to_root_than_sudo_is_refused_by_its_name(method, become, is_refused):
+    node = {"node_address": "10.0.0.1", "ansible_become_method": method}
+    node |= {} if become is None else {"ansible_become": become}
+    found = readiness.ill_written({"a": node}, {group: ["a"] for group in GROUPS})
+    said = f"a: ansible_become_method is {method}, but rackbench becomes root by sudo only"
+    assert [said in one for one in found] == [True] * is_refused
+
+
 def test_two_names_for_one_address_are_refused():
     assert refusals(c="10.0.0.1") == [
         "a and c have the same address 10.0.0.1. One machine has one name, which may stand in "
