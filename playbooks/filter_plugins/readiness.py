@@ -82,11 +82,12 @@ def _unreachable(name: str, label: str, answer: Values, *, way_out: bool) -> str
         return f"{label} {NO_PYTHON}"
     if re.search("(?i)host key|host identification", said):
         return (
-            f"{label} shows another host key than known_hosts has. If it is a new machine, read "
-            "the fingerprint of its key at its console "
+            f"{label}: ssh refuses its host key, because known_hosts has none for it, or another "
+            f"one. Run rackbench trust -e node={name}, which adds a missing key. If a new machine "
+            "replaced the node, read the fingerprint at its console "
             "(ssh-keygen -l -f /etc/ssh/ssh_host_ed25519_key.pub) and run "
-            f"playbooks/replace_node.yml -e node={name} -e fingerprint=SHA256:…; if not, something "
-            "else answers there"
+            f"playbooks/replace_node.yml -e node={name} -e fingerprint=SHA256:…; otherwise another "
+            "machine answers at that address"
         )
     return (
         f"{label} cannot be reached: {ssh_reason(said)}; check that it is powered on, that the "

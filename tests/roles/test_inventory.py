@@ -403,6 +403,7 @@ def test_a_node_whose_python_mitogen_misses_is_told_apart_from_one_that_is_away(
     assert told == ["a (10.0.0.1) has no python3; apt-get install python3 there"]
 
 
-def test_another_host_key_is_told_apart_from_a_node_that_is_away():
+def test_a_host_key_is_told_apart_from_a_node_that_is_away():
     (problem,) = answered({"unreachable": True, "msg": "Host key verification failed."})
+    assert "Run rackbench trust -e node=a, which adds a missing key." in problem
     assert "replace_node.yml -e node=a -e fingerprint=SHA256:" in problem

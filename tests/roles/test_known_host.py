@@ -248,7 +248,7 @@ def test_a_key_that_changed_is_refused_and_the_others_are_written(rack):
     (rack / "new.pub").rename(rack / "key.pub")
     code, shown = trust(rack, "yes")
     assert code == 2, shown
-    assert "rack01 shows another host key than known_hosts has" in shown
+    assert "The host key of rack01 differs from the one in known_hosts" in shown
     assert "replace_node.yml -e node=rack01" in shown
     text = (rack / "known").read_text()
     assert text.startswith(before)

@@ -295,7 +295,7 @@ def test_trust_runs_the_playbook_that_asks_at_the_terminal(checkout, capfd):
 
 
 def test_a_key_that_changed_is_explained_with_the_log(checkout, capfd):
-    reason = "worker1 shows another host key than known_hosts has"
+    reason = "The host key of worker1 differs from the one in known_hosts"
     checkout.tell(
         trust=[play("Take the nodes' host keys"), failed("localhost", reason), end(ok=False)]
     )
