@@ -251,7 +251,9 @@ class CellResult:
         """What limits its calls."""
         if self.trials and not self.counted:
             return Limit("", "not known (no trial counts)")
-        return limit_of(self.usage, self.threads, self.servers)
+        # A program makes each call to one server, whichever it is.
+        is_of_program = any(item.trial.program for item in self.counted)
+        return limit_of(self.usage, self.threads, 1 if is_of_program else self.servers)
 
     @cached_property
     def cpu_a_call(self) -> Mapping[str, Mean]:

@@ -13,8 +13,10 @@ import synthetic
 from collect.cells.analysis import analyse
 from collect.cells.cells import cells_csv
 from collect.cli import main
+from collect.costs.usage import Busy, Mean, Usage
 from collect.run.directory import open_run
 from collect.run.plan import write_plan
+from collect.run.recorded import Machine
 from collect.run.study import parse_study
 from collect.run.trials import TrialError, verify_trial
 
@@ -133,6 +135,23 @@ def test_the_throughput_of_a_program_is_over_its_whole_phase_whatever_its_thread
             synthetic.reseal(directory, of_short_threads)
     cell = cells_of(run)["script"]
     assert cell.throughput.value == pytest.approx(73 / 0.721)
+
+
+def test_a_program_that_calls_its_servers_in_turn_uses_one_direction_of_its_link_at_a_time(run):
+    none, link = Mean(0.0), Mean(46e6 / 8)
+    usage = Usage(
+        {"client": Machine(cores=2, link_mbit=100)},
+        {
+            ("client", ""): Busy(none, link, link, none, none, none),
+            ("client", "runner"): Busy(none, none, none, none, none, none),
+        },
+    )
+    limits = {}
+    for tool, cell in cells_of(run).items():
+        of_two = replace(cell, threads=1, servers=2)
+        vars(of_two)["usage"] = usage
+        limits[tool] = of_two.limit.by
+    assert limits == {"ours": "waiting", "wrk": "network", "script": "network"}
 
 
 def test_cells_csv_has_empty_percentiles_of_a_summary(run):
