@@ -212,34 +212,57 @@ def test_the_nights_of_another_account_are_not_removed(tmp_path):
     assert theirs.exists()
 
 
+def inventory_of(directory):
+    """Write an inventory of the control host alone, and return its file."""
+    directory.mkdir(parents=True)
+    inventory = {"control": {"hosts": {"localhost": LOCAL}}}
+    (directory / "hosts").write_text(json.dumps(inventory))
+    return directory / "hosts"
+
+
 def test_the_nights_of_another_inventory_of_that_name_are_not_replaced(tmp_path):
-    for place in "lab1", "other/lab1":
-        (tmp_path / place).mkdir(parents=True)
-        inventory = {"control": {"hosts": {"localhost": LOCAL}}}
-        (tmp_path / place / "hosts").write_text(json.dumps(inventory))
+    first, second = (inventory_of(tmp_path / place) for place in ("lab1", "other/lab1"))
     own = [unit.replace("virtual", "lab1") for unit in UNITS]
     for studies in ["sort"], ["mtom"]:  # other nights of the same inventory
-        done = play(
-            tmp_path,
-            inventory=tmp_path / "lab1/hosts",
-            rackbench_lab="lab1",
-            overnight_studies=studies,
-        )
+        done = play(tmp_path, inventory=first, rackbench_lab="lab1", overnight_studies=studies)
         assert done.returncode == 0, done.stdout
         assert units_in(tmp_path) == own
     service = tmp_path / "units" / own[1]
     before = service.read_text()
     theirs = {"rackbench_lab": "other", "overnight_directory": f"{tmp_path}/state/b"}
-    second = tmp_path / "other/lab1/hosts"
-    done = play(tmp_path, inventory=second, **theirs)
-    assert done.returncode == 2
-    said = f'{service} runs the nights of another inventory: ExecStart=/usr/bin/python3 "{tmp_path}'
-    assert said in " ".join(flat(done).replace("\\", "").split())
-    assert "Set overnight_name to another name" in flat(done)
-    assert service.read_text() == before
+    for state in "present", "absent":
+        done = play(tmp_path, inventory=second, overnight_state=state, **theirs)
+        assert done.returncode == 2
+        assert f"runs the nights of {first.parent}, not those of {second.parent}" in flat(done)
+        assert "Set overnight_name to another name" in flat(done)
+        assert service.read_text() == before
     done = play(tmp_path, inventory=second, overnight_name="lab2", **theirs)
     assert done.returncode == 0, done.stdout
     assert len(units_in(tmp_path)) == 2 * len(UNITS)
+
+
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_two_inventories_of_one_lab_do_not_share_nights(proven, tmp_path, state):
+    checkout, _ = proven
+    settings = checkout / "state/a night/night.json"
+    before = settings.read_text()
+    second = inventory_of(tmp_path / "virtual")
+    done = nights(checkout, inventory=second, rackbench_lab="rackbench", overnight_state=state)
+    assert done.returncode == 2
+    assert f"runs the nights of {ROOT}/inventory/virtual, not those of" in flat(done)
+    assert f"overnight.yml -i {ROOT}/inventory/virtual -e overnight_state=absent" in flat(done)
+    assert settings.read_text() == before
+
+
+def test_an_inventory_that_moved_replaces_its_nights(tmp_path):
+    named = {"rackbench_lab": "lab1", "overnight_name": "lab1"}
+    first = inventory_of(tmp_path / "lab1")
+    assert play(tmp_path, inventory=first, **named).returncode == 0
+    moved = first.parent.rename(tmp_path / "moved") / "hosts"
+    done = play(tmp_path, inventory=moved, **named)
+    assert done.returncode == 0, done.stdout
+    settings = json.loads((tmp_path / "state/a night/night.json").read_text())
+    assert settings["inventories"] == [str(moved)]
 
 
 def test_a_project_directory_has_its_results_and_a_timer_by_its_name(tmp_path):
