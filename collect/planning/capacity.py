@@ -163,8 +163,11 @@ def _step(levels: Sequence[float], met: Sequence[bool]) -> tuple[float, float]:
 
 
 def _mean(ends: Sequence[float], error: float) -> Estimate | None:
-    """Return the geometric mean of ends; None where it is none, as one is 0 or infinite."""
-    if len(ends) < 2 or any(end == 0 or math.isinf(end) for end in ends):
+    """Return the geometric mean of ends; None where it is none, as one is 0 or infinite.
+
+    None also where all are one level: that hides how much the capacity varies between two levels.
+    """
+    if len(set(ends)) < 2 or any(end == 0 or math.isinf(end) for end in ends):
         return None
     return geometric_t(ends, error)
 

@@ -40,12 +40,20 @@ def capacity_of(analysis, transport="soap", error=0.05):
 
 def test_the_capacity_lies_between_the_levels_around_the_truth(night):
     # Calls of 5 ms in one thread: 200 a second; of 2 ms: 500.
-    analysis = night()
+    analysis = night(replicates=6)
     soap, jms = capacity_of(analysis), capacity_of(analysis, "jms")
     assert (soap.low, soap.high) == (190, 250)
     assert (jms.low, jms.high) == (400, 800)
     assert (soap.low_end, soap.high_end) == pytest.approx((190, 250))
     assert str(soap) == "190 to 250/s"
+
+
+@pytest.mark.parametrize("blocks", [2, 3, 5])
+def test_few_blocks_between_the_same_levels_do_not_show_how_much_the_capacity_varies(night, blocks):
+    soap = capacity_of(night(replicates=blocks))
+    assert (soap.low, soap.high) == (190, 250)
+    assert (soap.low_end, soap.high_end) == (None, None)
+    assert soap.interval == "too few blocks for an interval"
 
 
 def slow_in_block_2(each_ms):
