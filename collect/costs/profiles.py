@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -73,7 +73,7 @@ def profiles_of(run: Run, trials: Sequence[Trial]) -> list[CellProfile]:
 
 def _of_cell(cell: Cell, trials: Sequence[Trial]) -> CellProfile:
     """Read the profiles of a cell's trials; what cannot be read is a gap."""
-    stacks: dict[tuple[str, ...], float] = defaultdict(float)
+    read: list[tuple[Trial, str, str]] = []
     events, links, gaps = [], [], []
     calls = sum(trial.calls_rows for trial in trials if trial.outcome != "failed")
     if not trials:
@@ -94,28 +94,53 @@ def _of_cell(cell: Cell, trials: Sequence[Trial]) -> CellProfile:
                 gaps.extend(changed)
                 continue
             events.append(profile.event)
-            names = {kind: name for kind, (name, _) in profile.files.items()}
+            names = {
+                kind: name
+                for kind, (name, _) in profile.files.items()
+                if (trial.directory / name).exists()
+            }
             if "page" in names:
                 links.append(Link(who, trial.id, names["page"], names.get("recording")))
-            text = (trial.directory / profile.files["stacks"][0]).read_text(errors="replace")
             program = "client" if profile.role == "client" else profile.service
-            for stack, time_ns in collapsed(text):
-                stacks[program, *stack] += time_ns / 1e6 / calls
+            read.append((trial, program, profile.files["stacks"][0]))
     return CellProfile(
-        cell, stacks, calls, tuple(sorted(set(events))), tuple(links), tuple(dict.fromkeys(gaps))
+        cell,
+        _stacks(read),
+        calls,
+        tuple(sorted(set(events))),
+        tuple(links),
+        tuple(dict.fromkeys(gaps)),
     )
 
 
+def _stacks(read: Sequence[tuple[Trial, str, str]]) -> Stacks:
+    """Return the time a call by stack, from trials, each with a program and the file of its stacks.
+
+    Of a program only the calls count of trials that have its stacks.
+    """
+    calls: Counter[str] = Counter()
+    rows = {(trial.id, program): trial.calls_rows for trial, program, _ in read}
+    for (_, program), number in rows.items():
+        calls[program] += number
+    stacks: dict[tuple[str, ...], float] = defaultdict(float)
+    for trial, program, name in read:
+        for stack, time_ns in collapsed((trial.directory / name).read_text(errors="replace")):
+            stacks[program, *stack] += time_ns / 1e6 / calls[program]
+    return stacks
+
+
 def changed_profiles(trial: Trial, service: str | None = None) -> Iterator[Finding]:
-    """Find profiles that are not as they were sealed."""
+    """Find profiles that are not as they were sealed; a recording may have been removed."""
     for profile in trial.profiles:
         if service not in (None, profile.service):
             continue
         if not profile.missing and "stacks" not in profile.files:
             text = f"{trial.id}: names no stacks of {profile.service} on {profile.node}"
             yield Finding("refused", trial.id, f"{text}; set it aside and sweep again")
-        for name, sha256 in profile.files.values():
+        for kind, (name, sha256) in profile.files.items():
             path = trial.directory / name
+            if kind == "recording" and not path.exists():
+                continue  # nothing is computed from it, and it is most of an archive
             if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
                 yield Finding(
                     "refused",

@@ -164,6 +164,38 @@ def test_a_profile_that_is_missing_or_changed_is_a_gap(run, capsys):
     assert f"refused: {two.id}: worker1-sort-worker.collapsed" in capsys.readouterr().out
 
 
+def test_a_recording_may_be_removed_but_not_changed(run, capsys):
+    trial = open_run(str(run)).profiled[0].id
+    recording = run / "trials" / trial / "worker1-sort-worker.jfr"
+    whole = flames_of(analyse(open_run(str(run))), None)
+    recording.unlink()
+    assert main(["check", str(run)]) == 0
+    without = flames_of(analyse(open_run(str(run))), None)
+    assert [one.profile.stacks for one in without.cells] == [o.profile.stacks for o in whole.cells]
+    links = [link for one in without.cells for link in one.profile.links if link.trial == trial]
+    assert {link.text: link.recording for link in links} == {
+        "sort-jms on client1": "client1-sort-jms.jfr",
+        "sort-worker on worker1": None,
+    }
+    recording.write_text("FLR2")
+    assert main(["check", str(run)]) == 1
+    assert f"refused: {trial}: worker1-sort-worker.jfr" in capsys.readouterr().out
+
+
+def test_calls_of_a_trial_without_the_profile_of_a_program_make_it_no_cheaper(tmp_path):
+    def of_services(planned):
+        return {who: stacks for who, stacks in profile_of(planned).items() if who[2] == "service"}
+
+    run, text = tmp_path / "run", changed(**STUDY, profile_forks=2)
+    for planned in make_run(run, times, profile="paper", study=text):
+        if planned.profiled:
+            add_profiles(run, planned, of_services if planned.block == 4 else profile_of)
+    for cell in flames_of(analyse(open_run(str(run))), None).cells:
+        worker = 6.0 if cell.profile.cell["transport"] == "jms" else 1.0
+        assert cell.profile.calls == 2 * CALLS
+        assert cell.profile.totals == pytest.approx({"client": 2.0, "sort-worker": worker})
+
+
 @pytest.mark.parametrize("is_met", [True, False])
 def test_a_counted_trial_whose_service_had_been_profiled_is_found(run, capsys, is_met):
     planned = open_run(str(run))
