@@ -1,6 +1,8 @@
 """Finds logs that are no replicates of each other, and blocks without cells to compare."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +14,31 @@ _LONGEST_PAUSE_MS = 60_000
 """A test may pause as long between two samples; beyond it, JMeter may have started another test."""
 
 
-def overlap_of(files: Sequence[JtlFile]) -> str:
+@dataclass(frozen=True)
+class Timed:
+    """A log with when each of its samples began and ended, in ms since 1970."""
+
+    file: JtlFile
+    started: NDArray[np.int64]
+    ended: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, file: JtlFile) -> Self:
+        """Take the times of all samples of a log."""
+        every = [found for samples in file.blocks for found in samples.values()]
+        columns = [(found.started_ms, found.elapsed_ms) for found in every]
+        started, elapsed = np.concatenate([np.array(one, np.int64) for one in columns], axis=1)
+        return cls(file, started, started + elapsed)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """When the first sample began and the last one ended."""
+        return int(self.started.min()), int(self.ended.max())
+
+
+def overlap_of(logs: Sequence[Timed]) -> str:
     """Return a sentence on logs that ran at the same time, "" where there are none."""
-    last, *others = sorted((*_span(file), printable(str(file.path))) for file in files)
+    last, *others = sorted((*log.span, printable(str(log.file.path))) for log in logs)
     for span in others:
         if span[0] < last[1]:
             return (
@@ -36,32 +60,17 @@ def parted(blocks: Sequence[Collection[str]]) -> str:
     )
 
 
-def pause_in(file: JtlFile) -> str:
+def pause_in(log: Timed) -> str:
     """Return a sentence on the longest time in which no sample ran, "" where that is short."""
-    if len(file.blocks) > 1:
+    if len(log.file.blocks) > 1:
         return ""
-    started, ended = _times(file)
-    order = np.argsort(started)
-    last = np.maximum.accumulate(ended[order])
-    longest_ms = int((started[order][1:] - last[:-1]).max(initial=0))
+    order = np.argsort(log.started)
+    last = np.maximum.accumulate(log.ended[order])
+    longest_ms = int((log.started[order][1:] - last[:-1]).max(initial=0))
     if longest_ms <= _LONGEST_PAUSE_MS:
         return ""
     return (
-        f"{printable(file.path.name)}: no sample ran for {longest_ms / 60_000:.0f} min in the "
+        f"{printable(log.file.path.name)}: no sample ran for {longest_ms / 60_000:.0f} min in the "
         "middle of the log. JMeter appends to a log that exists: if it holds several tests, split "
         "it, as each is a block."
     )
-
-
-def _span(file: JtlFile) -> tuple[int, int]:
-    """Return when the first sample of a log began and the last one ended, in ms since 1970."""
-    started, ended = _times(file)
-    return int(started.min()), int(ended.max())
-
-
-def _times(file: JtlFile) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return when each sample of a log began and ended, in ms since 1970."""
-    every = [found for samples in file.blocks for found in samples.values()]
-    columns = [(found.started_ms, found.elapsed_ms) for found in every]
-    started, elapsed = np.concatenate([np.array(one, np.int64) for one in columns], axis=1)
-    return started, started + elapsed

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from collect.errors import InputError
-from collect.exchange.blocks import overlap_of, parted, pause_in
+from collect.exchange.blocks import Timed, overlap_of, parted, pause_in
 from collect.exchange.jtl import LONGEST_MS, JtlFile, Samples
 from collect.exchange.labels import factors_of
 from collect.exchange.nested import nested_in
@@ -112,8 +112,9 @@ def import_jtl(  # noqa: PLR0913 - what the command line says
     held: dict[int, list[str]] = {}
     for one in chosen:
         held.setdefault(one.block, []).append(one.label)
-    said_of_logs = (_nesting(chosen), overlap_of(files), parted([*held.values()]))
-    notes = tuple(filter(None, (said, *said_of_logs, *map(pause_in, files))))
+    logs = [*map(Timed.of, files)]
+    said_of_logs = (_nesting(chosen), overlap_of(logs), parted([*held.values()]))
+    notes = tuple(filter(None, (said, *said_of_logs, *map(pause_in, logs))))
     directory.parent.mkdir(parents=True, exist_ok=True)
     part = directory.with_name(f".{name}.{os.getpid()}.part")
     try:
