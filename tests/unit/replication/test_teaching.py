@@ -4,6 +4,7 @@ import pytest
 
 from collect.cells.analysis import analyse
 from collect.cli import main
+from collect.replication.crossing import crossing, show_crossing
 from collect.replication.lessons import lessons_of
 from collect.replication.replicate import replicate
 
@@ -21,6 +22,25 @@ def test_every_exhibit_has_a_lesson_with_three_questions(shared_run, study):
         for question in lesson.questions:
             assert re.search(r"[?.]$", question.text), question.text
             assert question.answer.endswith("."), question.answer
+
+
+def answer_to(study, exhibit, part):
+    (found,) = [one.answer for one in lessons_of(study)[exhibit].questions if part in one.text]
+    return found
+
+
+def test_the_lesson_on_the_threshold_has_the_method_of_its_interval():
+    answer = answer_to("mtom", "mtom-threshold", "have an interval")
+    assert "a t test over the blocks does not tell" in answer
+    assert "replacement" not in answer
+
+
+def test_the_lesson_on_crossings_leaves_open_what_the_interval_does():
+    found = crossing([500, 5000], [[-1.0, 0.1], [-0.9, -0.3], [-1.1, -0.1]])
+    text = show_crossing(found, [500, 5000])
+    assert re.fullmatch(r"above 5\u202f000 \[[\d\u202f]+, above 5\u202f000\]", text)
+    answer = answer_to("sort", "sort-crossings", "above 100 000")
+    assert "The interval says whether one is possible there all the same." in answer
 
 
 def test_a_study_of_ones_own_has_the_shared_lessons():
