@@ -20,7 +20,10 @@ from collect.replication.replicate import replicate
 from collect.run.directory import open_run
 
 REASON = "6 of 8 measured calls were ok, fewer than the share 0.9 (least_ok)"
-DEMO = {"restart": "none", "replicates": 4, "calls": 8, "warmup": 2, "timeout_s": 60}
+DEMO = {
+    **{"restart": "none", "replicates": 4, "calls": 8, "warmup": 2, "timeout_s": 60},
+    "where": [],
+}
 
 GRID = {"integers": 5000}
 
