@@ -1,13 +1,14 @@
 """How numbers and levels are written for people: three digits that matter, thousands apart."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from collect.run.cell import Cell, Level, level_text
 from collect.run.fields import is_whole
 from collect.stats.estimates import Estimate
 
 _THIN = "\N{NARROW NO-BREAK SPACE}"
+_MOST_DECIMALS = 17
 
 
 def show(value: float) -> str:
@@ -28,6 +29,33 @@ def show(value: float) -> str:
     return f"{value:.{decimals}f}" if magnitude >= 0.01 else f"{value:.2g}"
 
 
+def show_until(value: float, is_enough: Callable[[float], bool]) -> str:
+    """Return a number as `show`, with further digits until `is_enough` accepts what they say.
+
+    So 1.2504 is no 1.25 where that is a limit.
+    """
+    text = show(value)
+    decimals = len(text.partition(".")[2])
+    while (
+        math.isfinite(value)
+        and "e" not in text
+        and decimals < _MOST_DECIMALS
+        and not is_enough(float(text.replace(_THIN, "")))
+    ):
+        decimals += 1
+        text = f"{value:,.{decimals}f}".replace(",", _THIN)
+    return text
+
+
+def show_apart(value: float, limits: Sequence[float]) -> str:
+    """Return a number as `show`, with the digits that tell on which side of each limit it is."""
+
+    def sides(of: float) -> list[tuple[bool, bool]]:
+        return [(of < limit, of > limit) for limit in limits]
+
+    return show_until(value, lambda shown: sides(shown) == sides(value))
+
+
 def show_printed(value: float) -> str:
     """Return a number of a paper with the digits that the paper prints, and no others."""
     return f"{value:,.10g}".replace(",", _THIN)
@@ -43,15 +71,15 @@ def show_whole(value: int) -> str:
     return f"{value:,}".replace(",", _THIN)
 
 
-def show_estimate(estimate: Estimate) -> str:
+def show_estimate(estimate: Estimate, number: Callable[[float], str] = show) -> str:
     """Return a value with its interval as [low, high]; alone without an interval of some length.
 
-    A value of survivors says so.
+    Each `number` is written in this way. A value of survivors says so.
     """
     lost = f" ({show_lost(estimate)})" if estimate.lost else ""
     if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
-        return f"{show(estimate.value)}{lost}"
-    return f"{show(estimate.value)} [{show(estimate.low)}, {show(estimate.high)}]{lost}"
+        return f"{number(estimate.value)}{lost}"
+    return f"{number(estimate.value)} [{number(estimate.low)}, {number(estimate.high)}]{lost}"
 
 
 def show_span(estimates: Sequence[Estimate]) -> str:

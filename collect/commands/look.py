@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     if run.stop is None:
         raise InputError(f"{run.name}: its study has no rule `stop`, so it has no interim analysis")
     for one in due_analyses(run.directory):
-        width = "no interval" if one.widest is None else f"±{100 * one.widest:.1f} %"
+        width = "no interval" if one.widest is None else run.stop.show(one.widest)
         what = "the run stops" if one.stops else "not narrow enough, the run continues"
         print(f"after {one.blocks} blocks: widest interval {width} ({one.cell}): {what}")
     print(f"{run.name}: {run.stop}")

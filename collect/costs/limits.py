@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from collect.costs.usage import NOT_OBSERVED, Busy, Usage, kind_of
+from collect.counts import show_percent
 
 FULL = 0.9
 """Share from which on something is full.
@@ -248,7 +249,7 @@ def _cores(number: float) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return show_percent(share, 0, lambda of: of >= FULL)
 
 
 def _listed(shares: Mapping[str, float]) -> str:

@@ -9,6 +9,7 @@ from statistics import fmean
 import numpy as np
 
 from collect.costs.resources import ResourcesError, Series, read_resources
+from collect.counts import show_percent
 from collect.logs.cell_trial import CellTrial
 from collect.run.recorded import Machine
 
@@ -147,8 +148,8 @@ def mean_over(
     if not seen:
         return Mean(None, "no readings of it in the measured phase")
     if seen < LEAST_SEEN * (last - first):
-        share = 100 * seen / (last - first)
-        return Mean(None, f"readings cover {share:.0f} % of the measured phase")
+        covered = show_percent(seen / (last - first), 0, lambda share: share >= LEAST_SEEN)
+        return Mean(None, f"readings cover {covered} of the measured phase")
     if seen < LEAST_MEASURED * spanned and spanned - seen > near_ns:
         return Mean(
             None,

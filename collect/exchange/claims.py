@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from collect.cells.analysis import Analysis
-from collect.cells.notation import show, show_estimate
+from collect.cells.notation import show_estimate
 from collect.exchange.tables import markdown, write_rows
 from collect.replication.claims import Judgement
 from collect.replication.exhibits import Entry, Exhibit, Figure, Header, Table
@@ -71,13 +71,11 @@ def write_verdicts(analysis: Analysis, path: Path) -> None:
 
 def _in_short(judgement: Judgement) -> str:
     """Return a number with its interval, or how many of several lie inside, and their range."""
-    if isinstance(judgement.only, Estimate):
-        return show_estimate(judgement.only)
-    values = [number.value for number in judgement.tested]
-    if not values:
+    if not judgement.tested:
         return "-"
-    inside = f"{judgement.holding} of {len(judgement.results)} inside"
-    return f"{inside}, {show(min(values))} to {show(max(values))}"
+    if judgement.only is not None:
+        return judgement.only.text
+    return f"{judgement.holding} of {len(judgement.results)} inside, {judgement.span}"
 
 
 def _verdict(judged: JudgedClaim) -> str:
@@ -124,16 +122,15 @@ def _claim(judged: JudgedClaim) -> list[str]:
 def _found(judgement: Judgement) -> str:
     if len(judgement.results) > _MOST_NUMBERS:
         return in_words(judgement)
-    numbers = [(result.label, result.estimate) for result in judgement.results]
-    aside = [(f"not judged, {label}", number) for label, number in judgement.beside]
-    return "; ".join(
-        f"{label}: {_value(number)}" if label else _value(number)
-        for label, number in numbers + aside
-    )
-
-
-def _value(value: object) -> str:
-    return show_estimate(value) if isinstance(value, Estimate) else "-"
+    numbers = [
+        (one.label, one.text if isinstance(one.estimate, Estimate) else "-")
+        for one in judgement.results
+    ]
+    aside = [
+        (f"not judged, {label}", show_estimate(number) if isinstance(number, Estimate) else "-")
+        for label, number in judgement.beside
+    ]
+    return "; ".join(f"{label}: {text}" if label else text for label, text in numbers + aside)
 
 
 def _exhibit(exhibit: Exhibit) -> Iterator[list[str]]:
@@ -157,7 +154,7 @@ def _entry(entry: Entry) -> str:
     if entry.estimate is None:
         return entry.text
     over = f" ({show_estimate(entry.over_paper)}x the paper's)" if entry.over_paper else ""
-    return f"{show_estimate(entry.estimate)}{over}"
+    return f"{show_estimate(entry.estimate, entry.show)}{over}"
 
 
 def _pipes(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

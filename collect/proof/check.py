@@ -225,7 +225,7 @@ def _of_looks(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Findi
         elif any(t.block <= look and t.id not in known for t in run.plan):
             why = "cannot be proven, since trials before it are missing or refused"
         elif (again := decide(cells, run.stop, look)).stops != decision.stops:
-            width = "no interval" if again.widest is None else f"±{100 * again.widest:.2f} %"
+            width = "no interval" if again.widest is None else run.stop.show(again.widest)
             why = (
                 f"{'stopped' if decision.stops else 'continued'} the run, but the widest "
                 f"interval of its trials, {again.cell}, has {width}, with {run.stop}"

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from operator import itemgetter
 
+from collect.cells.notation import show_estimate, show_until
 from collect.replication.evidence import Evidence, Quantity, Statistic, Untested
 from collect.run.cell import Cell
 from collect.stats.estimates import Estimate
@@ -95,17 +97,36 @@ _NOT_OUTSIDE = 1.001 * ERROR
 
 @dataclass(frozen=True)
 class Result:
-    """One number of a claim: what is known of its size and of its sign, alone and corrected."""
+    """One number of a claim: what is known of its size and of its sign, alone and corrected.
+
+    `bounds` are those that its verdict rests on.
+    """
 
     label: str
     estimate: Estimate | Untested
     size: Status = Status.OPEN
     sign: Status = Status.OPEN
+    bounds: tuple[Bound, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
         """The verdict on this number alone."""
         return verdict_of([self])
+
+    @property
+    def text(self) -> str:
+        """The number with its interval, or why there is none."""
+        if isinstance(self.estimate, Untested):
+            return self.estimate.reason
+        return show_estimate(self.estimate, self.show)
+
+    def show(self, value: float) -> str:
+        """Return a value with the digits that tell whether it lies inside the bounds."""
+
+        def inside(of: float) -> list[bool]:
+            return [of in bound for bound in self.bounds]
+
+        return show_until(value, lambda shown: inside(shown) == inside(value))
 
 
 @dataclass(frozen=True)
@@ -167,10 +188,17 @@ class Judgement:
         return [r.estimate for r in self.results if isinstance(r.estimate, Estimate)]
 
     @property
-    def only(self) -> Estimate | Untested | None:
+    def only(self) -> Result | None:
         """The one number, or the one reason why there is none; None when there are several."""
         estimates = {result.estimate for result in self.results}
-        return estimates.pop() if len(estimates) == 1 else None
+        return self.results[0] if len(estimates) == 1 else None
+
+    @property
+    def span(self) -> str:
+        """The smallest and the largest of the numbers that could be computed; "" without any."""
+        numbers = ((r.estimate.value, r) for r in self.results if isinstance(r.estimate, Estimate))
+        known = sorted(numbers, key=itemgetter(0))
+        return " to ".join(result.show(value) for value, result in known[:1] + known[-1:])
 
     @property
     def holding(self) -> int:
@@ -217,11 +245,15 @@ def judge(claim: Claim, evidence: Evidence) -> Judgement:
         [own or bound for own, bound in zip(directions, bounds, strict=True)], measured
     )
     found = {
-        place: (size, size if own is None else sign)
-        for place, own, size, sign in zip(places, directions, sizes, signs, strict=True)
+        place: Result(
+            *numbers[place], size, size if own is None else sign, _rested_on(bound, own, size)
+        )
+        for place, bound, own, size, sign in zip(
+            places, bounds, directions, sizes, signs, strict=True
+        )
     }
     return Judgement(
-        tuple(Result(*one, *found.get(place, ())) for place, one in enumerate(numbers)),
+        tuple(found.get(place, Result(*one)) for place, one in enumerate(numbers)),
         tuple(claim.beside(evidence)) if claim.beside else (),
         tuple(cell for cell in evidence.keys if cell in seen and evidence.is_drifting(cell)),
     )
@@ -235,6 +267,16 @@ def _statuses(bounds: Sequence[Bound], numbers: Sequence[Estimate]) -> list[Stat
         Status.SHOWN if bound.holds(number) else Status.REFUTED if p_value <= ERROR else Status.OPEN
         for (bound, number), p_value in zip(pairs, corrected, strict=True)
     ]
+
+
+def _rested_on(bound: Bound, direction: Bound | None, size: Status) -> tuple[Bound, ...]:
+    """Return the bounds that the verdict on a number of such a size rests on."""
+    told = [bound]
+    if bound.negligible is not None:
+        told.append(Bound(high=bound.negligible, is_open=True))
+    if direction is not None and size == Status.REFUTED:
+        told.append(direction)
+    return tuple(told)
 
 
 def over_cells(

@@ -149,11 +149,12 @@ def systems_table(measured: Measured, system: str, names: Mapping[str, str]) -> 
             for cell in (contrast.first, contrast.second)
         ]
         p_value = None if contrast.p_value is None else next(corrected)
+        is_told = p_value is not None and p_value < ERROR
         rows.append(
             [
                 *(Entry(show_level(level), sort=level) for level in setting),
                 *sides,
-                Entry(estimate=contrast.ratio),
+                Entry(estimate=contrast.ratio, limits=(1,) if is_told else ()),
                 p_entry(p_value),
                 Entry(_faster(contrast, p_value, [side.text for side in sides])),
             ]

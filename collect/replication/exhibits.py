@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import altair as alt
 
 from collect.cells.cells import NOT_RUN
+from collect.cells.notation import show_apart
 from collect.replication.evidence import Measured, Published, Quantity
 from collect.run.cell import Cell, Level
 from collect.stats.estimates import Estimate
@@ -23,7 +24,8 @@ class Entry:
     """One place in a table: a text, or an estimate shown with its interval and linked to a cell.
 
     `is_published` sets printed numbers apart from measured ones; `sort` orders a text as a number;
-    `over_paper` is a measured number over the printed one.
+    `over_paper` is a measured number over the printed one. `limits` are what the row says that the
+    estimate is above or below.
     """
 
     text: str = ""
@@ -32,6 +34,11 @@ class Entry:
     cell: Cell | None = None
     is_published: bool = False
     over_paper: Estimate | None = None
+    limits: tuple[float, ...] = ()
+
+    def show(self, value: float) -> str:
+        """Return a number of the estimate with the digits that what is said of it needs."""
+        return show_apart(value, self.limits)
 
 
 def over_paper(measured: Estimate | None, printed: Estimate | None) -> Estimate | None:

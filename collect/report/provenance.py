@@ -50,7 +50,7 @@ def _analyses(run: Run) -> Iterator[Fact]:
         return
     seen = [
         f"after {show_count(one.blocks, 'block')} the widest interval was "
-        + ("none" if one.widest is None else f"±{100 * one.widest:.1f} % ({one.cell})")
+        + ("none" if one.widest is None else f"{run.stop.show(one.widest)} ({one.cell})")
         + (", and the run stopped" if one.stops else "")
         for one in run.decisions
     ]

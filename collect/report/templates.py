@@ -11,12 +11,14 @@ from markupsafe import Markup
 from collect.cells.notation import (
     name_of,
     show,
+    show_apart,
     show_estimate,
     show_level,
     show_tick,
     show_whole,
 )
-from collect.counts import show_count
+from collect.counts import show_count, show_percent
+from collect.planning.capacity import ACHIEVED
 from collect.replication import charts
 from collect.replication.exhibits import Figure, headings
 from collect.stats.course import SHIFT
@@ -32,6 +34,8 @@ def page_templates(*, is_markup: bool) -> Environment:
         slug=_slug,
         show=show,
         count=show_count,
+        apart=show_apart,
+        answered=lambda share: show_percent(share, 1, lambda of: of >= ACHIEVED),
         estimate=show_estimate,
         show_whole=show_whole,
         show_tick=show_tick,

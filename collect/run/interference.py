@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from collect.counts import show_percent
 from collect.run.recorded import Readings
 from collect.run.trials import Trial
 
@@ -69,7 +70,8 @@ def _of_node(seen: Readings) -> Iterator[tuple[str, str]]:
         yield f"load before it over {LOAD_PER_CORE:g} a core", f"load {load:g}"
     steal = seen.steal_percent
     if steal is not None and steal > STEAL_PERCENT:
-        yield f"stolen time over {STEAL_PERCENT:g} %", f"{steal:.1f} % stolen"
+        stolen = show_percent(steal / 100, 1, lambda share: 100 * share > STEAL_PERCENT)
+        yield f"stolen time over {STEAL_PERCENT:g} %", f"{stolen} stolen"
     before, after = seen.cpu_mhz_before, seen.cpu_mhz_after
     if before and after and abs(after - before) > before * CLOCK_PERCENT / 100:
         limit = f"clock rate changed by over {CLOCK_PERCENT:g} %"
@@ -93,10 +95,11 @@ def _of_collections(trial: Trial) -> Iterator[tuple[str, str]]:
     # bound.
     over_ns = trial.gc_over_ns or trial.elapsed_ns
     if trial.gc_ms is not None and over_ns:
-        percent = 1e8 * trial.gc_ms / over_ns
-        if percent > GC_PERCENT:
+        share = 1e6 * trial.gc_ms / over_ns
+        if 100 * share > GC_PERCENT:
             limit = f"over {GC_PERCENT:g} % of the time in garbage collection"
-            yield limit, f"{percent:.0f} % in garbage collection"
+            spent = show_percent(share, 0, lambda share: 100 * share > GC_PERCENT)
+            yield limit, f"{spent} in garbage collection"
 
 
 def _of_restarts(trial: Trial) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
+from collect.counts import show_percent
 from collect.errors import InputError, quoted
 from collect.files import write_bytes
 from collect.run.fields import Fields, is_number
@@ -49,6 +50,10 @@ class StopRule:
     def most(self) -> int:
         """The most blocks that a run with this rule has."""
         return self.looks[-1]
+
+    def show(self, width: float) -> str:
+        """Return the half width of an interval, with the digits that tell if it is too wide."""
+        return f"±{show_percent(width, 1, lambda share: share <= self.half_width)}"
 
     def record(self) -> dict[str, Any]:
         """Return it as in plan.jsonl; plans of earlier versions do not name the spending."""

@@ -301,10 +301,10 @@ class Follower:
         """Take the decision that is due and say it; return whether more trials are to come."""
         if not self.terms.look:
             return False
-        decisions = decided(self.run).decisions
-        if not decisions or decisions[-1].blocks != self.terms.look:
+        run = decided(self.run)
+        if not run.decisions or run.decisions[-1].blocks != self.terms.look:
             return False  # other groups of these blocks are open
-        decision = decisions[-1]
+        decision = run.decisions[-1]
         if decision.stops:
             self.planned = {
                 name: trial
@@ -316,7 +316,9 @@ class Follower:
             )
         left = len(self.planned) - len(self.here)
         what = "the run stops" if decision.stops or not left else f"at most {left} trials to come"
-        width = "none" if decision.widest is None else f"±{100 * decision.widest:.1f} %"
+        width = "none"
+        if run.stop is not None and decision.widest is not None:
+            width = run.stop.show(decision.widest)
         self._speak(f"analysed after {decision.blocks} blocks: widest interval {width}; {what}")
         return left > 0
 

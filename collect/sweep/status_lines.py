@@ -102,7 +102,7 @@ def _analyses(status: Status) -> list[tuple[str, str]]:
         return []
     lines = [("stops at", str(status.rule))]
     for one in status.decisions:
-        width = "no interval" if one.widest is None else f"±{100 * one.widest:.1f} %"
+        width = "no interval" if one.widest is None else status.rule.show(one.widest)
         what = "stopped" if one.stops else "continued"
         lines.append((f"block {one.blocks}", f"widest interval {width} ({one.cell}): {what}"))
     if ahead := status.next_look:

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from collect.cells.analysis import Analysis
 from collect.cells.cells import NOT_RUN, CellResult
+from collect.cells.notation import show_apart
 from collect.errors import InputError
 from collect.planning.interim import error_of
 from collect.report.compare.budget import Budget
@@ -125,6 +126,14 @@ class Comparison:
     p_value: float | None = None
     budget: float | None = None
     is_over: bool = False
+
+    def show(self, value: float) -> str:
+        """Return a value of its ratio with the digits that tell it from what it is told to pass."""
+        is_told = self.verdict in (CellVerdict.FASTER, CellVerdict.SLOWER)
+        limits = [1.0] if is_told else []
+        if self.is_over and self.budget is not None:
+            limits.append(self.budget)
+        return show_apart(value, limits)
 
 
 @dataclass(frozen=True)

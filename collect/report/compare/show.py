@@ -231,7 +231,7 @@ def as_json(outcome: Outcome) -> str:
 def as_html(outcome: Outcome) -> str:
     """Return one HTML page that needs no other file and no network."""
     environment = templates_in("report/compare")
-    environment.filters.update(show=show, level=show_level, name=_name, time=_time)
+    environment.filters.update(level=show_level, name=_name, time=_time)
     return environment.get_template("page.html.j2").render(
         outcome=outcome,
         first=outcome.reference.label,
@@ -274,7 +274,7 @@ def _cells(outcome: Outcome, label: str) -> Table:
             *(Text(show_level(level)) for level in c.factors.values()),
             Text(_time(c.before)),
             Text(_time(c.after)),
-            Text(show_estimate(c.ratio) if c.ratio else ""),
+            Text(show_estimate(c.ratio, c.show) if c.ratio else ""),
             Text("" if c.p_value is None else f"{c.p_value:.2g}"),
             Text(c.verdict, style=_STYLES.get(c.verdict, "")),
         ]

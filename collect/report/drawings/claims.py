@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from collect.cells.notation import show_estimate
 from collect.replication.claims import Bound, Judgement, Result, Verdict
 from collect.replication.replicate import JudgedClaim
 from collect.report.drawings.axis import Axis
@@ -17,11 +16,15 @@ _FARTHEST = 3
 
 @dataclass(frozen=True)
 class Line:
-    """One number of a claim: as measured, and as the paper prints it; None where there is none."""
+    """One number of a claim: as measured, and as the paper prints it; None where there is none.
+
+    `in_words` has both under its label.
+    """
 
     label: str
     measured: Estimate | None
     printed: Estimate | None
+    in_words: str
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,16 @@ def _numbers(claims: Sequence[JudgedClaim]) -> list[Estimate]:
 
 
 def _lines(judged: JudgedClaim) -> list[Line]:
-    return [Line(label, _number(a), _number(b)) for label, a, b in pairs_of(judged)]
+    return [
+        Line(label, _number(own), _number(printed), _told(label, own, printed))
+        for label, own, printed in pairs_of(judged)
+    ]
+
+
+def _told(label: str, own: Result | None, printed: Result | None) -> str:
+    measured = f": {own.text}" if own and _number(own) else ""
+    paper = f"; paper {printed.text}" if printed and _number(printed) else ""
+    return f"{label}{measured}{paper}"
 
 
 def pairs_of(judged: JudgedClaim) -> list[tuple[str, Result | None, Result | None]]:
@@ -125,10 +137,7 @@ def _number(result: Result | None) -> Estimate | None:
 
 def in_words(judged: Judgement) -> str:
     """Return what was found: a number with its interval, or how many hold."""
-    only = judged.only
-    if isinstance(only, Estimate):
-        return show_estimate(only)
-    if only is not None:
-        return only.reason
+    if judged.only is not None:
+        return judged.only.text
     counts = [(v, sum(r.verdict == v for r in judged.results)) for v in Verdict]
     return ", ".join(f"{count} {verdict}" for verdict, count in counts if count)

@@ -63,6 +63,7 @@ def test_bytes_are_of_the_whole_span_however_long_a_thinned_one_is(trial):
         # The counter restarted with the service: one second of ten is not known, or two.
         ((None, *[1.0] * 5, None, *[1.0] * 4), (0, 10), ""),
         ((None, *[1.0] * 5, None, None, *[1.0] * 3), (0, 10), "readings cover 80 % of"),
+        ((None, *[1.0] * 9), (0, 10.04), "readings cover 89.6 % of"),
         # The series breaks off in the middle.
         ((None, 1.0, 1.0), (0, 5), "readings cover 40 % of the measured phase"),
         ((None, 1.0), (5, 6), "no readings of it in the measured phase"),
@@ -134,6 +135,7 @@ def usage(cores, *, service="tomcat", limits=None, link=(0.0, 0.0), disk=0.0, **
         # Full: from 90 % of the cores on.
         (usage({"client": (1.7, 1.8)}), 30, "client", True, "client CPU 90 % of 2 cores: the load"),
         (usage({"client": (1.6, 1.79)}), 30, "client", False, "the largest part"),
+        (usage({"client": (1.794, 1.794)}), 30, "client", False, "client CPU 89.7 % of 2 cores,"),
         (usage({"client": (0.3, 0.4), "worker1": (1.9, 1.9)}), 30, "service", False, "worker1 CPU"),
         (usage({"client": (0.3, 0.4), "broker": (1.8, 1.9)}), 30, "broker", False, "broker CPU 95"),
         # One thread keeps one core busy: that is its call's time, not a bench that is too small.

@@ -6,13 +6,14 @@ import shutil
 import numpy as np
 import pytest
 from made_up_studies import changed
+from open_loops import load_study, service_ms
 from synthetic import make_run, spread
 
 from collect.cli import main
 from collect.errors import InputError
 from collect.planning.interim import due_analyses
 from collect.run.directory import open_run
-from collect.run.stop import LOOKS
+from collect.run.stop import LOOKS, Decision, StopRule, write_decisions
 from collect.stats.estimates import geometric_t
 from collect.stats.spending import ERROR, equal_errors, errors_of
 from collect.sweep.interim import analyses_of, open_trials
@@ -149,6 +150,30 @@ def test_the_report_has_both_intervals_and_the_looks(tmp_path):
     page = (run / "report.html").read_text()
     assert "corrected for the interim analyses" in page
     assert "after 3 blocks the widest interval was" in page
+
+
+@pytest.mark.parametrize(
+    ("width", "text"),
+    [(0.05, "±5.0 %"), (0.0496, "±5.0 %"), (0.0504, "±5.04 %"), (0.210004, "±21.0 %")],
+)
+def test_an_interval_that_is_too_wide_is_not_shown_as_narrow_enough(tmp_path, capsys, width, text):
+    assert StopRule(0.05, (3, 5, 8)).show(width) == text
+    run = run_of(tmp_path / "night", narrow, until=6)
+    write_decisions(run, [Decision(3, width, "soap, 1, 500", stops=width <= 0.05)])
+    assert main(["status", str(run)]) == 0
+    assert f"widest interval {text} (soap, 1, 500)" in capsys.readouterr().out
+    main(["report", str(run)])
+    assert f"the widest interval was {text} (soap, 1, 500)" in (run / "report.html").read_text()
+
+
+def test_the_corrected_interval_of_an_open_loop_is_said_to_be_of_response_times(tmp_path):
+    run = tmp_path / "night"
+    study = load_study(rates=(50, 100), stop={"half_width": 0.05, "looks": [2, 3]})
+    make_run(run, service_ms, study=study, until=8)
+    assert due_analyses(run)
+    assert main(["report", str(run)]) == 0
+    page = (run / "report.html").read_text()
+    assert "corrected for the interim analyses (response times)</th>" in page
 
 
 @pytest.mark.parametrize(

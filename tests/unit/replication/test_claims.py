@@ -379,6 +379,26 @@ def test_a_run_that_was_planned_with_equal_parts_keeps_them(tmp_path):
     assert old.stop.correction == "equal parts, as the run was planned"
 
 
+def test_a_number_just_outside_its_bound_is_not_shown_as_the_bound(run_of, capsys):
+    def times(planned, rng):
+        is_larger = planned.factors["transport"] == "jms" and planned.factors["integers"] == 100000
+        return [10.0 * rng.lognormal(0, 1e-6) * (1.2504 if is_larger else 1)] * planned.calls
+
+    study = changed(calls=4, replicates=3, warmup=1)
+    run = str(run_of(times, study=study, profile="paper").directory)
+    shown = {}
+    for form in ("verdicts", "replication", "chart"):
+        assert main(["export", run, "--format", form, "-o", "-"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        shown[form] = "\n".join(line for line in lines if "grow" in line or "1 server:" in line)
+    assert "0 of 3 inside, 1.2504 to 1.2504 | fails" in shown["verdicts"]
+    assert "1 server: 1.2504 \\[1.2504, 1.2504\\]; 3 servers: 1.2504 " in shown["replication"]
+    assert "<title>1 server: 1.2504 [1.2504, 1.2504]; paper 1.79</title>" in shown["chart"]
+    assert main(["report", run]) == 0
+    page = (open_run(run).directory / "report.html").read_text()
+    assert "<span>1 server</span> 1.2504 [1.2504, 1.2504]" in page
+
+
 def test_a_verdict_says_that_it_rests_on_cells_that_drift(run_of):
     def times(planned, rng):
         is_drifting = planned.factors["transport"] == "soap" and planned.factors["servers"] == 5

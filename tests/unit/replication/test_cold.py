@@ -87,6 +87,18 @@ def test_an_interval_that_contains_one_leaves_it_open(tmp_path):
     assert second.startswith("Whether a cold client changes the ratio is open")
 
 
+def test_an_interval_that_ends_close_to_one_is_not_shown_to_end_there(tmp_path):
+    def times(planned, rng):
+        is_cold_soap = dict(planned.factors) == {"protocol": "soap", "start": "cold"}
+        level = (0.9990, 0.9992, 0.9994)[planned.block - 1] if is_cold_soap else 1.0
+        return [level] * planned.calls
+
+    make_run(tmp_path / "night", times, study="cold")
+    _, second = replicate(analyse(open_run(str(tmp_path / "night")))).summary
+    assert second.startswith("A cold client hides a part of the difference")
+    assert second.endswith("by the factor 0.999 [0.999, 0.9997].")
+
+
 def test_without_a_cell_nothing_is_said_of_the_compiler(tmp_path):
     def times(planned, rng):
         is_lost = dict(planned.factors) == {"protocol": "tcp", "start": "cold"}

@@ -9,6 +9,7 @@ from scipy.stats import t
 from synthetic import make_run, spread
 
 from collect.cells.analysis import analyse
+from collect.cli import main
 from collect.replication.contrasts import Sample, ranks_table, residual_table
 from collect.replication.evidence import Untested, read_published
 from collect.replication.replicate import replicate
@@ -109,6 +110,23 @@ def test_what_is_far_apart_is_called_faster(overhead):
     rows = [texts(row) for row in table_of(overhead, "System against system").rows]
     assert {row[-1] for row in rows} == {"TCP"}
     assert all(row[-2] != 0 for row in rows)
+
+
+def test_a_ratio_that_tells_who_is_faster_is_not_shown_as_one(run_of, capsys):
+    def times(planned, rng):
+        level = 10.02 if planned.factors["transport"] == "soap" else 10.0
+        return [level * rng.lognormal(0, 1e-6)] * planned.calls
+
+    run = run_of(times)
+    rows = table_of(replicate(analyse(run)), "System against system").rows
+    assert {row[-1].text for row in rows} == {"JMS"}
+    assert {row[-3].show(row[-3].estimate.value) for row in rows} == {"1.002"}
+    assert main(["export", str(run.directory), "--format", "replication", "-o", "-"]) == 0
+    told = "| SOAP | JMS | 1.002 \\[1.002, 1.002\\] |"
+    assert capsys.readouterr().out.count(told) == len(rows)
+    assert main(["report", str(run.directory)]) == 0
+    page = (run.directory / "report.html").read_text()
+    assert page.count("1.002<small> 1.002 … 1.002</small>") == len(rows)
 
 
 def test_one_block_is_too_few_to_tell(run_of):

@@ -215,7 +215,7 @@ def test_a_share_of_cells_that_share_no_block_is_not_tested(run_of):
     measured = Measured({result.cell: result for result in analyse(run).cells})
     judgement = on(measured, "almost everything")
     assert judgement.verdict == Verdict.NOT_TESTED
-    assert "are confounded" in judgement.only.reason
+    assert "are confounded" in judgement.only.text
 
 
 def test_o_of_m_and_p_is_the_difference_of_the_response_times(paper):

@@ -104,6 +104,32 @@ def test_refutations_are_corrected_for_the_numbers_that_were_measured():
 
 
 EFFECT = Bound(low=0, is_open=True, negligible=0.01)
+ALIKE, AT_LEAST_ONE = Bound(0.8, 1.25), Bound(low=1)
+
+
+@pytest.mark.parametrize(
+    ("number", "bounds", "verdict", "text"),
+    [
+        (Estimate(1.27, 1.2504, 1.3, 10), (ALIKE, None), FAILS, "1.27 [1.2504, 1.30]"),
+        (Estimate(1.27, 1.2496, 1.3, 10), (ALIKE, None), OPEN, "1.27 [1.25, 1.30]"),
+        (Estimate(1.1, 1.002, 1.21, 10), (TWICE, ABOVE_ONE), DIRECTION, "1.10 [1.002, 1.21]"),
+        (Estimate(1.1, 1.002, 1.21, 10), (ABOVE_ONE, None), HOLDS, "1.10 [1.002, 1.21]"),
+        (Estimate(1.1, 1.002, 1.21, 10), (AT_LEAST_ONE, None), HOLDS, "1.10 [1.00, 1.21]"),
+        (Estimate(0.98, 0.96, 0.9996, 10), (AT_LEAST_ONE, None), FAILS, "0.980 [0.960, 0.9996]"),
+        (Estimate(0.005, 0.0, 0.00998, 10), (EFFECT, None), FAILS, "0.005 [0, 0.00998]"),
+        (MISSING, (TWICE, ABOVE_ONE), NOT, "not run"),
+    ],
+)
+def test_a_number_has_the_digits_that_its_verdict_rests_on(number, bounds, verdict, text):
+    bound, direction = bounds
+    found = judged(number, bound=bound, direction=direction)
+    assert (found.verdict, found.only.text) == (verdict, text)
+
+
+def test_the_span_of_numbers_has_the_digits_that_tell_them_from_the_bound():
+    outside, beyond = Estimate(1.2504, 1.2, 1.3, 10), Estimate(1.31, 1.2, 1.4, 10)
+    assert judged(beyond, MISSING, outside, bound=ALIKE).span == "1.2504 to 1.31"
+    assert judged(MISSING).span == ""
 
 
 def test_a_negligible_effect_is_corrected_too():

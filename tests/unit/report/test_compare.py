@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,13 +11,15 @@ from open_loops import load_study
 from synthetic import make_run, reseal, seal, sort_times
 
 from collect.cells.analysis import analyse
+from collect.cells.notation import show_estimate
 from collect.cli import main
 from collect.errors import InputError
 from collect.report.compare.budget import read_budget
 from collect.report.compare.contrast import contrast
 from collect.report.compare.environment import find_differences
-from collect.report.compare.ratios import SideCell
+from collect.report.compare.ratios import CellVerdict, Comparison, SideCell
 from collect.report.provenance import facts_of
+from collect.run.cell import Cell
 from collect.run.directory import open_run
 from collect.stats.estimates import Estimate
 from collect.stats.groups import holm
@@ -319,6 +322,22 @@ def test_a_budget_is_exceeded_only_beyond_doubt(run_of, compared, budget, code):
     assert ended == code
     assert result["over_budget"] == (6 if code else 0)
     assert all(is_soap(cell["factors"]) for cell in result["cells"] if cell["is_over_budget"])
+
+
+@pytest.mark.parametrize(
+    ("verdict", "budget", "is_over", "text"),
+    [
+        (CellVerdict.UNTOLD, None, False, "1.05 [1.00, 1.10]"),
+        (CellVerdict.SLOWER, None, False, "1.05 [1.0004, 1.10]"),
+        (CellVerdict.SLOWER, 1.05, False, "1.05 [1.0004, 1.10]"),
+        (CellVerdict.NONE, 1.05, True, "1.0502 [1.00, 1.10]"),
+    ],
+)
+def test_a_ratio_has_the_digits_that_tell_it_from_what_it_passes(verdict, budget, is_over, text):
+    side, ratio = SideCell((), 0.05), Estimate(1.0502, 1.0004, 1.1, 10)
+    found = Comparison("after", Cell.of(servers=1), side, side, verdict, "", ratio)
+    told = replace(found, budget=budget, is_over=is_over)
+    assert show_estimate(ratio, told.show) == text
 
 
 def test_a_budget_file_gives_each_cell_its_own(run_of, compared, tmp_path):

@@ -162,6 +162,22 @@ def test_the_legend_has_the_change_of_level_that_makes_a_cell_drift(paper):
     ) in text
 
 
+def test_the_page_says_of_which_change_a_cell_is_steady(paper):
+    """Each trial is too noisy to show a drift of 5 %, but their mean is not."""
+    trials = np.random.default_rng(8).lognormal(0, 0.2, size=(40, 200))
+    assert course_of(list(trials)).steadiness == "steady"
+    assert "steady" not in {course_of([one]).steadiness for one in trials}
+    text = " ".join(paper[1].text.split())
+    assert "would have detected one of 5 % that all trials have in common." in text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.95, "95.0 %"), (0.9504, "95.0 %"), (0.9496, "94.96 %"), (1, "100.0 %")]
+)
+def test_a_share_of_answers_below_95_percent_is_not_shown_as_95(share, text):
+    assert page_templates(is_markup=True).filters["answered"](share) == text
+
+
 PROBE = """<script>
 const look = (tries) => {
   const charts = document.querySelectorAll(".chart .vega-embed").length;

@@ -58,6 +58,7 @@ def test_a_calm_trial_is_not_disturbed(sealed):
     [
         ({"load1": [3.1, 0.2]}, "load 3.1 on worker2"),
         ({"steal_percent": 2.5}, "2.5 % stolen on worker2"),
+        ({"steal_percent": 2.04}, "2.04 % stolen on worker2"),
         ({"cpu_mhz": [2600, 1800]}, "clock rate from 2600 to 1800 MHz on worker2"),
         ({"cpu_mhz": [1800, 2600]}, "clock rate from 1800 to 2600 MHz on worker2"),
         ({"temperature_c": [60.0, 91.0]}, "91 °C on worker2"),
@@ -71,9 +72,10 @@ def test_each_disturbance_is_named_with_its_node(sealed, change, text):
     assert texts(sealed(interference=nodes)) == [text]
 
 
-def test_long_collections_are_named(sealed):
-    trial = sealed(gc={"count": 9, "millis": 1100}, clock={"elapsed_ns": 10**10})
-    assert texts(trial) == ["11 % in garbage collection"]
+@pytest.mark.parametrize(("millis", "share"), [(1100, "11"), (1030, "10.3")])
+def test_long_collections_are_named(sealed, millis, share):
+    trial = sealed(gc={"count": 9, "millis": millis}, clock={"elapsed_ns": 10**10})
+    assert texts(trial) == [f"{share} % in garbage collection"]
 
 
 def test_collections_are_a_share_of_the_measured_phase(sealed):

@@ -1,8 +1,9 @@
 """The cold study: how much of the ratio SOAP/TCP at one byte is the just-in-time compiler."""
 
 from collections.abc import Sequence
+from functools import partial
 
-from collect.cells.notation import show, show_estimate
+from collect.cells.notation import show, show_apart, show_estimate
 from collect.replication import charts
 from collect.replication.evidence import (
     Measured,
@@ -151,7 +152,7 @@ def _summary(published: Published, measured: Measured) -> Sequence[str]:
         does = "hides a part of" if factor.value < 1 else "exaggerates"
         sentences.append(
             f"A cold client {does} the difference: it changes the ratio by the factor "
-            f"{show_estimate(factor)}."
+            f"{show_estimate(factor, partial(show_apart, limits=(1,)))}."
         )
     else:
         sentences.append(
