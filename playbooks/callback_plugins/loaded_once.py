@@ -1,7 +1,5 @@
 """What the processes of tasks inherit from the first process, so that none does it again."""
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 name: loaded_once
 type: aggregate

@@ -1,7 +1,5 @@
 """Writes the events of a playbook, one JSON object a line, for the program `rackbench`."""
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 name: rackbench_events
 type: aggregate

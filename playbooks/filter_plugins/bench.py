@@ -1,7 +1,5 @@
 """The names and addresses by which the parts of a bench reach each other."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

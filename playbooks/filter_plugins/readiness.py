@@ -1,7 +1,5 @@
 """Finds why an inventory's machines cannot be nodes; each reason comes with the next step."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Packs the clients that are programs for the client node."""
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 name: client_programs
 short_description: Packs every client that is a program

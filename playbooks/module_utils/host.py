@@ -1,7 +1,5 @@
 """Lets modules run commands and write whole files on the machine they run on."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Reads netem's effect on a device's sent packets from `tc -json qdisc show`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Runs mitogen's linear strategy on any free core, and ends its processes with the playbook."""
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 name: mitogen_all_cores
 short_description: Runs tasks in order by mitogen, on any free core

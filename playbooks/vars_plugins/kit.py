@@ -1,7 +1,5 @@
 """Adds rackbench's variables to every inventory, and resolves the nodes' addresses once."""
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 name: kit
 short_description: Adds rackbench's own variables to every inventory

@@ -1,8 +1,6 @@
 #!/usr/bin/python
 """Sets the servers of the node's own time daemon, and waits until the clock is right."""
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: clock
 short_description: Sets the servers of the node's own time daemon

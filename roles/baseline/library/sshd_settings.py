@@ -1,8 +1,6 @@
 #!/usr/bin/python
 """Writes settings that sshd reads before all others, without locking out the control host."""
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: sshd_settings
 short_description: Writes the settings that sshd reads first, and reloads sshd

@@ -1,8 +1,6 @@
 #!/usr/bin/python
 """Applies settings that make a node steady, records the original ones, and restores them."""
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: tuning
 short_description: Applies settings that make a node steady, and restores the original ones

@@ -1,7 +1,5 @@
 """Adds the clock offset, which only the control host can see, to a node's fingerprint."""
 
-from __future__ import annotations
-
 import re
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """Compares nodes that should be the same with each other, and with their declaration."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set

@@ -1,8 +1,6 @@
 #!/usr/bin/python
 """Describes a node in one dictionary: hardware, kernel, packages and rackbench's own files."""
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: fingerprint
 short_description: Takes the fingerprint of a node

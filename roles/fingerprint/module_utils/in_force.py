@@ -1,7 +1,5 @@
 """Compares the settings in force on a node with those declared for it."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The words of the kernel's command line, without the names of one machine's disk or card."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 

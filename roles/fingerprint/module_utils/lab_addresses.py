@@ -1,7 +1,5 @@
 """Replaces the addresses in a settings file by their roles for the node that has the file."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

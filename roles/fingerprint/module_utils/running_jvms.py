@@ -1,7 +1,5 @@
 """The running JVMs of rackbench's own units on a node, and their options."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

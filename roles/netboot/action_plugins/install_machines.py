@@ -1,7 +1,5 @@
 """Runs the server of the installer, and shows the progress of each machine."""
 
-from __future__ import annotations
-
 import json
 import os
 import statistics

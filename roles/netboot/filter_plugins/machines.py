@@ -1,7 +1,5 @@
 """Checks the inventory's description of machines to install over the network."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 import shlex

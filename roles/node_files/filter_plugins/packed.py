@@ -3,8 +3,6 @@
 The same files always give the same archive, so a node that has them need not unpack it.
 """
 
-from __future__ import annotations
-
 import json
 import stat
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 #!/usr/bin/python
 """Manages the broker's queues, and the administered objects by which clients find them."""
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: broker_objects
 short_description: Sets the broker's queues, and writes a sample of its administered objects

@@ -1,8 +1,6 @@
 #!/usr/bin/python
 """Closes every port of a node except the named ones, and never the one that Ansible uses."""
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: packet_filter
 short_description: Admits only the traffic that one table of rules names

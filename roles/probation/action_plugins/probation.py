@@ -1,7 +1,5 @@
 """Tries settings that could lock out the control host, and keeps them only if it can reconnect."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

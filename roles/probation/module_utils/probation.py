@@ -1,7 +1,5 @@
 """Keeps settings of a node only after a new connection with them, and else rolls them back."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Iterator, Mapping

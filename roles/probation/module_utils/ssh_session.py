@@ -1,7 +1,5 @@
 """The SSH session that a module runs in."""
 
-from __future__ import annotations
-
 import ipaddress
 import os
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Follows the runner on the client node and pulls sealed trials while it runs."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

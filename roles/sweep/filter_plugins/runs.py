@@ -1,7 +1,5 @@
 """The runs of a sweep for templates: their names, order, settings and end, and their nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any

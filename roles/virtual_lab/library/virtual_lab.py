@@ -1,8 +1,6 @@
 #!/usr/bin/python
 """Boots and removes the nodes of a virtual lab: real systemd under systemd-nspawn on one bridge."""
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: virtual_lab
 short_description: Boots and removes the nodes of a virtual lab
