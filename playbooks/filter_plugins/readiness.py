@@ -155,10 +155,7 @@ def _without_root(account: str, node: Values, facts: Values) -> Iterator[str]:
 
 
 def beyond_memory(heaps_mb: Sequence[int], memory_mb: int | str, beside_mb: int | str) -> str:
-    """Return why these heaps, all in MiB, do not fit into a node's memory, or nothing.
-
-    Each JVM takes `beside_mb` in addition to its heap.
-    """
+    """Return why these heaps, all in MiB, do not fit into a node's memory, or nothing."""
     needed = sum(heaps_mb) + len(heaps_mb) * int(beside_mb)
     if needed <= int(memory_mb):
         return ""

@@ -11,10 +11,7 @@ class HostError(OSError):
 
 
 def run(*argv: str, stdin: str = "", environment: Mapping[str, str] | None = None) -> str:
-    """Return the output of a command, or raise a HostError with its message.
-
-    `environment` is added to this process's own.
-    """
+    """Return the output of a command, or raise a HostError with its message."""
     try:
         done = subprocess.run(
             argv,

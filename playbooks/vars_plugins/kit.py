@@ -175,10 +175,7 @@ class VarsModule(BaseVarsPlugin):
         return {"rackbench_project": plain(self._project), "study_servers": servers}
 
     def _nodes(self, loader: DataLoader, path: str, every: Group) -> dict[str, Values]:
-        """Return the computed variables of each node.
-
-        Nothing if this path does not have all that they need.
-        """
+        """Return the computed variables of each node; none if this path lacks what they need."""
         known, resolved = self._resolved.get(path, (None, {}))
         if known is not every:
             nodes = next((g for g in every.get_descendants() if g.name == "nodes"), None)

@@ -12,10 +12,7 @@ NUMA = "sys/devices/system/node"
 
 
 def numbers(text: str) -> set[int]:
-    """Return the numbers of a list as the kernel writes it, `0-3,8`.
-
-    Raises ValueError for others.
-    """
+    """Return the numbers of a list as the kernel writes it, `0-3,8`."""
     if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", text):
         raise ValueError(f"{text!r} is not a list such as 0-3,8")
     found: set[int] = set()

@@ -38,10 +38,7 @@ def steps(_: Path, params: dict[str, Any]) -> Steps:
 
 
 def select(selections: dict[str, str]) -> None:
-    """Pass selections to dpkg, which stores them; wait while another program has its lock.
-
-    Raises a HostError if the lock is not free within LOCK_WAIT_S.
-    """
+    """Pass selections to dpkg, which stores them; wait while another program has its lock."""
     lines = "".join(f"{name} {selection}\n" for name, selection in selections.items())
     end = time.monotonic() + LOCK_WAIT_S
     while True:

@@ -190,10 +190,7 @@ FORMER = "etc/chrony/conf.d/rackbench.conf"
 
 
 def drop_in_of(root: Path, daemon: Daemon) -> Path:
-    """Return the path of the drop-in.
-
-    Raises OSError if the daemon's own file would not read it.
-    """
+    """Return the path of the drop-in; raise OSError if the daemon's own file does not read it."""
     own = root / "etc/chrony/chrony.conf"
     reads = r"^\s*sourcedir\s+/etc/chrony/sources\.d\s*$"
     is_chrony = daemon.unit == "chrony.service" and own.exists()

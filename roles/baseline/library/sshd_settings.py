@@ -47,10 +47,7 @@ ARGUMENTS = 45
 
 
 def program() -> str:
-    """Return a value that changes each time that sshd's first process restarts.
-
-    Nothing if there is no process.
-    """
+    """Return a value that changes each time that sshd's first process restarts; "" without one."""
     pid = run("systemctl", "show", "--property=MainPID", "--value", UNIT).strip()
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()

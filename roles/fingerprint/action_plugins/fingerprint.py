@@ -17,10 +17,7 @@ class ActionModule(ActionBase):
     def run(
         self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Take the fingerprint; the offset is the best of a few round trips, in milliseconds.
-
-        A brief one has none.
-        """
+        """Take the fingerprint; the offset is the best of a few round trips, in milliseconds."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         result.update(self._execute_module(task_vars=task_vars))
         if "fingerprint" not in result or boolean(self._task.args.get("brief", False)):

@@ -50,10 +50,7 @@ def clocks_off(fingerprints: Mapping[str, Mapping[str, Any]], tolerance: float) 
 
 
 def limit_of(taken: Mapping[str, Any]) -> float:
-    """Return the rate that a node's shaper or else its hardware allows in Mbit/s.
-
-    0 if neither limits it.
-    """
+    """Return the Mbit/s that a node's shaper or else its hardware allows; 0 for no limit."""
     speed = taken.get("link_speed_mbit") if taken.get("link_driver") else None
     return max(0.0, float(taken.get("link_shaped_mbit") or speed or 0))
 
@@ -88,10 +85,7 @@ def links_off(
 
 
 def declared(exceptions: Any, nodes: Set[str]) -> dict[tuple[str, str], str]:
-    """Return the reasons of the declared exceptions by node and item.
-
-    Refuse an incomplete one.
-    """
+    """Return the reasons of the declared exceptions by node and item; refuse an incomplete one."""
     reasons = {}
     for exception in exceptions or []:
         parts = exception if isinstance(exception, Mapping) else {}

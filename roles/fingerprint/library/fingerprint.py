@@ -343,10 +343,7 @@ def packages() -> dict[str, object]:
 
 
 def digest(path: Path, roles: Roles) -> str:
-    """Return a file's SHA-256.
-
-    In a setting, words for their roles replace the addresses of the lab.
-    """
+    """Return a file's SHA-256; in a setting, words for their roles replace the lab's addresses."""
     content = path.read_bytes()
     if path.is_relative_to("/etc"):
         content = roles.neutral(content.decode("latin-1")).encode("latin-1")

@@ -48,9 +48,8 @@ def not_in_force(
     `declared` may name `jdk`, `jdks`, `jvms`, `units`, `drop_ins`, `units_off`, `links`, `sshd`,
     `packet_filter`, `sysctls`, `governor`, `turbo` and `swap` (compared if they are false),
     `huge_pages` (empty for any) and `link_mbit`, which is compared if the hardware reports its rate
-    or if `link_is_shaped`. A shaped link is also
-    compared in `link_delay_ms` and `link_loss`, which `carrier`, the link, has only if they are
-    set.
+    or if `link_is_shaped`. A shaped link is also compared in `link_delay_ms` and `link_loss`, which
+    `carrier`, the link, has only if they are set.
     """
     rows: list[Row] = []
     if "jdk" in declared:

@@ -147,10 +147,7 @@ def _command(
 
 
 def start(steps: Steps, within_s: float = POWER_S) -> str:
-    """Boot a machine from the network; return nothing, or the reason why not and the next step.
-
-    Each command may take this many seconds; one command of each of the steps must succeed.
-    """
+    """Boot a machine from the network; return nothing, or the reason why not and the next step."""
     for step in steps:
         said = [run(command, within_s) for command in step]
         if all(said):

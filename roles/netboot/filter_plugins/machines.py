@@ -138,9 +138,7 @@ def _address(text: Any, network: str) -> ipaddress.IPv4Address | None:
 def machine_problems(
     machines: Sequence[Machine], network: str, own: str, again: Sequence[str] = ()
 ) -> list[str]:
-    """Return the faults of machines.
-
-    Each line names the machine, the reason and the next step.
+    """Return the faults of machines, each with the machine's name, the reason and the next step.
 
     `network` is the interface's network (`192.168.1.0/24`), `own` the control host's address there,
     `again` the names of machines to install again. The description of machines that are not

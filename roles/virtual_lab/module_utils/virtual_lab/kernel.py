@@ -34,10 +34,7 @@ def put(setting: Path, value: str) -> None:
 
 
 def restore(lab: Lab, setting: Path) -> bool:
-    """Restore the value before the first lab, unless another one needs the setting.
-
-    Return whether that was done.
-    """
+    """Restore the value before the first lab unless another lab needs it; return whether it did."""
     before = lab.root / "kernel" / setting.name
     if not before.exists():
         return False
