@@ -5,11 +5,12 @@ The same files always give the same archive, so a node that has them need not un
 
 import json
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import NotRequired, TypedDict
 from zipfile import ZipFile, ZipInfo
+
+from collect.files import beside
 
 EXAMPLES = r"""
 - name: Show the archive of one file
@@ -23,41 +24,26 @@ UNIX = 3
 DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date of a zip
 
 
-class File(TypedDict):
-    """One file: its mode in octal digits, and its text or the path of a file with its bytes.
-
-    A directory's path ends with a slash, and its text is empty.
-    """
-
-    path: str
-    mode: str
-    text: NotRequired[str]
-    binary: NotRequired[str]
-
-
 def node_files_packed(files: str, directory: str) -> str:
     """Return the path of the only archive in a directory, which has these files, a list as JSON.
 
-    Writes it in one step if the directory does not have it, and removes earlier ones. Raises
-    OSError if it cannot read a binary or write the archive.
+    Each file has a `path`, which ends with a slash for a directory, its `mode` in octal digits, and
+    its `text` or a `binary`, the path of a file with its bytes. Earlier archives are removed.
     """
     packed = [(file, content_of(file)) for file in json.loads(files)]
     sums = [[file["path"], file["mode"], sha256(content).hexdigest()] for file, content in packed]
     archive = Path(directory) / f"{sha256(json.dumps(sums).encode()).hexdigest()}.zip"
     if not archive.exists():
-        archive.parent.mkdir(parents=True, exist_ok=True)
-        part = archive.with_suffix(".part")
-        with ZipFile(part, "w") as written:
+        with beside(archive) as part, ZipFile(part, "w") as written:
             for file, content in packed:
                 written.writestr(entry_of(file), content)
-        part.replace(archive)
         for former in archive.parent.iterdir():
             if former != archive:
                 former.unlink()
     return str(archive)
 
 
-def entry_of(file: File) -> ZipInfo:
+def entry_of(file: Mapping[str, str]) -> ZipInfo:
     """Return a file's entry in an archive that is unpacked in the root directory."""
     entry = ZipInfo(file["path"].lstrip("/"), DATE)
     kind = stat.S_IFDIR if entry.is_dir() else stat.S_IFREG
@@ -66,7 +52,7 @@ def entry_of(file: File) -> ZipInfo:
     return entry
 
 
-def content_of(file: File) -> bytes:
+def content_of(file: Mapping[str, str]) -> bytes:
     """Return the bytes of a file."""
     return Path(file["binary"]).read_bytes() if "binary" in file else file["text"].encode()
 
