@@ -1,17 +1,26 @@
 """Clients that are programs: which files of them go to the node that drives."""
 
-import tarfile
+import re
+import shutil
+import subprocess
+from hashlib import sha256
 
 import pytest
 import yaml
 from ansible.errors import AnsibleLookupError
 from loading import ROOT, load
+from rendering import Role
 
 lookup = load("playbooks/lookup_plugins/client_programs.py")
+VARIABLES = {
+    name: value
+    for file in ("bench", "sweep")
+    for name, value in yaml.safe_load((ROOT / f"playbooks/vars/{file}.yml").read_text()).items()
+}
 
 
 def client(place, name, **files):
-    directory = place / name
+    directory = place / "clients" / name
     directory.mkdir(parents=True)
     for path, text in {"client.yml": "{command: [sh], reads: csv}", **files}.items():
         (directory / path).parent.mkdir(parents=True, exist_ok=True)
@@ -19,67 +28,92 @@ def client(place, name, **files):
     return directory
 
 
-def names_in(found):
-    with tarfile.open(found["archive"]) as tar:
-        return {member.name: member for member in tar}
+def listed(place):
+    return lookup.LookupModule().run([str(place / "clients")])
 
 
-def test_the_files_of_a_client_are_packed_with_their_permissions(tmp_path):
-    script = client(tmp_path / "clients", "one", **{"bin/run": "#!/bin/sh\n"}) / "bin/run"
-    script.chmod(0o755)
+def rendered(place, name, **known):
+    """What a variable of the playbooks becomes on a node."""
+    known |= {"bench_programs": listed(place), "inventory_hostname": "client1"}
+    known |= {"node_files_archives": str(place / "archives"), "rackbench_manifest": {"a": "1"}}
+    return Role("node_files", **known).render(VARIABLES[name])
+
+
+def test_the_files_of_a_client_are_listed_with_their_permissions_and_contents(tmp_path):
+    one = client(tmp_path, "one", **{"bin/run": "#!/bin/sh\n", "__pycache__/get.pyc": "x"})
+    (one / "bin/run").chmod(0o755)
     (tmp_path / "clients/no-client").mkdir()
     (tmp_path / "clients/no-client/run.sh").write_text("")
-    found = lookup.pack(tmp_path / "clients", tmp_path / "state")
-    members = names_in(found)
-    assert {name: member.mode for name, member in members.items()} == {
-        "one/bin/run": 0o755,
-        "one/client.yml": 0o644,
+    files = [(file["path"], file["mode"], file["binary"]) for file in listed(tmp_path)]
+    assert files == [
+        ("one/bin/run", "0755", f"{one}/bin/run"),
+        ("one/client.yml", "0644", f"{one}/client.yml"),
+    ]
+    assert rendered(tmp_path, "sweep_programs") == ["one"]
+    assert rendered(tmp_path, "bench_artefacts") == {
+        "a": "1",
+        "clients/one/bin/run": sha256(b"#!/bin/sh\n").hexdigest(),
+        "clients/one/client.yml": sha256((one / "client.yml").read_bytes()).hexdigest(),
     }
-    assert found["files"].keys() == {"clients/one/bin/run", "clients/one/client.yml"}
 
 
-def test_the_same_files_give_the_same_bytes_and_are_not_written_again(tmp_path):
-    client(tmp_path / "clients", "one", **{"__pycache__/get.pyc": "x"})
-    first = lookup.pack(tmp_path / "clients", tmp_path / "state")
-    written = (tmp_path / "state" / lookup.ARCHIVE).stat().st_mtime_ns
-    (tmp_path / "clients/one/client.yml").touch()
-    (tmp_path / "clients/one/__pycache__/get.pyc").write_text("y")
-    assert lookup.pack(tmp_path / "clients", tmp_path / "state") == first
-    assert (tmp_path / "state" / lookup.ARCHIVE).stat().st_mtime_ns == written
-    (tmp_path / "clients/one/client.yml").chmod(0o755)
-    assert lookup.pack(tmp_path / "clients", tmp_path / "state")["sha256"] != first["sha256"]
-    assert [path.name for path in (tmp_path / "state").iterdir()] == [lookup.ARCHIVE]
+def test_other_files_are_another_archive_and_the_same_ones_are_not(tmp_path):
+    manifest = client(tmp_path, "one") / "client.yml"
+    first = rendered(tmp_path, "runner_programs")
+    manifest.touch()
+    assert rendered(tmp_path, "runner_programs") == first
+    manifest.chmod(0o755)
+    other = rendered(tmp_path, "runner_programs")
+    digests = {
+        rendered(tmp_path, "runner_programs_sha256", runner_programs=archive)
+        for archive in (first, other)
+    }
+    assert len(digests) == 2
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests)
 
 
-def test_without_a_client_the_archive_is_empty(tmp_path):
-    assert names_in(lookup.pack(tmp_path / "clients", tmp_path)) == {}
+@pytest.mark.skipif(not shutil.which("unzip"), reason="unzip is not installed")
+@pytest.mark.parametrize("clients", [[], ["one"], ["one", "two"]])
+def test_the_archive_can_be_unpacked_also_without_a_client(tmp_path, clients):
+    for name in clients:
+        (client(tmp_path, name, run="#!/bin/sh\n") / "run").chmod(0o755)
+    archive = rendered(tmp_path, "runner_programs")
+    place = tmp_path / "node"
+    subprocess.run(["unzip", "-q", archive, "-d", place], check=True)
+    files = [path for path in place.rglob("*") if path.is_file()]
+    modes = {str(path.relative_to(place)): path.stat().st_mode & 0o777 for path in files}
+    assert modes == {
+        f"{name}/{file}": mode
+        for name in clients
+        for file, mode in (("client.yml", 0o644), ("run", 0o755))
+    }
 
 
 def test_a_link_out_of_the_directory_is_refused(tmp_path):
     (tmp_path / "secret").write_text("x")
-    (client(tmp_path / "clients", "one") / "data").symlink_to(tmp_path / "secret")
+    (client(tmp_path, "one") / "data").symlink_to(tmp_path / "secret")
     with pytest.raises(AnsibleLookupError, match="a link out of the client's directory"):
-        lookup.pack(tmp_path / "clients", tmp_path)
+        listed(tmp_path)
 
 
 def test_a_link_to_a_directory_is_refused_because_it_is_not_packed(tmp_path):
-    directory = client(tmp_path / "clients", "one", **{"data-1.0/calls": "x"})
+    directory = client(tmp_path, "one", **{"data-1.0/calls": "x"})
     (directory / "data").symlink_to("data-1.0")
     with pytest.raises(AnsibleLookupError, match="one/data is a link to a directory, which is not"):
-        lookup.pack(tmp_path / "clients", tmp_path)
+        listed(tmp_path)
 
 
 def test_a_name_that_no_study_could_write_is_refused(tmp_path):
-    client(tmp_path / "clients", "One")
+    client(tmp_path, "One")
     with pytest.raises(AnsibleLookupError, match="not the name of a client"):
-        lookup.pack(tmp_path / "clients", tmp_path)
+        listed(tmp_path)
 
 
-def test_each_example_is_a_client_whose_files_are_sent(tmp_path):
-    paths = lookup.LookupModule().run([str(tmp_path)])[0]["files"]
+def test_each_example_is_a_client_whose_files_are_sent():
+    paths = {file["path"] for file in listed(ROOT / "playbooks")}
     for name in ("wrk", "vegeta", "jmeter-http"):
         manifest = yaml.safe_load((ROOT / f"playbooks/clients/{name}/client.yml").read_text())
         assert manifest.keys() == {"command", "reads"}
-        assert f"clients/{name}/client.yml" in paths
+        assert f"{name}/client.yml" in paths
         scripts = [word for word in manifest["command"] if word.endswith(".sh")]
-        assert all(f"clients/{name}/{script}" in paths for script in scripts)
+        assert all(f"{name}/{script}" in paths for script in scripts)

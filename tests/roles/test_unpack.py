@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,18 @@ def test_an_archive_that_cannot_be_unpacked_leaves_no_build(
     assert code != 0
     assert not (node / f"workers-{NEW}").exists()
     assert play(NEW)[0] == 0
+
+
+def test_a_zip_of_nothing_but_its_root_is_an_empty_build(
+    play: Play, node: Path, tmp_path: Path
+) -> None:
+    """As the archive of clients that are programs is where there are none."""
+    with zipfile.ZipFile(tmp_path / "empty.zip", "w") as archive:
+        archive.writestr("./", "")
+    code, said = play(NEW, (tmp_path / "empty.zip").read_bytes())
+    assert code == 0, said
+    assert (names(node), names(node / f"workers-{NEW}")) == ([f"workers-{NEW}"], [])
+    assert "changed=0" in play(NEW)[1]
 
 
 def test_without_room_where_builds_lie_nothing_is_unpacked(play: Play, node: Path) -> None:
