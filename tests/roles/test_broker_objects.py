@@ -74,8 +74,8 @@ def play(objects, ran, monkeypatch, tmp_path):
 
 
 def test_the_queues_of_a_broker_are_those_that_it_lists(objects, ran):
-    broker = objects.Broker({"home": "mq", "admin_port": 7678, "passfile": "passfile"})
-    assert broker.queues() == {"mq.sys.dmq", "sort.pool1", "hello.rack01"}
+    broker = {"home": "mq", "admin_port": 7678, "passfile": "passfile"}
+    assert objects.queues(broker) == {"mq.sys.dmq", "sort.pool1", "hello.rack01"}
 
 
 def test_what_is_missing_is_created_what_is_unknown_is_set_and_nothing_twice(play, ran, tmp_path):

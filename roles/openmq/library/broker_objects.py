@@ -66,29 +66,22 @@ def settings(given: dict[str, Any]) -> list[str]:
     return [word for name, value in given.items() for word in ("-o", f"{name}={value}")]
 
 
-class Broker:
-    """The running broker, as its administrator."""
+def ask(wanted: dict[str, Any], verb: str, *arguments: str) -> str:
+    """Return what the broker answers to its administrator's command about queues."""
+    address = f"mqtcp://127.0.0.1:{wanted['admin_port']}/admin"
+    account = ("-b", address, "-u", "admin", "-passfile", wanted["passfile"])
+    return run(wanted["home"], "imqcmd", verb, "dst", "-t", "q", *arguments, *account)
 
-    def __init__(self, wanted: dict[str, Any]) -> None:
-        """Take the parameters of the module."""
-        self._home = wanted["home"]
-        address = f"mqtcp://127.0.0.1:{wanted['admin_port']}/admin"
-        self._account = ["-b", address, "-u", "admin", "-passfile", wanted["passfile"]]
 
-    def queues(self) -> set[str]:
-        """Return the names of its queues."""
-        listed = run(self._home, "imqcmd", "list", "dst", "-t", "q", *self._account)
-        return set(re.findall(r"(?m)^(\S+) +Queue ", listed))
+def queues(wanted: dict[str, Any]) -> set[str]:
+    """Return the names of the broker's queues."""
+    return set(re.findall(r"(?m)^(\S+) +Queue ", ask(wanted, "list")))
 
-    def each(self, verb: str, names: list[str], *arguments: str) -> list[str]:
-        """Run a command for each queue, as many at a time as processors; return the outputs."""
 
-        def one(name: str) -> str:
-            command = (verb, "dst", "-t", "q", "-n", name, *arguments)
-            return run(self._home, "imqcmd", *command, *self._account)
-
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return list(pool.map(one, names))
+def each(wanted: dict[str, Any], verb: str, names: list[str], *arguments: str) -> list[str]:
+    """Run a command for each queue, as many at a time as processors; return the answers."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(lambda name: ask(wanted, verb, "-n", name, *arguments), names))
 
 
 def limits(queried: str) -> dict[str, str]:
@@ -103,8 +96,8 @@ def recorded(record: Path, inputs: str) -> dict[str, dict[str, str]]:
         known = json.loads(record.read_text())
     except (OSError, ValueError):
         return {}
-    queues: dict[str, dict[str, str]] = known["queues"] if known.get("inputs") == inputs else {}
-    return queues
+    found: dict[str, dict[str, str]] = known["queues"] if known.get("inputs") == inputs else {}
+    return found
 
 
 def write_store(home: str, store: Path, factory: dict[str, Any], inputs: str) -> None:
@@ -155,21 +148,20 @@ def main() -> None:
     record, given = Path(wanted["record"]), wanted["queue_settings"]
     set_to = json.dumps(given, sort_keys=True)
     known = recorded(record, set_to)
-    broker = Broker(wanted)
     present: set[str] = set()
     try:
         # In check mode it may be missing, down, or about to get another port or password.
         with suppress(*[host.HostError] if module.check_mode else []):
-            present = broker.queues()
+            present = queues(wanted)
         missing = sorted(set(wanted["queues"]) - present)
         unset = sorted((set(wanted["queues"]) & present) - set(known))
         is_whole = (store / ".bindings").is_file()
         stale = not is_whole or host.text_of(store / "inputs") != inputs
         if not module.check_mode:
-            broker.each("create", missing, *settings(given))
-            broker.each("update", unset, "-f", *settings(given))
+            each(wanted, "create", missing, *settings(given))
+            each(wanted, "update", unset, "-f", *settings(given))
             if fresh := [*missing, *unset]:
-                known |= dict(zip(fresh, map(limits, broker.each("query", fresh)), strict=True))
+                known |= dict(zip(fresh, map(limits, each(wanted, "query", fresh)), strict=True))
                 told = {"inputs": set_to, "queues": dict(sorted(known.items()))}
                 host.write(record, json.dumps(told, indent=1) + "\n")
             if stale:
