@@ -362,8 +362,7 @@ class Node:
         shared = sys.modules[packets.OnProbation.__module__]
         monkeypatch.setattr(shared, "Probation", lambda kind: Probation(place, self.steps))
         monkeypatch.setattr(packets, "held", lambda: self.held)
-        monkeypatch.setattr(packets, "installed", lambda: True)
-        monkeypatch.setattr(packets, "enabled", lambda: True)
+        monkeypatch.setattr(packets, "succeeds", lambda *argv: True)
         monkeypatch.setattr(packets, "sshd_ports", lambda: [2222])
         monkeypatch.setattr(packets, "ssh_session", lambda: HERE)
         monkeypatch.setattr(packets, "run", self.run)
@@ -467,7 +466,7 @@ def test_check_mode_passes_where_nftables_is_to_be_installed_first(
         raise packets.HostError("unshare … failed: sh: 1: nft: not found")
 
     monkeypatch.setattr(packets, "run", refuse)
-    monkeypatch.setattr(packets, "installed", lambda: False)
+    monkeypatch.setattr(packets, "succeeds", lambda *argv: argv != ("nft", "--version"))
     answer = node.filter(check=True).tried()
     assert (answer["changed"], answer["pending"]) == (True, False)
     with pytest.raises(packets.HostError, match="is not an address"):

@@ -244,7 +244,8 @@ class Filter(OnProbation):
         for place in [*self.params["places"], *named]:
             bounds(place)
         rules = self.params["rules"].replace("@ssh_ports@", ", ".join(map(str, ports)))
-        if self.check and not installed():  # site.yml would have installed nftables by now
+        # site.yml would have installed nftables by now.
+        if self.check and not succeeds("nft", "--version"):
             return {"changed": True, "pending": False, "rules": rules}
         wanted, now = listing_of(rules), held()
         others = now != wanted
@@ -253,7 +254,8 @@ class Filter(OnProbation):
                 f"{UNITS / UNIT} is there, and rackbench did not make it; rename or remove it"
             )
         files = self.files(rules).items()
-        stale = others or not enabled() or any(text_of(path) != text for path, text in files)
+        at_boot = succeeds("systemctl", "is-enabled", "--quiet", UNIT)
+        stale = others or not at_boot or any(text_of(path) != text for path, text in files)
         answer: dict[str, Any] = {"changed": stale, "pending": False, "rules": rules}
         if not stale:
             return answer
@@ -305,16 +307,6 @@ class Filter(OnProbation):
             raise HostError("the kernel has neither the tried rules nor the old ones")
         self.probation.end()
         return {"changed": False, "before": "the previous filter" if former else "no filter"}
-
-
-def installed() -> bool:
-    """Return whether this node has nftables."""
-    return bool(succeeds("nft", "--version"))
-
-
-def enabled() -> bool:
-    """Return whether the unit loads the rules at boot."""
-    return bool(succeeds("systemctl", "is-enabled", "--quiet", UNIT))
 
 
 def main() -> None:
