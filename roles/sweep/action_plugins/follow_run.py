@@ -1,11 +1,12 @@
 """Follows the runner on the client node and pulls sealed trials while it runs."""
 
 import re
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import yaml
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
-from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
@@ -35,8 +36,8 @@ options:
   reserve_mb: {description: Free local space below which pulling waits, type: int, required: true}
   compress: {description: Whether logs are kept as calls.csv.gz, type: bool, required: true}
   look: {description: Blocks before the next interim analysis or 0, type: int, required: true}
-  group: {description: Trials of the runner if not all up to the analysis, type: list}
-  goes_on: {description: Whether trials with other node settings follow, type: bool}
+  group: {description: Trials of the runner if not all up to the analysis, type: list, default: []}
+  goes_on: {description: Whether trials with other node settings follow, type: bool, default: false}
   hook: {description: Command that reports the end, or empty, type: str, required: true}
   hook_directory: {description: Directory that it runs in, type: path, required: true}
   hook_environment: {description: Its further environment variables, type: dict, required: true}
@@ -73,19 +74,9 @@ class ActionModule(ActionBase):
         """Follow until the runner has ended; fails if trials are open and it is not `late`."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         end_with_parent()
-        given = self._task.args
-        terms = Terms(
-            source=given["source"],
-            unit=given["unit"],
-            account=given["account"],
-            silence_s=float(given["silence_s"]),
-            stall_s=float(given["stall_s"]),
-            reserve_mb=int(given["reserve_mb"]),
-            compress=boolean(given["compress"]),
-            look=int(given["look"]),
-            group=frozenset(given.get("group", ())),
-            goes_on=boolean(given.get("goes_on", False)),
-        )
+        _, given = self.validate_argument_spec(yaml.safe_load(DOCUMENTATION)["options"])
+        given["group"] = frozenset(given["group"])
+        terms = Terms(**{one.name: given[one.name] for one in fields(Terms)})
         try:
             hook = (
                 Hook(given["hook"], Path(given["hook_directory"]), given["hook_environment"])
