@@ -93,11 +93,6 @@ def looked_up(name: str) -> str:
         return name
 
 
-def everybody(group: Group) -> Group:
-    """Return the group `all`, which contains any group."""
-    return next((g for g in group.get_ancestors() if g.name == "all"), group)
-
-
 def numbers_of_servers(studies: Path) -> list[int]:
     """Return all values of `servers` in the studies of a directory, in order.
 
@@ -139,8 +134,8 @@ class VarsModule(BaseVarsPlugin):
         found: Values = {}
         for entity in entities if isinstance(entities, list) else [entities]:
             if entity.base_type is InventoryObjectType.HOST:
-                nodes = self._nodes(loader, path, everybody(entity.groups[0]))
-                found |= nodes.get(entity.name, {})
+                every = next(group for group in entity.groups if group.name == "all")
+                found |= self._nodes(loader, path, every).get(entity.name, {})
             elif entity.name == "all":
                 nodes = self._nodes(loader, path, entity)
                 kit = {**self._of_the_kit(loader), **self._of_the_project(path)}
@@ -187,6 +182,7 @@ class VarsModule(BaseVarsPlugin):
     def _resolve(
         self, loader: DataLoader, path: str, every: Group, hosts: list[Host]
     ) -> dict[str, Values]:
+        files_of = vars_loader.get("host_group_vars").get_vars  # next to the inventory
         names = {g.name: [h.name for h in g.get_hosts()] for g in every.get_descendants()}
         common = {"groups": {**names, "all": [h.name for h in every.get_hosts()]}}
         above: dict[tuple[str, ...], Values] = {}
@@ -209,12 +205,6 @@ class VarsModule(BaseVarsPlugin):
             for own, address in zip(texts.values(), addresses, strict=True):
                 own["node_address"] = address
         return texts
-
-
-def files_of(loader: DataLoader, path: str, entities: list[Any]) -> Values:
-    """Return the variables of group_vars and host_vars next to an inventory."""
-    values: Values = vars_loader.get("host_group_vars").get_vars(loader, path, entities)
-    return values
 
 
 def own_texts(loader: DataLoader, values: Mapping[str, Any], name: str) -> Values:
