@@ -75,13 +75,11 @@ class CallbackModule(CallbackBase):
         """Report that a play begins, which ends the one before."""
         self._write("play", name=play.get_name().strip())
 
-    def v2_playbook_on_task_start(self, task: Task, is_conditional: bool) -> None:
-        """Report that a task begins."""
+    def v2_playbook_on_task_start(self, task: Task, is_conditional: bool = False) -> None:
+        """Report that a task or a handler begins."""
         self._write("task", name=task.get_name().strip())
 
-    def v2_playbook_on_handler_task_start(self, task: Task) -> None:
-        """Report that a handler begins."""
-        self._write("task", name=task.get_name().strip())
+    v2_playbook_on_handler_task_start = v2_playbook_on_task_start
 
     def v2_runner_on_failed(self, result: CallbackTaskResult, ignore_errors: bool = False) -> None:
         """Report that a task failed on a node; a block may still rescue it."""
