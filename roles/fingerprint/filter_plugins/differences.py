@@ -1,7 +1,6 @@
 """Compares nodes that should be the same with each other, and with their declaration."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict
 from statistics import median
@@ -105,11 +104,8 @@ def declared(exceptions: Any, nodes: Set[str]) -> dict[tuple[str, str], str]:
 
 def roles_of(groups: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
     """Return the groups of each node."""
-    roles: dict[str, set[str]] = defaultdict(set)
-    for group, members in groups.items():
-        for name in members:
-            roles[name].add(group)
-    return {name: frozenset(held) for name, held in roles.items()}
+    nodes = {name for members in groups.values() for name in members}
+    return {name: frozenset(one for one in groups if name in groups[one]) for name in nodes}
 
 
 def fingerprint_roles(
