@@ -51,8 +51,8 @@ def test_the_guide_has_the_levels_of_its_example():
     errors = errors_of((5, 7, 10))
     levels = [f"{100 * error:.1f} %" for error in errors]
     assert f"tests at a level of {levels[0]}, {levels[1]} and {levels[2]}" in page
-    longer = stats.t.isf(errors[-1] / 2, 9) / stats.t.isf(ERROR / 2, 9) - 1
-    assert f"has intervals {100 * longer:.0f} % longer than a run of fixed size" in page
+    wider = stats.t.isf(errors[-1] / 2, 9) / stats.t.isf(ERROR / 2, 9) - 1
+    assert f"has intervals {100 * wider:.0f} % wider than a run of fixed size" in page
 
 
 def test_one_analysis_alone_costs_nothing():
