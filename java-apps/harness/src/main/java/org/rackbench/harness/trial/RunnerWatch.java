@@ -32,9 +32,6 @@ public final class RunnerWatch {
   private static final int EXIT_RUNNER_GONE = 6;
   private static final int EXIT_CALLED = 8;
 
-  /** A dump of all stacks halts the calls of a trial that still counts, so it is rare. */
-  private static final int EXIT_POLL_MS = 1000;
-
   private final Map<Integer, CountDownLatch> samples =
       Map.of(BEGIN, new CountDownLatch(1), END, new CountDownLatch(1));
 
@@ -73,25 +70,26 @@ public final class RunnerWatch {
 
   /**
    * Ignores SIGTERM. A runner that is asked to stop lets the running trial end, and a signal to the
-   * whole process group reaches this JVM too. A client that calls {@code System.exit}, also after
-   * the signal, ends this JVM, else the trial would be a timeout.
+   * whole process group reaches this JVM too. A client that calls {@code System.exit} ends this JVM
+   * at once, else the trial would be a timeout.
    */
   public static void outliveSigterm() {
-    Runtime.getRuntime().addShutdownHook(new Thread(RunnerWatch::endOnExit, "outlive-sigterm"));
-  }
-
-  private static void endOnExit() {
-    try {
-      while (!isExitCalled()) {
-        Thread.sleep(EXIT_POLL_MS);
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return;
-    }
-    System.err.println("the client called System.exit");
-    ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
-    Runtime.getRuntime().halt(EXIT_CALLED);
+    CountDownLatch never = new CountDownLatch(1);
+    Runtime.getRuntime()
+        .addShutdownHook(
+            new Thread(
+                () -> {
+                  if (isExitCalled()) {
+                    System.err.println("the client called System.exit");
+                    ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
+                    Runtime.getRuntime().halt(EXIT_CALLED);
+                  }
+                  try {
+                    never.await();
+                  } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                  }
+                }));
   }
 
   /** Returns whether a thread is in {@code Runtime.exit}, which no signal calls. */
