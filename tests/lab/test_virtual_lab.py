@@ -61,7 +61,11 @@ def test_stock_ansible_reaches_the_nodes_after_they_were_killed(crashing: Lab) -
         "children": {"client": {"hosts": {"one": None}}, "broker": {"hosts": {"one": None}}}
         | {"workers": {"hosts": {"two": None}}},
         "hosts": {name: {"node_address": address} for name, address in crashing.nodes.items()},
-        "vars": {"ansible_ssh_common_args": f"-F {config}", "validate_free_mb": 10},
+        "vars": {
+            "ansible_become": True,
+            "ansible_ssh_common_args": f"-F {config}",
+            "validate_free_mb": 10,
+        },
     }
     control = {"hosts": {"localhost": {"ansible_connection": "local"}}}
     inventory.write_text(json.dumps({"all": {"children": {"nodes": nodes, "control": control}}}))
