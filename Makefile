@@ -117,7 +117,7 @@ test-rack: .venv/ready test-packages
 	.venv/bin/pytest tests/rack --long
 
 RACK_PACKAGES = e2fsprogs fdisk grub-common grub-efi-amd64-bin mmdebstrap mtools
-TEST_PACKAGES = chromium cpio curl ipxe-qemu libfaketime ovmf qemu-system-x86 qemu-utils
+TEST_PACKAGES = chromium cpio curl ipxe-qemu libfaketime ovmf qemu-system-x86 qemu-utils zsh
 test-packages:
 	@dpkg -s $(TEST_PACKAGES) >/dev/null 2>&1 || { $(AS_ROOT) apt-get update -q && \
 	  $(AS_ROOT) apt-get install -y -q --no-install-recommends $(TEST_PACKAGES); }
