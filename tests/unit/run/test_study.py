@@ -446,7 +446,7 @@ def test_any_text_is_read_or_refused_without_a_traceback(text):
 
 
 def test_an_unknown_profile_lists_the_known_ones():
-    assert "choose one of demo, sample, paper, warmth, overnight" in message_of(
+    assert "choose one of demo, sample, paper, paper-short, warmth, overnight" in message_of(
         SORT.read_text(), "nightly"
     )
 
