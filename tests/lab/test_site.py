@@ -140,6 +140,7 @@ def otherwise(lab: Lab) -> Iterator[dict[str, str]]:
     try:
         yield {
             "jvms rackbench-tcp-server flags": ", ".join(lab.workers),
+            "units rackbench-tcp-server.service": ", ".join(lab.workers),
             "jvms rackbench-tcp-server executable": "worker2",
             f"sysctls {reuse}": "worker1, worker3",
             "packet_filter": "broker1",
