@@ -1,11 +1,13 @@
 """Links of the repository's pages lead somewhere, and README says what the other pages say."""
 
 import errno
+import json
 import os
 import re
 import shlex
 import subprocess
 import tomllib
+import zipfile
 from collections import Counter
 from pathlib import Path
 from urllib.parse import unquote
@@ -182,6 +184,22 @@ def test_the_page_of_fairness_names_the_studies_that_warm_up_long():
         if "warmth" in yaml.safe_load(path.read_text(encoding="utf-8"))["profiles"]
     }
     assert have == set(STUDIES)
+
+
+def test_the_page_of_fairness_counts_the_warm_ups_of_sort():
+    with zipfile.ZipFile(ROOT / "docs/replication/paper-sort.zip") as archive:
+        names = [name for name in archive.namelist() if name.endswith("/trial.json")]
+        trials = [json.loads(archive.read(name)) for name in names]
+    bounded = [
+        trial
+        for trial in trials
+        if trial["warmup"]["steady"] is not None and not (trial["profiled"] or trial["captured"])
+    ]
+    steady = sum(trial["warmup"]["steady"] for trial in bounded)
+    seconds = max(trial["phases"]["warmup"]["elapsed_ns"] for trial in bounded) / 1e9
+    page = " ".join((ROOT / "docs/explain/fairness.md").read_text(encoding="utf-8").split())
+    assert f"In `sort` {steady} of the {len(bounded)} trials that had such bounds" in page
+    assert f"after {seconds:.0f} s at most" in page
 
 
 def test_version_changelog_and_citation_agree():
