@@ -9,22 +9,13 @@ from ansible import context
 from collect.front.bench import becomes, ill_written
 
 EXAMPLES = r"""
-- name: Refuse an inventory that cannot be a bench
-  ansible.builtin.fail:
-    msg: "{{ hostvars | ill_written(groups) }}"
-  when: hostvars | ill_written(groups) | length > 0
-
-- name: Show which nodes are not ready, by the answers that they gave
+- name: Show why machines cannot be nodes, why one is away, and why two heaps do not fit
   ansible.builtin.debug:
-    msg: "{{ hostvars | not_ready(groups['nodes']) }}"
-
-- name: Show why a node is away
-  ansible.builtin.debug:
-    msg: "{{ validate_answer.msg | ssh_reason }}"
-
-- name: Show why a node has no memory for two heaps of 512 MiB
-  ansible.builtin.debug:
-    msg: "{{ [512, 512] | beyond_memory(1024, 90) }}"
+    msg:
+      - "{{ hostvars | ill_written(groups) }}"
+      - "{{ hostvars | not_ready(groups['nodes']) }}"
+      - "{{ validate_answer.msg | ssh_reason }}"
+      - "{{ [512, 512] | beyond_memory(1024, 90) }}"
 """
 
 Values = Mapping[str, Any]
