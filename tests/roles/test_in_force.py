@@ -443,12 +443,12 @@ ActiveState=inactive"""
     ],
 )
 def test_a_unit_that_should_be_off_and_runs_or_starts_at_boot_is_named(
-    force, modules, monkeypatch, state, found
+    force, monkeypatch, state, found
 ):
     units = ["apt-daily.timer", "none.timer"]
     shown = UNITS_OFF.format(*state.split())
     monkeypatch.setattr(
-        modules["host"], "run", lambda *argv: shown if argv[-2:] == (*units,) else ""
+        force.units.host, "run", lambda *argv: shown if argv[-2:] == (*units,) else ""
     )
     told = rows(force.not_in_force({"units_off": units}, {}, 0))
     assert told == ([("units_off apt-daily.timer", found, "off")] if found else [])

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ansible.module_utils.host import output, read, states
+from ansible.module_utils.host import output, read
 from ansible.module_utils.running_jvms import UNITS, Jvm, java, release, unit_flags
 
 # By their full names: mitogen transfers only modules that are imported in this way.
-from ansible.module_utils.tuning import memory, processor, steps
+from ansible.module_utils.tuning import memory, processor, steps, units
 
 Row = dict[str, str]
 
@@ -166,13 +166,9 @@ def of_drop_ins(declared: Iterable[str]) -> Iterator[Row]:
 
 def of_units_off(declared: Sequence[str]) -> Iterator[Row]:
     """Yield each of these units that runs, or that systemd starts at boot."""
-    for state in states(*declared) if declared else ():
-        if state["LoadState"] != "loaded":
-            continue
-        if state["ActiveState"] in ("active", "activating", "reloading"):
-            yield row(f"units_off {state['Id']}", "runs", "off")
-        elif state["UnitFileState"].startswith("enabled"):
-            yield row(f"units_off {state['Id']}", "starts at boot", "off")
+    for step in units.steps(ROOT, {"units_off": declared}):
+        for name, was in step.found.items():
+            yield row(f"units_off {name}", "runs" if was["active"] else "starts at boot", "off")
 
 
 def of_swap() -> Iterator[Row]:
