@@ -68,12 +68,7 @@ def not_in_force(
         rows += of_sshd(declared["sshd"])
     if "packet_filter" in declared:
         rows += of_packet_filter(declared["packet_filter"])
-    for name, value in declared.get("sysctls", {}).items():
-        path = KERNEL + name.replace(".", "/")
-        if not os.access(path, os.W_OK):
-            continue  # nor could rackbench set it on this node
-        held = read(path) or ""
-        rows += one(f"sysctls {name}", " ".join(held.split()), " ".join(str(value).split()))
+    rows += of_sysctls(declared.get("sysctls", {}))
     rows += of_tuning(declared)
     rows += of_units_off(declared.get("units_off", ()))
     if declared.get("swap") is False:
@@ -122,6 +117,15 @@ def of_tuning(declared: Mapping[str, Any]) -> Iterator[Row]:
         if held != wanted:
             sides = (", ".join(sorted(held)), ", ".join(wanted))
             yield row(name, *(("on", "off") if name == "turbo" else sides))
+
+
+def of_sysctls(declared: Mapping[str, object]) -> Iterator[Row]:
+    """Yield the settings of the kernel that differ, of those that rackbench can set on the node."""
+    for name, value in declared.items():
+        path = KERNEL + name.replace(".", "/")
+        if os.access(path, os.W_OK):
+            held = read(path) or ""
+            yield from one(f"sysctls {name}", " ".join(held.split()), " ".join(str(value).split()))
 
 
 def of_jvm(service: Mapping[str, Any], jvm: Jvm | None) -> Iterator[Row]:
