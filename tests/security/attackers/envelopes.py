@@ -9,6 +9,8 @@ from wire import Request, whole
 
 SOAP = "http://schemas.xmlsoap.org/soap/envelope/"
 ENCODING = "http://schemas.xmlsoap.org/soap/encoding/"
+SOAP_12 = "http://www.w3.org/2003/05/soap-envelope"
+ENCODING_12 = "http://www.w3.org/2003/05/soap-encoding"
 XSD = "http://www.w3.org/2001/XMLSchema"
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
 MIB = 1024 * 1024
@@ -23,6 +25,15 @@ def envelope(body: str, before: str = "", header: str = "") -> bytes:
         f'<s:Envelope xmlns:s="{SOAP}" xmlns:e="{ENCODING}" xmlns:xsd="{XSD}" xmlns:xsi="{XSI}">'
         f"{header}<s:Body>{body}</s:Body></s:Envelope>"
     ).encode()
+
+
+def envelope_12(body: str) -> bytes:
+    """The same body in SOAP 1.2."""
+    return (
+        envelope(body)
+        .replace(SOAP.encode(), SOAP_12.encode())
+        .replace(ENCODING.encode(), ENCODING_12.encode())
+    )
 
 
 def hello(text: str, attributes: str = "") -> str:
@@ -156,6 +167,17 @@ def _arrays() -> dict[str, str]:
     }
 
 
+def _references_12() -> dict[str, str]:
+    """References as SOAP 1.2 writes them."""
+    array = ' e:itemType="xsd:float" e:arraySize="20000"'
+    long_row = f'<multiRef id="r"{array}>{"<i>1</i>" * 20_000}</multiRef>'
+    loop = '<multiRef id="a" ref="#b"/><multiRef id="b" ref="#a"/>'
+    return {
+        "one row 20 000 times in SOAP 1.2": matrix('<i ref="#r"/>' * 20_000, array, long_row),
+        "references in a circle in SOAP 1.2": matrix("", ' ref="#a"', loop),
+    }
+
+
 def _endless(path: str, start: bytes) -> Request:
     def pieces() -> Iterator[bytes]:
         yield start
@@ -208,6 +230,19 @@ def axis(address: str) -> dict[str, Request]:
         )
         for name, body in _arrays().items()
     }
+    found |= {
+        name: whole("/axis/services/Matrix", envelope_12(body))
+        for name, body in _references_12().items()
+    }
+    # The first length is negative as an int, and would make room for the second one.
+    found["array of 2 147 483 648 promised in a header"] = whole(
+        "/axis/services/Sort",
+        envelope(
+            sort("<i>1</i>", ' xsi:type="e:Array" e:arrayType="xsd:int[2000000000]"'),
+            "",
+            '<s:Header><a e:arrayType="xsd:int[2147483648]"/></s:Header>',
+        ),
+    )
     found["XInclude"] = whole("/axis/services/Hello", envelope(hello(INCLUDED)))
     found["instruction"] = whole("/axis/services/Hello", envelope(hello("x"), INSTRUCTION))
     found["many bodies"] = whole("/axis/services/Hello", envelope(hello("x") * 5_000))

@@ -30,6 +30,11 @@ def part(
     return head.encode() + content + b"\r\n"
 
 
+def two_boundaries(kind: str) -> str:
+    """The type with a boundary before its own: SOAP stacks read the last one."""
+    return kind.replace("; boundary", '; boundary="another"; boundary')
+
+
 def root(content: bytes) -> bytes:
     return part("soap", content, "text/xml; charset=utf-8")
 
@@ -94,6 +99,9 @@ def axis(_: str) -> dict[str, Request]:
         ),
         "MIME with a boundary of 8 KiB": whole(
             PATH, root(ASKS) + END, content_type=f'multipart/related; boundary="{"b" * 8000}"'
+        ),
+        "MIME with two boundaries": whole(
+            PATH, root(ASKS_IN_VAIN) + many + END, content_type=two_boundaries(RELATED)
         ),
         "MIME with another boundary": whole(PATH, big * 16, content_type=RELATED),
         "MIME, 20 000 parts": whole(PATH, root(ASKS_IN_VAIN) + many + END, content_type=RELATED),
@@ -227,6 +235,9 @@ def jaxws(address: str) -> dict[str, Request]:
     )
     found["XOP parts without end"] = Request(
         path, _endless(xop(include("cid:nowhere")), part("b", big)), XOP
+    )
+    found["XOP with two boundaries"] = whole(
+        path, xop(include("cid:nowhere")) + many + END, content_type=two_boundaries(XOP)
     )
     found["XOP without boundary"] = whole(
         path, xop(include("cid:a")) + END, content_type="multipart/related"
