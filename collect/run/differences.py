@@ -48,6 +48,12 @@ class Gathered:
     others: str
 
 
+def roles_of(groups: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
+    """Return the groups of each node."""
+    nodes = {name for members in groups.values() for name in members}
+    return {name: frozenset(one for one in groups if name in groups[one]) for name in nodes}
+
+
 def find_odd(
     nodes: Mapping[str, Values],
     roles: Roles,

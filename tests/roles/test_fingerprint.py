@@ -4,7 +4,6 @@ import json
 
 import pytest
 import yaml
-from ansible.errors import AnsibleFilterError
 from loading import ROOT, load
 from rendering import Role
 
@@ -135,10 +134,22 @@ def test_rates_below_what_the_links_allow_are_not_compared(differences):
     assert rows(differences, taken) == []
 
 
-def test_units_that_failed_are_a_difference_unless_they_are_left_out(differences):
-    taken = nodes(failed_units="logrotate.service")
-    assert [row["item"] for row in differences(taken, GROUPS, TOLERANCES)] == ["failed_units"]
-    assert differences(taken, GROUPS, TOLERANCES, but=["failed_units"]) == []
+def comparing(taken, **variables):
+    """The role that compares nodes by their fingerprints, with its own task."""
+    known = {name: {"fingerprint": items} for name, items in taken.items()}
+    role = Role("fingerprint", fingerprint_nodes=known, fingerprint_groups=GROUPS, **variables)
+    role.of_task("compare", "with each other")
+    return role
+
+
+@pytest.mark.parametrize(
+    ("moments", "left"), [(True, ["kernel", "failed_units", "link_rtt_ms"]), (False, ["kernel"])]
+)
+def test_what_is_of_the_moment_is_a_difference_unless_it_is_left_out(moments, left):
+    taken = nodes(kernel="6.12.9", failed_units="logrotate.service", link_rtt_ms=90.0)
+    role = comparing(taken, fingerprint_moments=moments)
+    found = role.render("{{ __fingerprint_differences }}")
+    assert {row["item"] for row in found} == {*left}
 
 
 def test_a_declared_difference_is_left_out_and_the_others_are_not(differences):
@@ -161,17 +172,28 @@ def test_all_items_of_a_kind_are_declared_at_once(differences, item, left):
     assert [row[0] for row in rows(differences, nodes(**other), declared)] == left
 
 
+WHOLE = {"node": "worker2", "item": "kernel", "reason": "a newer board needs it"}
+
+
 @pytest.mark.parametrize(
-    ("exception", "message"),
+    ("exception", "is_taken"),
     [
-        ({"node": "worker2", "item": "kernel"}, "lacks node, item or reason"),
-        ({"node": "worker2", "item": "kernel", "reason": "  "}, "lacks node, item or reason"),
-        ({"node": "worker9", "item": "kernel", "reason": "old"}, "there is no node worker9"),
+        (WHOLE, True),
+        (WHOLE | {"node": "client1"}, True),
+        (WHOLE | {"node": "worker9"}, False),
+        (WHOLE | {"item": None}, False),
+        (WHOLE | {"reason": "  "}, False),
+        ({"node": "worker2", "item": "kernel"}, False),
+        ("worker2 kernel", False),
     ],
 )
-def test_an_exception_that_is_not_whole_is_refused(differences, exception, message):
-    with pytest.raises(AnsibleFilterError, match=message):
-        differences(nodes(), GROUPS, TOLERANCES, [exception])
+def test_an_exception_that_is_not_whole_is_refused(exception, is_taken):
+    """A node that a playbook skips may have one as well."""
+    taken = nodes()
+    del taken["client1"]
+    role = comparing(taken, __fingerprint_exception=exception)
+    wanted = role.task("compare", "an item or a reason")["ansible.builtin.assert"]["that"]
+    assert all(role.holds(one) for one in wanted) == is_taken
 
 
 # Two workers, one node that is broker and worker.
@@ -591,8 +613,6 @@ FAILED += "systemctl reset-failed"
     ],
 )
 def test_an_exception_is_recommended_only_where_it_is_sensible(odd, others, advice):
-    taken = {name: {"fingerprint": fingerprint(**others)} for name in GROUPS["workers"]}
-    taken["worker2"] = {"fingerprint": fingerprint(**odd)}
-    role = Role("fingerprint", fingerprint_nodes=taken, fingerprint_groups=GROUPS)
-    role.of_task("compare", "with each other")
+    taken = {name: fingerprint(**others) for name in GROUPS["workers"]}
+    role = comparing({**taken, "worker2": fingerprint(**odd)})
     assert " ".join(role.render("{{ __fingerprint_next }}").split()) == advice

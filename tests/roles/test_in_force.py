@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from loading import ROOT, load
+from rendering import Role
 
 ROLE = "roles/fingerprint"
 
@@ -1031,16 +1032,24 @@ UNPACKED = {
 }
 
 
-def undeclared(filters, archives, files=UNPACKED, ignored="", own=()):
-    node = {"fingerprint": {"files": files}, "undeclared": list(own)}
-    groups = {"workers": ["worker1"], "client": []}
-    return filters.fingerprint_undeclared(
-        {"worker1": node}, groups, archives, ["/o/*/webapps/*"], ignored
+def undeclared(archives, files=UNPACKED, ignored="", own=()):
+    """Return what the role's own task compares."""
+    role = Role(
+        "fingerprint",
+        fingerprint_nodes={
+            "worker1": {"fingerprint": {"files": files}, "undeclared": list(own)},
+        },
+        fingerprint_groups={"workers": ["worker1"], "client": []},
+        fingerprint_archives=archives,
+        fingerprint_files_not=["/o/*/webapps/*"],
+        fingerprint_ignored=ignored,
     )
+    role.of_task("compare", "with each other")
+    return role.render("{{ __fingerprint_undeclared }}")
 
 
-def test_directories_that_hold_what_the_archives_hold_have_no_row(filters, archives):
-    assert undeclared(filters, archives) == []
+def test_directories_that_hold_what_the_archives_hold_have_no_row(archives):
+    assert undeclared(archives) == []
 
 
 @pytest.mark.parametrize(
@@ -1062,19 +1071,19 @@ def test_directories_that_hold_what_the_archives_hold_have_no_row(filters, archi
     ],
     ids=["changed", "one too many", "partial", "another build"],
 )
-def test_other_contents_are_named_with_the_archive(filters, archives, files, expected):
-    (row,) = undeclared(filters, archives, {path: held for path, held in files.items() if held})
+def test_other_contents_are_named_with_the_archive(archives, files, expected):
+    (row,) = undeclared(archives, {path: held for path, held in files.items() if held})
     assert list(row.values()) == ["worker1", "contents /o/axis-2", expected, "those of axis.war"]
 
 
-def test_what_a_setting_may_still_change_is_left_out_where_that_is_asked_for(filters, archives):
+def test_what_a_setting_may_still_change_is_left_out_where_that_is_asked_for(archives):
     items = ["jvms rackbench-tomcat flags", "jvms rackbench-tomcat executable", "services broker"]
     own = [{"item": item, "value": "a", "others": "b"} for item in items]
-    found = undeclared(filters, archives, own=own)
+    found = undeclared(archives, own=own)
     assert [row["item"] for row in found] == items
-    found = undeclared(filters, archives, own=own, ignored=r"jvms \S+ flags$|services ")
+    found = undeclared(archives, own=own, ignored=r"jvms \S+ flags$|services ")
     assert [row["item"] for row in found] == ["jvms rackbench-tomcat executable"]
-    found = undeclared(filters, archives, own=own, ignored=sweeps_ignore())
+    found = undeclared(archives, own=own, ignored=sweeps_ignore())
     assert found == []
 
 
@@ -1086,7 +1095,7 @@ def sweeps_ignore():
 
 def test_the_table_names_its_sides(filters, archives):
     own = [{"item": "jdk", "value": "25.0.1", "others": "Java 21"}]
-    table = filters.as_table(undeclared(filters, archives, own=own), ["in force", "declared"])
+    table = filters.as_table(undeclared(archives, own=own), ["in force", "declared"])
     assert table.splitlines() == [
         "item  node     in force  declared",
         "jdk   worker1  25.0.1    Java 21",
