@@ -28,13 +28,12 @@ options:
 import os
 import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import yaml
 from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleError
 from ansible.inventory.group import Group, InventoryObjectType
@@ -45,6 +44,9 @@ from ansible.plugins.loader import vars_loader
 from ansible.plugins.vars import BaseVarsPlugin
 from ansible.template import Templar, trust_as_template
 from ansible.utils.vars import combine_vars, load_extra_vars
+
+from collect.project import MARK
+from collect.run.servers import numbers_of_servers
 
 EXAMPLES = r"""
 # ansible.cfg
@@ -60,10 +62,8 @@ Values = dict[str, Any]
 
 PLAYBOOKS = Path(__file__).resolve().parents[1]
 LOOKUPS_AT_ONCE = 32
-PROJECT_MARK = "rackbench.yml"
 OWN = ("ansible_host", "node_address")
 CONNECTION = ("ansible_ssh_private_key_file", "ansible_ssh_common_args")
-YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def demand_settings() -> None:
@@ -91,29 +91,6 @@ def looked_up(name: str) -> str:
         return plain(socket.gethostbyname(name)) if name else name  # "" would be 0.0.0.0
     except (OSError, UnicodeError):  # the latter for 192.0.2..7, or a label of more than 63 letters
         return name
-
-
-def numbers_of_servers(studies: Path) -> list[int]:
-    """Return all values of `servers` in the studies of a directory, in order.
-
-    An unreadable file adds none; a sweep of it reports why.
-    """
-    found: set[int] = set()
-    for file in studies.glob("*.y*ml"):
-        with suppress(OSError, ValueError, yaml.YAMLError):
-            found.update(_servers_in(yaml.load(file.read_bytes(), Loader=YAML)))  # noqa: S506 - a safe one
-    return sorted(found)
-
-
-def _servers_in(node: Any) -> Iterator[int]:
-    if isinstance(node, list):
-        yield from (n for item in node for n in _servers_in(item))
-    elif isinstance(node, dict):
-        levels = node.get("servers")
-        for level in levels if isinstance(levels, list) else [levels]:
-            if type(level) is int and level > 0:
-                yield level
-        yield from _servers_in(list(node.values()))
 
 
 class VarsModule(BaseVarsPlugin):
@@ -161,7 +138,7 @@ class VarsModule(BaseVarsPlugin):
 
     def _of_the_project(self, path: str) -> Values:
         """Return the variables that a project directory around an inventory adds to rackbench's."""
-        if (Path(path).parent / PROJECT_MARK).is_file():
+        if (Path(path).parent / MARK).is_file():
             self._project = Path(path).parent
         if self._project is None:
             return {}
