@@ -2,7 +2,6 @@
 
 import json
 import math
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +73,7 @@ def drop_bridge(lab: Lab) -> bool:
 
 def has_table(lab: Lab) -> bool:
     """Return whether this machine's packet filter has the lab's table."""
-    listed = json.loads(host.run("nft", "--json", "list", "tables", "ip"))["nftables"]
-    return any(row.get("table", {}).get("name") == lab.table for row in listed)
+    return bool(host.succeeds("nft", "list", "table", "ip", lab.table))
 
 
 def set_internet(lab: Lab) -> bool:
@@ -94,7 +92,7 @@ def set_internet(lab: Lab) -> bool:
 def close_internet(lab: Lab) -> bool:
     """Stop nodes from reaching beyond the lab; return whether they could."""
     restored = kernel.restore(lab, kernel.IP_FORWARD)
-    if not shutil.which("nft") or not has_table(lab):
+    if not has_table(lab):
         return restored
     host.run("nft", "delete", "table", "ip", lab.table)
     return True

@@ -14,26 +14,12 @@ from .lab import MIB, Lab, Node
 
 
 def check(lab: Lab, nodes: list[Node], running: dict[str, int]) -> None:
-    """Refuse invalid names, addresses in use, another image, and too little space."""
-    check_names(lab)
+    """Refuse addresses in use, another image, and too little space."""
     check_nodes(lab, nodes)
     bridge_of(lab)
     check_network(lab)
     check_root(lab)
     check_room(lab, [node for node in nodes if node.name not in running])
-
-
-def check_names(lab: Lab) -> None:
-    """Refuse invalid names."""
-    if not re.fullmatch(r"[a-z][a-z0-9-]{0,23}", lab.name):
-        raise host.HostError(
-            f"virtual_lab_name is {lab.name!r}; use at most 24 small letters, digits and dashes"
-        )
-    if len(lab.bridge) > 15:
-        raise host.HostError(
-            f"virtual_lab_bridge {lab.bridge} has {len(lab.bridge)} letters, a link's name at most "
-            "15; choose a shorter one"
-        )
 
 
 def check_nodes(lab: Lab, nodes: list[Node]) -> None:
