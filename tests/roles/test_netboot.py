@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from ansible.errors import AnsibleFilterError
 from loading import load
+from rendering import Role
 
 ROLE = "roles/netboot"
 NETWORK, OWN = "192.168.1.0/24", "192.168.1.1"
@@ -177,14 +178,24 @@ def test_a_value_of_a_wrong_type_is_refused_by_the_machines_name(items, says):
         machines.inventory_machines(["rack03"], {"rack03": {"netboot_mac": "x", **items}})
 
 
-def test_machines_that_reported_are_remembered(tmp_path):
+@pytest.mark.parametrize(
+    ("again", "lost", "chosen", "unknown"),
+    [([], [], ["c", "d"], ["a"]), (["b"], ["a"], ["b", "c", "d"], [])],
+)
+def test_machines_that_reported_are_remembered(tmp_path, again, lost, chosen, unknown):
     for name, files in (("b", ["installed.json", "known"]), ("a", ["installed.json"]), ("c", [])):
         (tmp_path / "machines" / name).mkdir(parents=True)
         for file in files:
             (tmp_path / "machines" / name / file).touch()
-    assert machines.installed_machines(str(tmp_path)) == ["a", "b"]
-    assert machines.installed_machines(str(tmp_path), known=False) == ["a"]
-    assert machines.installed_machines(str(tmp_path / "none")) == []
+    role = Role(
+        "netboot",
+        netboot_dir=str(tmp_path),
+        __netboot_machines=[{"name": name, "install": True} for name in "abcd"],
+        __netboot_ends={"lost": lost},
+        netboot_again=again,
+    )
+    assert role.render("{{ __netboot_names }}") == chosen
+    assert role.render("{{ __netboot_unknown }}") == unknown
 
 
 def test_a_change_is_told_with_the_time_that_is_left(tmp_path):

@@ -11,12 +11,11 @@ from ansible.errors import AnsibleFilterError
 from ansible.module_utils.parsing.convert_bool import BOOLEANS, boolean
 
 EXAMPLES = r"""
-- name: Show what is wrong with the network and the machines, and which machines have reported
+- name: Show what is wrong with the network and the machines
   ansible.builtin.debug:
     msg:
       - "{{ '192.168.1.0/24' | netboot_network_problems([], '', []) }}"
       - "{{ machines | netboot_machine_problems('192.168.1.0/24', '192.168.1.2') }}"
-      - "{{ directory | netboot_installed(known=false) }}"
   vars:
     machines: "{{ groups['nodes'] | netboot_machines(hostvars) }}"
 """
@@ -238,15 +237,6 @@ def _of_disk(disk: Any) -> Iterable[str]:
         yield f"netboot_disk wants at least {low} and at most {high} GB; correct one of them"
 
 
-def installed_machines(directory: str, *, known: bool = True) -> list[str]:
-    """Return the names of machines that reported success, from the state's directory.
-
-    `known` tells whether to include those whose host keys are known.
-    """
-    reported = [file.parent for file in Path(directory).glob("machines/*/installed.json")]
-    return sorted(of.name for of in reported if known or not (of / "known").exists())
-
-
 class FilterModule:
     """The filters of this role."""
 
@@ -256,5 +246,4 @@ class FilterModule:
             "netboot_machines": inventory_machines,
             "netboot_network_problems": network_problems,
             "netboot_machine_problems": machine_problems,
-            "netboot_installed": installed_machines,
         }
