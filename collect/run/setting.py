@@ -93,6 +93,24 @@ def worker_heaps(node: Mapping[str, Setting]) -> dict[str, Setting]:
     }
 
 
+def heaps_of_programs(
+    node: Mapping[str, Setting],
+    servers: Mapping[str, Mapping[str, Collection[str]]] | None = None,
+) -> dict[str, Setting]:
+    """Return the heaps in MiB of all worker programs, by program, that some node settings ask for.
+
+    A heap of all programs is one of each, because an inventory may have others of single ones. It
+    is also that of a service of `servers` that declares it: the settings by role and service.
+    """
+    of_single = worker_heaps(node)
+    if (of_all := node.get("worker_heap_mb")) is None:
+        return of_single
+    programs = [*PROGRAMS]
+    for services in (servers or {}).values():
+        programs += [name for name, taken in services.items() if "worker_heap_mb" in taken]
+    return {**dict.fromkeys(programs, of_all), **of_single}
+
+
 def asked(node: Mapping[str, Setting], prefix: str) -> dict[str, str]:
     """Return the settings whose names begin so, by the rest of their names."""
     return {

@@ -9,13 +9,13 @@ from collect.errors import InputError
 from collect.run.directory import Run, open_run
 
 
-def analyses_of(directory: Path) -> list[int]:
+def analyses_of(directory: str | Path) -> list[int]:
     """Return after how many blocks a run is analysed, or 0 alone when no rule stops it."""
     run = open_run(str(directory))
     return list(run.stop.looks) if run.stop else [0]
 
 
-def decided(directory: Path) -> Run:
+def decided(directory: str | Path) -> Run:
     """Return the run after each decision that is due was taken and recorded.
 
     In a process of its own, as `collect look`: reading the calls takes processes and memory, and
@@ -33,11 +33,12 @@ def decided(directory: Path) -> Run:
     return open_run(str(directory))
 
 
-def open_trials(directory: Path, upto: int = 0, group: Collection[str] = ()) -> list[str]:
+def open_trials(directory: str | Path, upto: int = 0, group: Collection[str] = ()) -> list[str]:
     """Return the ids of the trials to run now, in plan order: those up to `upto` blocks.
 
-    None when an earlier analysis is not done; when the run has stopped, those with a profiler. With
-    an `upto` of 0, that of a run without a rule, all open trials. With a `group`, those of it.
+    Decides an interim analysis that is due. None when an earlier analysis is not done; when the run
+    has stopped, those with a profiler. With an `upto` of 0, that of a run without a rule, all open
+    trials. With a `group`, those of it.
     """
     run = decided(directory)
     sealed = {path.name for path in run.directories()}
@@ -46,4 +47,5 @@ def open_trials(directory: Path, upto: int = 0, group: Collection[str] = ()) -> 
     if any(trial.block <= earlier and trial.id not in sealed for trial in run.plan):
         return []
     given = [trial.id for trial in run.upto(upto if looks else 0) if trial.id not in sealed]
-    return [name for name in given if name in group] if group else given
+    chosen = frozenset(group)
+    return [name for name in given if name in chosen] if chosen else given

@@ -1,10 +1,9 @@
 """The runs of a sweep for templates: their names, order, settings and end, and their nodes."""
 
-from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from collect.run.setting import PROGRAMS, Setting, asked, worker_heaps
+from collect.run.setting import asked, heaps_of_programs
 from collect.sweep.deadline import instant
 from collect.sweep.in_force import in_force
 from collect.sweep.interim import analyses_of, open_trials
@@ -52,37 +51,6 @@ OF_EVERY_NODE = {"nodes", "sweep_uses"}
 """Groups that do not define a node's part in the bench."""
 
 
-def looks(results: str) -> list[int]:
-    """Return after how many blocks a run is analysed, or 0 alone when no rule stops it."""
-    return analyses_of(Path(results))
-
-
-def open_ones(results: str, look: int = 0, group: Sequence[str] = ()) -> list[str]:
-    """Return the trials of a group, or all, to run now, up to an interim analysis.
-
-    Decides an interim analysis that is due.
-    """
-    return open_trials(Path(results), int(look), frozenset(group))
-
-
-def heaps(
-    node: Mapping[str, Setting],
-    servers: Mapping[str, Mapping[str, Collection[str]]] | None = None,
-) -> dict[str, Setting]:
-    """Return the heaps in MiB of worker programs, by program, that some node settings ask for.
-
-    A heap of all programs is one of each, because the inventory may have others of single ones. It
-    is also that of a service of `servers` that declares it: the settings by role and service.
-    """
-    of_single = worker_heaps(node)
-    if (of_all := node.get("worker_heap_mb")) is None:
-        return of_single
-    programs = [*PROGRAMS]
-    for services in (servers or {}).values():
-        programs += [name for name, taken in services.items() if "worker_heap_mb" in taken]
-    return {**dict.fromkeys(programs, of_all), **of_single}
-
-
 def nodes_of(
     hostvars: Mapping[str, Mapping[str, Any]], names: Sequence[str]
 ) -> list[dict[str, Any]]:
@@ -110,15 +78,15 @@ class FilterModule:
             "sweep_in_force": in_force,
             "sweep_instant": instant,
             "sweep_jvms": jvms_of,
-            "sweep_looks": looks,
+            "sweep_looks": analyses_of,
             "sweep_netem": netem_of,
             "sweep_nodes": nodes_of,
-            "sweep_open": open_ones,
+            "sweep_open": open_trials,
             "sweep_put_off": put_off,
             "sweep_runs": runs_of,
             "sweep_settings": settings_of,
             "sweep_steps": steps_of,
             "sweep_sysctls": sysctls_of,
             "sweep_understood": understood,
-            "sweep_worker_heaps": heaps,
+            "sweep_worker_heaps": heaps_of_programs,
         }

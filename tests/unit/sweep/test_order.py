@@ -1,7 +1,6 @@
 """Which runs of a sweep go together, and what is said of them."""
 
 import json
-import runpy
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from made_up_studies import changed
 
 from collect.errors import InputError
 from collect.run.plan import make_plan, read_plan, write_plan
-from collect.run.setting import asked, setting_of, worker_heaps
+from collect.run.setting import asked, heaps_of_programs, setting_of, worker_heaps
 from collect.run.study import find_study, load_study, parse_study
 from collect.sweep.in_force import in_force
 from collect.sweep.interim import open_trials
@@ -352,28 +351,24 @@ def test_a_heap_of_one_worker_program_is_told_from_that_of_all():
     assert worker_heaps({**node, "matrix_worker_heap_mb": 5}) == {"matrix-worker": 5}
 
 
-@pytest.fixture
-def heaps():
-    plugin = runpy.run_path(str(ROOT / "roles/sweep/filter_plugins/runs.py"))
-    return plugin["FilterModule"]().filters()["sweep_worker_heaps"]
-
-
-def test_a_studys_heap_of_all_programs_comes_before_the_inventorys_of_a_single_one(heaps):
-    of_study = heaps({"worker_heap_mb": 64, "matrix_worker_heap_mb": 128, "tomcat_heap_mb": 1})
+def test_a_studys_heap_of_all_programs_comes_before_the_inventorys_of_a_single_one():
+    of_study = heaps_of_programs(
+        {"worker_heap_mb": 64, "matrix_worker_heap_mb": 128, "tomcat_heap_mb": 1}
+    )
     assert {"sort-worker": 300, "parrot": 9, **of_study} == {
         **{"sort-worker": 64, "matrix-worker": 128, "hello-listener": 64, "tcp-server": 64},
         "parrot": 9,
     }
-    assert heaps({"matrix_worker_heap_mb": 5}) == {"matrix-worker": 5}
+    assert heaps_of_programs({"matrix_worker_heap_mb": 5}) == {"matrix-worker": 5}
 
 
-def test_a_studys_heap_of_all_programs_is_also_that_of_a_further_server_that_declares_it(heaps):
+def test_a_studys_heap_of_all_programs_is_also_that_of_a_further_server_that_declares_it():
     servers = {"birds": {"parrot": ["worker_heap_mb"], "gull": ["jdk"]}}
-    found = heaps({"worker_heap_mb": 64}, servers)
+    found = heaps_of_programs({"worker_heap_mb": 64}, servers)
     assert found["parrot"] == found["sort-worker"] == 64
     assert "gull" not in found
-    assert heaps({"worker_heap_mb": 64, "parrot_heap_mb": 32}, servers)["parrot"] == 32
-    assert heaps({"tomcat_heap_mb": 64}, servers) == {}
+    assert heaps_of_programs({"worker_heap_mb": 64, "parrot_heap_mb": 32}, servers)["parrot"] == 32
+    assert heaps_of_programs({"tomcat_heap_mb": 64}, servers) == {}
 
 
 def test_what_is_put_off_is_told_with_the_run_if_there_are_several(runs, tmp_path):
