@@ -9,13 +9,12 @@ from ansible import context
 from collect.front.bench import becomes, ill_written
 
 EXAMPLES = r"""
-- name: Show why machines cannot be nodes, why one is away, and why two heaps do not fit
+- name: Show why machines cannot be nodes, and why one is away
   ansible.builtin.debug:
     msg:
       - "{{ hostvars | ill_written(groups) }}"
       - "{{ hostvars | not_ready(groups['nodes']) }}"
       - "{{ validate_answer.msg | ssh_reason }}"
-      - "{{ [512, 512] | beyond_memory(1024, 90) }}"
 """
 
 Values = Mapping[str, Any]
@@ -145,19 +144,6 @@ def _without_root(account: str, node: Values, facts: Values) -> Iterator[str]:
         )
 
 
-def beyond_memory(heaps_mb: Sequence[int], memory_mb: int | str, beside_mb: int | str) -> str:
-    """Return why these heaps, all in MiB, do not fit into a node's memory, or nothing."""
-    needed = sum(heaps_mb) + len(heaps_mb) * int(beside_mb)
-    if needed <= int(memory_mb):
-        return ""
-    return (
-        f"has {memory_mb} MiB of memory, but its services need {needed}: heaps of "
-        f"{' + '.join(map(str, heaps_mb))}, which they touch fully at their start, and {beside_mb} "
-        "more for each. Lower the heaps in the inventory or under `node` in the study, put more "
-        "memory into the node, or reserve fewer huge pages there (vm.nr_hugepages)."
-    )
-
-
 class FilterModule:
     """The filters that check whether machines can be nodes."""
 
@@ -167,5 +153,4 @@ class FilterModule:
             "ill_written": ill_written,
             "not_ready": not_ready,
             "ssh_reason": ssh_reason,
-            "beyond_memory": beyond_memory,
         }

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 import yaml
 from loading import ROOT, load
-from rendering import Role
+from rendering import Role, trusted
 
 from collect.front.commands import doctor
 
@@ -212,8 +212,8 @@ def answered(answer, become=True, **options):
 
 
 def test_heaps_beyond_the_memory_are_told_with_what_they_take():
-    assert readiness.beyond_memory([192, 192], "564", 90) == ""
-    said = readiness.beyond_memory([192, 192], "563", 90)
+    assert beyond_memory(564) == ""
+    said = beyond_memory(563)
     assert said.startswith("has 563 MiB of memory, but its services need 564: heaps of 192 + 192,")
     assert "and 90 more for each. Lower the heaps" in said
 
@@ -225,6 +225,16 @@ def test_a_node_that_answers_is_ready():
 
 @pytest.mark.parametrize(
     ("stdout", "said"),
+def beyond_memory(memory_mb):
+    """What is said of two heaps on a node of this memory, by the variables of every inventory."""
+    declared = yaml.safe_load((ROOT / "playbooks/vars/bench.yml").read_text())
+    names = ("bench_needs_mb", "bench_has_mb", "bench_beyond_memory", "bench_memory_refusal")
+    node = {name: trusted(declared[name]) for name in names}
+    node |= {"bench_heaps_mb": [192, 192], "bench_beside_heap_mb": "90"}
+    node |= {"validate_answer": {"stdout": f"{FIT}memory-mb {memory_mb}\n"}}
+    return Role("fingerprint", **node).render("{{ bench_beyond_memory }}")
+
+
     [
         (FIT.replace("can-sudo", ""), "me may not use sudo without a password; give that account"),
         (
