@@ -8,7 +8,7 @@ from typing import Any
 from collect.run.arrival import LEAD_S, SPACINGS, Arrival
 from collect.run.cell import Cell, Level, level_text
 from collect.run.levels import listed
-from collect.run.setting import JDK, Setting
+from collect.run.setting import JDK, OPTIONS, Setting
 from collect.run.stop import StopRule
 from collect.run.warmup import Warmup
 
@@ -98,7 +98,7 @@ class Profile:
         }
         constants = dict(self.constants)
         for entry in self.where:
-            if all(cell[factor] in listed(levels) for factor, levels in entry["cells"].items()):
+            if is_chosen(cell, entry):
                 plain.update({name: entry[name] for name in plain if name in entry})
                 constants.update(entry.get("constants", {}))
         constants.update(_from_factors(constants, cell))
@@ -116,7 +116,7 @@ class Profile:
     def _node(self, constants: Mapping[str, Setting], cell: Cell) -> Mapping[str, Setting]:
         named = {**constants, **cell}
         node = {
-            name: named.get(value, value) if isinstance(value, str) else value
+            name: _setting_of(name, named.get(value, value)) if isinstance(value, str) else value
             for name, value in self.node.items()
         }
         if cell.get("persistence") == "synced":  # clients read the factor; the broker has to sync
@@ -134,6 +134,11 @@ class Profile:
         )
 
 
+def is_chosen(cell: Cell, entry: Mapping[str, Any]) -> bool:
+    """Tell whether an entry under `where` selects a cell."""
+    return all(cell[factor] in listed(levels) for factor, levels in entry["cells"].items())
+
+
 def _from_factors(constants: Mapping[str, Setting], cell: Cell) -> dict[str, Setting]:
     """Return the constants that name a factor, with the cell's level of it as their value."""
     return {
@@ -146,6 +151,12 @@ def _from_factors(constants: Mapping[str, Setting], cell: Cell) -> dict[str, Set
 def _constant_of(name: str, level: Level) -> Setting:
     """Return a level as the value of a constant: options of a JVM are a list of words."""
     return level.split() if name == "jvm_options" and isinstance(level, str) else level
+
+
+def _setting_of(name: str, value: Setting) -> Setting:
+    """Return a constant as a node setting: options of services are one text."""
+    is_joined = name.startswith(f"{OPTIONS}.") and isinstance(value, list)
+    return " ".join(map(str, value)) if is_joined else value
 
 
 def _of_level(choice: Any, cell: Cell) -> Any:

@@ -218,7 +218,7 @@ def release_of(version: object) -> str:
 def _sysctl(name: str, value: Setting) -> str:
     if name not in SYSCTLS:
         return f"cannot be set by a study; choose one of {', '.join(sorted(SYSCTLS))}"
-    has_value = not isinstance(value, bool) and str(value).strip()
+    has_value = (isinstance(value, str) or is_number(value)) and str(value).strip()
     return "" if has_value else f"is {value!r}; write a value as `sysctl {name}` prints it"
 
 
@@ -251,6 +251,16 @@ def _options(value: Setting) -> str:
         "and -+:=._/,"
     )
     return "" if plain and not bad else told
+
+
+def problem_of_client_options(options: Sequence[Setting]) -> str:
+    """Return what is wrong with the options of a client's JVM and what to write, or nothing."""
+    for option in options:
+        if not isinstance(option, str) or not option.startswith("-"):
+            return f"has {option!r}; write options of a JVM, each a text that begins with -"
+        if option.startswith(_HEAPS):
+            return f"has {option!r}; write the heap as client_heap_mb"
+    return ""
 
 
 def varied(settings: Collection[Mapping[str, Setting]]) -> set[str]:

@@ -1,21 +1,47 @@
 """The settings of JVMs and nodes: each has a value that they understand, and reaches them."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from collect.run.cell import Cell
 from collect.run.fields import is_whole
-from collect.run.profile import NAMING, OF_JVMS, Profile, Settings
+from collect.run.profile import NAMING, OF_JVMS, Profile, Settings, is_chosen
 from collect.run.resolving.stated import Stated
 from collect.run.setting import (
     JDK,
     LEAST_HEAP_MB,
     LEAST_JDK,
+    OF_NODES,
     OPTIONS,
+    Setting,
+    flat_node,
     is_setting,
     problem_of,
+    problem_of_client_options,
     problem_of_jdk,
+    taken_by,
+    varied,
 )
+
+_TAKEN = {
+    "tomcat": ("tomcat_heap_mb", "tomcat_threads"),
+    "broker": ("broker_heap_mb", "persistence"),
+}
+"""The node settings that services take alone; each of the others takes the heap of workers."""
+
+
+@dataclass(frozen=True)
+class _Replaced:
+    """A setting of `cells` whose value takes the place of `before`, and the names still in use."""
+
+    place: str
+    name: str
+    value: Setting
+    before: Setting | None
+    cells: Sequence[Cell]
+    in_use: Collection[str]
 
 
 def check_jdk(stated: Stated, profile: Profile) -> None:
@@ -37,6 +63,8 @@ def check_constants_of_jvms(stated: Stated, profile: Profile) -> None:
                 f"constants.jvm_options is {json.dumps(options)}, which is neither a factor of "
                 "texts nor a list; write a list of options, such as [-Xss1m, -Xint]"
             )
+        if problem := problem_of_client_options(options):
+            raise stated.fail(f"constants.jvm_options {problem}")
         heap = constants.get("client_heap_mb", LEAST_HEAP_MB)
         if not is_whole(heap) or heap < LEAST_HEAP_MB:
             raise stated.fail(
@@ -60,6 +88,8 @@ def check_node(stated: Stated, profile: Profile) -> None:
     _check_factors_of_nodes(stated, profile, services)
     _check_factors_of_jvms(stated, profile)
     _check_constants_of_nodes(stated, profile, services)
+    _check_replaced(stated, profile)
+    _check_services(stated, [settings.node for settings in every], services)
 
 
 def _settings_of_all(profile: Profile) -> Sequence[Settings]:
@@ -106,6 +136,73 @@ def _check_constants_of_nodes(stated: Stated, profile: Profile, services: Collec
                 raise stated.fail(
                     f"constants.{name} is a node setting, but no node gets it; write it under node"
                 )
+
+
+def _check_replaced(stated: Stated, profile: Profile) -> None:
+    """Check that no profile or exception has a value in place of the name of a factor.
+
+    The levels of that factor would set nothing, and its cells would bear a wrong name.
+    """
+    for one in _replaced(stated, profile):
+        factor = one.before
+        if not isinstance(factor, str) or factor not in profile.grids[0] or factor in one.in_use:
+            continue
+        if any(one.value != cell[factor] for cell in one.cells):
+            raise stated.fail(
+                f"{one.place}.{one.name} is {json.dumps(one.value)}, but the study gives it the "
+                f"levels of the factor {factor}, which then set nothing; write "
+                f"`{one.name}: {factor}`, or give {factor} that level alone"
+            )
+
+
+def _replaced(stated: Stated, profile: Profile) -> Iterator[_Replaced]:
+    """Yield the node settings and constants that a profile or an exception replaces."""
+    cells, own = profile.cells(), f"profiles.{stated.name}"
+    selected = {factor for entry in profile.where for factor in entry["cells"]}
+    in_use = {*_factors_in_use(profile, profile.constants), *selected}
+    node = flat_node(stated.content.get("node", {}))
+    for name, value in flat_node(stated.own("node", {})).items():
+        yield _Replaced(f"{own}.node", name, value, node.get(name), cells, in_use)
+    constants = stated.content["constants"]
+    for name, value in stated.own("constants", {}).items():
+        if name in NAMING:
+            yield _Replaced(f"{own}.constants", name, value, constants.get(name), cells, in_use)
+    for place, entry in zip(stated.constants_of_exceptions, stated.exceptions, strict=True):
+        chosen = [cell for cell in cells if is_chosen(cell, entry)]
+        replacing = entry.get("constants", {})
+        others = _factors_in_use(profile, {**profile.constants, **replacing})
+        for name, value in replacing.items():
+            if name in NAMING:
+                yield _Replaced(place, name, value, profile.constants.get(name), chosen, others)
+
+
+def _factors_in_use(profile: Profile, constants: Mapping[str, Setting]) -> Collection[str]:
+    """Return what settings and choices of a profile have in place of values."""
+    choices = (one for one in (profile.clients, profile.needs) if isinstance(one, Mapping))
+    named = (
+        *profile.node.values(),
+        *(constants.get(name) for name in NAMING),
+        *(profile.threads, profile.servers, (profile.arrival or {}).get("rate")),
+        *(choice["factor"] for choice in choices),
+    )
+    return {name for name in named if isinstance(name, str)}
+
+
+def _check_services(
+    stated: Stated, nodes: Sequence[Mapping[str, Setting]], services: Collection[str]
+) -> None:
+    """Check that trials need a service which takes a setting that differs between cells.
+
+    Trials record what the services that they need ran with, and no others.
+    """
+    of_services = {name for name in varied(nodes) if not name.startswith(OF_NODES)}
+    of_all = (OPTIONS, "collector", JDK)
+    taken = taken_by({name: (*_TAKEN.get(name, ("worker_heap_mb",)), *of_all) for name in services})
+    if of_services and not of_services & taken:
+        raise stated.fail(
+            f"{stated.place('node')}.{min(of_services)} differs between cells, but no trial needs "
+            "a service that takes it; name the services that the client calls under needs"
+        )
 
 
 def _is_set(factor: str, profile: Profile) -> bool:

@@ -115,7 +115,8 @@ def found(tmp_path):
     def of(ran_with, services=("tomcat on w1",), needs=("tomcat",), replicates=1, **study):
         changes = {"factors": {"tomcat_threads": [1, 8]}, "restart": "none", **THREADS, **study}
         profiles = {"demo": {"replicates": replicates, "calls": 4, "warmup": 1}}
-        text = study_of(profiles=profiles, needs=list(needs), **changes)
+        # Earlier versions planned a study whose trials need none.
+        text = study_of(profiles=profiles, needs=list(needs or ["tomcat"]), **changes)
         make_run(tmp_path / "run", lambda planned, rng: [1.0] * 4, study=text)
         run = open_run(str(tmp_path / "run"))
         plan = [replace(planned, needs=list(needs)) for planned in run.plan]

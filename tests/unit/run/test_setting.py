@@ -189,6 +189,13 @@ def test_a_factor_that_is_a_constant_too_is_refused():
             'jvm_options is "-Xint", which is neither a factor of texts nor a list; write a list',
         ),
         ({"jvm_options": "size"}, "constants.jvm_options is 500, which is neither a factor"),
+        (
+            {"jvm_options": ["-Xss1m", "-Xmx2g"]},
+            "constants.jvm_options has '-Xmx2g'; write the heap as client_heap_mb",
+        ),
+        ({"jvm_options": ["-XX:MaxRAMPercentage=50"]}, "write the heap as client_heap_mb"),
+        ({"jvm_options": ["Xint"]}, "has 'Xint'; write options of a JVM, each a text that begins"),
+        ({"jvm_options": [-1]}, "has -1; write options of a JVM"),
         ({"persistence": ["none"]}, "persistence is ['none']; choose one of none, written, synced"),
     ],
 )
@@ -277,6 +284,68 @@ def test_a_constant_of_the_name_of_a_setting_that_no_node_has_is_refused(constan
     assert told in message_of(constants=constants, node={name: 2000})
     assert plan_of(constants=constants, node=constants)
     assert plan_of(constants=constants, node={name: name})
+
+
+HEAP = {"factors": {**FACTORS, "heap": [64, 128]}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "other"),
+    [
+        ("node", "tomcat_heap_mb", {"broker_heap_mb": 96}),
+        ("constants", "client_heap_mb", {"jvm_options": ["-Xint"]}),
+    ],
+)
+def test_a_profile_that_takes_the_levels_of_a_factor_away_is_refused(kind, name, other):
+    named, own = {kind: {name: "heap"}}, {kind: {name: 96}}
+    told = (
+        f"profiles.paper.{kind}.{name} is 96, but the study gives it the levels of the factor "
+        f"heap, which then set nothing; write `{name}: heap`, or give heap that level alone"
+    )
+    assert told in message_of(**HEAP, **named, profiles={"paper": own})
+    assert plan_of(**HEAP, **named, profiles={"paper": {**own, "factors": {"heap": [96]}}})
+    assert plan_of(**HEAP, **named, profiles={"paper": {kind: other}})
+    elsewhere = {"node": {"worker_heap_mb": "heap", **named.get("node", {})}}
+    assert plan_of(**HEAP, **named | elsewhere, profiles={"paper": own})
+
+
+def test_an_exception_that_takes_the_levels_of_a_factor_away_is_refused():
+    heap = {"constants": {"client_heap_mb": "heap"}}
+    where = [{"cells": {"transport": "jms"}, "constants": {"client_heap_mb": 96}}]
+    assert "where[0].constants.client_heap_mb is 96, but the study gives it the levels of" in (
+        message_of(**HEAP, **heap, where=where)
+    )
+    of_level = [{"cells": {"heap": 64}, "constants": {"client_heap_mb": 64}}]
+    assert plan_of(**HEAP, **heap, where=of_level)
+
+
+@pytest.mark.parametrize(
+    ("name", "needs"),
+    [
+        ("tomcat_threads", []),
+        ("tomcat_heap_mb", ["broker", "sort-worker"]),
+        ("broker_heap_mb", ["tomcat"]),
+        ("worker_heap_mb", ["tomcat", "broker"]),
+        ("sort_worker_heap_mb", ["tomcat", "broker", "matrix-worker"]),
+    ],
+)
+def test_a_setting_of_services_that_no_trial_needs_is_refused(name, needs):
+    assert (
+        f"node.{name} differs between cells, but no trial needs a service that takes it; name the "
+        "services that the client calls under needs"
+    ) in message_of(**HEAP, node={name: "heap"}, needs=needs)
+    one_level = {"factors": {**FACTORS, "heap": [64]}}
+    assert plan_of(**one_level, node={name: "heap"}, needs=needs)
+    every = ["tomcat", "broker", "sort-worker"]
+    assert plan_of(**HEAP, node={name: "heap", "tomcat_heap_mb": "heap"}, needs=every)
+
+
+def test_a_list_is_no_value_of_the_kernel_and_gives_options_as_one_text():
+    lists = {"client_heap_mb": 8, "sizes": [4096, 16384], "options": ["-Xss1m", "-Xint"]}
+    said = message_of(constants=lists, node={"sysctl.net.ipv4.tcp_rmem": "sizes"})
+    assert "node.sysctl.net.ipv4.tcp_rmem is [4096, 16384]; write a value as `sysctl" in said
+    (trial, *_) = plan_of(constants=lists, node={"server_jvm_options": {"tomcat": "options"}})
+    assert trial.node == {"server_jvm_options.tomcat": "-Xss1m -Xint"}
 
 
 def test_a_recorded_study_may_have_settings_without_effect():

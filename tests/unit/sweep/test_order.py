@@ -165,7 +165,8 @@ def test_a_setting_that_no_service_takes_is_refused(mixed, runs, tmp_path):
 
 def planned(tmp_path, name="mixed", factors=None, **changes):
     base = {"transport": ["soap"], "servers": [1], "integers": [500]}
-    text = changed(factors={**base, **(factors or {})}, **changes)
+    needs = ["tomcat", "broker", "matrix-worker"]
+    text = changed(factors={**base, **(factors or {})}, needs=needs, **changes)
     plan = make_plan(parse_study(text, "x").profile("paper", 5))
     write_plan(tmp_path / "results" / name / "plan.jsonl", plan)
     return {"study": "sort", "run": name}
