@@ -105,7 +105,7 @@ def _otherwise(
     """Return which settings of a trial were read otherwise than planned."""
     return [
         *differences(setting_of(planned), trial.ran_with, of_any),
-        *_of_client(planned.constants.get(JDK), trial),
+        *_of_client(planned.constants, trial),
     ]
 
 
@@ -160,13 +160,25 @@ def _of_jdk(where: str, told: Mapping[str, str], setting: Mapping[str, Setting])
         yield f"{where} had JDK {held}, not {setting[JDK]}"
 
 
-def _of_client(release: Setting | None, trial: Trial) -> list[str]:
-    """Return of which other JDK the client's JVM was; a client that is a program has none."""
-    if release is None or not trial.jvm:
-        return []
-    held = trial.jvm.get("version", "")
-    same = release_of(held) == str(release)
-    return [] if same else [f"the client had JDK {held}, not {release}"]
+def _of_client(constants: Mapping[str, Setting], trial: Trial) -> Iterator[str]:
+    """Yield what the client's JVM had otherwise; a client that is a program has none."""
+    if not trial.jvm:
+        return
+    release, held = constants.get(JDK), trial.jvm.get("version", "")
+    if release is not None and release_of(held) != str(release):
+        yield f"the client had JDK {held}, not {release}"
+    told = trial.jvm.get("options")
+    if not isinstance(told, list) or not told:
+        return
+    wanted = [COLLECTORS.get(str(constants.get("collector")), "")]
+    if heap := constants.get("client_heap_mb"):
+        wanted.append(f"-Xmx{heap}m")
+    if isinstance(options := constants.get("jvm_options"), list):
+        wanted += map(str, options)
+    # The launcher keeps other options for itself.
+    missing = [one for one in wanted if one.startswith("-X") and one not in told]
+    if missing:
+        yield f"the client had {' '.join(map(str, told))}, without {' '.join(missing)}"
 
 
 def _of_options(

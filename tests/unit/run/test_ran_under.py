@@ -189,6 +189,27 @@ def test_the_trial_that_began_first_is_what_others_are_compared_with(tmp_path):
     assert "-Xss1m, but -Xmx192m -XX:+UseParallelGC -Xss2m in an earlier trial" in finding.text
 
 
+@pytest.mark.parametrize(
+    ("options", "without"),
+    [
+        (["-Xms64m", "-Xmx64m", "-XX:+UseG1GC", "-Xint"], ""),
+        ([], ""),  # it told none
+        (["-Xmx96m", "-XX:+UseG1GC", "-Xint"], "-Xmx64m"),
+        (["-Xmx64m", "-XX:+UseParallelGC"], "-XX:+UseG1GC -Xint"),
+    ],
+)
+def test_a_client_whose_jvm_had_other_options_is_a_finding(tmp_path, options, without):
+    constants = {"client_heap_mb": 64, "collector": "g1", "jvm_options": ["-Xint", "-Da=b"]}
+    profiles = {"demo": {"replicates": 1, "calls": 4, "warmup": 1}}
+    text = study_of({"size": [1]}, profiles=profiles, restart="none", constants=constants)
+    make_run(tmp_path / "run", lambda planned, rng: [1.0] * 4, study=text)
+    run = open_run(str(tmp_path / "run"))
+    (trial,) = verify_run(run).trials
+    found = list(find(run.plan, [replace(trial, jvm={"version": "21.0.9", "options": options})]))
+    told = f"the client had {' '.join(options)}, without {without}; set it aside and sweep again"
+    assert [finding.text for finding in found] == ([f"{trial.id}: {told}"] if without else [])
+
+
 @pytest.mark.parametrize(("node", "findings"), [({"jdk": 25}, 2), ({}, 0)])
 def test_a_jvm_that_told_no_jdk_is_named_where_the_plan_asks_for_one(found, node, findings):
     said = "does not record the JDK of tomcat on w1; set it aside and sweep again"
