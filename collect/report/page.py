@@ -164,7 +164,9 @@ class Section:
     @property
     def has_single_starts(self) -> bool:
         """Whether all trials met one start of each server."""
-        return starts.serves(self.run.plan) and not starts.is_restarted(self.run.plan)
+        plan = self.run.plan
+        is_restarted = starts.is_restarted(plan) or starts.is_set_between(plan)
+        return starts.serves(plan) and not is_restarted
 
     @property
     def facts(self) -> list[Fact]:

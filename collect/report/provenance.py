@@ -173,9 +173,14 @@ def _client(analysis: Analysis) -> str:
 
 
 def link_of(analysis: Analysis) -> str:
-    """Return the rate of the link in Mbit/s: that of the plan, else that of the lab."""
+    """Return the rate of the link in Mbit/s: that of the plan, else that of the lab.
+
+    That of the lab also where no sweep sets the links.
+    """
     lab = analysis.run.provenance.lab
-    rate = _settings(analysis, "node").get("link_mbit", lab.link_mbit)
+    rate = lab.link_mbit
+    if not lab.keeps_links:
+        rate = _settings(analysis, "node").get("link_mbit", rate)
     return ABSENT if rate is None else str(rate)
 
 
@@ -229,6 +234,8 @@ def _starts(analysis: Analysis) -> str:
     if not starts.serves(plan):
         return ABSENT
     if not starts.is_restarted(plan):
+        if starts.is_set_between(plan):
+            return "one for each group of trials with its own settings (restart: none)"
         return "one for all blocks: no service was restarted between them"
     cost = starts.cost([t.trial for cell in analysis.cells for t in cell.trials])
     text = (

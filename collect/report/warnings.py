@@ -67,6 +67,7 @@ def find_warnings(analysis: Analysis) -> list[ReportWarning]:
         *_of_sharing(first_seen(snapshots)),
         *_of_fit(analysis.run),
         *_of_plots(analysis),
+        *_of_links(analysis.run),
         *_of_settings(analysis),
         *_of_starts(analysis),
         *_of_nodes(first_seen(snapshots), provenance),
@@ -248,6 +249,19 @@ def _of_fit(run: Run) -> list[ReportWarning]:
     return [ReportWarning(text, is_grave=False)]
 
 
+def _of_links(run: Run) -> list[ReportWarning]:
+    """Return that the links have another rate than the study asks for, where no sweep sets them."""
+    lab = run.provenance.lab
+    asked = {str(trial.node["link_mbit"]) for trial in run.plan if "link_mbit" in trial.node}
+    if not lab.keeps_links or lab.link_mbit is None or asked <= {str(lab.link_mbit)}:
+        return []
+    text = (
+        f"The study asks for links of {' and '.join(sorted(asked))} Mbit/s, but those of this lab "
+        f"have {lab.link_mbit} Mbit/s: sweeps set the links of virtual labs alone."
+    )
+    return [ReportWarning(text)]
+
+
 def _of_settings(analysis: Analysis) -> list[ReportWarning]:
     """Return which trials are known to have run under other node settings than planned."""
     trials = [trial.trial for cell in analysis.cells for trial in cell.trials]
@@ -260,10 +274,17 @@ def _of_settings(analysis: Analysis) -> list[ReportWarning]:
 
 
 def _of_starts(analysis: Analysis) -> list[ReportWarning]:
-    """Return which blocks shared a start of a server although each was to have its own."""
+    """Return which blocks shared a start of a server although each was to have its own.
+
+    And that services were cold at the beginning of a group of trials.
+    """
     plan = analysis.run.plan
     if not starts.is_restarted(plan):
-        return []
+        text = (
+            "The sweep restarted services between groups of trials, and nothing warmed them before "
+            "the first trial of a group (restart: none), which may be slower for that."
+        )
+        return [ReportWarning(text)] if starts.is_set_between(plan) else []
     trials = [trial.trial for cell in analysis.cells for trial in cell.trials]
     texts = _first([finding.text for finding in starts.find(plan, trials)])
     text = "Some blocks shared a start of a server, although the plan gives each block its own."

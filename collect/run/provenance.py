@@ -29,6 +29,11 @@ class Lab:
     kind: str | None
     link_mbit: str | float | None
 
+    @property
+    def keeps_links(self) -> bool:
+        """Whether sweeps leave the links as they are: those of virtual labs alone are set."""
+        return self.kind not in (None, "virtual")
+
 
 @dataclass(frozen=True)
 class Declared:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from collect.run.plan import PlannedTrial
-from collect.run.setting import setting_key, setting_of
+from collect.run.setting import OF_NODES, setting_key, setting_of, varied
 from collect.run.trials import Trial
 from collect.run.verify import Finding
 
@@ -29,6 +29,12 @@ def serves(plan: Sequence[PlannedTrial]) -> bool:
 def is_restarted(plan: Sequence[PlannedTrial]) -> bool:
     """Return whether each block is to have a start of the services of its own."""
     return plan[0].restart == BLOCK
+
+
+def is_set_between(plan: Sequence[PlannedTrial]) -> bool:
+    """Return whether the sweep restarts services between trials, because their settings differ."""
+    names = varied([setting_of(planned) for planned in plan])
+    return serves(plan) and any(not name.startswith(OF_NODES) for name in names)
 
 
 def cost(trials: Sequence[Trial]) -> Cost | None:

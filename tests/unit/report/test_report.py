@@ -331,6 +331,25 @@ def test_the_link_rate_is_that_of_the_plan_else_that_of_the_lab(run_of):
     assert link_of(analyse(left_as_it_is)) == "100"
 
 
+def test_the_link_rate_is_that_of_the_lab_where_no_sweep_sets_the_links(run_of):
+    run = run_of(study=changed(node={"link_mbit": 10}), until=1)
+    path = run.directory / "run.json"
+
+    def links(rate):
+        lab = {"name": "rack", "kind": "physical", "link_mbit": rate}
+        path.write_text(json.dumps({**json.loads(path.read_text()), "lab": lab}))
+        analysis = analyse(open_run(str(run.directory)))
+        return link_of(analysis), [one.text for one in find_warnings(analysis)]
+
+    rate, warnings = links(1000)
+    assert rate == "1000"
+    told = "The study asks for links of 10 Mbit/s, but those of this lab have 1000 Mbit/s: sweeps"
+    assert len([text for text in warnings if text.startswith(told)]) == 1
+    rate, warnings = links("10")  # as an inventory in INI has it
+    assert rate == "10"
+    assert not [text for text in warnings if "asks for links" in text]
+
+
 @pytest.mark.parametrize(("memory_mb", "is_met"), [(1900, True), (1800, False), (2300, False)])
 def test_a_number_within_ten_percent_counts_as_stated(run_of, memory_mb, is_met):
     run = run_of(lambda planned, rng: [1.0] * planned.calls, study="mtom", until=1)

@@ -86,6 +86,17 @@ def test_a_start_for_each_setting_of_a_block_is_as_planned(tmp_path):
     assert said(open_run(str(directory))) == []
 
 
+def test_the_report_says_that_services_were_restarted_between_groups_and_not_warmed(tmp_path):
+    study = STUDY.format(restart="restart: none") + "node: {tomcat_threads: size}\n"
+    make_run(tmp_path / "run", lambda planned, rng: [1.0, 1.1, 1.2], study=study)
+    analysed = analyse(open_run(str(tmp_path / "run")))
+    (fact,) = [fact for fact in facts_of(analysed) if fact.name == "Starts of the servers"]
+    assert fact.text == "one for each group of trials with its own settings (restart: none)"
+    assert not Section(1, analysed, replicate(analysed), "").has_single_starts
+    texts = [warning.text for warning in find_warnings(analysed)]
+    assert [text for text in texts if "nothing warmed them before the first trial" in text]
+
+
 def test_a_start_that_two_blocks_share_is_found(made):
     run = made(t3=served_by("of-1"), t4=served_by("of-1"))
     (text,) = said(run)
