@@ -2,11 +2,13 @@
 
 import argparse
 import sys
-from itertools import zip_longest
+from collections.abc import Sequence
+from itertools import groupby, zip_longest
 from pathlib import Path
 
 from collect.commands.arguments import Commands, add_fit, command, natural, positive
 from collect.commands.exits import GOOD
+from collect.counts import show_count
 from collect.errors import InputError
 from collect.files import write_bytes
 from collect.run.plan import (
@@ -16,6 +18,7 @@ from collect.run.plan import (
     plan_bytes,
     workers_to_fit,
 )
+from collect.run.setting import setting_key, setting_of
 from collect.run.study import find_study, load_study
 
 
@@ -107,10 +110,20 @@ def run(options: argparse.Namespace) -> int:
         print(
             f"{place}: {len(trials)} trials ({cells} cells x {blocks} blocks"
             f"{f' and {profiled} with a profiler' if profiled else ''}"
-            f"{f' and {captured} whose packets are kept' if captured else ''}), "
+            f"{f' and {captured} whose packets are kept' if captured else ''}"
+            f"{_settings_of(trials)}), "
             f"{'written' if is_new else 'unchanged'}"
         )
     return GOOD
+
+
+def _settings_of(trials: Sequence[PlannedTrial]) -> str:
+    """Return in words how often a sweep sets the nodes between trials; nothing if it need not."""
+    keys = [setting_key(setting_of(trial)) for trial in trials]
+    if len(set(keys)) < 2:
+        return ""
+    changes = len(list(groupby(keys))) - 1
+    return f", {len(set(keys))} settings of the nodes with {show_count(changes, 'change')}"
 
 
 def planned(options: argparse.Namespace, name: str, output: Path | None) -> list[PlannedTrial]:

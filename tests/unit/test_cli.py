@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from synthetic import reseal, seal
 
 from collect import start
 from collect.cli import main
+from collect.run.plan import read_plan
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
@@ -82,6 +84,15 @@ def test_a_broken_run_json_is_one_message(run_of, capsys):
     (run.directory / "run.json").write_text("{")
     assert main(["check", str(run.directory)]) == 2
     assert "run.json" in capsys.readouterr().err
+
+
+def test_plan_tells_how_often_the_nodes_are_set(tmp_path, capsys):
+    output = tmp_path / "night" / "plan.jsonl"
+    assert main(["plan", "link", "--profile", "demo", "--workers", "5", "-o", str(output)]) == 0
+    rates = [trial.node["link_mbit"] for trial in read_plan(output)]
+    changes = sum(one != other for one, other in pairwise(rates))
+    told = f"12 trials (6 cells x 2 blocks, 3 settings of the nodes with {changes} changes)"
+    assert told in capsys.readouterr().out
 
 
 def test_plan_writes_once_and_refuses_another(tmp_path, capsys):
