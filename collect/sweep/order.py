@@ -152,17 +152,20 @@ def _jdks(run: Run) -> list[int]:
 def _roles(changed: Collection[str], servers: Mapping[str, Served]) -> list[str]:
     """Return the roles whose services these settings change, in the order of their restarts.
 
-    A broker comes before what connects to it, and other servers after rackbench's own.
+    A broker comes before what connects to it, and other servers after rackbench's own. The heap of
+    a program is that of a worker program unless another server declares it.
     """
+    of_servers = {role: taken_by(served) for role, served in servers.items()}
     own = {
         "openmq": {"broker_heap_mb", "synced", f"{OPTIONS}.broker"},
         "tomcat": {"tomcat_heap_mb", "tomcat_threads", f"{OPTIONS}.tomcat"},
         "worker_programs": {"worker_heap_mb", f"{OPTIONS}.workers"},
     }
     heaps = worker_heaps(dict.fromkeys(changed, 0))
-    own["worker_programs"] |= {f"{name.replace('-', '_')}{HEAP}" for name in heaps}
+    of_programs = {f"{name.replace('-', '_')}{HEAP}" for name in heaps}
+    own["worker_programs"] |= of_programs.difference(*of_servers.values())
     ours = [role for role, names in own.items() if {*names, *_OF_ALL} & set(changed)]
-    return ours + [role for role, served in servers.items() if taken_by(served) & set(changed)]
+    return ours + [role for role, names in of_servers.items() if names & set(changed)]
 
 
 def understood(ordered: list[dict[str, Any]], lab: Mapping[str, Any]) -> list[dict[str, Any]]:
