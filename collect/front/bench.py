@@ -5,20 +5,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 GROUPS = ("client", "broker", "workers")
+BECOME_METHOD = "ANSIBLE_BECOME_METHOD"
+"""The environment variable that sets the become method of nodes whose inventory names none."""
+_SUDO = {"sudo", "ansible.builtin.sudo"}
 
 
 def ill_written(
-    hostvars: Mapping[str, Mapping[str, Any]], groups: Mapping[str, Sequence[str]]
+    hostvars: Mapping[str, Mapping[str, Any]],
+    groups: Mapping[str, Sequence[str]],
+    method: str | None = None,
 ) -> list[str]:
     """Return what is wrong with an inventory itself, as playbooks and `rackbench` refuse it.
 
     `hostvars` have the `node_address` of each node by its name, `groups` the names of the members.
+    `method` is the become method of nodes whose inventory names none.
     """
     names = groups.get("nodes", [])
     return [
         *_empty_groups(groups),
         *_double_groups(groups),
-        *(text for name in names for text in _method(name, hostvars[name])),
+        *_methods({name: hostvars[name] for name in names}, method),
         *(text for name in names for text in _address(name, hostvars[name], len(names))),
         *_shared_addresses({name: str(hostvars[name]["node_address"]) for name in names}),
     ]
@@ -52,13 +58,24 @@ def _double_groups(groups: Mapping[str, Sequence[str]]) -> Iterator[str]:
             )
 
 
-def _method(name: str, node: Mapping[str, Any]) -> Iterator[str]:
-    method = str(node.get("ansible_become_method") or "sudo")
-    if becomes(node, default=True) and method not in {"sudo", "ansible.builtin.sudo"}:
+def _methods(nodes: Mapping[str, Mapping[str, Any]], default: str | None) -> Iterator[str]:
+    own = {
+        name: str(node.get("ansible_become_method") or "")
+        for name, node in nodes.items()
+        if becomes(node, default=True)
+    }
+    for name, method in own.items():
+        if method and method not in _SUDO:
+            yield (
+                f"{name}: ansible_become_method is {method}, but rackbench becomes root by sudo "
+                "only. Install sudo there, give the account a NOPASSWD rule, and remove that line "
+                "from hosts.yml; or log in as root: ansible_user: root, ansible_become: false"
+            )
+    if default and default not in _SUDO and not all(own.values()):
         yield (
-            f"{name}: ansible_become_method is {method}, but rackbench becomes root by sudo only. "
-            "Install sudo there, give the account a NOPASSWD rule, and remove that line from "
-            "hosts.yml; or log in as root: ansible_user: root, ansible_become: false"
+            f"{BECOME_METHOD} or --become-method is {default}, but rackbench becomes root by sudo "
+            "only. Unset it, and give the account on each node a NOPASSWD rule of sudo; or log in "
+            "as root: ansible_user: root, ansible_become: false"
         )
 
 

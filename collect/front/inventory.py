@@ -1,5 +1,6 @@
 """The machines of an inventory as Ansible reads it, and what is wrong with it."""
 
+import argparse
 import os
 import re
 import shlex
@@ -13,7 +14,7 @@ import yaml
 
 from collect.counts import show_count
 from collect.errors import InputError
-from collect.front.bench import GROUPS, becomes, ill_written
+from collect.front.bench import BECOME_METHOD, GROUPS, becomes, ill_written
 from collect.front.kit import Kit
 from collect.printable import printable
 from collect.strict_json import parse_json
@@ -74,7 +75,7 @@ class Inventory:
                 f"{self.name}: {', '.join(unfilled)} {'has' if len(unfilled) == 1 else 'have'} no "
                 "address yet; write ansible_host into hosts.yml"
             ]
-        found = ill_written(self.hostvars, self.groups)
+        found = ill_written(self.hostvars, self.groups, _become_method(self.kit))
         return [f"{self.name}: {problem}" for problem in found]
 
     def demand_bench(self) -> None:
@@ -113,6 +114,14 @@ class Inventory:
             groups=tuple(group for group in GROUPS if name in self.groups.get(group, ())),
             becomes=becomes(values, os.environ.get("ANSIBLE_BECOME")),
         )
+
+
+def _become_method(kit: Kit) -> str | None:
+    """Return how Ansible becomes root where the inventory does not say so."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--become-method", default=os.environ.get(BECOME_METHOD))
+    method: str | None = parser.parse_known_args(kit.more)[0].become_method
+    return method
 
 
 def _port(name: str, value: Any) -> int:

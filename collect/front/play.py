@@ -167,7 +167,11 @@ def ask(kit: Kit, one: Play, again: str) -> int:
     """Run a playbook that asks at this terminal; return the exit code."""
     screen, command = Screen(), one.command(kit)
     _tell_command(kit, command, screen)
-    course = Course(one, converse(kit, command, one.playbook))
+    try:
+        course = Course(one, converse(kit, command, one.playbook))
+    except KeyboardInterrupt:
+        screen.text(f"\ninterrupted; to continue, run {again}")
+        raise
     course.read(screen)
     course.close(screen)
     if course.is_good:
@@ -209,9 +213,7 @@ def explain(course: Course, screen: Screen, again: str) -> None:
     log = course.process.log
     failures = _distinct(course.failures)
     if not failures:
-        code = course.process.code
-        ended = "was killed" if code is None or code < 0 else f"ended with exit code {code}"
-        reason = f"{ended}: {last_words(log)}"
+        reason = f"{_end_of(course.process)}: {last_words(log)}"
         failures = [{"task": course.play.playbook, "node": "", "reason": reason}]
     for failure in failures[:_EXPLAINED]:
         screen.text("")
@@ -223,6 +225,12 @@ def explain(course: Course, screen: Screen, again: str) -> None:
         screen.text(f"{len(failures) - _EXPLAINED} more failures are in the log")
     screen.text(f"next:   correct that, then run the same command again: {again}")
     screen.text(f"log:    {log}")
+
+
+def _end_of(process: Process) -> str:
+    if process.code is None:  # an earlier command started it
+        return "ended"
+    return "was killed" if process.code < 0 else f"ended with exit code {process.code}"
 
 
 def _interrupted(courses: Sequence[Course], screen: Screen, again: str) -> None:

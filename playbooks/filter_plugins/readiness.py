@@ -6,7 +6,8 @@ from typing import Any
 
 from ansible import context
 
-from collect.front.bench import becomes, ill_written
+from collect.front import bench
+from collect.front.bench import becomes
 
 EXAMPLES = r"""
 - name: Show why machines cannot be nodes, and why one is away
@@ -25,6 +26,11 @@ Values = Mapping[str, Any]
 FIRST_MB, LATER_MB = 1500, 200
 
 NO_PYTHON = "has no python3; apt-get install python3 there"
+
+
+def ill_written(hostvars: Mapping[str, Values], groups: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return what is wrong with an inventory itself, with the become method of this command."""
+    return bench.ill_written(hostvars, groups, context.CLIARGS.get("become_method"))
 
 
 def not_ready(

@@ -174,6 +174,20 @@ def test_another_way_to_root_than_sudo_is_refused_by_its_name(method, become, is
     assert [said in one for one in found] == [True] * is_refused
 
 
+@pytest.mark.parametrize(
+    ("method", "own", "is_refused"),
+    [("doas", {}, True), ("doas", {"ansible_become_method": "sudo"}, False), ("sudo", {}, False)],
+)
+def test_another_way_to_root_in_the_environment_or_command_is_refused_once(
+    method, own, is_refused, monkeypatch
+):
+    monkeypatch.setattr(readiness.context, "CLIARGS", {"become_method": method})
+    nodes = {name: {"node_address": f"10.0.0.{n}", **own} for n, name in enumerate("abc", 1)}
+    found = readiness.ill_written(nodes, GROUPS)
+    said = "ANSIBLE_BECOME_METHOD or --become-method is doas, but rackbench becomes root by sudo"
+    assert [said in one for one in found] == [True] * is_refused
+
+
 def test_two_names_for_one_address_are_refused():
     assert refusals(c="10.0.0.1") == [
         "a and c have the same address 10.0.0.1. One machine has one name, which may stand in "

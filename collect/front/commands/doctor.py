@@ -21,6 +21,7 @@ from collect.errors import InputError
 from collect.files import MIB, expanded, free_mb
 from collect.front import ports, ssh
 from collect.front.ask import has_root, sudo_rule
+from collect.front.bench import BECOME_METHOD
 from collect.front.inventory import Inventory, Node, read_inventory
 from collect.front.kit import NO_CHECKOUT, Kit, add_kit, kit_of
 from collect.printable import printable
@@ -98,7 +99,8 @@ def examine(options: argparse.Namespace) -> Iterator[Finding]:
         return
     print(f"{inventory.name}: {inventory.machines()}", flush=True)
     for problem in problems:
-        yield Finding(problem, f"{_EDITOR} {shlex.quote(_hosts_file(kit))}")
+        edit = f"{_EDITOR} {shlex.quote(_hosts_file(kit))}"
+        yield Finding(problem, f"unset {BECOME_METHOD}" if BECOME_METHOD in problem else edit)
     if inventory.is_virtual:
         yield from of_virtual_lab(inventory, memory_mb("MemAvailable"))
     elif not problems:

@@ -10,12 +10,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import yaml
+
 from collect.commands.arguments import Commands, command
 from collect.commands.exits import GOOD
 from collect.errors import InputError
+from collect.front.ask import filled
 from collect.front.inventory import UNFILLED
 from collect.front.kit import NO_CHECKOUT, find_checkout, is_checkout
+from collect.front.process import state_directory
 from collect.project import MARK, find_project
+from collect.run.study import load_study
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _ADDRESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:-]*")
@@ -77,8 +82,8 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.virtual and len(target.name) > _LONGEST_VIRTUAL:
         raise InputError(
-            f"{target.name!r} has {len(target.name)} letters, but the name of a virtual lab at "
-            f"most {_LONGEST_VIRTUAL}; choose a shorter one"
+            f"{target.name!r} has {len(target.name)} characters, but the name of a virtual lab has "
+            f"at most {_LONGEST_VIRTUAL}; choose a shorter one"
         )
     checkout = _checkout(options.checkout)
     if options.virtual:
@@ -99,17 +104,19 @@ def run(options: argparse.Namespace) -> int:
     _write(target, files)
     if options.verbose:
         print("\n".join(str(target / name) for name in files))
-    _say_next(target, options, is_filled=UNFILLED not in hosts)
+    needs_fit = not options.virtual and _needs_fit(checkout, hosts)
+    _say_next(target, options, is_filled=UNFILLED not in hosts, needs_fit=needs_fit)
+    _warn_of_namesake(target.name)
     return GOOD
 
 
 def _demand_free(target: Path) -> None:
     if target.exists() or target.is_symlink():
-        raise InputError(f"{target}: exists already; name a directory that does not")
+        raise InputError(f"{target}: already exists; name a new directory")
     if not _NAME.fullmatch(target.name):
         raise InputError(
-            f"{target.name!r} cannot name a lab; begin with a letter and use small letters, digits "
-            "and hyphens"
+            f"{target.name!r} cannot name a lab; begin with a letter and use lower-case letters, "
+            "digits and hyphens only"
         )
     for parent in target.parents:
         if is_checkout(parent) or (parent / MARK).is_file():
@@ -130,9 +137,10 @@ def _checkout(given: Path | None) -> Path:
 
 def _hosts(options: argparse.Namespace) -> str:
     client = _answer(options.client, "Address or name of the client, which makes the calls")
-    usual = client if sys.stdin.isatty() else ""
+    usual = client if sys.stdin.isatty() and client != UNFILLED else ""
     broker = _answer(options.broker, "Address or name of the broker's machine", usual)
-    said = options.workers or _answer(None, "Addresses of the workers, separated by blanks").split()
+    question = "Addresses of the workers, with spaces between them"
+    said = options.workers or _answer(None, question).replace(",", " ").split()
     user = _answer(options.user, "Account with sudo on these machines", "debian", _WORD)
     key = _answer(options.key, "Private SSH key that it accepts", "~/.ssh/id_ed25519", _WORD)
     if key != UNFILLED and not key.startswith("~"):
@@ -156,7 +164,7 @@ def _answer(
         given = _typed(f"{question}{f' [{usual}]' if usual else ''}: ")
     answer = given or usual or UNFILLED
     if form is not None and not form.fullmatch(answer):
-        raise InputError(f"{answer!r} has blanks, quotes or braces; give a plain word")
+        raise InputError(f"{answer!r} contains a space, quote, brace or #; give one plain word")
     return answer
 
 
@@ -230,7 +238,32 @@ def _write(target: Path, files: dict[str, str]) -> None:
         raise
 
 
-def _say_next(target: Path, options: argparse.Namespace, *, is_filled: bool) -> None:
+def _needs_fit(checkout: Path, hosts: str) -> bool:
+    """Return whether the first sweep needs more workers than hosts.yml has."""
+    groups = yaml.safe_load(hosts)["all"]["children"]["nodes"]["children"]
+    workers = len(groups["workers"]["hosts"])
+    try:
+        load_study(checkout / "playbooks/studies/sort.yml").profile("demo", workers)
+    except InputError:
+        return True
+    return False
+
+
+def _warn_of_namesake(name: str) -> None:
+    """Say so if this account has the keys or passwords of a lab with this name already."""
+    kept = state_directory() / name
+    if any((kept / part).exists() for part in ("secrets", "ssh")):
+        note = (
+            f"{kept} has the keys and passwords of a lab with the same name, and this project will "
+            "use them. If that is another lab, first write another rackbench_lab into "
+            "inventory/group_vars/all/lab.yml."
+        )
+        print(f"\n{filled(note)}")
+
+
+def _say_next(
+    target: Path, options: argparse.Namespace, *, is_filled: bool, needs_fit: bool
+) -> None:
     print(f"Made the project directory {target}. Next steps:\n")
     print(f"  cd {shlex.quote(str(target))}")
     if not is_filled:
@@ -243,10 +276,13 @@ def _say_next(target: Path, options: argparse.Namespace, *, is_filled: bool) -> 
         ("doctor", "again: now it can log in to the machines"),
     )
     booted = (("lab up", "boot the virtual machines"),)
+    sweep = ("run sort", "sweep the study sort with its profile demo")
+    if needs_fit:
+        sweep = ("run sort --fit", "sweep sort; --fit skips levels that need more workers")
     for words, purpose in (
         ("doctor", "check this machine before anything starts"),
         *(booted if options.virtual else reached),
         ("site", "provision the machines"),
-        ("run sort", "sweep the study sort with its profile demo"),
+        sweep,
     ):
         print(f"  {f'{program} {words}':<32} # {purpose}")

@@ -136,7 +136,7 @@ def _demand_nights(inventory: Inventory, variables: Mapping[str, Any]) -> None:
 
 def _time(text: str) -> str:
     if not _TIME.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time of day; write it as 22:00")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time of day; write HH:MM, as in 06:30")
     return text
 
 

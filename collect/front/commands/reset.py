@@ -11,8 +11,8 @@ from collect.front.kit import add_kit, kit_of
 from collect.front.play import Play, play
 
 _CHANGES = """\
-This stops and removes rackbench's services, accounts, packet filter and files there, and \
-restores the settings that rackbench tuned. Packages stay, and so do the results on this machine."""
+this stops and removes rackbench's services, accounts, packet filter and files, and restores the \
+settings that rackbench tuned. Packages stay, and so do the results on this machine."""
 
 
 def add(commands: Commands) -> None:
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
             f"{', '.join(names)}, or nodes for all of them"
         )
     chosen = names if options.machine == "nodes" else [options.machine]
-    print(filled(f"Changes {', '.join(chosen)}. {_CHANGES}"), flush=True)
+    print(filled(f"On {', '.join(chosen)}, {_CHANGES}"), flush=True)
     if not is_agreed("Reset?", is_yes=options.yes):
         return GOOD
     reset = Play("reset.yml", {"node": options.machine}, guess_s=20, counts=True)

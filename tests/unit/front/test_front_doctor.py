@@ -5,11 +5,13 @@ import errno
 import json
 import os
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
+from machine import wait_for
 from stand_in import end, failed, play
 
 from collect.front import ssh
@@ -29,6 +31,14 @@ def test_a_half_filled_inventory_is_a_finding_with_what_mends_it(checkout, capsy
     said = capsys.readouterr().out
     assert "client1 has no address yet" in said
     assert "fix: ${EDITOR:-nano}" in said
+
+
+def test_another_way_to_root_than_sudo_is_a_finding_with_what_unsets_it(
+    checkout, capsys, monkeypatch
+):
+    monkeypatch.setenv("ANSIBLE_BECOME_METHOD", "doas")
+    assert main(["doctor"]) == 1
+    assert "\n  fix: unset ANSIBLE_BECOME_METHOD\n" in capsys.readouterr().out
 
 
 def test_every_machine_is_asked_and_each_finding_has_its_mend(checkout, capsys, monkeypatch):
@@ -292,6 +302,20 @@ def test_trust_runs_the_playbook_that_asks_at_the_terminal(checkout, capfd):
     said = capfd.readouterr().out
     assert "the output of trust" in said
     assert said.endswith("known_hosts has the host keys of these machines\n")
+
+
+def test_ctrl_c_while_trust_asks_names_the_next_step(checkout):
+    checkout.tell(trust=[play("Take the nodes' host keys"), end()])
+    (checkout.root / "hold").touch()
+    running = checkout.start("trust")
+    wait_for(lambda: checkout.called, "trust.yml begins")
+    time.sleep(0.5)
+    running.send_signal(signal.SIGINT)
+    (checkout.root / "hold").unlink()
+    said, _ = running.communicate(timeout=20)
+    assert running.returncode == 130, said
+    assert "interrupted; to continue, run rackbench trust\n" in said
+    assert "known_hosts has" not in said
 
 
 def test_a_key_that_changed_is_explained_with_the_log(checkout, capfd):

@@ -42,6 +42,27 @@ def test_a_project_holds_what_it_was_told(capsys, mylab, checkout):
     assert "FILL-IN" not in said
 
 
+@pytest.mark.parametrize(("workers", "word"), [(2, "run sort --fit"), (5, "run sort")])
+def test_the_first_sweep_is_one_that_these_workers_can_serve(checkout, workers, word, capsys):
+    machines = [f"--worker=10.0.0.{number}" for number in range(3, 3 + workers)]
+    assert main(["init", "../mylab", "--client=10.0.0.1", "--broker=10.0.0.2", *machines]) == 0
+    (said,) = re.findall(r"^  rackbench (run .*?) +#", capsys.readouterr().out, re.M)
+    assert said == word
+
+
+@pytest.mark.parametrize("part", ["secrets", "ssh"])
+def test_a_lab_that_would_share_the_keys_of_another_is_told(checkout, part, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["init", "../mylab"]) == 0
+    assert "of a lab with the same name" not in capsys.readouterr().out
+    kept = checkout.root / f"state/rackbench/mylab/{part}"
+    kept.mkdir(parents=True)
+    assert main(["init", "../elsewhere/mylab"]) == 0
+    said = capsys.readouterr().out.rpartition("\n\n")[2]
+    assert f"{kept.parent} has the keys and passwords" in " ".join(said.split())
+    assert "write another rackbench_lab into" in " ".join(said.split())
+
+
 def test_the_next_steps_work_as_they_are_printed(checkout, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["my bin/rackbench"])  # not found by its name
     assert main(["init", "../-x/mylab", "--virtual"]) == 0
@@ -71,7 +92,7 @@ def test_without_a_terminal_addresses_are_left_to_fill_in(checkout, tmp_path, ca
 
 
 def test_on_a_terminal_it_asks(checkout, tmp_path, monkeypatch):
-    answers = iter(["10.0.0.1", "", "10.0.0.2 10.0.0.3", "me", "~/.ssh/lab"])
+    answers = iter(["10.0.0.1", "", "10.0.0.2, 10.0.0.3", "me", "~/.ssh/lab"])
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("builtins.input", lambda question: next(answers))
     assert main(["init", "../mylab"]) == 0
@@ -81,6 +102,17 @@ def test_on_a_terminal_it_asks(checkout, tmp_path, monkeypatch):
     assert nodes["vars"]["ansible_user"] == "me"
     assert nodes["vars"]["ansible_ssh_private_key_file"] == "~/.ssh/lab"
     assert [*nodes["children"]["broker"]["hosts"]] == ["client1"]
+    workers = nodes["children"]["workers"]["hosts"].values()
+    assert [worker["ansible_host"] for worker in workers] == ["10.0.0.2", "10.0.0.3"]
+
+
+def test_an_answer_that_is_left_out_is_left_to_fill_in(checkout, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or "")
+    assert main(["init", "../mylab"]) == 0
+    assert not [question for question in asked if "FILL-IN" in question]
+    assert (tmp_path / "mylab/inventory/hosts.yml").read_text().count('"FILL-IN"') == 5
 
 
 @pytest.mark.parametrize(("interruption", "code"), [(KeyboardInterrupt, 130), (EOFError, 2)])
@@ -101,7 +133,7 @@ def test_ctrl_c_or_ctrl_d_at_a_question_leaves_nothing(
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ("../kit", "exists already"),
+        ("../kit", "already exists"),
         ("inside", "inside: lies inside the checkout /"),
         ("../Bad_Name", "cannot name a lab"),
         ("../mylab --client a;b", "neither an address nor the name"),
@@ -110,7 +142,7 @@ def test_ctrl_c_or_ctrl_d_at_a_question_leaves_nothing(
         ("../mylab --virtual --client a", "--virtual makes its own machines; omit --client"),
         ("../mylab --virtual --worker a --worker b", "omit --client, --broker, --worker"),
         ("../mylab --virtual --key ~/.ssh/lab", "omit --client, --broker, --worker"),
-        (f"../{'a' * 25} --virtual", "the name of a virtual lab at most 24"),
+        (f"../{'a' * 25} --virtual", "the name of a virtual lab has at most 24"),
     ],
 )
 def test_what_cannot_be_made_is_one_message_and_leaves_nothing(

@@ -80,6 +80,18 @@ def test_two_machines_of_one_address_are_refused_before_any_is_asked(checkout, c
     assert "client1 and worker2 have the same address" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("more", [[], ["--", "-b", "--become-method=doas"]])
+def test_another_way_to_root_is_refused_before_any_machine_is_asked(
+    checkout, more, capsys, monkeypatch
+):
+    monkeypatch.setenv("ANSIBLE_BECOME_METHOD", "sudo" if more else "doas")
+    assert main(["verify", *more]) == 2
+    assert "--become-method is doas" in capsys.readouterr().err
+    assert checkout.called == []
+    monkeypatch.delenv("ANSIBLE_BECOME_METHOD")
+    assert main(["verify"]) == 0
+
+
 def test_another_plan_of_the_same_run_is_refused(checkout, capsys):
     make_run(checkout.root / "results/sort-sample", sort_times, profile="sample")
     assert main(["run", "sort", "--profile", "sample", "--seed", "7", "--fit"]) == 2
@@ -188,9 +200,13 @@ def test_the_time_left_is_not_guessed_before_a_trial_tells_it(checkout, monkeypa
     assert not any("to go" in line for line in said)
 
 
-def test_a_sweep_that_failed_while_nobody_watched_is_explained(checkout):
+@pytest.mark.parametrize(
+    ("failures", "reason"),
+    [([failed("client1", "the disk is full")], "the disk is full"), ([], "ended: the output of")],
+)
+def test_a_sweep_that_failed_while_nobody_watched_is_explained(checkout, failures, reason):
     checkout.have(workers=5)
-    checkout.tell(sweep=[play("Sweep"), failed("client1", "the disk is full"), end(ok=False)])
+    checkout.tell(sweep=[play("Sweep"), *failures, end(ok=False)])
     (checkout.root / "hold").touch()
     first = checkout.start("run", "sort", "--profile", "demo")
     wait_for(lambda: checkout.called, "the sweep begins")
@@ -201,7 +217,7 @@ def test_a_sweep_that_failed_while_nobody_watched_is_explained(checkout):
     (checkout.root / "hold").unlink()
     said, _ = second.communicate(timeout=20)
     assert second.returncode == 1, said
-    assert "the disk is full" in said
+    assert f"reason: {reason}" in said
 
 
 def test_progress_is_that_of_the_sealed_trials(tmp_path):
