@@ -148,7 +148,8 @@ final class Health {
    * @param most approximate number of samples wanted of each service
    */
   CompletableFuture<Resources.Told> used(ServingNode server, long since, int most) {
-    String path = "/resources?since=%d&most=%d".formatted(since, most);
+    // Not %d, which writes the digits of the locale.
+    String path = "/resources?since=%s&most=%s".formatted(since, most);
     return CompletableFuture.supplyAsync(
         () -> {
           long askedAt = System.nanoTime();
@@ -276,7 +277,7 @@ final class Health {
   }
 
   private HttpURLConnection connection(String address, String path) throws IOException {
-    URI uri = URI.create("http://%s:%d%s".formatted(address, nodes.healthPort(), path));
+    URI uri = URI.create("http://%s:%s%s".formatted(address, nodes.healthPort(), path));
     HttpURLConnection connection = (HttpURLConnection) uri.toURL().openConnection();
     connection.setConnectTimeout(CONNECT_MS);
     // The timeout of a kept connection would close it and wake both ends during a trial.

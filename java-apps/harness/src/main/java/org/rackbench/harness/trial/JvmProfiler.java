@@ -47,7 +47,7 @@ public final class JvmProfiler implements Observer {
     for (String one : EVENTS) {
       missing =
           command(
-              "start,jfr,event=%s,interval=%d,file=%s"
+              "start,jfr,event=%s,interval=%s,file=%s" // not %d, whose digits are the locale's
                   .formatted(one, INTERVAL_NS, file(ProfileFile.RECORDING)));
       if (missing.isEmpty()) {
         event = one;

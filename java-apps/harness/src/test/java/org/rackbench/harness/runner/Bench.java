@@ -167,6 +167,11 @@ final class Bench {
     return end(start(more));
   }
 
+  /** Runs a runner to its end, with these variables. */
+  Ended runner(Map<String, String> environment) throws Exception {
+    return end(start(command(), environment));
+  }
+
   /**
    * Runs a runner to its end with a tmpfs of this size as the run directory, and copies the trials
    * to {@code kept}. Skips the test if user namespaces are forbidden.

@@ -127,6 +127,14 @@ class RunnerResourcesTest extends RunnerInLab {
   }
 
   @Test
+  void aLocaleWithOtherDigitsChangesNoRequest() throws Exception {
+    nodes.use("worker1", told(1, "one", Map.of()));
+    bench.plan("t1", "ok", TOMCATS);
+    assertEquals(0, bench.runner(Map.of("JAVA_TOOL_OPTIONS", "-Duser.language=fa")).status());
+    assertTrue(nodes.asked("worker1").contains("/resources?since=1&most=1800"));
+  }
+
+  @Test
   void theClockOfAnotherMachineIsFoundFromTheMiddleOfTheRequest() {
     // Asked at 1000, answered at 1600; it arrived at 50 there and took 200: 200 each way.
     Map<String, Object> answer = Json.of("now_ns", 50L, "took_ns", 200L);
