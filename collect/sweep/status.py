@@ -263,20 +263,30 @@ def _seconds(left: timedelta | None) -> int | None:
 def _eta(
     remaining: Sequence[PlannedTrial], sealed: Sequence[tuple[PlannedTrial, Trial]]
 ) -> timedelta | None:
-    """Return how long the rest takes: each trial what its cell took, and the usual pause."""
+    """Return how long the rest takes: each trial what its cell took, and the usual pauses.
+
+    A pause in which the nodes are set for other settings is of another kind.
+    """
     taken: dict[Hashable, list[float]] = {}
     for planned, trial in sealed:
         taken.setdefault(planned.factors, []).append(trial.seconds)
     trials_s = of_kinds((trial.factors for trial in remaining), taken)
     if trials_s is None:
         return None
-    ordered = sorted((trial for _, trial in sealed), key=lambda trial: trial.started_at)
-    pauses = [
-        (after.started_at - before.ended_at).total_seconds() for before, after in pairwise(ordered)
-    ]
+    ordered = sorted(sealed, key=lambda pair: pair[1].started_at)
+    pauses: dict[Hashable, list[float]] = {}
+    for (one, before), (other, after) in pairwise(ordered):
+        pause_s = max(0.0, (after.started_at - before.ended_at).total_seconds())
+        pauses.setdefault(_is_change(one, other), []).append(pause_s)
+    ahead = [ordered[-1][0], *remaining]
     # The median: a run that rested over the day is not expected to rest before every trial.
-    pause_s = max(0.0, median(pauses)) if pauses else 0.0
-    return timedelta(seconds=trials_s + pause_s * len(remaining))
+    usual = {kind: [median(found)] for kind, found in pauses.items()}
+    pauses_s = of_kinds((_is_change(*pair) for pair in pairwise(ahead)), usual) or 0.0
+    return timedelta(seconds=trials_s + pauses_s)
+
+
+def _is_change(before: PlannedTrial, after: PlannedTrial) -> bool:
+    return setting_of(before) != setting_of(after)
 
 
 def _read(run: Run, name: str, parse: Callable[[bytes], T], otherwise: T) -> T:

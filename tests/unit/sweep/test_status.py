@@ -5,9 +5,10 @@ import json
 import re
 import time
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
-from made_up_studies import changed
+from made_up_studies import changed, study_of
 from synthetic import sort_times
 
 from collect.cli import main
@@ -63,6 +64,28 @@ def test_status_counts_and_expects(run_of, capsys):
     assert "sealed: 10 of 36 (9 ok, 1 timeout)" in printed
     assert f"running: {run.plan[10].id}" in printed
     assert "attempt 2" in printed
+
+
+def test_the_time_left_has_the_changes_of_setting_that_are_to_come(run_of):
+    study = study_of(
+        {"link_mbit": [10, 100], "size": [1, 2, 3]},
+        node={"link_mbit": "link_mbit"},
+        constants={},
+        restart="none",
+        profiles={"demo": {"replicates": 6, "calls": 4, "warmup": 1}},
+    )
+    run = run_of(lambda planned, rng: [1.0] * 4, study=study, until=18)
+    changes = [one.node != other.node for one, other in pairwise(run.plan)]
+    for place, planned in enumerate(run.plan[:18]):
+        # Half a second passes between two trials, and 20 s more where the nodes are set.
+        path = run.trials_directory / planned.id / "trial.json"
+        record = json.loads(path.read_text())
+        for name in ("started_at", "ended_at"):
+            moment = datetime.fromisoformat(record[name])
+            record[name] = (moment + timedelta(seconds=20 * sum(changes[:place]))).isoformat()
+        path.write_text(json.dumps(record))
+    expected = 18 * (1.5 + 0.5) + 20 * sum(changes[17:])
+    assert read_status(run).eta.total_seconds() == pytest.approx(expected)
 
 
 def test_status_watch_ends_when_the_run_has_ended(run_of, capsys):
