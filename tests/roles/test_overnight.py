@@ -299,6 +299,28 @@ def test_without_systemd_the_line_for_cron_is_told(proven):
     assert units_in(checkout) == []
 
 
+@pytest.mark.parametrize(
+    ("state", "step"),
+    [
+        ("present", "writes the program of the nights; then run crontab -e as"),
+        ("absent", "removes the program of the nights; then remove the line with"),
+    ],
+)
+def test_a_check_without_systemd_says_what_the_line_for_cron_needs(checkout, state, step):
+    done = nights(checkout, "--check", overnight_state=state)
+    assert done.returncode == 0, done.stdout
+    assert f"Without --check, this command {step}" in flat(done)
+    assert not (checkout / "state/a night").exists()
+
+
+def test_a_checkout_without_its_programs_is_told_how_to_install_them(checkout):
+    shutil.rmtree(checkout / ".venv")
+    done = nights(checkout)
+    assert done.returncode == 2
+    assert f"nights use the programs there: make -C {checkout} .venv/ready" in flat(done)
+    assert not (checkout / "state/a night/night.json").exists()
+
+
 def test_the_line_for_cron_tells_of_a_failure_but_not_of_a_night_that_still_sweeps(checkout):
     done = nights(checkout)
     assert done.returncode == 0, done.stdout

@@ -221,7 +221,7 @@ def played(settings: Settings, directory: Path, words: Sequence[str]) -> str:
                 print(line, end="", flush=True)
                 last.append(line)
     except OSError as error:
-        return f"cannot be swept ({error}); run overnight.yml again from where the checkout is now"
+        return f"cannot be swept: {not_started(root, error)}"
     return reason_of(list(last)) if playing.returncode else ""
 
 
@@ -334,7 +334,16 @@ def output_of(
             check=False,
         )
     except OSError as error:
-        return subprocess.CompletedProcess(command, 1, "", str(error))
+        said = not_started(settings["root"], error)
+        return subprocess.CompletedProcess(command, 1, "", said)
+
+
+def not_started(root: str, error: OSError) -> str:
+    """Return why a program of the checkout did not start, and what to do."""
+    if Path(root).is_dir() and str(error.filename).startswith(f"{root}/.venv/"):
+        make = f"make -C {shlex.quote(root)} .venv/ready"
+        return f"{error}; nights use the programs there: {make}"
+    return f"{error}; run overnight.yml again from where the checkout is now"
 
 
 if __name__ == "__main__":
