@@ -63,12 +63,16 @@ class Hook:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return f"hook {self.command!r} was killed after {self.timeout_s:.0f} s; nobody was told"
+            return (
+                f"hook {self.command!r} was killed after {self.timeout_s:.0f} s; its message may "
+                "not have been sent"
+            )
         except OSError as error:
-            return f"hook {self.command!r} cannot be run ({error.strerror}); nobody was told"
+            return f"hook {self.command!r} cannot be run ({error.strerror}); no message was sent"
         if done.returncode:
             said = done.stdout.decode(errors="replace").strip()[-_SHOWN:]
-            return f"hook {self.command!r} ended with {done.returncode}: {said or 'no output'}"
+            code = f"ended with exit code {done.returncode}"
+            return f"hook {self.command!r} {code}: {said or 'no output'}"
         return ""
 
 

@@ -463,9 +463,9 @@ def test_the_hook_is_told_of_a_stall_once_each_time(follower_of, client, told):
 @pytest.mark.parametrize(
     ("command", "part"),
     [
-        ("sh -c 'echo no relay; exit 3'", "ended with 3: no relay"),
-        ("/nowhere/hook", "cannot be run (No such file or directory)"),
-        ("sleep 30", "was killed after 0 s"),
+        ("sh -c 'echo no relay; exit 3'", "ended with exit code 3: no relay"),
+        ("/nowhere/hook", "cannot be run (No such file or directory); no message was sent"),
+        ("sleep 30", "was killed after 0 s; its message may not have been sent"),
     ],
 )
 def test_a_hook_that_fails_does_not_fail_the_sweep(follower_of, client, tmp_path, command, part):

@@ -79,7 +79,19 @@ def test_mail_goes_to_whoever_was_named(tmp_path, summary, monkeypatch, mailer):
 
 
 def test_mail_to_nobody_is_told(tmp_path, summary):
-    assert "RACKBENCH_MAIL_TO: is not set" in call("mail", tmp_path, summary)
+    said = call("mail", tmp_path, summary)
+    assert "RACKBENCH_MAIL_TO: is not set; write the address of a recipient into" in said
+
+
+def test_mail_without_a_mailer_says_what_to_install(tmp_path, summary, monkeypatch):
+    script = (HOOKS / "mail").read_text(encoding="utf-8")
+    hook = tmp_path / "mail"
+    hook.write_text(script.replace("PATH=$PATH:/usr/sbin:/usr/lib", ""))
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    said = Hook(f"/bin/sh {hook}", tmp_path, {"RACKBENCH_MAIL_TO": "me@lab.example"}).call(summary)
+    assert said.endswith(
+        "1: neither sendmail nor msmtp is installed; install msmtp-mta and configure it"
+    )
 
 
 def test_a_chat_gets_one_line(tmp_path, summary, chat):
