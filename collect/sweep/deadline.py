@@ -10,11 +10,11 @@ def instant(text: str | int, now: datetime | None = None) -> str:
     """Return a deadline in UTC, as 2026-03-02T06:00:00Z.
 
     `text` is HH:MM by this machine's clock, the next time it shows that, or an ISO 8601 date and
-    time, local when it names no zone. YAML 1.1 makes 1320 minutes of 22:00 without quotes. Raises
-    InputError.
+    time, local when it names no zone. YAML 1.1 makes 1320 minutes of 22:00 without quotes; such
+    a number has no leading zero. Raises InputError.
     """
     now = (now or datetime.now(UTC)).astimezone()
-    if re.fullmatch(r"\d{2,4}", text := str(text)):
+    if re.fullmatch(r"[1-9]\d{1,3}", text := str(text)):
         text = f"{int(text) // 60}:{int(text) % 60:02}"
     try:
         if re.fullmatch(r"\d{1,2}:\d{2}", text):

@@ -58,7 +58,7 @@ def test_the_clock_may_be_set_for_summer_before_the_deadline():
     assert instant("06:00", datetime(2026, 3, 28, 21, 0, tzinfo=UTC)) == "2026-03-29T04:00:00Z"
 
 
-@pytest.mark.parametrize("text", ["soon", "25:00", "6", "", "22:61"])
+@pytest.mark.parametrize("text", ["soon", "25:00", "6", "", "22:61", "0630"])
 def test_what_is_no_time_is_refused(text):
     with pytest.raises(InputError, match="write HH:MM"):
         instant(text, EVENING)
