@@ -146,7 +146,7 @@ def read_pilot(analysis: Analysis) -> Pilot:
     if not usable:
         raise InputError(
             f"{run.name}: no cell has counted trials in two blocks, so the variance between trials "
-            "is unknown; sweep a pilot of at least 3 blocks, better 5"
+            "is unknown; sweep a pilot of at least 2 blocks, better 5"
         )
     shared = _shared(usable, planned, plots)
     cost = starts.cost(counted)

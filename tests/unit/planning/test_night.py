@@ -150,7 +150,7 @@ def test_a_pilot_that_does_not_vary_plans_intervals_of_no_length(tmp_path, capsy
 def test_one_block_is_no_pilot(tmp_path, capsys):
     make_run(tmp_path / "pilot", sort_times, until=12)
     assert main(["power", str(tmp_path / "pilot")]) == 2
-    assert "better 5" in capsys.readouterr().err
+    assert "sweep a pilot of at least 2 blocks, better 5" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("wrong", [["--half-width", "5"], ["--hours", "0"], ["--hours", "late"]])
